@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
+import {IERC3009} from "@openzeppelin/contracts/interfaces/draft-IERC3009.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
+import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
+import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
+import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
+import {ERC165, IERC165} from "@openzeppelin/contracts/utils/introspection/ERC165.sol";
+import {LowLevelCall} from "@openzeppelin/contracts/utils/LowLevelCall.sol";
+
+import {IERC3009Signature} from "./interfaces/IERC3009Signature.sol";
+import {ISettlement} from "./interfaces/ISettlement.sol";
+import {Payments} from "./Payments.sol";
+
+/// @title Settlement
+/// @notice See {ISettlement}, which is the specification.
+/// @dev There is no reentrancy guard, because there is nothing to guard: a reference is marked before anybody is
+/// called, each call spends only the value it came with, and no call reads what another one left behind.
+contract Settlement is Payments, EIP712, ERC165 {
+    using SafeERC20 for IERC20;
+
+    /// @dev What the payee of an item in a partial batch gets, less the 2,300 that the chain adds to a call with value.
+    uint256 private constant ITEM_GAS = 100_000 - 2300;
+
+    /// @dev What must be left when an item of a partial batch pays: enough for a payee with code to get {ITEM_GAS}, as
+    /// the chain keeps a 64th back, and for one without to be created, which costs some 190,000 gas on Amsterdam.
+    uint256 private constant ITEM_RESERVE = 300_000;
+
+    bytes32 private constant INTENT_TYPEHASH = keccak256(
+        "Intent(address operator,bytes32 orderReference,address payee,"
+        "address token,uint256 amount,uint256 deadline)"
+    );
+
+    bytes32 private constant RECEIVE_WITH_AUTHORIZATION_TYPEHASH = keccak256(
+        "ReceiveWithAuthorization(address from,address to,uint256 value,"
+        "uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+    );
+
+    constructor() EIP712("Quittance Settlement", "1") {}
+
+    /// @inheritdoc ISettlement
+    function settle(bytes32 orderReference, address payee) external payable {
+        _record(payee, msg.value, orderReference, msg.sender, address(0), msg.sender);
+        if (!_send(payee, msg.value, gasleft())) revert PaymentRefused(payee, msg.value);
+    }
+
+    /// @inheritdoc ISettlement
+    function settleToken(bytes32 orderReference, address token, address payee, uint256 amount) external {
+        _record(payee, amount, orderReference, msg.sender, token, msg.sender);
+        _pull(token, payee, amount);
+    }
+
+    /// @inheritdoc ISettlement
+    function settleBatch(
+        bytes32[] calldata orderReferences,
+        address[] calldata payees,
+        uint256[] calldata amounts
+    ) external payable {
+        _checkValue(_markBatch(orderReferences, payees, amounts));
+        for (uint256 i = 0; i < orderReferences.length; ++i) {
+            (bytes32 orderReference, address payee, uint256 amount) = _item(orderReferences, payees, amounts, i);
+            _log(orderReference, msg.sender, payee, address(0), amount);
+            if (!_send(payee, amount, gasleft())) revert PaymentRefused(payee, amount);
+        }
+    }
+
+    /// @inheritdoc ISettlement
+    function settleTokenBatch(
+        bytes32[] calldata orderReferences,
+        address token,
+        address[] calldata payees,
+        uint256[] calldata amounts
+    ) external {
+        _markBatch(orderReferences, payees, amounts);
+        for (uint256 i = 0; i < orderReferences.length; ++i) {
+            (bytes32 orderReference, address payee, uint256 amount) = _item(orderReferences, payees, amounts, i);
+            _log(orderReference, msg.sender, payee, token, amount);
+            _pull(token, payee, amount);
+        }
+    }
+
+    /// @inheritdoc ISettlement
+    function settleBatchPartial(
+        bytes32[] calldata orderReferences,
+        address[] calldata payees,
+        uint256[] calldata amounts
+    ) external payable returns (uint256 paid) {
+        _checkBatch(orderReferences, payees, amounts);
+        bytes memory data = abi.encodeCall(this.settlePartialItem, PartialItem(msg.sender, 0, address(0), 0));
+        uint256 total = 0;
+        uint256 failed = 0;
+        unchecked {
+            // Both sums may overflow by amounts that nobody has, and that fail. Their difference is what was paid.
+            for (uint256 i = 0; i < orderReferences.length; ++i) {
+                (bytes32 orderReference, address payee, uint256 amount) = _item(orderReferences, payees, amounts, i);
+                _checkAddress(payee);
+                total += amount;
+                (bool success, bytes4 reason) = _tryItem(data, orderReference, payee, amount);
+                if (!success) {
+                    // An item that ran dry has no reason to give. Neither may pass for a refusal by the payee.
+                    if (reason == 0 || reason == InsufficientGas.selector) {
+                        revert InsufficientGas(gasleft(), ITEM_RESERVE);
+                    }
+                    emit SettlementFailed(orderReference, msg.sender, payee, amount, reason);
+                    failed += amount;
+                }
+            }
+            paid = total - failed;
+        }
+        _checkValue(total);
+
+        // A checked subtraction: to pay more than came in, out of somebody else's call, ends here.
+        uint256 left = msg.value - paid;
+        if (left != 0 && !_send(msg.sender, left, gasleft())) revert ReturnRefused(msg.sender, left);
+    }
+
+    /// @inheritdoc ISettlement
+    function settlePartialItem(PartialItem calldata item) external {
+        if (msg.sender != address(this)) revert OnlySelf(msg.sender);
+        address payer;
+        address payee;
+        assembly ("memory-safe") {
+            // This contract has checked its own addresses.
+            payer := calldataload(item)
+            payee := calldataload(add(item, 0x40))
+        }
+        uint256 amount = item.amount;
+        _record(payee, amount, item.orderReference, payer, address(0), payer);
+        if (gasleft() < ITEM_RESERVE) revert InsufficientGas(gasleft(), ITEM_RESERVE);
+        if (!_send(payee, amount, ITEM_GAS)) revert PaymentRefused(payee, amount);
+    }
+
+    /// @inheritdoc ISettlement
+    function settleWithIntent(Intent calldata intent, bytes calldata signature) external payable {
+        if (block.timestamp > intent.deadline) revert IntentExpired(intent.deadline, block.timestamp);
+        (address payee, address token, uint256 amount) = (intent.payee, intent.token, intent.amount);
+        address operator = intent.operator;
+        _checkSignature(operator, _hashTypedDataV4(_hashIntent(intent)), signature);
+
+        _record(payee, amount, intent.orderReference, operator, token, msg.sender);
+        if (token == address(0)) {
+            _checkValue(amount);
+            if (!_send(payee, amount, gasleft())) revert PaymentRefused(payee, amount);
+        } else {
+            _checkValue(0);
+            _pull(token, payee, amount);
+        }
+    }
+
+    /// @inheritdoc ISettlement
+    function settleWithPermit(
+        bytes32 orderReference,
+        address token,
+        address payee,
+        uint256 amount,
+        Permit calldata permit
+    ) external {
+        _record(payee, amount, orderReference, msg.sender, token, msg.sender);
+        LowLevelCall.callNoReturn(
+            token,
+            abi.encodeCall(
+                IERC20Permit.permit,
+                (msg.sender, address(this), amount, permit.deadline, permit.v, permit.r, permit.s)
+            )
+        );
+        _pull(token, payee, amount);
+    }
+
+    /// @inheritdoc ISettlement
+    function settleWithAuthorization(
+        bytes32 orderReference,
+        address token,
+        address payee,
+        uint256 amount,
+        address payer,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes calldata signature
+    ) external {
+        bytes32 nonce = authorizationNonce(orderReference, token, payee);
+        bytes32 structHash = keccak256(
+            abi.encode(
+                RECEIVE_WITH_AUTHORIZATION_TYPEHASH,
+                payer,
+                address(this),
+                amount,
+                validAfter,
+                validBefore,
+                nonce
+            )
+        );
+        bytes32 domainSeparator = _read(token, IERC20Permit.DOMAIN_SEPARATOR.selector, address(0));
+        bytes32 digest = MessageHashUtils.toTypedDataHash(domainSeparator, structHash);
+        bool byKey = _checkSignature(payer, digest, signature);
+
+        _record(payee, amount, orderReference, payer, token, payer);
+        uint256 held = _balance(token, address(this));
+        bytes memory data;
+        if (byKey) {
+            // ERC-3009 itself, which every such token has; the overload for ERC-1271 is younger.
+            (uint8 v, bytes32 r, bytes32 s) = ECDSA.parseCalldata(signature);
+            data = abi.encodeCall(
+                IERC3009.receiveWithAuthorization,
+                (payer, address(this), amount, validAfter, validBefore, nonce, v, r, s)
+            );
+        } else {
+            data = abi.encodeCall(
+                IERC3009Signature.receiveWithAuthorization,
+                (payer, address(this), amount, validAfter, validBefore, nonce, signature)
+            );
+        }
+        if (!LowLevelCall.callNoReturn(token, data)) LowLevelCall.bubbleRevert();
+        _checkDelivery(token, address(this), held, amount);
+
+        uint256 before = _balance(token, payee);
+        IERC20(token).safeTransfer(payee, amount);
+        _checkDelivery(token, payee, before, amount);
+    }
+
+    /// @inheritdoc ISettlement
+    function isSettled(address authority, bytes32 orderReference) public view returns (bool) {
+        return _word(authority, orderReference).value & _bit(orderReference) != 0;
+    }
+
+    /// @inheritdoc ISettlement
+    function areSettled(
+        address authority,
+        bytes32[] calldata orderReferences
+    ) external view returns (bool[] memory settled) {
+        settled = new bool[](orderReferences.length);
+        for (uint256 i = 0; i < orderReferences.length; ++i) settled[i] = isSettled(authority, orderReferences[i]);
+    }
+
+    /// @inheritdoc ISettlement
+    function authorizationNonce(bytes32 orderReference, address token, address payee) public view returns (bytes32) {
+        return keccak256(abi.encode(block.chainid, address(this), orderReference, token, payee));
+    }
+
+    /// @inheritdoc ISettlement
+    function version() external view returns (string memory) {
+        return _EIP712Version();
+    }
+
+    /// @inheritdoc IERC165
+    function supportsInterface(bytes4 interfaceId) public view override returns (bool) {
+        return interfaceId == type(ISettlement).interfaceId || super.supportsInterface(interfaceId);
+    }
+
+    /// @dev Tries one item of a partial batch. Assembly, because the call is encoded once for all items.
+    /// @param data The call, in which the item is replaced.
+    /// @return success Whether the item was paid.
+    /// @return reason The selector of the error, if the item has failed and says why.
+    function _tryItem(
+        bytes memory data,
+        bytes32 orderReference,
+        address payee,
+        uint256 amount
+    ) private returns (bool success, bytes4 reason) {
+        assembly ("memory-safe") {
+            mstore(add(data, 0x44), orderReference)
+            mstore(add(data, 0x64), payee)
+            mstore(add(data, 0x84), amount)
+            success := call(gas(), address(), 0, add(data, 0x20), 0x84, 0x00, 0x00)
+            if gt(returndatasize(), 0x03) {
+                returndatacopy(0x00, 0x00, 0x04)
+                reason := and(mload(0x00), shl(224, 0xffffffff))
+            }
+        }
+    }
+
+    /// @dev Tells a signature by key from one by contract; reverts if it is neither.
+    function _checkSignature(
+        address signer,
+        bytes32 digest,
+        bytes calldata signature
+    ) private view returns (bool byKey) {
+        (address recovered, , ) = ECDSA.tryRecoverCalldata(digest, signature);
+        if (recovered == signer && signer != address(0)) return true;
+        if (SignatureChecker.isValidERC1271SignatureNowCalldata(signer, digest, signature)) return false;
+        revert InvalidSignature(signer, recovered);
+    }
+
+    /// @dev The EIP-712 hash of an intent. Assembly, because the struct lies in calldata as it is hashed; its addresses
+    /// were checked where they are read.
+    function _hashIntent(Intent calldata intent) private pure returns (bytes32 structHash) {
+        bytes32 typehash = INTENT_TYPEHASH;
+        assembly ("memory-safe") {
+            let data := mload(0x40)
+            mstore(data, typehash)
+            calldatacopy(add(data, 0x20), intent, 0xc0)
+            structHash := keccak256(data, 0xe0)
+        }
+    }
+}

@@ -1,0 +1,175 @@
+/** What a request costs in processor time, beside a bare Fastify route with the same SQL. */
+import { randomBytes } from 'node:crypto'
+
+import { fastify, type FastifyInstance, type InjectOptions } from 'fastify'
+import { Registry } from 'prom-client'
+import { Type } from 'typebox'
+
+import { createAccess } from '../src/api/access.ts'
+import { defineEndpoint, type Endpoint } from '../src/api/endpoint.ts'
+import { transactionListEndpoint } from '../src/api/group-b/transactions-list.ts'
+import { createIdempotently } from '../src/api/idempotently.ts'
+import { createServer } from '../src/api/server.ts'
+import { systemClock } from '../src/base/clock.ts'
+import { createLogger } from '../src/base/logger.ts'
+import { createId } from '../src/domain/ids.ts'
+import type { Db } from '../src/store/database.ts'
+import { listTransactions } from '../src/store/transaction-list.ts'
+import { recordTransaction } from '../src/store/transactions.ts'
+import {
+  AMOUNT_FIELDS,
+  amountFields,
+  AmountInputSchema,
+  CurrencySchema,
+  readAmount,
+} from '../src/wire/amounts.ts'
+import { requestObject } from '../src/wire/shapes.ts'
+import { makeKey, makeUser } from '../test/support/access.ts'
+import { cpuTimeOf } from '../test/support/cpu.ts'
+import { dropOwnDatabases, freshDatabase } from '../test/support/database.ts'
+
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 15)
+const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 200)
+
+const BODY = JSON.stringify({ amount: 12.5, currency: 'USD', description: 'row of the bench' })
+
+async function main(): Promise<void> {
+  const { db, kind } = await freshDatabase()
+  const user = await makeUser(db)
+  const { text: key } = await makeKey(db, { user })
+  for (let count = 0; count < 200; count++) await record(db, { userId: user.id, amount: 1n })
+  const ours = createOurs(db)
+  const bare = createBare(db, user.id)
+  await Promise.all([ours.ready(), bare.ready()])
+
+  const headers = { 'x-api-key': key }
+  const get = { method: 'GET', url: '/api/transactions?limit=20', headers } as const
+  const posted = { ...headers, 'content-type': 'application/json' }
+  const post = { method: 'POST', url: '/api/records', headers: posted, payload: BODY } as const
+  const withKey = () => ({
+    ...post,
+    headers: { ...posted, 'idempotency-key': randomBytes(16).toString('hex') },
+  })
+  const rows = [
+    await compare('authenticated GET', { ours, bare, make: () => get }),
+    await compare('validated POST', { ours, bare, make: () => post }),
+    await compare('validated POST with a key', { ours, bare, make: withKey }),
+  ]
+  console.log(`processor time per request, ${kind} engine, least of ${ROUNDS} × ${REQUESTS}\n`)
+  console.log(
+    'request'.padEnd(28),
+    'ours µs'.padStart(8),
+    'bare µs'.padStart(8),
+    'more µs'.padStart(8),
+  )
+  for (const { name, oursUs, bareUs } of rows) {
+    const shown = [oursUs, bareUs, oursUs - bareUs].map((us) => us.toFixed(0).padStart(8))
+    console.log(name.padEnd(28), ...shown)
+  }
+  console.log(`\n${JSON.stringify({ engine: kind, rounds: ROUNDS, requests: REQUESTS, rows })}`)
+  await Promise.all([ours.close(), bare.close()])
+  await dropOwnDatabases()
+}
+
+/** All that stands before an operation in the real program, and two operations. */
+function createOurs(db: Db): FastifyInstance {
+  const rates = { groupB: 100_000_000 }
+  const { authenticate, limitRate } = createAccess({
+    db,
+    rates,
+    clock: systemClock,
+    environment: 'sandbox',
+  })
+  return createServer({
+    logger: createLogger({ level: 'warn' }),
+    registry: new Registry(),
+    checks: [],
+    isStopping: () => false,
+    endpoints: [transactionListEndpoint, recordEndpoint],
+    hooks: { db, authenticate, limitRate, idempotently: createIdempotently({ db }) },
+  })
+}
+
+const recordEndpoint: Endpoint = defineEndpoint({
+  group: 'b',
+  method: 'POST',
+  path: '/api/records',
+  operationId: 'record',
+  summary: 'Records a transaction',
+  tag: 'Bench',
+  access: 'payments:write',
+  body: requestObject({
+    amount: AmountInputSchema,
+    currency: CurrencySchema,
+    description: Type.String({ minLength: 1, maxLength: 512 }),
+  }),
+  status: 201,
+  answer: Type.Object({ success: Type.Literal(true), id: Type.String(), ...AMOUNT_FIELDS }),
+  async handle({ body, caller, db }) {
+    const amount = readAmount(body)
+    const { transactionId } = await record(db, { userId: caller.userId, amount })
+    return { success: true as const, id: transactionId, ...amountFields({ ...body, amount }) }
+  },
+})
+
+/** The same SQL for one known user, and nothing else: nobody is asked who they are. */
+function createBare(db: Db, userId: number): FastifyInstance {
+  const server = fastify()
+  server.get('/api/transactions', async () => {
+    const { transactions, total } = await listTransactions(db, { userId }, { limit: 21, offset: 0 })
+    const shown = transactions.slice(0, 20).map((one) => ({
+      ...one,
+      id: Number(one.id),
+      amount: Number(one.amount) / 100,
+    }))
+    return { success: true, transactions: shown, total }
+  })
+  server.post('/api/records', async (request, reply) => {
+    const { amount } = request.body as { amount: number }
+    const made = await db
+      .transaction()
+      .execute((open) => record(open, { userId, amount: BigInt(amount * 100) }))
+    return reply.code(201).send({ success: true, id: made.transactionId, amount })
+  })
+  return server
+}
+
+function record(db: Db, { userId, amount }: { userId: number; amount: bigint }) {
+  return recordTransaction(db, {
+    userId,
+    amount,
+    transactionId: createId('TX', randomBytes),
+    type: 'payment',
+    currency: 'USD',
+    description: 'row of the bench',
+    actor: 'bench',
+    reason: 'made by the bench',
+  })
+}
+
+/** In turns, so that what the machine does meanwhile meets both; the least is what it costs. */
+async function compare(
+  name: string,
+  options: { ours: FastifyInstance; bare: FastifyInstance; make: () => InjectOptions },
+): Promise<{ name: string; oursUs: number; bareUs: number }> {
+  const { ours, bare, make } = options
+  const costs: { ours: number[]; bare: number[] } = { ours: [], bare: [] }
+  for (let round = 0; round < ROUNDS; round++) {
+    costs.ours.push(await cpuTimeOf(() => sendMany(ours, make)))
+    costs.bare.push(await cpuTimeOf(() => sendMany(bare, make)))
+  }
+  return { name, oursUs: leastUs(costs.ours), bareUs: leastUs(costs.bare) }
+}
+
+function leastUs(batchesMs: readonly number[]): number {
+  return (Math.min(...batchesMs) / REQUESTS) * 1000
+}
+
+async function sendMany(server: FastifyInstance, make: () => InjectOptions): Promise<void> {
+  for (let count = 0; count < REQUESTS; count++) {
+    const { statusCode, body } = await server.inject(make())
+    if (statusCode >= 300) throw new Error(`${statusCode} ${body}`)
+  }
+}
+
+await main()

@@ -1,0 +1,174 @@
+/**
+ * Payments a second through the API of real processes, accepted and confirmed, beside loops of viem
+ * and of ethers that send and wait: the same signers, the same chain, the same run.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { JsonRpcProvider, NonceManager, Wallet } from 'ethers'
+import { createClient, createNonceManager, http, toHex } from 'viem'
+import { mnemonicToAccount } from 'viem/accounts'
+import { sendTransaction, waitForTransactionReceipt } from 'viem/actions'
+import { jsonRpc } from 'viem/nonce'
+
+import { startAnvil } from '../src/chain/anvil.ts'
+import { callRpc } from '../src/chain/rpc.ts'
+import { openDatabase } from '../src/store/database.ts'
+import { migrate } from '../src/store/migrate.ts'
+import { makeKey, makeUser } from '../test/support/access.ts'
+import { dropOwnDatabases, emptyDatabaseUrl } from '../test/support/database.ts'
+import { runProgram, type Program } from '../test/support/program.ts'
+
+const PAYMENTS = Number(process.env['BENCH_PAYMENTS'] ?? 3000)
+const PEER_PAYMENTS = Math.min(PAYMENTS, 1000)
+const SIGNERS = 20
+const CONCURRENCY = Number(process.env['BENCH_CONCURRENCY'] ?? 32)
+const MNEMONIC = 'test test test test test test test test test test test junk'
+const PAYEE = '0x00000000000000000000000000000000000000aa'
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-bench-'))
+const chain = await startAnvil({ folder: join(folder, 'chain'), blockMs: 1000, mnemonic: MNEMONIC })
+const programs: Program[] = []
+/** Undefined stands for the embedded database. */
+let databaseUrl: string | undefined
+try {
+  const keys = await prepare()
+  const urls = await startPrograms()
+  const mode = databaseUrl ? 'serve and work on PostgreSQL' : 'up on PGlite'
+  const ours = await measureOurs(urls, keys)
+  const rows = [
+    { what: `ours, ${mode}`, ...ours },
+    { what: 'viem: sendTransaction with its nonce manager, then wait', ...(await measureViem()) },
+    { what: 'ethers: NonceManager, then wait', ...(await measureEthers()) },
+  ]
+  for (const { what, ...figures } of rows) console.log(what, figures)
+  console.log(JSON.stringify({ payments: PAYMENTS, signers: SIGNERS, rows }))
+} finally {
+  for (const program of programs) program.kill('SIGTERM')
+  await Promise.all(programs.map((program) => program.ended))
+  await chain.stop()
+  await dropOwnDatabases()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+type Figures = { acceptedPerSecond?: number; confirmedPerSecond: number; [name: string]: unknown }
+
+function environment(name: string): Record<string, string> {
+  return {
+    QUITTANCE_DATA: join(folder, name),
+    ETH_RPC_URL: chain.url,
+    QUITTANCE_CONFIRMATIONS: '2',
+    PORT: '0',
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+  }
+}
+
+/** Users with money and a key each; one key may ask a thousand times a minute. */
+async function prepare(): Promise<string[]> {
+  mkdirSync(join(folder, 'up'))
+  const url = await emptyDatabaseUrl()
+  databaseUrl = url
+  const database = await openDatabase(url ? { url } : { folder: join(folder, 'up', 'database') })
+  await migrate(database.db)
+  const keys: string[] = []
+  for (let place = 1; place <= SIGNERS; place++) {
+    const user = await makeUser(database.db)
+    keys.push((await makeKey(database.db, { user })).text)
+    await rpc('anvil_setBalance', [accountOf(user.id).address, toHex(10n ** 24n)])
+  }
+  await database.close()
+  return keys
+}
+
+async function startPrograms(): Promise<string[]> {
+  const roles = databaseUrl ? ['serve', 'work'] : ['up']
+  const started = roles.map((role) => runProgram([role], environment(role)))
+  programs.push(...started)
+  const facts = await Promise.all(started.map((program) => program.untilReady()))
+  return facts.flatMap(({ url }) => url ?? [])
+}
+
+async function measureOurs([url = '']: string[], keys: readonly string[]): Promise<Figures> {
+  const times: number[] = []
+  let next = 0
+  const startedAt = performance.now()
+  const sendAll = async (): Promise<void> => {
+    while (next < PAYMENTS) {
+      const key = keys[next++ % keys.length] ?? ''
+      const sentAt = performance.now()
+      const answer = await fetch(`${url}/api/blockchain/transactions`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ to_address: PAYEE, amount: '0.001', description: 'bench' }),
+      })
+      if (answer.status !== 201) throw new Error(await answer.text())
+      await answer.arrayBuffer()
+      times.push(performance.now() - sentAt)
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, sendAll))
+  const acceptedMs = performance.now() - startedAt
+  while ((await openOrders(url)) > 0) await new Promise((later) => setTimeout(later, 100))
+  const confirmedMs = performance.now() - startedAt
+  times.sort((a, b) => a - b)
+  return {
+    acceptedPerSecond: perSecond(PAYMENTS, acceptedMs),
+    p50Ms: Math.round(times[Math.floor(times.length * 0.5)] ?? 0),
+    p95Ms: Math.round(times[Math.floor(times.length * 0.95)] ?? 0),
+    confirmedPerSecond: perSecond(PAYMENTS, confirmedMs),
+  }
+}
+
+async function openOrders(url: string): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  return Number(/^quittance_open_orders (\d+)$/m.exec(metrics)?.[1] ?? Number.NaN)
+}
+
+async function measureViem(): Promise<Figures> {
+  const client = createClient({ transport: http(chain.url), pollingInterval: 100, cacheTime: 0 })
+  const nonceManager = createNonceManager({ source: jsonRpc() })
+  return measurePeer(async (place, count) => {
+    const account = mnemonicToAccount(MNEMONIC, { addressIndex: place, nonceManager })
+    const sends = Array.from({ length: count }, () =>
+      sendTransaction(client, { account, to: PAYEE, value: 1n, chain: null }),
+    )
+    for (const hash of await Promise.all(sends)) await waitForTransactionReceipt(client, { hash })
+  })
+}
+
+async function measureEthers(): Promise<Figures> {
+  const provider = new JsonRpcProvider(chain.url, undefined, { pollingInterval: 100 })
+  try {
+    return await measurePeer(async (place, count) => {
+      const key = accountOf(place).getHdKey().privateKey
+      const wallet = new NonceManager(new Wallet(toHex(key ?? new Uint8Array()), provider))
+      for (let sent = 0; sent < count; sent++) {
+        const one = await wallet.sendTransaction({ to: PAYEE, value: 1n })
+        if (sent === count - 1) await one.wait()
+      }
+    })
+  } finally {
+    provider.destroy()
+  }
+}
+
+/** Neither stores anything, so neither survives a crash; they are the floor, not the like. */
+async function measurePeer(pay: (place: number, count: number) => Promise<void>): Promise<Figures> {
+  const startedAt = performance.now()
+  const share = PEER_PAYMENTS / SIGNERS
+  await Promise.all(Array.from({ length: SIGNERS }, (_, index) => pay(index + 1, share)))
+  return { confirmedPerSecond: perSecond(PEER_PAYMENTS, performance.now() - startedAt) }
+}
+
+function accountOf(place: number) {
+  return mnemonicToAccount(MNEMONIC, { addressIndex: place })
+}
+
+function rpc(method: string, params: readonly unknown[]): Promise<unknown> {
+  return callRpc({ url: chain.url, method, params })
+}
+
+function perSecond(count: number, ms: number): number {
+  return Math.round(count / (ms / 1000))
+}

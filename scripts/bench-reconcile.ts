@@ -1,0 +1,289 @@
+import { mkdtempSync, rmSync, createWriteStream } from 'node:fs'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
+
+import { JsonRpcProvider } from 'ethers'
+import { createPublicClient, http, type Hex } from 'viem'
+
+import { systemClock } from '../src/base/clock.ts'
+import { messageOf } from '../src/base/errors.ts'
+import { topicOf } from '../src/chain/events.ts'
+import { createProviders } from '../src/chain/providers.ts'
+import { callRpc } from '../src/chain/rpc.ts'
+import { BREAK_KINDS, type BreakKind, type Finding } from '../src/domain/breaks.ts'
+import { createExaminer } from '../src/reconciler/examine.ts'
+import { createFileSource } from '../src/reconciler/file-source.ts'
+import { createNode } from '../src/reconciler/node.ts'
+import { reconcile, type RunTotals } from '../src/reconciler/reconcile.ts'
+import { calls, CHAIN_ID, startPaidChain, type PaidChain } from '../test/support/verify.ts'
+
+const SETTLEMENTS = Number(process.env['BENCH_SETTLEMENTS'] ?? 100_000)
+const DIRECT = Number(process.env['BENCH_DIRECT'] ?? 10_000)
+const PEER = Math.min(DIRECT, Number(process.env['BENCH_PEER'] ?? 2_000))
+const BREAKS = Number(process.env['BENCH_BREAKS'] ?? 100)
+const BATCH = 400
+const GHOST = 'ee'.repeat(28)
+
+type Row = Record<string, string>
+type Settlement = { hash: Hex; reference: Hex; payee: Hex }
+
+/** Fills a chain, reconciles it beside what others would write, and prints both. */
+async function main(): Promise<void> {
+  const world = await startPaidChain()
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-bench-'))
+  try {
+    const settlements = await timed('settle', SETTLEMENTS, () => settle(world))
+    const direct = await timed('transfer', DIRECT, () => transfer(world))
+    await world.mine(5)
+    const reverted = await revert(world, settlements.value[0])
+    const file = join(folder, 'settlements.csv')
+    const expected = await writeRecords(file, { settlements: settlements.value, reverted, world })
+    const found = await timed('settlements', SETTLEMENTS, () => run(world, file))
+    const hashes = join(folder, 'hashes.csv')
+    await writeRows(
+      hashes,
+      direct.value.map((hash, at) => bare(`TXd${at}`, hash)),
+    )
+    const ours = await timed('hashes', DIRECT, () => run(world, hashes))
+    const floor = await timed('eth_getLogs', SETTLEMENTS, () => readRaw(world))
+    const peers = await measurePeers(world, direct.value.slice(0, PEER))
+    const result = {
+      filled: [settlements.told, direct.told],
+      settlements: { ...found.told, ...found.value.memory },
+      getLogsFloor: floor.told,
+      hashes: { ...ours.told, ...ours.value.memory, matched: ours.value.totals.matched },
+      peers,
+      faults: score(expected, found.value.findings),
+      totals: found.value.totals,
+    }
+    console.log(JSON.stringify(result, null, 2))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+    await world.chain.stop()
+  }
+}
+
+type Told = { what: string; count: number; seconds: number; perSecond: number }
+
+async function timed<T>(
+  what: string,
+  count: number,
+  work: () => Promise<T>,
+): Promise<{ value: T; told: Told }> {
+  const startedAt = performance.now()
+  const value = await work()
+  const seconds = (performance.now() - startedAt) / 1000
+  const perSecond = Math.round(count / seconds)
+  console.error(`${what}: ${count} in ${seconds.toFixed(1)} s, ${perSecond}/s`)
+  return { value, told: { what, count, seconds: Math.round(seconds * 100) / 100, perSecond } }
+}
+
+async function settle(world: PaidChain): Promise<Settlement[]> {
+  const all: Settlement[] = []
+  for (let from = 0; from < SETTLEMENTS; from += BATCH) {
+    const items = Array.from({ length: Math.min(BATCH, SETTLEMENTS - from) }, (_, at) => ({
+      reference: hex32(from + at + 1),
+      payee: world.payee,
+    }))
+    const references = items.map(({ reference }) => reference)
+    const payees = items.map(({ payee }) => payee)
+    const data = calls.settleBatch(
+      references,
+      payees,
+      payees.map(() => 5n),
+    )
+    const call = { to: world.settlement, data, value: BigInt(5 * items.length) }
+    const hash = await world.send({ ...call, gas: '0xf00000' })
+    all.push(...items.map((item) => ({ ...item, hash })))
+  }
+  return all
+}
+
+async function transfer(world: PaidChain): Promise<Hex[]> {
+  const ask = (method: string, ...params: unknown[]) =>
+    callRpc({ url: world.chain.url, method, params, timeoutMs: 60_000 })
+  await ask('evm_setAutomine', false)
+  const hashes: Hex[] = []
+  for (let at = 0; at < DIRECT; at += 1) {
+    hashes.push(await world.send({ to: world.payee, value: 1n, gas: '0x5208' }))
+    if (at % 1000 === 999) await ask('anvil_mine', '0x1')
+  }
+  await ask('anvil_mine', '0x1')
+  await ask('evm_setAutomine', true)
+  return hashes
+}
+
+async function revert(world: PaidChain, settled: Settlement | undefined): Promise<Hex> {
+  const data = calls.settle(settled?.reference ?? '0x', world.payee)
+  const hash = await world.send({ to: world.settlement, data, value: 5n })
+  await world.mine(5)
+  return hash
+}
+
+type Expected = Map<string, BreakKind>
+
+/** All good records, with the bad ones spread among them. */
+async function writeRecords(
+  file: string,
+  on: { settlements: readonly Settlement[]; reverted: Hex; world: PaidChain },
+): Promise<Expected> {
+  const { settlements } = on
+  const expected: Expected = new Map()
+  const rows: Row[] = settlements.map((one, at) => good(`TX${at}`, one))
+  const every = Math.max(1, Math.floor(settlements.length / (BREAKS * BAD.length)))
+  const bad = BAD.flatMap(([kind, make]) =>
+    Array.from({ length: BREAKS }, (_, at) => ({ kind, make, id: `BAD-${kind}-${at}` })),
+  )
+  const mixed: Row[] = []
+  for (const [at, row] of rows.entries()) {
+    mixed.push(row)
+    const next = at % every === 0 ? bad.shift() : undefined
+    if (next === undefined) continue
+    expected.set(next.id, next.kind)
+    mixed.push(next.make(next.id, settlements[at] as Settlement, on))
+  }
+  await writeRows(file, mixed)
+  return expected
+}
+
+type Make = (id: string, near: Settlement, on: { reverted: Hex }) => Row
+
+const BAD: readonly (readonly [BreakKind, Make])[] = [
+  ['missing', (id, near) => good(id, { ...near, hash: ghost(id) })],
+  [
+    'dropped',
+    (id, near) => ({
+      ...good(id, { ...near, hash: ghost(id) }),
+      status: 'pending',
+      created_at: '2020-01-01',
+    }),
+  ],
+  ['reverted', (id, near, on) => good(id, { ...near, hash: on.reverted })],
+  ['wrong_amount', (id, near) => ({ ...good(id, near), amount: '0.000000000000000006' })],
+  ['wrong_recipient', (id, near) => ({ ...good(id, near), to_address: `0x${'11'.repeat(20)}` })],
+  ['wrong_reference', (id, near) => ({ ...good(id, near), reference: `0x${'22'.repeat(32)}` })],
+  ['reorged', (id, near) => ({ ...good(id, near), block_hash: ghost(id) })],
+  ['fee_mismatch', (id, near) => ({ ...good(id, near), gas_used: '1', gas_price: '1' })],
+  ['state_lag', (id, near) => ({ ...good(id, near), status: 'pending' })],
+  ['duplicate_payment', (id, near) => good(id, near)],
+]
+
+function good(id: string, { hash, reference, payee }: Settlement): Row {
+  const amount = '0.000000000000000005'
+  return { ...bare(id, hash), to_address: payee, amount, reference, status: 'completed' }
+}
+
+function bare(id: string, hash: Hex): Row {
+  return { transaction_id: id, eth_transaction_hash: hash }
+}
+
+function ghost(id: string): Hex {
+  return `0x${GHOST}${Buffer.from(id).toString('hex').slice(-8)}`
+}
+
+async function writeRows(file: string, rows: readonly Row[]): Promise<void> {
+  const first = ['transaction_id', 'eth_transaction_hash', 'to_address', 'amount', 'reference']
+  const names = first.concat('status', 'created_at', 'block_hash', 'gas_used', 'gas_price')
+  const stream = createWriteStream(file)
+  stream.write(`${names.join(',')}\n`)
+  for (const row of rows) {
+    const isTaken = stream.write(`${names.map((name) => row[name] ?? '').join(',')}\n`)
+    if (!isTaken) await once(stream, 'drain')
+  }
+  stream.end()
+  await finished(stream)
+}
+
+type Ran = { totals: RunTotals; findings: Finding[]; memory: { peakMb: number } }
+
+async function run(world: PaidChain, file: string): Promise<Ran> {
+  const clock = systemClock
+  const urls = [world.chain.url]
+  const providers = createProviders({ urls, chainId: CHAIN_ID, clock, random: Math.random })
+  const nodes = providers.all.map((provider) => createNode({ provider, confirmations: 2, clock }))
+  const contracts = { settlement: world.settlement, stablecoin: world.dollar }
+  const findings: Finding[] = []
+  let peak = 0
+  const totals = await reconcile({
+    source: createFileSource(file),
+    examiner: createExaminer({ chainId: CHAIN_ID, nodes, contracts, clock }),
+    signal: new AbortController().signal,
+    onChunk(done) {
+      findings.push(...done.findings)
+      peak = Math.max(peak, process.memoryUsage.rss())
+    },
+  })
+  return { totals, findings, memory: { peakMb: Math.round(peak / 2 ** 20) } }
+}
+
+/** What reading the logs costs at the least: the same ranges, and nothing done with them. */
+async function readRaw(world: PaidChain): Promise<void> {
+  const ask = (method: string, params: unknown[]) =>
+    callRpc({ url: world.chain.url, method, params, timeoutMs: 60_000 })
+  const head = Number(await ask('eth_blockNumber', []))
+  for (let from = 0; from <= head; from += 25) {
+    const range = { fromBlock: hex(from), toBlock: hex(Math.min(head, from + 24)) }
+    await ask('eth_getLogs', [
+      { address: world.settlement, topics: [topicOf('Settled')], ...range },
+    ])
+  }
+}
+
+function hex32(number: number): Hex {
+  return `0x${number.toString(16).padStart(64, '0')}`
+}
+
+function hex(number: number): Hex {
+  return `0x${number.toString(16)}`
+}
+
+async function measurePeers(world: PaidChain, hashes: readonly Hex[]): Promise<Told[]> {
+  const { url } = world.chain
+  const plain = createPublicClient({ transport: http(url) })
+  const batching = createPublicClient({ transport: http(url, { batch: { batchSize: 100 } }) })
+  const ethers = new JsonRpcProvider(url, CHAIN_ID, { staticNetwork: true })
+  const loops = {
+    'viem, one by one': async () => {
+      for (const hash of hashes) await plain.getTransactionReceipt({ hash })
+    },
+    'viem, batches of 100': async () => {
+      for (let at = 0; at < hashes.length; at += 1000) {
+        const some = hashes.slice(at, at + 1000)
+        await Promise.all(some.map((hash) => batching.getTransactionReceipt({ hash })))
+      }
+    },
+    'ethers, one by one': async () => {
+      for (const hash of hashes) await ethers.getTransactionReceipt(hash)
+    },
+  }
+  const told: Told[] = []
+  for (const [name, work] of Object.entries(loops)) {
+    told.push((await timed(name, hashes.length, work)).told)
+  }
+  ethers.destroy()
+  return told
+}
+
+/** Every injected break must be found with its kind, and nothing else may be found. */
+function score(expected: Expected, findings: readonly Finding[]) {
+  const isRight = ({ transactionId, kind }: Finding): boolean =>
+    expected.get(transactionId ?? '') === kind
+  const right = findings.filter(isRight)
+  const found = new Set(right.map(({ transactionId }) => transactionId))
+  const kinds = BREAK_KINDS.flatMap((kind) => {
+    const injected = [...expected].filter(([, wanted]) => wanted === kind)
+    const hits = injected.filter(([id]) => found.has(id)).length
+    return injected.length === 0 ? [] : [`${kind} ${hits}/${injected.length}`]
+  })
+  const recall = expected.size === 0 ? 1 : found.size / expected.size
+  const precision = findings.length === 0 ? 1 : right.length / findings.length
+  const wrong = findings.filter((one) => !isRight(one)).slice(0, 5)
+  return { injected: expected.size, recall, precision, kinds, wrong }
+}
+
+await main().catch((error: unknown) => {
+  console.error(messageOf(error))
+  process.exitCode = 2
+})

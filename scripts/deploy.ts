@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+
+import { network as hardhatNetwork } from 'hardhat'
+import { createClient, custom } from 'viem'
+import { toAccount } from 'viem/accounts'
+import { getAddresses } from 'viem/actions'
+
+import { parseConfig } from '../src/base/config.ts'
+import { createDeployer } from '../src/chain/deploy.ts'
+import { createDeploymentRecords } from '../src/chain/deployment-records.ts'
+import { eventLine, planLines } from '../src/chain/deploy-report.ts'
+import { findNetwork } from '../src/chain/networks.ts'
+
+// Does what `quittance deploy` does, with the key that Hardhat's keystore keeps:
+// npx hardhat run scripts/deploy.ts --network sepolia
+const connection = await hardhatNetwork.create()
+const network = findNetwork(connection.networkName)
+const client = createClient({ transport: custom(connection.provider) })
+const [account] = await getAddresses(client)
+if (account === undefined) throw new Error(`Hardhat has no account for ${network.title}.`)
+
+const deployer = createDeployer({
+  client,
+  account: toAccount(account),
+  network,
+  records: createDeploymentRecords(join(parseConfig(process.env).dataFolder, 'deployments')),
+  onProgress: (event) => console.log(eventLine(event)),
+})
+for (const line of planLines(await deployer.plan(), network)) console.log(line)
+const { done } = await deployer.execute()
+if (done.length === 0) console.log('All of it is already there; nothing was changed.')
+await connection.close()

@@ -1,0 +1,46 @@
+/** Fuzzes every operation of a server of its own: `npm run fuzz:api -- --requests 100000`. */
+import { parseArgs } from 'node:util'
+
+import { messageOf } from '../src/base/errors.ts'
+import { dropOwnDatabases } from '../test/support/database.ts'
+import { fuzz } from '../test/support/fuzz/fuzz.ts'
+import { startFuzzTarget } from '../test/support/fuzz/start.ts'
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: '1' },
+  },
+})
+const [requests, seed] = [Number(values.requests), Number(values.seed)]
+if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(requests) || requests < 1) {
+  console.error('--requests and --seed are whole numbers.')
+  process.exit(2)
+}
+
+// Each key may send a thousand requests a minute; one in some hundred is enough.
+const target = await startFuzzTarget({ users: Math.ceil(requests / 400) + 8 })
+const startedAt = performance.now()
+const report = await fuzz({
+  url: target.url,
+  seed,
+  requests,
+  callers: target.callers,
+  onProgress: (sent) => process.stderr.write(`\r${sent} of ${requests} `),
+}).catch((error: unknown) => ({ statuses: new Map<string, never>(), findings: [messageOf(error)] }))
+const seconds = (performance.now() - startedAt) / 1000
+const { code, stderr } = await target.stop()
+await dropOwnDatabases()
+const { statuses, findings } = report
+
+process.stderr.write('\r')
+for (const [name, counts] of [...statuses].toSorted(([a], [b]) => a.localeCompare(b))) {
+  const shown = [...counts].toSorted(([a], [b]) => a - b).map((pair) => pair.join(' × '))
+  console.log(`${name.padEnd(48)} ${shown.join(', ')}`)
+}
+for (const finding of findings) console.log(`\n${finding}`)
+if (code !== 0) console.log(`\nthe program ended with ${String(code)}: ${stderr.slice(-1000)}`)
+console.log(
+  `\n${requests} requests, seed ${seed}, ${seconds.toFixed(0)} s: ${findings.length} wrong`,
+)
+process.exitCode = findings.length === 0 && code === 0 ? 0 : 1

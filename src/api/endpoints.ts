@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+import { mayUse, type Caller } from '../domain/access.ts'
+import { RequestError } from '../wire/errors.ts'
+import { canonicalJson, stringifyJson } from '../wire/json.ts'
+import { checkMediaType, readBody } from './body.ts'
+import { compileChecks, invalidRequest, type RequestParts } from './checks.ts'
+import { createSendEvents, FOLLOW_TIMEOUT_MS, type SendEvents } from './event-stream.ts'
+import type { Endpoint, EndpointHooks, EndpointRequest } from './endpoint.ts'
+
+/** Turns the operations into routes. */
+export function addEndpoints(
+  server: FastifyInstance,
+  endpoints: readonly Endpoint[],
+  hooks: EndpointHooks,
+): void {
+  server.decorateRequest(CALLER, undefined)
+  const sendEvents = createSendEvents()
+  for (const endpoint of endpoints) addEndpoint(server, endpoint, { ...hooks, sendEvents })
+}
+
+const CALLER = 'quittanceCaller'
+
+function addEndpoint(
+  server: FastifyInstance,
+  endpoint: Endpoint,
+  hooks: EndpointHooks & { sendEvents: SendEvents },
+): void {
+  const check = compileChecks(endpoint)
+  server.route({
+    method: endpoint.method,
+    url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    ...(endpoint.follow && { handlerTimeout: FOLLOW_TIMEOUT_MS }),
+    onRequest: async (request, reply) => admit({ request, reply, endpoint, hooks }),
+    handler: async (request, reply) => {
+      const caller = request.getDecorator<Caller | undefined>(CALLER)
+      const { params, query } = request
+      const parts = check({ params, query, body: readBody(request.body) })
+      if (endpoint.follow && caller) {
+        const { follow } = endpoint
+        return hooks.sendEvents({ request, reply, follow, caller, db: hooks.db })
+      }
+      const answer =
+        endpoint.method === 'POST' && caller
+          ? await runOnce({ request, endpoint, hooks, caller, parts })
+          : await run({ request, endpoint, hooks, caller, parts })
+      if (answer.replayed) reply.header('idempotent-replayed', 'true')
+      return reply.code(answer.status).type(JSON_TYPE).send(answer.body)
+    },
+  })
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+type Admission = {
+  request: FastifyRequest
+  reply: FastifyReply
+  endpoint: Endpoint
+  hooks: EndpointHooks
+}
+
+/** Everything that can be refused by the headers is, before the body is read. */
+async function admit({ request, reply, endpoint, hooks }: Admission): Promise<void> {
+  const remoteAddress = request.ip
+  if (endpoint.access === 'public') {
+    reply.headers(await hooks.limitRate({ endpoint, remoteAddress }))
+  } else {
+    const caller = await hooks.authenticate(request.headers, endpoint, remoteAddress)
+    reply.headers(await hooks.limitRate({ caller, endpoint, remoteAddress }))
+    if (!mayUse(caller, endpoint.access)) throw forbidden(endpoint.access)
+    request.setDecorator(CALLER, caller)
+  }
+  if (endpoint.method !== 'GET') checkMediaType(request.headers)
+}
+
+type Work = {
+  request: FastifyRequest
+  endpoint: Endpoint
+  hooks: EndpointHooks
+  parts: RequestParts
+}
+
+type Answer = { status: number; body: string; replayed: boolean }
+
+async function run(work: Work & { caller: Caller | undefined }): Promise<Answer> {
+  const { request, endpoint, hooks, parts, caller = ANYONE } = work
+  const asked = { ...parts, ...factsOf(request), caller, db: hooks.db, prepared: undefined }
+  const answer = await endpoint.handle({ ...asked, prepared: await endpoint.prepare?.(asked) })
+  return { status: endpoint.status, body: stringifyJson(answer), replayed: false }
+}
+
+async function runOnce(work: Work & { caller: Caller }): Promise<Answer> {
+  const { request, endpoint, hooks, parts, caller } = work
+  const { key, body } = idempotencyOf(request, endpoint, parts.body)
+  const facts = { ...parts, ...factsOf(request), caller }
+  let told: unknown
+  const answer = await hooks.idempotently({
+    key,
+    caller,
+    endpoint,
+    fingerprint: fingerprintOf({ method: endpoint.method, path: pathOf(request.url), body }),
+    prepare: async () => endpoint.prepare?.({ ...facts, db: hooks.db, prepared: undefined }),
+    run: async (db, prepared) => {
+      told = await endpoint.handle({ ...facts, db, prepared })
+      return { status: endpoint.status, body: stringifyJson(told) }
+    },
+    complete: completionOf(endpoint, { ...facts, db: hooks.db, prepared: undefined }),
+  })
+  if (!answer.replayed) endpoint.onCommitted?.(told as never)
+  return answer
+}
+
+function completionOf(endpoint: Endpoint, asked: EndpointRequest) {
+  const { complete, status } = endpoint
+  if (complete === undefined) return undefined
+  return async (started: string) => {
+    const answer = await complete(JSON.parse(started), asked)
+    return { status, body: stringifyJson(answer) }
+  }
+}
+
+function factsOf(request: FastifyRequest): { requestId: string; remoteAddress: string } {
+  return { requestId: request.id, remoteAddress: request.ip }
+}
+
+/** Asks in a public operation. No row is theirs, and no scope either. */
+const ANYONE: Caller = {
+  userId: 0,
+  username: '',
+  scopes: [],
+  dialect: 'flat',
+  credential: 'anyone',
+}
+
+/** The key, and the body without it: the same request may carry it here or there. */
+function idempotencyOf(
+  request: FastifyRequest,
+  endpoint: Endpoint,
+  body: unknown,
+): { key: string | undefined; body: unknown } {
+  if (endpoint.hasSecret) return { key: undefined, body }
+  const header = readKey(request.headers['idempotency-key'])
+  if (endpoint.group === 'b' || typeof body !== 'object' || body === null) {
+    return { key: header, body }
+  }
+  const { idempotencyKey, ...rest } = body as Record<string, unknown>
+  if (typeof idempotencyKey !== 'string') return { key: header, body: rest }
+  if (header !== undefined && header !== idempotencyKey) {
+    const message = 'The header has another key than the body. Send one of them.'
+    throw invalidRequest([{ field: 'idempotencyKey', code: 'conflict', message }])
+  }
+  return { key: idempotencyKey, body: rest }
+}
+
+/** Bare, or in quotes as the IETF's draft has it; both stand for the same key. */
+function readKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined
+  const text = Array.isArray(header) ? '' : header
+  const key = /^"(.*)"$/.exec(text)?.[1] ?? text
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+    const message = 'The key must have 1 to 255 visible ASCII characters and no spaces.'
+    throw invalidRequest([{ field: 'header.idempotency-key', code: 'pattern', message }])
+  }
+  return key
+}
+
+function fingerprintOf(options: { method: string; path: string; body: unknown }): string {
+  return createHash('sha256')
+    .update(`${options.method} ${options.path}\n${canonicalJson(options.body ?? null)}`)
+    .digest('hex')
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? url
+}
+
+function forbidden(scope: string): RequestError {
+  return new RequestError('forbidden', `This credential lacks the scope ${scope}.`)
+}

@@ -1,0 +1,64 @@
+import { Readable } from 'node:stream'
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+import { limits } from '../base/limits.ts'
+import type { Caller } from '../domain/access.ts'
+import type { Db } from '../store/database.ts'
+import { RequestError } from '../wire/errors.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** Beyond the stream's own end, so that the framework only ends what hangs. */
+export const FOLLOW_TIMEOUT_MS = limits.streamMs + limits.handlerTimeoutMs
+
+export type SendEvents = (options: {
+  request: FastifyRequest
+  reply: FastifyReply
+  follow: NonNullable<Endpoint['follow']>
+  caller: Caller
+  db: Db
+}) => Promise<FastifyReply>
+
+/** Sends what an operation tells, as it tells it, until it ends or the client goes. */
+export function createSendEvents(): SendEvents {
+  let open = 0
+  return async ({ request, reply, follow, caller, db }) => {
+    if (open >= limits.streams) throw new TooManyStreamsError()
+    const gone = new AbortController()
+    const lastEventId = readLastEventId(request.headers['last-event-id'])
+    const events = Readable.from(follow({ caller, db, lastEventId, signal: gone.signal }))
+    open += 1
+    events.once('close', () => (open -= 1))
+    reply.raw.once('close', () => {
+      gone.abort()
+      events.destroy()
+    })
+    return reply
+      .type('text/event-stream; charset=utf-8')
+      .header('x-accel-buffering', 'no')
+      .send(events)
+  }
+}
+
+/** One event. */
+export function formatEvent(event: { id: string; data: unknown }): string {
+  return `id: ${event.id}\ndata: ${JSON.stringify(event.data)}\n\n`
+}
+
+/** Without data it is no event, but the client learns from where to go on. */
+export function heartbeat(id: string): string {
+  return `: still here\nid: ${id}\n\n`
+}
+
+function readLastEventId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && header !== '' ? header : undefined
+}
+
+class TooManyStreamsError extends RequestError {
+  constructor() {
+    super('unavailable', 'Too many streams are open. Try again in 10 s, or read /api/events.', {
+      headers: { 'retry-after': '10' },
+      retryable: true,
+    })
+  }
+}

@@ -1,0 +1,64 @@
+import { checksummed } from '../../chain/address.ts'
+import { pendingReason, type Attempt, type Order } from '../../domain/orders.ts'
+import { listAttemptsOf } from '../../store/attempts.ts'
+import { readCursor } from '../../store/chain-cursor.ts'
+import type { Db } from '../../store/database.ts'
+import { findOrderOf } from '../../store/orders.ts'
+import { amountFields } from '../../wire/amounts.ts'
+import type { BlockchainTransactionWire } from '../../wire/group-b/transactions.ts'
+
+/** What the detail of a transaction shows of the chain: null where nothing was signed for it. */
+export async function readBlockchainTransaction(
+  db: Db,
+  transactionId: string,
+): Promise<BlockchainTransactionWire | null> {
+  const order = await findOrderOf(db, transactionId)
+  if (order === undefined) return null
+  const attempts = await listAttemptsOf(db, order.id)
+  const shown = attempts.find(({ block }) => block !== undefined) ?? attempts.at(-1)
+  if (shown === undefined) return null
+  const head = (await readCursor(db, order.chainId))?.head.number
+  return {
+    eth_tx_hash: shown.hash,
+    from_address: checksummed(order.signer),
+    to_address: checksummed(order.payee),
+    ...amountFields({ amount: order.amount, currency: 'ETH' }),
+    gas_used: shown.block?.gasUsed ?? null,
+    gas_price: shown.block?.gasPrice ?? null,
+    block_number: shown.block?.number ?? null,
+    status: STATUSES[order.state],
+    created_at: order.acceptedAt.toISOString(),
+    confirmations: confirmationsOf(shown, head),
+    pending_reason: pendingReason(order, shown) ?? null,
+    error_code: order.errorCode ?? null,
+    reference: order.route === 'contract' ? order.reference : null,
+    attempts: attempts.map(toAttemptWire),
+  }
+}
+
+const STATUSES = {
+  accepted: 'pending',
+  mined: 'pending',
+  completed: 'confirmed',
+  failed: 'failed',
+} as const satisfies Record<Order['state'], BlockchainTransactionWire['status']>
+
+/** The block of the transaction is the first one; a head that was read before it counts none. */
+function confirmationsOf({ block }: Attempt, head: bigint | undefined): bigint {
+  if (block === undefined || head === undefined || head < block.number) return 0n
+  return head - block.number + 1n
+}
+
+function toAttemptWire(attempt: Attempt): BlockchainTransactionWire['attempts'][number] {
+  const { hash, nonce, kind, state, fees, block, signedAt } = attempt
+  return {
+    eth_tx_hash: hash,
+    nonce,
+    kind,
+    state,
+    max_fee_per_gas: fees.maxFeePerGas,
+    max_priority_fee_per_gas: fees.maxPriorityFeePerGas,
+    block_number: block?.number ?? null,
+    created_at: signedAt.toISOString(),
+  }
+}

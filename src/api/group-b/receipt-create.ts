@@ -1,0 +1,82 @@
+import type { RandomBytes } from '../../domain/ids.ts'
+import { mayUse, type Caller } from '../../domain/access.ts'
+import type { Order } from '../../domain/orders.ts'
+import type { Db } from '../../store/database.ts'
+import { findEveryonesTransaction } from '../../store/everyone.ts'
+import { findOrderOf } from '../../store/orders.ts'
+import { findReceiptOf, insertReceipt } from '../../store/receipts.ts'
+import { findTransaction, type Transaction } from '../../store/transactions.ts'
+import { RequestError } from '../../wire/errors.ts'
+import { ReceiptSchema } from '../../wire/group-b/admin.ts'
+import { TransactionParamsSchema } from '../../wire/group-b/transactions.ts'
+import { defineEndpoint, type Endpoint } from '../endpoint.ts'
+
+/** The text of a quittance for a completed order, or why the chain does not prove it now. */
+export type ProveOrder = (
+  order: Order,
+  transaction: Transaction,
+) => Promise<{ quittance: string } | { problem: string }>
+
+/** Makes the page that proves a payment to whoever has its address. */
+export function receiptCreateEndpoint(deps: {
+  proveOrder: ProveOrder
+  randomBytes: RandomBytes
+}): Endpoint {
+  const { proveOrder, randomBytes } = deps
+  return defineEndpoint({
+    group: 'b',
+    method: 'POST',
+    path: '/api/transactions/{transaction_id}/receipt',
+    operationId: 'createReceipt',
+    summary: 'Makes a page that proves a payment to the payee, once for a transaction',
+    description:
+      'The page is public for whoever knows its address, which nobody can guess. The payment ' +
+      'must be final on the chain.',
+    tag: 'Transactions',
+    access: 'transactions:write',
+    params: TransactionParamsSchema,
+    status: 200,
+    answer: ReceiptSchema,
+    failures: ['not_found', 'conflict', 'unavailable'],
+    prepare: async ({ params, caller, db }) => {
+      const transaction = await requireTransaction(db, caller, params.transaction_id)
+      if (await findReceiptOf(db, transaction.transactionId)) return ''
+      const order = await findOrderOf(db, transaction.transactionId)
+      if (order?.state !== 'completed') {
+        const message = 'Only a payment that is final on the chain has a receipt. Come back later.'
+        throw new RequestError('conflict', message)
+      }
+      const proof = await proveOrder(order, transaction)
+      if ('problem' in proof) throw new RequestError('unavailable', proof.problem)
+      return proof.quittance
+    },
+    handle: async ({ params, db, prepared: quittance }) => {
+      const { transaction_id: transactionId } = params
+      const token = Buffer.from(randomBytes(32)).toString('base64url')
+      const receipt =
+        quittance === ''
+          ? await findReceiptOf(db, transactionId)
+          : await insertReceipt(db, { token, transactionId, quittance })
+      if (!receipt) throw new RequestError('not_found', 'You have no transaction with this id.')
+      return {
+        success: true as const,
+        token: receipt.token,
+        path: `/r/${receipt.token}`,
+        quittance_path: `/r/${receipt.token}/quittance.json`,
+        created_at: receipt.createdAt.toISOString(),
+      }
+    },
+  })
+}
+
+async function requireTransaction(
+  db: Db,
+  caller: Caller,
+  transactionId: string,
+): Promise<Transaction> {
+  const found = mayUse(caller, 'admin')
+    ? await findEveryonesTransaction(db, transactionId)
+    : await findTransaction(db, { userId: caller.userId, transactionId })
+  if (!found) throw new RequestError('not_found', 'You have no transaction with this id.')
+  return found
+}

@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify'
+
+import { messageOf } from '../base/errors.ts'
+
+export type HealthCheck = {
+  name: string
+  /** Rejects, with a sentence that says what to do, when the part cannot serve. */
+  check: () => Promise<void>
+}
+
+/** `/healthz`: the process lives. `/readyz`: it can serve, part by part. */
+export function addHealthRoutes(
+  server: FastifyInstance,
+  options: { checks: HealthCheck[]; isStopping: () => boolean },
+): void {
+  server.get('/healthz', async () => ({ status: 'ok' }))
+
+  server.get('/readyz', async (_request, reply) => {
+    const parts = await Promise.all(options.checks.map(runCheck))
+    const stopping = options.isStopping()
+    const ready = !stopping && parts.every((part) => part.status === 'ok')
+    if (!ready) reply.code(503).header('retry-after', '1')
+    return {
+      status: stopping ? 'stopping' : ready ? 'ready' : 'not_ready',
+      parts: Object.fromEntries(parts.map(({ name, ...part }) => [name, part])),
+    }
+  })
+}
+
+async function runCheck(part: HealthCheck) {
+  const startedAt = performance.now()
+  const failure = await part.check().then(
+    () => undefined,
+    (error: unknown) => messageOf(error),
+  )
+  const elapsedMs = Math.round((performance.now() - startedAt) * 10) / 10
+  return failure === undefined
+    ? { name: part.name, status: 'ok', elapsedMs }
+    : { name: part.name, status: 'failed', elapsedMs, message: failure }
+}

@@ -1,0 +1,50 @@
+/** The documents that the pages' programs fill. Nothing of a record stands in them. */
+export function shellOf(page: {
+  title: string
+  entry: { script: string; style: string }
+  /** Instead of the program. */
+  body?: string
+}): string {
+  const { title, entry, body } = page
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <title>${title} · Quittance</title>
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <link rel="icon" href="${ICON}" />
+    <link rel="stylesheet" href="/console/assets/${entry.style}" />
+${body === undefined ? programOf(entry.script) : ''}  </head>
+  <body>
+${body ?? PLACE}  </body>
+</html>
+`
+}
+
+function programOf(script: string): string {
+  return `    <script type="module" src="/console/assets/${script}"></script>\n`
+}
+
+const PLACE = `    <div id="app"></div>
+    <noscript>This page needs JavaScript.</noscript>
+`
+
+export function consoleShell(entry: { script: string; style: string }): string {
+  return shellOf({ title: 'Console', entry })
+}
+
+export const RECEIPT_UNKNOWN = `    <main class="nothing">
+      <h1>There is no such receipt</h1>
+      <p>The address is incomplete, or belongs to no receipt. Ask whoever sent it to you for the
+        whole address.</p>
+    </main>
+`
+
+const ICON =
+  'data:image/svg+xml,' +
+  encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +
+      '<rect width="32" height="32" rx="8" fill="#0b6e4f"/>' +
+      '<path d="M8 17l5 5L24 10" fill="none" stroke="#fff" stroke-width="4"/></svg>',
+  )

@@ -1,0 +1,105 @@
+import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
+
+import { BaseError, codeOf, messageOf } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import type { Logger } from '../base/logger.ts'
+import { addBodyParser } from './body.ts'
+import { addDocsRoutes } from './docs.ts'
+import { answerBrokenRequest } from './broken-request.ts'
+import type { Endpoint, EndpointHooks } from './endpoint.ts'
+import { addEndpoints } from './endpoints.ts'
+import { answerFailure } from './errors.ts'
+import { addGatewayRoutes, type GatewayDoor } from './gateway-routes.ts'
+import { addHealthRoutes, type HealthCheck } from './health.ts'
+import { addMetricsRoute } from './metrics.ts'
+import { addPageRoutes, type PagesOptions } from './pages.ts'
+import { requestIdOf } from './request-id.ts'
+import { createRequestLogger } from './request-logger.ts'
+import { addRouteGuard } from './routes.ts'
+
+export type ServerOptions = {
+  logger: Logger
+  registry: Registry
+  checks: HealthCheck[]
+  isStopping: () => boolean
+  endpoints: readonly Endpoint[]
+  hooks: EndpointHooks
+  /** Absent: no gateway tells us anything. */
+  door?: GatewayDoor
+  /** Absent where nobody looks. */
+  pages?: PagesOptions
+  /** Addresses and networks that may say on whose behalf they ask; by default nobody may. */
+  trustedProxies?: readonly string[]
+  /** How long a request may take to arrive; a test has less patience. */
+  requestTimeoutMs?: number
+}
+
+export function createServer(options: ServerOptions): FastifyInstance {
+  const { trustedProxies = [] } = options
+  const loggerInstance: FastifyBaseLogger = options.logger
+  const requestTimeout = options.requestTimeoutMs ?? limits.requestTimeoutMs
+  const server = fastify({
+    loggerInstance,
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'requestId',
+    }),
+    childLoggerFactory: (_logger, bindings) => createRequestLogger(options.logger, bindings),
+    genReqId: (request) => requestIdOf(request.headers),
+    // The nearest address in X-Forwarded-For that is no such proxy is the caller's.
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    bodyLimit: limits.requestBodyBytes,
+    requestTimeout,
+    handlerTimeout: limits.handlerTimeoutMs,
+    forceCloseConnections: 'idle',
+    // The guard answers while the program stops, in our own words.
+    return503OnClosing: false,
+    http: {
+      maxHeaderSize: limits.requestHeaderBytes,
+      // Node swaps the two limits when that of the headers is the longer one, as its default is: a
+      // body could then trickle in for a minute.
+      headersTimeout: requestTimeout,
+      requestTimeout,
+      // Node looks for requests that take too long only this often.
+      connectionsCheckingInterval: limits.requestTimeoutCheckMs,
+    },
+    frameworkErrors: answerFailure,
+    clientErrorHandler: answerBrokenRequest,
+  })
+  server.setErrorHandler(answerFailure)
+  addRouteGuard(server, options)
+  addBodyParser(server)
+  addMetricsRoute(server, options.registry)
+  addHealthRoutes(server, options)
+  addDocsRoutes(server, options.endpoints)
+  if (options.door) addGatewayRoutes(server, options.door)
+  if (options.pages) addPageRoutes(server, options.pages)
+  addEndpoints(server, options.endpoints, options.hooks)
+  return server
+}
+
+/** Starts to listen and tells where. */
+export async function listen(
+  server: FastifyInstance,
+  where: { host: string; port: number },
+): Promise<string> {
+  try {
+    return await server.listen(where)
+  } catch (error) {
+    throw new ListenError(where, error)
+  }
+}
+
+class ListenError extends BaseError {
+  constructor(where: { host: string; port: number }, cause: unknown) {
+    const code = codeOf(cause)
+    const sentence =
+      code === 'EADDRINUSE'
+        ? `Port ${where.port} on ${where.host} is in use by another program. Stop it, or set PORT to another port; 0 takes any free one.`
+        : code === 'EACCES'
+          ? `Port ${where.port} needs rights that this user lacks. Set PORT to one above 1023.`
+          : `Cannot listen on ${where.host} (${code ?? messageOf(cause)}). Set HOST to an address of this machine.`
+    super(sentence, { code: 'cannot_listen', cause, details: where })
+  }
+}

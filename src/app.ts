@@ -1,0 +1,287 @@
+import { randomBytes } from 'node:crypto'
+
+import { collectDefaultMetrics, Registry } from 'prom-client'
+
+import { createServer, listen } from './api/server.ts'
+import { requireChain, startChain, type Chain } from './app/chain.ts'
+import { createOperating, keepSamples } from './app/console.ts'
+import { startContracts } from './app/contracts.ts'
+import { requireMigrated, startDatabase } from './app/database.ts'
+import { createLedger, createMinting, createOnMoved } from './app/group-a.ts'
+import { startMaintenance } from './app/maintenance.ts'
+import { countProviders, countSender, measureOrders, measureWebhooks } from './app/metrics.ts'
+import { createOperations } from './app/operations.ts'
+import { createReconciliation, measureBreaks, type Reconciliation } from './app/reconciliation.ts'
+import { loadPages } from './app/pages.ts'
+import { createPaying, type Paying } from './app/sender.ts'
+import { startSupply } from './app/supply.ts'
+import { startRails, type Rails } from './app/rails.ts'
+import { startWebhooks, type Webhooks } from './app/webhooks.ts'
+import { systemClock, type Clock } from './base/clock.ts'
+import type { Config } from './base/config.ts'
+import { BaseError } from './base/errors.ts'
+import { lockFolder } from './base/lock.ts'
+import type { Logger } from './base/logger.ts'
+import { announceReady, type ReadyFacts } from './base/ready.ts'
+import { createShutdown, type Shutdown } from './base/shutdown.ts'
+import { checksummed } from './chain/address.ts'
+import type { Contracts } from './chain/contracts.ts'
+import { moveByWire } from './ledger/wires.ts'
+import { refuseDefaultSecrets } from './store/default-secrets.ts'
+import { ensureDemoAccounts } from './store/demo-accounts.ts'
+import type { Database, Db } from './store/database.ts'
+import { claimInstallation } from './store/installation.ts'
+import { ensureSigningKey } from './store/signing-keys.ts'
+
+/**
+ * `up` is everything in one process; `serve` and `work` share a database and a chain with others.
+ */
+export type Role = 'up' | 'serve' | 'work'
+
+export type App = {
+  facts: ReadyFacts
+  /** Resolves to the reason when a part that the rest stands on has ended by itself. */
+  failed: Promise<BaseError>
+  stop: () => Promise<BaseError[]>
+}
+
+export type AppOptions = {
+  config: Config
+  role: Role
+  logger: Logger
+  /** Told after each step of the start, for a person who watches. */
+  onProgress?: (step: StartStep) => void
+}
+
+export type StartStep = { name: string; detail: string; elapsedMs: number }
+
+/** The only place where parts are put together. A failed start stops what it had started. */
+export async function startApp(options: AppOptions): Promise<App> {
+  const shutdown = createShutdown()
+  try {
+    return await start(options, shutdown)
+  } catch (error) {
+    for (const failure of await shutdown.stop()) options.logger.error({ err: failure })
+    throw error
+  }
+}
+
+async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
+  const { config, role } = options
+  const failure = Promise.withResolvers<BaseError>()
+  const ground = await open(options, shutdown, failure.resolve)
+  const { chain, contracts } = ground
+  const ledger = createLedger(ground)
+  const paying = await createPaying({
+    ...ground,
+    onMoved: createOnMoved(ledger),
+    onEvent: countSender(ground.registry),
+  })
+  const facts: ReadyFacts = {
+    url: undefined,
+    console: undefined,
+    environment: config.environment,
+    chainId: chain.chainId,
+    rpcUrl: chain.url,
+    settlement: contracts.settlement,
+    stablecoin: contracts.stablecoin,
+    ...(await startDemo(options, ground, paying)),
+    pid: process.pid,
+  }
+  const rails = await startRails({
+    ...ground,
+    role,
+    platform: paying.platform,
+    moveByWire: (db, moved) => moveByWire(ledger, db, moved),
+  })
+  facts.simulators = rails.simulators
+  const reconciliation = createReconciliation({ ...ground, signal: shutdown.signal })
+  if (role !== 'serve') work(ground, { sender: paying.sender, rails, reconciliation })
+  startSupply(ground, { ledger, works: role !== 'serve' })
+  const webhooks = role === 'serve' ? undefined : startWebhooks(ground)
+  if (role !== 'work') {
+    facts.url = await serve(ground, { ...paying, rails, webhooks, reconciliation })
+    rails.announce(facts.url)
+    facts.console = `${facts.url}/console`
+  }
+  shutdown.add('ready.json', announceReady(config.dataFolder, facts))
+  return { facts, failed: failure.promise, stop: shutdown.stop }
+}
+
+/** What every part stands on. */
+export type Ground = {
+  config: Config
+  logger: Logger
+  clock: Clock
+  registry: Registry
+  shutdown: Shutdown
+  database: Database
+  db: Db
+  chain: Chain
+  contracts: Contracts
+  referenceKey: Uint8Array
+}
+
+/** Opens the database and the chain, and refuses those that do not belong together. */
+async function open(
+  options: AppOptions,
+  shutdown: Shutdown,
+  onEnd: (reason: BaseError) => void,
+): Promise<Ground> {
+  const { config, role, logger } = options
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'quittance_' })
+  if (role === 'up') {
+    const lock = await lockFolder(config.dataFolder)
+    shutdown.add('the lock of the data folder', lock.release)
+  } else {
+    requireShared(config, role)
+  }
+  const shared = { config, logger, shutdown }
+  const [database, chain] = await both(
+    timed(options, 'database', () => startDatabase({ ...shared, migrates: role === 'up' })),
+    timed(options, 'chain', () =>
+      startChain({ ...shared, onEnd, onEvent: countProviders(registry) }),
+    ),
+  )
+  const { chainId } = chain
+  if (database.kind === 'embedded' && chainId === 1 && !config.allowsEmbeddedMainnet) {
+    throw new EmbeddedMainnetError()
+  }
+  const { db } = database
+  const { environment } = config
+  const { referenceKey } = await claimInstallation(db, { environment, chainId })
+  await refuseDefaultSecrets(db, config)
+  await ensureSigningKey(db)
+  const contracts = await timed(options, 'contracts', () => startContracts({ config, chain }))
+  const clock = systemClock
+  measureOrders({ registry, db, chainId, clock })
+  measureWebhooks(registry, db)
+  measureBreaks({ registry, db, chainId })
+  return { ...shared, clock, registry, database, db, chain, contracts, referenceKey }
+}
+
+/** What goes on by itself; any number of processes may do it beside each other. */
+function work({ shutdown, ...ground }: Ground, working: Working): void {
+  const { sender, rails, reconciliation } = working
+  const { signal } = shutdown
+  const paying = sender.run(signal)
+  shutdown.add('the sender', () => paying)
+  const moving = rails.run(signal)
+  shutdown.add('the rails', () => moving)
+  const reconciling = reconciliation.run(signal)
+  shutdown.add('the reconciliation', () => reconciling)
+  const maintenance = startMaintenance({ ...ground, signal })
+  shutdown.add('the maintenance', maintenance.stop)
+  const sampling = keepSamples({ ...ground, signal })
+  shutdown.add('the samples of the overview', () => sampling)
+}
+
+type Working = Pick<Paying, 'sender'> & { rails: Rails; reconciliation: Reconciliation }
+
+type Served = Paying & Working & { webhooks: Webhooks | undefined }
+
+async function serve(ground: Ground, served: Served): Promise<string> {
+  const { config, database, db, chain, shutdown } = ground
+  const { payments, rails, webhooks } = served
+  const operating = createOperating(ground)
+  const ledger = createLedger(ground)
+  const minting = createMinting(served, shutdown.signal)
+  const { environment } = config
+  const server = createServer({
+    ...ground,
+    isStopping: () => shutdown.signal.aborted,
+    trustedProxies: config.trustedProxies,
+    door: rails.door,
+    ...createOperations({
+      ...ground,
+      environment,
+      payments,
+      ledger,
+      minting,
+      rails: rails.endpoints,
+      reconciliation: served.reconciliation.endpoints,
+      kickWires: rails.kickWires,
+      kickWebhooks: webhooks?.kick,
+      operating,
+    }),
+    pages: { db, loadPages, visitorRpcUrl: chain.isEmbedded ? chain.url : undefined },
+    checks: [
+      { name: 'database', check: () => database.ping() },
+      { name: 'migrations', check: () => requireMigrated(database) },
+      { name: 'chain', check: () => requireChain(chain) },
+    ],
+  })
+  shutdown.add('the HTTP server', () => server.close())
+  return listen(server, config)
+}
+
+/**
+ * The sandbox's own accounts; whoever runs the parts one by one makes accounts by `users` and
+ * `keys`.
+ */
+async function startDemo(
+  options: AppOptions,
+  { db }: Ground,
+  { payments }: Paying,
+): Promise<Partial<ReadyFacts>> {
+  const { config, role } = options
+  const { dataFolder, environment } = config
+  if (role !== 'up' || environment !== 'sandbox') return {}
+  const { groupB, ...others } = await ensureDemoAccounts({
+    db,
+    dataFolder,
+    environment,
+    randomBytes,
+  })
+  const address = checksummed(await payments.addressOf(groupB.userId))
+  return { ...others, groupB: { ...groupB, address } }
+}
+
+/** Waits for both even when one fails, so that the shutdown knows all that was started. */
+async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second])
+  return Promise.all([first, second])
+}
+
+type Started = { detail: string }
+
+async function timed<T extends Started>(
+  options: AppOptions,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const startedAt = performance.now()
+  const part = await work()
+  options.onProgress?.({ name, detail: part.detail, elapsedMs: performance.now() - startedAt })
+  return part
+}
+
+function requireShared(config: Config, role: Role): void {
+  const missing = [
+    ...(config.databaseUrl ? [] : ['DATABASE_URL']),
+    ...(config.rpcUrls.length > 0 ? [] : ['ETH_RPC_URL']),
+  ]
+  if (missing.length > 0) throw new NotSharedError(role, missing)
+}
+
+class NotSharedError extends BaseError {
+  constructor(role: Role, missing: string[]) {
+    super(
+      `${role} shares a database and a chain with other processes: set ${missing.join(' and ')}. ` +
+        'To run everything in one process, use up.',
+      { code: 'not_shared', details: { missing } },
+    )
+  }
+}
+
+class EmbeddedMainnetError extends BaseError {
+  constructor() {
+    super(
+      'The embedded database does not flush to the disk: a power cut could lose payments on ' +
+        'Ethereum mainnet. ' +
+        'Set DATABASE_URL to a PostgreSQL server, or insist with QUITTANCE_EMBEDDED_MAINNET=yes.',
+      { code: 'embedded_mainnet' },
+    )
+  }
+}

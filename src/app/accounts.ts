@@ -1,0 +1,76 @@
+import { BaseError } from '../base/errors.ts'
+import type { Signer, Signers } from '../chain/signer.ts'
+import type { Hex } from '../domain/orders.ts'
+import type { UnsignedTransaction } from '../sender/sign.ts'
+import { claimAddress, findUserIdByAddress, listUsersWithOpenNonces } from '../store/addresses.ts'
+import type { Db } from '../store/database.ts'
+
+/** Which signer signs for whom: number 0 for the platform itself, and a user's id for the user. */
+export type Accounts = {
+  /** Mints, and pays what no user pays. */
+  platform: Hex
+  /** The user's own address, in lower case. It stays what it was, or is refused. */
+  addressOf: (userId: number) => Promise<Hex>
+  sign: (by: Hex, transaction: UnsignedTransaction, signal: AbortSignal) => Promise<Hex>
+}
+
+export async function createAccounts(deps: { signers: Signers; db: Db }): Promise<Accounts> {
+  const { signers, db } = deps
+  const known = new Map<Hex, Signer>()
+  const know = (place: number): Hex => {
+    const signer = signers.at(place)
+    const address = lower(signer.address)
+    known.set(address, signer)
+    return address
+  }
+  const platform = know(PLATFORM)
+  // The sender signs inside of a transaction, where the embedded database answers nobody else. So
+  // whoever has something on its way is known from the start, and all others once they pay.
+  for (const userId of await listUsersWithOpenNonces(db)) know(userId)
+  const claimed = new Set<number>()
+  return {
+    platform,
+    async addressOf(userId) {
+      const address = know(userId)
+      if (claimed.has(userId)) return address
+      const first = await claimAddress(db, { userId, address })
+      if (first !== address) throw new SignerChangedError({ userId, first, address })
+      claimed.add(userId)
+      return address
+    },
+    async sign(by, { nonce, fees, ...call }, signal) {
+      if (!known.has(by)) {
+        const userId = await findUserIdByAddress(db, by)
+        if (userId !== undefined) know(userId)
+      }
+      const signer = known.get(by)
+      if (signer === undefined) throw new NoSignerError(by)
+      return (await signer.sign({ ...call, nonce: Number(nonce), ...fees }, signal)).raw
+    },
+  }
+}
+
+const PLATFORM = 0
+
+export function lower(address: string): Hex {
+  return address.toLowerCase() as Hex
+}
+
+class SignerChangedError extends BaseError {
+  constructor({ userId, first, address }: { userId: number; first: Hex; address: Hex }) {
+    super(
+      `User ${userId} has the address ${first}, but the signer gives it ${address}. ` +
+        'Set QUITTANCE_SIGNER to what it was, or use another database.',
+      { code: 'signer_changed', details: { userId, first, address } },
+    )
+  }
+}
+
+class NoSignerError extends BaseError {
+  constructor(address: Hex) {
+    super(`Nobody signs for ${address} any more. Set QUITTANCE_SIGNER to what it was.`, {
+      code: 'signer_missing',
+      details: { address },
+    })
+  }
+}

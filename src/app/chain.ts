@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+
+import { systemClock } from '../base/clock.ts'
+import type { Config } from '../base/config.ts'
+import { BaseError } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Shutdown } from '../base/shutdown.ts'
+import { startAnvil } from '../chain/anvil.ts'
+import { readChainId } from '../chain/chain-id.ts'
+import type { ProviderEvent } from '../chain/http-provider.ts'
+import { createProviders, type Providers } from '../chain/providers.ts'
+import { nameOfProvider } from '../chain/rpc.ts'
+
+export type Chain = { url: string; chainId: number; isEmbedded: boolean; providers: Providers }
+
+export async function startChain(options: {
+  config: Config
+  logger: Logger
+  shutdown: Shutdown
+  onEnd: (reason: BaseError) => void
+  onEvent: (event: ProviderEvent) => void
+}): Promise<Chain & { detail: string }> {
+  const { config, logger, shutdown, onEnd, onEvent } = options
+  const urls = config.rpcUrls
+  const [url] = urls
+  if (url !== undefined) {
+    const chainId = await readChainId({ urls, signal: shutdown.signal })
+    const providers = connect({ urls, chainId, logger, onEvent })
+    const detail = `chain ${chainId} at ${urls.map(nameOfProvider).join(', ')}`
+    return { url, chainId, isEmbedded: false, providers, detail }
+  }
+  const anvil = await startAnvil({
+    folder: join(config.dataFolder, 'chain'),
+    blockMs: config.blockMs,
+    mnemonic: SANDBOX_MNEMONIC,
+    // A known address is handy for a wallet; whoever asks for any port wants no fixed one here
+    // either.
+    preferredPort: config.port === 0 ? 0 : 8545,
+  })
+  shutdown.add('the embedded chain', anvil.stop)
+  anvil.onEnd(() => {
+    if (!shutdown.signal.aborted) onEnd(new ChainEndedError(anvil.pid))
+  })
+  const detail = `anvil, chain ${anvil.chainId}, a block every ${config.blockMs / 1000} s`
+  const { chainId } = anvil
+  const providers = connect({ urls: [anvil.url], chainId, logger, onEvent })
+  return { url: anvil.url, chainId, isEmbedded: true, providers, detail }
+}
+
+/** Asks every provider, and is content with one that serves the chain. */
+export async function requireChain({ providers }: Chain): Promise<void> {
+  const checks = await providers.checkAll(AbortSignal.timeout(READY_TIMEOUT_MS))
+  if (checks.some(({ error }) => error === undefined)) return
+  const wrong = checks.find(({ wrongChainId }) => wrongChainId !== undefined)
+  throw wrong?.error ?? checks[0]?.error ?? new NoProviderError()
+}
+
+const READY_TIMEOUT_MS = 2000
+
+function connect(options: {
+  urls: readonly string[]
+  chainId: number
+  logger: Logger
+  onEvent: (event: ProviderEvent) => void
+}): Providers {
+  const { logger, onEvent, ...chain } = options
+  return createProviders({
+    ...chain,
+    clock: systemClock,
+    random: Math.random,
+    onEvent(event) {
+      onEvent(event)
+      report(logger, event)
+    },
+  })
+}
+
+function report(logger: Logger, event: ProviderEvent): void {
+  if (event.kind === 'wrong_chain') {
+    logger.error(event, 'a provider serves another chain and is not used: correct ETH_RPC_URL')
+  } else if (event.kind === 'circuit') {
+    logger.warn(event, 'a provider failed too often, or recovered')
+  }
+}
+
+/** The seed that every Ethereum development tool knows: worth nothing, and meant to be. */
+export const SANDBOX_MNEMONIC = 'test test test test test test test test test test test junk'
+
+class NoProviderError extends BaseError {
+  constructor() {
+    super('No provider is configured. Set ETH_RPC_URL.', { code: 'rpc_no_provider' })
+  }
+}
+
+class ChainEndedError extends BaseError {
+  constructor(pid: number) {
+    super(`The embedded chain (process ${pid}) has ended. Start the program again.`, {
+      code: 'chain_ended',
+    })
+  }
+}

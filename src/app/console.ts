@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto'
+
+import type { Access } from '../api/access.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import { keyEndpoints } from '../api/group-b/admin-keys.ts'
+import { OVERVIEW_MS, overviewEndpoint, sampleListEndpoint } from '../api/group-b/admin-overview.ts'
+import { everyonesListEndpoint, lifeEndpoint } from '../api/group-b/admin-transactions.ts'
+import { userEndpoints } from '../api/group-b/admin-users.ts'
+import { receiptCreateEndpoint, type ProveOrder } from '../api/group-b/receipt-create.ts'
+import { streamEndpoint } from '../api/group-b/stream.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Config, Environment } from '../base/config.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Providers } from '../chain/providers.ts'
+import type { Db } from '../store/database.ts'
+import { insertSample, readOverview } from '../store/overview.ts'
+import { prove } from '../verify/prove.ts'
+import type { OverviewWire } from '../wire/group-b/admin.ts'
+import type { Chain } from './chain.ts'
+
+/** What an operator needs to know of this process beside the database. */
+export type Operating = {
+  chainId: number
+  providers: () => OverviewWire['providers']
+  proveOrder: ProveOrder
+  /** Aborted when the program stops. */
+  signal: AbortSignal
+}
+
+export function createOperating(deps: {
+  chain: Chain
+  config: Config
+  shutdown: { signal: AbortSignal }
+}): Operating {
+  const { providers, chainId } = deps.chain
+  const { confirmations } = deps.config
+  const { signal } = deps.shutdown
+  return {
+    chainId,
+    signal,
+    providers: () => healthOf(providers),
+    proveOrder: async (order, transaction) => {
+      const request = {
+        chainId,
+        hash: transaction.ethTransactionHash ?? '',
+        contract: order.contract,
+        ...(order.route !== 'direct' && { reference: order.reference }),
+        order: { transactionId: transaction.transactionId },
+      }
+      const options = { providers: providers.all, confirmations, signal }
+      const { quittance, verdict } = await prove(request, options)
+      if (quittance !== undefined) return { quittance }
+      return { problem: verdict.disagreements[0]?.message ?? 'The chain does not prove it now.' }
+    },
+  }
+}
+
+/** What the console stands on, beside the operations that everybody may use. */
+export function consoleEndpoints(deps: {
+  clock: Clock
+  environment: Environment
+  operating: Operating
+  forgetUser: Access['forgetUser']
+}): Endpoint[] {
+  const { clock, environment, operating, forgetUser } = deps
+  return [
+    receiptCreateEndpoint({ proveOrder: operating.proveOrder, randomBytes }),
+    streamEndpoint({ clock, signal: operating.signal }),
+    overviewEndpoint({ clock, environment, ...operating }),
+    sampleListEndpoint({ clock }),
+    everyonesListEndpoint,
+    lifeEndpoint,
+    ...userEndpoints({ forgetUser }),
+    ...keyEndpoints({ environment, randomBytes, forgetUser }),
+  ]
+}
+
+/** Keeps what the overview says each minute, so that there is something to plot. */
+export async function keepSamples(deps: {
+  db: Db
+  clock: Clock
+  logger: Logger
+  chain: Chain
+  signal: AbortSignal
+}): Promise<void> {
+  const { db, clock, logger, chain, signal } = deps
+  while (!signal.aborted) {
+    await takeSample({ db, chain, now: clock.now() }).catch((error: unknown) => {
+      if (!signal.aborted) logger.warn({ err: error }, 'a sample of the overview was not kept')
+    })
+    await clock.sleep(SAMPLE_MS, signal)
+  }
+}
+
+const SAMPLE_MS = 60_000
+
+async function takeSample(from: { db: Db; chain: Chain; now: Date }): Promise<void> {
+  const { db, chain, now } = from
+  const since = new Date(now.getTime() - OVERVIEW_MS)
+  const overview = await readOverview(db, { chainId: chain.chainId, since, now })
+  await insertSample(db, {
+    at: now,
+    claimedWei: overview.claimed.amountWei,
+    settledWei: overview.settled.amountWei,
+    inFlight: overview.inFlight.count,
+    oldestSeconds: overview.inFlight.oldestSeconds,
+    providersWell: healthOf(chain.providers).filter(({ state }) => state === 'well').length,
+  })
+}
+
+function healthOf(providers: Providers): OverviewWire['providers'] {
+  return providers.states().map(({ name, score, circuit, isPaused, wrongChainId }) => ({
+    name,
+    score: Math.round(score * 100),
+    state:
+      wrongChainId === undefined
+        ? isPaused
+          ? 'paused'
+          : circuit === 'closed'
+            ? 'well'
+            : 'failing'
+        : 'wrong_chain',
+  }))
+}

@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+
+import type { Config } from '../base/config.ts'
+import { connectDeployer } from '../chain/connect-deployer.ts'
+import { findContracts, type Contracts } from '../chain/contracts.ts'
+import { createDeploymentRecords } from '../chain/deployment-records.ts'
+import { MAX_ALLOWANCE } from '../chain/minter.ts'
+import { NETWORKS } from '../chain/networks.ts'
+import { callRpc } from '../chain/rpc.ts'
+import type { Chain } from './chain.ts'
+
+/**
+ * The embedded chain gets both contracts, by the same code as any other; elsewhere they are looked
+ * for.
+ */
+export async function startContracts(options: {
+  config: Config
+  chain: Chain
+}): Promise<Contracts & { detail: string }> {
+  const { config, chain } = options
+  const named = { settlement: config.settlementAddress, stablecoin: config.stablecoinAddress }
+  const contracts =
+    chain.isEmbedded && !named.settlement && !named.stablecoin
+      ? await deployEmbedded(config, chain)
+      : await findContracts(chain.url, named)
+  const found = [
+    ...(contracts.settlement ? ['Settlement'] : []),
+    ...(contracts.stablecoin ? ['stablecoin'] : []),
+  ]
+  return { ...contracts, detail: found.length > 0 ? found.join(' and ') : 'none on this chain' }
+}
+
+async function deployEmbedded(config: Config, chain: Chain): Promise<Contracts> {
+  const [account] = (await callRpc({ url: chain.url, method: 'eth_accounts' })) as string[]
+  const deployer = await connectDeployer(
+    {
+      network: NETWORKS.localhost,
+      rpcUrls: [chain.url],
+      minter: { address: account ?? '', allowance: MAX_ALLOWANCE },
+    },
+    {
+      records: createDeploymentRecords(join(config.dataFolder, 'deployments')),
+      waiting: { pollIntervalMs: Math.min(config.blockMs, 100) },
+    },
+  )
+  const { addresses } = await deployer.execute()
+  return { settlement: addresses.Settlement, stablecoin: addresses.ReferenceDollar }
+}

@@ -1,0 +1,78 @@
+import { join, relative, resolve } from 'node:path'
+
+import type { Config } from '../base/config.ts'
+import { BaseError } from '../base/errors.ts'
+import { lockFolder } from '../base/lock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Shutdown } from '../base/shutdown.ts'
+import { nameOfProvider } from '../chain/rpc.ts'
+import { openDatabase, type Database } from '../store/database.ts'
+import { continueLogs } from '../store/logs.ts'
+import { migrate, readSchemaState } from '../store/migrate.ts'
+
+/** Opens the database that the configuration names, for commands that need no more than that. */
+export async function withDatabase<T>(
+  config: Config,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const lock = config.databaseUrl ? undefined : await lockFolder(config.dataFolder)
+  try {
+    const database = await openDatabase(whereIsDatabase(config))
+    try {
+      return await work(database)
+    } finally {
+      await database.close()
+    }
+  } finally {
+    lock?.release()
+  }
+}
+
+/** `up` migrates by itself; processes that share a server leave it to whoever runs `migrate`. */
+export async function startDatabase(options: {
+  config: Config
+  logger: Logger
+  migrates: boolean
+  shutdown: Shutdown
+}): Promise<Database & { detail: string }> {
+  const { config, logger, migrates, shutdown } = options
+  const database = await openDatabase({
+    ...whereIsDatabase(config),
+    onBroken: (error) => logger.warn({ err: error }, 'a database connection broke'),
+  })
+  shutdown.add('the database', database.close)
+  if (migrates) await migrate(database.db)
+  else await requireMigrated(database)
+  await continueLogs(database.db)
+  const detail =
+    database.kind === 'server'
+      ? `PostgreSQL at ${nameOfProvider(config.databaseUrl ?? '')}`
+      : `embedded PostgreSQL in ${shorten(config.dataFolder)}`
+  return { ...database, detail }
+}
+
+export async function requireMigrated(database: Database): Promise<void> {
+  const { pending } = await readSchemaState(database.db)
+  if (pending.length > 0) throw new MigrationsPendingError(pending)
+}
+
+function shorten(folder: string): string {
+  const near = relative('.', folder)
+  return near.startsWith('..') ? resolve(folder) : near
+}
+
+function whereIsDatabase(config: Config): { url?: string; folder?: string } {
+  return config.databaseUrl
+    ? { url: config.databaseUrl }
+    : { folder: join(config.dataFolder, 'database') }
+}
+
+class MigrationsPendingError extends BaseError {
+  constructor(pending: string[]) {
+    super(`The database lacks ${pending.join(', ')}. Run: quittance migrate`, {
+      code: 'migrations_pending',
+      retryable: true,
+      details: { pending },
+    })
+  }
+}

@@ -1,0 +1,90 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+
+import type { Endpoint } from '../api/endpoint.ts'
+import type { Minting } from '../api/group-a/minting.ts'
+import { mintCreateEndpoint, mintListEndpoint, mintReadEndpoint } from '../api/group-a/mints.ts'
+import {
+  paymentCreateEndpoint,
+  paymentListEndpoint,
+  paymentReadEndpoint,
+} from '../api/group-a/payments.ts'
+import { recipientCreateEndpoint, recipientListEndpoint } from '../api/group-a/recipients.ts'
+import {
+  transferCreateEndpoint,
+  transferListEndpoint,
+  transferReadEndpoint,
+} from '../api/group-a/transfers.ts'
+import {
+  configurationEndpoint,
+  pingEndpoint,
+  walletCreateEndpoint,
+  walletListEndpoint,
+  walletReadEndpoint,
+} from '../api/group-a/wallets.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Contracts } from '../chain/contracts.ts'
+import type { LedgerContext } from '../ledger/context.ts'
+import { moveByMint } from '../ledger/mints.ts'
+import type { SenderContext } from '../sender/context.ts'
+import type { PreparedOrder } from '../sender/prepare.ts'
+import { recordMove } from '../sender/record.ts'
+import { lower } from './accounts.ts'
+import type { Paying } from './sender.ts'
+
+/** What payments, transfers, mints and redeems stand on. */
+export function createLedger(deps: {
+  clock: Clock
+  chain: { chainId: number }
+  contracts: Contracts
+}): LedgerContext {
+  const { clock, chain, contracts } = deps
+  const { stablecoin } = contracts
+  return {
+    clock,
+    randomBytes,
+    stablecoin: stablecoin && { token: lower(stablecoin), chainId: chain.chainId },
+  }
+}
+
+/** An order pays a mint or a transaction, and moves it in the same SQL transaction. */
+export function createOnMoved(ledger: LedgerContext): SenderContext['onMoved'] {
+  return (db, move) =>
+    move.order.route === 'mint' ? moveByMint(ledger, db, move) : recordMove(db, move)
+}
+
+/** The platform's own signer mints, whoever it is for. */
+export function createMinting(
+  { sender, platform }: Paying,
+  signal: AbortSignal,
+): Minting<PreparedOrder> {
+  return {
+    prepare: (db, mint) => sender.prepare(db, { ...mint, route: 'mint', payer: platform }, signal),
+    accept: sender.accept,
+    kick: sender.kick,
+  }
+}
+
+export function groupAEndpoints<Prepared>(
+  ledger: LedgerContext,
+  minting: Minting<Prepared>,
+  kickWires?: () => void,
+): Endpoint[] {
+  return [
+    pingEndpoint,
+    configurationEndpoint,
+    walletListEndpoint,
+    walletReadEndpoint,
+    walletCreateEndpoint,
+    paymentCreateEndpoint({ kick: kickWires }),
+    paymentReadEndpoint,
+    paymentListEndpoint,
+    transferCreateEndpoint(ledger),
+    transferReadEndpoint(ledger),
+    transferListEndpoint(ledger),
+    mintCreateEndpoint({ ledger, minting, createUuid: randomUUID }),
+    mintReadEndpoint(ledger),
+    mintListEndpoint(ledger),
+    recipientCreateEndpoint(ledger),
+    recipientListEndpoint(ledger),
+  ]
+}

@@ -1,0 +1,73 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Db } from '../store/database.ts'
+import { pruneNotifications } from '../store/deliveries.ts'
+import { prune, type Prunable } from '../store/prune.ts'
+import { pruneSigningKeys } from '../store/signing-keys.ts'
+
+export type Maintenance = { stop: () => Promise<void> }
+
+/**
+ * Removes what has outlived its use, in small batches. Any number of processes may do it at once.
+ */
+export function startMaintenance(deps: {
+  db: Db
+  clock: Clock
+  logger: Logger
+  signal: AbortSignal
+}): Maintenance {
+  const { clock, logger, signal } = deps
+  const done = (async () => {
+    while (!signal.aborted) {
+      for (const [name, task] of Object.entries(TASKS)) {
+        if (signal.aborted) return
+        await task({ db: deps.db, now: clock.now(), signal }).catch((error: unknown) => {
+          logger.warn({ err: error, task: name }, 'maintenance failed and is tried again')
+        })
+      }
+      await clock.sleep(PAUSE_MS, signal)
+    }
+  })()
+  return { stop: () => done }
+}
+
+const PAUSE_MS = 60_000
+const BATCH = 1000
+const MAX_BATCHES = 100
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+type Task = (options: { db: Db; now: Date; signal: AbortSignal }) => Promise<void>
+
+const TASKS: Readonly<Record<string, Task>> = {
+  answers: pruning(30 * DAY_MS, batchesOf('answers')),
+  notifications: pruning(30 * DAY_MS, pruneNotifications),
+  outbox: pruning(30 * DAY_MS, batchesOf('outbox')),
+  rateLimits: pruning(HOUR_MS, batchesOf('rateLimits')),
+  samples: pruning(30 * DAY_MS, batchesOf('samples')),
+  // A token lives one hour; its key is kept for twice that.
+  signingKeys: ({ db, now }) => pruneSigningKeys(db, before(now, 2 * HOUR_MS)),
+}
+
+/**
+ * Batch after batch, so that a flood is gone as fast as it came, and no batch locks for long. What
+ * is left after so many waits for the next round.
+ */
+function pruning(ageMs: number, removeBatch: RemoveBatch): Task {
+  return async ({ db, now, signal }) => {
+    const olderThan = before(now, ageMs)
+    for (let batch = 0; batch < MAX_BATCHES && !signal.aborted; batch++) {
+      if ((await removeBatch(db, { olderThan, limit: BATCH })) < BATCH) return
+    }
+  }
+}
+
+type RemoveBatch = (db: Db, wanted: { olderThan: Date; limit: number }) => Promise<number>
+
+function batchesOf(what: Prunable): RemoveBatch {
+  return (db, wanted) => prune(db, { ...wanted, what })
+}
+
+function before(now: Date, ms: number): Date {
+  return new Date(now.getTime() - ms)
+}

@@ -1,0 +1,165 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+import type { Clock } from '../base/clock.ts'
+import type { ProviderEvent } from '../chain/http-provider.ts'
+import { TRY_OUTCOMES, type TryOutcome } from '../domain/notifications.ts'
+import type { SenderEvent } from '../sender/context.ts'
+import type { Db } from '../store/database.ts'
+import { readOldestDueMs } from '../store/deliveries.ts'
+import { readOpenOrders } from '../store/orders.ts'
+import { countOpenAlerts } from '../store/sender-alerts.ts'
+
+/** Counts what providers answered, by what became of the call. */
+export function countProviders(registry: Registry): (event: ProviderEvent) => void {
+  const registers = [registry]
+  const calls = new Histogram({
+    name: 'quittance_provider_call_seconds',
+    help: 'Time that a provider took to answer, or to fail',
+    labelNames: ['provider', 'outcome'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers,
+  })
+  const circuits = new Counter({
+    name: 'quittance_provider_circuit_changes_total',
+    help: 'How often a provider was left alone for failing, or taken back',
+    labelNames: ['provider', 'circuit'],
+    registers,
+  })
+  const strangers = new Counter({
+    name: 'quittance_provider_wrong_chain_total',
+    help: 'How often a provider began to serve another chain',
+    labelNames: ['provider'],
+    registers,
+  })
+  return (event) => {
+    const { provider } = event
+    switch (event.kind) {
+      case 'call':
+        calls.observe({ provider, outcome: event.outcome }, event.tookMs / 1000)
+        return
+      case 'circuit':
+        circuits.inc({ provider, circuit: event.circuit })
+        return
+      case 'wrong_chain':
+        strangers.inc({ provider })
+        return
+      default:
+        event satisfies never
+    }
+  }
+}
+
+/** Counts what this process did for orders. */
+export function countSender(registry: Registry): (event: SenderEvent) => void {
+  const registers = [registry]
+  const replacements = new Counter({
+    name: 'quittance_replacements_total',
+    help: 'Transactions signed for a nonce that had one: at a higher price, or to cancel',
+    labelNames: ['by'],
+    registers,
+  })
+  const reorgs = new Counter({
+    name: 'quittance_reorged_transactions_total',
+    help: 'Transactions whose block left the chain before it was final',
+    registers,
+  })
+  const finals = new Counter({
+    name: 'quittance_final_transactions_total',
+    help: 'Transactions that took their nonce for good',
+    registers,
+  })
+  const spent = new Counter({
+    name: 'quittance_gas_spent_gwei_total',
+    help: 'What final transactions cost in gas',
+    registers,
+  })
+  return (event) => {
+    switch (event.kind) {
+      case 'replaced':
+        replacements.inc({ by: event.by })
+        return
+      case 'reorged':
+        reorgs.inc()
+        return
+      case 'final':
+        finals.inc()
+        spent.inc(Number(event.gasWei) / 1e9)
+        return
+      default:
+        event satisfies never
+    }
+  }
+}
+
+/** Asked of the database at each scrape, so every process tells the same. */
+export function measureOrders(deps: {
+  registry: Registry
+  db: Db
+  chainId: number
+  clock: Clock
+}): void {
+  const { registry, db, chainId, clock } = deps
+  const registers = [registry]
+  const oldest = new Gauge({
+    name: 'quittance_oldest_open_order_seconds',
+    help: 'Age of the order that waits the longest',
+    registers,
+  })
+  const open = new Gauge({
+    name: 'quittance_open_orders',
+    help: 'Orders that are neither completed nor failed',
+    registers,
+    async collect() {
+      const { count, since } = await readOpenOrders(db, chainId)
+      open.set(count)
+      oldest.set(since ? (clock.now().getTime() - since.getTime()) / 1000 : 0)
+    },
+  })
+  const alerts = new Gauge({
+    name: 'quittance_sender_alerts',
+    help: 'What should not happen, and nobody has closed yet',
+    labelNames: ['kind'],
+    registers,
+    async collect() {
+      alerts.reset()
+      for (const [kind, count] of await countOpenAlerts(db, chainId)) alerts.set({ kind }, count)
+    },
+  })
+}
+
+/** How far behind the webhooks are, asked of the database at each scrape. */
+export function measureWebhooks(registry: Registry, db: Db): void {
+  const oldest = new Gauge({
+    name: 'quittance_webhook_oldest_due_seconds',
+    help: 'How long the webhook that is due the longest has been waiting',
+    registers: [registry],
+    async collect() {
+      oldest.set((await readOldestDueMs(db)) / 1000)
+    },
+  })
+}
+
+/** Counts what came of the webhooks that this process sent. */
+export function countWebhooks(
+  registry: Registry,
+): (made: { outcome: TryOutcome; durationMs: number }) => void {
+  const registers = [registry]
+  const tries = new Counter({
+    name: 'quittance_webhook_tries_total',
+    help: 'Requests to webhook endpoints, by what came of them',
+    labelNames: ['outcome'],
+    registers,
+  })
+  // A rate needs a series that begins at 0.
+  for (const outcome of TRY_OUTCOMES) tries.inc({ outcome }, 0)
+  const seconds = new Histogram({
+    name: 'quittance_webhook_try_seconds',
+    help: 'Time that a request to a webhook endpoint took, or took to fail',
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers,
+  })
+  return ({ outcome, durationMs }) => {
+    tries.inc({ outcome })
+    seconds.observe(durationMs / 1000)
+  }
+}

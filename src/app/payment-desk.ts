@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+
+import type { GatewayDoor } from '../api/gateway-routes.ts'
+import type { PaymentDesk } from '../api/group-b/payments.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { RailsConfig } from '../base/rails-config.ts'
+import {
+  GATEWAY_IDS,
+  GATEWAY_TERMS,
+  type Gateway,
+  type GatewayKind,
+  type Terms,
+} from '../domain/gateways.ts'
+import { createId } from '../domain/ids.ts'
+import { createCard } from '../rails/card.ts'
+import type { ChargePolicy } from '../rails/charge-deps.ts'
+import { createChargeRail, type ChargeRail } from '../rails/charge-rail.ts'
+import type { CheckoutTerms } from '../rails/checkout.ts'
+import { renderCheckout } from '../rails/checkout-page.ts'
+import type { GatewayAdapter } from '../rails/gateway.ts'
+import { receiveWebhook } from '../rails/receive.ts'
+import { RailError } from '../rails/reply.ts'
+import { createWallet } from '../rails/wallet.ts'
+import { findChargeByExternalId, insertCharge } from '../store/charges.ts'
+import type { Db } from '../store/database.ts'
+import { RequestError } from '../wire/errors.ts'
+
+export type PaymentGateways = { desk: PaymentDesk; door: GatewayDoor; rail: ChargeRail }
+
+/** Puts the gateways behind the operations: those of the configuration, each under its id. */
+export function createPaymentGateways(deps: {
+  db: Db
+  clock: Clock
+  logger: Logger
+  parties: RailsConfig
+  policy: ChargePolicy
+  /** Under which address the world reaches this program. */
+  publicUrl: () => string
+  /** Absent: there is no contract to be paid through. */
+  checkout: CheckoutTerms | undefined
+  signal: AbortSignal
+}): PaymentGateways {
+  const { db, clock, signal } = deps
+  const adapters = adaptersOf(deps)
+  const rail = createChargeRail({ ...deps, adapters })
+  const desk: PaymentDesk = {
+    gateways: gatewaysOf({ adapters, checkout: deps.checkout }),
+    accept: async (db, { transactionId, gateway }) => {
+      const charge = { transactionId, gatewayId: gateway.id, kind: gateway.kind }
+      if (gateway.kind === 'crypto_checkout') {
+        await insertCharge(db, { ...charge, ...newCheckout(clock) })
+        return
+      }
+      // The request itself goes on to the gateway; where it dies on the way, the rail takes over.
+      const dueAt = new Date(clock.now().getTime() + OWN_TURN_MS)
+      await insertCharge(db, { ...charge, dueAt })
+    },
+    open: async (transactionId) => answering(async () => rail.open(transactionId, signal)),
+    checkoutUrl: (chargeId) => `${deps.publicUrl()}/checkout/${chargeId}`,
+    kick: rail.kick,
+  }
+  const door: GatewayDoor = {
+    checkoutPage: async (externalId) => {
+      const wanted = { gatewayId: GATEWAY_IDS.crypto_checkout, externalId }
+      const charge = deps.checkout && (await findChargeByExternalId(db, wanted))
+      return charge && deps.checkout && renderCheckout(charge, deps.checkout)
+    },
+    receive: async (gatewayId, webhook) =>
+      receiveWebhook({ db, adapters, kick: rail.kick }, gatewayId, webhook, signal),
+  }
+  return { desk, door, rail }
+}
+
+const OWN_TURN_MS = 60_000
+
+function adaptersOf(deps: {
+  parties: RailsConfig
+  clock: Clock
+  publicUrl: () => string
+}): Map<number, GatewayAdapter> {
+  const { parties, clock, publicUrl } = deps
+  const { stripe, paypal } = parties
+  const adapters = new Map<number, GatewayAdapter>()
+  if (stripe) adapters.set(GATEWAY_IDS.card, createCard({ ...stripe, now: clock.now }))
+  if (paypal) {
+    const wallet = createWallet({ ...paypal, returnUrl: publicUrl, now: clock.now })
+    adapters.set(GATEWAY_IDS.wallet_checkout, wallet)
+  }
+  return adapters
+}
+
+function gatewaysOf(deps: {
+  adapters: ReadonlyMap<number, GatewayAdapter>
+  checkout: CheckoutTerms | undefined
+}): Gateway[] {
+  const kinds = Object.entries(GATEWAY_IDS) as Array<[GatewayKind, number]>
+  return kinds
+    .filter(([kind, id]) => deps.adapters.has(id) || (kind === 'crypto_checkout' && deps.checkout))
+    .map(([kind, id]) => ({ id, kind, ...termsOf(kind, deps.checkout) }))
+    .toSorted((a, b) => a.id - b.id)
+}
+
+/** Without a dollar token the checkout is paid in ETH alone. */
+function termsOf(kind: GatewayKind, checkout: CheckoutTerms | undefined): Terms {
+  const terms = GATEWAY_TERMS[kind]
+  const isEtherOnly = kind === 'crypto_checkout' && checkout?.stablecoin === undefined
+  return isEtherOnly ? { ...terms, currencies: ['ETH'] } : terms
+}
+
+/** Nobody outside is asked: the charge has its name and its reference from the start. */
+function newCheckout(clock: Clock) {
+  return {
+    externalId: createId('REF', randomBytes),
+    reference: `0x${randomBytes(32).toString('hex')}` as const,
+    expiresAt: new Date(clock.now().getTime() + CHECKOUT_MS),
+    gatewayStatus: 'NEW',
+  }
+}
+
+const CHECKOUT_MS = 3_600_000
+
+/** What a gateway does not answer is told as such; the same request again drives it on. */
+async function answering(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof RailError)) throw error
+    const sentence = 'The gateway did not answer. Send the same request with its key again.'
+    const isLate = error.code === 'rail_unknown'
+    throw new RequestError(isLate ? 'upstream_timeout' : 'upstream_failed', sentence, {
+      cause: error,
+      retryable: true,
+    })
+  }
+}

@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto'
+
+import type { Endpoint } from '../api/endpoint.ts'
+import type { GatewayDoor } from '../api/gateway-routes.ts'
+import { paymentEndpoints } from '../api/group-b/payments.ts'
+import { transferEndpoints } from '../api/group-b/transfers.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Config } from '../base/config.ts'
+import type { Logger } from '../base/logger.ts'
+import type { RailsConfig } from '../base/rails-config.ts'
+import type { Shutdown } from '../base/shutdown.ts'
+import type { Contracts } from '../chain/contracts.ts'
+import { createReader } from '../chain/reader.ts'
+import { createSettlementReader } from '../chain/settlements.ts'
+import { createSupplyReader } from '../chain/supply.ts'
+import { INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
+import type { Hex } from '../domain/orders.ts'
+import { createBank } from '../rails/bank.ts'
+import { CHARGE_POLICY } from '../rails/charge-deps.ts'
+import { checkoutPass, type CheckoutTerms } from '../rails/checkout.ts'
+import { createLoop, type Loop } from '../rails/loop.ts'
+import { moveTransferByWire } from '../rails/transfers.ts'
+import { createWireRail, WIRE_POLICY, type OnWireMoved } from '../rails/wire-rail.ts'
+import type { Db } from '../store/database.ts'
+import { lower } from './accounts.ts'
+import type { Chain } from './chain.ts'
+import { createPaymentGateways } from './payment-desk.ts'
+import { SANDBOX_DAY_MS, startSimulators } from './simulators.ts'
+
+export type Rails = {
+  endpoints: Endpoint[]
+  /** Where the simulated parties are; absent: there are none. */
+  simulators: Record<string, string> | undefined
+  /** Where gateways and payers come in. */
+  door: GatewayDoor
+  /** Moves what there is to move, until the signal ends it. */
+  run: (signal: AbortSignal) => Promise<void>
+  /** Wires that were ordered are sent soon even without it. */
+  kickWires: () => void
+  /** Tells simulated parties where this program is reached. */
+  announce: (url: string) => void
+}
+
+type Deps = { db: Db; clock: Clock; logger: Logger }
+
+/** Everything that moves money outside of the chain, with simulated parties in the sandbox. */
+export async function startRails(
+  options: Deps & {
+    config: Config
+    role: 'up' | 'serve' | 'work'
+    shutdown: Shutdown
+    chain: Chain
+    contracts: Contracts
+    /** The platform's own address. */
+    platform: Hex
+    /** What the ledger makes of wires that pay its own payments and redeems. */
+    moveByWire: OnWireMoved
+  },
+): Promise<Rails> {
+  const { config, role, shutdown } = options
+  const isSimulated = role === 'up' && config.environment === 'sandbox'
+  const simulators = isSimulated ? await startSimulators({ config, shutdown }) : undefined
+  const parties = simulators?.rails ?? config.rails
+  // Known once the server listens, and nobody is sent to it before.
+  let ownUrl = `http://${config.host}:${config.port}`
+  const wires = createWires({ ...options, parties, isSimulated })
+  const checkout = createCheckout(options)
+  const { desk, door, rail } = createPaymentGateways({
+    ...options,
+    parties,
+    policy: isSimulated ? QUICK_CHARGES : CHARGE_POLICY,
+    publicUrl: () => parties.publicUrl ?? ownUrl,
+    checkout: checkout?.terms,
+    signal: shutdown.signal,
+  })
+  const kickWires = wires?.kick ?? (() => undefined)
+  return {
+    endpoints: [
+      ...paymentEndpoints({ desk, randomBytes }),
+      ...transferEndpoints({
+        institutions: institutionsOf(parties),
+        randomBytes,
+        kick: kickWires,
+      }),
+    ],
+    door,
+    simulators: simulators?.urls,
+    async run(signal) {
+      await Promise.all([rail, wires, checkout?.loop].map(async (loop) => loop?.run(signal)))
+    },
+    kickWires,
+    announce(url) {
+      ownUrl = url
+      simulators?.announce(url)
+    },
+  }
+}
+
+/** Those that a bank stands behind. */
+export function institutionsOf(parties: Pick<RailsConfig, 'bank'>): Institution[] {
+  if (parties.bank === undefined) return []
+  return [
+    { id: 1, kind: 'ach', ...INSTITUTION_TERMS.ach },
+    { id: 2, kind: 'wire', ...INSTITUTION_TERMS.wire },
+  ]
+}
+
+function createWires(
+  deps: Deps & { parties: RailsConfig; isSimulated: boolean; moveByWire: OnWireMoved },
+): Loop | undefined {
+  const { db, clock, logger, parties, moveByWire } = deps
+  if (parties.bank === undefined) return undefined
+  return createWireRail({
+    db,
+    clock,
+    logger,
+    bank: createBank(parties.bank),
+    policy: deps.isSimulated ? QUICK_WIRES : WIRE_POLICY,
+    onMoved: async (db, moved) => {
+      if (moved.purpose === 'transfer') return moveTransferByWire(db, moved)
+      return moveByWire(db, moved)
+    },
+  })
+}
+
+/** Our own checkout, where there is a contract to be paid through. */
+function createCheckout(
+  deps: Deps & { config: Config; chain: Chain; contracts: Contracts; platform: Hex },
+): { terms: CheckoutTerms; loop: Loop } | undefined {
+  const { db, clock, logger, config, chain, contracts } = deps
+  if (contracts.settlement === undefined) return undefined
+  const { providers, chainId } = chain
+  const terms: CheckoutTerms = {
+    chainId,
+    settlement: lower(contracts.settlement),
+    payee: lower(config.rails.checkoutPayee ?? deps.platform),
+    stablecoin: contracts.stablecoin && lower(contracts.stablecoin),
+  }
+  const checkout = {
+    db,
+    terms,
+    reader: createReader({ providers, finality: config.confirmations }),
+    blocks: createSupplyReader({ providers, token: terms.settlement }),
+    settlements: createSettlementReader({ providers, ...terms }),
+  }
+  const loop = createLoop({
+    name: 'checkout',
+    clock,
+    logger,
+    pollIntervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+    async pass(signal) {
+      while (!signal.aborted && (await checkoutPass(checkout, signal))) continue
+    },
+  })
+  return { terms, loop }
+}
+
+const QUICK_CHARGES = {
+  ...CHARGE_POLICY,
+  pollIntervalMs: 500,
+  firstLookMs: 1000,
+  maxLookMs: 10_000,
+}
+
+const QUICK_WIRES = {
+  pollIntervalMs: 500,
+  firstLookMs: 200,
+  maxLookMs: 5000,
+  returnWindowMs: 14 * SANDBOX_DAY_MS,
+  leaseMs: 60_000,
+}

@@ -1,0 +1,99 @@
+import type { BlockchainPayments } from '../api/group-b/blockchain-payments.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Config } from '../base/config.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Shutdown } from '../base/shutdown.ts'
+import type { Contracts } from '../chain/contracts.ts'
+import { isCodeOf, settlement } from '../chain/deployables.ts'
+import { AnswerUnreadableError } from '../chain/facts.ts'
+import { DEFAULT_FEE_POLICY, readFeeMarket } from '../chain/fees.ts'
+import { openSigners } from '../chain/open-signers.ts'
+import type { Providers } from '../chain/providers.ts'
+import { parseQuantity } from '../chain/quantity.ts'
+import type { Fees, Hex } from '../domain/orders.ts'
+import { createReferenceCodec } from '../domain/reference.ts'
+import { DEFAULT_POLICY, type SenderContext } from '../sender/context.ts'
+import type { PreparedOrder } from '../sender/prepare.ts'
+import { createSender, type Sender } from '../sender/sender.ts'
+import type { Db } from '../store/database.ts'
+import { createAccounts, lower } from './accounts.ts'
+import { SANDBOX_MNEMONIC, type Chain } from './chain.ts'
+
+/** The part that pays: what its orders are accepted by, and the addresses that sign. */
+export type Paying = {
+  sender: Sender
+  payments: BlockchainPayments<PreparedOrder>
+  /** Signs for the platform itself: it mints, and pays what no user pays. */
+  platform: Hex
+}
+
+export async function createPaying(deps: {
+  config: Config
+  chain: Chain
+  contracts: Contracts
+  db: Db
+  clock: Clock
+  logger: Logger
+  shutdown: Shutdown
+  referenceKey: Uint8Array
+  onMoved: SenderContext['onMoved']
+  onEvent: SenderContext['onEvent']
+}): Promise<Paying> {
+  const { config, chain, contracts, shutdown, db, clock, logger, onMoved, onEvent } = deps
+  const { signal } = shutdown
+  const signers = await openSigners(config.signer ?? `seed:${SANDBOX_MNEMONIC}`, signal)
+  const accounts = await createAccounts({ signers, db })
+  const { platform } = accounts
+  const { confirmations, blockMs } = config
+  const sender = createSender({
+    db,
+    clock,
+    logger,
+    onMoved,
+    onEvent,
+    chainId: chain.chainId,
+    providers: chain.providers.all,
+    sign: (by, transaction) => accounts.sign(by, transaction, signal),
+    quoteFees: (signal) => quoteFees(chain.providers, signal),
+    references: createReferenceCodec(deps.referenceKey),
+    settlement: contracts.settlement && {
+      address: lower(contracts.settlement),
+      isCode: (code) => isCodeOf(code, settlement()),
+    },
+    stablecoin: contracts.stablecoin && lower(contracts.stablecoin),
+    pool: [platform],
+    policy: {
+      ...DEFAULT_POLICY,
+      confirmations,
+      ...(chain.isEmbedded && { pollIntervalMs: Math.min(blockMs / 2, 500) }),
+    },
+  })
+  return {
+    sender,
+    platform,
+    payments: {
+      addressOf: accounts.addressOf,
+      prepare: (db, payment) => sender.prepare(db, payment, signal),
+      accept: sender.accept,
+      balanceOf: (address) => readBalance(chain.providers, address, signal),
+      kick: sender.kick,
+    },
+  }
+}
+
+async function quoteFees(providers: Providers, signal: AbortSignal): Promise<Fees> {
+  const { baseFee, tip } = await readFeeMarket(providers, { policy: DEFAULT_FEE_POLICY, signal })
+  return { maxFeePerGas: 2n * baseFee + tip, maxPriorityFeePerGas: tip }
+}
+
+async function readBalance(
+  providers: Providers,
+  address: Hex,
+  signal: AbortSignal,
+): Promise<bigint> {
+  const call = { method: 'eth_getBalance', params: [address, 'latest'], signal }
+  const { result, provider } = await providers.ask(call)
+  const balance = parseQuantity(result)
+  if (balance === undefined) throw new AnswerUnreadableError(provider, 'balance')
+  return balance
+}

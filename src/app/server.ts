@@ -1,0 +1,4 @@
+/** The published entry `quittance/server`: the whole platform, started by another program. */
+export { startApp, type App, type AppOptions, type Role, type StartStep } from '../app.ts'
+export { parseConfig, type Config } from '../base/config.ts'
+export { createLogger, type Logger } from '../base/logger.ts'

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto'
+
+import type { Endpoint } from '../api/endpoint.ts'
+import { deliveryListEndpoint, deliveryReplayEndpoint } from '../api/group-a/deliveries.ts'
+import {
+  subscriptionCreateEndpoint,
+  type SubscriptionDeps,
+} from '../api/group-a/subscription-create.ts'
+import {
+  secretCreateEndpoint,
+  subscriptionDeleteEndpoint,
+  subscriptionDetailEndpoint,
+  subscriptionListEndpoint,
+} from '../api/group-a/subscriptions.ts'
+import { anyDeliveryListEndpoint, anyDeliveryReplayEndpoint } from '../api/group-b/deliveries.ts'
+import type { Environment } from '../base/config.ts'
+import { limits } from '../base/limits.ts'
+import { resolveByDns, type Resolve } from '../webhooks/resolve.ts'
+import { createTargets } from '../webhooks/targets.ts'
+
+/** Every operation on subscriptions and their deliveries, the administrator's too. */
+export function createSubscriptionEndpoints(options: {
+  environment: Environment
+  resolve?: Resolve
+}): Endpoint[] {
+  const { environment, resolve = resolveByDns } = options
+  const targets = createTargets({ environment, resolve })
+  const deps: SubscriptionDeps = {
+    randomBytes,
+    async requireTarget(url) {
+      await targets.locate(targets.read(url), AbortSignal.timeout(limits.webhookTargetTimeoutMs))
+    },
+  }
+  return [
+    subscriptionCreateEndpoint(deps),
+    subscriptionListEndpoint,
+    subscriptionDetailEndpoint,
+    subscriptionDeleteEndpoint,
+    secretCreateEndpoint(deps),
+    deliveryListEndpoint,
+    deliveryReplayEndpoint,
+    anyDeliveryListEndpoint,
+    anyDeliveryReplayEndpoint,
+  ]
+}

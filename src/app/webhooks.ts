@@ -1,0 +1,45 @@
+import type { Registry } from 'prom-client'
+
+import type { Clock } from '../base/clock.ts'
+import type { Config } from '../base/config.ts'
+import { limits } from '../base/limits.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Shutdown } from '../base/shutdown.ts'
+import type { Db } from '../store/database.ts'
+import { resolveByDns } from '../webhooks/resolve.ts'
+import { SCHEDULES } from '../webhooks/schedule.ts'
+import { createSend } from '../webhooks/send.ts'
+import { createTargets } from '../webhooks/targets.ts'
+import { startWebhookWorker } from '../webhooks/worker.ts'
+import { countWebhooks } from './metrics.ts'
+
+export type Webhooks = {
+  /** What has just been committed goes out at once; without it, at the next poll. */
+  kick: () => void
+}
+
+/** Delivers webhooks until the program stops. */
+export function startWebhooks(ground: {
+  config: Pick<Config, 'environment'>
+  db: Db
+  clock: Clock
+  logger: Logger
+  registry: Registry
+  shutdown: Shutdown
+}): Webhooks {
+  const { db, clock, logger, registry, shutdown } = ground
+  const { environment } = ground.config
+  const targets = createTargets({ environment, resolve: resolveByDns })
+  const worker = startWebhookWorker({
+    db,
+    clock,
+    random: Math.random,
+    logger,
+    send: createSend({ targets, clock, timeoutMs: limits.webhookTimeoutMs }),
+    schedule: SCHEDULES[environment],
+    signal: shutdown.signal,
+    onTry: countWebhooks(registry),
+  })
+  shutdown.add('the webhooks', () => worker.done)
+  return { kick: worker.kick }
+}

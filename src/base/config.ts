@@ -1,0 +1,215 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+
+import { BaseError } from './errors.ts'
+import { LOG_LEVELS, type LogLevel } from './logger.ts'
+import {
+  RAIL_VARIABLES,
+  readRails,
+  SECRET_RAIL_VARIABLES,
+  type RailsConfig,
+} from './rails-config.ts'
+
+export type Environment = 'sandbox' | 'production'
+
+export type Config = {
+  environment: Environment
+  host: string
+  /** 0 stands for any free port. */
+  port: number
+  /** Whose X-Forwarded-For is believed: addresses and networks. Empty: nobody's. */
+  trustedProxies: string[]
+  dataFolder: string
+  /** Absent: PGlite in the data folder. */
+  databaseUrl: string | undefined
+  /** Empty: anvil in the data folder. */
+  rpcUrls: string[]
+  confirmations: number | 'finalized'
+  blockMs: number
+  settlementAddress: HexAddress | undefined
+  stablecoinAddress: HexAddress | undefined
+  /** How the platform signs; absent means the sandbox's well-known seed. */
+  signer: string | undefined
+  /** The API key for a server whose records `reconcile` reads. */
+  sourceKey: string | undefined
+  /** Chain 1 on a database that does not flush to the disk: only for those who insist. */
+  allowsEmbeddedMainnet: boolean
+  /** Absent: `warn` where a person watches a terminal, `info` for a server. */
+  logLevel: LogLevel | undefined
+  rails: RailsConfig
+}
+
+export type HexAddress = `0x${string}`
+
+/** Reads the environment once. Every bad value is named, all of them in one error. */
+export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = []
+  const read = <T>(name: keyof typeof VARIABLES, parse: (text: string) => T): T | undefined => {
+    const text = env[name]?.trim()
+    if (text === undefined || text === '') return undefined
+    try {
+      return parse(text)
+    } catch (error) {
+      if (!(error instanceof BadValue)) throw error
+      problems.push(`${name} ${error.message}, but is ${quote(name, text)}`)
+      return undefined
+    }
+  }
+
+  const rpcUrls = read('ETH_RPC_URL', parseRpcUrls) ?? []
+  const config: Config = {
+    environment: read('QUITTANCE_ENVIRONMENT', oneOf(['sandbox', 'production'])) ?? 'sandbox',
+    host: read('HOST', parseHost) ?? '127.0.0.1',
+    port: read('PORT', wholeNumber({ min: 0, max: 65_535 })) ?? 8080,
+    trustedProxies: read('QUITTANCE_TRUST_PROXY', parseNetworks) ?? [],
+    dataFolder: resolve(read('QUITTANCE_DATA', (text) => text) ?? '.quittance'),
+    databaseUrl: read('DATABASE_URL', parseDatabaseUrl),
+    rpcUrls,
+    confirmations:
+      read('QUITTANCE_CONFIRMATIONS', parseConfirmations) ?? (rpcUrls.length === 0 ? 2 : 12),
+    blockMs: read('QUITTANCE_BLOCK_MS', wholeNumber({ min: 20, max: 60_000 })) ?? 1000,
+    settlementAddress: read('SETTLEMENT_ADDRESS', parseAddress),
+    stablecoinAddress: read('STABLECOIN_ADDRESS', parseAddress),
+    signer: read('QUITTANCE_SIGNER', (text) => text),
+    sourceKey: read('QUITTANCE_SOURCE_KEY', (text) => text),
+    allowsEmbeddedMainnet: read('QUITTANCE_EMBEDDED_MAINNET', oneOf(['yes', 'no'])) === 'yes',
+    logLevel: read('QUITTANCE_LOG_LEVEL', oneOf(LOG_LEVELS)),
+    rails: readRails({ read, problems, parseUrl, parseAddress }),
+  }
+  problems.push(...unknownVariables(env))
+  if (problems.length > 0) throw new ConfigError(problems)
+  return config
+}
+
+/**
+ * Every variable that the program reads; the README's table is held against this list by a test.
+ */
+export const VARIABLES = {
+  PORT: 'port of the HTTP server; 0 takes any free one',
+  HOST: 'address to listen on',
+  QUITTANCE_TRUST_PROXY: 'proxies whose X-Forwarded-For is believed, comma-separated',
+  QUITTANCE_ENVIRONMENT: 'sandbox or production',
+  QUITTANCE_DATA: 'folder for the embedded database and chain',
+  DATABASE_URL: 'a PostgreSQL server instead of the embedded one',
+  ETH_RPC_URL: 'Ethereum providers instead of the embedded chain, comma-separated',
+  QUITTANCE_CONFIRMATIONS: 'blocks until a payment is final, or `finalized`',
+  QUITTANCE_BLOCK_MS: 'block time of the embedded chain',
+  SETTLEMENT_ADDRESS: 'the settlement contract',
+  STABLECOIN_ADDRESS: 'the dollar stablecoin',
+  QUITTANCE_SIGNER: 'how the platform signs',
+  QUITTANCE_DEPLOYER_KEY: 'private key that `deploy` pays with',
+  QUITTANCE_SOURCE_KEY: 'API key for the server that `reconcile --source` names',
+  QUITTANCE_EMBEDDED_MAINNET: '`yes` allows chain 1 on the embedded database',
+  QUITTANCE_LOG_LEVEL: LOG_LEVELS.join(', '),
+  ...RAIL_VARIABLES,
+} as const
+
+const SECRET_VARIABLES: readonly string[] = [
+  'DATABASE_URL',
+  'ETH_RPC_URL',
+  'QUITTANCE_SIGNER',
+  'QUITTANCE_DEPLOYER_KEY',
+  ...SECRET_RAIL_VARIABLES,
+]
+
+/** A value that may carry a password is described, never printed. */
+function quote(name: string, text: string): string {
+  return SECRET_VARIABLES.includes(name)
+    ? `${text.length} characters of something else`
+    : `"${text}"`
+}
+
+function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('QUITTANCE_') && !Object.hasOwn(VARIABLES, name))
+    .map((name) => `${name} is no variable of this program`)
+}
+
+function wholeNumber(range: { min: number; max: number }) {
+  return (text: string): number => {
+    const number = Number(text)
+    if (!/^\d{1,9}$/.test(text) || number < range.min || number > range.max) {
+      throw new BadValue(`must be a whole number from ${range.min} to ${range.max}`)
+    }
+    return number
+  }
+}
+
+function oneOf<const T extends string>(values: readonly T[]) {
+  return (text: string): T => {
+    const value = values.find((candidate) => candidate === text)
+    if (value === undefined) throw new BadValue(`must be one of ${values.join(', ')}`)
+    return value
+  }
+}
+
+function parseHost(text: string): string {
+  if (!/^[A-Za-z0-9.:_-]{1,255}$/.test(text))
+    throw new BadValue('must be an address or a host name')
+  return text
+}
+
+function parseNetworks(text: string): string[] {
+  const networks = text.split(',').map((part) => part.trim())
+  for (const network of networks) {
+    const [, address = '', bits] = /^([^/]*)(?:\/([1-9]\d{0,2}))?$/.exec(network) ?? []
+    const version = isIP(address)
+    // A network of no bits would be everybody, who could then all say who they are.
+    if (version === 0 || Number(bits ?? 1) > (version === 4 ? 32 : 128)) {
+      throw new BadValue('must be addresses or networks as 10.0.0.0/8, separated by commas')
+    }
+  }
+  return networks
+}
+
+function parseDatabaseUrl(text: string): string {
+  const url = URL.parse(text)
+  if (!url || !['postgres:', 'postgresql:'].includes(url.protocol)) {
+    throw new BadValue('must look like postgres://user:password@host:5432/database')
+  }
+  return text
+}
+
+function parseUrl(text: string): string {
+  if (!['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '')) {
+    throw new BadValue('must be an http(s) address')
+  }
+  return text.replace(/\/$/, '')
+}
+
+function parseRpcUrls(text: string): string[] {
+  const urls = text.split(',').map((part) => part.trim())
+  for (const url of urls) {
+    if (!['http:', 'https:'].includes(URL.parse(url)?.protocol ?? '')) {
+      throw new BadValue('must be one or more http(s) addresses, separated by commas')
+    }
+  }
+  return [...new Set(urls)]
+}
+
+function parseConfirmations(text: string): number | 'finalized' {
+  if (text === 'finalized') return text
+  if (!/^\d{1,4}$/.test(text) || Number(text) < 1 || Number(text) > 1000) {
+    throw new BadValue('must be a whole number from 1 to 1000, or `finalized`')
+  }
+  return Number(text)
+}
+
+function parseAddress(text: string): HexAddress {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new BadValue('must be 0x and 40 hexadecimal digits')
+  return text as HexAddress
+}
+
+class BadValue extends Error {}
+
+export class ConfigError extends BaseError {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.map((problem) => `${problem}. Correct or unset it.`).join('\n'), {
+      code: 'bad_configuration',
+      details: { problems },
+    })
+    this.problems = problems
+  }
+}

@@ -1,0 +1,40 @@
+export type BaseErrorOptions = {
+  /** Stable and machine-readable; callers branch on it. */
+  code: string
+  /** True when the same call may succeed later without any change by the caller. */
+  retryable?: boolean
+  cause?: unknown
+  details?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * The one error of the product: a code for programs, and a sentence that says what happened, then
+ * what to do.
+ */
+export class BaseError extends Error {
+  override readonly name: string = 'BaseError'
+  readonly code: string
+  readonly retryable: boolean
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(message: string, options: BaseErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = options.code
+    this.retryable = options.retryable ?? false
+    this.details = options.details ?? {}
+  }
+}
+
+/** Readable text of anything that was thrown, for a log line or a terminal. */
+export function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message
+  return typeof error === 'string' ? error : JSON.stringify(error)
+}
+
+/**
+ * The code of a system's, a driver's or our own error, undefined for anything that carries none.
+ */
+export function codeOf(error: unknown): string | undefined {
+  const code: unknown = (error as { code?: unknown } | null | undefined)?.code
+  return typeof code === 'string' ? code : undefined
+}

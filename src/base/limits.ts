@@ -1,0 +1,42 @@
+/**
+ * Every bound that keeps one caller, one answer or one wait from growing without end. Units stand
+ * last.
+ */
+export const limits = {
+  requestBodyBytes: 64 * 1024,
+  requestHeaderBytes: 16 * 1024,
+  /** The deepest body that we define has four levels. */
+  jsonDepth: 16,
+  requestTimeoutMs: 10_000,
+  requestTimeoutCheckMs: 1_000,
+  handlerTimeoutMs: 30_000,
+  /** A stream ends after that, and its client comes again with a credential that is still good. */
+  streamMs: 300_000,
+  streams: 100,
+  streamEvents: 500,
+  rpcTimeoutMs: 10_000,
+  rpcAnswerBytes: 32 * 1024 * 1024,
+  rpcConcurrentCalls: 16,
+  rpcQueuedCalls: 10_000,
+  rpcBatchItems: 100,
+  databaseConnectTimeoutMs: 5_000,
+  databaseStatementTimeoutMs: 30_000,
+  databaseConnections: 16,
+  shutdownStepMs: 5_000,
+  /** How long a disabled user, a revoked key or a dropped signing key may still be let in. */
+  accessStaleMs: 5_000,
+  accessRefreshMs: 2_500,
+  unknownSigningKeyMs: 1_000,
+  passwordChecks: 2,
+  passwordWaiters: 100,
+  cachedLogins: 10_000,
+  /** For how long a process may spend what it has reserved of a rate limit. */
+  rateLeaseMs: 5_000,
+  cachedRateLeases: 50_000,
+  cachedTokens: 10_000,
+  cachedApiKeys: 10_000,
+  cachedUsers: 10_000,
+  webhookTimeoutMs: 15_000,
+  /** For finding out where a new webhook would go, while its creator waits. */
+  webhookTargetTimeoutMs: 4_000,
+} as const

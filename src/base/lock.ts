@@ -1,0 +1,139 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync, linkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { BaseError, codeOf } from './errors.ts'
+import { birthOf, isRunning } from './process.ts'
+
+export type FolderLock = { release: () => void }
+
+/**
+ * Makes this process the only one that uses a folder. The lock of a process that is gone is taken
+ * over; that of a living one is refused by its name.
+ */
+export async function lockFolder(folder: string): Promise<FolderLock> {
+  makeFolder(folder)
+  const file = join(folder, 'lock.json')
+  const mine = JSON.stringify(describeMyself())
+  const draft = `${file}.${process.pid}`
+  try {
+    writeFileSync(draft, mine)
+    await takeLock({ file, draft, mine, folder })
+  } catch (error) {
+    throw error instanceof BaseError ? error : new FolderNotWritableError(folder, error)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  return {
+    release() {
+      if (readText(file) === mine) rmSync(file, { force: true })
+    },
+  }
+}
+
+type Owner = { pid: number; birth: string; host: string; since: string }
+
+async function takeLock(options: {
+  file: string
+  draft: string
+  mine: string
+  folder: string
+}): Promise<void> {
+  const { file, draft, mine, folder } = options
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    try {
+      linkSync(draft, file)
+      return
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+    const found = readText(file)
+    if (found === undefined) continue
+    const owner = parseOwner(found)
+    if (owner && isAlive(owner)) throw new FolderInUseError(folder, owner)
+    // Two processes may both find the stale lock. Each puts its own in its place; after the pause
+    // one stands.
+    const replacement = `${draft}.takeover`
+    writeFileSync(replacement, mine)
+    renameSync(replacement, file)
+    await sleep(SETTLE_MS)
+    if (readText(file) === mine) return
+  }
+  throw new FolderInUseError(folder, parseOwner(readText(file) ?? ''))
+}
+
+const MAX_ROUNDS = 5
+const SETTLE_MS = 100
+
+function describeMyself(): Owner {
+  return {
+    pid: process.pid,
+    birth: birthOf(process.pid),
+    host: hostname(),
+    since: new Date().toISOString(),
+  }
+}
+
+/** A process on another host cannot be seen from here, so its lock counts as held. */
+function isAlive(owner: Owner): boolean {
+  if (owner.host !== hostname()) return true
+  if (owner.pid === process.pid) return owner.birth === birthOf(process.pid)
+  return isRunning(owner.pid) && (owner.birth === '' || owner.birth === birthOf(owner.pid))
+}
+
+function parseOwner(text: string): Owner | undefined {
+  try {
+    const owner = JSON.parse(text) as Partial<Owner>
+    if (!Number.isSafeInteger(owner.pid) || typeof owner.host !== 'string') return undefined
+    return {
+      pid: owner.pid as number,
+      birth: String(owner.birth),
+      host: owner.host,
+      since: String(owner.since),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new FolderNotWritableError(folder, error)
+  }
+}
+
+class FolderInUseError extends BaseError {
+  constructor(folder: string, owner: Owner | undefined) {
+    const who = owner
+      ? `process ${owner.pid} on ${owner.host}, since ${owner.since}`
+      : 'another process'
+    super(
+      `The data folder ${folder} is in use by ${who}. ` +
+        'Stop that process, or set QUITTANCE_DATA to another folder.',
+      { code: 'folder_in_use', details: { folder, ...owner } },
+    )
+  }
+}
+
+class FolderNotWritableError extends BaseError {
+  constructor(folder: string, cause: unknown) {
+    const reason = codeOf(cause) ?? String(cause)
+    super(
+      `The data folder ${folder} cannot be written (${reason}). ` +
+        'Set QUITTANCE_DATA to a folder that you own.',
+      { code: 'folder_not_writable', cause, details: { folder } },
+    )
+  }
+}

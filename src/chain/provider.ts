@@ -1,0 +1,15 @@
+/**
+ * One Ethereum node as the rest of the product sees it: it answers JSON-RPC, slowly, wrongly or not
+ * at all. A rejection is never a fact about the chain.
+ */
+export type Provider = {
+  /** Shown to people and kept as evidence; carries no key of the address. */
+  name: string
+  request: (call: RpcCall) => Promise<unknown>
+}
+
+export type RpcCall = {
+  method: string
+  params?: readonly unknown[]
+  signal?: AbortSignal
+}

@@ -1,0 +1,75 @@
+import {
+  decodeEventLog,
+  encodeEventTopics,
+  isAddressEqual,
+  zeroAddress,
+  type Address,
+  type Hex,
+} from 'viem'
+
+import { settlementAbi } from '../bindings/abis.ts'
+import type { EventLog, Receipt } from './facts.ts'
+
+/** What the settlement contract says was paid; `token` is undefined for the native coin. */
+export type Settled = {
+  reference: Hex
+  payer: Address
+  payee: Address
+  token: Address | undefined
+  amount: bigint
+  logIndex: number
+}
+
+const [SETTLED_TOPIC] = encodeEventTopics({ abi: settlementAbi, eventName: 'Settled' })
+
+/**
+ * The settlements of a receipt, in their order. An event of the same form from another address
+ * proves nothing, since anybody can log one.
+ */
+export function settledIn(receipt: Receipt, settlement: Address): Settled[] {
+  if (receipt.status !== 'success') return []
+  return receipt.logs.flatMap((log) => decodeSettled(log, settlement) ?? [])
+}
+
+/** Undefined when the log is not this contract's `Settled`, to the last byte. */
+export function decodeSettled(log: EventLog, settlement: Address): Settled | undefined {
+  if (!isAddressEqual(log.address, settlement) || log.topics[0] !== SETTLED_TOPIC) return undefined
+  // Two words: what is longer or shorter was not logged by the contract that we know.
+  if (log.topics.length !== 4 || log.data.length !== 2 + 2 * 64) return undefined
+  try {
+    const { args } = decodeEventLog({
+      abi: settlementAbi,
+      eventName: 'Settled',
+      topics: log.topics as [Hex, ...Hex[]],
+      data: log.data,
+    })
+    const { orderReference, payer, payee, token, amount } = args
+    // The decoder passes over the bytes before an address, which the contract leaves empty.
+    const isPlain = [log.topics[2], log.topics[3], log.data].every((word) => EMPTY.test(word ?? ''))
+    if (!isPlain) return undefined
+    return {
+      reference: orderReference,
+      payer,
+      payee,
+      token: isAddressEqual(token, zeroAddress) ? undefined : token,
+      amount,
+      logIndex: log.logIndex,
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** The twelve empty bytes before an address in a word. */
+const EMPTY = /^0x0{24}/
+
+/** The first field in which a settlement is not what an order asks for, undefined when it is. */
+export function differenceFromOrder(
+  settled: Settled,
+  order: Omit<Settled, 'logIndex'>,
+): keyof Omit<Settled, 'logIndex'> | undefined {
+  const fields = ['reference', 'payer', 'payee', 'token', 'amount'] as const
+  return fields.find(
+    (field) => String(settled[field]).toLowerCase() !== String(order[field]).toLowerCase(),
+  )
+}

@@ -1,0 +1,175 @@
+import {
+  getAddress,
+  isAddressEqual,
+  keccak256,
+  parseSignature,
+  parseTransaction,
+  recoverTransactionAddress,
+  serializeTransaction,
+  type Address,
+  type Hash,
+  type Hex,
+  type TransactionSerializableEIP1559,
+} from 'viem'
+
+import { BaseError } from '../base/errors.ts'
+
+// Beside this encoder of what we sign stands block-transaction.ts, which reads every type that a
+// block may hold. They are two on purpose: viem's serializer would make the checker in a browser a
+// quarter larger, and what is signed is better compared with the work of somebody else.
+
+/** Everything that an EIP-1559 transaction of ours says; nothing is left to defaults. */
+export type TransactionRequest = {
+  chainId: number
+  nonce: number
+  to: Address
+  value: bigint
+  /** `0x` where nothing is called. */
+  data: Hex
+  gas: bigint
+  maxFeePerGas: bigint
+  maxPriorityFeePerGas: bigint
+}
+
+export type SignedTransaction = { raw: Hex; hash: Hash }
+
+/** What a raw transaction proves by itself: `hash` is its keccak256, `from` its signature's. */
+export type DecodedTransaction = TransactionRequest & SignedTransaction & { from: Address }
+
+/** What is signed: its keccak256 is what the signature is of. */
+export function payloadOf(request: TransactionRequest): Hex {
+  return serializeTransaction(serializable(request))
+}
+
+/**
+ * Puts request and signature together and holds the whole against the request: whoever signed, be
+ * it another machine, the result pays what was asked from the address that was asked, or nothing.
+ */
+export async function assemble(signed: {
+  request: TransactionRequest
+  signature: Hex
+  address: Address
+}): Promise<SignedTransaction> {
+  const { request, address } = signed
+  const raw = serializeSigned(request, signed.signature)
+  const decoded = await decodeTransaction(raw)
+  if (!isAddressEqual(decoded.from, address)) {
+    throw new SignatureWrongError('it is another account’s', { address, from: decoded.from })
+  }
+  const field = firstDifference(decoded, request)
+  if (field !== undefined) throw new SignatureWrongError(`${field} differs from the request`, {})
+  return { raw, hash: decoded.hash }
+}
+
+/**
+ * Reads a raw EIP-1559 transaction without asking anybody. Only the one form that nodes accept is
+ * read, so that its keccak256 is the hash on the chain.
+ */
+export async function decodeTransaction(raw: Hex): Promise<DecodedTransaction> {
+  const parsed = parseRaw(raw)
+  const request: TransactionRequest = {
+    chainId: parsed.chainId,
+    nonce: parsed.nonce ?? 0,
+    to: getAddress(parsed.to),
+    value: parsed.value ?? 0n,
+    data: parsed.data ?? '0x',
+    gas: parsed.gas ?? 0n,
+    maxFeePerGas: parsed.maxFeePerGas ?? 0n,
+    maxPriorityFeePerGas: parsed.maxPriorityFeePerGas ?? 0n,
+  }
+  const hash = keccak256(raw)
+  return { ...request, raw, hash, from: await signerOf(raw, hash) }
+}
+
+/** Finding the signer costs a thousand times more than reading the rest, and never changes. */
+async function signerOf(raw: Hex, hash: Hash): Promise<Address> {
+  const known = SIGNERS.get(hash)
+  if (known !== undefined) return known
+  const from = await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })
+  const [oldest] = SIGNERS.keys()
+  if (SIGNERS.size >= MAX_SIGNERS && oldest !== undefined) SIGNERS.delete(oldest)
+  SIGNERS.set(hash, from)
+  return from
+}
+
+/** By the hash of all bytes, the signature's included. */
+const SIGNERS = new Map<Hash, Address>()
+const MAX_SIGNERS = 10_000
+
+/** The first field in which the two say something else, undefined when they agree. */
+export function firstDifference(
+  a: TransactionRequest,
+  b: TransactionRequest,
+): keyof TransactionRequest | undefined {
+  return FIELDS.find((field) => String(a[field]).toLowerCase() !== String(b[field]).toLowerCase())
+}
+
+const FIELDS = [
+  'chainId',
+  'nonce',
+  'to',
+  'value',
+  'data',
+  'gas',
+  'maxFeePerGas',
+  'maxPriorityFeePerGas',
+] as const satisfies readonly (keyof TransactionRequest)[]
+
+function serializable(request: TransactionRequest): TransactionSerializableEIP1559 {
+  return { type: 'eip1559', ...request }
+}
+
+function serializeSigned(request: TransactionRequest, signature: Hex): Hex {
+  const { r, s, yParity } = parseSignatureStrictly(signature)
+  return serializeTransaction(serializable(request), { r, s, yParity })
+}
+
+function parseSignatureStrictly(signature: Hex): { r: Hex; s: Hex; yParity: number } {
+  if (!/^0x[0-9a-fA-F]{130}$/.test(signature)) {
+    throw new SignatureWrongError('it is not 65 bytes', {})
+  }
+  try {
+    const { r, s, yParity } = parseSignature(signature)
+    if (BigInt(r) === 0n || BigInt(s) === 0n || BigInt(s) > HALF_ORDER) throw new RangeError()
+    return { r, s, yParity }
+  } catch {
+    throw new SignatureWrongError('its numbers are out of range', {})
+  }
+}
+
+/** Nodes refuse the larger of the two values that s may have (EIP-2). */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
+type Parsed = TransactionSerializableEIP1559 & { to: Address }
+
+function parseRaw(raw: Hex): Parsed {
+  try {
+    const { r, s, yParity, v: _, ...fields } = parseTransaction(raw as `0x02${string}`)
+    const isPlain = (fields.accessList ?? []).length === 0
+    if (fields.type === 'eip1559' && r && s && yParity !== undefined && isPlain && fields.to) {
+      const again = serializeTransaction(fields, { r, s, yParity })
+      if (again === raw.toLowerCase()) return { ...fields, to: fields.to }
+    }
+  } catch {
+    // Falls through: what cannot be read is refused like what is no transaction of ours.
+  }
+  throw new TransactionUnreadableError(raw)
+}
+
+class SignatureWrongError extends BaseError {
+  constructor(reason: string, details: Readonly<Record<string, unknown>>) {
+    super(
+      `The signature of a transaction is wrong: ${reason}. Nothing was sent; look after the signer.`,
+      { code: 'signature_wrong', details },
+    )
+  }
+}
+
+class TransactionUnreadableError extends BaseError {
+  constructor(raw: Hex) {
+    super('The bytes are no signed EIP-1559 transaction. Compare them with what was stored.', {
+      code: 'transaction_unreadable',
+      details: { bytes: Math.max(0, (raw.length - 2) / 2) },
+    })
+  }
+}

@@ -1,0 +1,20 @@
+/** The published entry `quittance`: the clients, with proof by the caller's own provider. */
+export * from '../client/index.ts'
+export type { Provider, Verdict } from '../verify/index.ts'
+export { NotSettledError, type NotSettledCode } from './errors.ts'
+export {
+  createPayments,
+  type CheckedTransfer,
+  type Payments,
+  type PaymentsOptions,
+  type RedeemOrder,
+} from './payments.ts'
+export {
+  createPlatform,
+  type CheckedPayment,
+  type Intent,
+  type Platform,
+  type PlatformOptions,
+} from './platform.ts'
+export type { ProofOptions } from './proof.ts'
+export type { Settled, SettleOptions } from './settle.ts'

@@ -1,0 +1,160 @@
+import {
+  createPlatformClient,
+  type PlatformClient,
+  type PlatformClientOptions,
+} from '../client/platform.ts'
+import type {
+  BlockchainPayment,
+  BlockchainRequest,
+  TransactionDetail,
+} from '../client/platform-types.ts'
+import { platformRuntime } from '../client/runtime.ts'
+import type { PostOptions } from '../client/transport.ts'
+import { CURRENCY_DECIMALS, parseAmount } from '../domain/money.ts'
+import { verifySettlement, verifyTransaction, type Verdict } from '../verify/index.ts'
+import { NotSettledError } from './errors.ts'
+import { createProver, type ProofOptions, type Prover } from './proof.ts'
+import { settle, type Claimed, type Settled, type SettleOptions } from './settle.ts'
+
+export type PlatformOptions = PlatformClientOptions &
+  ProofOptions & {
+    /** The settlement contract; absent for the address that it has on every chain. */
+    settlement?: string | undefined
+  }
+
+/** A payment that was accepted, with the way to its proof. */
+export type CheckedPayment = BlockchainPayment & {
+  /** Resolves when the chain shows this payment as final; rejects with a `NotSettledError`. */
+  settled: (options?: SettleOptions) => Promise<Settled<TransactionDetail>>
+}
+
+/** What was asked for, and what to find it by; enough to go on after a crash. */
+export type Intent = {
+  transaction_id: string
+  to_address: string
+  /** ETH, in decimal digits. */
+  amount: string
+  use_contract?: boolean | undefined
+  from_address?: string | undefined
+  /** The first hash, for a server that stops answering. */
+  eth_transaction_hash?: string | undefined
+}
+
+/** The client of Group B, and what it pays on chain with proof. */
+export type Platform = Omit<PlatformClient, 'blockchain'> & {
+  blockchain: Omit<PlatformClient['blockchain'], 'send'> & {
+    send: (request: BlockchainRequest, options?: PostOptions) => Promise<CheckedPayment>
+    settled: (intent: Intent, options?: SettleOptions) => Promise<Settled<TransactionDetail>>
+  }
+}
+
+export function createPlatform(options: PlatformOptions): Platform {
+  const client = createPlatformClient(options)
+  const prover = createProver(options)
+  const runtime = { ...platformRuntime, ...options.runtime }
+  const settled: Platform['blockchain']['settled'] = (intent, settleOptions = {}) => {
+    const known = createKnown(intent)
+    return settle(
+      {
+        runtime,
+        look: (signal) => lookAt(client, known, signal),
+        judge: (hash, signal) => judge({ ...known, hash, prover, signal, ...options }),
+        take: (hash) => prover.taker(intent.transaction_id)({ hash, reference: known.reference }),
+      },
+      settleOptions,
+    )
+  }
+  return {
+    ...client,
+    blockchain: {
+      ...client.blockchain,
+      settled,
+      async send(request, postOptions) {
+        const payment = await client.blockchain.send(request, postOptions)
+        const { transaction_id, eth_transaction_hash, from_address } = payment
+        const { to_address, amount, use_contract } = request
+        // What was asked for is proven, whatever the answer makes of it.
+        const asked = { to_address, amount, use_contract }
+        const intent = { transaction_id, eth_transaction_hash, from_address, ...asked }
+        return { ...payment, settled: (options) => settled(intent, options) }
+      },
+    },
+  }
+}
+
+/** The intent, and what the server has told of it so far. */
+type Known = { intent: Intent; wei: bigint; hashes: Set<string>; reference: string | undefined }
+
+function createKnown(intent: Intent): Known {
+  const wei = parseAmount({ text: intent.amount, decimals: CURRENCY_DECIMALS.ETH })
+  const { eth_transaction_hash: first } = intent
+  return { intent, wei, hashes: new Set(first ? [first] : []), reference: undefined }
+}
+
+/** A server that does not answer ends nothing: the hashes that it named are still looked at. */
+async function lookAt(
+  client: PlatformClient,
+  known: Known,
+  signal: AbortSignal,
+): Promise<Claimed<TransactionDetail>> {
+  const { hashes } = known
+  const record = await client.transactions
+    .get(known.intent.transaction_id, { signal, timeoutMs: RECORD_TIMEOUT_MS })
+    .catch(() => undefined)
+  signal.throwIfAborted()
+  for (const hash of record === undefined ? [] : hashesOf(record)) {
+    if (hashes.size < MAX_HASHES) hashes.add(hash)
+  }
+  known.reference ??= record?.blockchain_transaction?.reference ?? undefined
+  if (known.intent.use_contract === true && known.reference === undefined) {
+    if (record !== undefined) throw noReference(known.intent)
+    return { record, hashes: [], outcome: 'open' }
+  }
+  return { record, hashes: [...hashes].toReversed(), outcome: outcomeOf(record?.status) }
+}
+
+const RECORD_TIMEOUT_MS = 10_000
+const MAX_HASHES = 100
+
+/** Payments only: a cancellation at the same nonce pays nothing, and is meant to. */
+function hashesOf(record: TransactionDetail): string[] {
+  const { eth_transaction_hash: hash, blockchain_transaction: chain } = record
+  const attempts = chain?.attempts ?? []
+  const others = new Set(attempts.filter((one) => one.kind !== 'payment').map(hashOf))
+  const named = [...attempts.map(hashOf), chain?.eth_tx_hash, hash]
+  return named.filter(
+    (one): one is string => typeof one === 'string' && one !== '' && !others.has(one),
+  )
+}
+
+function hashOf(attempt: { eth_tx_hash: string }): string {
+  return attempt.eth_tx_hash
+}
+
+function outcomeOf(status: string | undefined): Claimed<unknown>['outcome'] {
+  if (status === 'failed') return 'failed'
+  return status === 'completed' || status === 'refunded' ? 'done' : 'open'
+}
+
+async function judge(
+  facts: Known & {
+    hash: string
+    prover: Prover
+    signal: AbortSignal
+    settlement?: string | undefined
+  },
+): Promise<Verdict> {
+  const { intent, wei: amount, hash, reference, prover, signal, settlement: contract } = facts
+  const chainId = await prover.chainId(signal)
+  const { to_address: payee, from_address: payer } = intent
+  const claim = { chainId, hash, payee, payer, amount }
+  if (reference === undefined) return verifyTransaction(claim, prover.options(signal))
+  return verifySettlement({ ...claim, reference, contract, token: null }, prover.options(signal))
+}
+
+function noReference({ transaction_id: id }: Intent): NotSettledError {
+  return new NotSettledError(
+    `The server tells no reference of ${id}, so no event can be shown to be this payment's.`,
+    { code: 'not_provable' },
+  )
+}

@@ -1,0 +1,92 @@
+import { Command } from 'commander'
+
+export type CommandEntry = {
+  name: string
+  /** Its line in the help, which is printed without loading what the command stands on. */
+  description: string
+  load: () => Promise<Command>
+}
+
+/** In the order of the help. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'up',
+    description: 'Run everything in one process: database, chain, both groups of endpoints',
+    load: async () => (await import('./commands/run.ts')).roleCommand('up'),
+  },
+  {
+    name: 'serve',
+    description: 'Serve HTTP only, beside `work`, on one PostgreSQL and one chain',
+    load: async () => (await import('./commands/run.ts')).roleCommand('serve'),
+  },
+  {
+    name: 'work',
+    description: 'Do the work behind `serve`: pay, follow the chain, deliver',
+    load: async () => (await import('./commands/run.ts')).roleCommand('work'),
+  },
+  {
+    name: 'migrate',
+    description: 'Bring the database up to the schema of this version',
+    load: async () => (await import('./commands/migrate.ts')).migrateCommand(),
+  },
+  {
+    name: 'users',
+    description: 'Add, list, disable and enable the users of the API',
+    load: async () => (await import('./commands/users.ts')).usersCommand(),
+  },
+  {
+    name: 'keys',
+    description: 'Create, list and revoke API keys; rotate the key that signs access tokens',
+    load: async () => (await import('./commands/keys.ts')).keysCommand(),
+  },
+  {
+    name: 'subscriptions',
+    description: 'List and delete webhook subscriptions; replay a delivery',
+    load: async () => (await import('./commands/subscriptions.ts')).subscriptionsCommand(),
+  },
+  {
+    name: 'status',
+    description: 'Tell whether it runs and whether each part is well',
+    load: async () => (await import('./commands/status.ts')).statusCommand(),
+  },
+  {
+    name: 'deploy',
+    description: 'Put the contracts on a chain, at the same address on every chain',
+    load: async () => (await import('./commands/deploy.ts')).deployCommand(),
+  },
+  {
+    name: 'verify',
+    description: 'Tell whether a hash, a mint or a redeem is what the record says',
+    load: async () => (await import('./commands/verify.ts')).verifyCommand(),
+  },
+  {
+    name: 'prove',
+    description: 'Write the file that proves one payment to anyone',
+    load: async () => (await import('./commands/proof.ts')).proveCommand(),
+  },
+  {
+    name: 'check',
+    description: 'Tell whether a quittance proves its payment',
+    load: async () => (await import('./commands/proof.ts')).checkCommand(),
+  },
+  {
+    name: 'reconcile',
+    description: 'Hold records against the chain, and tell every disagreement',
+    load: async () => (await import('./commands/reconcile.ts')).reconcileCommand(),
+  },
+]
+
+/**
+ * Every command, of which only the one that was called is whole: loading all of them takes longer
+ * than most of them run. The others are their names, for the help and for suggestions.
+ */
+export async function commandsFor(args: readonly string[]): Promise<Command[]> {
+  const words = args.filter((arg) => !arg.startsWith('-'))
+  const called = words[0] === 'help' ? words[1] : words[0]
+  return Promise.all(
+    COMMANDS.map(async ({ name, description, load }) => {
+      const command = name === called ? await load() : new Command(name)
+      return command.description(description)
+    }),
+  )
+}

@@ -1,0 +1,238 @@
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+
+import { Command, InvalidArgumentError } from 'commander'
+
+import { parseConfig, type Config } from '../../base/config.ts'
+import { BaseError, codeOf } from '../../base/errors.ts'
+import { readReady } from '../../base/ready.ts'
+import { connectDeployer, type ConnectedDeployer } from '../../chain/connect-deployer.ts'
+import { DISAGREEMENTS } from '../../chain/deploy-error.ts'
+import { createDeploymentRecords } from '../../chain/deployment-records.ts'
+import type { DeploymentPlan } from '../../chain/deploy-plan.ts'
+import { eventLine, planJson, planLines } from '../../chain/deploy-report.ts'
+import { findNetwork, NETWORKS, type Network } from '../../chain/networks.ts'
+import { createOutput, EXIT, reportError, type Output } from '../output.ts'
+import {
+  findHardhat,
+  verifySources,
+  type RunHardhat,
+  type SourceVerdict,
+} from '../verify-sources.ts'
+
+export type DeployFlags = {
+  network: string
+  rpcUrl?: string
+  admin?: string
+  minter?: string
+  allowance?: bigint
+  dryRun?: boolean
+  yes?: boolean
+  verify?: boolean
+  json?: boolean
+}
+
+/** What the command has of the world, so that a test can stand in for a person. */
+export type DeployTerminal = {
+  env: Readonly<Record<string, string | undefined>>
+  output: Output
+  report: (error: unknown) => void
+  /** Absent where nobody can answer. */
+  confirm?: (question: string) => Promise<boolean>
+  findHardhat: (network: Network) => RunHardhat
+}
+
+export function deployCommand(): Command {
+  return new Command('deploy')
+    .requiredOption('--network <name>', `one of ${Object.keys(NETWORKS).join(', ')}`)
+    .option(
+      '--rpc-url <url>',
+      'the node to go through, instead of a public one; several with commas',
+    )
+    .option('--admin <address>', 'the admin of the ReferenceDollar, instead of the deployer')
+    .option('--minter <address>', 'makes this address a minter of the ReferenceDollar')
+    .option(
+      '--allowance <amount>',
+      'what the minter may mint, in millionths of a dollar',
+      wholeNumber,
+    )
+    .option('--dry-run', 'show what would be done and what it would cost')
+    .option('--yes', 'do not ask before money is spent')
+    .option('--verify', 'publish the source code, through Hardhat')
+    .option('--json', 'print the answer as JSON')
+    .addHelpText('after', HELP_AFTER)
+    .action(async (flags: DeployFlags) => {
+      process.exitCode = await runDeploy(flags, processTerminal(flags))
+    })
+}
+
+const HELP_AFTER = `
+The key is QUITTANCE_DEPLOYER_KEY; a local chain signs with an account of its own.
+Exit code: 0 it is there, 1 something else is at the address, 2 could not run.`
+
+/** Throws what kept it from running. */
+export async function runDeploy(flags: DeployFlags, terminal: DeployTerminal): Promise<number> {
+  try {
+    return await deploy(flags, terminal)
+  } catch (error) {
+    if (!DISAGREEMENTS.has(codeOf(error) ?? '')) throw error
+    terminal.report(error)
+    return EXIT.disagrees
+  }
+}
+
+async function deploy(flags: DeployFlags, terminal: DeployTerminal): Promise<number> {
+  const { output } = terminal
+  const network = findNetwork(flags.network)
+  const config = parseConfig(terminal.env)
+  const rpcUrls = rpcUrlsOf(flags, { network, config, env: terminal.env })
+  // Found before money is spent, so that a deployment does not end half done for want of it.
+  const hardhat = flags.verify ? terminal.findHardhat(network) : undefined
+  const deployer = await connect(flags, { network, rpcUrls, config, terminal })
+  const plan = await deployer.plan()
+  for (const line of planLines(plan, network)) output.line(line)
+  const base = { network: network.name, addresses: deployer.addresses, plan: planJson(plan) }
+  if (flags.dryRun) {
+    output.result({ ...base, dryRun: true })
+    const differs = plan.steps.some(({ state }) => state === 'differs')
+    return differs ? EXIT.disagrees : EXIT.holds
+  }
+
+  await agree(flags, { plan, terminal })
+  const { done } = await deployer.execute()
+  const rpcUrl = rpcUrls[0] ?? network.rpcUrl
+  const verdicts = hardhat && (await publish(flags, { deployer, network, rpcUrl, run: hardhat }))
+  output.result({ ...base, done, verification: verdicts })
+  for (const line of resultLines(deployer, { done: done.length, verdicts })) output.line(line)
+  return verdicts === undefined || isPublished(verdicts) ? EXIT.holds : EXIT.cannotRun
+}
+
+function connect(
+  flags: DeployFlags,
+  found: { network: Network; rpcUrls: string[]; config: Config; terminal: DeployTerminal },
+): Promise<ConnectedDeployer> {
+  const { network, rpcUrls, config, terminal } = found
+  const { admin, minter, allowance, dryRun = false } = flags
+  if ((minter === undefined) !== (allowance === undefined)) throw halfAGrant()
+  return connectDeployer(
+    {
+      network,
+      rpcUrls,
+      key: terminal.env['QUITTANCE_DEPLOYER_KEY'],
+      planOnly: dryRun,
+      admin,
+      minter:
+        minter === undefined || allowance === undefined
+          ? undefined
+          : { address: minter, allowance },
+    },
+    {
+      records: createDeploymentRecords(join(config.dataFolder, 'deployments')),
+      onProgress: (event) => terminal.output.line(eventLine(event)),
+    },
+  )
+}
+
+/** What was said on the command line goes before what the environment says. */
+function rpcUrlsOf(
+  { rpcUrl }: DeployFlags,
+  found: { network: Network; config: Config; env: DeployTerminal['env'] },
+): string[] {
+  const { network, config, env } = found
+  const named = rpcUrl || env[network.rpcVariable]
+  if (named) return named.split(',').map((url) => url.trim())
+  if (config.rpcUrls.length > 0) return config.rpcUrls
+  // On this machine, the chain that `quittance up` runs is meant, wherever it listens.
+  const running = network.chainId === undefined ? readReady(config.dataFolder) : undefined
+  return [running?.rpcUrl ?? network.rpcUrl]
+}
+
+async function agree(
+  { yes = false }: DeployFlags,
+  { plan, terminal }: { plan: DeploymentPlan; terminal: DeployTerminal },
+): Promise<void> {
+  const isFree = plan.steps.every(({ state }) => state !== 'absent')
+  if (isFree || yes) return
+  if (await terminal.confirm?.('Deploy? [y/N] ')) return
+  throw new DeployCommandError(
+    'Deploying spends money and nobody agreed to it. Run the command with --yes.',
+    { code: 'deploy_not_confirmed' },
+  )
+}
+
+function publish(
+  { admin }: DeployFlags,
+  what: { deployer: ConnectedDeployer; network: Network; rpcUrl: string; run: RunHardhat },
+): Promise<SourceVerdict[]> {
+  const { deployer, network, rpcUrl, run } = what
+  const { Settlement, ReferenceDollar } = deployer.addresses
+  return verifySources({
+    network,
+    rpcUrl,
+    run,
+    sources: [
+      { name: 'Settlement', address: Settlement, constructorArguments: [] },
+      {
+        name: 'ReferenceDollar',
+        address: ReferenceDollar,
+        constructorArguments: [admin ?? deployer.account],
+      },
+    ],
+  })
+}
+
+/** One service that shows the source is enough for a reader to compare it. */
+function isPublished(verdicts: readonly SourceVerdict[]): boolean {
+  const names = new Set(verdicts.map(({ name }) => name))
+  return [...names].every((name) => verdicts.some((one) => one.name === name && one.accepted))
+}
+
+function resultLines(
+  { addresses }: ConnectedDeployer,
+  { done, verdicts = [] }: { done: number; verdicts: SourceVerdict[] | undefined },
+): string[] {
+  return [
+    `Settlement       ${addresses.Settlement}`,
+    `ReferenceDollar  ${addresses.ReferenceDollar}`,
+    done === 0 ? 'All of it is already there; nothing was changed.' : `Done in ${done} step(s).`,
+    ...verdicts.map(
+      ({ name, service, accepted }) =>
+        `${name}: ${accepted ? 'source shown by' : 'source not accepted by'} ${service}`,
+    ),
+  ]
+}
+
+function processTerminal({ json = false }: DeployFlags): DeployTerminal {
+  const terminal: DeployTerminal = {
+    env: process.env,
+    output: createOutput({ json }),
+    report: (error) => reportError(error, { json }),
+    findHardhat,
+  }
+  return process.stdin.isTTY ? { ...terminal, confirm } : terminal
+}
+
+async function confirm(question: string): Promise<boolean> {
+  const readline = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await readline.question(question)).trim())
+  } finally {
+    readline.close()
+  }
+}
+
+function wholeNumber(text: string): bigint {
+  if (/^\d{1,40}$/.test(text)) return BigInt(text)
+  throw new InvalidArgumentError('It is a whole number.')
+}
+
+function halfAGrant(): DeployCommandError {
+  return new DeployCommandError(
+    'A minter needs an allowance and an allowance a minter. Pass both --minter and --allowance, or neither.',
+    { code: 'deploy_grant_incomplete' },
+  )
+}
+
+export class DeployCommandError extends BaseError {
+  override readonly name = 'DeployCommandError'
+}

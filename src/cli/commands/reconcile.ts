@@ -1,0 +1,144 @@
+import { Command, InvalidArgumentError } from 'commander'
+
+import { reconcileSource, type ReportJson } from '../../app/reconcile.ts'
+import { reconcileOwn } from '../../app/reconcile-own.ts'
+import { parseConfig } from '../../base/config.ts'
+import { BaseError } from '../../base/errors.ts'
+import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
+import { createProgress } from '../progress.ts'
+import { addressesOf, withProviders, type ProviderFlags } from '../providers.ts'
+import { untilSignal } from '../until-signal.ts'
+
+type Flags = ProviderFlags & {
+  source?: string
+  since?: Date
+  until?: Date
+  out?: string
+  grace: number
+  json?: boolean
+}
+
+export function reconcileCommand(): Command {
+  const command = new Command('reconcile')
+    .option('--source <where>', 'a CSV, JSON lines, or a server; our own records without it')
+    .option('--since <time>', 'only records made from this time on', parseTime)
+    .option('--until <time>', 'only records made before this time', parseTime)
+    .option('--out <folder>', 'write breaks.csv, report.json and report.html there')
+    .option('--grace <minutes>', 'how long a transaction may be on its way', parseMinutes, 60)
+  return withProviders(command)
+    .addHelpText('after', HELP_AFTER)
+    .action(async (flags: Flags) => {
+      if (flags.source === undefined) refuseForeign(command)
+      process.exitCode = await run(flags)
+    })
+}
+
+const HELP_AFTER = `
+Examples:
+  $ quittance reconcile                                 our own records, all of them
+  $ quittance reconcile --since 2025-03-01 --out report
+  $ quittance reconcile --source payments.csv --rpc-url https://NODE --json
+  $ quittance reconcile --source https://HOST --since 2025-03-01
+
+Without --source, the program that runs here is asked for a run over its records; where none runs,
+this process makes it on DATABASE_URL and ETH_RPC_URL. All breaks that are open then are told.
+The file names transaction_id and eth_transaction_hash in its first line, and what else it knows of
+to_address, amount, currency, reference, status, created_at, from_address, nonce, block_hash,
+gas_used and gas_price. A server is read by GET /api/transactions with QUITTANCE_SOURCE_KEY.
+Exit code: 0 all records hold or are pending, 1 a break or an unreadable row was found, 2 could not
+run.`
+
+async function run(flags: Flags): Promise<number> {
+  const { signal, stop } = untilSignal()
+  const progress = createProgress({
+    label: 'reconcile',
+    unit: 'records',
+    stream: process.stderr,
+    nowMs: () => performance.now(),
+  })
+  try {
+    const { chainId, grace, source, since, until, out } = flags
+    const config = parseConfig(process.env)
+    const request = { config, since, until, out, signal, onProgress: progress.update }
+    const report = await (
+      source === undefined
+        ? reconcileOwn(request)
+        : reconcileSource({
+            ...addressesOf(flags),
+            ...request,
+            source,
+            chainId: chainId === undefined ? undefined : Number(chainId),
+            graceMs: grace * 60_000,
+          })
+    ).finally(progress.end)
+    const output = createOutput(flags)
+    output.result(report)
+    printReport(report, { output, flags })
+    const { breaks, unreadable } = report.summary
+    return breaks > 0 || unreadable > 0 ? EXIT.disagrees : EXIT.holds
+  } finally {
+    stop()
+  }
+}
+
+/** Our own records are held against the chain as the installation is set up, and not otherwise. */
+function refuseForeign(command: Command): void {
+  const given = ['rpcUrl', 'chainId', 'confirmations', 'grace'].filter(
+    (name) => command.getOptionValueSource(name) === 'cli',
+  )
+  if (given.length === 0) return
+  throw new BaseError(
+    '--rpc-url, --chain-id, --confirmations and --grace go with --source. ' +
+      'Our own records are checked as the environment says.',
+    { code: 'option_without_source' },
+  )
+}
+
+/** More than that is read better in a file. */
+const MAX_SHOWN = 20
+
+function printReport(
+  { summary, breaks, unreadable }: ReportJson,
+  { output, flags }: { output: Output; flags: Flags },
+): void {
+  const { records, matched, pending } = summary
+  output.line(
+    formatPairs([
+      ['records', records.toLocaleString('en')],
+      ['matched', matched.toLocaleString('en')],
+      ['pending', pending.toLocaleString('en')],
+      ['breaks', summary.breaks.toLocaleString('en')],
+      ['unreadable', summary.unreadable.toLocaleString('en')],
+      ['took', `${(summary.elapsed_ms / 1000).toFixed(1)} s`],
+    ]),
+  )
+  const kinds = Object.entries(summary.by_kind).map(([kind, count]) => [kind, String(count)])
+  if (kinds.length > 0) output.line(`\n${formatTable(['break', 'count'], kinds)}`)
+  const rows = breaks
+    .slice(0, MAX_SHOWN)
+    .map((one) => [one.kind, one.transaction_id ?? '', one.eth_transaction_hash ?? ''])
+  if (rows.length > 0) output.line(`\n${formatTable(['break', 'transaction', 'hash'], rows)}`)
+  if (summary.breaks > rows.length) output.line(`  … and ${summary.breaks - rows.length} more`)
+  for (const { line, problem } of unreadable.slice(0, MAX_SHOWN)) {
+    output.line(`  line ${line} cannot be read: ${printable(problem)}`)
+  }
+  if (flags.out !== undefined) output.line(`\nWritten to ${flags.out}`)
+}
+
+/** What came from outside must not steer the terminal. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, '?')
+}
+
+function parseTime(text: string): Date {
+  const time = new Date(text)
+  if (/^\d{4}-\d\d-\d\d(T.+(Z|[+-]\d\d:\d\d))?$/.test(text) && !Number.isNaN(time.getTime())) {
+    return time
+  }
+  throw new InvalidArgumentError('A time is written as 2025-03-14, or as 2025-03-14T09:26:53Z.')
+}
+
+function parseMinutes(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a number of minutes.')
+  return Number(text)
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander'
+
+import { commandsFor } from './commands.ts'
+import { EXIT, reportError } from './output.ts'
+import { version } from './version.ts'
+
+const HELP_AFTER = `
+First steps:
+  $ quittance up                 everything on this machine, nothing to set up
+  $ quittance status             is it well?
+
+Exit codes: 0 all holds, 1 a disagreement was found, 2 could not run.
+Every command takes --json and --help. Settings come from the environment; the README lists them.`
+
+const program = new Command('quittance')
+  .description('Pays on chain once, and checks every hash against what the chain says.')
+  .version(version)
+  .addHelpText('after', HELP_AFTER)
+  .showSuggestionAfterError()
+  .exitOverride()
+
+for (const command of await commandsFor(process.argv.slice(2))) program.addCommand(command)
+inheritSettings(program)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = exitCodeOf(error)
+}
+
+function inheritSettings(parent: Command): void {
+  for (const command of parent.commands) {
+    command.exitOverride().copyInheritedSettings(parent)
+    inheritSettings(command)
+  }
+}
+
+function exitCodeOf(error: unknown): number {
+  // Commander has told its own errors already; help and version are errors of exit code 0 to it.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.holds : EXIT.cannotRun
+  reportError(error, { json: process.argv.includes('--json') })
+  return EXIT.cannotRun
+}

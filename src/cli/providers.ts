@@ -1,0 +1,110 @@
+import { InvalidArgumentError, type Command } from 'commander'
+
+import { parseConfig, type Config } from '../base/config.ts'
+import { BaseError } from '../base/errors.ts'
+import { readReady } from '../base/ready.ts'
+import { plainProvider } from '../chain/plain-provider.ts'
+import type { Provider } from '../chain/provider.ts'
+import { quantity } from '../chain/rlp.ts'
+
+export type ProviderFlags = {
+  rpcUrl?: string
+  chainId?: bigint
+  confirmations?: number | 'finalized'
+}
+
+export type Asked = {
+  chainId: bigint
+  /** Where the settlement contract is, if not at the address that it has on every chain. */
+  settlement: string | undefined
+  providers: Provider[]
+  confirmations: number | 'finalized'
+}
+
+/** The options of every command that asks nodes. */
+export function withProviders(command: Command): Command {
+  return command
+    .option('--rpc-url <url>', 'the nodes to ask instead of ETH_RPC_URL; several with commas')
+    .option('--chain-id <number>', 'the chain; the one of the first node by default', wholeNumber)
+    .option('--confirmations <number>', 'blocks until it is final, or: finalized', confirmations)
+    .option('--json', 'print the answer as JSON')
+}
+
+export async function providersOf(flags: ProviderFlags): Promise<Asked> {
+  const found = findProviders(flags)
+  const [first] = found.providers
+  if (first === undefined) throw noProvider()
+  const chainId =
+    flags.chainId ?? quantity(await first.request({ method: 'eth_chainId' }), 'eth_chainId')
+  return { ...found, chainId }
+}
+
+/** Where the same node is named twice, it is asked once: it cannot confirm itself. */
+export function findProviders(flags: ProviderFlags): Omit<Asked, 'chainId'> {
+  const { urls, confirmations, settlement } = findAddresses(flags)
+  const providers = new Map(urls.map((url) => [url, plainProvider(url)]))
+  const names = [...providers.values()].map(({ name }) => name)
+  return {
+    providers: [...providers.values()].map((provider, at) =>
+      names.indexOf(provider.name) === at
+        ? provider
+        : { ...provider, name: `${provider.name} (${at + 1})` },
+    ),
+    confirmations,
+    settlement,
+  }
+}
+
+/** The nodes that are named, or else the one of the program that runs here. */
+export function addressesOf(flags: ProviderFlags): Addresses {
+  const found = findAddresses(flags)
+  if (found.urls.length === 0) throw noProvider()
+  return found
+}
+
+type Addresses = {
+  urls: string[]
+  confirmations: number | 'finalized'
+  settlement: string | undefined
+}
+
+function findAddresses(flags: ProviderFlags): Addresses {
+  const config = parseConfig(process.env)
+  const named = flags.rpcUrl?.split(',').map((url) => url.trim()) ?? config.rpcUrls
+  const ready = readReady(config.dataFolder)
+  const running = ready?.rpcUrl
+  const urls = [...new Set(named.length > 0 || running === undefined ? named : [running])]
+  const isEmbedded = urls.length === 1 && urls[0] === running
+  return {
+    urls,
+    confirmations: flags.confirmations ?? confirmationsOf(config, isEmbedded),
+    settlement: config.settlementAddress ?? (isEmbedded ? ready?.settlement : undefined),
+  }
+}
+
+export function wholeNumber(text: string): bigint {
+  if (!/^\d{1,78}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return BigInt(text)
+}
+
+function confirmations(text: string): number | 'finalized' {
+  if (text === 'finalized') return text
+  if (!/^[1-9]\d{0,5}$/.test(text)) {
+    throw new InvalidArgumentError('It must be a whole number from 1, or: finalized')
+  }
+  return Number(text)
+}
+
+/** The embedded chain's default is for the embedded chain only. */
+function confirmationsOf(config: Config, isEmbedded: boolean): number | 'finalized' {
+  const isSet = Boolean(process.env['QUITTANCE_CONFIRMATIONS'])
+  return isSet || isEmbedded ? config.confirmations : DEFAULT_CONFIRMATIONS
+}
+
+const DEFAULT_CONFIRMATIONS = 12
+
+function noProvider(): BaseError {
+  return new BaseError('No node is named. Set ETH_RPC_URL, pass --rpc-url, or start: npm start', {
+    code: 'provider_missing',
+  })
+}

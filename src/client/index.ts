@@ -1,0 +1,19 @@
+/** The published entry `quittance/client`: typed clients of the platform. */
+export { ApiError, type ApiErrorCode, type ClientErrorCode, type FieldError } from './errors.ts'
+export type { FollowOptions } from './events.ts'
+export {
+  createPlatformClient,
+  type PlatformClient,
+  type PlatformClientOptions,
+} from './platform.ts'
+export type * from './platform-types.ts'
+export {
+  createPaymentsClient,
+  type PaymentsClient,
+  type PaymentsClientOptions,
+} from './payments.ts'
+export type * as payments from './payments-types.ts'
+export type { Runtime } from './runtime.ts'
+export type { Open } from './told.ts'
+export type { CallOptions, KeySupport, PostOptions } from './transport.ts'
+export { verifyWebhook, type SignedRequest, type WebhookNotification } from './webhooks.ts'

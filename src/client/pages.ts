@@ -1,0 +1,72 @@
+import { ApiError } from './errors.ts'
+import type {
+  PagePosition,
+  Transaction,
+  TransactionPage,
+  TransactionQuery,
+} from './platform-types.ts'
+
+type ReadPage = (query: TransactionQuery) => Promise<TransactionPage>
+
+/** Page after page. A page that repeats the one before it ends in an error and not in a circle. */
+export async function* iteratePages(
+  read: ReadPage,
+  query: TransactionQuery,
+): AsyncGenerator<TransactionPage, void, undefined> {
+  const seen = createMemory(REMEMBERED_ROWS)
+  let position: PagePosition | undefined = query
+  while (position !== undefined) {
+    const { offset: _, cursor: __, ...filters } = query
+    const page: TransactionPage = await read({ ...filters, ...position })
+    // A row that came in meanwhile pushes others onto the next page of a list with offsets.
+    const transactions = page.transactions.filter((row) => seen.isNew(row.transaction_id))
+    if (page.transactions.length > 0 && transactions.length === 0) throw repeats(position)
+    yield { ...page, transactions }
+    position = page.next
+  }
+}
+
+export async function* iterateRows(
+  pages: AsyncIterable<TransactionPage>,
+): AsyncGenerator<Transaction, void, undefined> {
+  for await (const { transactions } of pages) yield* transactions
+}
+
+/**
+ * Where the next page begins. `total` may be wrong or old and a page may be shorter than was asked,
+ * so only a short page at the end of the total, or an empty one, is the last.
+ */
+export function nextPosition(page: {
+  rows: number
+  offset: number
+  limit: number
+  total: number
+  nextCursor: unknown
+}): PagePosition | undefined {
+  const { rows, offset, limit, total, nextCursor } = page
+  if (typeof nextCursor === 'string' && nextCursor !== '') return { cursor: nextCursor }
+  if (nextCursor === null || rows === 0) return undefined
+  const end = offset + rows
+  return rows < limit && end >= total ? undefined : { offset: end }
+}
+
+/** Some pages' worth; what repeats does so soon, and a list may have millions of rows. */
+const REMEMBERED_ROWS = 1000
+
+function createMemory(size: number): { isNew: (id: string) => boolean } {
+  const ids = new Set<string>()
+  return {
+    isNew(id) {
+      if (ids.has(id)) return false
+      ids.add(id)
+      const [oldest] = ids
+      if (ids.size > size && oldest !== undefined) ids.delete(oldest)
+      return true
+    },
+  }
+}
+
+function repeats(position: PagePosition): ApiError {
+  const where = position.cursor === undefined ? `offset ${position.offset ?? 0}` : 'a cursor'
+  return new ApiError(`The list gives the same rows again at ${where}.`, { code: 'list_repeats' })
+}

@@ -1,0 +1,92 @@
+import type { Static } from 'typebox'
+
+import type { PaymentAnswerSchema } from '../wire/group-a/payments.ts'
+import type {
+  DeliveryWire,
+  SecretCreatedSchema,
+  SubscriptionCreate,
+  SubscriptionWire,
+} from '../wire/group-a/subscriptions.ts'
+import type { Redemption, TransferAnswerSchema } from '../wire/group-a/transfers.ts'
+import type { WalletAnswerSchema } from '../wire/group-a/wallets.ts'
+import type { Answered, Told } from './told.ts'
+
+/** In either dialect of the server an amount is handed over as text beside its currency. */
+type Flat<T> = Omit<T, 'amount' | 'currency' | 'fees'> & {
+  amount: string
+  currency: string
+  fees?: string
+}
+
+type Payment = Flat<Static<typeof PaymentAnswerSchema>['data']>
+type Transfer = Flat<Static<typeof TransferAnswerSchema>['data']>
+
+export type PaymentMade = Answered<Payment, 'id' | 'amount' | 'currency' | 'status'>
+
+/** Between wallets, a mint or a redeem: the types of its sides tell. */
+export type TransferMade = Answered<
+  Omit<Transfer, 'redemption'>,
+  'id' | 'amount' | 'currency' | 'status'
+> & {
+  /** What the holder burns, of a redeem. */
+  redemption?: Told<Redemption> | null
+}
+
+export type Wallet = Answered<
+  Static<typeof WalletAnswerSchema>['data'],
+  'walletId' | 'currency' | 'balance'
+>
+
+export type Subscription = Answered<SubscriptionWire, 'id'> & {
+  /** Verifies its webhooks; told only once. */
+  secret?: string
+}
+
+export type SubscriptionSecret = Answered<Static<typeof SecretCreatedSchema>['data'], 'secret'>
+
+export type Delivery = Answered<DeliveryWire, 'id' | 'status'>
+
+/** A decimal string such as '100.50', and USD unless another currency is named. */
+type Money = { amount: string; currency?: string | undefined }
+
+export type WireDestination = {
+  type: 'wire'
+  name?: string | undefined
+  addressLine1?: string | undefined
+  accountNumber?: string | undefined
+  routingNumber?: string | undefined
+  id?: string | undefined
+}
+
+type WalletSide = { type: 'wallet'; id: string }
+type ChainSource = { type: 'blockchain'; chain: string; address?: string | undefined }
+
+export type PaymentOrder = Money & {
+  source?: WalletSide | undefined
+  destination: WireDestination & { name: string; addressLine1: string }
+  metadata?: { beneficiaryEmail?: string | undefined } | undefined
+}
+
+export type TransferOrder = Money &
+  (
+    | { source: WalletSide; destination: WalletSide }
+    /** A redeem: the answer's `redemption` says what to burn. */
+    | { source: ChainSource; destination: WireDestination }
+    | { source: WalletSide; destination: { type: 'blockchain'; chain: string; address: string } }
+  )
+
+export type MintOrder = Money & {
+  source?: WalletSide | undefined
+  destination: { type: 'blockchain'; address: string; chain: string }
+}
+
+export type SubscriptionOrder = Omit<SubscriptionCreate, 'idempotencyKey' | 'endpoint'>
+
+/** Newest first; `pageAfter` is the id of the last row of the page before. */
+export type PageQuery = {
+  from?: string | undefined
+  to?: string | undefined
+  pageSize?: number | undefined
+  pageAfter?: string | undefined
+  pageBefore?: string | undefined
+}

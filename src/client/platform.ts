@@ -1,0 +1,202 @@
+import { staticCredentials, tokenCredentials, type Credentials, type Token } from './credentials.ts'
+import { ApiError, invalidCall } from './errors.ts'
+import { followEvents, type FollowOptions } from './events.ts'
+import { decimal } from './json.ts'
+import { iteratePages, iterateRows, nextPosition } from './pages.ts'
+import type {
+  Balance,
+  BlockchainPayment,
+  BlockchainRequest,
+  EventPage,
+  Gateway,
+  Institution,
+  Payment,
+  PaymentRequest,
+  PaymentState,
+  PlatformEvent,
+  Refund,
+  Transaction,
+  TransactionDetail,
+  TransactionPage,
+  TransactionQuery,
+  Transfer,
+  TransferRequest,
+  TransferState,
+} from './platform-types.ts'
+import { transportOptions, type ClientOptions } from './options.ts'
+import { platformRuntime, type Runtime } from './runtime.ts'
+import {
+  createTransport,
+  pathPart,
+  type CallOptions,
+  type PostOptions,
+  type Transport,
+  type WireCall,
+} from './transport.ts'
+
+/** An API key, or a username and password for which a token is fetched and renewed. */
+export type PlatformClientOptions = ClientOptions &
+  ({ apiKey: string } | { username: string; password: string })
+
+/** Every operation of Group B. A failure is an `ApiError`. */
+export type PlatformClient = {
+  transactions: {
+    list: (query?: TransactionQuery, options?: CallOptions) => Promise<TransactionPage>
+    /** Page after page, each with the position to go on from later. */
+    pages: (query?: TransactionQuery, options?: CallOptions) => AsyncGenerator<TransactionPage>
+    iterate: (query?: TransactionQuery, options?: CallOptions) => AsyncGenerator<Transaction>
+    get: (transactionId: string, options?: CallOptions) => Promise<TransactionDetail>
+  }
+  payments: {
+    create: (request: PaymentRequest, options?: PostOptions) => Promise<Payment>
+    status: (transactionId: string, options?: CallOptions) => Promise<PaymentState>
+    refund: (transactionId: string, options?: PostOptions) => Promise<Refund>
+  }
+  transfers: {
+    create: (request: TransferRequest, options?: PostOptions) => Promise<Transfer>
+    status: (transactionId: string, options?: CallOptions) => Promise<TransferState>
+  }
+  blockchain: {
+    send: (request: BlockchainRequest, options?: PostOptions) => Promise<BlockchainPayment>
+    balance: (options?: CallOptions) => Promise<Balance>
+  }
+  events: {
+    after: (
+      after?: string,
+      options?: CallOptions & { limit?: number | undefined },
+    ) => Promise<EventPage>
+    follow: (options?: FollowOptions) => AsyncGenerator<PlatformEvent>
+  }
+  gateways: { list: (options?: CallOptions) => Promise<Gateway[]> }
+  institutions: { list: (options?: CallOptions) => Promise<Institution[]> }
+}
+
+export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
+  const runtime = { ...platformRuntime, ...options.runtime }
+  const transport = createTransport({
+    ...transportOptions(options, runtime),
+    credentials: credentialsOf(options, runtime),
+    probe: { method: 'GET', path: '/api/transactions', query: { limit: 1 }, requires: [] },
+  })
+  const call = callerOf(transport)
+  return {
+    transactions: transactionsOf(transport),
+    payments: {
+      create: (request, options) => call(post('/api/payments', request), options),
+      status: (id, options) => call(get(`/api/payments/${pathPart(id)}/status`, STATUS), options),
+      refund: (id, options) =>
+        call({ ...post(`/api/payments/${pathPart(id)}/refund`), requires: ['refund_id'] }, options),
+    },
+    transfers: {
+      create: (request, options) => call(post('/api/transfers', request), options),
+      status: (id, options) => call(get(`/api/transfers/${pathPart(id)}/status`, STATUS), options),
+    },
+    blockchain: {
+      send: (request, options) => {
+        const { requires, ...wire } = post('/api/blockchain/transactions', request)
+        return call({ ...wire, requires: [...requires, 'eth_transaction_hash'] }, options)
+      },
+      balance: (options) => call(get('/api/blockchain/balance', ['balance_wei']), options),
+    },
+    events: eventsOf(transport, runtime),
+    gateways: {
+      list: async (options) =>
+        (await call<{ gateways: Gateway[] }>(get('/api/gateways', ['gateways']), options)).gateways,
+    },
+    institutions: {
+      list: async (options) => {
+        const wire = get('/api/institutions', ['institutions'])
+        return (await call<{ institutions: Institution[] }>(wire, options)).institutions
+      },
+    },
+  }
+}
+
+const STATUS = ['transaction_id', 'status']
+
+function credentialsOf(options: PlatformClientOptions, runtime: Runtime): Credentials {
+  if ('apiKey' in options) return staticCredentials({ 'x-api-key': options.apiKey })
+  const { username, password } = options
+  if (!username || !password) throw invalidCall('Give an apiKey, or a username and a password.')
+  const path = '/api/token'
+  const requires = ['access_token']
+  const wire: WireCall = {
+    method: 'POST',
+    path,
+    body: { username, password },
+    requires,
+    isRead: true,
+  }
+  const transport = createTransport({
+    ...transportOptions(options, runtime),
+    credentials: staticCredentials({}),
+    probe: wire,
+  })
+  return tokenCredentials(runtime, () => callerOf(transport)<Token>(wire))
+}
+
+type Call = <T>(wire: WireCall, options?: PostOptions) => Promise<T>
+
+/** The server is believed on the types of its fields; those that must be there are looked for. */
+function callerOf(transport: Transport): Call {
+  return async <T>(wire: WireCall, options?: PostOptions) =>
+    (await transport.send(wire, options)) as T
+}
+
+function get(path: string, requires: readonly string[], query?: WireCall['query']): WireCall {
+  return { method: 'GET', path, requires, query }
+}
+
+function post(path: string, request?: { amount: string }): WireCall {
+  const body = request === undefined ? {} : { ...request, amount: decimal(request.amount) }
+  return { method: 'POST', path, body, requires: ['transaction_id'] }
+}
+
+function transactionsOf(transport: Transport): PlatformClient['transactions'] {
+  const list = async (query: TransactionQuery = {}, options?: CallOptions) => {
+    const wire = get('/api/transactions', ['transactions'], query)
+    const body = await transport.send(wire, options)
+    return readPage(body, query)
+  }
+  const pages = (query: TransactionQuery = {}, options?: CallOptions) =>
+    iteratePages((at) => list(at, options), query)
+  return {
+    list,
+    pages,
+    iterate: (query, options) => iterateRows(pages(query, options)),
+    get: (id, options) =>
+      callerOf(transport)(get(`/api/transactions/${pathPart(id)}`, STATUS), options),
+  }
+}
+
+function readPage(body: Record<string, unknown>, query: TransactionQuery): TransactionPage {
+  const { transactions, next_cursor: nextCursor } = body
+  if (!Array.isArray(transactions)) throw notAList('transactions')
+  const limit = Number(body['limit'] ?? query.limit ?? 50)
+  const offset = Number(body['offset'] ?? query.offset ?? 0)
+  const total = Number(body['total'] ?? 0)
+  const next = nextPosition({ rows: transactions.length, offset, limit, total, nextCursor })
+  return { transactions: transactions as Transaction[], total, limit, offset, next }
+}
+
+function eventsOf(transport: Transport, runtime: Runtime): PlatformClient['events'] {
+  const after: PlatformClient['events']['after'] = async (after = '', options = {}) => {
+    const { limit, ...call } = options
+    const wire = get('/api/events', ['events', 'next_after'], { after: after || undefined, limit })
+    const body = await transport.send(wire, call)
+    if (!Array.isArray(body['events'])) throw notAList('events')
+    return {
+      events: body['events'] as PlatformEvent[],
+      next_after: String(body['next_after']),
+      has_more: body['has_more'] === true,
+    }
+  }
+  return {
+    after,
+    follow: (options = {}) => followEvents(runtime, (from) => after(from, options), options),
+  }
+}
+
+function notAList(field: string): ApiError {
+  return new ApiError(`${field} is no list.`, { code: 'answer_unexpected' })
+}

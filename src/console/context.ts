@@ -1,0 +1,91 @@
+import { createContext } from 'preact'
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
+
+import type { StreamEventWire } from '../wire/group-b/admin.ts'
+import type { Api } from './api.ts'
+import type { Connection } from './stream.ts'
+
+/** What every screen stands on. */
+export type Platform = {
+  api: Api
+  connection: Connection
+  /** Tells the listener of each event until it is told to stop. */
+  listen: (listener: (event: StreamEventWire) => void) => () => void
+}
+
+export const PlatformContext = createContext<Platform | undefined>(undefined)
+
+export function usePlatform(): Platform {
+  const platform = useContext(PlatformContext)
+  if (!platform) throw new TypeError('a screen stands in the console')
+  return platform
+}
+
+export function useEvents(listener: (event: StreamEventWire) => void): void {
+  const { listen } = usePlatform()
+  const latest = useRef(listener)
+  latest.current = listener
+  useEffect(() => listen((event) => latest.current(event)), [listen])
+}
+
+export type Loaded<T> = {
+  data: T | undefined
+  error: unknown
+  reload: () => void
+}
+
+/** Loads when the key changes and when told to; the last answer stays while a new one comes. */
+export function useLoaded<T>(
+  key: string,
+  load: (api: Api, signal: AbortSignal) => Promise<T>,
+): Loaded<T> {
+  const { api } = usePlatform()
+  const [round, setRound] = useState(0)
+  const [state, setState] = useState<{ key: string; data?: T; error?: unknown }>({ key })
+  const latest = useRef(load)
+  latest.current = load
+  useEffect(() => {
+    const abort = new AbortController()
+    latest
+      .current(api, abort.signal)
+      .then((data) => setState({ key, data }))
+      .catch((error: unknown) => {
+        if (abort.signal.aborted) return
+        setState((before) => ({ ...(before.key === key ? before : { key }), error }))
+      })
+    return () => abort.abort()
+  }, [api, key, round])
+  const reload = useCallback(() => setRound((before) => before + 1), [])
+  const isCurrent = state.key === key
+  return {
+    data: isCurrent ? state.data : undefined,
+    error: isCurrent ? state.error : undefined,
+    reload,
+  }
+}
+
+/** Calls at most once in that time, however often it is asked to. */
+export function useThrottled(work: () => void, ms: number): () => void {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const latest = useRef(work)
+  latest.current = work
+  useEffect(() => () => clearTimeout(timer.current), [])
+  return useCallback(() => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined
+      latest.current()
+    }, ms)
+  }, [ms])
+}
+
+/** Calls again and again while the screen is there and somebody looks. */
+export function useInterval(work: () => void, ms: number): void {
+  const latest = useRef(work)
+  latest.current = work
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) latest.current()
+    }, ms)
+    return () => clearInterval(timer)
+  }, [ms])
+}

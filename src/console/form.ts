@@ -1,0 +1,8 @@
+/** What stands in the fields of a form, by their names; files are left out. */
+export function textsOf(form: HTMLFormElement): Record<string, string> {
+  const fields: Record<string, string> = {}
+  for (const [name, value] of new FormData(form)) {
+    if (typeof value === 'string') fields[name] = name === 'password' ? value : value.trim()
+  }
+  return fields
+}

@@ -1,0 +1,65 @@
+/** How long ago, or how long, in the two largest units that tell. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 1) return 'under 1 s'
+  const parts: string[] = []
+  let rest = Math.floor(seconds)
+  for (const [name, size] of UNITS) {
+    const count = Math.floor(rest / size)
+    rest -= count * size
+    if (count > 0) parts.push(`${count} ${name}`)
+    if (parts.length === 2 || (parts.length === 1 && count === 0)) break
+  }
+  return parts.join(' ')
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** A number of the smallest unit as a decimal, without a detour through a double. */
+export function formatUnits(amount: bigint, decimals: number): string {
+  const digits = amount.toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}
+
+/** The digits before the point in groups of three; what stands after it stays as it is. */
+export function groupDigits(decimal: string): string {
+  const [whole = '', fraction] = decimal.split('.')
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, '\u202f')
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`
+}
+
+export function shortHash(hash: string): string {
+  return hash.length > 14 ? `${hash.slice(0, 8)}…${hash.slice(-6)}` : hash
+}
+
+/** In the visitor's own time, to the second, in a form that no place reads wrongly. */
+export function formatTime(iso: string): string {
+  const time = new Date(iso)
+  const day = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(twoDigits).join('-')
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':')
+  return `${day} ${clock}`
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, '0')
+}
+
+export function formatClock(date: Date): string {
+  return formatTime(date.toISOString()).slice(-8, -3)
+}
+
+/** `waiting_for_block` as people read it. */
+export function sentenceOf(code: string): string {
+  const words = code.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString()} ${count === 1 ? one : many}`
+}

@@ -1,0 +1,199 @@
+import { useEffect, useState } from 'preact/hooks'
+
+import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
+import { groupDigits } from './format.ts'
+import { nodeAt, readAddress } from './node.ts'
+import { Amount, Facts, Failure, Foreign, Loading, Time } from './parts.tsx'
+import { checkReceipt, OPEN_STEPS, type ReceiptStep } from './receipt-steps.ts'
+
+type Loaded = { facts: ReceiptFactsWire; file: string }
+
+/** What the file says; the steps tell whether it is so. */
+type Said = {
+  chainId: string
+  block: { number: string; hash: string; time: string }
+  transaction: { hash: string }
+  payment: { payer: string | null; payee: string | null; amount: string }
+}
+
+/** A payment, and the means to verify it without trust in who sent this page. */
+export function ReceiptPage({ path }: { path: string }) {
+  const [loaded, setLoaded] = useState<Loaded>()
+  const [error, setError] = useState<unknown>()
+  const load = (): void => {
+    setError(undefined)
+    void loadReceipt(path).then(setLoaded).catch(setError)
+  }
+  useEffect(load, [path])
+  return (
+    <main class="receipt">
+      {error !== undefined && <Failure error={error} retry={load} />}
+      {!loaded && error === undefined && <Loading what="the receipt" />}
+      {loaded && <Receipt {...loaded} path={path} />}
+    </main>
+  )
+}
+
+async function loadReceipt(path: string): Promise<Loaded> {
+  const [facts, file] = await Promise.all([
+    fetch(`${path}/receipt.json`).then((answer) => answer.json() as Promise<ReceiptFactsWire>),
+    fetch(`${path}/quittance.json`).then((answer) => answer.text()),
+  ])
+  return { facts, file }
+}
+
+function Receipt({ facts, file, path }: Loaded & { path: string }) {
+  const said = JSON.parse(file) as Said
+  return (
+    <>
+      <header>
+        <p class="faint">Receipt</p>
+        <h1>
+          <Amount decimal={groupDigits(facts.amount_decimal)} currency={facts.currency} />
+        </h1>
+        <p>
+          <Foreign text={facts.description} />
+        </p>
+      </header>
+      {facts.status === 'refunded' && (
+        <p class="verdict waiting">This payment was refunded later, by a payment of its own.</p>
+      )}
+      <section class="panel" aria-label="The payment">
+        <Facts
+          rows={[
+            ['Paid to', <code>{said.payment.payee}</code>],
+            ['Paid by', <code>{said.payment.payer}</code>],
+            ['Time of the block', <Time iso={said.block.time} />],
+            ['Block', `${groupDigits(said.block.number)} of chain ${said.chainId}`],
+            ['Transaction', <code>{said.transaction.hash}</code>],
+            ['Recorded as', <code>{facts.transaction_id}</code>],
+          ]}
+        />
+      </section>
+      <Verification facts={facts} file={file} />
+      <p class="buttons">
+        <a class="button" href={`${path}/quittance.json`} download>
+          Download the quittance
+        </a>
+        <button type="button" onClick={() => print()}>
+          Print
+        </button>
+      </p>
+      <p class="faint small">
+        The quittance is one file that proves this payment to anyone, without this page and without
+        whoever sent it to you: <code>quittance check FILE</code> reads it anywhere.
+      </p>
+    </>
+  )
+}
+
+/** Final after so many blocks on a chain that is not one's own laptop's. */
+const CONFIRMATIONS = 12
+
+type Work =
+  { state: 'none' | 'busy' } | { state: 'done'; steps: readonly ReceiptStep[]; source: string }
+
+function Verification({ facts, file }: Loaded) {
+  const [address, setAddress] = useState(facts.rpc_url ?? '')
+  const [other, setOther] = useState<{ name: string; text: string }>()
+  const [work, setWork] = useState<Work>({ state: 'none' })
+  const node = readAddress(address)
+  const verify = async (): Promise<void> => {
+    if (node === undefined) return
+    setWork({ state: 'busy' })
+    const { steps } = await checkReceipt({
+      file: other?.text ?? file,
+      shown: { hash: facts.eth_transaction_hash, amountWei: facts.amount_wei },
+      node: nodeAt(node),
+      confirmations: facts.rpc_url === null ? CONFIRMATIONS : 1,
+    })
+    setWork({ state: 'done', steps, source: other?.name ?? 'This receipt' })
+  }
+  const choose = async (picked: File | undefined): Promise<void> => {
+    setWork({ state: 'none' })
+    setOther(picked && { name: picked.name, text: await picked.text() })
+  }
+  const steps = work.state === 'done' ? work.steps : OPEN_STEPS
+  return (
+    <section class="panel verification" aria-labelledby="verify">
+      <h2 id="verify">Verify it yourself</h2>
+      <p class="faint">
+        Your browser checks the proof, and asks a node of your choice whether it knows the block.
+      </p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void verify()
+        }}
+      >
+        <label>
+          Ethereum node
+          <input
+            type="url"
+            required
+            value={address}
+            placeholder="https://…"
+            aria-invalid={address !== '' && node === undefined}
+            onInput={(event) => setAddress(event.currentTarget.value)}
+          />
+        </label>
+        {address !== '' && node === undefined && (
+          <p class="failure">
+            Use an address that begins with https://, or a node of this machine.
+          </p>
+        )}
+        <label>
+          Another quittance than this receipt’s
+          <input
+            type="file"
+            accept=".json,application/json"
+            onChange={(event) => void choose(event.currentTarget.files?.[0])}
+          />
+        </label>
+        <button type="submit" class="primary" disabled={work.state === 'busy'}>
+          {work.state === 'busy' ? 'Verifying …' : 'Verify'}
+        </button>
+      </form>
+      <ol class="steps">
+        {steps.map((step) => (
+          <li key={step.name} class={step.state}>
+            <p class="title">
+              <span class="mark" aria-hidden="true" />
+              {step.name}
+              <span class="hidden">: {STATES[step.state]}</span>
+            </p>
+            <p class="faint">{step.found === '' ? step.meaning : step.found}</p>
+          </li>
+        ))}
+      </ol>
+      <div role="status">{work.state === 'done' && <Outcome {...work} />}</div>
+    </section>
+  )
+}
+
+const STATES: Readonly<Record<ReceiptStep['state'], string>> = {
+  open: 'not looked at',
+  holds: 'holds',
+  waits: 'open',
+  fails: 'fails',
+}
+
+function Outcome({ steps, source }: { steps: readonly ReceiptStep[]; source: string }) {
+  if (steps.some(({ state }) => state === 'fails')) {
+    return (
+      <p class="verdict bad">
+        <strong>Refused.</strong> <Foreign text={source} /> does not prove this payment.
+      </p>
+    )
+  }
+  return steps.every(({ state }) => state === 'holds') ? (
+    <p class="verdict good">
+      <strong>It holds.</strong> <Foreign text={source} /> proves this payment.
+    </p>
+  ) : (
+    <p class="verdict waiting">
+      <strong>Not yet.</strong> Nothing speaks against it, but a step is open. Try later, or another
+      node.
+    </p>
+  )
+}

@@ -1,0 +1,113 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+export type RowsProps<T> = {
+  label: string
+  rows: readonly T[]
+  keyOf: (row: T) => string
+  /** The columns' names; each row is shown with as many cells. */
+  columns: readonly string[]
+  cells: (row: T) => readonly ComponentChildren[]
+  hrefOf: (row: T) => string
+  /** Called when the end of what is loaded comes near. */
+  onEnd: () => void
+  /** Of all rows, also those that are not loaded; undefined while nobody knows. */
+  total: number | undefined
+}
+
+const WIDE = { row: 44, query: '(min-width: 1000px)' }
+const NARROW_ROW = 76
+const BEYOND = 12
+
+/** A list of any length: only what is in sight, and a little beyond, stands in the document. */
+export function Rows<T>(props: RowsProps<T>) {
+  const { rows, columns, onEnd } = props
+  const region = useRef<HTMLDivElement>(null)
+  const [top, setTop] = useState(0)
+  const [height, setHeight] = useState(600)
+  const isWide = useMedia(WIDE.query)
+  const rowHeight = isWide ? WIDE.row : NARROW_ROW
+  const first = Math.max(0, Math.floor(top / rowHeight) - BEYOND)
+  const count = Math.ceil(height / rowHeight) + 2 * BEYOND
+  const shown = rows.slice(first, first + count)
+  useEffect(() => {
+    const element = region.current
+    if (!element) return undefined
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  useEffect(() => {
+    if (first + count >= rows.length - NEAR) onEnd()
+  }, [first, count, rows.length, onEnd])
+  return (
+    <div
+      ref={region}
+      class="rows"
+      role="region"
+      aria-label={props.label}
+      tabIndex={0}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+    >
+      <div
+        role="table"
+        aria-label={props.label}
+        aria-rowcount={props.total ?? -1}
+        class={isWide ? 'wide' : 'narrow'}
+      >
+        <div role="rowgroup" class="head">
+          <div role="row" aria-rowindex={1} class="row">
+            {columns.map((name) => (
+              <span role="columnheader" key={name}>
+                {name}
+              </span>
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" class="body" style={{ height: `${rows.length * rowHeight}px` }}>
+          {shown.map((row, index) => (
+            <Row
+              key={props.keyOf(row)}
+              {...props}
+              row={row}
+              index={first + index}
+              height={rowHeight}
+            />
+          ))}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** So many rows before the end the next page is asked for. */
+const NEAR = 60
+
+function Row<T>(props: RowsProps<T> & { row: T; index: number; height: number }) {
+  const { row, index, height, cells, columns, hrefOf } = props
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      class="row"
+      style={{ height: `${height}px`, transform: `translateY(${index * height}px)` }}
+    >
+      {cells(row).map((cell, place) => (
+        <span role="cell" key={columns[place]} data-column={columns[place]}>
+          {place === 0 ? <a href={hrefOf(row)}>{cell}</a> : cell}
+        </span>
+      ))}
+    </div>
+  )
+}
+
+export function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches)
+  useEffect(() => {
+    const media = matchMedia(query)
+    const change = (): void => setMatches(media.matches)
+    media.addEventListener('change', change)
+    return () => media.removeEventListener('change', change)
+  }, [query])
+  return matches
+}

@@ -1,0 +1,67 @@
+const AREAS = [
+  'transactions',
+  'payments',
+  'transfers',
+  'blockchain',
+  'wallets',
+  'mint',
+  'notifications',
+]
+const SCOPES = [...AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]), 'admin']
+const LETS_READ = 2
+
+/** What one may do, in few words where that is everything. */
+export function Scopes({ scopes }: { scopes: readonly string[] }) {
+  if (scopes.includes('admin')) return <span>Everything</span>
+  if (scopes.length >= SCOPES.length - 1) return <span>Everything but administer</span>
+  return <span class="wraps">{scopes.join(', ')}</span>
+}
+
+export function ScopeFields() {
+  return (
+    <fieldset>
+      <legend>May</legend>
+      <div class="scopes">
+        {SCOPES.map((scope) => (
+          <label key={scope} class="check">
+            <input
+              type="checkbox"
+              name="scope"
+              value={scope}
+              defaultChecked={SCOPES.indexOf(scope) < LETS_READ}
+            />
+            {scope}
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+export function scopesOf(fields: FormData): string[] {
+  return fields.getAll('scope').map(String)
+}
+
+/** The way through a list that has more than one page. */
+export function More(props: {
+  next: number | null
+  after: number
+  onGo: (afterId: number) => void
+}) {
+  const { next, after, onGo } = props
+  if (next === null && after === 0) return null
+  return (
+    <p class="buttons">
+      {after > 0 && (
+        <button type="button" onClick={() => onGo(0)}>
+          From the start
+        </button>
+      )}
+      {next !== null && (
+        <button type="button" onClick={() => onGo(next)}>
+          Next page
+        </button>
+      )}
+    </p>
+  )
+}

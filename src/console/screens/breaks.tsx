@@ -1,0 +1,116 @@
+import { useState } from 'preact/hooks'
+
+import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
+import type { ScreenProps } from '../app.tsx'
+import { useInterval, useLoaded } from '../context.ts'
+import { textsOf } from '../form.ts'
+import { plural, sentenceOf } from '../format.ts'
+import { Badge, Empty, Failure, Hash, Heading, Loading, Time } from '../parts.tsx'
+import { hashOf } from '../route.ts'
+import { Paging } from './paging.tsx'
+
+export type BreakList = { breaks: BreakWire[]; total: number; next_cursor: string | null }
+
+const REFRESH_MS = 5000
+const AGES = ['under_1h', 'under_1d', 'under_7d', 'over_7d']
+
+/** Every disagreement of records and chain; the open ones unless others are asked for. */
+export function BreaksScreen({ route }: ScreenProps) {
+  const { state = 'open', age } = route.query
+  const [cursor, setCursor] = useState<string>()
+  const list = useLoaded(`breaks ${state} ${age} ${cursor}`, (api, signal) =>
+    api.get<BreakList>('/api/breaks', { signal, query: { state, age, cursor, limit: 50 } }),
+  )
+  useInterval(list.reload, REFRESH_MS)
+  const { data, error } = list
+  const count = data && (
+    <p class="faint" role="status">
+      {plural(data.total, `${state} break`)}
+    </p>
+  )
+  return (
+    <>
+      <Heading aside={count}>Breaks</Heading>
+      <form
+        class="filters"
+        onChange={(event) => {
+          location.hash = hashOf(['breaks'], textsOf(event.currentTarget))
+        }}
+      >
+        <Choice name="state" title="State" options={['open', 'closed']} value={state} />
+        <Choice name="age" title="Age" options={['', ...AGES]} value={age ?? ''} />
+      </form>
+      {error !== undefined && <Failure error={error} retry={list.reload} />}
+      {!data && error === undefined && <Loading what="breaks" />}
+      {data?.breaks.length === 0 && (
+        <Empty title={`No break is ${state}`}>
+          <p>
+            <a href={hashOf(['runs'])}>Run a reconciliation</a> to look again.
+          </p>
+        </Empty>
+      )}
+      {data && data.breaks.length > 0 && <Table breaks={data.breaks} />}
+      <Paging cursor={cursor} next={data?.next_cursor} onGo={setCursor} />
+    </>
+  )
+}
+
+function Choice(props: { name: string; title: string; options: readonly string[]; value: string }) {
+  return (
+    <label>
+      {props.title}
+      <select name={props.name}>
+        {props.options.map((option) => (
+          <option key={option} value={option} selected={option === props.value}>
+            {option === '' ? 'Any' : sentenceOf(option)}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function Table({ breaks }: { breaks: readonly BreakWire[] }) {
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Break</th>
+          <th scope="col">State</th>
+          <th scope="col">Transaction</th>
+          <th scope="col">Hash</th>
+          <th scope="col">First seen</th>
+          <th scope="col">Last seen</th>
+        </tr>
+      </thead>
+      <tbody>
+        {breaks.map((one) => (
+          <tr key={one.id}>
+            <th scope="row">
+              <a href={hashOf(['breaks', one.id])}>{sentenceOf(one.kind)}</a>
+            </th>
+            <td data-column="State">
+              <Badge state={one.state} />
+            </td>
+            <td data-column="Transaction">
+              {one.transaction_id === null ? 'none' : <code>{one.transaction_id}</code>}
+            </td>
+            <td data-column="Hash">
+              {one.eth_transaction_hash === null ? (
+                'none'
+              ) : (
+                <Hash value={one.eth_transaction_hash} />
+              )}
+            </td>
+            <td data-column="First seen">
+              <Time iso={one.first_seen_at} />
+            </td>
+            <td data-column="Last seen">
+              <Time iso={one.last_seen_at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,138 @@
+import { useState } from 'preact/hooks'
+
+import type { AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
+import type { ScreenProps } from '../app.tsx'
+import { useInterval, useLoaded, usePlatform } from '../context.ts'
+import { sentenceOf } from '../format.ts'
+import { Badge, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts.tsx'
+import { hashOf } from '../route.ts'
+import { Paging } from './paging.tsx'
+
+type DeliveryList = { deliveries: AnyDeliveryWire[]; next_after: string | null }
+
+const REFRESH_MS = 3000
+const STATES = ['pending', 'delivered', 'failed', 'canceled']
+
+/** What users are told by webhooks, what came of it, and the means to tell it again. */
+export function DeliveriesScreen({ route }: ScreenProps) {
+  const { api } = usePlatform()
+  const { status } = route.query
+  const [cursor, setCursor] = useState<string>()
+  const [failure, setFailure] = useState<unknown>()
+  const list = useLoaded(`deliveries ${status} ${cursor}`, (api, signal) =>
+    api.get<DeliveryList>('/api/deliveries', {
+      signal,
+      query: { status, after: cursor, limit: 50 },
+    }),
+  )
+  useInterval(list.reload, REFRESH_MS)
+  const replay = async (id: string): Promise<void> => {
+    setFailure(undefined)
+    try {
+      await api.post(`/api/deliveries/${encodeURIComponent(id)}/replay`)
+      list.reload()
+    } catch (error) {
+      setFailure(error)
+    }
+  }
+  const { data, error } = list
+  return (
+    <>
+      <Heading>Webhook deliveries</Heading>
+      <div class="filters">
+        <label>
+          Status
+          <select
+            onChange={(event) => {
+              location.hash = hashOf(['deliveries'], { status: event.currentTarget.value })
+            }}
+          >
+            <option value="">Any</option>
+            {STATES.map((one) => (
+              <option key={one} value={one} selected={one === status}>
+                {sentenceOf(one)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {failure !== undefined && <Failure error={failure} />}
+      {error !== undefined && <Failure error={error} retry={list.reload} />}
+      {!data && error === undefined && <Loading what="deliveries" />}
+      {data?.deliveries.length === 0 && (
+        <Empty title="Nobody was told anything">
+          <p>A user who subscribes to notifications is told of each change, and it appears here.</p>
+        </Empty>
+      )}
+      {data && data.deliveries.length > 0 && (
+        <Table deliveries={data.deliveries} onReplay={(id) => void replay(id)} />
+      )}
+      <Paging cursor={cursor} next={data?.next_after} onGo={setCursor} />
+    </>
+  )
+}
+
+function Table(props: { deliveries: readonly AnyDeliveryWire[]; onReplay: (id: string) => void }) {
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Told</th>
+          <th scope="col">Status</th>
+          <th scope="col">User</th>
+          <th scope="col">To</th>
+          <th scope="col">Latest try</th>
+          <th scope="col">Do</th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.deliveries.map((delivery) => (
+          <tr key={delivery.id}>
+            <th scope="row">
+              {sentenceOf(delivery.notification_type)}{' '}
+              <span class="faint">{String(delivery.sequence ?? '')}</span>
+              <br />
+              <span class="faint">
+                <Time iso={delivery.created_at} />
+              </span>
+            </th>
+            <td data-column="Status">
+              <Badge state={delivery.status} />
+            </td>
+            <td data-column="User">
+              <Foreign text={delivery.username} />
+            </td>
+            <td data-column="To">
+              <Foreign text={delivery.url} />
+            </td>
+            <td data-column="Latest try">
+              <Latest delivery={delivery} />
+            </td>
+            <td>
+              <button type="button" onClick={() => props.onReplay(delivery.id)}>
+                Replay
+                <span class="hidden"> {delivery.id}</span>
+              </button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Latest({ delivery }: { delivery: AnyDeliveryWire }) {
+  const latest = delivery.latest_tries.toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1))[0]
+  if (!latest) return <>None yet</>
+  const code = latest.status_code === null ? '' : ` (${latest.status_code})`
+  return (
+    <>
+      {sentenceOf(latest.outcome)}
+      {code} after {latest.duration_ms} ms
+      <br />
+      <span class="faint">
+        <Time iso={latest.created_at} />
+      </span>
+    </>
+  )
+}

@@ -1,0 +1,190 @@
+import { useState } from 'preact/hooks'
+
+import type { KeyCreatedWire, KeyListWire, KeyWire } from '../../wire/group-b/users.ts'
+import { useLoaded, usePlatform } from '../context.ts'
+import { Badge, Copy, Dialog, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts.tsx'
+import { More, ScopeFields, Scopes, scopesOf } from './access-parts.tsx'
+
+export function KeysScreen() {
+  const [afterId, setAfterId] = useState(0)
+  const list = useLoaded(`keys ${afterId}`, (api, signal) =>
+    api.get<KeyListWire>('/api/admin/keys', { signal, query: { after_id: afterId, limit: 50 } }),
+  )
+  const [open, setOpen] = useState<'add' | KeyWire>()
+  const close = (): void => {
+    setOpen(undefined)
+    list.reload()
+  }
+  const add = (
+    <button type="button" class="primary" onClick={() => setOpen('add')}>
+      Make a key
+    </button>
+  )
+  return (
+    <>
+      <Heading aside={add}>API keys</Heading>
+      {list.error !== undefined && <Failure error={list.error} retry={list.reload} />}
+      {!list.data && list.error === undefined && <Loading what="keys" />}
+      {list.data?.api_keys.length === 0 && (
+        <Empty title="There are no keys">
+          <p>Make one for a user: it is shown once.</p>
+        </Empty>
+      )}
+      {list.data && list.data.api_keys.length > 0 && (
+        <Table keys={list.data.api_keys} onRevoke={setOpen} />
+      )}
+      {list.data && <More next={list.data.next_after_id} after={afterId} onGo={setAfterId} />}
+      {open === 'add' && <AddDialog onClose={close} />}
+      {open !== undefined && open !== 'add' && <RevokeDialog apiKey={open} onClose={close} />}
+    </>
+  )
+}
+
+function Table({ keys, onRevoke }: { keys: readonly KeyWire[]; onRevoke: (key: KeyWire) => void }) {
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Key</th>
+          <th scope="col">User</th>
+          <th scope="col">State</th>
+          <th scope="col">May</th>
+          <th scope="col">Made</th>
+          <th scope="col">Do</th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <tr key={key.id}>
+            <th scope="row">
+              <Foreign text={key.name} /> <code>{key.shown}</code>
+            </th>
+            <td data-column="User">
+              <Foreign text={key.username} />
+            </td>
+            <td data-column="State">
+              <Badge state={key.revoked_at === null ? 'valid' : 'revoked'} />
+            </td>
+            <td data-column="May">
+              <Scopes scopes={key.scopes} />
+            </td>
+            <td data-column="Made">
+              <Time iso={key.created_at} />
+            </td>
+            <td>
+              {key.revoked_at === null && (
+                <button type="button" onClick={() => onRevoke(key)}>
+                  Revoke<span class="hidden"> {key.name}</span>
+                </button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function AddDialog({ onClose }: { onClose: () => void }) {
+  const { api } = usePlatform()
+  const [error, setError] = useState<unknown>()
+  const [made, setMade] = useState<KeyCreatedWire>()
+  if (made) return <MadeDialog apiKey={made} onClose={onClose} />
+  const submit = async (form: HTMLFormElement): Promise<void> => {
+    const fields = new FormData(form)
+    try {
+      const body = {
+        user_id: Number(fields.get('user_id')),
+        name: fields.get('name'),
+        dialect: fields.get('dialect'),
+        scopes: scopesOf(fields),
+      }
+      setMade(await api.post<KeyCreatedWire>('/api/admin/keys', body))
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Dialog title="Make a key" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit(event.currentTarget)
+        }}
+      >
+        <label>
+          The number of its user
+          <input name="user_id" required inputMode="numeric" pattern="[1-9]\d{0,8}" />
+        </label>
+        <label>
+          Name
+          <input name="name" required maxLength={100} autocomplete="off" />
+        </label>
+        <label>
+          How Group A writes amounts to it
+          <select name="dialect">
+            <option value="flat">"amount": "1.00"</option>
+            <option value="nested">"amount": {'{ "amount": "1.00" }'}</option>
+          </select>
+        </label>
+        <ScopeFields />
+        {error !== undefined && <Failure error={error} />}
+        <p class="buttons">
+          <button type="submit" class="primary">
+            Make
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  )
+}
+
+function MadeDialog({ apiKey, onClose }: { apiKey: KeyCreatedWire; onClose: () => void }) {
+  return (
+    <Dialog title="Keep this key now" onClose={onClose} isRequired>
+      <p>It is shown only this once. The platform keeps its hash, and nobody can read it again.</p>
+      <p class="secret">
+        <code>{apiKey.api_key}</code>
+      </p>
+      <p class="buttons">
+        <Copy value={apiKey.api_key} label="Copy the key" />
+        <button type="button" class="primary" onClick={onClose}>
+          I have kept it
+        </button>
+      </p>
+    </Dialog>
+  )
+}
+
+function RevokeDialog({ apiKey, onClose }: { apiKey: KeyWire; onClose: () => void }) {
+  const { api } = usePlatform()
+  const [error, setError] = useState<unknown>()
+  const revoke = async (): Promise<void> => {
+    try {
+      await api.post(`/api/admin/keys/${apiKey.id}/revoke`)
+      onClose()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <Dialog title="Revoke this key?" onClose={onClose}>
+      <p>
+        <Foreign text={apiKey.name} /> of <Foreign text={apiKey.username} /> ends at once and for
+        good. Programs that use it are refused.
+      </p>
+      {error !== undefined && <Failure error={error} />}
+      <p class="buttons">
+        <button type="button" class="danger" onClick={() => void revoke()}>
+          Revoke
+        </button>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+      </p>
+    </Dialog>
+  )
+}

@@ -1,0 +1,114 @@
+import { useState } from 'preact/hooks'
+
+import type { RunWire } from '../../wire/group-b/reconciliation.ts'
+import { useInterval, useLoaded, usePlatform } from '../context.ts'
+import { plural, sentenceOf } from '../format.ts'
+import { Badge, Empty, Failure, Heading, Loading, Time } from '../parts.tsx'
+import { hashOf } from '../route.ts'
+import { Paging } from './paging.tsx'
+
+type RunList = { runs: RunWire[]; next_cursor: string | null }
+
+const REFRESH_MS = 1000
+
+/** Passes over all records, each with how far it is. */
+export function RunsScreen() {
+  const { api } = usePlatform()
+  const [cursor, setCursor] = useState<string>()
+  const [failure, setFailure] = useState<unknown>()
+  const list = useLoaded(`runs ${cursor}`, (api, signal) =>
+    api.get<RunList>('/api/runs', { signal, query: { cursor, limit: 20 } }),
+  )
+  useInterval(list.reload, REFRESH_MS)
+  const start = async (): Promise<void> => {
+    setFailure(undefined)
+    try {
+      await api.post('/api/runs')
+      list.reload()
+    } catch (error) {
+      setFailure(error)
+    }
+  }
+  const { data, error } = list
+  const button = (
+    <button type="button" class="primary" onClick={() => void start()}>
+      Run now
+    </button>
+  )
+  return (
+    <>
+      <Heading aside={button}>Reconciliation runs</Heading>
+      {failure !== undefined && <Failure error={failure} />}
+      {error !== undefined && <Failure error={error} retry={list.reload} />}
+      {!data && error === undefined && <Loading what="runs" />}
+      {data?.runs.length === 0 && (
+        <Empty title="There was no run yet">
+          <p>Run one now: it holds every record against the chain.</p>
+        </Empty>
+      )}
+      {data && data.runs.length > 0 && <Table runs={data.runs} />}
+      <Paging cursor={cursor} next={data?.next_cursor} onGo={setCursor} />
+    </>
+  )
+}
+
+function Table({ runs }: { runs: readonly RunWire[] }) {
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Asked for</th>
+          <th scope="col">State</th>
+          <th scope="col">Records</th>
+          <th scope="col">Found</th>
+          <th scope="col">By</th>
+        </tr>
+      </thead>
+      <tbody>
+        {runs.map((run) => (
+          <tr key={run.run_id}>
+            <th scope="row">
+              <Time iso={run.created_at} />
+            </th>
+            <td data-column="State">
+              <Badge state={run.state} />
+              {run.error !== null && <p class="faint">{run.error}</p>}
+            </td>
+            <td data-column="Records">
+              <Progress run={run} />
+            </td>
+            <td data-column="Found">
+              <Found run={run} />
+            </td>
+            <td data-column="By">{run.requested_by}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Progress({ run }: { run: RunWire }) {
+  const words = `${run.records.toLocaleString()} of ${run.records_expected.toLocaleString()}`
+  if (run.state !== 'running') return <>{words}</>
+  return (
+    <>
+      {sentenceOf(run.phase)}: {words}{' '}
+      <progress
+        max={Math.max(run.records_expected, 1)}
+        value={run.records}
+        aria-label="Records that were looked at"
+      />
+    </>
+  )
+}
+
+function Found({ run }: { run: RunWire }) {
+  const agreed = `${plural(run.matched, 'match', 'matches')}, ${run.pending} pending`
+  if (run.breaks === 0) return <>{agreed}, no break</>
+  return (
+    <>
+      {agreed}, <a href={hashOf(['breaks'])}>{plural(run.breaks, 'break')}</a>
+    </>
+  )
+}

@@ -1,0 +1,186 @@
+import { useState } from 'preact/hooks'
+
+import type { ReceiptWire, TransactionLifeWire } from '../../wire/group-b/admin.ts'
+import type { ScreenProps } from '../app.tsx'
+import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
+import { groupDigits, sentenceOf } from '../format.ts'
+import {
+  Amount,
+  Badge,
+  Copy,
+  Empty,
+  Facts,
+  Failure,
+  Foreign,
+  Hash,
+  Heading,
+  Loading,
+  Panel,
+  Time,
+} from '../parts.tsx'
+import { hashOf } from '../route.ts'
+import { explainPending, stepsOf, type Step } from '../timeline.ts'
+
+const REFRESH_MS = 3000
+
+/** The life of one transaction, and why it is where it is. */
+export function TransactionScreen({ route }: ScreenProps) {
+  const id = route.path[1] ?? ''
+  const life = useLoaded(id, (api, signal) =>
+    api.get<TransactionLifeWire>(`/api/admin/transactions/${encodeURIComponent(id)}`, { signal }),
+  )
+  const refresh = useThrottled(life.reload, 200)
+  useEvents((event) => event.transaction_id === id && refresh())
+  const { data } = life
+  // Confirmations grow with the chain, and no event tells of them.
+  useInterval(() => {
+    if (data?.blockchain_transaction?.pending_reason) life.reload()
+  }, REFRESH_MS)
+  return (
+    <>
+      <p class="back">
+        <a href={hashOf(['transactions'])}>All transactions</a>
+      </p>
+      <Heading>{id}</Heading>
+      {life.error !== undefined && <Failure error={life.error} retry={life.reload} />}
+      {!data && life.error === undefined && <Loading what="the transaction" />}
+      {data && <Life life={data} reload={life.reload} />}
+    </>
+  )
+}
+
+function Life({ life, reload }: { life: TransactionLifeWire; reload: () => void }) {
+  const pending = explainPending(life)
+  return (
+    <>
+      {pending && (
+        <div class="verdict waiting" role="status">
+          <strong>Pending: {pending.reason.toLowerCase()}</strong>
+          <p>{pending.advice}</p>
+        </div>
+      )}
+      <div class="panels">
+        <Panel title="Record">
+          <Facts rows={recordOf(life)} />
+        </Panel>
+        <Panel title="On chain">
+          <ChainFacts life={life} />
+        </Panel>
+        <Panel title="Timeline">
+          <ol class="timeline">
+            {stepsOf(life).map((step, index) => (
+              <StepItem key={index} step={step} />
+            ))}
+          </ol>
+        </Panel>
+        <Panel title="Receipt for the payee">
+          <ReceiptPart life={life} reload={reload} />
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+function recordOf(life: TransactionLifeWire) {
+  return [
+    ['Status', <Badge state={life.status} />],
+    ['Amount', <Amount decimal={groupDigits(life.amount_decimal)} currency={life.currency} />],
+    ['Type', sentenceOf(life.type)],
+    [
+      'User',
+      <a href={hashOf(['transactions'], { user_id: String(life.user_id) })}>
+        <Foreign text={life.username} />
+      </a>,
+    ],
+    ['Description', <Foreign text={life.description} />],
+    ['Created', <Time iso={life.created_at} />],
+    ['Updated', <Time iso={life.updated_at} />],
+    ...(life.gateway_id === null ? [] : [['Gateway', String(life.gateway_id)] as const]),
+    ...(life.institution_id === null
+      ? []
+      : [['Institution', String(life.institution_id)] as const]),
+    ...Object.entries(life.metadata).map(
+      ([name, value]) => [`Metadata: ${name}`, <Foreign text={value} />] as const,
+    ),
+  ] as const
+}
+
+function ChainFacts({ life }: { life: TransactionLifeWire }) {
+  const { blockchain_transaction: chain, order } = life
+  if (!chain || !order) return <Empty title="Nothing was signed for it" />
+  return (
+    <Facts
+      rows={[
+        ['Status', <Badge state={chain.status} />],
+        ['Hash', <Hash value={chain.eth_tx_hash} />],
+        ['From', <Hash value={chain.from_address} />],
+        ['To', <Hash value={chain.to_address} />],
+        ['Route', sentenceOf(order.route)],
+        ['Reference', <Hash value={order.reference} />],
+        ['Block', chain.block_number === null ? 'none yet' : groupDigits(`${chain.block_number}`)],
+        ['Confirmations', groupDigits(String(chain.confirmations))],
+        ['Gas used', chain.gas_used === null ? 'none yet' : groupDigits(`${chain.gas_used}`)],
+        ...(chain.error_code === null
+          ? []
+          : [['Failed because', sentenceOf(chain.error_code)] as const]),
+      ]}
+    />
+  )
+}
+
+function StepItem({ step }: { step: Step }) {
+  return (
+    <li class={step.tone}>
+      <p class="title">
+        {step.title} {step.at !== undefined && <Time iso={step.at} />}
+      </p>
+      <p class="faint">
+        <Foreign text={step.detail} />
+        {step.hash !== undefined && (
+          <>
+            {' '}
+            <Hash value={step.hash} />
+          </>
+        )}
+      </p>
+    </li>
+  )
+}
+
+function ReceiptPart({ life, reload }: { life: TransactionLifeWire; reload: () => void }) {
+  const { api } = usePlatform()
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  if (life.receipt_path !== null) {
+    const address = new URL(life.receipt_path, location.origin).href
+    return (
+      <p>
+        Whoever has this address may see it: <a href={life.receipt_path}>the receipt</a>{' '}
+        <Copy value={address} label="Copy the address" />
+      </p>
+    )
+  }
+  if (life.order?.state !== 'completed') {
+    return <Empty title="There is one once the payment is final on the chain" />
+  }
+  const make = async (): Promise<void> => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      await api.post<ReceiptWire>(`/api/transactions/${life.transaction_id}/receipt`)
+      reload()
+    } catch (failure) {
+      setError(failure)
+    }
+    setBusy(false)
+  }
+  return (
+    <>
+      <p>A page that proves the payment to the payee, without trust in this platform.</p>
+      {error !== undefined && <Failure error={error} />}
+      <button type="button" class="primary" disabled={isBusy} onClick={() => void make()}>
+        {isBusy ? 'Proving …' : 'Make a receipt'}
+      </button>
+    </>
+  )
+}

@@ -1,0 +1,258 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+
+import type { OwnedListWire, OwnedTransactionWire } from '../../wire/group-b/admin.ts'
+import type { ScreenProps } from '../app.tsx'
+import { useEvents, usePlatform, useThrottled } from '../context.ts'
+import { plural, sentenceOf } from '../format.ts'
+import { Amount, Badge, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts.tsx'
+import { textsOf } from '../form.ts'
+import { hashOf, type Route } from '../route.ts'
+import { Rows } from '../rows.tsx'
+
+const TYPES = ['deposit', 'withdrawal', 'transfer', 'payment', 'settlement']
+const STATUSES = ['pending', 'processing', 'completed', 'failed', 'refunded']
+const COLUMNS = ['Transaction', 'Amount', 'Status', 'Type', 'User', 'Description', 'Created']
+const PAGE = 100
+
+export function TransactionsScreen({ route }: ScreenProps) {
+  const { query } = route
+  const list = usePages(query)
+  const { rows, total, error, isDone, loadMore, reload, fresh } = list
+  return (
+    <>
+      <Heading aside={<Count total={total} />}>Transactions</Heading>
+      <Filters key={JSON.stringify(query)} query={query} />
+      {fresh > 0 && (
+        <button type="button" class="fresh" onClick={reload}>
+          Show {plural(fresh, 'new transaction')}
+        </button>
+      )}
+      {error !== undefined && <Failure error={error} retry={rows.length > 0 ? loadMore : reload} />}
+      {rows.length > 0 && (
+        <Rows
+          label="Transactions, newest first"
+          rows={rows}
+          keyOf={(row) => row.transaction_id}
+          columns={COLUMNS}
+          cells={cellsOf}
+          hrefOf={(row) => hashOf(['transactions', row.transaction_id])}
+          onEnd={loadMore}
+          total={total}
+        />
+      )}
+      {rows.length === 0 && !isDone && error === undefined && <Loading what="transactions" />}
+      {rows.length === 0 && isDone && <Nothing isFiltered={Object.keys(query).length > 0} />}
+    </>
+  )
+}
+
+function Count({ total }: { total: number | undefined }) {
+  if (total === undefined) return null
+  const more = total >= 100_000 ? ' or more' : ''
+  return (
+    <p class="faint" role="status">
+      {plural(total, 'transaction')}
+      {more}
+    </p>
+  )
+}
+
+function Nothing({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty title="Nothing passes these filters">
+      <p>
+        <a href={hashOf(['transactions'])}>Show all transactions</a>
+      </p>
+    </Empty>
+  ) : (
+    <Empty title="There are no transactions yet">
+      <p>The first one appears here by itself.</p>
+    </Empty>
+  )
+}
+
+function cellsOf(row: OwnedTransactionWire) {
+  return [
+    <code>{row.transaction_id}</code>,
+    <Amount decimal={row.amount_decimal} currency={row.currency} />,
+    <Badge state={row.status} />,
+    sentenceOf(row.type),
+    <Foreign text={row.username} />,
+    <Foreign text={row.description} />,
+    <Time iso={row.created_at} />,
+  ]
+}
+
+function apply(form: HTMLFormElement): void {
+  const { find = '', ...filters } = textsOf(form)
+  const hash = find === '' ? {} : { eth_transaction_hash: find.toLowerCase() }
+  location.hash = /^TX\d+$/i.test(find)
+    ? hashOf(['transactions', find.toUpperCase()])
+    : hashOf(['transactions'], { ...filters, ...hash })
+}
+
+/** The filters stand in the address, so that a list can be sent to somebody. */
+function Filters({ query }: { query: Route['query'] }) {
+  return (
+    <form
+      class="filters"
+      role="search"
+      aria-label="Transactions"
+      onSubmit={(event) => {
+        event.preventDefault()
+        apply(event.currentTarget)
+      }}
+    >
+      <label class="grow">
+        Find
+        <input
+          type="search"
+          name="find"
+          placeholder="TX… or 0x…"
+          pattern="\s*(TX\d+|0x[0-9a-fA-F]{64})\s*"
+          title="The id of a transaction, or its hash on chain"
+          defaultValue={query['eth_transaction_hash'] ?? ''}
+        />
+      </label>
+      <Choice name="status" title="Status" options={STATUSES} value={query['status']} />
+      <Choice name="type" title="Type" options={TYPES} value={query['type']} />
+      <label>
+        User
+        <input
+          name="user_id"
+          inputMode="numeric"
+          pattern="[1-9]\d{0,8}"
+          title="The number of a user"
+          size={6}
+          defaultValue={query['user_id'] ?? ''}
+        />
+      </label>
+      <label>
+        From
+        <input type="date" name="start_date" defaultValue={query['start_date'] ?? ''} />
+      </label>
+      <label>
+        To
+        <input type="date" name="end_date" defaultValue={query['end_date'] ?? ''} />
+      </label>
+      <button type="submit">Apply</button>
+      {Object.keys(query).length > 0 && <a href={hashOf(['transactions'])}>Clear</a>}
+    </form>
+  )
+}
+
+function Choice(props: {
+  name: string
+  title: string
+  options: readonly string[]
+  value: string | undefined
+}) {
+  return (
+    <label>
+      {props.title}
+      <select name={props.name} defaultValue={props.value ?? ''}>
+        <option value="">Any</option>
+        {props.options.map((option) => (
+          <option key={option} value={option} selected={option === props.value}>
+            {sentenceOf(option)}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+type Pages = {
+  rows: OwnedTransactionWire[]
+  total: number | undefined
+  error: unknown
+  isDone: boolean
+  /** How many were made since the list was loaded. */
+  fresh: number
+  loadMore: () => void
+  reload: () => void
+}
+
+type Loading = { rows: OwnedTransactionWire[]; next: string | null | undefined; total?: number }
+
+/** Page after page by cursor: whatever is added meanwhile, no row is shown twice or left out. */
+function usePages(query: Route['query']): Pages {
+  const { api } = usePlatform()
+  const key = JSON.stringify(query)
+  const [state, setState] = useState<Loading>({ rows: [], next: undefined })
+  const [error, setError] = useState<unknown>()
+  const [fresh, setFresh] = useState(0)
+  const [round, setRound] = useState(0)
+  const abort = useRef<AbortController>(undefined)
+  const isBusy = useRef(false)
+  const latest = useRef(state)
+  latest.current = state
+  const loadMore = useCallback(() => {
+    const { next } = latest.current
+    const controller = abort.current
+    if (isBusy.current || next === null || !controller) return
+    isBusy.current = true
+    const { signal } = controller
+    const page = { ...query, limit: PAGE, cursor: next }
+    const load = async (): Promise<void> => {
+      try {
+        const answer = await api.get<OwnedListWire>('/api/admin/transactions', {
+          query: page,
+          signal,
+        })
+        if (signal.aborted) return
+        setError(undefined)
+        const rows = [...latest.current.rows, ...answer.transactions]
+        setState({ rows, next: answer.next_cursor, total: answer.total })
+      } catch (failure) {
+        if (!signal.aborted) setError(failure)
+      }
+      if (!signal.aborted) isBusy.current = false
+    }
+    void load()
+  }, [api, key])
+  useEffect(() => {
+    abort.current = new AbortController()
+    isBusy.current = false
+    latest.current = { rows: [], next: undefined }
+    setFresh(0)
+    setError(undefined)
+    loadMore()
+    return () => abort.current?.abort()
+  }, [loadMore, round])
+  const reload = useCallback(() => setRound((before) => before + 1), [])
+  const waiting = useRef(0)
+  const showFresh = useThrottled(() => setFresh((before) => before + take(waiting)), 500)
+  useEvents((event) => {
+    if (event.type === 'transaction.created') {
+      waiting.current += 1
+      showFresh()
+      return
+    }
+    setState((before) => ({ ...before, rows: withStatus(before.rows, event) }))
+  })
+  return {
+    rows: state.rows,
+    total: state.total,
+    error,
+    isDone: state.next === null,
+    fresh,
+    loadMore,
+    reload,
+  }
+}
+
+function take(counter: { current: number }): number {
+  const { current } = counter
+  counter.current = 0
+  return current
+}
+
+function withStatus(
+  rows: OwnedTransactionWire[],
+  event: { transaction_id: string; status: OwnedTransactionWire['status'] },
+): OwnedTransactionWire[] {
+  const place = rows.findIndex((row) => row.transaction_id === event.transaction_id)
+  const row = rows[place]
+  return row ? rows.with(place, { ...row, status: event.status }) : rows
+}

@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks'
+
+import { createApi, signIn, ApiFailure } from './api.ts'
+import { textsOf } from './form.ts'
+import { Failure } from './parts.tsx'
+import type { Session } from './session.ts'
+
+/** Asks for a username and a password, and lets only operators through. */
+export function SignIn(props: { username?: string; onSession: (session: Session) => void }) {
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const submit = async (form: HTMLFormElement): Promise<void> => {
+    const { username = '', password = '' } = textsOf(form)
+    setBusy(true)
+    try {
+      const { token } = await signIn(username, password)
+      await requireOperator(token)
+      props.onSession({ token, username })
+    } catch (failure) {
+      setError(failure)
+      setBusy(false)
+    }
+  }
+  return (
+    <form
+      class="sign-in"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit(event.currentTarget)
+      }}
+    >
+      <label>
+        Username
+        <input
+          name="username"
+          autocomplete="username"
+          required
+          maxLength={128}
+          defaultValue={props.username ?? ''}
+          spellcheck={false}
+          autocapitalize="none"
+        />
+      </label>
+      <label>
+        Password
+        <input
+          name="password"
+          type="password"
+          autocomplete="current-password"
+          required
+          maxLength={1024}
+        />
+      </label>
+      {error !== undefined && <Failure error={error} />}
+      <button type="submit" class="primary" disabled={isBusy}>
+        {isBusy ? 'Signing in …' : 'Sign in'}
+      </button>
+    </form>
+  )
+}
+
+async function requireOperator(token: string): Promise<void> {
+  try {
+    await createApi({ token, onExpired: () => undefined }).get('/api/admin/overview')
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.status !== 403) throw error
+    const message =
+      'This user may not see the console. It needs the scope admin: ask an administrator.'
+    throw new ApiFailure(message, { status: 403, code: 'forbidden', cause: error })
+  }
+}

@@ -1,0 +1,64 @@
+import type { OverviewWire } from '../wire/group-b/admin.ts'
+import type { SolvencyWire } from '../wire/group-b/solvency.ts'
+import { formatDuration, plural, sentenceOf } from './format.ts'
+
+export type OverviewVerdict = {
+  tone: 'good' | 'waiting' | 'bad'
+  sentence: string
+  /** Why, each with a number. */
+  reasons: string[]
+}
+
+/** What is compared elsewhere; undefined where it is not known now. */
+export type Compared = {
+  openBreaks?: number | undefined
+  solvency?: Pick<SolvencyWire, 'holds' | 'drift'> | undefined
+}
+
+/** The one sentence that an operator reads first. */
+export function judgeOverview(overview: OverviewWire, more: Compared = {}): OverviewVerdict {
+  const wrong = [...disagreements(overview), ...comparedReasons(more)]
+  if (wrong.length > 0) {
+    return { tone: 'bad', sentence: 'The books and the chain disagree.', reasons: wrong }
+  }
+  const late = concerns(overview)
+  return late.length > 0
+    ? { tone: 'waiting', sentence: 'The books and the chain agree, but look here.', reasons: late }
+    : { tone: 'good', sentence: 'The books and the chain agree.', reasons: [] }
+}
+
+function disagreements({ claimed, settled, alerts }: OverviewWire): string[] {
+  const reasons = alerts.map(({ kind, count }) => `${plural(count, 'alert')}: ${sentenceOf(kind)}`)
+  if (claimed.amount_wei !== settled.amount_wei || claimed.count !== settled.count) {
+    reasons.unshift(
+      `The records claim ${claimed.amount_decimal} ETH in ${plural(claimed.count, 'payment')}, ` +
+        `and the chain settled ${settled.amount_decimal} ETH in ${plural(settled.count, 'payment')}.`,
+    )
+  }
+  return reasons
+}
+
+function comparedReasons({ openBreaks = 0, solvency }: Compared): string[] {
+  return [
+    ...(openBreaks > 0 ? [`${plural(openBreaks, 'break')} to look at.`] : []),
+    ...(solvency?.holds === false
+      ? [`The supply of the stablecoin is off by ${solvency.drift} dollars.`]
+      : []),
+  ]
+}
+
+/** Longer than any chain takes to make a payment final. */
+const LATE_SECONDS = 3600
+
+function concerns({ in_flight: inFlight, providers, head }: OverviewWire): string[] {
+  const unwell = providers.filter(({ state }) => state !== 'well')
+  return [
+    ...(inFlight.oldest_seconds >= LATE_SECONDS
+      ? [`An order has been in flight for ${formatDuration(inFlight.oldest_seconds)}.`]
+      : []),
+    ...unwell.map(
+      ({ name, state }) => `The provider ${name} is ${sentenceOf(state).toLowerCase()}.`,
+    ),
+    ...(head === null ? ['No block has been read yet.'] : []),
+  ]
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+
+import type { TransactionStatus } from './states.ts'
+
+/** Every way in which a record and the chain can disagree, and what each means. */
+export const BREAK_MEANINGS = {
+  missing: 'The record says paid, and no node knows the transaction.',
+  dropped: 'The record waits for a transaction that no node knows any more.',
+  reverted: 'The transaction was mined and reverted: it moved nothing.',
+  replaced_by_ours: 'Another transaction that we signed took its nonce.',
+  replaced_unknown: 'A transaction that nobody recorded took its nonce.',
+  wrong_amount: 'The chain shows another amount.',
+  wrong_recipient: 'The chain shows another payee.',
+  wrong_contract: 'The payment went through another contract or in another token.',
+  wrong_reference: 'The chain shows the payment under another reference, or under none.',
+  reorged: 'The transaction is in another block than the record says.',
+  stale_receipt: 'A node shows a receipt from a block that is not part of the chain.',
+  unknown_outgoing: 'A transaction of one of our signers that nobody recorded.',
+  duplicate_payment: 'The same payment is claimed, or was made, more than once.',
+  fee_mismatch: 'The fee that was recorded is not the fee that was paid.',
+  state_lag: 'The chain has decided, and the record has not followed.',
+  supply_drift: 'The supply on chain is not what the ledger owes.',
+  provider_disagreement: 'Nodes contradict each other, so nothing is concluded.',
+} as const
+
+export type BreakKind = keyof typeof BREAK_MEANINGS
+
+export const BREAK_KINDS = Object.keys(BREAK_MEANINGS) as readonly BreakKind[]
+
+/** What the record and the chain say, by field. Amounts are decimal strings, never numbers. */
+export type BreakFacts = Readonly<Record<string, string | null>>
+
+/** One disagreement, as one run found it. */
+export type Finding = {
+  /** The same for the same disagreement in every run. */
+  id: string
+  kind: BreakKind
+  /** Null where no record is concerned. */
+  transactionId: string | null
+  hash: string | null
+  recorded: BreakFacts
+  onChain: BreakFacts
+  /** Who says so, and what else a person needs to judge it. */
+  evidence: BreakFacts
+}
+
+/** Names a disagreement by what it is about, so that each run finds the same one again. */
+export function breakId(about: {
+  chainId: number
+  kind: BreakKind
+  transactionId: string | null
+  hash: string | null
+}): string {
+  const text = JSON.stringify([about.chainId, about.kind, about.transactionId, about.hash])
+  return `BRK${createHash('sha256').update(text).digest('hex').slice(0, 24)}`
+}
+
+/** How long a break has been open. */
+export const AGE_BUCKETS = ['under_1h', 'under_1d', 'under_7d', 'over_7d'] as const
+
+export type AgeBucket = (typeof AGE_BUCKETS)[number]
+
+export const AGE_LIMITS_MS = { under_1h: 3_600_000, under_1d: 86_400_000, under_7d: 604_800_000 }
+
+export function ageBucket(firstSeen: Date, now: Date): AgeBucket {
+  const ageMs = now.getTime() - firstSeen.getTime()
+  if (ageMs < AGE_LIMITS_MS.under_1h) return 'under_1h'
+  if (ageMs < AGE_LIMITS_MS.under_1d) return 'under_1d'
+  return ageMs < AGE_LIMITS_MS.under_7d ? 'under_7d' : 'over_7d'
+}
+
+/** What the chain made of a transaction; `open` means that its block is not final yet. */
+export type ChainState =
+  'succeeded' | 'succeeded_open' | 'reverted' | 'reverted_open' | 'waiting' | 'absent'
+
+/** What follows from a status and a state of the chain, before any field is compared. */
+export type Standing = 'holds' | 'pending' | 'pending_while_young' | BreakKind
+
+/** What a record says: of one that says nothing it is assumed that the payment was made. */
+type Claim = 'paid' | 'open' | 'failed'
+
+/**
+ * The one table of what a record and the chain may say together. `pending_while_young` becomes
+ * `dropped` when the record is older than the grace, or does not say how old it is.
+ */
+const STANDINGS: Readonly<Record<Claim, Readonly<Record<ChainState, Standing>>>> = {
+  paid: {
+    succeeded: 'holds',
+    succeeded_open: 'pending',
+    reverted: 'reverted',
+    reverted_open: 'pending',
+    waiting: 'pending',
+    absent: 'missing',
+  },
+  open: {
+    succeeded: 'state_lag',
+    succeeded_open: 'pending',
+    reverted: 'reverted',
+    reverted_open: 'pending',
+    waiting: 'pending',
+    absent: 'pending_while_young',
+  },
+  failed: {
+    succeeded: 'state_lag',
+    succeeded_open: 'pending',
+    reverted: 'holds',
+    reverted_open: 'pending',
+    waiting: 'pending',
+    absent: 'holds',
+  },
+}
+
+const CLAIMS: Readonly<Record<TransactionStatus, Claim>> = {
+  pending: 'open',
+  processing: 'open',
+  completed: 'paid',
+  refunded: 'paid',
+  failed: 'failed',
+}
+
+export function standingOf(status: TransactionStatus | undefined, chain: ChainState): Standing {
+  return STANDINGS[status === undefined ? 'paid' : CLAIMS[status]][chain]
+}

@@ -1,0 +1,56 @@
+import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS, type Currency } from './money.ts'
+
+export const GATEWAY_KINDS = ['card', 'crypto_checkout', 'wallet_checkout'] as const
+export type GatewayKind = (typeof GATEWAY_KINDS)[number]
+
+export const INSTITUTION_KINDS = ['ach', 'wire'] as const
+export type InstitutionKind = (typeof INSTITUTION_KINDS)[number]
+
+/** A way in or out for money, by the id under which requests choose it. */
+export type Gateway = { id: number; kind: GatewayKind } & Terms
+export type Institution = { id: number; kind: InstitutionKind } & Terms
+
+/** What it takes; in the smallest unit of each currency. */
+export type Terms = {
+  currencies: readonly Currency[]
+  min: Readonly<Partial<Record<Currency, bigint>>>
+  max: Readonly<Partial<Record<Currency, bigint>>>
+}
+
+/** Under which id requests choose each kind. */
+export const GATEWAY_IDS: Readonly<Record<GatewayKind, number>> = {
+  card: 1,
+  crypto_checkout: 2,
+  wallet_checkout: 3,
+}
+
+/** Dollars arrive at the crypto checkout as a token, which has more decimals than a dollar. */
+export function receivedDecimals(charge: { kind: GatewayKind; currency: Currency }): number {
+  const isToken = charge.kind === 'crypto_checkout' && charge.currency !== 'ETH'
+  return isToken ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[charge.currency]
+}
+
+const DOLLARS = 100n
+const ETHER = 10n ** 18n
+
+export const GATEWAY_TERMS: Readonly<Record<GatewayKind, Terms>> = {
+  // The least and the most that the card networks' acquirers take in one charge.
+  card: terms({ USD: [50n, 999_999_99n], EUR: [50n, 999_999_99n], GBP: [30n, 999_999_99n] }),
+  crypto_checkout: terms({ USD: [1n, 1_000_000n * DOLLARS], ETH: [10n ** 9n, 10_000n * ETHER] }),
+  wallet_checkout: terms({ USD: [1n, 10_000_00n], EUR: [1n, 10_000_00n], GBP: [1n, 10_000_00n] }),
+}
+
+export const INSTITUTION_TERMS: Readonly<Record<InstitutionKind, Terms>> = {
+  // Same-day transfers end at a million dollars.
+  ach: terms({ USD: [1n, 1_000_000n * DOLLARS] }),
+  wire: terms({ USD: [1n, 10_000_000n * DOLLARS] }),
+}
+
+function terms(ranges: Partial<Record<Currency, readonly [bigint, bigint]>>): Terms {
+  const entries = Object.entries(ranges) as Array<[Currency, readonly [bigint, bigint]]>
+  return {
+    currencies: entries.map(([currency]) => currency),
+    min: Object.fromEntries(entries.map(([currency, [min]]) => [currency, min])),
+    max: Object.fromEntries(entries.map(([currency, [, max]]) => [currency, max])),
+  }
+}

@@ -1,0 +1,116 @@
+import type { Reference } from './reference.ts'
+
+/**
+ * How money reaches the payee: a plain transfer, a payment through the settlement contract, or
+ * dollars that are minted for it.
+ */
+export type Route = 'direct' | 'contract' | 'mint'
+
+/**
+ * `accepted`: signed and stored, on its way. `mined`: in a block that is not final yet, so a reorg
+ * leads back. `completed` and `failed` are final, and `failed` means: not paid, and never will be.
+ */
+export type OrderState = 'accepted' | 'mined' | 'completed' | 'failed'
+
+/** `superseded`: another transaction took its nonce for good. */
+export type AttemptState = 'signed' | 'mined' | 'final' | 'superseded'
+
+/** What a transaction at a nonce is for. A filler closes a gap that no order stands behind. */
+export type AttemptKind = 'payment' | 'cancel' | 'filler'
+
+/** The instruction to move money on chain, immutable once accepted. Addresses are lower case. */
+export type Order = {
+  id: bigint
+  subject: string
+  spender: string
+  chainId: number
+  signer: Hex
+  reference: Reference
+  counter: bigint
+  route: Route
+  contract: Hex | undefined
+  payee: Hex
+  amount: bigint
+  gas: bigint
+  state: OrderState
+  errorCode: string | undefined
+  cancelCode: string | undefined
+  acceptedAt: Date
+  updatedAt: Date
+}
+
+/** What the signer pays in ether. Minted dollars cost it nothing but gas. */
+export function weiOf({ route, amount }: Pick<Order, 'route' | 'amount'>): bigint {
+  return route === 'mint' ? 0n : amount
+}
+
+/** One signed transaction for an order; a replacement is a new attempt at the same nonce. */
+export type Attempt = {
+  id: bigint
+  chainId: number
+  signer: Hex
+  nonce: bigint
+  orderId: bigint | undefined
+  kind: AttemptKind
+  hash: Hex
+  raw: Hex
+  gas: bigint
+  fees: Fees
+  state: AttemptState
+  block: AttemptBlock | undefined
+  signedAt: Date
+  sentAt: Date | undefined
+  lastSentAt: Date | undefined
+  lastAnswer: SendAnswer | undefined
+}
+
+/** What the receipt said of an attempt. */
+export type AttemptBlock = {
+  number: bigint
+  hash: Hex
+  succeeded: boolean
+  gasUsed: bigint
+  gasPrice: bigint
+}
+
+/** In wei per gas. */
+export type Fees = { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }
+
+/** What providers say to a raw transaction. None of it says what becomes of the transaction. */
+export type SendAnswer =
+  'accepted' | 'nonce_low' | 'no_funds' | 'underpriced' | 'wrong_chain' | 'refused' | 'unreachable'
+
+export type Hex = `0x${string}`
+
+/** Why an order is neither completed nor failed, for the one who waits for it. */
+export type PendingReason =
+  | 'waiting_for_finality'
+  | 'waiting_for_turn'
+  | 'waiting_for_block'
+  | 'cancelling'
+  | 'no_funds'
+  | 'fee_too_low'
+  | 'providers_unreachable'
+  | 'refused_by_providers'
+  | 'nonce_unclear'
+
+export function pendingReason(
+  order: Pick<Order, 'state' | 'cancelCode'>,
+  newest: Pick<Attempt, 'sentAt' | 'lastAnswer'>,
+): PendingReason | undefined {
+  if (order.state === 'completed' || order.state === 'failed') return undefined
+  if (order.state === 'mined') return 'waiting_for_finality'
+  if (order.cancelCode !== undefined) return 'cancelling'
+  if (newest.lastAnswer === undefined) return 'waiting_for_turn'
+  return REASONS[newest.lastAnswer]
+}
+
+const REASONS: Readonly<Record<SendAnswer, PendingReason>> = {
+  accepted: 'waiting_for_block',
+  nonce_low: 'nonce_unclear',
+  no_funds: 'no_funds',
+  underpriced: 'fee_too_low',
+  wrong_chain: 'providers_unreachable',
+  refused: 'refused_by_providers',
+  unreachable: 'providers_unreachable',
+}

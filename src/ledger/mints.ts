@@ -1,0 +1,92 @@
+import type { Mint } from '../domain/ledger.ts'
+import type { Hex, Order, OrderState } from '../domain/orders.ts'
+import { listAttemptsOf } from '../store/attempts.ts'
+import type { Db } from '../store/database.ts'
+import { post } from '../store/ledger.ts'
+import { insertMint, moveTransfer, type NewMint } from '../store/transfers.ts'
+import { tellOfTransfer, type LedgerContext } from './context.ts'
+
+/** Holds the money of a mint whose order the sender has accepted in the same transaction. */
+export async function createMint(context: LedgerContext, db: Db, request: NewMint): Promise<Mint> {
+  const mint = await insertMint(db, request)
+  const { id: subject, walletId, amount, currency } = mint
+  const [from, to] = [{ wallet: walletId }, { heldOf: walletId }]
+  await post(db, { kind: 'hold', subject, from, to, amount, currency })
+  await tellOfTransfer(context, db, mint)
+  return mint
+}
+
+export type MintMove = { order: Order; from: OrderState | undefined; hash: Hex }
+
+/**
+ * Moves the mint that an order pays, in the SQL transaction that moved the order. A reorg leaves it
+ * where it is, since nothing flips back.
+ */
+export async function moveByMint(context: LedgerContext, db: Db, move: MintMove): Promise<void> {
+  const { order, from, hash } = move
+  if (from === undefined || from === order.state) return
+  switch (order.state) {
+    case 'accepted':
+      return
+    case 'mined': {
+      const running = { id: order.subject, from: ['pending'], to: 'running' } as const
+      const moved = await moveTransfer(db, { ...running, transactionHash: hash })
+      if (moved) await tellOfTransfer(context, db, moved)
+      return
+    }
+    case 'completed': {
+      const attempts = await listAttemptsOf(db, order.id)
+      const block = attempts.find((attempt) => attempt.hash === hash)?.block
+      await completeMint(context, db, { id: order.subject, hash, blockNumber: block?.number })
+      return
+    }
+    case 'failed':
+      if (!MAYBE_MINTED.has(order.errorCode ?? '')) await failMint(context, db, order)
+      return
+    default:
+      order.state satisfies never
+  }
+}
+
+/**
+ * The order is not proven to have minted, nor not to have: an alert of the sender is open. The
+ * money stays held, and the mint runs on, until a mint with its memo is seen in a final block, or
+ * an operator decides.
+ */
+const MAYBE_MINTED: ReadonlySet<string> = new Set([
+  'settlement_mismatch',
+  'nonce_taken_by_like_payment',
+])
+
+/** It is on the chain for good: the platform now owes it to whoever holds the stablecoin. */
+export async function completeMint(
+  context: LedgerContext,
+  db: Db,
+  minted: { id: string; hash: Hex; blockNumber: bigint | undefined },
+): Promise<void> {
+  const { id, hash: transactionHash, blockNumber } = minted
+  const open = { id, from: ['pending', 'running'], to: 'complete' } as const
+  const moved = await moveTransfer(db, { ...open, transactionHash, blockNumber })
+  if (!moved) return
+  const { walletId, amount, currency } = moved
+  await post(db, {
+    kind: 'mint',
+    subject: id,
+    from: { heldOf: walletId },
+    to: { system: 'stablecoin' },
+    amount,
+    currency,
+  })
+  await tellOfTransfer(context, db, moved)
+}
+
+async function failMint(context: LedgerContext, db: Db, order: Order): Promise<void> {
+  const errorCode = order.errorCode ?? 'blockchain_error'
+  const open = { id: order.subject, from: ['pending', 'running'], to: 'failed' } as const
+  const moved = await moveTransfer(db, { ...open, errorCode })
+  if (!moved) return
+  const { id: subject, walletId, amount, currency } = moved
+  const [from, to] = [{ heldOf: walletId }, { wallet: walletId }]
+  await post(db, { kind: 'release', subject, from, to, amount, currency })
+  await tellOfTransfer(context, db, moved)
+}

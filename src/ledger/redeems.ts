@@ -1,0 +1,90 @@
+import type { Redeem } from '../domain/ledger.ts'
+import type { Hex } from '../domain/orders.ts'
+import type { Db } from '../store/database.ts'
+import { post } from '../store/ledger.ts'
+import { insertRedeem, listExpired, moveTransfer, type NewRedeem } from '../store/transfers.ts'
+import { tellOfTransfer, type LedgerContext, type WireMove } from './context.ts'
+
+/** How long a holder has to burn. */
+export const REDEEM_MS = 24 * 3_600_000
+
+/** Nothing is held: the money comes from the chain, when somebody burns it with the reference. */
+export async function createRedeem(
+  context: LedgerContext,
+  db: Db,
+  request: Omit<NewRedeem, 'reference' | 'expiresAt'>,
+): Promise<Redeem> {
+  const reference: Hex = `0x${Buffer.from(context.randomBytes(32)).toString('hex')}`
+  const expiresAt = new Date(context.clock.now().getTime() + REDEEM_MS)
+  const redeem = await insertRedeem(db, { ...request, reference, expiresAt })
+  await tellOfTransfer(context, db, redeem)
+  return redeem
+}
+
+/** Ends redeems that nobody burnt for, once every block up to that moment was read. */
+export async function expireRedeems(context: LedgerContext, db: Db, at: Date): Promise<void> {
+  for (const { id } of await listExpired(db, { at, limit: MAX_EXPIRED })) {
+    await db.transaction().execute(async (open) => {
+      const ended = {
+        id,
+        from: ['pending'],
+        to: 'failed',
+        errorCode: 'redemption_expired',
+      } as const
+      const moved = await moveTransfer(open, ended)
+      if (moved) await tellOfTransfer(context, open, moved)
+    })
+  }
+}
+
+const MAX_EXPIRED = 100
+
+/** Moves the redeem as its wire moved, in the same transaction. */
+export async function moveRedeemByWire(
+  context: LedgerContext,
+  db: Db,
+  move: WireMove,
+): Promise<void> {
+  const { subject: id, state } = move
+  switch (state) {
+    case 'accepted':
+      return
+    case 'paid': {
+      const moved = await moveTransfer(db, { id, from: ['running'], to: 'complete' })
+      if (!moved) return
+      const { walletId, amount, currency } = moved
+      const from = { heldOf: walletId }
+      await post(db, { kind: 'pay_out', subject: id, from, to: BANK, amount, currency })
+      await tellOfTransfer(context, db, moved)
+      return
+    }
+    case 'returned':
+    case 'rejected':
+      await giveBack(context, db, move)
+      return
+    default:
+      state satisfies never
+  }
+}
+
+const BANK = { system: 'bank' } as const
+
+/** What was burnt is burnt, so the money goes into the wallet, once. */
+async function giveBack(context: LedgerContext, db: Db, move: WireMove): Promise<void> {
+  const { subject: id, state, code } = move
+  const errorCode = code ?? `wire_${state}`
+  const failed = await moveTransfer(db, { id, from: ['running'], to: 'failed', errorCode })
+  if (failed) {
+    const { walletId, amount, currency } = failed
+    const [from, to] = [{ heldOf: walletId }, { wallet: walletId }]
+    await post(db, { kind: 'release', subject: id, from, to, amount, currency })
+    await tellOfTransfer(context, db, failed)
+    return
+  }
+  const paid = await moveTransfer(db, { id, from: ['complete'], to: 'complete', errorCode })
+  if (!paid) return
+  const { walletId, amount, currency } = paid
+  const to = { wallet: walletId }
+  const isNew = await post(db, { kind: 'return', subject: id, from: BANK, to, amount, currency })
+  if (isNew) await tellOfTransfer(context, db, paid)
+}

@@ -1,0 +1,105 @@
+import type { SupplyEvent } from '../chain/supply.ts'
+import { breakId, type BreakKind, type Finding } from '../domain/breaks.ts'
+import { formatAmount, LEDGER_DECIMALS } from '../domain/money.ts'
+import { closeBreak, recordFindings } from '../store/breaks.ts'
+import type { Db } from '../store/database.ts'
+import type { Solvency, SupplyFinding } from '../store/supply.ts'
+import { ensureSupplyRun, SUPPLY_SOURCE } from '../store/supply-runs.ts'
+
+type Misfit = {
+  chainId: number
+  event: SupplyEvent
+  finding: SupplyFinding
+  transfer: { id: string; amount: bigint; address: string | undefined } | undefined
+  now: Date
+}
+
+/** Opens a break for a mint or a burn that fits no order; it stays until an operator closes it. */
+export async function openMisfit(db: Db, misfit: Misfit): Promise<void> {
+  const { chainId, event, finding, transfer, now } = misfit
+  const about = {
+    chainId,
+    kind: KINDS[finding],
+    transactionId: transfer?.id ?? null,
+    hash: event.transactionHash,
+  }
+  const { kind, transactionId, hash } = about
+  await record(db, { chainId, now }, [
+    {
+      id: breakId(about),
+      kind,
+      transactionId,
+      hash,
+      recorded: {
+        amount: transfer === undefined ? null : dollars(transfer.amount),
+        holder: transfer?.address ?? null,
+      },
+      onChain: {
+        event: event.kind,
+        token: event.token,
+        holder: event.holder,
+        amount: dollars(event.amount),
+        reference: event.memo,
+      },
+      evidence: { finding, block: String(event.blockNumber), block_hash: event.blockHash },
+    },
+  ])
+}
+
+/** In the words of reconciliation; the evidence has the finding's own. */
+const KINDS: Readonly<Record<SupplyFinding, BreakKind>> = {
+  no_order: 'wrong_reference',
+  late: 'wrong_reference',
+  wrong_amount: 'wrong_amount',
+  wrong_holder: 'wrong_recipient',
+  wrong_token: 'wrong_contract',
+  doubled: 'duplicate_payment',
+  unbacked: 'supply_drift',
+  unknown_mint: 'unknown_outgoing',
+}
+
+/** Opens the break of a drift, or closes it where there is none any more. */
+export async function followDrift(
+  db: Db,
+  { chainId, solvency, now }: { chainId: number; solvency: Solvency; now: Date },
+): Promise<void> {
+  const about = { chainId, kind: 'supply_drift', transactionId: null, hash: null } as const
+  const id = breakId(about)
+  if (solvency.drift === 0n) {
+    const note = 'supply and ledger agree again'
+    await closeBreak(db, { breakId: id, as: 'resolved', actor: SUPPLY_SOURCE, note, now })
+    return
+  }
+  const { kind, transactionId, hash } = about
+  const { liability, supply, mintsAhead, mintsBehind, drift, blockNumber } = solvency
+  await record(db, { chainId, now }, [
+    {
+      id,
+      kind,
+      transactionId,
+      hash,
+      recorded: { liability: dollars(liability) },
+      onChain: { supply: dollars(supply) },
+      evidence: {
+        drift: dollars(drift),
+        mints_ahead: dollars(mintsAhead),
+        mints_behind: dollars(mintsBehind),
+        block: String(blockNumber),
+      },
+    },
+  ])
+}
+
+async function record(
+  db: Db,
+  { chainId, now }: { chainId: number; now: Date },
+  findings: readonly Finding[],
+): Promise<void> {
+  const run = await ensureSupplyRun(db, { chainId, now })
+  const seeing = { chainId, source: SUPPLY_SOURCE, run, actor: SUPPLY_SOURCE, now }
+  await recordFindings(db, findings, seeing)
+}
+
+function dollars(amount: bigint): string {
+  return formatAmount({ amount, decimals: LEDGER_DECIMALS, minDecimals: 2 })
+}

@@ -1,0 +1,128 @@
+import type { SupplyEvent, TimedBlock } from '../chain/supply.ts'
+import type { Mint, Redeem } from '../domain/ledger.ts'
+import { LEDGER_PER_CENT } from '../domain/money.ts'
+import type { Db } from '../store/database.ts'
+import { post, readBalance } from '../store/ledger.ts'
+import { insertSupplyEvent, type SupplyFinding } from '../store/supply.ts'
+import { findMintByMemo, lockRedeem, moveTransfer } from '../store/transfers.ts'
+import { findUser } from '../store/users.ts'
+import { orderWire } from '../store/wires.ts'
+import { tellOfTransfer, type LedgerContext, type Stablecoin } from './context.ts'
+import { completeMint } from './mints.ts'
+import { openMisfit } from './supply-breaks.ts'
+
+/** What became of an event: a finding, or undefined where all is well or was known. */
+export type Settled = SupplyFinding | undefined
+
+type Settling = {
+  context: LedgerContext
+  stablecoin: Stablecoin
+  event: SupplyEvent
+  /** The block that it stands in. */
+  block: TimedBlock
+}
+
+/**
+ * Takes a mint or a burn of a final block to the books, in one SQL transaction of its own. Whatever
+ * nobody ordered, or not like this, becomes a finding, and no money moves for it.
+ */
+export async function settleSupplyEvent(db: Db, settling: Settling): Promise<Settled> {
+  return db
+    .transaction()
+    .execute((open) =>
+      settling.event.kind === 'mint' ? settleMint(open, settling) : settleBurn(open, settling),
+    )
+}
+
+/**
+ * The sender completes a mint. This only knows it again, so that supply can be reconciled order by
+ * order, and completes one that the sender could not prove.
+ */
+async function settleMint(db: Db, { context, stablecoin, event }: Settling): Promise<Settled> {
+  if (event.token !== stablecoin.token) return undefined
+  const { chainId } = stablecoin
+  const found = await findMintByMemo(db, { chainId, memo: event.memo })
+  const isOurs = found !== undefined && isAsOrdered(found.mint, event)
+  const finding = isOurs && found.mint.status !== 'failed' ? undefined : 'unknown_mint'
+  const transferId = found?.mint.id
+  if (!(await insertSupplyEvent(db, { ...event, chainId, transferId, finding }))) return undefined
+  if (finding !== undefined) {
+    const now = context.clock.now()
+    await openMisfit(db, { chainId, event, finding, transfer: found?.mint, now })
+  }
+  if (finding === undefined && found?.orderFailed === true) {
+    const { transactionHash: hash, blockNumber } = event
+    await completeMint(context, db, { id: found.mint.id, hash, blockNumber })
+  }
+  return finding
+}
+
+function isAsOrdered(mint: Mint, event: SupplyEvent): boolean {
+  return mint.amount === event.amount && mint.address === event.holder
+}
+
+async function settleBurn(db: Db, settling: Settling): Promise<Settled> {
+  const { context, stablecoin, event } = settling
+  const { chainId, token } = stablecoin
+  const redeem = await lockRedeem(db, event.memo)
+  // Anybody may log anything, so of other contracts only what names a redeem of ours counts.
+  if (event.token !== token && redeem === undefined) return undefined
+  const isBacked = (await readBalance(db, STABLECOIN)) >= event.amount
+  const finding = findingOf(settling, { redeem, isBacked })
+  const transferId = redeem?.id
+  if (!(await insertSupplyEvent(db, { ...event, chainId, transferId, finding }))) return undefined
+  if (finding !== undefined) {
+    const now = context.clock.now()
+    await openMisfit(db, { chainId, event, finding, transfer: redeem, now })
+  }
+  if (finding === undefined && redeem !== undefined) {
+    await payOut(context, db, { redeem, event })
+  } else if (event.token === token && isBacked) {
+    const { amount } = event
+    const subject = `burn:${event.holder}:${event.memo}`
+    const posting = { kind: 'unclaimed', subject, amount, currency: 'USD' } as const
+    await post(db, { ...posting, from: STABLECOIN, to: { system: 'unclaimed' } })
+  }
+  return finding
+}
+
+const STABLECOIN = { system: 'stablecoin' } as const
+
+function findingOf(
+  { stablecoin, event, block }: Settling,
+  { redeem, isBacked }: { redeem: Redeem | undefined; isBacked: boolean },
+): SupplyFinding | undefined {
+  if (event.token !== stablecoin.token) return 'wrong_token'
+  if (redeem === undefined) return 'no_order'
+  if (block.time > redeem.expiresAt) return 'late'
+  if (redeem.status !== 'pending') return 'doubled'
+  if (redeem.address !== undefined && redeem.address !== event.holder) return 'wrong_holder'
+  if (redeem.amount !== event.amount) return 'wrong_amount'
+  return isBacked ? undefined : 'unbacked'
+}
+
+/** What was owed on the chain is now owed to the bank account, and the wire is ordered once. */
+async function payOut(
+  context: LedgerContext,
+  db: Db,
+  { redeem, event }: { redeem: Redeem; event: SupplyEvent },
+): Promise<void> {
+  const { id, userId, walletId, amount, currency, destination } = redeem
+  const { transactionHash, blockNumber } = event
+  const burnt = { id, from: ['pending'], to: 'running' } as const
+  const moved = await moveTransfer(db, { ...burnt, transactionHash, blockNumber })
+  if (moved === undefined) return
+  const to = { heldOf: walletId }
+  await post(db, { kind: 'redeem', subject: id, from: STABLECOIN, to, amount, currency })
+  const { addressLine1, accountNumber, routingNumber } = destination
+  const name = destination.name ?? (await findUser(db, userId))?.username ?? ''
+  await orderWire(db, {
+    userId,
+    purpose: 'redeem',
+    subject: id,
+    amountMinor: amount / LEDGER_PER_CENT,
+    currency,
+    beneficiary: { name, addressLine1, accountNumber, routingNumber },
+  })
+  await tellOfTransfer(context, db, moved)
+}

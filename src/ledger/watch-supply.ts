@@ -1,0 +1,162 @@
+import type { Clock } from '../base/clock.ts'
+import { BaseError } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Reader } from '../chain/reader.ts'
+import type { SupplyReader, TimedBlock } from '../chain/supply.ts'
+import type { Db } from '../store/database.ts'
+import {
+  moveTokenCursor,
+  readTokenCursor,
+  storeSolvency,
+  type Solvency,
+  type TokenCursor,
+} from '../store/supply.ts'
+import type { LedgerContext, Stablecoin } from './context.ts'
+import { expireRedeems } from './redeems.ts'
+import { followDrift } from './supply-breaks.ts'
+import { settleSupplyEvent } from './supply.ts'
+
+export type SupplyWatch = {
+  /** Reads the final blocks that were not read yet; true while there are more. */
+  pass: (signal: AbortSignal) => Promise<boolean>
+  /** One pass after the other until the signal ends it. */
+  run: (signal: AbortSignal) => Promise<void>
+}
+
+export type WatchDeps = {
+  db: Db
+  context: LedgerContext
+  stablecoin: Stablecoin
+  reader: Pick<Reader, 'final'>
+  supply: SupplyReader
+  clock: Clock
+  logger: Logger
+  pollIntervalMs: number
+}
+
+/**
+ * Reads mints and burns of the stablecoin from final blocks, and compares the supply with the
+ * ledger. Any number of processes may do it at once: each event counts once, by its key.
+ */
+export function createSupplyWatch(deps: WatchDeps): SupplyWatch {
+  const { clock, logger, pollIntervalMs } = deps
+  const watch: SupplyWatch = {
+    pass: (signal) => runPass(deps, signal),
+    async run(signal) {
+      while (!signal.aborted) {
+        let hasMore = false
+        try {
+          hasMore = await watch.pass(signal)
+        } catch (error) {
+          if (!signal.aborted) logger.error({ err: error }, 'a pass over the supply failed')
+        }
+        if (!hasMore) await clock.sleep(pollIntervalMs, signal)
+      }
+    },
+  }
+  return watch
+}
+
+/** So many blocks at most between two places of the cursor. */
+const MAX_BLOCKS = 50_000n
+
+/** How far to go back where a block that was final is gone, which should not happen. */
+const REWIND_BLOCKS = 256n
+
+async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
+  const { db, reader, supply, stablecoin } = deps
+  const final = await reader.final(signal)
+  const cursor = await readTokenCursor(db, stablecoin)
+  const from = cursor === undefined ? 0n : cursor.blockNumber + 1n
+  if (final === undefined || final.value < from) return false
+  if (cursor !== undefined && !(await isSame(deps, cursor, signal))) {
+    await rewind(deps, cursor, signal)
+    return true
+  }
+  const to = final.value < from + MAX_BLOCKS ? final.value : from + MAX_BLOCKS - 1n
+  const last = await supply.block(to, signal)
+  if (last === undefined) return false
+  await readRange(deps, { from, to }, signal)
+  await expireRedeems(deps.context, db, last.time)
+  await moveOn(deps, { cursor, last, isLatest: to === final.value, signal })
+  return to < final.value
+}
+
+async function isSame(
+  { supply }: WatchDeps,
+  cursor: TokenCursor,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return (await supply.block(cursor.blockNumber, signal))?.hash === cursor.blockHash
+}
+
+/** Events that are read twice count once; one that is gone shows as a drift of the supply. */
+async function rewind(
+  { db, supply, stablecoin, logger }: WatchDeps,
+  cursor: TokenCursor,
+  signal: AbortSignal,
+): Promise<void> {
+  logger.error({ block: String(cursor.blockNumber) }, 'a final block was replaced by another')
+  const back = cursor.blockNumber > REWIND_BLOCKS ? cursor.blockNumber - REWIND_BLOCKS : 0n
+  const block = await supply.block(back, signal)
+  if (block === undefined) return
+  const to = { blockNumber: block.number, blockHash: block.hash }
+  await moveTokenCursor(db, stablecoin, { from: cursor, to })
+}
+
+async function readRange(
+  deps: WatchDeps,
+  range: { from: bigint; to: bigint },
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, context, stablecoin, supply, logger } = deps
+  let block: TimedBlock | undefined
+  for (const event of await supply.events(range, signal)) {
+    if (block?.number !== event.blockNumber) block = await supply.block(event.blockNumber, signal)
+    // The logs were read before the block: another one may stand there now.
+    if (block === undefined || block.hash !== event.blockHash) throw new BlockReplacedError()
+    const finding = await settleSupplyEvent(db, { context, stablecoin, event, block })
+    if (finding === undefined) continue
+    const { transactionHash, kind } = event
+    logger.error({ finding, kind, hash: transactionHash }, 'a mint or a burn fits no order')
+  }
+}
+
+type Moving = {
+  cursor: TokenCursor | undefined
+  last: TimedBlock
+  isLatest: boolean
+  signal: AbortSignal
+}
+
+/** Supply is compared at the head of what is final; an older state few nodes still have. */
+async function moveOn(deps: WatchDeps, { cursor, last, isLatest, signal }: Moving): Promise<void> {
+  const { db, supply, stablecoin, clock, logger } = deps
+  const total = isLatest ? await supply.supplyAt(last.number, signal) : undefined
+  const solvency = await db.transaction().execute(async (open) => {
+    const to = { blockNumber: last.number, blockHash: last.hash }
+    const isMoved = await moveTokenCursor(open, stablecoin, { from: cursor, to })
+    if (!isMoved || total === undefined) return undefined
+    const now = clock.now()
+    const seen = { blockNumber: last.number, supply: total, now }
+    const solvency = await storeSolvency(open, stablecoin, seen)
+    await followDrift(open, { chainId: stablecoin.chainId, solvency, now })
+    return solvency
+  })
+  if (solvency !== undefined && solvency.drift !== 0n) report(logger, solvency)
+}
+
+function report(logger: Logger, { drift, supply, liability, blockNumber }: Solvency): void {
+  const [at, off, has, owed] = [blockNumber, drift, supply, liability].map(String)
+  const figures = { block: at, drift: off, supply: has, liability: owed }
+  logger.error(figures, 'the supply on the chain is not what the ledger owes')
+}
+
+class BlockReplacedError extends BaseError {
+  constructor() {
+    super('A block was replaced while its events were read. They are read again.', {
+      code: 'block_replaced',
+      retryable: true,
+    })
+  }
+}

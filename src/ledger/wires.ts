@@ -1,0 +1,19 @@
+import type { Db } from '../store/database.ts'
+import type { LedgerContext, WireMove } from './context.ts'
+import { movePaymentByWire } from './payments.ts'
+import { moveRedeemByWire } from './redeems.ts'
+
+/** Moves what a wire pays as the wire moves, in its SQL transaction. */
+export async function moveByWire(context: LedgerContext, db: Db, move: WireMove): Promise<void> {
+  switch (move.purpose) {
+    case 'payment':
+      return movePaymentByWire(db, move)
+    case 'redeem':
+      return moveRedeemByWire(context, db, move)
+    case 'transfer':
+      // Group B's; it holds no money of the ledger.
+      return
+    default:
+      move.purpose satisfies never
+  }
+}

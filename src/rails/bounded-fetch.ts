@@ -1,0 +1,23 @@
+/**
+ * The platform's `fetch` for libraries that would read whatever comes: no redirects, and no answer
+ * beyond a bound.
+ */
+export async function readBounded(
+  input: string | URL | Request,
+  init?: RequestInit,
+): Promise<Response> {
+  const response = await fetch(input, { ...init, redirect: 'error' })
+  const chunks: Uint8Array[] = []
+  let size = 0
+  // Leaving the loop cancels the rest of the answer.
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > MAX_ANSWER_BYTES) throw new RangeError('the answer is too large')
+    chunks.push(chunk)
+  }
+  const { status, headers } = response
+  const isEmpty = status === 204 || status === 304
+  return new Response(isEmpty ? null : Buffer.concat(chunks), { status, headers })
+}
+
+const MAX_ANSWER_BYTES = 256 * 1024

@@ -1,0 +1,241 @@
+import { Stripe } from 'stripe'
+
+import type { Charge } from '../store/charges.ts'
+import { readBounded } from './bounded-fetch.ts'
+import type { DisputeView, GatewayAdapter, GatewayNews, RefundView } from './gateway.ts'
+import {
+  codeFrom,
+  objectAt,
+  parseObject,
+  RailError,
+  requireSame,
+  textAt,
+  type Fields,
+} from './reply.ts'
+
+export type CardSettings = {
+  url: string
+  key: string
+  webhookSecret: string
+  timeoutMs?: number
+  now: () => Date
+}
+
+/**
+ * Cards, through payment intents in the format of Stripe, spoken by its own library. The library
+ * ends each call by a timeout of its own.
+ */
+export function createCard(settings: CardSettings): GatewayAdapter {
+  const stripe = connect(settings)
+  return {
+    create: async (charge) => {
+      const { transactionId, currency, description, metadata } = charge
+      const intent = await asking(async () =>
+        stripe.paymentIntents.create(
+          {
+            amount: Number(charge.amount),
+            currency: currency.toLowerCase(),
+            description,
+            automatic_payment_methods: { enabled: true },
+            // The gateway keeps fifty words, and ours is one of them.
+            metadata: {
+              ...Object.fromEntries(Object.entries(metadata).slice(0, 49)),
+              [OUR_ID]: transactionId,
+            },
+          },
+          { idempotencyKey: transactionId },
+        ),
+      )
+      return viewOf(fieldsOf(intent), charge)
+    },
+    read: async (charge) => {
+      const { externalId } = charge
+      const intent = await asking(async () => stripe.paymentIntents.retrieve(externalId))
+      requireSame(fieldsOf(intent), 'id', externalId)
+      return viewOf(fieldsOf(intent), charge)
+    },
+    refund: async (charge, refund) => {
+      const { externalId } = charge
+      if (refund.tries > 1) {
+        const known = await findRefund(stripe, { externalId, refundId: refund.refundId })
+        if (known) return refundViewOf(known, charge)
+      }
+      const made = await asking(async () =>
+        stripe.refunds.create(
+          { payment_intent: externalId, metadata: { [OUR_REFUND]: refund.refundId } },
+          { idempotencyKey: refund.refundId },
+        ),
+      )
+      return refundViewOf(fieldsOf(made), charge)
+    },
+    readDispute: async (charge, disputeId) => {
+      const dispute = await asking(async () => stripe.disputes.retrieve(disputeId))
+      return disputeViewOf(fieldsOf(dispute), charge, disputeId)
+    },
+    verify: async ({ headers, body }) => newsOf(stripe, settings, { headers, body }),
+  }
+}
+
+const OUR_ID = 'quittance_transaction'
+const OUR_REFUND = 'quittance_refund'
+
+function connect(settings: CardSettings): Stripe {
+  const { protocol, hostname, port } = new URL(settings.url)
+  return new Stripe(settings.key, {
+    host: hostname,
+    port: port || (protocol === 'https:' ? 443 : 80),
+    protocol: protocol === 'https:' ? 'https' : 'http',
+    timeout: settings.timeoutMs ?? 10_000,
+    // Each carries the same key, so a second one has no second effect.
+    maxNetworkRetries: 1,
+    telemetry: false,
+    httpClient: Stripe.createFetchHttpClient(readBounded),
+  })
+}
+
+/** The library's errors in our words. Only an error in the gateway's own form is a refusal. */
+async function asking<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeError)) throw unknown(error)
+    if (error instanceof Stripe.errors.StripeAuthenticationError) {
+      throw new RailError('rail_unauthorized', 'key', error)
+    }
+    if (error instanceof Stripe.errors.StripePermissionError) {
+      throw new RailError('rail_unauthorized', 'permission', error)
+    }
+    // The library makes an error of each kind from any status and body: both must say the same. A
+    // limit, or a key that is in use at the same moment, is no refusal either.
+    const { statusCode = 0, rawType = '' } = error
+    const isRefusal = [400, 402, 404].includes(statusCode) && REFUSALS.has(rawType)
+    if (!isRefusal) throw unknown(error)
+    throw new RailError('rail_refused', codeFrom(error.code, 'refused'), error)
+  }
+}
+
+const REFUSALS: ReadonlySet<string> = new Set(['invalid_request_error', 'card_error'])
+
+function unknown(error: unknown): RailError {
+  const status = (error as { statusCode?: number }).statusCode
+  return new RailError('rail_unknown', status ? `status_${status}` : 'no_answer', error)
+}
+
+function fieldsOf(object: object): Fields {
+  return object as Fields
+}
+
+function viewOf(intent: Fields, charge: Charge) {
+  requireSame(intent, 'object', 'payment_intent')
+  requireSame(intent, 'amount', Number(charge.amount))
+  requireSame(intent, 'currency', charge.currency.toLowerCase())
+  if (objectAt(intent, 'metadata')?.[OUR_ID] !== charge.transactionId) {
+    throw new RailError('rail_reply_wrong', 'metadata')
+  }
+  const externalId = textAt(intent, 'id')
+  const gatewayStatus = textAt(intent, 'status', 64)
+  const status = STATUSES[gatewayStatus ?? '']
+  if (externalId === undefined) throw new RailError('rail_reply_wrong', 'id')
+  if (status === undefined) throw new RailError('rail_reply_wrong', 'status')
+  // Less than the whole is no payment, whatever its status is called.
+  if (status === 'completed') requireSame(intent, 'amount_received', Number(charge.amount))
+  const problem = objectAt(intent, 'last_payment_error')
+  const declined = textAt(problem, 'decline_code') ?? textAt(problem, 'code')
+  const cancelled = textAt(intent, 'cancellation_reason')
+  const errorCode = status === 'completed' ? undefined : (declined ?? cancelled)
+  return {
+    status,
+    externalId,
+    gatewayStatus,
+    clientSecret: textAt(intent, 'client_secret', 512),
+    errorCode: errorCode === undefined ? undefined : codeFrom(errorCode, 'declined'),
+  }
+}
+
+const STATUSES: Readonly<Record<string, 'pending' | 'processing' | 'completed' | 'failed'>> = {
+  requires_payment_method: 'pending',
+  requires_confirmation: 'pending',
+  requires_action: 'pending',
+  requires_capture: 'pending',
+  processing: 'processing',
+  succeeded: 'completed',
+  canceled: 'failed',
+}
+
+/** One that was made before, though we have never heard of it. */
+async function findRefund(
+  stripe: Stripe,
+  wanted: { externalId: string; refundId: string },
+): Promise<Fields | undefined> {
+  const { data } = await asking(async () =>
+    stripe.refunds.list({ payment_intent: wanted.externalId, limit: 100 }),
+  )
+  return data.map(fieldsOf).find((one) => {
+    return objectAt(one, 'metadata')?.[OUR_REFUND] === wanted.refundId
+  })
+}
+
+function refundViewOf(refund: Fields, charge: Charge): RefundView {
+  requireSame(refund, 'object', 'refund')
+  requireSame(refund, 'payment_intent', charge.externalId ?? null)
+  requireSame(refund, 'amount', Number(charge.amount))
+  requireSame(refund, 'currency', charge.currency.toLowerCase())
+  const status = textAt(refund, 'status') ?? ''
+  const failed = status === 'failed' || status === 'canceled'
+  return {
+    state: status === 'succeeded' ? 'completed' : failed ? 'failed' : 'pending',
+    externalId: textAt(refund, 'id'),
+    errorCode: failed ? codeFrom(textAt(refund, 'failure_reason'), status) : undefined,
+  }
+}
+
+function disputeViewOf(dispute: Fields, charge: Charge, disputeId: string): DisputeView {
+  requireSame(dispute, 'id', disputeId)
+  requireSame(dispute, 'object', 'dispute')
+  requireSame(dispute, 'payment_intent', charge.externalId ?? null)
+  requireSame(dispute, 'currency', charge.currency.toLowerCase())
+  const amount = dispute['amount']
+  if (!Number.isSafeInteger(amount) || Number(amount) <= 0 || Number(amount) > charge.amount) {
+    throw new RailError('rail_reply_wrong', 'amount')
+  }
+  const status = codeFrom(textAt(dispute, 'status'), 'unknown')
+  return {
+    status,
+    reason: codeFrom(textAt(dispute, 'reason'), 'general'),
+    amountMinor: BigInt(Number(amount)),
+    isClosed: ['won', 'lost', 'warning_closed', 'prevented'].includes(status),
+  }
+}
+
+/** Five minutes: an older signature may be a recording. */
+const TOLERANCE_SECONDS = 300
+
+async function newsOf(
+  stripe: Stripe,
+  settings: CardSettings,
+  webhook: { headers: Readonly<Record<string, unknown>>; body: Buffer },
+): Promise<GatewayNews | undefined> {
+  const signature = webhook.headers['stripe-signature']
+  if (typeof signature !== 'string') return undefined
+  try {
+    stripe.webhooks.constructEvent(
+      webhook.body,
+      signature,
+      settings.webhookSecret,
+      TOLERANCE_SECONDS,
+      undefined,
+      settings.now().getTime(),
+    )
+  } catch {
+    return undefined
+  }
+  const event = parseObject(webhook.body.toString('utf8'))
+  const object = objectAt(objectAt(event, 'data'), 'object')
+  const isIntent = object?.['object'] === 'payment_intent'
+  const isDispute = object?.['object'] === 'dispute'
+  return {
+    externalId: textAt(object, isIntent ? 'id' : 'payment_intent'),
+    transactionId: textAt(objectAt(object, 'metadata'), OUR_ID),
+    disputeId: isDispute ? textAt(object, 'id') : undefined,
+  }
+}

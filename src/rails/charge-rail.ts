@@ -1,0 +1,155 @@
+import { isFinal, type TransactionStatus } from '../domain/states.ts'
+import {
+  findCharge,
+  learnCharge,
+  leaseCharges,
+  releaseCharge,
+  type Charge,
+} from '../store/charges.ts'
+import type { Db } from '../store/database.ts'
+import { findStatus, moveTransaction } from '../store/transactions.ts'
+import { troubleOf, type ChargeRailDeps } from './charge-deps.ts'
+import { disputePass } from './dispute-rail.ts'
+import type { ChargeView } from './gateway.ts'
+import { backoffMs, createLoop, type Loop } from './loop.ts'
+import { refundPass } from './refund-rail.ts'
+import { codeFrom, RailError } from './reply.ts'
+
+export type ChargeRail = Loop & {
+  pass: (signal: AbortSignal) => Promise<void>
+  /** Brings a charge to its gateway, unless it is there; safe to repeat and to do beside others. */
+  open: (transactionId: string, signal: AbortSignal) => Promise<void>
+}
+
+/** Brings charges to their gateways, and follows them, their refunds and their disputes. */
+export function createChargeRail(deps: ChargeRailDeps): ChargeRail {
+  const { clock, logger, policy } = deps
+  const pass = async (signal: AbortSignal): Promise<void> => {
+    await chargePass(deps, signal)
+    await refundPass(deps, signal)
+    await disputePass(deps, signal)
+  }
+  const { pollIntervalMs } = policy
+  const loop = createLoop({ name: 'charges', clock, logger, pollIntervalMs, pass })
+  return { ...loop, pass, open: async (id, signal) => openCharge(deps, id, signal) }
+}
+
+const BATCH = 10
+const MAX_ROUNDS = 1000
+
+async function chargePass(deps: ChargeRailDeps, signal: AbortSignal): Promise<void> {
+  for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
+    const now = deps.clock.now()
+    const until = new Date(now.getTime() + deps.policy.leaseMs)
+    const leased = await leaseCharges(deps.db, { now, until, limit: BATCH })
+    await Promise.all(leased.map(async (charge) => workOn(deps, charge, signal)))
+    if (leased.length < BATCH) return
+  }
+}
+
+async function workOn(deps: ChargeRailDeps, charge: Charge, signal: AbortSignal): Promise<void> {
+  let status: TransactionStatus | undefined = charge.status
+  let trouble: string | undefined
+  try {
+    status = await applyView(deps.db, charge, await look(deps, charge, signal))
+  } catch (error) {
+    // A charge that fails waits for its next turn, and keeps no other from its own.
+    if (signal.aborted) return
+    trouble = troubleOf(error)
+    const { transactionId, tries } = charge
+    deps.logger.warn({ transactionId, tries, trouble }, 'a charge waits for its next turn')
+  }
+  await releaseCharge(deps.db, charge, { dueAt: nextLook(deps, charge, status), trouble })
+}
+
+async function openCharge(
+  deps: ChargeRailDeps,
+  transactionId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const charge = await findCharge(deps.db, transactionId)
+  if (charge === undefined || charge.externalId !== undefined || isFinal(charge.status)) return
+  const view = await look(deps, charge, signal)
+  await applyView(deps.db, charge, view)
+}
+
+/** What the gateway knows. A charge that it has not heard of is brought there. */
+async function look(
+  deps: ChargeRailDeps,
+  charge: Charge,
+  signal: AbortSignal,
+): Promise<ChargeView> {
+  const adapter = deps.adapters.get(charge.gatewayId)
+  if (adapter === undefined) throw new RailError('rail_unauthorized', 'gateway_not_configured')
+  const { externalId } = charge
+  if (externalId !== undefined) return adapter.read({ ...charge, externalId }, signal)
+  try {
+    return await adapter.create(charge, signal)
+  } catch (error) {
+    if (!(error instanceof RailError) || error.code !== 'rail_refused') throw error
+    // Nothing is there that could be paid.
+    const errorCode = codeFrom(error.reason, 'refused')
+    return { status: 'failed', externalId: undefined, gatewayStatus: 'refused', errorCode }
+  }
+}
+
+/** Keeps what is new and moves the transaction by legal steps, in one SQL transaction or yours. */
+export async function applyView(
+  db: Db,
+  charge: Charge,
+  view: ChargeView,
+): Promise<TransactionStatus> {
+  const { transactionId, kind } = charge
+  return inTransaction(db, async (db) => {
+    if (!(await learnCharge(db, transactionId, view))) {
+      throw new RailError('rail_reply_wrong', 'external_id')
+    }
+    let from = (await findStatus(db, transactionId)) ?? charge.status
+    const path = PATHS[from][view.status]
+    if (path === undefined) throw new RailError('rail_reply_wrong', `went_${view.status}`)
+    for (const to of path) {
+      const reason = reasonOf(view, to)
+      await moveTransaction(db, { transactionId, from, to, actor: `gateway:${kind}`, reason })
+      from = to
+    }
+    return from
+  })
+}
+
+async function inTransaction<T>(db: Db, work: (db: Db) => Promise<T>): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work)
+}
+
+type Steps = readonly TransactionStatus[]
+
+/** The legal steps to what a gateway says; none for what is older news. */
+const PATHS: Record<TransactionStatus, Partial<Record<ChargeView['status'], Steps>>> = {
+  pending: {
+    pending: [],
+    processing: ['processing'],
+    completed: ['processing', 'completed'],
+    failed: ['failed'],
+  },
+  processing: { pending: [], processing: [], completed: ['completed'], failed: ['failed'] },
+  completed: { pending: [], processing: [], completed: [] },
+  failed: { pending: [], processing: [], failed: [] },
+  refunded: { pending: [], processing: [], completed: [] },
+}
+
+function reasonOf(view: ChargeView, to: TransactionStatus): string {
+  const words = `the gateway says ${view.gatewayStatus ?? to}`
+  return view.errorCode === undefined ? words : `${words}: ${view.errorCode}`
+}
+
+function nextLook(
+  deps: ChargeRailDeps,
+  charge: Charge,
+  status: TransactionStatus,
+): Date | undefined {
+  const { firstLookMs, maxLookMs, watchMs } = deps.policy
+  const now = deps.clock.now().getTime()
+  if (isFinal(status) || status === 'completed') return undefined
+  if (now - charge.createdAt.getTime() > watchMs) return undefined
+  const { tries } = charge
+  return new Date(now + backoffMs({ tries, firstMs: firstLookMs, maxMs: maxLookMs }))
+}

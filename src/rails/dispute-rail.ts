@@ -1,0 +1,94 @@
+import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
+import { findCharge, type Charge } from '../store/charges.ts'
+import type { Db } from '../store/database.ts'
+import {
+  leaseDisputes,
+  listDisputes,
+  moveDispute,
+  releaseDispute,
+  type Dispute,
+} from '../store/disputes.ts'
+import { notify } from '../store/notifications.ts'
+import { troubleOf, type ChargeRailDeps } from './charge-deps.ts'
+import type { DisputeView } from './gateway.ts'
+import { backoffMs } from './loop.ts'
+import { RailError } from './reply.ts'
+
+const BATCH = 10
+
+/** Asks the gateway how disputes stand, and tells their users of each change. */
+export async function disputePass(deps: ChargeRailDeps, signal: AbortSignal): Promise<void> {
+  const now = deps.clock.now()
+  const until = new Date(now.getTime() + deps.policy.leaseMs)
+  const leased = await leaseDisputes(deps.db, { now, until, limit: BATCH })
+  await Promise.all(leased.map(async (dispute) => workOn(deps, dispute, signal)))
+}
+
+async function workOn(deps: ChargeRailDeps, dispute: Dispute, signal: AbortSignal): Promise<void> {
+  let isClosed = false
+  let trouble: string | undefined
+  try {
+    const { charge, view } = await look(deps, dispute, signal)
+    await keep(deps, { charge, dispute, view })
+    isClosed = view.isClosed
+  } catch (error) {
+    if (signal.aborted) return
+    trouble = troubleOf(error)
+    const { disputeId, tries } = dispute
+    deps.logger.warn({ disputeId, tries, trouble }, 'a dispute waits for its next turn')
+  }
+  const { firstLookMs: firstMs, maxLookMs: maxMs } = deps.policy
+  const waitMs = backoffMs({ tries: dispute.tries, firstMs, maxMs })
+  const dueAt = isClosed ? undefined : new Date(deps.clock.now().getTime() + waitMs)
+  await releaseDispute(deps.db, dispute, { dueAt, trouble })
+}
+
+async function look(
+  deps: ChargeRailDeps,
+  dispute: Dispute,
+  signal: AbortSignal,
+): Promise<{ charge: Charge; view: DisputeView }> {
+  const charge = await findCharge(deps.db, dispute.transactionId)
+  const readDispute = charge && deps.adapters.get(charge.gatewayId)?.readDispute
+  const externalId = charge?.externalId
+  if (charge === undefined || readDispute === undefined || externalId === undefined) {
+    throw new RailError('rail_unauthorized', 'gateway_not_configured')
+  }
+  return { charge, view: await readDispute({ ...charge, externalId }, dispute.disputeId, signal) }
+}
+
+type Seen = { charge: Charge; dispute: Dispute; view: DisputeView }
+
+async function keep(deps: ChargeRailDeps, { charge, dispute, view }: Seen): Promise<void> {
+  const { disputeId } = dispute
+  const now = deps.clock.now()
+  await deps.db.transaction().execute(async (db) => {
+    if (!(await moveDispute(db, { disputeId, ...view, now }))) return
+    const body = await chargebackOf(db, { charge, disputeId })
+    if (body) await notify(db, { userId: charge.userId, type: 'chargebacks', body })
+  })
+}
+
+/** The chargeback as a subscription of Group A is told of it: whole, with its history. */
+async function chargebackOf(
+  db: Db,
+  { charge, disputeId }: { charge: Charge; disputeId: string },
+): Promise<Record<string, unknown> | undefined> {
+  const all = await listDisputes(db, charge.transactionId)
+  const dispute = all.find((one) => one.disputeId === disputeId)
+  if (dispute === undefined) return undefined
+  const decimals = CURRENCY_DECIMALS[charge.currency]
+  const amount = formatAmount({ amount: dispute.amountMinor ?? 0n, decimals, minDecimals: 2 })
+  return {
+    id: disputeId,
+    type: 'chargeback',
+    paymentId: charge.transactionId,
+    amount,
+    currency: charge.currency,
+    status: dispute.status,
+    reason: dispute.reason,
+    history: dispute.history.map(({ status, at }) => ({ status, createDate: at.toISOString() })),
+    createDate: dispute.createdAt.toISOString(),
+    updateDate: (dispute.history.at(-1)?.at ?? dispute.createdAt).toISOString(),
+  }
+}

@@ -1,0 +1,72 @@
+import { findCharge } from '../store/charges.ts'
+import { leaseRefunds, releaseRefund, settleRefund, type Refund } from '../store/refunds.ts'
+import { moveTransaction } from '../store/transactions.ts'
+import { troubleOf, type ChargeRailDeps } from './charge-deps.ts'
+import type { RefundView } from './gateway.ts'
+import { backoffMs } from './loop.ts'
+import { codeFrom, RailError } from './reply.ts'
+
+const BATCH = 10
+
+/** Sends money back that was asked back, and follows it until it has arrived or cannot. */
+export async function refundPass(deps: ChargeRailDeps, signal: AbortSignal): Promise<void> {
+  const now = deps.clock.now()
+  const until = new Date(now.getTime() + deps.policy.leaseMs)
+  const leased = await leaseRefunds(deps.db, { now, until, limit: BATCH })
+  await Promise.all(leased.map(async (refund) => workOn(deps, refund, signal)))
+}
+
+async function workOn(deps: ChargeRailDeps, refund: Refund, signal: AbortSignal): Promise<void> {
+  let trouble: string | undefined
+  try {
+    const view = await look(deps, refund, signal)
+    if (view.state !== 'pending') await settle(deps, refund, { ...view, state: view.state })
+  } catch (error) {
+    if (signal.aborted) return
+    trouble = troubleOf(error)
+    const { refundId, tries } = refund
+    deps.logger.warn({ refundId, tries, trouble }, 'a refund waits for its next turn')
+  }
+  const { firstLookMs: firstMs, maxLookMs: maxMs } = deps.policy
+  const waitMs = backoffMs({ tries: refund.tries, firstMs, maxMs })
+  const dueAt = new Date(deps.clock.now().getTime() + waitMs)
+  await releaseRefund(deps.db, refund, { dueAt, trouble })
+}
+
+async function look(
+  deps: ChargeRailDeps,
+  refund: Refund,
+  signal: AbortSignal,
+): Promise<RefundView> {
+  const charge = await findCharge(deps.db, refund.transactionId)
+  const adapter = charge && deps.adapters.get(charge.gatewayId)
+  const externalId = charge?.externalId
+  if (charge === undefined || adapter === undefined || externalId === undefined) {
+    throw new RailError('rail_unauthorized', 'gateway_not_configured')
+  }
+  try {
+    return await adapter.refund({ ...charge, externalId }, refund, signal)
+  } catch (error) {
+    if (!(error instanceof RailError) || error.code !== 'rail_refused') throw error
+    const errorCode = codeFrom(error.reason, 'refused')
+    return { state: 'failed', externalId: undefined, errorCode }
+  }
+}
+
+async function settle(
+  deps: ChargeRailDeps,
+  refund: Refund,
+  view: RefundView & { state: 'completed' | 'failed' },
+): Promise<void> {
+  const { refundId, transactionId } = refund
+  await deps.db.transaction().execute(async (db) => {
+    if (!(await settleRefund(db, { refundId, ...view })) || view.state === 'failed') return
+    await moveTransaction(db, {
+      transactionId,
+      from: 'completed',
+      to: 'refunded',
+      actor: 'gateway:refund',
+      reason: `refund ${refundId} has arrived`,
+    })
+  })
+}

@@ -1,0 +1,69 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+import { BaseError } from '../../base/errors.ts'
+
+export type SimulatorProcess = {
+  url: string
+  pid: number
+  tell: (news: { webhookUrl: string }) => void
+  stop: () => Promise<void>
+}
+
+/** Starts one simulated party as a child. It ends with us, even when we are killed. */
+export async function startSimulator(
+  name: string,
+  settings: Readonly<Record<string, unknown>>,
+): Promise<SimulatorProcess> {
+  const child = spawn(process.execPath, [PROGRAM, name], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const { stdin, stdout, pid } = child
+  if (pid === undefined) throw new SimulatorError(name, 'it could not be started')
+  // A pipe to a child that has ended breaks; the child's end is told by its exit.
+  stdin.on('error', () => undefined)
+  const tell = (news: object): void => void stdin.write(`${JSON.stringify(news)}\n`)
+  const stop = async (): Promise<void> => {
+    stdin.end()
+    await ended(child)
+  }
+  tell(settings)
+  try {
+    const lines = createInterface({ input: stdout })
+    const line = await Promise.race([
+      once(lines, 'line', { signal: AbortSignal.timeout(START_LIMIT_MS) }),
+      once(child, 'exit').then(() => {
+        throw new SimulatorError(name, 'it ended by itself')
+      }),
+    ])
+    const { url } = JSON.parse(String(line[0])) as { url: string }
+    return { url, pid, tell, stop }
+  } catch (error) {
+    child.kill('SIGKILL')
+    throw error instanceof SimulatorError ? error : new SimulatorError(name, 'it did not start')
+  }
+}
+
+const START_LIMIT_MS = 30_000
+const STOP_LIMIT_MS = 2000
+
+/** Built, this program is JavaScript. */
+const PROGRAM = fileURLToPath(
+  new URL(`program.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
+)
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
+  await exit
+  clearTimeout(timer)
+}
+
+class SimulatorError extends BaseError {
+  constructor(name: string, reason: string) {
+    super(`The simulated ${name} did not come up: ${reason}. Start again.`, {
+      code: 'simulator_failed',
+    })
+  }
+}

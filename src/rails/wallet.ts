@@ -1,0 +1,269 @@
+import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
+import type { Charge } from '../store/charges.ts'
+import type { ChargeView, GatewayAdapter, GatewayNews, RefundView, Webhook } from './gateway.ts'
+import {
+  askForJson,
+  codeFrom,
+  objectAt,
+  objectsAt,
+  parseObject,
+  RailError,
+  requireSame,
+  textAt,
+  type Fields,
+  type Reply,
+} from './reply.ts'
+
+export type WalletSettings = {
+  url: string
+  clientId: string
+  clientSecret: string
+  webhookId: string
+  /** Where the payer comes back to. */
+  returnUrl: () => string
+  timeoutMs?: number
+  now: () => Date
+}
+
+/** A wallet checkout in the format of PayPal's orders: the payer approves, and we capture. */
+export function createWallet(settings: WalletSettings): GatewayAdapter {
+  const ask = createAsk(settings)
+  return {
+    create: async (charge, signal) => {
+      const json = orderOf(charge, settings.returnUrl())
+      const key = charge.transactionId
+      const reply = await ask('/v2/checkout/orders', { json, key, signal })
+      if (reply.status !== 200 && reply.status !== 201) throw refusalOf(reply)
+      return viewOf(reply.body, charge, settings)
+    },
+    read: async (charge, signal) => {
+      const path = `/v2/checkout/orders/${encodeURIComponent(charge.externalId)}`
+      const reply = await ask(path, { signal })
+      if (isGone(reply) && charge.status === 'pending') return goneView(charge.externalId)
+      if (reply.status !== 200) throw refusalOf(reply)
+      const view = viewOf(reply.body, charge, settings)
+      if (view.gatewayStatus !== 'APPROVED') return view
+      const key = `${charge.transactionId}-capture`
+      const captured = await ask(`${path}/capture`, { json: {}, key, signal })
+      // A wallet that declines leaves the order as it is, for the payer to choose another.
+      if (captured.status === 422) return { ...view, errorCode: issueOf(captured) }
+      if (captured.status !== 200 && captured.status !== 201) throw refusalOf(captured)
+      return viewOf(captured.body, charge, settings)
+    },
+    refund: async (charge, refund, signal) => {
+      const { captureId } = charge
+      if (captureId === undefined) throw new RailError('rail_unknown', 'no_capture')
+      const path = `/v2/payments/captures/${encodeURIComponent(captureId)}/refund`
+      const json = { custom_id: refund.refundId }
+      // The same key again tells how the same refund stands now.
+      const reply = await ask(path, { json, key: refund.refundId, signal })
+      if (reply.status !== 200 && reply.status !== 201) throw refusalOf(reply)
+      return refundViewOf(reply.body, charge)
+    },
+    verify: async (webhook, signal) => newsOf(webhook, { ask, settings, signal }),
+  }
+}
+
+type Ask = (
+  path: string,
+  options: { json?: object; text?: string; key?: string; signal: AbortSignal },
+) => Promise<Reply>
+
+/** Calls with a token that is asked for when there is none, or none that lives long enough. */
+function createAsk(settings: WalletSettings): Ask {
+  const { url, clientId, clientSecret, timeoutMs, now } = settings
+  const bounds = timeoutMs === undefined ? {} : { timeoutMs }
+  let token: { text: string; until: number } | undefined
+  const login = async (signal: AbortSignal): Promise<string> => {
+    if (token !== undefined && now().getTime() < token.until) return token.text
+    const pair = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
+    const { status, body } = await askForJson({
+      url: `${url}/v1/oauth2/token`,
+      headers: {
+        authorization: `Basic ${pair}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      text: 'grant_type=client_credentials',
+      signal,
+      ...bounds,
+    })
+    const text = textAt(body, 'access_token', 4096)
+    if (status !== 200 || text === undefined) throw new RailError('rail_unknown', 'no_token')
+    const seconds = Number(body['expires_in']) || 0
+    token = { text, until: now().getTime() + Math.max(seconds - 60, 0) * 1000 }
+    return text
+  }
+  return async (path, { json, text, key, signal }) => {
+    const headers = {
+      authorization: `Bearer ${await login(signal)}`,
+      prefer: 'return=representation',
+      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { 'paypal-request-id': key }),
+    }
+    const body = { ...(json && { json }), ...(text !== undefined && { text }) }
+    const call = { url: url + path, headers, signal, ...body, ...bounds }
+    return askForJson(call).catch((error: unknown) => {
+      // A token may have been revoked; the next call asks for another.
+      token = undefined
+      throw error
+    })
+  }
+}
+
+function orderOf(charge: Charge, returnUrl: string): object {
+  return {
+    intent: 'CAPTURE',
+    purchase_units: [
+      {
+        custom_id: charge.transactionId,
+        description: charge.description.slice(0, 127),
+        amount: { currency_code: charge.currency, value: valueOf(charge) },
+      },
+    ],
+    application_context: {
+      user_action: 'PAY_NOW',
+      shipping_preference: 'NO_SHIPPING',
+      return_url: returnUrl,
+      cancel_url: returnUrl,
+    },
+  }
+}
+
+function valueOf({ amount, currency }: Charge): string {
+  return formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency], minDecimals: 2 })
+}
+
+function viewOf(order: Fields, charge: Charge, settings: WalletSettings): ChargeView {
+  const externalId = textAt(order, 'id')
+  if (externalId === undefined) throw new RailError('rail_reply_wrong', 'id')
+  if (charge.externalId !== undefined) requireSame(order, 'id', charge.externalId)
+  const units = objectsAt(order, 'purchase_units')
+  const [unit] = units
+  if (unit === undefined || units.length !== 1) throw new RailError('rail_reply_wrong', 'units')
+  requireSame(unit, 'custom_id', charge.transactionId)
+  requireAmount(unit, charge)
+  const gatewayStatus = textAt(order, 'status', 64) ?? ''
+  const [capture] = objectsAt(objectAt(unit, 'payments'), 'captures')
+  if (capture !== undefined) requireAmount(capture, charge)
+  const status = gatewayStatus === 'COMPLETED' ? statusOf(capture) : STATUSES[gatewayStatus]
+  if (status === undefined) throw new RailError('rail_reply_wrong', 'status')
+  const captured = textAt(capture, 'status')
+  return {
+    status,
+    externalId,
+    gatewayStatus,
+    captureId: textAt(capture, 'id'),
+    url: approvalOf(order, settings),
+    errorCode: status === 'failed' ? codeFrom(captured ?? gatewayStatus, 'failed') : undefined,
+  }
+}
+
+/** An order is called completed as soon as it was captured, whatever came of the capture. */
+function statusOf(capture: Fields | undefined): ChargeView['status'] | undefined {
+  return CAPTURES[textAt(capture, 'status') ?? '']
+}
+
+const CAPTURES: Readonly<Record<string, ChargeView['status']>> = {
+  COMPLETED: 'completed',
+  REFUNDED: 'completed',
+  PARTIALLY_REFUNDED: 'completed',
+  PENDING: 'processing',
+  DECLINED: 'failed',
+  FAILED: 'failed',
+}
+
+const STATUSES: Readonly<Record<string, ChargeView['status']>> = {
+  CREATED: 'pending',
+  SAVED: 'pending',
+  PAYER_ACTION_REQUIRED: 'pending',
+  APPROVED: 'processing',
+  VOIDED: 'failed',
+}
+
+function requireAmount(fields: Fields, charge: Charge): void {
+  const amount = objectAt(fields, 'amount') ?? {}
+  requireSame(amount, 'value', valueOf(charge))
+  requireSame(amount, 'currency_code', charge.currency)
+}
+
+/** Payers are sent to the gateway itself, and to nobody whom a reply may name. */
+function approvalOf(order: Fields, settings: WalletSettings): string | undefined {
+  const links = objectsAt(order, 'links')
+  const link = links.find(({ rel }) => rel === 'approve' || rel === 'payer-action')
+  const href = textAt(link, 'href', 2048)
+  if (href === undefined) return undefined
+  const to = URL.parse(href)
+  const gateway = new URL(settings.url)
+  const isPaypal = to?.protocol === 'https:' && /(^|\.)paypal\.com$/.test(to.hostname)
+  if (!isPaypal && to?.origin !== gateway.origin) throw new RailError('rail_reply_wrong', 'links')
+  return href
+}
+
+/** Orders that nobody approves are forgotten after a while. */
+function isGone({ status, body }: Reply): boolean {
+  return status === 404 && textAt(body, 'name') === 'RESOURCE_NOT_FOUND'
+}
+
+function goneView(externalId: string): ChargeView {
+  return { status: 'failed', externalId, gatewayStatus: 'EXPIRED', errorCode: 'expired' }
+}
+
+function refundViewOf(refund: Fields, charge: Charge): RefundView {
+  requireAmount(refund, charge)
+  const status = textAt(refund, 'status') ?? ''
+  const failed = status === 'FAILED' || status === 'CANCELLED'
+  return {
+    state: status === 'COMPLETED' ? 'completed' : failed ? 'failed' : 'pending',
+    externalId: textAt(refund, 'id'),
+    errorCode: failed ? codeFrom(status, 'failed') : undefined,
+  }
+}
+
+function issueOf({ body }: Reply): string {
+  return codeFrom(textAt(objectsAt(body, 'details')[0], 'issue'), 'declined')
+}
+
+/** Only an error in the gateway's own form is a refusal. */
+function refusalOf(reply: Reply): RailError {
+  const name = textAt(reply.body, 'name')
+  const isRefusal = [400, 404, 422].includes(reply.status) && REFUSALS.has(name ?? '')
+  return isRefusal
+    ? new RailError('rail_refused', issueOf(reply))
+    : new RailError('rail_unknown', `status_${reply.status}`)
+}
+
+const REFUSALS: ReadonlySet<string> = new Set([
+  'INVALID_REQUEST',
+  'RESOURCE_NOT_FOUND',
+  'UNPROCESSABLE_ENTITY',
+])
+
+/** The gateway itself is asked whether the message is its own, over the bytes as they came. */
+async function newsOf(
+  { headers, body }: Webhook,
+  { ask, settings, signal }: { ask: Ask; settings: WalletSettings; signal: AbortSignal },
+): Promise<GatewayNews | undefined> {
+  const text = body.toString('utf8')
+  const event = parseObject(text)
+  const signature = {
+    auth_algo: headers['paypal-auth-algo'],
+    cert_url: headers['paypal-cert-url'],
+    transmission_id: headers['paypal-transmission-id'],
+    transmission_sig: headers['paypal-transmission-sig'],
+    transmission_time: headers['paypal-transmission-time'],
+  }
+  const isWhole = Object.values(signature).every((value) => typeof value === 'string')
+  if (event === undefined || !isWhole) return undefined
+  const claim = JSON.stringify({ ...signature, webhook_id: settings.webhookId })
+  const asked = `${claim.slice(0, -1)},"webhook_event":${text}}`
+  const reply = await ask('/v1/notifications/verify-webhook-signature', { text: asked, signal })
+  if (reply.status !== 200 || reply.body['verification_status'] !== 'SUCCESS') return undefined
+  const resource = objectAt(event, 'resource')
+  const related = objectAt(objectAt(resource, 'supplementary_data'), 'related_ids')
+  const [unit] = objectsAt(resource, 'purchase_units')
+  return {
+    externalId: textAt(related, 'order_id') ?? textAt(resource, 'id'),
+    transactionId: textAt(resource, 'custom_id') ?? textAt(unit, 'custom_id'),
+    disputeId: undefined,
+  }
+}

@@ -1,0 +1,167 @@
+import type { Clock } from '../base/clock.ts'
+import { codeOf, messageOf } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Db } from '../store/database.ts'
+import {
+  leaseWires,
+  moveWire,
+  releaseWire,
+  type LeasedWire,
+  type Wire,
+  type WirePurpose,
+  type WireState,
+} from '../store/wires.ts'
+import type { Bank, BankTransfer } from './bank.ts'
+import { backoffMs, createLoop, type Loop } from './loop.ts'
+import { RailError } from './reply.ts'
+
+export type WireMoved = {
+  purpose: WirePurpose
+  subject: string
+  state: Exclude<WireState, 'ordered'>
+  reference: string | undefined
+  code: string | undefined
+}
+
+/** Told in the SQL transaction that moves the wire: there are both or neither. */
+export type OnWireMoved = (db: Db, moved: WireMoved) => Promise<void>
+
+export type WirePolicy = {
+  pollIntervalMs: number
+  /** How soon a wire is looked at again; twice as long after each look in vain. */
+  firstLookMs: number
+  maxLookMs: number
+  /** For how long after its payment a wire may still come back. */
+  returnWindowMs: number
+  leaseMs: number
+}
+
+export const WIRE_POLICY: WirePolicy = {
+  pollIntervalMs: 1000,
+  firstLookMs: 5000,
+  maxLookMs: 3_600_000,
+  // Banks send credits back within two days; recalls by agreement take longer.
+  returnWindowMs: 30 * 24 * 3_600_000,
+  leaseMs: 60_000,
+}
+
+export type WireRail = Loop & { pass: (signal: AbortSignal) => Promise<void> }
+
+/** Sends what was ordered, and follows it until nothing more can happen to it. */
+export function createWireRail(deps: WireRailDeps): WireRail {
+  const pass = async (signal: AbortSignal): Promise<void> => {
+    for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
+      const now = deps.clock.now()
+      const until = new Date(now.getTime() + deps.policy.leaseMs)
+      const leased = await leaseWires(deps.db, { now, until, limit: BATCH })
+      await Promise.all(leased.map(async (wire) => workOn(deps, wire, signal)))
+      if (leased.length < BATCH) return
+    }
+  }
+  const { clock, logger, policy } = deps
+  const loop = createLoop({
+    name: 'wires',
+    clock,
+    logger,
+    pollIntervalMs: policy.pollIntervalMs,
+    pass,
+  })
+  return { ...loop, pass }
+}
+
+export type WireRailDeps = {
+  db: Db
+  bank: Bank
+  clock: Clock
+  logger: Logger
+  policy: WirePolicy
+  onMoved: OnWireMoved
+}
+
+const BATCH = 10
+const MAX_ROUNDS = 1000
+
+async function workOn(deps: WireRailDeps, wire: LeasedWire, signal: AbortSignal): Promise<void> {
+  let state: WireState = wire.state
+  let trouble: string | undefined
+  try {
+    const seen = await look(deps.bank, wire, signal)
+    const moves = pathOf(wire.state, seen.state)
+    if (moves === undefined) trouble = `went_back_to_${seen.state}`
+    for (const to of moves ?? []) {
+      await move(deps, wire, { from: state, to, seen })
+      state = to
+    }
+  } catch (error) {
+    // A wire that fails waits for its next turn, and keeps no other from its own.
+    if (signal.aborted) return
+    trouble = error instanceof RailError ? error.reason : (codeOf(error) ?? 'failed')
+    const { purpose, subject, tries } = wire
+    const told = { purpose, subject, tries, trouble, reason: messageOf(error) }
+    deps.logger.warn(told, 'a wire waits for its next turn')
+  }
+  const dueAt = nextLook(deps, { ...wire, tries: state === wire.state ? wire.tries : 1 }, state)
+  await releaseWire(deps.db, wire, { dueAt, trouble: trouble?.slice(0, 64) })
+}
+
+/** What the bank knows of the wire. One that it has not heard of is sent. */
+async function look(bank: Bank, wire: LeasedWire, signal: AbortSignal): Promise<BankTransfer> {
+  const { bankId } = wire
+  if (bankId !== undefined) return bank.read({ ...wire, bankId }, signal)
+  try {
+    // An earlier try may have got through without our hearing of it.
+    const found = wire.tries > 1 ? await bank.find(wire, signal) : undefined
+    return found ?? (await bank.send(wire, signal))
+  } catch (error) {
+    if (!(error instanceof RailError) || error.code !== 'rail_refused') throw error
+    return { bankId: '', state: 'rejected', reference: undefined, code: error.reason }
+  }
+}
+
+type Move = { from: WireState; to: Exclude<WireState, 'ordered'>; seen: BankTransfer }
+
+async function move(deps: WireRailDeps, wire: LeasedWire, { from, to, seen }: Move): Promise<void> {
+  const { reference } = seen
+  const code = to === seen.state ? seen.code : undefined
+  await deps.db.transaction().execute(async (db) => {
+    const now = deps.clock.now()
+    const bankId = seen.bankId === '' ? undefined : seen.bankId
+    if (!(await moveWire(db, wire, { from, to, bankId, reference, code, now }))) {
+      throw new RailError('rail_unknown', 'lease_lost')
+    }
+    const { purpose, subject } = wire
+    await deps.onMoved(db, { purpose, subject, state: to, reference, code })
+  })
+}
+
+/** The legal steps to what the bank says, each told on its own; undefined for a step back. */
+function pathOf(
+  from: WireState,
+  to: BankTransfer['state'],
+): ReadonlyArray<Exclude<WireState, 'ordered'>> | undefined {
+  if (from === to) return []
+  return PATHS[from][to]
+}
+
+type Paths = Partial<Record<BankTransfer['state'], ReadonlyArray<Exclude<WireState, 'ordered'>>>>
+
+const PATHS: Record<WireState, Paths> = {
+  ordered: {
+    accepted: ['accepted'],
+    paid: ['accepted', 'paid'],
+    returned: ['accepted', 'returned'],
+    rejected: ['rejected'],
+  },
+  accepted: { paid: ['paid'], returned: ['returned'], rejected: ['rejected'] },
+  paid: { returned: ['returned'] },
+  returned: {},
+  rejected: {},
+}
+
+function nextLook(deps: WireRailDeps, wire: Wire, state: WireState): Date | undefined {
+  const { firstLookMs, maxLookMs, returnWindowMs } = deps.policy
+  const now = deps.clock.now().getTime()
+  if (state === 'returned' || state === 'rejected') return undefined
+  if (state === 'paid' && now - (wire.paidAt?.getTime() ?? now) > returnWindowMs) return undefined
+  return new Date(now + backoffMs({ tries: wire.tries, firstMs: firstLookMs, maxMs: maxLookMs }))
+}

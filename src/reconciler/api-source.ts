@@ -1,0 +1,82 @@
+import type { PlatformClient, Transaction, TransactionPage } from '../client/index.ts'
+import { readRecord, type PaymentRecord, type RecordSource, type UnreadableRow } from './records.ts'
+
+const PAGE = 100
+const CHUNK = 2_000
+
+/**
+ * The transactions of any server of Group B that have a hash. A row that cannot be read is told by
+ * its place in the list; one that comes twice is read once.
+ */
+export function createApiSource(
+  client: Pick<PlatformClient, 'transactions'>,
+  options: { name: string; since?: Date | undefined; until?: Date | undefined },
+): RecordSource {
+  const { name, since, until } = options
+  let read = 0
+  let total = 0
+  return {
+    name,
+    // It is known with the first page, and may change with any other.
+    get size() {
+      return total === 0 ? undefined : { total, unit: 'records' as const }
+    },
+    positionOf: () => read,
+    async *chunks({ after, signal }) {
+      const start = after === undefined || after === '' ? {} : positionOf(after)
+      const days = { start_date: dayOf(since), end_date: dayOf(until) }
+      const pages = client.transactions.pages({ ...days, ...start, limit: PAGE }, { signal })
+      let filling = empty()
+      let last: TransactionPage['next']
+      for await (const page of pages) {
+        total = page.total
+        for (const row of page.transactions) {
+          read += 1
+          take(row, read, filling)
+        }
+        last = page.next
+        if (filling.records.length + filling.unreadable.length < CHUNK || !last) continue
+        yield { ...filling, repeated: 0, cursor: JSON.stringify(last) }
+        filling = empty()
+      }
+      yield { ...filling, repeated: 0, cursor: JSON.stringify(last ?? {}) }
+    },
+  }
+}
+
+type Filling = { records: PaymentRecord[]; unreadable: UnreadableRow[] }
+
+function empty(): Filling {
+  return { records: [], unreadable: [] }
+}
+
+/** What has no hash is no affair of the chain. */
+function take(row: Transaction, line: number, { records, unreadable }: Filling): void {
+  const hash: unknown = row.eth_transaction_hash
+  if (hash === null || hash === undefined || hash === '') return
+  const { transaction_id, amount, currency, status, created_at } = row
+  const fields = {
+    transaction_id: textOf(transaction_id),
+    eth_transaction_hash: textOf(hash) ?? 'none',
+    // Of other currencies the list does not say what was paid on the chain.
+    amount: currency === 'ETH' ? textOf(amount) : undefined,
+    status: textOf(status),
+    created_at: textOf(created_at),
+  }
+  const record = readRecord(fields, line)
+  if (typeof record === 'string') unreadable.push({ line, problem: record })
+  else records.push(record)
+}
+
+/** A server may send anything, whatever the types say. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+function dayOf(time: Date | undefined): string | undefined {
+  return time?.toISOString().slice(0, 10)
+}
+
+function positionOf(cursor: string): { offset?: number; cursor?: string } {
+  return JSON.parse(cursor) as { offset?: number; cursor?: string }
+}

@@ -1,0 +1,155 @@
+import type { Hex } from '../chain/hex.ts'
+import type { BreakKind } from '../domain/breaks.ts'
+import { matchPayment, type Expected, type Match } from '../verify/match.ts'
+import { paymentsOf, type Payment } from '../verify/payments.ts'
+import type { DisagreementKind } from '../verify/verdict.ts'
+import type { MinedFacts } from './agree.ts'
+import type { ReceiptFacts } from './node-facts.ts'
+import type { PaymentRecord } from './records.ts'
+
+/** Which contracts are believed; undefined where the chain has none that we know. */
+export type Contracts = { settlement: Hex | undefined; stablecoin: Hex | undefined }
+
+/** How a record's payment stands against what the transaction shows. */
+export type Comparison = {
+  /** Empty where all that is recorded is shown. */
+  kinds: readonly BreakKind[]
+  /** The payment that was meant, or the one nearest to it. */
+  payment: Payment | undefined
+  /** How many payments of the transaction are as recorded: so many records may claim it. */
+  count: number
+}
+
+/** Whether the record says anything that a hash alone does not. */
+export function saysWhat({ payee, amount, reference }: PaymentRecord): boolean {
+  return payee !== undefined || amount !== undefined || reference !== undefined
+}
+
+/** Compares all that the record says of the payment. Zero tolerance: one wei is a difference. */
+export function comparePayment(
+  record: PaymentRecord,
+  facts: MinedFacts,
+  contracts: Contracts,
+): Comparison {
+  const shown = shownBy(facts.receipt)
+  if (!saysWhat(record)) {
+    return { kinds: [], payment: shown.payments[0], count: Math.max(1, shown.payments.length) }
+  }
+  const proven = provenByEvent(record, facts.receipt, contracts)
+  if (proven !== undefined) return proven
+  const payments = [...nativeOf(facts), ...shown.payments]
+  const expected = expectedOf(record, contracts)
+  const direct = matchPayment(payments, { ...expected, kinds: DIRECT })
+  if (direct.disagreements.length === 0) return { kinds: [], payment: direct.payment, count: 1 }
+  const { settlement: contract } = contracts
+  const settled = matchPayment(payments, { ...expected, kinds: SETTLED, contract })
+  const isNearer = settled.payment !== undefined && weigh(settled) <= weigh(direct)
+  const nearest = isNearer ? settled : direct
+  if (nearest.payment === undefined) return { ...paidNothing(record, facts), count: 0 }
+  const kinds = nearest.disagreements.map(({ kind }) => KINDS[kind] ?? 'wrong_contract')
+  return { kinds: [...new Set(kinds)], payment: nearest.payment, count: 0 }
+}
+
+/**
+ * The payment where an event of the receipt shows all that is recorded, so that the transaction
+ * itself need not be read. Several alike are nothing to tell apart: so many records may claim them.
+ */
+export function provenByEvent(
+  record: PaymentRecord,
+  receipt: ReceiptFacts,
+  contracts: Contracts,
+): Comparison | undefined {
+  const { byReference, byPayee, payments } = shownBy(receipt)
+  const { reference, payee } = record
+  // A batch has a thousand events, and as many records: each is compared with its own only.
+  const candidates =
+    reference !== undefined
+      ? byReference.get(reference)
+      : payee === undefined
+        ? payments
+        : byPayee.get(payee)
+  const expected = expectedOf(record, contracts)
+  const { settlement } = contracts
+  const matching = (candidates ?? []).filter((payment) => {
+    const isSettled = payment.kind === 'settlement'
+    const contract = isSettled ? settlement : undefined
+    const kinds = isSettled ? SETTLED : DIRECT
+    return matchPayment([payment], { ...expected, contract, kinds }).disagreements.length === 0
+  })
+  const [payment] = matching
+  return payment && { kinds: [], payment, count: matching.length }
+}
+
+const DIRECT: Expected['kinds'] = ['native', 'transfer', 'mint', 'burn']
+const SETTLED: Expected['kinds'] = ['settlement']
+
+/** What a payer is scopes the reference, and what a token is, its contract. */
+const KINDS: Partial<Record<DisagreementKind, BreakKind>> = {
+  wrong_amount: 'wrong_amount',
+  wrong_recipient: 'wrong_recipient',
+  wrong_contract: 'wrong_contract',
+  wrong_token: 'wrong_contract',
+  wrong_reference: 'wrong_reference',
+  wrong_payer: 'wrong_reference',
+}
+
+/** What the events of a receipt show, found by what records name. */
+type Shown = {
+  payments: readonly Payment[]
+  byReference: ReadonlyMap<string, Payment[]>
+  byPayee: ReadonlyMap<string, Payment[]>
+}
+
+const shown = new WeakMap<ReceiptFacts, Shown>()
+
+function shownBy(receipt: ReceiptFacts): Shown {
+  const known = shown.get(receipt)
+  if (known !== undefined) return known
+  const { from, to, succeeded, logs } = receipt
+  const transaction = { from, to, value: 0n }
+  const payments = paymentsOf({ transaction, receipt: { succeeded, logs } })
+  const made = {
+    payments,
+    byReference: Map.groupBy(payments, ({ reference }) => reference ?? ''),
+    byPayee: Map.groupBy(payments, ({ payee }) => payee ?? ''),
+  }
+  shown.set(receipt, made)
+  return made
+}
+
+function nativeOf({ receipt, transaction }: MinedFacts): Payment[] {
+  const { from, to, succeeded } = receipt
+  const value = transaction?.value ?? 0n
+  return paymentsOf({ transaction: { from, to, value }, receipt: { succeeded, logs: [] } })
+}
+
+function expectedOf(record: PaymentRecord, { stablecoin }: Contracts): Omit<Expected, 'kinds'> {
+  const { payee, amount, reference } = record
+  return {
+    contract: undefined,
+    token: amount === undefined ? undefined : amount.asset === 'native' ? null : stablecoin,
+    payer: undefined,
+    payee,
+    amount: amount?.units,
+    reference,
+  }
+}
+
+function weigh({ payment, disagreements }: Match): number {
+  if (payment === undefined) return Infinity
+  const isOther = disagreements.some(({ kind }) => kind === 'wrong_reference')
+  return disagreements.length + (isOther ? 10 : 0)
+}
+
+/** It succeeded without moving anything that a receipt shows. */
+function paidNothing(
+  record: PaymentRecord,
+  { receipt }: MinedFacts,
+): { kinds: BreakKind[]; payment: undefined } {
+  const { payee, amount, reference } = record
+  const kinds: BreakKind[] = []
+  if (payee !== undefined && payee !== receipt.to) kinds.push('wrong_recipient')
+  if (amount !== undefined) kinds.push('wrong_amount')
+  if (reference !== undefined && kinds.length === 0) kinds.push('wrong_reference')
+  return { kinds, payment: undefined }
+}

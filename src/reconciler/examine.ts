@@ -1,0 +1,153 @@
+import type { Clock } from '../base/clock.ts'
+import { BaseError, messageOf } from '../base/errors.ts'
+import type { Hex } from '../chain/hex.ts'
+import { breakId, type Finding } from '../domain/breaks.ts'
+import { agree, createPanel, type ChainFact, type NodeAnswer, type Panel } from './agree.ts'
+import { provenByEvent, saysWhat, type Contracts } from './compare.ts'
+import { gather, type Wanted } from './gather.ts'
+import { judge, type FoundBreak, type Judgement, type Rules } from './judge.ts'
+import type { Node } from './node.ts'
+import type { PaymentRecord } from './records.ts'
+import { findReplacement } from './replaced.ts'
+
+/** Holds records against the chain, whichever source they come from. */
+export type Examiner = {
+  chainId: number
+  /** The nodes as they stand now. */
+  look: (signal: AbortSignal) => Promise<Panel>
+  /** One judgement for each record, in their order. */
+  examine: (records: readonly PaymentRecord[], signal: AbortSignal) => Promise<Examined[]>
+}
+
+export type Examined = { record: PaymentRecord; judgement: Judgement }
+
+export type ExaminerDeps = {
+  chainId: number
+  nodes: readonly Node[]
+  contracts: Contracts
+  clock: Clock
+  graceMs?: number
+  lagGraceMs?: number
+}
+
+export const DEFAULT_GRACE_MS = 3_600_000
+/** As in verification: a node whose newest block is older has not seen what is missing. */
+const MAX_HEAD_AGE_MS = 600_000
+/** These chains make a block only when there is something to put into it. */
+const IDLE_CHAINS: ReadonlySet<number> = new Set([1337, 31_337])
+
+export function createExaminer(deps: ExaminerDeps): Examiner {
+  const { chainId, nodes, clock } = deps
+  const look = async (signal: AbortSignal): Promise<Panel> => {
+    const outcomes = await Promise.allSettled(nodes.map((node) => node.head(signal)))
+    signal.throwIfAborted()
+    const heads = outcomes.flatMap((outcome, at) => {
+      const name = nodes[at]?.name ?? ''
+      return outcome.status === 'fulfilled' ? [{ name, head: outcome.value }] : []
+    })
+    const needed = Math.min(2, nodes.length)
+    if (heads.length < needed) throw new NodesUnreachableError(outcomes, needed)
+    const maxHeadAgeMs = IDLE_CHAINS.has(chainId) ? undefined : MAX_HEAD_AGE_MS
+    return createPanel({ heads, needed, maxHeadAgeMs, nowMs: clock.now().getTime() })
+  }
+  return {
+    chainId,
+    look,
+    async examine(records, signal) {
+      if (records.length === 0) return []
+      const panel = await look(signal)
+      const facts = await readFacts(deps, { records, panel, signal })
+      return judgeAll(deps, { records, facts, panel, signal })
+    },
+  }
+}
+
+type Reading = { records: readonly PaymentRecord[]; panel: Panel; signal: AbortSignal }
+
+async function readFacts(deps: ExaminerDeps, reading: Reading): Promise<Map<Hex, ChainFact>> {
+  const { panel } = reading
+  const facts = await askPanel(deps, reading)
+  // Whoever says that something is not there is asked twice: it is the gravest thing to conclude.
+  const unseen = reading.records.filter(({ hash }) => facts.get(hash)?.kind === 'absent')
+  if (unseen.length === 0) return facts
+  const again = await askPanel(deps, { ...reading, records: unseen, panel })
+  for (const [hash, fact] of again) facts.set(hash, fact)
+  return facts
+}
+
+async function askPanel(
+  deps: ExaminerDeps,
+  { records, panel, signal }: Reading,
+): Promise<Map<Hex, ChainFact>> {
+  const wanted = wantedOf(records, deps.contracts)
+  const asked = deps.nodes.flatMap((node) => {
+    const seat = panel.nodes.find(({ name }) => name === node.name)
+    return seat ? [{ node, seat }] : []
+  })
+  const told = await Promise.all(asked.map(({ node }) => gather(node, wanted, signal)))
+  const facts = new Map<Hex, ChainFact>()
+  for (const { hash } of wanted) {
+    const answers = asked.map(({ seat }, at) => ({
+      ...seat,
+      answer: told[at]?.get(hash) ?? NO_ANSWER,
+    }))
+    facts.set(hash, agree(answers, panel))
+  }
+  return facts
+}
+
+const NO_ANSWER: NodeAnswer = { kind: 'failed', reason: 'The node did not answer.' }
+
+/** Each hash once; its receipt tells enough when it does for every record that claims it. */
+function wantedOf(records: readonly PaymentRecord[], contracts: Contracts): Wanted[] {
+  const claims = Map.groupBy(records, ({ hash }) => hash)
+  return [...claims].map(([hash, claiming]) => ({
+    hash,
+    isToldBy: (receipt) =>
+      !receipt.succeeded ||
+      claiming.every(
+        (record) => !saysWhat(record) || provenByEvent(record, receipt, contracts) !== undefined,
+      ),
+  }))
+}
+
+async function judgeAll(
+  deps: ExaminerDeps,
+  { records, facts, panel, signal }: Reading & { facts: ReadonlyMap<Hex, ChainFact> },
+): Promise<Examined[]> {
+  const rules: Rules = {
+    contracts: deps.contracts,
+    nowMs: deps.clock.now().getTime(),
+    graceMs: deps.graceMs ?? DEFAULT_GRACE_MS,
+    lagGraceMs: deps.lagGraceMs ?? 0,
+  }
+  const examined: Examined[] = []
+  for (const record of records) {
+    const fact = facts.get(record.hash) ?? { kind: 'unknown', reason: 'provider_unavailable' }
+    const judgement = judge(record, fact, rules)
+    const replacement =
+      fact.kind === 'absent' && judgement.state !== 'matched'
+        ? await findReplacement(record, { nodes: deps.nodes, panel, signal })
+        : undefined
+    examined.push({ record, judgement: replacement ?? judgement })
+  }
+  return examined
+}
+
+/** Names the break for good. */
+export function findingOf(chainId: number, record: PaymentRecord, found: FoundBreak): Finding {
+  const about = { kind: found.kind, transactionId: record.transactionId, hash: record.hash }
+  return { id: breakId({ chainId, ...about }), ...about, ...found }
+}
+
+class NodesUnreachableError extends BaseError {
+  constructor(outcomes: readonly PromiseSettledResult<unknown>[], needed: number) {
+    const reasons = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [messageOf(outcome.reason)] : [],
+    )
+    super(`${needed} node(s) must answer, and too few do. ${reasons.join(' ')}`, {
+      code: 'nodes_unreachable',
+      retryable: true,
+    })
+  }
+}

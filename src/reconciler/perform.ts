@@ -1,0 +1,147 @@
+import type { Finding } from '../domain/breaks.ts'
+import {
+  recordFindings,
+  resolveKinds,
+  resolveTransactions,
+  resolveUnattached,
+  type Seeing,
+} from '../store/breaks.ts'
+import type { Db } from '../store/database.ts'
+import { countRecorded, isOurHash } from '../store/recorded-payments.ts'
+import { advanceRun, RUN_PHASES, type RunLease, type RunPhase } from '../store/runs.ts'
+import type { Panel } from './agree.ts'
+import { emptyTotals, reconcile, type RunTotals } from './reconcile.ts'
+import type { RunsDeps } from './runs.ts'
+import { createStoreSource } from './store-source.ts'
+import { findAlerted, findStraySettlements, findUnknownOutgoing, type StrayPart } from './strays.ts'
+import { sweep } from './sweep.ts'
+
+export type PerformDeps = RunsDeps & { leaseMs: number; signal: AbortSignal }
+
+/** What one run carries from phase to phase; all of it is in its row after each step. */
+type Performance = PerformDeps & {
+  lease: RunLease
+  panel: Panel
+  totals: RunTotals
+  cursor: string | undefined
+}
+
+/**
+ * Performs a run from where its row says it is to its end. Each step stores what it found together
+ * with the place behind it, so that one that is killed repeats at most its last step.
+ */
+export async function performRun(deps: PerformDeps, lease: RunLease): Promise<void> {
+  const { run } = lease
+  const panel = await deps.examiner.look(deps.signal)
+  const performance: Performance = {
+    ...deps,
+    lease,
+    panel,
+    totals: { ...emptyTotals(), ...run.totals },
+    cursor: run.cursor,
+  }
+  for (const phase of RUN_PHASES.slice(RUN_PHASES.indexOf(run.phase))) {
+    await PHASES[phase](performance)
+    performance.cursor = undefined
+    const next = RUN_PHASES[RUN_PHASES.indexOf(phase) + 1]
+    if (next !== undefined) await advance(performance, deps.db, next)
+  }
+}
+
+const PHASES: Record<RunPhase, (performance: Performance) => Promise<void>> = {
+  sweep: async (performance) => {
+    const { settlement, db, lease, chainId } = performance
+    const { since, until } = lease.run
+    const expected = await countRecorded(db, { chainId, since, until })
+    await advance(performance, db, 'sweep', expected)
+    if (settlement === undefined) return
+    const onPart = () => advance(performance, db, 'sweep')
+    await sweep({ ...performance, contract: settlement, onPart })
+  },
+  records: performRecords,
+  nonces: async (performance) => {
+    await performParts(performance, 'nonces', findUnknownOutgoing(performance, performance.cursor))
+  },
+  repeats: async (performance) => {
+    const { db, lease } = performance
+    const parts = findStraySettlements(performance, performance.cursor)
+    await performParts(performance, 'repeats', parts)
+    const alerted = await findAlerted(performance)
+    await db.transaction().execute(async (transaction) => {
+      const seeing = seeingOf(performance)
+      await recordFindings(transaction, alerted, seeing)
+      count(performance.totals, alerted)
+      // Part of the records, or of the time, says nothing of the breaks in the rest.
+      const isWhole = lease.run.since === undefined && lease.run.until === undefined
+      const isInOneGo = lease.fence === 1n
+      if (isWhole) await resolveUnattached(transaction, seeing)
+      if (isWhole && isInOneGo) await resolveKinds(transaction, ['duplicate_payment'], seeing)
+      await advance(performance, transaction, 'repeats')
+    })
+  },
+}
+
+async function performRecords(performance: Performance): Promise<void> {
+  const { db, chainId, examiner, signal, lease, totals, cursor, chunkRecords } = performance
+  const { since, until, expected } = lease.run
+  const source = createStoreSource(db, {
+    chainId,
+    since,
+    until,
+    expected,
+    ...(chunkRecords !== undefined && { chunkRecords }),
+  })
+  await reconcile({
+    source,
+    examiner,
+    signal,
+    from: { cursor, totals },
+    isOurs: (hash) => isOurHash(db, { chainId, hash }),
+    onChunk: ({ findings, concluded, cursor }) =>
+      db.transaction().execute(async (transaction) => {
+        const seeing = seeingOf(performance)
+        await recordFindings(transaction, findings, seeing)
+        await resolveTransactions(transaction, concluded, seeing)
+        performance.cursor = cursor
+        await advance(performance, transaction, 'records')
+      }),
+  })
+}
+
+async function performParts(
+  performance: Performance,
+  phase: RunPhase,
+  parts: AsyncIterable<StrayPart>,
+): Promise<void> {
+  for await (const { findings, cursor } of parts) {
+    await performance.db.transaction().execute(async (transaction) => {
+      await recordFindings(transaction, findings, seeingOf(performance))
+      count(performance.totals, findings)
+      performance.cursor = cursor
+      await advance(performance, transaction, phase)
+    })
+  }
+}
+
+async function advance(
+  performance: Performance,
+  db: Db,
+  phase: RunPhase,
+  expected?: bigint,
+): Promise<void> {
+  const { clock, lease, leaseMs, totals, cursor } = performance
+  const now = clock.now()
+  const until = new Date(now.getTime() + leaseMs)
+  const step = { phase, cursor, totals, now, until }
+  await advanceRun(db, lease, { ...step, ...(expected !== undefined && { expected }) })
+}
+
+function seeingOf({ chainId, lease, clock }: Performance): Seeing {
+  const { id, runId, source } = lease.run
+  return { chainId, source, run: id, actor: runId, now: clock.now() }
+}
+
+function count(totals: RunTotals, findings: readonly Finding[]): void {
+  for (const { kind } of findings) totals.byKind[kind] = (totals.byKind[kind] ?? 0) + 1
+  totals.breaks += findings.length
+}

@@ -1,0 +1,140 @@
+import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
+import { messageOf } from '../base/errors.ts'
+import { CURRENCY_DECIMALS, parseAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import { TRANSACTION_STATUSES, type TransactionStatus } from '../domain/states.ts'
+
+/** What a source says of one payment; what is undefined is not checked. Hex is lower case. */
+export type PaymentRecord = {
+  transactionId: string
+  hash: Hex
+  status: TransactionStatus | undefined
+  payee: Hex | undefined
+  amount: RecordedAmount | undefined
+  reference: Hex | undefined
+  createdAt: Date | undefined
+  /** Who signed and with which nonce, which tells what took the place of a lost transaction. */
+  signer: Hex | undefined
+  nonce: bigint | undefined
+  /** The block in which the record saw it. */
+  blockHash: Hex | undefined
+  /** In wei, for the whole transaction. */
+  fee: bigint | undefined
+  /** Where a person finds it: the line of a file. */
+  line: number | undefined
+  /** The settlement that the sweep read is the recorded one in every field. */
+  isProven?: boolean
+}
+
+/** In the smallest unit of what is paid: wei, or the stablecoin's millionths. */
+export type RecordedAmount = { units: bigint; asset: 'native' | 'stablecoin'; text: string }
+
+/** A row that says nothing that could be checked. */
+export type UnreadableRow = { line: number; problem: string }
+
+/** Records, rows that cannot be read, and where to go on after a stop. */
+export type Chunk = {
+  records: readonly PaymentRecord[]
+  unreadable: readonly UnreadableRow[]
+  /** Rows that repeat an earlier one word for word, which some servers do at the seam of pages. */
+  repeated: number
+  /** Names the place behind the last of them; the source that gave it can begin there. */
+  cursor: string
+}
+
+export type RecordSource = {
+  /** Shown to people. */
+  name: string
+  /** How many there are, where that is known, and of what: for the time that is left. */
+  size: { total: number; unit: 'bytes' | 'records' } | undefined
+  /** How much of the size is read at a cursor. */
+  positionOf: (cursor: string) => number
+  chunks: (options: { after: string | undefined; signal: AbortSignal }) => AsyncIterable<Chunk>
+}
+
+/** The fields of a record as text, by the names that `interface.md` and the CSV give them. */
+export type RecordFields = Readonly<Record<string, string | undefined>>
+
+/** Reads a record, or says what is wrong with it in words for the one who made the file. */
+export function readRecord(fields: RecordFields, line: number | undefined): PaymentRecord | string {
+  const problems: string[] = []
+  const read = <T>(name: string, parse: (text: string) => T | undefined, what: string) => {
+    const text = fields[name]?.trim()
+    if (text === undefined || text === '') return undefined
+    const value = parse(text)
+    if (value === undefined) problems.push(`${name} is not ${what}`)
+    return value
+  }
+  const transactionId = read('transaction_id', idOf, 'an id of 1 to 128 visible characters')
+  const hash = read('eth_transaction_hash', parseHash, '0x and 64 hexadecimal digits')
+  if (!fields['transaction_id']?.trim()) problems.push('transaction_id is empty')
+  if (!fields['eth_transaction_hash']?.trim()) problems.push('eth_transaction_hash is empty')
+  const record = {
+    status: read('status', statusOf, `one of ${TRANSACTION_STATUSES.join(', ')}`),
+    payee: read('to_address', parseAddress, 'an address, or its checksum is wrong'),
+    amount: amountOf(fields, problems),
+    reference: read('reference', parseHash, '0x and 64 hexadecimal digits'),
+    createdAt: read('created_at', timeOf, 'a time such as 2025-03-14T09:26:53Z'),
+    signer: read('from_address', parseAddress, 'an address, or its checksum is wrong'),
+    nonce: read('nonce', wholeNumber, 'a whole number'),
+    blockHash: read('block_hash', parseHash, '0x and 64 hexadecimal digits'),
+    fee: feeOf(read('gas_used', wholeNumber, 'a whole number'), {
+      gasPrice: read('gas_price', wholeNumber, 'a whole number of wei'),
+    }),
+    line,
+  }
+  if (problems.length > 0 || transactionId === undefined || hash === undefined) {
+    return problems.join('; ')
+  }
+  return { transactionId, hash, ...record }
+}
+
+function amountOf(fields: RecordFields, problems: string[]): RecordedAmount | undefined {
+  const text = fields['amount']?.trim() ?? ''
+  const currency = fields['currency']?.trim() || 'ETH'
+  if (!Object.hasOwn(CURRENCY_DECIMALS, currency)) {
+    problems.push(`currency is not one of ${Object.keys(CURRENCY_DECIMALS).join(', ')}`)
+    return undefined
+  }
+  if (text === '') return undefined
+  try {
+    if (currency === 'ETH') {
+      return { units: parseAmount({ text, decimals: 18 }), asset: 'native', text }
+    }
+    const units = parseAmount({ text, decimals: STABLECOIN_DECIMALS })
+    // Of other currencies than the dollar no token is known, so only the transaction is checked.
+    return currency === 'USD' ? { units, asset: 'stablecoin', text } : undefined
+  } catch (error) {
+    problems.push(`amount: ${messageOf(error)}`)
+    return undefined
+  }
+}
+
+function feeOf(
+  gasUsed: bigint | undefined,
+  { gasPrice }: { gasPrice: bigint | undefined },
+): bigint | undefined {
+  return gasUsed === undefined || gasPrice === undefined ? undefined : gasUsed * gasPrice
+}
+
+function idOf(text: string): string | undefined {
+  return /^[\x21-\x7e]{1,128}$/.test(text) ? text : undefined
+}
+
+function statusOf(text: string): TransactionStatus | undefined {
+  return TRANSACTION_STATUSES.find((status) => status === text)
+}
+
+function wholeNumber(text: string): bigint | undefined {
+  return /^\d{1,78}$/.test(text) ? BigInt(text) : undefined
+}
+
+/** A day, or a time that says its zone: without one, it would depend on this machine's. */
+function timeOf(text: string): Date | undefined {
+  if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/.test(text)) {
+    return undefined
+  }
+  const day = text.slice(0, 10)
+  const time = new Date(text.replace(' ', 'T'))
+  const isDay = !Number.isNaN(time.getTime()) && new Date(day).toISOString().startsWith(day)
+  return isDay ? time : undefined
+}

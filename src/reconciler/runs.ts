@@ -1,0 +1,127 @@
+import type { Clock } from '../base/clock.ts'
+import { codeOf, messageOf } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Hex } from '../chain/hex.ts'
+import type { Provider } from '../chain/provider.ts'
+import type { RandomBytes } from '../domain/ids.ts'
+import type { Db } from '../store/database.ts'
+import {
+  endRun,
+  insertRun,
+  latestRun,
+  leaseRun,
+  releaseRun,
+  type Run,
+  type RunLease,
+} from '../store/runs.ts'
+import type { Examiner } from './examine.ts'
+import type { Node } from './node.ts'
+import { performRun } from './perform.ts'
+
+export type RunsDeps = {
+  db: Db
+  chainId: number
+  examiner: Examiner
+  nodes: readonly Node[]
+  /** In the order of the nodes. */
+  providers: readonly Provider[]
+  settlement: Hex | undefined
+  clock: Clock
+  logger: Logger
+  randomBytes: RandomBytes
+  /** How long after a run began the next one begins. */
+  everyMs: number
+  pollMs: number
+  chunkRecords?: number
+}
+
+/** The runs over our own records: whoever asks for one writes a row, and a worker takes it. */
+export type Runs = {
+  /** Takes the next run that waits, or that a stopped worker left. False: there is none. */
+  pass: (signal: AbortSignal) => Promise<boolean>
+  /** Begins a run when it is time, and takes what waits, until the signal ends it. */
+  run: (signal: AbortSignal) => Promise<void>
+}
+
+export type RunRequest = {
+  chainId: number
+  requestedBy: string
+  since?: Date | undefined
+  until?: Date | undefined
+}
+
+export const STORE = 'store'
+const LEASE_MS = 300_000
+
+/** Asks for a run; a worker begins it soon. */
+export function requestRun(
+  { db, clock, randomBytes }: Pick<RunsDeps, 'db' | 'clock' | 'randomBytes'>,
+  { chainId, requestedBy, since, until }: RunRequest,
+): Promise<Run> {
+  const runId = `RUN${Buffer.from(randomBytes(12)).toString('hex')}`
+  return insertRun(db, {
+    runId,
+    chainId,
+    source: STORE,
+    since,
+    until,
+    requestedBy,
+    now: clock.now(),
+  })
+}
+
+export function createRuns(deps: RunsDeps): Runs {
+  const { clock, logger } = deps
+  return {
+    pass: (signal) => takeNext(deps, signal),
+    async run(signal) {
+      while (!signal.aborted) {
+        try {
+          await beginWhenDue(deps)
+          while (!signal.aborted && (await takeNext(deps, signal)));
+        } catch (error) {
+          if (!signal.aborted) logger.error({ err: error }, 'reconciliation failed, and goes on')
+        }
+        await clock.sleep(deps.pollMs, signal)
+      }
+    },
+  }
+}
+
+/** One at a time, whoever asked for the last one. */
+async function beginWhenDue(deps: RunsDeps): Promise<void> {
+  const { db, chainId, clock, everyMs } = deps
+  const latest = await latestRun(db, { chainId, source: STORE })
+  if (latest !== undefined && latest.endedAt === undefined) return
+  const dueMs = latest === undefined ? 0 : latest.createdAt.getTime() + everyMs
+  if (clock.now().getTime() < dueMs) return
+  await requestRun(deps, { chainId, requestedBy: 'schedule' })
+}
+
+async function takeNext(deps: RunsDeps, signal: AbortSignal): Promise<boolean> {
+  const { db, chainId, clock, logger } = deps
+  const now = clock.now()
+  const until = new Date(now.getTime() + LEASE_MS)
+  const lease = await leaseRun(db, { chainId, source: STORE, now, until })
+  if (lease === undefined) return false
+  try {
+    await performRun({ ...deps, leaseMs: LEASE_MS, signal }, lease)
+    await endRun(db, lease, { state: 'completed', now: clock.now() })
+    return true
+  } catch (error) {
+    await giveUp(deps, { lease, error, signal })
+    if (signal.aborted) return false
+    logger.warn({ run: lease.run.runId, reason: messageOf(error) }, 'a reconciliation run failed')
+    return true
+  }
+}
+
+/** A run that is stopped goes on elsewhere; one that failed says why, and the next one may do. */
+async function giveUp(
+  { db, clock }: RunsDeps,
+  { lease, error, signal }: { lease: RunLease; error: unknown; signal: AbortSignal },
+): Promise<void> {
+  if (codeOf(error) === 'run_lost') return
+  if (signal.aborted) await releaseRun(db, lease)
+  else await endRun(db, lease, { state: 'failed', error: messageOf(error), now: clock.now() })
+}

@@ -1,0 +1,139 @@
+import { CURRENCY_DECIMALS, formatAmount, parseAmount } from '../domain/money.ts'
+import type { OrderState } from '../domain/orders.ts'
+import type { TransactionStatus } from '../domain/states.ts'
+import type { Db } from '../store/database.ts'
+import {
+  findRecordedHash,
+  findRecordedOrder,
+  listRecordedHashes,
+  listRecordedOrders,
+  type RecordedHash,
+  type RecordedOrder,
+  type RecordsWanted,
+} from '../store/recorded-payments.ts'
+import type { Chunk, PaymentRecord, RecordedAmount, RecordSource } from './records.ts'
+
+const CHUNK = 5_000
+
+/** Our own records: first the orders by their ids, then the transactions without an order. */
+export function createStoreSource(
+  db: Db,
+  wanted: RecordsWanted & { expected: bigint; chunkRecords?: number },
+): RecordSource {
+  const { expected, chunkRecords: limit = CHUNK } = wanted
+  let read = 0
+  return {
+    name: 'store',
+    size: { total: Number(expected), unit: 'records' },
+    positionOf: () => read,
+    async *chunks({ after, signal }) {
+      const start = placeOf(after)
+      for (const table of TABLES.slice(TABLES.indexOf(start.table))) {
+        let id = table === start.table ? start.id : 0n
+        for (;;) {
+          signal.throwIfAborted()
+          const page = await READERS[table](db, { ...wanted, after: id, limit })
+          read += page.records.length
+          if (page.records.length > 0) {
+            id = page.last
+            yield chunkOf(page.records, `${table}:${id}`)
+          }
+          if (page.records.length < limit) break
+        }
+      }
+    },
+  }
+}
+
+/** The record behind a public id, as it stands now. */
+export async function findStoreRecord(
+  db: Db,
+  of: { chainId: number; transactionId: string },
+): Promise<PaymentRecord | undefined> {
+  const order = await findRecordedOrder(db, of)
+  if (order !== undefined) return recordOfOrder(order)
+  const hash = await findRecordedHash(db, of.transactionId)
+  return hash && recordOfHash(hash)
+}
+
+const TABLES = ['orders', 'transactions'] as const
+
+type Table = (typeof TABLES)[number]
+type Page = { records: PaymentRecord[]; last: bigint }
+type Paging = RecordsWanted & { after: bigint; limit: number }
+
+const READERS: Record<Table, (db: Db, paging: Paging) => Promise<Page>> = {
+  async orders(db, paging) {
+    const orders = await listRecordedOrders(db, paging)
+    return { records: orders.map(recordOfOrder), last: orders.at(-1)?.id ?? paging.after }
+  },
+  async transactions(db, paging) {
+    const hashes = await listRecordedHashes(db, paging)
+    return { records: hashes.map(recordOfHash), last: hashes.at(-1)?.id ?? paging.after }
+  },
+}
+
+function chunkOf(records: readonly PaymentRecord[], cursor: string): Chunk {
+  return { records, unreadable: [], repeated: 0, cursor }
+}
+
+function placeOf(cursor: string | undefined): { table: Table; id: bigint } {
+  const [name, id = '0'] = cursor?.split(':') ?? []
+  const table = TABLES.find((one) => one === name) ?? 'orders'
+  return { table, id: BigInt(id) }
+}
+
+function recordOfOrder(order: RecordedOrder): PaymentRecord {
+  return {
+    transactionId: order.subject,
+    hash: order.hash,
+    status: order.status ?? STATUSES[order.state],
+    payee: order.payee,
+    amount: amountOfOrder(order),
+    // A plain transfer has no place for a reference.
+    reference: order.route === 'direct' ? undefined : order.reference,
+    createdAt: order.createdAt,
+    signer: order.signer,
+    nonce: order.nonce,
+    blockHash: order.blockHash,
+    fee: order.fee,
+    line: undefined,
+    isProven: order.isSettled,
+  }
+}
+
+const STATUSES: Record<OrderState, TransactionStatus> = {
+  accepted: 'processing',
+  mined: 'processing',
+  completed: 'completed',
+  failed: 'failed',
+}
+
+function amountOfOrder({ amount, route }: RecordedOrder): RecordedAmount {
+  const units = BigInt(amount)
+  if (route === 'mint') {
+    return { units, asset: 'stablecoin', text: formatAmount({ amount: units, decimals: 6 }) }
+  }
+  return { units, asset: 'native', text: formatAmount({ amount: units, decimals: 18 }) }
+}
+
+/** Of imports only ETH says what must be on the chain; of the rest, that it is there. */
+function recordOfHash(row: RecordedHash): PaymentRecord {
+  const { transactionId, status, createdAt } = row
+  const isEther = row.currency === 'ETH'
+  const units = parseAmount({ text: row.amount, decimals: CURRENCY_DECIMALS[row.currency] })
+  return {
+    transactionId,
+    hash: row.hash,
+    status,
+    payee: undefined,
+    amount: isEther ? { units, asset: 'native', text: row.amount } : undefined,
+    reference: undefined,
+    createdAt,
+    signer: undefined,
+    nonce: undefined,
+    blockHash: undefined,
+    fee: undefined,
+    line: undefined,
+  }
+}

@@ -1,0 +1,204 @@
+import { formatAmount } from '../domain/money.ts'
+import { BREAK_MEANINGS, breakId, type BreakKind, type Finding } from '../domain/breaks.ts'
+import { BaseError } from '../base/errors.ts'
+import type { Hex } from '../domain/orders.ts'
+import type { Db } from '../store/database.ts'
+import { listGaps, listLaneSpans } from '../store/lane-gaps.ts'
+import { isOurHash } from '../store/recorded-payments.ts'
+import { listOpenAlerts, type SenderAlertKind } from '../store/sender-alerts.ts'
+import { listStraySettlements, type StraySettlement } from '../store/settled-logs.ts'
+import type { Panel } from './agree.ts'
+import type { Node } from './node.ts'
+import type { TransactionFacts } from './node-facts.ts'
+import { takerBy } from './replaced.ts'
+
+export type StrayDeps = {
+  db: Db
+  chainId: number
+  nodes: readonly Node[]
+  panel: Panel
+  signal: AbortSignal
+}
+
+const LANES_AT_ONCE = 100
+const MAX_LANES = 100_000
+/** More than that in one lane is told in the next run, when these are closed. */
+const MAX_GAPS = 1_000
+
+/** What each part of the search found, and where to go on after it. */
+export type StrayPart = { findings: Finding[]; cursor: string }
+
+/**
+ * Accounts for every nonce of every lane of ours up to the last final block. One that none of our
+ * transactions took was taken by a payment that nobody recorded.
+ */
+export async function* findUnknownOutgoing(
+  deps: StrayDeps,
+  after: string | undefined,
+): AsyncGenerator<StrayPart> {
+  const { db, chainId, panel } = deps
+  let last = after ?? ''
+  for (let done = 0; done < MAX_LANES && panel.final !== undefined;) {
+    const lanes = await listLaneSpans(db, { chainId, after: last, limit: LANES_AT_ONCE })
+    for (const { signer, first } of lanes) {
+      const findings = await findInLane(deps, { signer, first, final: panel.final })
+      last = signer
+      yield { findings, cursor: signer }
+    }
+    done += lanes.length
+    if (lanes.length < LANES_AT_ONCE) return
+  }
+}
+
+async function findInLane(
+  deps: StrayDeps,
+  lane: { signer: Hex; first: bigint; final: bigint },
+): Promise<Finding[]> {
+  const { db, chainId } = deps
+  const { signer, first: from } = lane
+  const below = await agreedNonce(deps, lane)
+  if (below === undefined || below <= from) return []
+  const findings: Finding[] = []
+  const gaps = await listGaps(db, { chainId, signer, from, below, limit: MAX_GAPS })
+  for (const { nonce, takenBy } of gaps) {
+    const taker = await agreedTaker(deps, { signer, nonce, high: lane.final })
+    const hash = takenBy ?? taker?.hash
+    // What is ours and final on the chain is only not followed yet.
+    if (hash === undefined || (await isOurHash(db, { chainId, hash }))) continue
+    findings.push(unknownOutgoing(chainId, { signer, nonce, hash, taker }))
+  }
+  return findings
+}
+
+/** Undefined where too few nodes say the same. */
+async function agreedNonce(
+  { nodes, panel, signal }: StrayDeps,
+  lane: { signer: Hex; final: bigint },
+): Promise<bigint | undefined> {
+  const told = await Promise.all(
+    nodes.map(async (node) => {
+      try {
+        return await node.nonceAt(lane.signer, lane.final, signal)
+      } catch (error) {
+        if (error instanceof BaseError) return undefined
+        throw error
+      }
+    }),
+  )
+  return told.find(
+    (nonce) => nonce !== undefined && told.filter((one) => one === nonce).length >= panel.needed,
+  )
+}
+
+async function agreedTaker(
+  { nodes, panel, signal }: StrayDeps,
+  wanted: { signer: Hex; nonce: bigint; high: bigint },
+): Promise<TransactionFacts | undefined> {
+  const told = await Promise.all(nodes.map((node) => takerBy(node, { ...wanted, signal })))
+  return told.find(
+    (taker) =>
+      taker !== undefined && told.filter((one) => one?.hash === taker.hash).length >= panel.needed,
+  )
+}
+
+function unknownOutgoing(
+  chainId: number,
+  found: { signer: Hex; nonce: bigint; hash: Hex; taker: TransactionFacts | undefined },
+): Finding {
+  const { signer, nonce, hash, taker } = found
+  return strayOf(chainId, 'unknown_outgoing', {
+    hash,
+    transactionId: null,
+    onChain: {
+      from_address: signer,
+      nonce: String(nonce),
+      ...(taker && {
+        to_address: taker.to,
+        amount: formatAmount({ amount: taker.value, decimals: 18 }),
+        amount_units: String(taker.value),
+      }),
+    },
+    evidence: { found_by: 'nonce' },
+  })
+}
+
+const STRAYS_AT_ONCE = 1_000
+
+/** Settlements in the sweep that no order stands behind, or that pay an order once more. */
+export async function* findStraySettlements(
+  { db, chainId, signal }: Omit<StrayDeps, 'nodes' | 'panel'>,
+  after: string | undefined,
+): AsyncGenerator<StrayPart> {
+  const [number = '-1', logIndex = '0'] = after?.split(':') ?? []
+  let place = { number: BigInt(number), logIndex: Number(logIndex) }
+  for (;;) {
+    signal.throwIfAborted()
+    const page = { chainId, after: place, limit: STRAYS_AT_ONCE }
+    const strays = await listStraySettlements(db, page)
+    const last = strays.at(-1)
+    if (last === undefined) return
+    place = { number: last.block.number, logIndex: last.logIndex }
+    const findings = strays.map((stray) => strayFinding(chainId, stray))
+    yield { findings, cursor: `${place.number}:${place.logIndex}` }
+    if (strays.length < STRAYS_AT_ONCE) return
+  }
+}
+
+function strayFinding(chainId: number, stray: StraySettlement): Finding {
+  const { repeats } = stray
+  const onChain = {
+    block_number: String(stray.block.number),
+    block_hash: stray.block.hash,
+    from_address: stray.payer,
+    to_address: stray.payee,
+    amount_units: String(stray.amount),
+    token: stray.token ?? null,
+    reference: stray.reference,
+  }
+  const kind = repeats ? 'duplicate_payment' : 'unknown_outgoing'
+  return strayOf(chainId, kind, {
+    hash: stray.hash,
+    transactionId: repeats?.subject ?? null,
+    onChain,
+    evidence: { found_by: 'settlement', ...(repeats && { first_hash: repeats.hash }) },
+  })
+}
+
+const KINDS: Record<SenderAlertKind, BreakKind> = {
+  reorg_after_final: 'reorged',
+  settlement_mismatch: 'wrong_reference',
+  nonce_taken_by_like_payment: 'unknown_outgoing',
+}
+
+/** What the sender saw by itself is a break as well, under the name that a run would give it. */
+export async function findAlerted({
+  db,
+  chainId,
+}: Pick<StrayDeps, 'db' | 'chainId'>): Promise<Finding[]> {
+  const alerts = await listOpenAlerts(db, chainId)
+  return alerts.map(({ kind, hash }) =>
+    strayOf(chainId, KINDS[kind], {
+      hash,
+      transactionId: null,
+      onChain: {},
+      evidence: { found_by: 'sender', alert: kind },
+    }),
+  )
+}
+
+function strayOf(
+  chainId: number,
+  kind: BreakKind,
+  found: Pick<Finding, 'hash' | 'transactionId' | 'onChain' | 'evidence'>,
+): Finding {
+  const { transactionId, hash, onChain } = found
+  return {
+    id: breakId({ chainId, kind, transactionId, hash }),
+    kind,
+    transactionId,
+    hash,
+    recorded: {},
+    onChain,
+    evidence: { meaning: BREAK_MEANINGS[kind], ...found.evidence },
+  }
+}

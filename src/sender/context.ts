@@ -1,0 +1,100 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Provider } from '../chain/provider.ts'
+import type { AttemptKind, Fees, Hex, Order, OrderState, Route } from '../domain/orders.ts'
+import type { ReferenceCodec } from '../domain/reference.ts'
+import type { Db } from '../store/database.ts'
+import type { SignTransaction } from './sign.ts'
+
+/** What the sender stands on; everything it must remember is in the tables behind `db`. */
+export type SenderContext = {
+  db: Db
+  chainId: number
+  providers: readonly Provider[]
+  sign: SignTransaction
+  quoteFees: (signal: AbortSignal) => Promise<Fees>
+  references: ReferenceCodec
+  /** Undefined where the chain has no settlement contract. */
+  settlement: Settlement | undefined
+  /** The token that is minted, in lower case; undefined where the chain has none. */
+  stablecoin: Hex | undefined
+  /** Platform signers, in lower case, for orders that the caller's own address does not pay. */
+  pool: readonly Hex[]
+  policy: SenderPolicy
+  clock: Clock
+  logger: Logger
+  /** Runs in the SQL transaction that moves the order, so that its record moves with it. */
+  onMoved: (db: Db, move: OrderMove) => Promise<void>
+  /** For metrics; told at once, even where the open transaction will not commit. */
+  onEvent: (event: SenderEvent) => void
+}
+
+export type SenderEvent =
+  /** Another transaction for a nonce that has one: at a higher price, or to cancel. */
+  { kind: 'replaced'; by: AttemptKind } | { kind: 'reorged' } | { kind: 'final'; gasWei: bigint }
+
+/** `isCode` tells the contract's own code from any other that stands at its address. */
+export type Settlement = { address: Hex; isCode: (code: Hex) => boolean }
+
+/** Without `from` the order was accepted just now. */
+export type OrderMove = { order: Order; from: OrderState | undefined; hash: Hex }
+
+/** In the smallest unit of what is sent: wei, or the token's own. */
+export type SpendLimits = {
+  perTransaction: bigint
+  perDay: bigint
+  perPayeeAndDay: bigint
+}
+
+/** Its own limits are those on ether. */
+export type SenderPolicy = SpendLimits & {
+  confirmations: number | 'finalized'
+  /** How many transactions of one signer are on their way at a time. */
+  inFlight: number
+  /** How many more may wait for their turn, before orders are refused. */
+  queued: number
+  /** Above it an order waits for a cheaper time instead of being bumped. */
+  maxFeePerGas: bigint
+  maxGas: bigint
+  /** How many transactions may be signed for one nonce. */
+  attemptsPerNonce: number
+  mint: SpendLimits
+  rebroadcastMs: number
+  bumpAfterMs: number
+  /** How long an order may lack funds before its nonce is given to an empty transaction. */
+  noFundsMs: number
+  leaseMs: number
+  /** How many lanes one process works on at a time: one waits while another writes. */
+  lanesAtOnce: number
+  pollIntervalMs: number
+}
+
+/** The limits of one route, and the unit that they are told in. */
+export function limitsOf(policy: SenderPolicy, route: Route): SpendLimits & { unit: string } {
+  return route === 'mint'
+    ? { ...policy.mint, unit: 'millionths of a dollar' }
+    : { ...policy, unit: 'wei' }
+}
+
+export const DEFAULT_POLICY: SenderPolicy = {
+  confirmations: 12,
+  inFlight: 16,
+  queued: 10_000,
+  maxFeePerGas: 500n * 10n ** 9n,
+  maxGas: 1_000_000n,
+  attemptsPerNonce: 32,
+  perTransaction: 1_000n * 10n ** 18n,
+  perDay: 10_000n * 10n ** 18n,
+  perPayeeAndDay: 10_000n * 10n ** 18n,
+  mint: {
+    perTransaction: 10_000_000n * 10n ** 6n,
+    perDay: 100_000_000n * 10n ** 6n,
+    perPayeeAndDay: 100_000_000n * 10n ** 6n,
+  },
+  rebroadcastMs: 15_000,
+  bumpAfterMs: 60_000,
+  noFundsMs: 10 * 60_000,
+  leaseMs: 60_000,
+  lanesAtOnce: 8,
+  pollIntervalMs: 500,
+}

@@ -1,0 +1,164 @@
+import { codeOf } from '../base/errors.ts'
+import type { Attempt } from '../domain/orders.ts'
+import type { Db } from '../store/database.ts'
+import { forgetBlock, recordBlock } from '../store/attempts.ts'
+import type { Lease } from '../store/lanes.ts'
+import { moveOrder, tryMoveOrder } from '../store/orders.ts'
+import { findSeen, findTaker, nonceOnChain, type Look, type Seen } from './chain-view.ts'
+import { closeSlot } from './close.ts'
+import type { SenderContext } from './context.ts'
+import { moveTakenSlot } from './move.ts'
+import { listSlots, minedOf, type Slot } from './slots.ts'
+import { writeLane } from './write.ts'
+
+/** Brings the open nonces of a lane to what the chain says of them. */
+export async function followLane(context: SenderContext, lease: Lease, look: Look): Promise<void> {
+  const { quorum } = look
+  const { signer } = lease
+  const latest = await nonceOnChain(quorum, { signer, at: 'latest' })
+  if (latest === undefined) return
+  const slots = await listSlots(context.db, lease, MAX_SLOTS)
+  const touched = slots.filter((slot) => slot.nonce < latest || minedOf(slot) !== undefined)
+  for (let start = 0; start < touched.length; start += SLOTS_AT_ONCE) {
+    const some = touched.slice(start, start + SLOTS_AT_ONCE)
+    const news = await Promise.all(some.map((slot) => newsOf(slot, look)))
+    const told = some.map((slot, at): Told => ({ slot, news: news[at] ?? { kind: 'unknown' } }))
+    await recordSeen(context, { lease, look, told })
+    for (const one of told) await apply(context, { lease, look, ...one })
+  }
+}
+
+type Told = { slot: Slot; news: News }
+
+/** Those beyond wait for the lower ones in any case. */
+const MAX_SLOTS = 512
+const SLOTS_AT_ONCE = 16
+
+type News =
+  | { kind: 'unknown' }
+  | { kind: 'seen'; attempt: Attempt; seen: Seen }
+  | { kind: 'gone'; attempt: Attempt }
+  | { kind: 'unseen' }
+
+async function newsOf(slot: Slot, look: Look): Promise<News> {
+  const mined = minedOf(slot)
+  if (mined?.block === undefined) return newsOfSigned(slot, look)
+  const { block } = mined
+  const hash = await look.hashAt(block.number)
+  if (hash === undefined) return { kind: 'unknown' }
+  if (hash === block.hash && !isFinal(block.number, look)) return { kind: 'unknown' }
+  const seen = await findSeen(look, mined)
+  if (seen !== undefined) return { kind: 'seen', attempt: mined, seen }
+  return hash === block.hash ? { kind: 'unknown' } : { kind: 'gone', attempt: mined }
+}
+
+/** Something took the nonce, maybe one of ours. */
+async function newsOfSigned({ attempts }: Slot, look: Look): Promise<News> {
+  for (const attempt of attempts.toReversed()) {
+    const seen = await findSeen(look, attempt)
+    if (seen !== undefined) return { kind: 'seen', attempt, seen }
+  }
+  return { kind: 'unseen' }
+}
+
+/** What is in a block is recorded together, or one by one where one of them cannot be. */
+async function recordSeen(
+  context: SenderContext,
+  { lease, look, told }: { lease: Lease; look: Look; told: readonly Told[] },
+): Promise<void> {
+  const seen = told.flatMap(({ slot, news }) => (news.kind === 'seen' ? { slot, ...news } : []))
+  if (seen.length === 0) return
+  const write = (some: typeof seen) =>
+    writeLane(context, lease, async (db) => {
+      for (const one of some) await record(context, db, { look, ...one })
+    })
+  try {
+    await write(seen)
+  } catch (error) {
+    if (seen.length === 1 || codeOf(error) === 'lane_lost') throw error
+    for (const one of seen) await write([one])
+  }
+}
+
+type Applying = Told & { lease: Lease; look: Look }
+
+async function apply(context: SenderContext, applying: Applying): Promise<void> {
+  const { lease, look, slot, news } = applying
+  switch (news.kind) {
+    case 'unknown':
+    case 'seen':
+      return
+    case 'gone':
+      await forget(context, { ...applying, ...news })
+      return
+    case 'unseen':
+      await lookForTaker(context, { lease, look, slot })
+      return
+    default:
+      news satisfies never
+  }
+}
+
+async function record(
+  context: SenderContext,
+  db: Db,
+  { look, slot, attempt, seen }: { look: Look; slot: Slot; attempt: Attempt; seen: Seen },
+): Promise<void> {
+  const isNews = attempt.state !== 'mined' || attempt.block?.hash !== seen.block.hash
+  if (isNews) {
+    await recordBlock(db, { id: attempt.id, from: attempt.state, to: 'mined', block: seen.block })
+    if (slot.orderId !== undefined) await markMined(context, db, { id: slot.orderId, attempt })
+  }
+  if (isFinal(seen.block.number, look)) await closeSlot(context, db, { slot, attempt, seen })
+}
+
+async function markMined(
+  context: SenderContext,
+  db: Db,
+  { id, attempt }: { id: bigint; attempt: Attempt },
+): Promise<void> {
+  const now = context.clock.now()
+  const order = await tryMoveOrder(db, { id, from: 'accepted', to: 'mined', now })
+  if (order) await context.onMoved(db, { order, from: 'accepted', hash: attempt.hash })
+}
+
+/** A reorg took the block. The same raw transaction is broadcast again, and nothing else is. */
+async function forget(
+  context: SenderContext,
+  { lease, slot, attempt }: Applying & { attempt: Attempt },
+): Promise<void> {
+  const { orderId } = slot
+  context.logger.warn({ hash: attempt.hash }, 'a reorg took the block of a transaction')
+  context.onEvent({ kind: 'reorged' })
+  await writeLane(context, lease, async (db) => {
+    await forgetBlock(db, attempt.id)
+    if (orderId === undefined) return
+    const now = context.clock.now()
+    const order = await moveOrder(db, { id: orderId, from: 'mined', to: 'accepted', now })
+    await context.onMoved(db, { order, from: 'mined', hash: attempt.hash })
+  })
+}
+
+/**
+ * Rule 3: neither an error nor a null receipt moves an order. Only a transaction that is not ours,
+ * named by enough providers and final at this nonce, does.
+ */
+async function lookForTaker(
+  context: SenderContext,
+  { lease, look, slot }: { lease: Lease; look: Look; slot: Slot },
+): Promise<void> {
+  const { final, quorum } = look
+  if (final === undefined) return
+  const { signer } = lease
+  const { nonce, attempts } = slot
+  const finalCount = await nonceOnChain(quorum, { signer, at: final.number })
+  if (finalCount === undefined || finalCount <= nonce) return
+  const taker = await findTaker(quorum, { signer, nonce, high: final.number })
+  if (taker === undefined || attempts.some(({ hash }) => hash === taker.hash)) return
+  if ((await look.hashAt(taker.block.number)) !== taker.block.hash) return
+  await moveTakenSlot(context, { lease, quorum, slot, taker })
+}
+
+function isFinal(number: bigint, { final }: Look): boolean {
+  return final !== undefined && number <= final.number
+}

@@ -1,0 +1,89 @@
+import { codeOf } from '../base/errors.ts'
+import type { Hex, Order } from '../domain/orders.ts'
+import { supersedeOthers } from '../store/attempts.ts'
+import type { Db } from '../store/database.ts'
+import { advanceLane, closeNonce, openNonce, type Lease } from '../store/lanes.ts'
+import { findOrder, moveOrder } from '../store/orders.ts'
+import { openAlert } from '../store/sender-alerts.ts'
+import { later, signPayment, storePayment } from './accept.ts'
+import { nonceOnChain, type Taker } from './chain-view.ts'
+import type { SenderContext } from './context.ts'
+import { offerOf } from './fees.ts'
+import { isLikePayment } from './outcome.ts'
+import { estimateGas } from './prepare.ts'
+import type { Quorum } from './quorum.ts'
+import { paymentCall } from './sign.ts'
+import type { Slot } from './slots.ts'
+import { writeLane } from './write.ts'
+
+type Taken = { lease: Lease; quorum: Quorum; slot: Slot; taker: Taker }
+
+/**
+ * Somebody else's transaction took the nonce for good, so nothing of ours there can be mined any
+ * more, and the order may be paid at another nonce: once, and only if it would succeed.
+ */
+export async function moveTakenSlot(context: SenderContext, taken: Taken): Promise<void> {
+  const { lease, quorum, slot, taker } = taken
+  const order = slot.orderId === undefined ? undefined : await findOrder(context.db, slot.orderId)
+  const errorCode = order && (await reasonToFail(order, taken))
+  const fees = offerOf(await context.quoteFees(quorum.signal), context.policy.maxFeePerGas)
+  const chainNonce = await nonceOnChain(quorum, { signer: lease.signer, at: 'latest' })
+  context.logger.warn({ nonce: String(slot.nonce), by: taker.hash }, 'a nonce was used outside')
+  await writeLane(context, lease, async (db, lane) => {
+    if (!(await closeForeign(db, taken))) return
+    if (order === undefined) return
+    if (errorCode !== undefined) {
+      await fail(context, db, { order, errorCode, taken })
+      return
+    }
+    const nonce = later(lane.nextNonce, chainNonce)
+    const { nextCounter } = lane
+    await advanceLane(db, lane, { nextNonce: nonce + 1n, nextCounter })
+    await openNonce(db, { ...lease, nonce, orderId: order.id })
+    const signed = await signPayment(context, { order, nonce, fees })
+    await storePayment(context, db, { order, nonce, fees, signed })
+  })
+}
+
+/** An error of the line rejects, and the move waits for the next look. */
+async function reasonToFail(
+  order: Order,
+  { lease, quorum, taker }: Taken,
+): Promise<string | undefined> {
+  if (isLikePayment(order, taker)) return LIKE_PAYMENT
+  if (order.cancelCode !== undefined) return order.cancelCode
+  try {
+    await estimateGas(quorum, { signer: lease.signer, call: paymentCall(order) })
+    return undefined
+  } catch (error) {
+    if (codeOf(error) === 'simulation_failed') return 'simulation_failed'
+    throw error
+  }
+}
+
+const LIKE_PAYMENT = 'nonce_taken_by_like_payment'
+
+async function closeForeign(db: Db, { lease, slot, taker }: Taken): Promise<boolean> {
+  const { nonce } = slot
+  const { chainId, signer } = lease
+  const taken: { by: Hex } = { by: taker.hash }
+  const key = { chainId, signer, nonce, ...taken }
+  const blockNumber = taker.block.number
+  if (!(await closeNonce(db, { ...key, state: 'foreign', blockNumber }))) return false
+  await supersedeOthers(db, key)
+  return true
+}
+
+async function fail(
+  context: SenderContext,
+  db: Db,
+  { order, errorCode, taken }: { order: Order; errorCode: string; taken: Taken },
+): Promise<void> {
+  const now = context.clock.now()
+  const { id, chainId } = order
+  const failed = await moveOrder(db, { id, from: 'accepted', to: 'failed', errorCode, now })
+  if (errorCode === LIKE_PAYMENT) {
+    await openAlert(db, { kind: errorCode, chainId, orderId: id, hash: taken.taker.hash }, now)
+  }
+  await context.onMoved(db, { order: failed, from: 'accepted', hash: taken.slot.newest.hash })
+}

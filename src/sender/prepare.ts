@@ -1,0 +1,270 @@
+import { isAddress } from 'viem'
+
+import { BaseError, codeOf, messageOf } from '../base/errors.ts'
+import type { Provider } from '../chain/provider.ts'
+import { weiOf, type Fees, type Hex, type Route } from '../domain/orders.ts'
+import type { Db } from '../store/database.ts'
+import { createLane, findLane, idlestSigner } from '../store/lanes.ts'
+import { hex, nonceOnChain, quantity } from './chain-view.ts'
+import { limitsOf, type SenderContext } from './context.ts'
+import { offerOf } from './fees.ts'
+import { agreedOn, type Quorum } from './quorum.ts'
+import { paymentCall, type Call } from './sign.ts'
+
+export type PaymentRequest = {
+  /** What is paid; a second request for it gets the first one's order. */
+  subject: string
+  /** Whose limits it counts against. */
+  spender: string
+  route: Route
+  /** The address that pays; undefined lets the least busy signer of the pool pay. */
+  payer: Hex | undefined
+  payee: Hex
+  amount: bigint
+}
+
+/** What the chain was asked before the lane is locked, so that no lock waits for a provider. */
+export type PreparedOrder = Omit<PaymentRequest, 'payer'> & {
+  signer: Hex
+  contract: Hex | undefined
+  gas: bigint
+  fees: Fees
+  balance: bigint
+  /** Undefined while the providers do not agree on it; the lane then knows. */
+  chainNonce: bigint | undefined
+}
+
+/** Refuses what can be known at once to be impossible, and asks the chain what a payment takes. */
+export async function prepareOrder(
+  context: SenderContext & { quorum: Quorum },
+  db: Db,
+  request: PaymentRequest,
+): Promise<PreparedOrder> {
+  const { quorum, policy } = context
+  checkAmount(context, request)
+  const payee = checkPayee(context, request)
+  const contract = await contractOf(context, request.route)
+  const signer = await payerOf(context, db, request)
+  if (payee === signer) throw badPayee('payee_is_payer', payee)
+  const { subject, spender, route, amount } = request
+  const counter = await counterOf(context, db, signer)
+  const reference = context.references.encode({ payer: signer, counter })
+  const call = paymentCall({ route, contract, reference, payee, amount })
+  const estimating = estimateGas(quorum, { signer, call })
+  // It is awaited last, for a lack of funds is told as such.
+  estimating.catch(() => undefined)
+  const [chainNonce, quote, balance] = await Promise.all([
+    nonceOnChain(quorum, { signer, at: 'latest' }),
+    context.quoteFees(quorum.signal),
+    balanceOf(quorum, signer),
+  ])
+  if (balance < weiOf(request)) throw insufficientFunds(signer)
+  const fees = offerOf(quote, policy.maxFeePerGas)
+  const gas = await estimating
+  if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
+  const payment = { subject, spender, route, payee, amount, signer, contract }
+  return Object.assign(payment, { gas, fees, balance, chainNonce })
+}
+
+/**
+ * The gas limit of a call that would succeed now. Rejects with `simulation_failed` when it would
+ * fail, and with `chain_unreachable` when no provider can tell.
+ */
+export async function estimateGas(
+  quorum: Quorum,
+  { signer, call }: { signer: Hex; call: Call },
+): Promise<bigint> {
+  const { to, value, data } = call
+  const params = [{ from: signer, to, value: `0x${value.toString(16)}`, data }]
+  const estimated = await firstAnswer(quorum, async (provider, signal) => {
+    try {
+      return quantity(await provider.request({ method: 'eth_estimateGas', params, signal }))
+    } catch (error) {
+      if (isRevert(error)) throw simulationFailed(error)
+      if (isRefusal(error) && NO_FUNDS.test(messageOf(error))) throw insufficientFunds(signer)
+      throw error
+    }
+  })
+  // A transfer to a plain address takes exactly this. Elsewhere the state may have moved on.
+  return estimated <= 21_000n ? 21_000n : (estimated * 6n) / 5n + FIRST_IN_WORD_GAS
+}
+
+/** A reference that begins a word of the contract's bitmap costs more than the one simulated. */
+const FIRST_IN_WORD_GAS = 25_000n
+
+function checkAmount({ policy }: SenderContext, { amount, route }: PaymentRequest): void {
+  const { perTransaction, unit } = limitsOf(policy, route)
+  if (amount < 1n) throw refused('amount_not_positive', `The amount is below 1 ${unit}. Send more.`)
+  if (amount <= perTransaction) return
+  throw refused(
+    'limit_per_transaction',
+    `One transaction may send at most ${perTransaction} ${unit}. Split the payment.`,
+  )
+}
+
+function checkPayee(context: SenderContext, { payee }: PaymentRequest): Hex {
+  const plain = payee.toLowerCase() as Hex
+  const isMixed =
+    payee.slice(2) !== plain.slice(2) && payee.slice(2) !== payee.slice(2).toUpperCase()
+  if (!isAddress(plain) || (isMixed && !isAddress(payee))) throw badPayee('payee_invalid', payee)
+  if (BigInt(plain) === 0n) throw badPayee('payee_is_zero', payee)
+  if (plain === context.settlement?.address || plain === context.stablecoin) {
+    throw badPayee('payee_is_contract', payee)
+  }
+  return plain
+}
+
+async function contractOf(context: SenderContext & { quorum: Quorum }, route: Route) {
+  switch (route) {
+    case 'direct':
+      return undefined
+    case 'contract':
+      return checkSettlement(context)
+    case 'mint':
+      return checkStablecoin(context)
+    default:
+      return route satisfies never
+  }
+}
+
+/** Whether the minter may mint is asked of the chain by the simulation. */
+function checkStablecoin({ stablecoin }: SenderContext): Hex {
+  if (stablecoin !== undefined) return stablecoin
+  throw refused(
+    'stablecoin_not_configured',
+    'No stablecoin is configured on this chain. Set STABLECOIN_ADDRESS, or deploy it.',
+  )
+}
+
+/** Other code at the contract's address could do anything with the money. */
+async function checkSettlement({ settlement, quorum }: SenderContext & { quorum: Quorum }) {
+  if (settlement === undefined) {
+    throw refused(
+      'contract_not_configured',
+      'No settlement contract is configured on this chain. Pay without it, or deploy it.',
+    )
+  }
+  const { address } = settlement
+  const code = await firstAnswer(quorum, async (provider, signal) =>
+    hex(await provider.request({ method: 'eth_getCode', params: [address, 'latest'], signal })),
+  )
+  if (!settlement.isCode(code)) {
+    throw refused(
+      'contract_mismatch',
+      `The code at ${address} is not that of the settlement contract. Correct SETTLEMENT_ADDRESS or ETH_RPC_URL.`,
+    )
+  }
+  return address
+}
+
+async function payerOf(context: SenderContext, db: Db, request: PaymentRequest): Promise<Hex> {
+  const { chainId, pool } = context
+  if (request.payer !== undefined) return request.payer.toLowerCase() as Hex
+  const signer = pool.length > 0 ? await idlestSigner(db, { chainId, signers: pool }) : undefined
+  if (signer !== undefined) return signer
+  throw refused('no_signer', 'The platform has no signer for this payment. Set QUITTANCE_SIGNER.')
+}
+
+function balanceOf(quorum: Quorum, signer: Hex): Promise<bigint> {
+  return firstAnswer(quorum, async (provider, signal) =>
+    quantity(
+      await provider.request({ method: 'eth_getBalance', params: [signer, 'latest'], signal }),
+    ),
+  )
+}
+
+/** The counter that the next order of the lane will get, unless another comes first. */
+async function counterOf(
+  context: SenderContext & { quorum: Quorum },
+  db: Db,
+  signer: Hex,
+): Promise<bigint> {
+  const key = { chainId: context.chainId, signer }
+  const lane = await findLane(db, key)
+  if (lane !== undefined) return lane.nextCounter
+  // A lane that begins too low only loses time, but one too high would begin with a gap.
+  const agreed = await agreedOn(context.quorum, async (provider, signal) =>
+    quantity(
+      await provider.request({
+        method: 'eth_getTransactionCount',
+        params: [signer, 'latest'],
+        signal,
+      }),
+    ),
+  )
+  const nextNonce = agreed ?? (await nonceOnChain(context.quorum, { signer, at: 'latest' }))
+  if (nextNonce === undefined) throw unreachable(undefined)
+  await createLane(db, { ...key, nextNonce })
+  return 0n
+}
+
+/** Asks one provider after the other; what our own code concluded from an answer stands. */
+async function firstAnswer<T>(
+  { providers, signal }: Quorum,
+  ask: (provider: Provider, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  let last: unknown
+  for (const provider of providers) {
+    try {
+      return await ask(provider, signal)
+    } catch (error) {
+      if (error instanceof OrderRefusedError) throw error
+      last = error
+    }
+  }
+  throw unreachable(last)
+}
+
+/** A refusal is what a provider thinks of the call; everything else is a failure of the line. */
+export function isRefusal(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === 'rpc_refused' || code === 'rpc_reverted'
+}
+
+function isRevert(error: unknown): boolean {
+  return isRefusal(error) && (codeOf(error) === 'rpc_reverted' || REVERT.test(messageOf(error)))
+}
+
+const REVERT = /revert|invalid opcode|out of gas|execution/i
+
+/** Every kind of node says it in its own words; all of them speak of funds or of the balance. */
+export const NO_FUNDS = /\b(funds?|balance)\b/i
+
+function badPayee(code: string, payee: Hex): OrderRefusedError {
+  return refused(code, `${payee} cannot be paid. Check the address and its checksum.`)
+}
+
+function simulationFailed(cause: unknown): OrderRefusedError {
+  return new OrderRefusedError(
+    'The payment would fail on the chain: the payee refuses it. Nothing was sent; check the address.',
+    { code: 'simulation_failed', cause },
+  )
+}
+
+export function insufficientFunds(signer: Hex): OrderRefusedError {
+  return refused(
+    'insufficient_funds',
+    `${signer} does not hold enough for the payment and its gas, beside what it owes already. Send it more.`,
+  )
+}
+
+function tooMuchGas(gas: bigint, maximum: bigint): OrderRefusedError {
+  return refused('gas_too_high', `The payment takes ${gas} gas, but at most ${maximum} is allowed.`)
+}
+
+function unreachable(cause: unknown): OrderRefusedError {
+  return new OrderRefusedError('No provider answered. Nothing was sent; try again later.', {
+    code: 'chain_unreachable',
+    retryable: true,
+    cause,
+  })
+}
+
+export function refused(code: string, sentence: string): OrderRefusedError {
+  return new OrderRefusedError(sentence, { code })
+}
+
+/** The order was not accepted: nothing is stored, nothing is signed, nothing will be sent. */
+export class OrderRefusedError extends BaseError {
+  override readonly name = 'OrderRefusedError'
+}

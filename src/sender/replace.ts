@@ -1,0 +1,138 @@
+import type { AttemptKind, Fees, Order } from '../domain/orders.ts'
+import { insertAttempt } from '../store/attempts.ts'
+import { findNonce, openNonce, type Lease } from '../store/lanes.ts'
+import { findOrder, requestCancel } from '../store/orders.ts'
+import type { SenderContext } from './context.ts'
+import { bumped, isPricedOut, offerOf } from './fees.ts'
+import { EMPTY_CALL_GAS, emptyCall, paymentCall, signChecked } from './sign.ts'
+import { listSlots, listWaiting, type Slot } from './slots.ts'
+import { writeLane } from './write.ts'
+
+export type Replacing = {
+  lease: Lease
+  /** The nonce that the chain waits for, where enough providers agree on it. */
+  expected: bigint | undefined
+  signal: AbortSignal
+}
+
+/** Signs replacements for what is stuck or to be cancelled, and fills gaps before the lowest. */
+export async function replaceLane(context: SenderContext, replacing: Replacing): Promise<void> {
+  const { lease, expected } = replacing
+  const [lowest] = await listSlots(context.db, lease, 1)
+  const waiting = await listWaiting(context.db, lease, context.policy.inFlight)
+  if (lowest === undefined || waiting.length === 0) return
+  const quote = await context.quoteFees(replacing.signal)
+  for (const slot of waiting) {
+    // What took a lower nonce is not known yet; a replacement there could only be refused.
+    if (expected !== undefined && slot.nonce < expected) continue
+    await replaceSlot(context, { ...replacing, slot, quote })
+  }
+  if (expected === undefined || expected >= lowest.nonce || !isOld(context, lowest)) return
+  await fillGap(context, { lease, quote, from: expected, below: lowest.nonce })
+}
+
+type ReplacingSlot = Replacing & { slot: Slot; quote: Fees }
+
+async function replaceSlot(context: SenderContext, replacing: ReplacingSlot): Promise<void> {
+  const { lease, slot, quote } = replacing
+  const { policy, db } = context
+  const order = slot.orderId === undefined ? undefined : await findOrder(db, slot.orderId)
+  if (order !== undefined) await giveUpWithoutFunds(context, { order, slot })
+  const isCancel = order?.cancelCode !== undefined && slot.newest.kind === 'payment'
+  if (!isCancel && !isStuck(context, replacing)) return
+  if (slot.attempts.length >= policy.attemptsPerNonce) return
+  const { maxFeePerGas } = policy
+  const fees = bumped({ before: slot.newest.fees, quote, maxFeePerGas })
+  if (fees === undefined) return
+  const kind = isCancel ? 'cancel' : slot.newest.kind
+  await storeReplacement(context, { lease, slot, order, kind, fees })
+}
+
+/** The bytes for a nonce exist before they are sent, as in `acceptOrder`. */
+async function storeReplacement(
+  context: SenderContext,
+  replacement: {
+    lease: Lease
+    slot: Slot
+    order: Order | undefined
+    kind: AttemptKind
+    fees: Fees
+  },
+): Promise<void> {
+  const { lease, slot, order, kind, fees } = replacement
+  const { nonce, orderId, newest } = slot
+  await writeLane(context, lease, async (db) => {
+    const waiting = await listWaiting(db, lease, context.policy.inFlight)
+    const now = waiting.find((one) => one.nonce === nonce)
+    if (now?.newest.id !== newest.id) return
+    await sign(context, db, { lease, nonce, orderId, kind, fees, order })
+    context.onEvent({ kind: 'replaced', by: kind })
+  })
+}
+
+type Signing = {
+  lease: Lease
+  nonce: bigint
+  orderId: bigint | undefined
+  kind: AttemptKind
+  fees: Fees
+  order: Order | undefined
+}
+
+async function sign(context: SenderContext, db: SenderContext['db'], signing: Signing) {
+  const { lease, nonce, orderId, kind, fees, order } = signing
+  const { chainId, signer } = lease
+  const isPayment = kind === 'payment' && order !== undefined
+  const call = isPayment ? paymentCall(order) : emptyCall(signer)
+  const gas = isPayment ? order.gas : EMPTY_CALL_GAS
+  const signed = await signChecked(context.sign, signer, { ...call, chainId, nonce, gas, fees })
+  const signedAt = context.clock.now()
+  await insertAttempt(db, { chainId, signer, nonce, orderId, kind, gas, fees, ...signed, signedAt })
+  if (order === undefined) return
+  await context.onMoved(db, { order, from: order.state, hash: signed.hash })
+}
+
+async function giveUpWithoutFunds(
+  context: SenderContext,
+  { order, slot }: { order: Order; slot: Slot },
+): Promise<void> {
+  const { newest } = slot
+  const { clock, policy, db } = context
+  if (newest.lastAnswer !== 'no_funds' || newest.kind !== 'payment') return
+  const now = clock.now()
+  if (now.getTime() - newest.signedAt.getTime() < policy.noFundsMs) return
+  await requestCancel(db, { id: order.id, code: 'insufficient_funds', now })
+}
+
+function isStuck(context: SenderContext, { slot, quote, expected }: ReplacingSlot): boolean {
+  const { newest, nonce } = slot
+  const { clock, policy } = context
+  if (newest.sentAt === undefined) return false
+  if (clock.now().getTime() - newest.sentAt.getTime() < policy.bumpAfterMs) return false
+  // A higher price helps neither a broken line nor a signer without money.
+  if (newest.lastAnswer === 'unreachable' || newest.lastAnswer === 'no_funds') return false
+  // Those behind the one that the chain waits for are not stuck, they stand in line.
+  return (
+    nonce === expected || isPricedOut(newest.fees, quote) || newest.lastAnswer === 'underpriced'
+  )
+}
+
+function isOld({ clock, policy }: SenderContext, { newest }: Slot): boolean {
+  return clock.now().getTime() - newest.signedAt.getTime() >= policy.bumpAfterMs
+}
+
+type Gap = { lease: Lease; quote: Fees; from: bigint; below: bigint }
+
+/** Nonces that a reorg gave back after somebody else had used them; all behind them wait. */
+async function fillGap(context: SenderContext, { lease, quote, from, below }: Gap): Promise<void> {
+  const fees = offerOf(quote, context.policy.maxFeePerGas)
+  const end = from + BigInt(context.policy.inFlight)
+  for (let nonce = from; nonce < below && nonce < end; nonce++) {
+    await writeLane(context, lease, async (db) => {
+      if ((await findNonce(db, { ...lease, nonce })) !== undefined) return
+      const orderId = undefined
+      await openNonce(db, { ...lease, nonce, orderId })
+      await sign(context, db, { lease, nonce, orderId, kind: 'filler', fees, order: undefined })
+    })
+  }
+}

@@ -1,0 +1,193 @@
+import { codeOf, messageOf } from '../base/errors.ts'
+import type { Provider } from '../chain/provider.ts'
+import type { Db } from '../store/database.ts'
+import { leaseLane, releaseLane, type Lease } from '../store/lanes.ts'
+import { requestCancel } from '../store/orders.ts'
+import { acceptOrder, type AcceptedOrder } from './accept.ts'
+import { broadcastLane } from './broadcast.ts'
+import { lookAt, nonceOnChain, quantity, type Look } from './chain-view.ts'
+import type { SenderContext } from './context.ts'
+import { followLane } from './follow.ts'
+import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
+import type { Quorum } from './quorum.ts'
+import { replaceLane } from './replace.ts'
+import { watchChain } from './watch.ts'
+
+export type Sender = {
+  /**
+   * Asks the chain what the payment takes, and refuses what cannot succeed. Nothing is stored but
+   * the lane. Inside an open transaction, pass it: one connection serves no other query meanwhile.
+   */
+  prepare: (db: Db, request: PaymentRequest, signal: AbortSignal) => Promise<PreparedOrder>
+  /** Signs and stores in the open transaction of the caller. Call `kick` when it has committed. */
+  accept: (db: Db, prepared: PreparedOrder) => Promise<AcceptedOrder>
+  /** Both, in a transaction of its own. */
+  pay: (request: PaymentRequest, signal: AbortSignal) => Promise<AcceptedOrder>
+  /** Asks for an order to be cancelled; what is mined decides. False: it is too late, or known. */
+  cancel: (orderId: bigint) => Promise<boolean>
+  /** Looks at every lane with open nonces once. All that it needs to know is in the tables. */
+  pass: (signal: AbortSignal) => Promise<void>
+  /** One pass after the other until the signal ends it. */
+  run: (signal: AbortSignal) => Promise<void>
+  /** Begins the next pass now. A kick that is lost costs one interval, and nothing else. */
+  kick: () => void
+}
+
+export function createSender(context: SenderContext): Sender {
+  const waker = createWaker()
+  const { db, policy, clock, logger } = context
+  const rightOnes = forAWhile(context, (signal) => findRightProviders(context, signal))
+  const quoteFees = forAWhile(context, (signal) => context.quoteFees(signal))
+  const withQuorum = async (signal: AbortSignal) => ({
+    ...context,
+    quoteFees,
+    quorum: quorumOf(context, await rightOnes(signal), signal),
+  })
+  const sender: Sender = {
+    prepare: async (db, request, signal) => prepareOrder(await withQuorum(signal), db, request),
+    accept: (db, prepared) => acceptOrder(context, db, prepared),
+    async pay(request, signal) {
+      const prepared = await sender.prepare(db, request, signal)
+      const accepted = await db
+        .transaction()
+        .execute((transaction) => acceptOrder(context, transaction, prepared))
+      waker.kick()
+      return accepted
+    },
+    cancel: (id) => requestCancel(db, { id, code: 'cancelled', now: clock.now() }),
+    pass: (signal) => runPass(context, signal),
+    async run(signal) {
+      while (!signal.aborted) {
+        try {
+          await runPass(context, signal)
+        } catch (error) {
+          if (!signal.aborted) logger.error({ err: error }, 'a pass of the sender failed')
+        }
+        await waker.wait((end) => clock.sleep(policy.pollIntervalMs, end), signal)
+      }
+    },
+    kick: waker.kick,
+  }
+  return sender
+}
+
+async function runPass(context: SenderContext, signal: AbortSignal): Promise<void> {
+  const quorum = quorumOf(context, await findRightProviders(context, signal), signal)
+  if (quorum.providers.length === 0) return
+  const look = await lookAt(quorum, context.policy.confirmations)
+  if (look !== undefined) await watchChain(context, look)
+  const before = context.clock.now()
+  // Each lane is leased once, since the release moves it behind `before`.
+  const workThrough = async (): Promise<void> => {
+    for (let lanes = 0; lanes < MAX_LANES && !signal.aborted; lanes++) {
+      const until = new Date(context.clock.now().getTime() + context.policy.leaseMs)
+      const { chainId } = context
+      const lease = await leaseLane(context.db, { chainId, before, until })
+      if (lease === undefined) return
+      await workOn(context, { lease, quorum, look })
+    }
+  }
+  await Promise.all(Array.from({ length: context.policy.lanesAtOnce }, workThrough))
+}
+
+const MAX_LANES = 10_000
+
+type Work = { lease: Lease; quorum: Quorum; look: Look | undefined }
+
+/** A lane that fails waits for the next pass; it keeps no other lane from its turn. */
+async function workOn(context: SenderContext, { lease, quorum, look }: Work): Promise<void> {
+  const { signer } = lease
+  const { signal } = quorum
+  const step = async (name: string, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      if (codeOf(error) === 'lane_lost') throw error
+      context.logger.warn({ signer, step: name, reason: messageOf(error) }, 'a step failed')
+    }
+  }
+  try {
+    if (look !== undefined) await step('follow', () => followLane(context, lease, look))
+    const expected = await nonceOnChain(quorum, { signer, at: 'latest' })
+    await step('replace', () => replaceLane(context, { lease, expected, signal }))
+    await step('broadcast', () => broadcastLane(context, { lease, quorum, expected }))
+    await releaseLane(context.db, lease, context.clock.now())
+  } catch (error) {
+    context.logger.warn({ signer, reason: messageOf(error) }, 'a lane was left to its next turn')
+  }
+}
+
+/** Many orders that are prepared at one time share one answer. */
+function forAWhile<T>(
+  { clock }: SenderContext,
+  ask: (signal: AbortSignal) => Promise<T>,
+): (signal: AbortSignal) => Promise<T> {
+  let last: { answer: Promise<T>; atMs: number } | undefined
+  return async (signal) => {
+    const nowMs = clock.now().getTime()
+    if (last === undefined || nowMs - last.atMs >= SHARED_MS) {
+      const answer = ask(signal)
+      const mine = { answer, atMs: nowMs }
+      last = mine
+      // A failure is nobody else's answer.
+      answer.catch(() => last === mine && (last = undefined))
+    }
+    return last.answer
+  }
+}
+
+const SHARED_MS = 500
+
+/** How many must agree follows from how many are configured: one that is down makes no other one
+ * believable alone. */
+function quorumOf(
+  { providers: all, logger }: SenderContext,
+  providers: readonly Provider[],
+  signal: AbortSignal,
+): Quorum {
+  const onFailure: Quorum['onFailure'] = (failure) => logger.debug(failure, 'a provider failed')
+  return { providers, needed: Math.min(2, all.length), signal, onFailure }
+}
+
+/** The providers that serve the right chain at this moment. */
+async function findRightProviders(
+  { providers, chainId, logger }: SenderContext,
+  signal: AbortSignal,
+): Promise<readonly Provider[]> {
+  const isRight = async (provider: Provider): Promise<boolean> => {
+    try {
+      const answer = quantity(await provider.request({ method: 'eth_chainId', signal }))
+      if (answer === BigInt(chainId)) return true
+      logger.error({ provider: provider.name, answer: String(answer) }, 'a provider left the chain')
+    } catch (error) {
+      logger.debug({ provider: provider.name, reason: messageOf(error) }, 'a provider failed')
+    }
+    return false
+  }
+  const right = await Promise.all(providers.map(isRight))
+  return providers.filter((_, index) => right[index])
+}
+
+type Waker = {
+  kick: () => void
+  wait: (sleep: (end: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>
+}
+
+/** A kick during a pass is kept, so that the wait after it ends at once. */
+function createWaker(): Waker {
+  let isKicked = false
+  let wake: (() => void) | undefined
+  return {
+    kick() {
+      isKicked = true
+      wake?.()
+    },
+    async wait(sleep, signal) {
+      const controller = new AbortController()
+      wake = () => controller.abort()
+      if (!isKicked) await sleep(AbortSignal.any([signal, controller.signal]))
+      isKicked = false
+      wake = undefined
+    },
+  }
+}

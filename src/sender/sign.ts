@@ -1,0 +1,95 @@
+import { encodeFunctionData, keccak256 } from 'viem'
+
+import { BaseError, codeOf } from '../base/errors.ts'
+import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
+import { decodeTransaction, firstDifference } from '../chain/transaction.ts'
+import type { Fees, Hex, Order } from '../domain/orders.ts'
+
+/** What a transaction does, whoever signs it and whatever it costs. */
+export type Call = { to: Hex; value: bigint; data: Hex }
+
+export type UnsignedTransaction = Call & {
+  chainId: number
+  nonce: bigint
+  gas: bigint
+  fees: Fees
+}
+
+/** Signs as the address; the key may be here, or behind a service. */
+export type SignTransaction = (signer: Hex, transaction: UnsignedTransaction) => Promise<Hex>
+
+export type Signed = { raw: Hex; hash: Hex }
+
+/**
+ * Signs, and checks what came back: from here on the bytes are trusted, and prove the payee and the
+ * amount of a direct payment, which no receipt carries.
+ */
+export async function signChecked(
+  sign: SignTransaction,
+  signer: Hex,
+  transaction: UnsignedTransaction,
+): Promise<Signed> {
+  const raw = await sign(signer, transaction)
+  if (!(await isSigned(raw, signer, transaction))) throw wrongSignature(signer)
+  return { raw, hash: keccak256(raw) }
+}
+
+type PaymentCall = Pick<Order, 'route' | 'contract' | 'reference' | 'payee' | 'amount'>
+
+export function paymentCall({ route, contract, reference, payee, amount }: PaymentCall): Call {
+  switch (route) {
+    case 'direct':
+      return { to: payee, value: amount, data: '0x' }
+    case 'contract': {
+      if (contract === undefined) throw new TypeError('the schema has a contract on this route')
+      const data = encodeFunctionData({
+        abi: settlementAbi,
+        functionName: 'settle',
+        args: [reference, payee],
+      })
+      return { to: contract, value: amount, data }
+    }
+    case 'mint': {
+      if (contract === undefined) throw new TypeError('the schema has a contract on this route')
+      const data = encodeFunctionData({
+        abi: referenceDollarAbi,
+        functionName: 'mintWithMemo',
+        args: [payee, amount, reference],
+      })
+      return { to: contract, value: 0n, data }
+    }
+    default:
+      return route satisfies never
+  }
+}
+
+/** To oneself and worth nothing: it only takes the nonce. */
+export function emptyCall(signer: Hex): Call {
+  return { to: signer, value: 0n, data: '0x' }
+}
+
+export const EMPTY_CALL_GAS = 21_000n
+
+/** Whether the bytes are what was stored under the hash, and make exactly this call. */
+export async function isSigned(
+  raw: Hex,
+  signer: Hex,
+  wanted: UnsignedTransaction,
+): Promise<boolean> {
+  const { nonce, fees, ...call } = wanted
+  try {
+    const found = await decodeTransaction(raw)
+    const isSame = firstDifference(found, { ...call, nonce: Number(nonce), ...fees }) === undefined
+    return isSame && found.from.toLowerCase() === signer
+  } catch (error) {
+    if (codeOf(error) === 'transaction_unreadable') return false
+    throw error
+  }
+}
+
+function wrongSignature(signer: Hex): BaseError {
+  return new BaseError(
+    `The signature for ${signer} is not for the transaction that was to be signed, so nothing was sent. Check QUITTANCE_SIGNER.`,
+    { code: 'signature_wrong', details: { signer } },
+  )
+}

@@ -1,0 +1,186 @@
+import { sql } from 'kysely'
+
+import { BaseError } from '../base/errors.ts'
+import type {
+  Attempt,
+  AttemptBlock,
+  AttemptKind,
+  AttemptState,
+  Hex,
+  SendAnswer,
+} from '../domain/orders.ts'
+import type { Db } from './database.ts'
+import type { LaneKey } from './lanes.ts'
+
+export type NewAttempt = Pick<
+  Attempt,
+  'chainId' | 'signer' | 'nonce' | 'orderId' | 'kind' | 'hash' | 'raw' | 'gas' | 'fees' | 'signedAt'
+>
+
+/** Rule 1: what is signed is stored, before anybody else sees it. */
+export async function insertAttempt(db: Db, attempt: NewAttempt): Promise<void> {
+  const { fees } = attempt
+  await sql`
+    insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
+      max_fee_per_gas, max_priority_fee_per_gas, signed_at)
+    values (${attempt.chainId}, ${attempt.signer}, ${attempt.nonce}, ${attempt.orderId ?? null},
+      ${attempt.kind}, ${attempt.hash}, ${attempt.raw}, ${attempt.gas},
+      ${String(fees.maxFeePerGas)}::numeric, ${String(fees.maxPriorityFeePerGas)}::numeric,
+      ${attempt.signedAt})`.execute(db)
+}
+
+/** Of the nonces of a lane, both ends included; oldest first. */
+export async function listAttempts(
+  db: Db,
+  range: LaneKey & { from: bigint; to: bigint },
+): Promise<Attempt[]> {
+  const { rows } = await sql<AttemptRow>`
+    select * from attempts
+    where chain_id = ${range.chainId} and signer = ${range.signer}
+      and nonce between ${range.from} and ${range.to}
+    order by nonce, id`.execute(db)
+  return rows.map(readAttempt)
+}
+
+/** Every transaction that was signed for an order, oldest first. */
+export async function listAttemptsOf(db: Db, orderId: bigint): Promise<Attempt[]> {
+  const { rows } = await sql<AttemptRow>`
+    select * from attempts where order_id = ${orderId} order by id`.execute(db)
+  return rows.map(readAttempt)
+}
+
+export async function findAttempt(
+  db: Db,
+  { chainId, hash }: { chainId: number; hash: Hex },
+): Promise<Attempt | undefined> {
+  const { rows } = await sql<AttemptRow>`
+    select * from attempts where chain_id = ${chainId} and hash = ${hash}`.execute(db)
+  return rows[0] && readAttempt(rows[0])
+}
+
+/** The final ones of these blocks, newest block first. */
+export async function listFinalAttempts(
+  db: Db,
+  range: { chainId: number; fromBlock: bigint; limit: number },
+): Promise<Attempt[]> {
+  const { rows } = await sql<AttemptRow>`
+    select * from attempts
+    where chain_id = ${range.chainId} and state = 'final' and block_number >= ${range.fromBlock}
+    order by block_number desc, id desc limit ${range.limit}`.execute(db)
+  return rows.map(readAttempt)
+}
+
+/** Records where an attempt stands on the chain; the guard is the state that the caller saw. */
+export async function recordBlock(
+  db: Db,
+  record: { id: bigint; from: AttemptState; to: 'mined' | 'final'; block: AttemptBlock },
+): Promise<void> {
+  const { block } = record
+  const { rows } = await sql`
+    update attempts set state = ${record.to}, block_number = ${block.number},
+      block_hash = ${block.hash}, succeeded = ${block.succeeded}, gas_used = ${block.gasUsed},
+      gas_price = ${String(block.gasPrice)}::numeric
+    where id = ${record.id} and state = ${record.from}
+    returning 1`.execute(db)
+  if (rows.length !== 1) throw attemptMoved(record)
+}
+
+/** A reorg took its block away; the same raw transaction is on its way again. */
+export async function forgetBlock(db: Db, id: bigint): Promise<void> {
+  const { rows } = await sql`
+    update attempts set state = 'signed', block_number = null, block_hash = null,
+      succeeded = null, gas_used = null, gas_price = null, sent_at = null, last_sent_at = null
+    where id = ${id} and state = 'mined'
+    returning 1`.execute(db)
+  if (rows.length !== 1) throw attemptMoved({ id, from: 'mined', to: 'signed' })
+}
+
+/** All at the nonce but the one that took it can never be mined any more. */
+export async function supersedeOthers(
+  db: Db,
+  taken: LaneKey & { nonce: bigint; by: Hex },
+): Promise<void> {
+  await sql`
+    update attempts set state = 'superseded', block_number = null, block_hash = null,
+      succeeded = null, gas_used = null, gas_price = null
+    where chain_id = ${taken.chainId} and signer = ${taken.signer} and nonce = ${taken.nonce}
+      and hash <> ${taken.by} and state in ('signed', 'mined')`.execute(db)
+}
+
+/** No guard: what a provider said is news about the provider, in whatever state the attempt is. */
+export async function noteSent(
+  db: Db,
+  sent: { id: bigint; answer: SendAnswer; now: Date },
+): Promise<void> {
+  await sql`
+    update attempts set sent_at = coalesce(sent_at, ${sent.now}), last_sent_at = ${sent.now},
+      last_answer = ${sent.answer}
+    where id = ${sent.id}`.execute(db)
+}
+
+type AttemptRow = {
+  id: bigint
+  chain_id: bigint
+  signer: Hex
+  nonce: bigint
+  order_id: bigint | null
+  kind: AttemptKind
+  hash: Hex
+  raw: Hex
+  gas: bigint
+  max_fee_per_gas: string
+  max_priority_fee_per_gas: string
+  state: AttemptState
+  block_number: bigint | null
+  block_hash: Hex | null
+  succeeded: boolean | null
+  gas_used: bigint | null
+  gas_price: string | null
+  signed_at: Date
+  sent_at: Date | null
+  last_sent_at: Date | null
+  last_answer: SendAnswer | null
+}
+
+function readAttempt(row: AttemptRow): Attempt {
+  return {
+    id: row.id,
+    chainId: Number(row.chain_id),
+    signer: row.signer,
+    nonce: row.nonce,
+    orderId: row.order_id ?? undefined,
+    kind: row.kind,
+    hash: row.hash,
+    raw: row.raw,
+    gas: row.gas,
+    fees: {
+      maxFeePerGas: BigInt(row.max_fee_per_gas),
+      maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
+    },
+    state: row.state,
+    block: readBlock(row),
+    signedAt: row.signed_at,
+    sentAt: row.sent_at ?? undefined,
+    lastSentAt: row.last_sent_at ?? undefined,
+    lastAnswer: row.last_answer ?? undefined,
+  }
+}
+
+/** The schema has all of the columns filled, or none. */
+function readBlock(row: AttemptRow): AttemptBlock | undefined {
+  if (row.block_hash === null) return undefined
+  return {
+    number: row.block_number ?? 0n,
+    hash: row.block_hash,
+    succeeded: row.succeeded ?? false,
+    gasUsed: row.gas_used ?? 0n,
+    gasPrice: BigInt(row.gas_price ?? 0),
+  }
+}
+
+function attemptMoved(move: { id: bigint; from: AttemptState; to: AttemptState }): BaseError {
+  return new BaseError(
+    `The attempt ${move.id} is no longer ${move.from}, so it does not become ${move.to}. Look again.`,
+    { code: 'attempt_moved', retryable: true, details: { ...move, id: String(move.id) } },
+  )
+}

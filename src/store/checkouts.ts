@@ -1,0 +1,94 @@
+import { sql } from 'kysely'
+
+import type { Hex } from '../domain/orders.ts'
+import type { Db } from './database.ts'
+
+/** Where payments are looked for. */
+export type CheckoutPlace = { chainId: number; settlement: Hex; payee: Hex }
+
+export type CheckoutCursor = { blockNumber: bigint; blockHash: Hex }
+
+export type CheckoutPayment = {
+  chainId: number
+  transactionHash: Hex
+  logIndex: number
+  transactionId: string
+  payer: Hex
+  token: Hex | undefined
+  amount: bigint
+  verdict: 'counted' | 'late' | 'wrong_token'
+  blockNumber: bigint
+  paidAt: Date
+}
+
+export async function readCheckoutCursor(
+  db: Db,
+  place: CheckoutPlace,
+): Promise<CheckoutCursor | undefined> {
+  const { rows } = await sql<CheckoutCursor>`
+    select block_number as "blockNumber", block_hash as "blockHash" from checkout_cursors
+    where chain_id = ${place.chainId} and settlement = ${place.settlement}
+      and payee = ${place.payee}`.execute(db)
+  return rows[0]
+}
+
+/** No guard: payments count once by their own key, so reading a range again does no harm. */
+export async function writeCheckoutCursor(
+  db: Db,
+  place: CheckoutPlace,
+  cursor: CheckoutCursor,
+): Promise<void> {
+  await sql`
+    insert into checkout_cursors (chain_id, settlement, payee, block_number, block_hash)
+    values (${place.chainId}, ${place.settlement}, ${place.payee}, ${cursor.blockNumber},
+      ${cursor.blockHash})
+    on conflict (chain_id, settlement, payee) do update
+      set block_number = excluded.block_number, block_hash = excluded.block_hash`.execute(db)
+}
+
+/** The transaction that is paid under this reference. */
+export async function findReferenced(db: Db, reference: Hex): Promise<string | undefined> {
+  const { rows } = await sql<{ transactionId: string }>`
+    select transaction_id as "transactionId" from charges
+    where reference = ${reference}`.execute(db)
+  return rows[0]?.transactionId
+}
+
+/** False where it is known already. */
+export async function insertCheckoutPayment(db: Db, payment: CheckoutPayment): Promise<boolean> {
+  const { rows } = await sql`
+    insert into checkout_payments (chain_id, transaction_hash, log_index, transaction_id, payer,
+      token, amount, verdict, block_number, paid_at)
+    values (${payment.chainId}, ${payment.transactionHash}, ${payment.logIndex},
+      ${payment.transactionId}, ${payment.payer}, ${payment.token ?? null},
+      ${String(payment.amount)}::numeric, ${payment.verdict}, ${payment.blockNumber},
+      ${payment.paidAt})
+    on conflict do nothing
+    returning 1`.execute(db)
+  return rows.length > 0
+}
+
+/** What has arrived in the right token, in time and late. */
+export async function sumCheckoutPayments(
+  db: Db,
+  transactionId: string,
+): Promise<{ counted: bigint; late: bigint }> {
+  const { rows } = await sql<{ counted: string; late: string }>`
+    select coalesce(sum(amount) filter (where verdict = 'counted'), 0)::text as counted,
+      coalesce(sum(amount) filter (where verdict = 'late'), 0)::text as late
+    from checkout_payments where transaction_id = ${transactionId}`.execute(db)
+  return { counted: BigInt(rows[0]?.counted ?? 0), late: BigInt(rows[0]?.late ?? 0) }
+}
+
+/** Charges whose time has passed on the chain and for which nothing has come. */
+export async function listExpired(
+  db: Db,
+  wanted: { before: Date; limit: number },
+): Promise<string[]> {
+  const { rows } = await sql<{ transactionId: string }>`
+    select c.transaction_id as "transactionId" from charges c
+    join transactions t using (transaction_id)
+    where c.kind = 'crypto_checkout' and c.expires_at < ${wanted.before} and t.status = 'pending'
+    order by c.expires_at limit ${wanted.limit}`.execute(db)
+  return rows.map(({ transactionId }) => transactionId)
+}

@@ -1,0 +1,142 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
+import { Pool, types } from 'pg'
+
+import { BaseError, messageOf, codeOf } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+
+/** What every query runs on: the database, or the open transaction. */
+export type Db = Kysely<unknown>
+
+export type Database = {
+  kind: 'embedded' | 'server'
+  db: Db
+  ping: () => Promise<void>
+  close: () => Promise<void>
+}
+
+export type DatabaseOptions = {
+  /**
+   * A PostgreSQL server. Absent: PGlite in the folder, or in memory where there is no folder
+   * either.
+   */
+  url?: string | undefined
+  folder?: string | undefined
+  connections?: number
+  /** A connection that breaks is reported here; the next query opens another. */
+  onBroken?: (error: Error) => void
+}
+
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  return options.url === undefined
+    ? openEmbedded(options.folder)
+    : openServer({ ...options, url: options.url })
+}
+
+async function openEmbedded(folder: string | undefined): Promise<Database> {
+  if (folder !== undefined) await createWhole(folder)
+  const pglite = await createPglite(folder)
+  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
+  return {
+    kind: 'embedded',
+    db,
+    ping: () => ping(db),
+    async close() {
+      // PGlite ends by itself at the close; Kysely alone would leave it open before its first
+      // query.
+      await db.destroy()
+      if (!pglite.closed) await pglite.close()
+    },
+  }
+}
+
+/** A start that was killed while it created the database must not leave half of one behind. */
+async function createWhole(folder: string): Promise<void> {
+  if (existsSync(folder)) return
+  const draft = `${folder}.new`
+  rmSync(draft, { recursive: true, force: true })
+  const pglite = await createPglite(draft)
+  await pglite.close()
+  renameSync(draft, folder)
+}
+
+async function createPglite(folder: string | undefined): Promise<PGlite> {
+  try {
+    return await PGlite.create({ ...(folder ? { dataDir: folder } : {}), parsers: PARSERS })
+  } catch (error) {
+    throw new DatabaseDamagedError(folder ?? 'memory', error)
+  }
+}
+
+async function openServer(options: DatabaseOptions & { url: string }): Promise<Database> {
+  const pool = new Pool({
+    connectionString: options.url,
+    max: options.connections ?? limits.databaseConnections,
+    connectionTimeoutMillis: limits.databaseConnectTimeoutMs,
+    statement_timeout: limits.databaseStatementTimeoutMs,
+    application_name: 'quittance',
+    types: { getTypeParser: parserOf },
+  })
+  // An error without a listener would end the process. The pool listens only to connections that
+  // nobody uses, so each reports for itself, and the pool has nothing to add.
+  pool.on('connect', (client) => client.on('error', (error) => options.onBroken?.(error)))
+  pool.on('error', () => undefined)
+  try {
+    await pool.query('select 1')
+  } catch (error) {
+    await pool.end()
+    throw new DatabaseUnreachableError(options.url, error)
+  }
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  return { kind: 'server', db, ping: () => ping(db), close: () => db.destroy() }
+}
+
+async function ping(db: Db): Promise<void> {
+  await sql`select 1`.execute(db)
+}
+
+/**
+ * Rows look the same from both engines: whole numbers are bigints, decimals keep their text, days
+ * are text, bytes are hexadecimal. int4 stays a number, and timestamps are dates: the schema keeps
+ * them to the millisecond.
+ */
+const PARSERS: Record<number, (text: string) => unknown> = {
+  [types.builtins.INT8]: (text) => BigInt(text),
+  [types.builtins.NUMERIC]: (text) => text,
+  [types.builtins.DATE]: (text) => text,
+  [types.builtins.BYTEA]: (text) => `0x${text.slice(2)}`,
+  [types.builtins.TIMESTAMPTZ]: (text) => new Date(text),
+}
+
+function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
+  return PARSERS[oid] ?? types.getTypeParser(oid, format ?? 'text')
+}
+
+/** The part of an address that may be shown: neither user nor password. */
+function nameOfServer(url: string): string {
+  const { hostname, port, pathname } = new URL(url)
+  return `${hostname}:${port || 5432}${pathname}`
+}
+
+class DatabaseUnreachableError extends BaseError {
+  constructor(url: string, cause: unknown) {
+    const reason = codeOf(cause)
+    super(
+      `PostgreSQL at ${nameOfServer(url)} cannot be used: ${messageOf(cause) || reason}. ` +
+        'Check DATABASE_URL, and that the server runs and lets this user in.',
+      { code: 'database_unreachable', retryable: true, cause, details: { reason } },
+    )
+  }
+}
+
+class DatabaseDamagedError extends BaseError {
+  constructor(where: string, cause: unknown) {
+    super(
+      `The embedded database in ${where} cannot be opened (${messageOf(cause)}). ` +
+        'Restore the data folder from a backup, or set QUITTANCE_DATA to a new one.',
+      { code: 'database_damaged', cause },
+    )
+  }
+}

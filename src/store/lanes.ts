@@ -1,0 +1,196 @@
+import { sql } from 'kysely'
+
+import { BaseError } from '../base/errors.ts'
+import type { Hex } from '../domain/orders.ts'
+import type { Db } from './database.ts'
+
+export type LaneKey = { chainId: number; signer: Hex }
+
+/** What stands in the row of a lane while the caller holds it. */
+export type Lane = LaneKey & { nextNonce: bigint; nextCounter: bigint }
+
+/** The right of one worker to write to a lane, until another one takes it. */
+export type Lease = LaneKey & { fence: bigint }
+
+export type LaneNonce = {
+  nonce: bigint
+  orderId: bigint | undefined
+  state: 'open' | 'used' | 'foreign'
+}
+
+/** Begins a lane at the nonce that the chain expects. A lane that is there stays as it is. */
+export async function createLane(db: Db, lane: LaneKey & { nextNonce: bigint }): Promise<void> {
+  await sql`
+    insert into nonce_lanes (chain_id, signer, next_nonce)
+    values (${lane.chainId}, ${lane.signer}, ${lane.nextNonce})
+    on conflict do nothing`.execute(db)
+}
+
+export async function findLane(db: Db, key: LaneKey): Promise<Lane | undefined> {
+  const { rows } = await sql<LaneRow>`
+    select next_nonce, next_counter from nonce_lanes
+    where chain_id = ${key.chainId} and signer = ${key.signer}`.execute(db)
+  return rows[0] && readLane(key, rows[0])
+}
+
+/** Holds the row to the end of the transaction: nobody else hands out its nonces meanwhile. */
+export async function lockLane(db: Db, key: LaneKey): Promise<Lane> {
+  const { rows } = await sql<LaneRow>`
+    select next_nonce, next_counter from nonce_lanes
+    where chain_id = ${key.chainId} and signer = ${key.signer} for update`.execute(db)
+  const [row] = rows
+  if (!row) throw noLane(key)
+  return readLane(key, row)
+}
+
+/** Hands out the nonce that the lane stood at; the guard is the nonce that the caller read. */
+export async function advanceLane(db: Db, lane: Lane, next: Omit<Lane, keyof LaneKey>) {
+  const { rows } = await sql`
+    update nonce_lanes set next_nonce = ${next.nextNonce}, next_counter = ${next.nextCounter}
+    where chain_id = ${lane.chainId} and signer = ${lane.signer}
+      and next_nonce = ${lane.nextNonce} and next_counter = ${lane.nextCounter}
+    returning 1`.execute(db)
+  if (rows.length !== 1) throw leaseLost(lane)
+}
+
+/**
+ * Of the signers, the one with the fewest open nonces. A signer without a lane is the idlest of
+ * all.
+ */
+export async function idlestSigner(
+  db: Db,
+  { chainId, signers }: { chainId: number; signers: readonly Hex[] },
+): Promise<Hex | undefined> {
+  const values = sql.join(signers.map((signer, index) => sql`(${signer}, ${index}::integer)`))
+  const { rows } = await sql<{ signer: Hex }>`
+    select pool.signer from (values ${values}) as pool (signer, place)
+    order by (
+      select count(*) from lane_nonces
+      where lane_nonces.chain_id = ${chainId} and lane_nonces.signer = pool.signer
+        and lane_nonces.state = 'open'
+    ), pool.place limit 1`.execute(db)
+  return rows[0]?.signer
+}
+
+/** Takes a lane with open nonces that nobody worked on since the time, the longest first. */
+export async function leaseLane(
+  db: Db,
+  lease: { chainId: number; before: Date; until: Date },
+): Promise<Lease | undefined> {
+  const { rows } = await sql<{ signer: Hex; fence: bigint }>`
+    update nonce_lanes set fence = fence + 1, leased_until = ${lease.until}
+    where (chain_id, signer) = (
+      select chain_id, signer from nonce_lanes as lane
+      where chain_id = ${lease.chainId} and leased_until < ${lease.before} and exists (
+        select 1 from lane_nonces
+        where lane_nonces.chain_id = lane.chain_id and lane_nonces.signer = lane.signer
+          and lane_nonces.state = 'open'
+      )
+      order by leased_until, signer limit 1 for update skip locked
+    )
+    returning signer, fence`.execute(db)
+  const [row] = rows
+  return row && { chainId: lease.chainId, ...row }
+}
+
+/** Holds the row to the end of the transaction, and refuses a worker whose lease another took. */
+export async function holdLane(db: Db, lease: Lease): Promise<Lane> {
+  const { rows } = await sql<LaneRow>`
+    select next_nonce, next_counter from nonce_lanes
+    where chain_id = ${lease.chainId} and signer = ${lease.signer} and fence = ${lease.fence}
+    for update`.execute(db)
+  const [row] = rows
+  if (!row) throw leaseLost(lease)
+  return readLane(lease, row)
+}
+
+export async function releaseLane(db: Db, lease: Lease, now: Date): Promise<void> {
+  const { chainId, signer, fence } = lease
+  await sql`
+    update nonce_lanes set leased_until = ${now}
+    where chain_id = ${chainId} and signer = ${signer} and fence = ${fence}`.execute(db)
+}
+
+export async function openNonce(
+  db: Db,
+  nonce: LaneKey & { nonce: bigint; orderId: bigint | undefined },
+): Promise<void> {
+  await sql`
+    insert into lane_nonces (chain_id, signer, nonce, order_id)
+    values (${nonce.chainId}, ${nonce.signer}, ${nonce.nonce}, ${nonce.orderId ?? null})`.execute(
+    db,
+  )
+}
+
+/** Records which transaction took the nonce for good. False: it was decided before. */
+export async function closeNonce(
+  db: Db,
+  taken: LaneKey & { nonce: bigint; state: 'used' | 'foreign'; by: Hex; blockNumber: bigint },
+): Promise<boolean> {
+  const { rows } = await sql`
+    update lane_nonces
+    set state = ${taken.state}, taken_by = ${taken.by}, taken_at_block = ${taken.blockNumber}
+    where chain_id = ${taken.chainId} and signer = ${taken.signer} and nonce = ${taken.nonce}
+      and state = 'open'
+    returning 1`.execute(db)
+  return rows.length === 1
+}
+
+/** From the lowest on, which is the one that all others wait for. */
+export async function listOpenNonces(db: Db, key: LaneKey, limit: number): Promise<LaneNonce[]> {
+  const { rows } = await sql<NonceRow>`
+    select nonce, order_id, state from lane_nonces
+    where chain_id = ${key.chainId} and signer = ${key.signer} and state = 'open'
+    order by nonce limit ${limit}`.execute(db)
+  return rows.map(readNonce)
+}
+
+/** Those of which nothing is in a block, as far as we know; from the lowest on. */
+export async function listWaitingNonces(db: Db, key: LaneKey, limit: number): Promise<LaneNonce[]> {
+  const { rows } = await sql<NonceRow>`
+    select nonce, order_id, state from lane_nonces as open
+    where chain_id = ${key.chainId} and signer = ${key.signer} and state = 'open' and not exists (
+      select 1 from attempts
+      where attempts.chain_id = open.chain_id and attempts.signer = open.signer
+        and attempts.nonce = open.nonce and attempts.state = 'mined'
+    )
+    order by nonce limit ${limit}`.execute(db)
+  return rows.map(readNonce)
+}
+
+export async function findNonce(
+  db: Db,
+  key: LaneKey & { nonce: bigint },
+): Promise<LaneNonce | undefined> {
+  const { rows } = await sql<NonceRow>`
+    select nonce, order_id, state from lane_nonces
+    where chain_id = ${key.chainId} and signer = ${key.signer} and nonce = ${key.nonce}`.execute(db)
+  return rows[0] && readNonce(rows[0])
+}
+
+type LaneRow = { next_nonce: bigint; next_counter: bigint }
+type NonceRow = { nonce: bigint; order_id: bigint | null; state: LaneNonce['state'] }
+
+function readLane({ chainId, signer }: LaneKey, row: LaneRow): Lane {
+  return { chainId, signer, nextNonce: row.next_nonce, nextCounter: row.next_counter }
+}
+
+function readNonce(row: NonceRow): LaneNonce {
+  return { nonce: row.nonce, orderId: row.order_id ?? undefined, state: row.state }
+}
+
+function noLane({ chainId, signer }: LaneKey): BaseError {
+  return new BaseError(`The signer ${signer} has no nonce lane. Prepare the order again.`, {
+    code: 'lane_missing',
+    retryable: true,
+    details: { chainId, signer },
+  })
+}
+
+function leaseLost({ chainId, signer }: LaneKey): BaseError {
+  return new BaseError(`Another worker took the nonce lane of ${signer}. Leave the lane to it.`, {
+    code: 'lane_lost',
+    retryable: true,
+    details: { chainId, signer },
+  })
+}

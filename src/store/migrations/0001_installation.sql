@@ -1,0 +1,8 @@
+-- What this database belongs to. A program that points it at another environment or chain is refused: its records
+-- would be checked against the wrong facts.
+create table installation (
+  id boolean primary key default true check (id),
+  environment text not null check (environment in ('sandbox', 'production')),
+  chain_id bigint not null check (chain_id > 0),
+  created_at timestamptz(3) not null default now()
+);

@@ -1,0 +1,166 @@
+-- Orders, the nonces that they are paid at, and every transaction that was ever signed for them. The constraints here
+-- hold "paid at most once" even against a program that is wrong.
+
+-- One lane of nonces per chain and signer. Whoever hands out a nonce or signs holds its row.
+create table nonce_lanes (
+  chain_id bigint not null check (chain_id > 0),
+  signer text not null check (signer ~ '^0x[0-9a-f]{40}$'),
+  next_nonce bigint not null check (next_nonce >= 0),
+  -- The counter behind the next order's reference. It only grows, whatever becomes of the order.
+  next_counter bigint not null default 0 check (next_counter >= 0),
+  -- Raised by each worker that takes the lane: one whose lease ran out no longer knows the number, and writes nothing.
+  fence bigint not null default 0,
+  leased_until timestamptz(3) not null default '-infinity',
+  primary key (chain_id, signer)
+);
+
+create table orders (
+  id bigint generated always as identity primary key,
+  -- What is paid by it. There is one order for a subject, however often it is asked for.
+  subject text not null unique check (length(subject) between 1 and 64),
+  spender text not null check (length(spender) between 1 and 64),
+  chain_id bigint not null,
+  signer text not null,
+  reference text not null check (reference ~ '^0x[0-9a-f]{64}$'),
+  counter bigint not null check (counter >= 0),
+  route text not null check (route in ('direct', 'contract')),
+  contract text check (contract ~ '^0x[0-9a-f]{40}$'),
+  payee text not null check (payee ~ '^0x[0-9a-f]{40}$' and payee <> signer),
+  amount numeric(78, 0) not null check (amount > 0),
+  gas bigint not null check (gas >= 21000),
+  state text not null default 'accepted' check (state in ('accepted', 'mined', 'completed', 'failed')),
+  error_code text check (error_code ~ '^[a-z_]{1,64}$'),
+  -- Why the order is to be cancelled. What is mined decides whether it was.
+  cancel_code text check (cancel_code ~ '^[a-z_]{1,64}$'),
+  accepted_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  foreign key (chain_id, signer) references nonce_lanes,
+  unique (chain_id, signer, reference),
+  unique (chain_id, signer, counter),
+  check ((route = 'contract') = (contract is not null)),
+  check ((state = 'failed') = (error_code is not null))
+);
+create index orders_open on orders (chain_id, accepted_at) where state in ('accepted', 'mined');
+
+create function keep_order() returns trigger language plpgsql as $$
+begin
+  if (old.subject, old.spender, old.chain_id, old.signer, old.reference, old.counter, old.route, old.contract, old.payee,
+      old.amount, old.gas, old.accepted_at)
+    is distinct from
+    (new.subject, new.spender, new.chain_id, new.signer, new.reference, new.counter, new.route, new.contract, new.payee,
+      new.amount, new.gas, new.accepted_at)
+  then
+    raise exception 'an accepted order is never changed' using errcode = 'restrict_violation';
+  end if;
+  if old.state <> new.state and not (
+    (old.state = 'accepted' and new.state in ('mined', 'failed'))
+    or (old.state = 'mined' and new.state in ('accepted', 'completed', 'failed'))
+  ) then
+    raise exception 'an order does not become % from %', new.state, old.state using errcode = 'restrict_violation';
+  end if;
+  return new;
+end $$;
+
+create trigger orders_kept before update on orders for each row execute function keep_order();
+
+-- Every nonce that was handed out, and which transaction took it for good. `used` is one of ours, `foreign` is not.
+create table lane_nonces (
+  chain_id bigint not null,
+  signer text not null,
+  nonce bigint not null check (nonce >= 0),
+  -- Null where an empty transaction fills a gap.
+  order_id bigint references orders (id),
+  state text not null default 'open' check (state in ('open', 'used', 'foreign')),
+  taken_by text check (taken_by ~ '^0x[0-9a-f]{64}$'),
+  taken_at_block bigint,
+  primary key (chain_id, signer, nonce),
+  unique (chain_id, signer, nonce, order_id),
+  foreign key (chain_id, signer) references nonce_lanes,
+  check ((state = 'open') = (taken_by is null)),
+  check ((taken_by is null) = (taken_at_block is null))
+);
+-- THE RULE. An order has another nonce only after somebody else's transaction took the one before for good.
+create unique index lane_nonces_of_order on lane_nonces (order_id) where state <> 'foreign';
+create index lane_nonces_open on lane_nonces (chain_id, signer, nonce) where state = 'open';
+
+create function keep_nonce() returns trigger language plpgsql as $$
+begin
+  if old.state <> 'open' or old.order_id is distinct from new.order_id then
+    raise exception 'nonce % of % is decided', old.nonce, old.signer using errcode = 'restrict_violation';
+  end if;
+  return new;
+end $$;
+
+create trigger lane_nonces_kept before update on lane_nonces for each row execute function keep_nonce();
+
+create table attempts (
+  id bigint generated always as identity primary key,
+  chain_id bigint not null,
+  signer text not null,
+  nonce bigint not null,
+  order_id bigint,
+  kind text not null check (kind in ('payment', 'cancel', 'filler')),
+  hash text not null check (hash ~ '^0x[0-9a-f]{64}$'),
+  raw text not null check (raw ~ '^0x[0-9a-f]+$'),
+  gas bigint not null check (gas >= 21000),
+  max_fee_per_gas numeric(78, 0) not null check (max_fee_per_gas > 0),
+  max_priority_fee_per_gas numeric(78, 0) not null check (max_priority_fee_per_gas between 0 and max_fee_per_gas),
+  state text not null default 'signed' check (state in ('signed', 'mined', 'final', 'superseded')),
+  block_number bigint,
+  block_hash text check (block_hash ~ '^0x[0-9a-f]{64}$'),
+  succeeded boolean,
+  gas_used bigint,
+  gas_price numeric(78, 0),
+  signed_at timestamptz(3) not null,
+  sent_at timestamptz(3),
+  last_sent_at timestamptz(3),
+  -- What the providers last said to it.
+  last_answer text check (last_answer ~ '^[a-z_]{1,64}$'),
+  unique (chain_id, hash),
+  unique (chain_id, signer, nonce, hash),
+  foreign key (chain_id, signer, nonce) references lane_nonces,
+  foreign key (chain_id, signer, nonce, order_id) references lane_nonces (chain_id, signer, nonce, order_id),
+  check ((kind = 'filler') = (order_id is null)),
+  check ((state in ('mined', 'final')) = (block_hash is not null)),
+  check ((block_hash is null) = (block_number is null) and (block_hash is null) = (succeeded is null)),
+  check ((block_hash is null) = (gas_used is null) and (block_hash is null) = (gas_price is null))
+);
+create index attempts_of_nonce on attempts (chain_id, signer, nonce, id);
+create index attempts_of_order on attempts (order_id, id);
+create index attempts_of_block on attempts (chain_id, block_number) where state = 'final';
+create unique index attempts_taking_nonce on attempts (chain_id, signer, nonce) where state in ('mined', 'final');
+create unique index attempts_paying_order on attempts (order_id) where state = 'final' and kind = 'payment';
+
+-- What each spender sent in one day (UTC), in all and to each payee. Kept together with the order that it counts.
+create table spends (
+  spender text not null,
+  day date not null,
+  payee text not null check (payee = '' or payee ~ '^0x[0-9a-f]{40}$'),
+  amount numeric(78, 0) not null check (amount > 0),
+  primary key (spender, day, payee)
+);
+
+-- How far the follower has read, and which block stood there.
+create table chain_cursors (
+  chain_id bigint primary key,
+  head_number bigint not null check (head_number >= 0),
+  head_hash text not null check (head_hash ~ '^0x[0-9a-f]{64}$'),
+  -- The last block that counts as final; null until the chain has one.
+  final_number bigint check (final_number <= head_number),
+  final_hash text check (final_hash ~ '^0x[0-9a-f]{64}$'),
+  reorgs bigint not null default 0,
+  updated_at timestamptz(3) not null,
+  check ((final_number is null) = (final_hash is null))
+);
+
+-- What should not happen, and is shown to an operator instead of being repaired in silence.
+create table sender_alerts (
+  id bigint generated always as identity primary key,
+  kind text not null check (kind in ('reorg_after_final', 'settlement_mismatch', 'nonce_taken_by_like_payment')),
+  chain_id bigint not null,
+  order_id bigint references orders (id),
+  hash text not null check (hash ~ '^0x[0-9a-f]{64}$'),
+  opened_at timestamptz(3) not null,
+  closed_at timestamptz(3)
+);
+create unique index sender_alerts_open on sender_alerts (kind, chain_id, hash) where closed_at is null;

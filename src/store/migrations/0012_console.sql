@@ -1,0 +1,25 @@
+-- What an operator looks at: everybody's transactions and events in one order, the platform's health over time, and the
+-- receipts that payees were given.
+create index transactions_everyones on transactions (created_at, id);
+create index events_everyones on events (log_key, id);
+
+-- One row a minute, whoever of the workers writes it. Amounts are in wei, and of what was accepted in the last day.
+create table overview_samples (
+  at timestamptz(3) primary key,
+  claimed numeric(78, 0) not null check (claimed >= 0),
+  settled numeric(78, 0) not null check (settled >= 0),
+  in_flight integer not null check (in_flight >= 0),
+  oldest_seconds integer not null check (oldest_seconds >= 0),
+  providers_well integer not null check (providers_well >= 0)
+);
+
+-- A page for the payee. Whoever has the token may read it, so it is as long as a key.
+create table receipts (
+  token text primary key check (token ~ '^[A-Za-z0-9_-]{43}$'),
+  transaction_id text not null unique references transactions (transaction_id),
+  -- The file as it was made, since a node may have forgotten the block by the time that somebody asks.
+  quittance text not null check (length(quittance) <= 4194304),
+  created_at timestamptz(3) not null default now()
+);
+create trigger receipts_immutable before update or delete on receipts
+  for each row execute function refuse_change();

@@ -1,0 +1,156 @@
+import { sql } from 'kysely'
+
+import type { Db } from './database.ts'
+
+/** What the records claim of the chain, and what the chain has said, in wei and in number. */
+export type Totals = { count: number; amountWei: bigint }
+
+export type Overview = {
+  claimed: Totals
+  settled: Totals
+  inFlight: { count: number; oldestSeconds: number; byAge: AgeCount[] }
+  /** Null until the follower has read a block. */
+  head: { number: bigint; finalNumber: bigint | null; updatedAt: Date } | null
+  alerts: { kind: string; count: number; since: Date }[]
+}
+
+/** How many are younger than that, and as old as the age before; undefined is any age. */
+export type AgeCount = { underSeconds: number | undefined; count: number }
+
+/**
+ * Where the platform stands. Claimed is what transactions say of the orders that were accepted
+ * since then; settled is what receipts of final blocks say of the same orders. Minted dollars are
+ * no part of it: they are counted in another unit.
+ */
+export async function readOverview(
+  db: Db,
+  wanted: { chainId: number; since: Date; now: Date },
+): Promise<Overview> {
+  const { claimed, settled } = await readTotals(db, wanted)
+  return {
+    claimed,
+    settled,
+    inFlight: await readInFlight(db, wanted),
+    head: await readHead(db, wanted.chainId),
+    alerts: await readAlerts(db, wanted.chainId),
+  }
+}
+
+/** Transactions that the chain has not decided yet, by the age of their orders. */
+const AGES = [60, 600, 3600]
+
+async function readTotals(
+  db: Db,
+  { chainId, since }: { chainId: number; since: Date },
+): Promise<{ claimed: Totals; settled: Totals }> {
+  const { rows } = await sql<Record<'claimed' | 'settled' | 'claimed_wei' | 'settled_wei', string>>`
+    select count(*) filter (where is_claimed) as claimed,
+      count(*) filter (where is_settled) as settled,
+      coalesce(sum(amount) filter (where is_claimed), 0)::text as claimed_wei,
+      coalesce(sum(amount) filter (where is_settled), 0)::text as settled_wei
+    from (
+      select orders.amount,
+        t.status in ('completed', 'refunded') as is_claimed,
+        exists (
+          select from attempts where order_id = orders.id and state = 'final'
+            and kind = 'payment' and succeeded
+        ) as is_settled
+      from orders join transactions t on t.transaction_id = orders.subject
+      where orders.chain_id = ${chainId} and orders.route <> 'mint'
+        and orders.accepted_at >= ${since}
+    ) as recent`.execute(db)
+  const [row] = rows
+  return {
+    claimed: totalsOf(row?.claimed, row?.claimed_wei),
+    settled: totalsOf(row?.settled, row?.settled_wei),
+  }
+}
+
+function totalsOf(count: string | undefined, wei: string | undefined): Totals {
+  return { count: Number(count ?? 0), amountWei: BigInt(wei ?? 0) }
+}
+
+async function readInFlight(
+  db: Db,
+  { chainId, now }: { chainId: number; now: Date },
+): Promise<Overview['inFlight']> {
+  const { rows } = await sql<{ age: number; count: bigint; oldest: number }>`
+    select width_bucket(seconds, ${AGES}::double precision[]) as age, count(*) as count,
+      floor(max(seconds))::integer as oldest
+    from (
+      select greatest(extract(epoch from ${now}::timestamptz - accepted_at), 0)::double precision
+        as seconds
+      from orders where chain_id = ${chainId} and state in ('accepted', 'mined')
+    ) as open group by age`.execute(db)
+  const countOf = (age: number): number => Number(rows.find((row) => row.age === age)?.count ?? 0)
+  return {
+    count: rows.reduce((sum, { count }) => sum + Number(count), 0),
+    oldestSeconds: Math.max(0, ...rows.map(({ oldest }) => oldest)),
+    byAge: [...AGES, undefined].map((underSeconds, age) => ({ underSeconds, count: countOf(age) })),
+  }
+}
+
+async function readHead(db: Db, chainId: number): Promise<Overview['head']> {
+  const { rows } = await sql<NonNullable<Overview['head']>>`
+    select head_number as number, final_number as "finalNumber", updated_at as "updatedAt"
+    from chain_cursors where chain_id = ${chainId}`.execute(db)
+  return rows[0] ?? null
+}
+
+async function readAlerts(db: Db, chainId: number): Promise<Overview['alerts']> {
+  const { rows } = await sql<Overview['alerts'][number]>`
+    select kind, count(*)::integer as count, min(opened_at) as since from sender_alerts
+    where chain_id = ${chainId} and closed_at is null group by kind order by kind`.execute(db)
+  return rows
+}
+
+export type Sample = {
+  at: Date
+  claimedWei: bigint
+  settledWei: bigint
+  inFlight: number
+  oldestSeconds: number
+  providersWell: number
+}
+
+/** One for each minute: of several workers the first one counts. */
+export async function insertSample(db: Db, sample: Sample): Promise<void> {
+  await sql`
+    insert into overview_samples
+      (at, claimed, settled, in_flight, oldest_seconds, providers_well)
+    values (date_trunc('minute', ${sample.at}::timestamptz), ${String(sample.claimedWei)}::numeric,
+      ${String(sample.settledWei)}::numeric, ${sample.inFlight}, ${sample.oldestSeconds},
+      ${sample.providersWell})
+    on conflict do nothing`.execute(db)
+}
+
+/** Oldest first; of many, evenly so many that a plot shows no more. */
+export async function listSamples(
+  db: Db,
+  wanted: { since: Date; limit: number },
+): Promise<Sample[]> {
+  const { rows } = await sql<SampleRow>`
+    select * from (
+      select *, row_number() over (order by at desc) as place, count(*) over () as number
+      from overview_samples where at >= ${wanted.since}
+    ) as numbered
+    where (place - 1) % greatest(1, (number + ${wanted.limit} - 1) / ${wanted.limit}) = 0
+    order by at limit ${wanted.limit}`.execute(db)
+  return rows.map((row) => ({
+    at: row.at,
+    claimedWei: BigInt(row.claimed),
+    settledWei: BigInt(row.settled),
+    inFlight: row.in_flight,
+    oldestSeconds: row.oldest_seconds,
+    providersWell: row.providers_well,
+  }))
+}
+
+type SampleRow = {
+  at: Date
+  claimed: string
+  settled: string
+  in_flight: number
+  oldest_seconds: number
+  providers_well: number
+}

@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+
+import type { Db } from './database.ts'
+import { TRANSACTION_COLUMNS, transactionOf } from './transactions.ts'
+import type { Transaction, TransactionRow } from './transactions.ts'
+
+export type Receipt = {
+  token: string
+  transactionId: string
+  quittance: string
+  createdAt: Date
+}
+
+/** There is one receipt for a transaction; asking twice gives the first one. */
+export async function insertReceipt(
+  db: Db,
+  receipt: Pick<Receipt, 'token' | 'transactionId' | 'quittance'>,
+): Promise<Receipt> {
+  await sql`
+    insert into receipts (token, transaction_id, quittance)
+    values (${receipt.token}, ${receipt.transactionId}, ${receipt.quittance})
+    on conflict (transaction_id) do nothing`.execute(db)
+  const stored = await findReceiptOf(db, receipt.transactionId)
+  return stored!
+}
+
+export async function findReceiptOf(db: Db, transactionId: string): Promise<Receipt | undefined> {
+  const { rows } = await sql<Receipt>`
+    select ${COLUMNS} from receipts r where r.transaction_id = ${transactionId}`.execute(db)
+  return rows[0]
+}
+
+/** Whoever knows the token may see it. */
+export async function findReceipt(
+  db: Db,
+  token: string,
+): Promise<(Receipt & { transaction: Transaction }) | undefined> {
+  const { rows } = await sql<Receipt & TransactionRow & { receiptCreatedAt: Date }>`
+    select ${COLUMNS}, r.created_at as "receiptCreatedAt", ${TRANSACTION_COLUMNS}
+    from receipts r join transactions t on t.transaction_id = r.transaction_id
+    where r.token = ${token}`.execute(db)
+  const [row] = rows
+  if (!row) return undefined
+  return {
+    token: row.token,
+    transactionId: row.transactionId,
+    quittance: row.quittance,
+    createdAt: row.receiptCreatedAt,
+    transaction: transactionOf(row),
+  }
+}
+
+const COLUMNS = sql`
+  r.token, r.transaction_id as "transactionId", r.quittance, r.created_at as "createdAt"`

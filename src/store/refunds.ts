@@ -1,0 +1,96 @@
+import { sql } from 'kysely'
+
+import type { Db } from './database.ts'
+
+export type Refund = {
+  refundId: string
+  transactionId: string
+  state: 'pending' | 'completed' | 'failed'
+  externalId: string | undefined
+  errorCode: string | undefined
+  lease: number
+  tries: number
+}
+
+/** False where the money goes back already: a charge has one refund that has not failed. */
+export async function insertRefund(
+  db: Db,
+  refund: { refundId: string; transactionId: string },
+): Promise<boolean> {
+  const { rows } = await sql`
+    insert into refunds (refund_id, transaction_id)
+    values (${refund.refundId}, ${refund.transactionId})
+    on conflict (transaction_id) where state <> 'failed' do nothing
+    returning 1`.execute(db)
+  return rows.length > 0
+}
+
+export async function listRefunds(db: Db, transactionId: string): Promise<Refund[]> {
+  const { rows } = await sql<RefundRow>`
+    select * from refunds where transaction_id = ${transactionId}
+    order by created_at, refund_id limit 100`.execute(db)
+  return rows.map(refundOf)
+}
+
+export async function leaseRefunds(
+  db: Db,
+  wanted: { now: Date; until: Date; limit: number },
+): Promise<Refund[]> {
+  const { rows } = await sql<RefundRow>`
+    update refunds r set lease = r.lease + 1, tries = r.tries + 1, due_at = ${wanted.until}
+    from (
+      select refund_id from refunds where due_at <= ${wanted.now}
+      order by due_at limit ${wanted.limit} for update skip locked
+    ) due
+    where r.refund_id = due.refund_id
+    returning r.*`.execute(db)
+  return rows.map(refundOf)
+}
+
+/** Out of pending, once. */
+export async function settleRefund(
+  db: Db,
+  refund: Pick<Refund, 'refundId' | 'externalId' | 'errorCode'> & {
+    state: 'completed' | 'failed'
+  },
+): Promise<boolean> {
+  const { rows } = await sql`
+    update refunds set state = ${refund.state}, error_code = ${refund.errorCode ?? null},
+      external_id = coalesce(${refund.externalId ?? null}, external_id), due_at = null
+    where refund_id = ${refund.refundId} and state = 'pending'
+    returning 1`.execute(db)
+  return rows.length > 0
+}
+
+export async function releaseRefund(
+  db: Db,
+  refund: Pick<Refund, 'refundId' | 'lease'>,
+  next: { dueAt: Date; trouble: string | undefined },
+): Promise<void> {
+  await sql`
+    update refunds set due_at = ${next.dueAt}, trouble = ${next.trouble ?? null}
+    where refund_id = ${refund.refundId} and lease = ${refund.lease}
+      and state = 'pending'`.execute(db)
+}
+
+type RefundRow = {
+  refund_id: string
+  transaction_id: string
+  state: Refund['state']
+  external_id: string | null
+  error_code: string | null
+  lease: number
+  tries: number
+}
+
+function refundOf(row: RefundRow): Refund {
+  return {
+    refundId: row.refund_id,
+    transactionId: row.transaction_id,
+    state: row.state,
+    externalId: row.external_id ?? undefined,
+    errorCode: row.error_code ?? undefined,
+    lease: row.lease,
+    tries: row.tries,
+  }
+}

@@ -1,0 +1,67 @@
+import { sql } from 'kysely'
+
+import type { Hex } from '../domain/orders.ts'
+import type { Db } from './database.ts'
+
+/**
+ * `reorg_after_final`: the block of a final attempt is gone. `settlement_mismatch`: a transaction
+ * succeeded without the event that proves the payment. `nonce_taken_by_like_payment`: somebody else
+ * used the signer's key for the same payment.
+ */
+export type SenderAlertKind =
+  'reorg_after_final' | 'settlement_mismatch' | 'nonce_taken_by_like_payment'
+
+export type SenderAlert = {
+  kind: SenderAlertKind
+  chainId: number
+  orderId: bigint | undefined
+  hash: Hex
+}
+
+/** True when it is news. */
+export async function openAlert(db: Db, alert: SenderAlert, now: Date): Promise<boolean> {
+  const { rows } = await sql`
+    insert into sender_alerts (kind, chain_id, order_id, hash, opened_at)
+    values (${alert.kind}, ${alert.chainId}, ${alert.orderId ?? null}, ${alert.hash}, ${now})
+    on conflict do nothing
+    returning 1`.execute(db)
+  return rows.length === 1
+}
+
+export async function closeAlert(
+  db: Db,
+  alert: Pick<SenderAlert, 'kind' | 'chainId' | 'hash'>,
+  now: Date,
+): Promise<void> {
+  await sql`
+    update sender_alerts set closed_at = ${now}
+    where kind = ${alert.kind} and chain_id = ${alert.chainId} and hash = ${alert.hash}
+      and closed_at is null`.execute(db)
+}
+
+export async function listOpenAlerts(db: Db, chainId: number): Promise<SenderAlert[]> {
+  const { rows } = await sql<AlertRow>`
+    select kind, order_id, hash from sender_alerts
+    where chain_id = ${chainId} and closed_at is null order by id limit ${MAX_ALERTS}`.execute(db)
+  return rows.map((row) => ({
+    kind: row.kind,
+    chainId,
+    orderId: row.order_id ?? undefined,
+    hash: row.hash,
+  }))
+}
+
+export async function countOpenAlerts(
+  db: Db,
+  chainId: number,
+): Promise<ReadonlyMap<SenderAlertKind, number>> {
+  const { rows } = await sql<{ kind: SenderAlertKind; count: number }>`
+    select kind, count(*)::integer as count from sender_alerts
+    where chain_id = ${chainId} and closed_at is null group by kind`.execute(db)
+  return new Map(rows.map(({ kind, count }) => [kind, count]))
+}
+
+/** More than an operator reads; the oldest come first, so none is starved. */
+const MAX_ALERTS = 1000
+
+type AlertRow = { kind: SenderAlertKind; order_id: bigint | null; hash: Hex }

@@ -1,0 +1,268 @@
+import { settlementAddress } from '../bindings/addresses.ts'
+import { EncodingError } from '../chain/rlp.ts'
+import { decodeHeader, type Header } from '../chain/header.ts'
+import type { Hex } from '../chain/hex.ts'
+import type { Provider } from '../chain/provider.ts'
+import { decodeReceipt, type Receipt } from '../chain/receipt.ts'
+import { decodeTransaction, type ChainTransaction } from '../chain/block-transaction.ts'
+import { readProof } from '../chain/trie.ts'
+import { createAsker, failureOf, type Asker } from './ask.ts'
+import {
+  chainIdField,
+  confirmationsField,
+  DEFAULT_CONFIRMATIONS,
+  hashField,
+  optional,
+} from './claim.ts'
+import { paymentsOf, type Payment } from './payments.ts'
+import { parseQuittance, type Quittance } from './quittance.ts'
+import { conclude, timeOf, type Disagreement, type Evidence, type Verdict } from './verdict.ts'
+
+/** What makes the block of a quittance one to believe; one of the two is enough. */
+export type Trust = {
+  /** The hash of the block, from a source that is trusted. With it, nobody is asked. */
+  trustedBlockHash?: string | undefined
+  /** Nodes that are asked for that one header, and all of them must agree. */
+  providers?: readonly Provider[] | undefined
+  /** The chain on which it must have been paid; absent for any. */
+  chainId?: bigint | number | undefined
+  /** Blocks until a payment is final, its own included. 12 by default. */
+  confirmations?: number | 'finalized' | undefined
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Whether a quittance proves its payment. The file may come from anyone: what it says is compared
+ * with the block's hash, and only that hash has to be trusted.
+ */
+export async function check(file: string | Uint8Array, trust: Trust = {}): Promise<Verdict> {
+  const trusted = optional(trust.trustedBlockHash, (hash) => hashField('trustedBlockHash', hash))
+  const confirmations = confirmationsField(trust.confirmations ?? DEFAULT_CONFIRMATIONS)
+  const chainId = optional(trust.chainId, chainIdField)
+  const parsed = parseQuittance(file)
+  if ('problem' in parsed) {
+    return conclude({ disagreements: [{ kind: 'malformed', message: parsed.problem }] })
+  }
+  const { quittance } = parsed
+  const facts = await proven(quittance)
+  if ('problem' in facts) {
+    return conclude({ disagreements: [{ kind: 'tampered', message: facts.problem }] })
+  }
+  if (chainId !== undefined && `${chainId}` !== quittance.chainId) {
+    return conclude({ disagreements: [otherChain(quittance, chainId)] })
+  }
+  const anchor = await anchorOf(facts.header, {
+    quittance,
+    trust: { ...trust, confirmations },
+    trusted,
+  })
+  return conclude({
+    disagreements: anchor.disagreements,
+    evidence: evidenceOf(quittance, { ...facts, anchor }),
+    caveats: caveatsOf(quittance, facts),
+  })
+}
+
+type Facts = {
+  header: Header
+  transaction: ChainTransaction
+  receipt: Receipt
+  payment: Payment
+}
+
+/** What the file proves, read from its header and proofs; what it says must be the same. */
+async function proven(quittance: Quittance): Promise<Facts | { problem: string }> {
+  try {
+    const header = decodeHeader(quittance.block.header)
+    const { index } = quittance.transaction
+    const { proof } = quittance.transaction
+    const raw = readProof({ root: header.transactionsRoot, index, proof })
+    const transaction = await decodeTransaction(raw)
+    const bytes = readProof({ root: header.receiptsRoot, index, proof: quittance.receipt.proof })
+    const receipt = decodeReceipt(bytes)
+    const payments = paymentsOf({ transaction, receipt })
+    const payment = payments.find((one) => isSame(one, quittance.payment))
+    const problem = problemOf(quittance, { header, transaction, receipt })
+    if (problem !== undefined) return { problem }
+    if (payment === undefined) return { problem: 'Its payment is not in its receipt.' }
+    return { header, transaction, receipt, payment }
+  } catch (error) {
+    if (error instanceof EncodingError) return { problem: `A proof fails. ${error.message}` }
+    throw error
+  }
+}
+
+function problemOf(
+  { chainId, block, transaction: said, payment, order }: Quittance,
+  { header, transaction, receipt }: Omit<Facts, 'payment'>,
+): string | undefined {
+  const isBlock =
+    header.hash === block.hash &&
+    `${header.number}` === block.number &&
+    timeOf(header.timestamp) === block.time
+  if (!isBlock) return 'Its block is not the one of its header.'
+  const isTransaction =
+    transaction.hash === said.hash &&
+    transaction.from === said.from &&
+    transaction.to === said.to &&
+    `${transaction.value}` === said.value
+  if (!isTransaction) return 'Its transaction is not the one of its proof.'
+  if (transaction.chainId !== undefined && `${transaction.chainId}` !== chainId) {
+    return 'Its transaction was signed for another chain.'
+  }
+  if (receipt.succeeded !== true) return 'Its receipt does not say that the transaction succeeded.'
+  const contradicted = ORDER_FACTS.find(
+    (name) => order[name] !== undefined && order[name] !== (payment[name] ?? ''),
+  )
+  return contradicted && `Its order and its payment differ in ${contradicted}.`
+}
+
+/** Where an order's fact has the name of a part of the payment, it must be the same. */
+const ORDER_FACTS = ['reference', 'payer', 'payee', 'token', 'amount'] as const
+
+function isSame(payment: Payment, said: Quittance['payment']): boolean {
+  const { amount, ...rest } = payment
+  const names = Object.keys(rest) as (keyof typeof rest)[]
+  return `${amount}` === said.amount && names.every((name) => rest[name] === said[name])
+}
+
+type CheckedTrust = Trust & { confirmations: number | 'finalized' }
+
+type Anchor = {
+  agreeing: string[]
+  confirmations: bigint | undefined
+  disagreements: Disagreement[]
+}
+
+async function anchorOf(
+  header: Header,
+  of: { quittance: Quittance; trust: CheckedTrust; trusted: Hex | undefined },
+): Promise<Anchor> {
+  const { trusted, trust } = of
+  if (trusted !== undefined) {
+    const agreeing = trusted === header.hash ? ['checkpoint'] : []
+    const disagreements =
+      agreeing.length > 0 ? [] : [wrongBlock('checkpoint', { header, found: trusted })]
+    return { agreeing, confirmations: undefined, disagreements }
+  }
+  const providers = trust.providers ?? []
+  if (providers.length === 0) {
+    return { agreeing: [], confirmations: undefined, disagreements: [notAnchored(header)] }
+  }
+  const answers = await Promise.all(
+    providers.map((provider) => ask(createAsker(provider, trust.signal), header, of)),
+  )
+  const heads = answers.flatMap(({ head }) => head ?? [])
+  const least = heads.reduce<bigint | undefined>(
+    (a, b) => (a === undefined || b < a ? b : a),
+    undefined,
+  )
+  return {
+    agreeing: answers.filter(({ disagreement }) => !disagreement).map(({ name }) => name),
+    confirmations: least === undefined ? undefined : least - header.number + 1n,
+    disagreements: answers.flatMap(({ disagreement }) => disagreement ?? []),
+  }
+}
+
+type Answer = { name: string; head?: bigint; disagreement?: Disagreement }
+
+async function ask(
+  asker: Asker,
+  header: Header,
+  { quittance, trust }: { quittance: Quittance; trust: CheckedTrust },
+): Promise<Answer> {
+  const { name } = asker
+  try {
+    const chainId = await asker.chainId()
+    if (`${chainId}` !== quittance.chainId) {
+      const message = `${name} serves chain ${chainId}, and the payment is on ${quittance.chainId}.`
+      return { name, disagreement: { kind: 'wrong_chain', message, provider: name } }
+    }
+    const block = await asker.blockAt(header.number)
+    const { confirmations: needed } = trust
+    const last = await asker.blockAt(needed === 'finalized' ? needed : 'latest')
+    const head = last?.header.number ?? 0n
+    if (block !== undefined && block.header.hash !== header.hash) {
+      return { name, disagreement: wrongBlock(name, { header, found: block.header.hash }) }
+    }
+    const wanted = header.number + (needed === 'finalized' ? 0n : BigInt(needed) - 1n)
+    if (block === undefined || head < wanted) {
+      const message = `${name} has blocks up to ${head}, and the payment is final at ${wanted}.`
+      const kind = block === undefined ? 'provider_lags' : 'not_final'
+      return { name, head, disagreement: { kind, message, provider: name } }
+    }
+    return { name, head }
+  } catch (error) {
+    const { kind, message } = failureOf(error)
+    return {
+      name,
+      disagreement: {
+        kind: kind === 'lies' ? 'provider_disagrees' : kind,
+        message: `${name}: ${message}`,
+        provider: name,
+      },
+    }
+  }
+}
+
+function otherChain({ chainId: found }: Quittance, expected: bigint): Disagreement {
+  const message = `The payment is on chain ${found}, not ${expected}.`
+  return { kind: 'wrong_chain', message, expected: `${expected}`, found }
+}
+
+function wrongBlock(
+  provider: string,
+  { header, found }: { header: Header; found: Hex },
+): Disagreement {
+  return {
+    kind: 'wrong_block',
+    message: `At block ${header.number} ${provider} knows another block than the quittance.`,
+    expected: header.hash,
+    found,
+    provider,
+  }
+}
+
+function notAnchored({ hash, number }: Header): Disagreement {
+  const message = `It is sound if ${hash} is block ${number}. Trust that hash, or ask a provider.`
+  return { kind: 'not_anchored', message }
+}
+
+function evidenceOf(
+  { chainId }: Quittance,
+  { header, transaction, receipt, payment, anchor }: Facts & { anchor: Anchor },
+): Evidence {
+  const { hash, type, nonce, from, to, value } = transaction
+  return {
+    chainId: BigInt(chainId),
+    provider: 'the quittance',
+    agreeing: anchor.agreeing,
+    block: { number: header.number, hash: header.hash, time: timeOf(header.timestamp) },
+    transaction: { hash, type, nonce, from, to, value },
+    receipt: { succeeded: receipt.succeeded, logs: receipt.logs.length },
+    payment,
+    confirmations: anchor.confirmations,
+    tokenState: undefined,
+  }
+}
+
+/** Its address follows from its code, so nobody else's contract can stand there. */
+function isOwnSettlement({ kind, contract }: Payment): boolean {
+  return kind === 'settlement' && contract === settlementAddress.toLowerCase()
+}
+
+function caveatsOf({ order }: Quittance, { transaction, payment }: Facts): string[] {
+  return [
+    ...(payment.contract === null || isOwnSettlement(payment)
+      ? []
+      : [`The payment is as true as ${payment.contract} is the contract that you mean.`]),
+    ...(Object.keys(order).length === 0
+      ? []
+      : [
+          'The facts of the order are the word of who made the file; the chain does not know them.',
+        ]),
+    ...(transaction.chainId === undefined
+      ? ['The transaction was signed for no chain in particular.']
+      : []),
+  ]
+}

@@ -1,0 +1,29 @@
+/** The published entry `quittance/verify`: does this hash, settlement, mint or redeem hold? */
+export type { Hex } from '../chain/hex.ts'
+export { plainProvider } from '../chain/plain-provider.ts'
+export type { Provider, RpcCall } from '../chain/provider.ts'
+export { ClaimError, type BaseClaim, type TimeWindow, type VerifyOptions } from './claim.ts'
+export { check, type Trust } from './check.ts'
+export type { Payment, PaymentKind, Rail } from './payments.ts'
+export { PROFILES, type Profile, type ProfileName, type ProfileStatement } from './profiles.ts'
+export { MAX_QUITTANCE_BYTES, type Quittance } from './quittance.ts'
+export { quittanceSchema } from './quittance-schema.ts'
+export { prove, type Proof, type ProofRequest } from './prove.ts'
+export type { Range } from './search.ts'
+export type { TokenState } from './token-state.ts'
+export {
+  couldNotAsk,
+  type Complaint,
+  type Disagreement,
+  type DisagreementKind,
+  type Evidence,
+  type PendingKind,
+  type Verdict,
+} from './verdict.ts'
+export { verifyMint, verifyRedeem, type MintClaim, type RedeemClaim } from './verify-supply.ts'
+export {
+  verifySettlement,
+  verifyTransaction,
+  type SettlementClaim,
+  type TransactionClaim,
+} from './verify-transaction.ts'

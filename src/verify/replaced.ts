@@ -1,0 +1,65 @@
+import type { Hex } from '../chain/hex.ts'
+import { failureOf, hexOf, type Asker } from './ask.ts'
+import type { CheckedOptions } from './claim.ts'
+import type { Disagreement } from './verdict.ts'
+
+type Lost = { payer: Hex; nonce: bigint; hash: Hex; options: CheckedOptions }
+
+/**
+ * Whether another transaction took the nonce, so that this one can never be mined. Whoever believes
+ * that pays again, so enough providers must say it, and of a block that is final.
+ */
+export async function findReplacement(
+  standings: readonly { name: string; asker: Asker; head: bigint }[],
+  lost: Lost,
+): Promise<Disagreement | undefined> {
+  const { options, payer, nonce } = lost
+  const needed = Math.min(options.agreement, options.providers.length)
+  const counts = await Promise.all(standings.map((standing) => countsOf(standing, lost)))
+  const taken = counts.filter(({ latest }) => latest > nonce)
+  if (taken.length < needed) return undefined
+  // It may have been mined between two questions, and have taken its nonce itself.
+  const mined = taken.find(({ isMined }) => isMined)
+  if (mined !== undefined) return minedJustNow(mined.name)
+  const names = taken.map(({ name }) => name).join(' and ')
+  const what = `Another transaction of ${payer} took the nonce ${nonce}, say ${names}`
+  const found = `${taken.map(({ latest }) => latest).join(', ')} transactions of the payer`
+  const pair = { expected: `nonce ${nonce}`, found }
+  return counts.filter(({ final }) => final > nonce).length >= needed
+    ? { kind: 'replaced', message: `${what}, so this one never happens.`, ...pair }
+    : { kind: 'not_final', message: `${what}; that is not final yet.`, ...pair }
+}
+
+/** How many transactions of the payer one provider counts. What it cannot say is none. */
+async function countsOf(
+  { name, asker, head }: { name: string; asker: Asker; head: bigint },
+  { payer, hash, nonce, options: { confirmations } }: Lost,
+): Promise<{ name: string; latest: bigint; final: bigint; isMined: boolean }> {
+  const count = async (block: string): Promise<bigint> => {
+    const shown = await asker.ask('eth_getTransactionCount', payer, block).catch(unanswered)
+    return typeof shown === 'string' && /^0x[0-9a-f]{1,16}$/i.test(shown) ? BigInt(shown) : 0n
+  }
+  const latest = await count('latest')
+  if (latest <= nonce) return { name, latest, final: 0n, isMined: false }
+  const answer = await asker.ask('eth_getTransactionByHash', hash).catch(unanswered)
+  const isMined = isInBlock(answer)
+  if (confirmations === 'finalized') {
+    return { name, latest, final: await count('finalized'), isMined }
+  }
+  const last = head - BigInt(confirmations) + 1n
+  return { name, latest, final: last < 0n ? 0n : await count(hexOf(last)), isMined }
+}
+
+function isInBlock(answer: unknown): boolean {
+  const isShown = typeof answer === 'object' && answer !== null && 'blockHash' in answer
+  return isShown && typeof answer.blockHash === 'string'
+}
+
+function unanswered(error: unknown): undefined {
+  failureOf(error)
+}
+
+function minedJustNow(provider: string): Disagreement {
+  const message = 'It was mined while it was looked for. Ask again.'
+  return { kind: 'not_mined', message, provider }
+}

@@ -1,0 +1,129 @@
+import { settlementAddress } from '../bindings/addresses.ts'
+import type { Hex } from '../chain/hex.ts'
+import {
+  addressField,
+  amountField,
+  chainIdField,
+  checkOptions,
+  hashField,
+  invalid,
+  optional,
+  referenceField,
+  windowField,
+  type BaseClaim,
+  type VerifyOptions,
+} from './claim.ts'
+import { judge, type Case } from './judge.ts'
+import type { Verdict } from './verdict.ts'
+
+/** What a record says of a transaction. What it leaves out is not checked. */
+export type TransactionClaim = BaseClaim & {
+  hash: string
+  payer?: string | undefined
+  payee?: string | undefined
+  /** The ERC-20 that was paid. Absent for native coin, which the transaction itself carries. */
+  token?: string | undefined
+  /** In an event right beside the transfer: a memo, or of EIP-3009, ERC-7699 or Request. */
+  reference?: string | undefined
+  /** The proxy whose event is believed, where a payment went through one of Request's. */
+  contract?: string | undefined
+  /** The nonce that the record has, which tells a replaced transaction from a missing one. */
+  nonce?: bigint | undefined
+}
+
+/** What a record says of an order that was paid through the settlement contract. */
+export type SettlementClaim = BaseClaim & {
+  hash: string
+  reference: string
+  payer?: string | undefined
+  payee: string
+  amount: bigint
+  /** The ERC-20 that was paid; null for native coin. */
+  token: string | null
+  /** The settlement contract; absent for the address that it has on every chain. */
+  contract?: string | undefined
+  nonce?: bigint | undefined
+}
+
+/** Whether a transaction is in the chain, final, successful, and pays what the record says. */
+export async function verifyTransaction(
+  claim: TransactionClaim,
+  options: VerifyOptions,
+): Promise<Verdict> {
+  const checked = checkOptions(options)
+  const { verdict } = await judge(transactionCase(claim), checked)
+  return verdict
+}
+
+/** Whether the settlement contract paid an order: once, to this payee, with this reference. */
+export async function verifySettlement(
+  claim: SettlementClaim,
+  options: VerifyOptions,
+): Promise<Verdict> {
+  const checked = checkOptions(options)
+  const { verdict } = await judge(settlementCase(claim), checked)
+  return verdict
+}
+
+export function transactionCase(claim: TransactionClaim): Case {
+  const token = optional(claim.token, (value) => addressField('token', value))
+  const contract = optional(claim.contract, (value) => addressField('contract', value))
+  const reference = optional(claim.reference, referenceField)
+  if (reference !== undefined && token === undefined) {
+    throw invalid('reference', 'needs a token: native coin carries no reference by itself')
+  }
+  if (contract !== undefined && token === undefined) {
+    throw invalid('contract', 'needs a token; an order that the contract paid is a settlement')
+  }
+  const expected = {
+    kinds: [token === undefined ? ('native' as const) : ('transfer' as const)],
+    contract: contract ?? token,
+    token,
+    payer: optional(claim.payer, (value) => addressField('payer', value)),
+    payee: optional(claim.payee, (value) => addressField('payee', value)),
+    amount: optional(claim.amount, amountField),
+    reference,
+  }
+  const isPayment = [token, expected.payee, expected.amount].some((part) => part !== undefined)
+  const common = commonOf(claim, expected.payer)
+  // A payer alone is whoever sent the transaction, whether or not it pays anybody.
+  return isPayment
+    ? { ...common, expected }
+    : { ...common, sender: expected.payer, caveats: [NO_PAYMENT_CLAIMED] }
+}
+
+const NO_PAYMENT_CLAIMED =
+  'No payee, amount or token was claimed: only that the transaction succeeded was checked.'
+
+export function settlementCase(claim: SettlementClaim): Case {
+  const payer = optional(claim.payer, (value) => addressField('payer', value))
+  return {
+    ...commonOf(claim, payer),
+    expected: {
+      kinds: ['settlement'],
+      contract: addressField('contract', claim.contract ?? settlementAddress),
+      token: claim.token === null ? null : addressField('token', claim.token),
+      payer,
+      payee: addressField('payee', claim.payee),
+      amount: amountField(claim.amount),
+      reference: hashField('reference', claim.reference),
+    },
+  }
+}
+
+type Common = BaseClaim & { hash: string; nonce?: bigint | undefined }
+
+function commonOf(claim: Common, payer: Hex | undefined): Case {
+  const { nonce } = claim
+  const known = payer === undefined || nonce === undefined ? {} : { nonceOf: { payer, nonce } }
+  return {
+    question: {
+      chainId: chainIdField(claim.chainId),
+      hash: hashField('hash', claim.hash),
+      ...known,
+    },
+    expected: undefined,
+    blockHash: optional(claim.blockHash, (value) => hashField('blockHash', value)),
+    window: optional(claim.window, windowField),
+  }
+}

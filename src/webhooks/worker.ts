@@ -1,0 +1,244 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { TryOutcome } from '../domain/notifications.ts'
+import { signWebhook } from '../domain/webhook-secrets.ts'
+import type { Db } from '../store/database.ts'
+import {
+  cancelDeliveries,
+  hasDueDeliveries,
+  leaseDeliveries,
+  recordDelivered,
+  recordFailed,
+  releaseDelivery,
+  type DeliveryLease,
+  type LeaseWanted,
+} from '../store/deliveries.ts'
+import { notificationText } from '../wire/group-a/notifications.ts'
+import { pauseAfter, type Schedule } from './schedule.ts'
+import type { Send, SendResult } from './send.ts'
+
+/** Delivers what is due, from any number of processes at once, until its signal aborts. */
+export type WebhookWorker = {
+  /** Looks for what is due now, rather than at the next poll. */
+  kick: () => void
+  /** Resolves when all that was under way has been recorded or given back. */
+  done: Promise<void>
+}
+
+export type WebhookWorkerDeps = {
+  db: Db
+  clock: Clock
+  random: () => number
+  logger: Logger
+  send: Send
+  schedule: Schedule
+  signal: AbortSignal
+  pace?: Partial<WebhookPace>
+  /** Told after each try, with how long it took. */
+  onTry?: (made: { outcome: TryOutcome; durationMs: number }) => void
+}
+
+/** How much at once, and how often it looks. */
+export type WebhookPace = {
+  slots: number
+  /** Those that failed last share these, so that they cannot take the others' slots. */
+  failingSlots: number
+  perEndpoint: number
+  perUser: number
+  pollMs: number
+  failingPollMs: number
+  /** Longer than any try takes: it ends only the lease of a worker that died. */
+  leaseMs: number
+}
+
+const PACE: WebhookPace = {
+  slots: 192,
+  failingSlots: 64,
+  perEndpoint: 8,
+  perUser: 48,
+  pollMs: 200,
+  failingPollMs: 500,
+  leaseMs: 30_000,
+}
+
+export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
+  const pace = { ...PACE, ...deps.pace }
+  const sound = createLane(deps, {
+    kind: 'sound',
+    slots: pace.slots,
+    perEndpoint: pace.perEndpoint,
+    perUser: pace.perUser,
+    pollMs: pace.pollMs,
+    leaseMs: pace.leaseMs,
+  })
+  const failing = createLane(deps, {
+    kind: 'failing',
+    slots: pace.failingSlots,
+    perEndpoint: 1,
+    perUser: Math.ceil(pace.failingSlots / 4),
+    pollMs: pace.failingPollMs,
+    leaseMs: pace.leaseMs,
+  })
+  return {
+    kick: sound.kick,
+    done: (async () => void (await Promise.all([sound.run(), failing.run()])))(),
+  }
+}
+
+type LanePace = Pick<LeaseWanted, 'kind' | 'perEndpoint' | 'perUser' | 'leaseMs'> & {
+  slots: number
+  pollMs: number
+}
+
+type Lane = { kick: () => void; run: () => Promise<void> }
+
+/** Takes deliveries of one kind as slots become free, and waits for each try by itself. */
+function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
+  const { clock, logger, signal } = deps
+  const held = new Map<DeliveryLease, Promise<void>>()
+  const alarm = createAlarm()
+
+  async function take(): Promise<void> {
+    const limit = pace.slots - held.size
+    if (limit === 0 || !(await hasDueDeliveries(deps.db))) return
+    const leases = await leaseDeliveries(deps.db, { ...pace, limit, held: [...held.keys()] })
+    const disabled = leases.filter((lease) => lease.isDisabled)
+    if (disabled.length > 0) {
+      const endpointIds = new Set(disabled.map(({ endpointId }) => endpointId))
+      await cancelDeliveries(deps.db, [...endpointIds])
+    }
+    for (const lease of leases.filter((one) => !one.isDisabled)) {
+      held.set(lease, finish(lease))
+    }
+  }
+
+  async function finish(lease: DeliveryLease): Promise<void> {
+    try {
+      await deliver(deps, lease)
+    } catch (error) {
+      // Its lease runs out, and it comes again.
+      logger.warn({ err: error, delivery: lease.id }, 'a webhook try was not recorded')
+    }
+    const wasFull = isFull(lease)
+    held.delete(lease)
+    if (wasFull) alarm.ring()
+  }
+
+  /** Whether something may be waiting for the slot of this one. */
+  function isFull({ endpointId, userId }: DeliveryLease): boolean {
+    const all = [...held.keys()]
+    return (
+      all.length >= pace.slots ||
+      all.filter((one) => one.endpointId === endpointId).length >= pace.perEndpoint ||
+      all.filter((one) => one.userId === userId).length >= pace.perUser
+    )
+  }
+
+  return {
+    kick: alarm.ring,
+    async run() {
+      while (!signal.aborted) {
+        const woken = alarm.next()
+        const startedAt = performance.now()
+        const taken = await take().then(
+          () => true,
+          (error: unknown) => {
+            if (!signal.aborted) logger.warn({ err: error }, 'no webhooks could be taken')
+            return false
+          },
+        )
+        const tookMs = performance.now() - startedAt
+        await clock.sleep(taken ? restAfter(tookMs) : FAILED_REST_MS, signal)
+        await untilEither(clock, pace.pollMs, woken, signal)
+      }
+      await Promise.all(held.values())
+    },
+  }
+}
+
+/**
+ * Many changes in a row kick as many times. Looking for all of them at once, in at most a third of
+ * the time, leaves the database to those who make them.
+ */
+function restAfter(tookMs: number): number {
+  return Math.max(MIN_REST_MS, 2 * tookMs)
+}
+
+const MIN_REST_MS = 10
+const FAILED_REST_MS = 1000
+
+/** One try, from the signature to the record of what came of it. */
+async function deliver(deps: WebhookWorkerDeps, lease: DeliveryLease): Promise<void> {
+  const { db, clock, signal } = deps
+  let made: SendResult
+  try {
+    const { url, notification, secrets } = lease
+    const body = notificationText(notification)
+    const timestampS = Math.floor(clock.now().getTime() / 1000)
+    const signature = signWebhook({ id: notification.id, timestampS, body, secrets })
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'Quittance-Webhooks/1',
+      'webhook-id': notification.id,
+      'webhook-timestamp': String(timestampS),
+      'webhook-signature': signature,
+    }
+    made = await deps.send({ url, headers, body, signal })
+  } catch (error) {
+    if (!signal.aborted) throw error
+    await releaseDelivery(db, lease)
+    return
+  }
+  deps.onTry?.(made)
+  await record(deps, lease, made)
+}
+
+async function record(
+  { db, schedule, random, logger }: WebhookWorkerDeps,
+  lease: DeliveryLease,
+  made: SendResult,
+): Promise<void> {
+  if (made.outcome === 'delivered') {
+    await recordDelivered(db, lease, made)
+    return
+  }
+  const { retryAfterMs: asked, ...rest } = made
+  const failure = { schedule, tries: lease.tries + 1, retryAfterMs: asked, random: random() }
+  const disabledCode = await recordFailed(db, lease, {
+    ...rest,
+    retryAfterMs: made.outcome === 'gone' ? undefined : pauseAfter(failure),
+    disableAfterMs: schedule.disableAfterMs,
+  })
+  if (!disabledCode) return
+  const { endpointId, userId } = lease
+  logger.warn({ endpointId: String(endpointId), userId, disabledCode }, 'a webhook was disabled')
+  await cancelDeliveries(db, [endpointId])
+}
+
+type Alarm = {
+  ring: () => void
+  /** Resolves at the next ring after this call. */
+  next: () => Promise<void>
+}
+
+function createAlarm(): Alarm {
+  let current = Promise.withResolvers<void>()
+  return {
+    ring: () => current.resolve(),
+    next() {
+      current = Promise.withResolvers<void>()
+      return current.promise
+    },
+  }
+}
+
+async function untilEither(
+  clock: Clock,
+  ms: number,
+  woken: Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const slept = new AbortController()
+  await Promise.race([clock.sleep(ms, AbortSignal.any([signal, slept.signal])), woken])
+  slept.abort()
+}

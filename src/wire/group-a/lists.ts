@@ -1,0 +1,41 @@
+import { Type, type Static } from 'typebox'
+
+import { LIST_LIMIT_MAX, requestObject } from '../shapes.ts'
+
+export const UuidSchema = Type.String({
+  format: 'uuid',
+  pattern: '^[0-9a-fA-F-]{36}$',
+  examples: ['b3d9d2d5-4c12-4946-a09d-953e82fae2b0'],
+})
+
+export const IdParamsSchema = requestObject({ id: UuidSchema })
+
+/** A key in the body stands for the one in the header. */
+export const IdempotencyKeySchema = Type.Optional(
+  Type.String({
+    pattern: '^[\\x21-\\x7e]{1,255}$',
+    description: 'The same as the header `Idempotency-Key`.',
+    examples: ['ba943ff1-ca16-49b2-ba55-1057e70ca5c7'],
+  }),
+)
+
+const MomentSchema = Type.String({ format: 'date-time', examples: ['2025-04-10T02:13:30.000Z'] })
+
+/** How lists of Group A are walked: newest first, from one row to the next. */
+export function pageQuery(id: typeof UuidSchema) {
+  return {
+    from: Type.Optional({ ...MomentSchema, description: 'Created then or later.' }),
+    to: Type.Optional({ ...MomentSchema, description: 'Created then or earlier.' }),
+    pageBefore: Type.Optional({ ...id, description: 'The page that ends before this one.' }),
+    pageAfter: Type.Optional({ ...id, description: 'The page that begins after this one.' }),
+    pageSize: Type.Integer({
+      minimum: 1,
+      default: 50,
+      description: `How many at most. More than ${LIST_LIMIT_MAX} is taken as ${LIST_LIMIT_MAX}.`,
+      examples: [50],
+    }),
+  }
+}
+
+const PageQuerySchema = Type.Object(pageQuery(UuidSchema))
+export type PageQuery = Static<typeof PageQuerySchema>

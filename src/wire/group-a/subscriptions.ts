@@ -1,0 +1,184 @@
+import { Type, type Static } from 'typebox'
+
+import {
+  DELIVERY_STATES,
+  ENDPOINT_STATES,
+  NOTIFICATION_TYPES,
+  TRY_OUTCOMES,
+} from '../../domain/notifications.ts'
+import {
+  int64,
+  LIST_LIMIT_MAX,
+  ListLimitSchema,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
+
+const UuidSchema = Type.String({
+  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+  examples: ['b8627ae8-732b-4d25-b947-1df8f4007a29'],
+})
+
+const NotificationTypeSchema = Type.Enum([...NOTIFICATION_TYPES])
+
+const WebhookUrlSchema = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description: 'In the public Internet, by https; in the sandbox also this machine, by http.',
+  examples: ['https://hooks.example.com/quittance'],
+})
+
+export const MAX_ENTRIES = 20
+
+export const SubscriptionCreateSchema = named(
+  'SubscriptionRequest',
+  requestObject(
+    {
+      url: Type.Optional(WebhookUrlSchema),
+      endpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 2048,
+          description: 'Another name of `url`, which some clients use.',
+        }),
+      ),
+      subscriptionDetails: Type.Optional(
+        Type.Array(
+          requestObject({
+            url: Type.Optional(WebhookUrlSchema),
+            notificationType: NotificationTypeSchema,
+          }),
+          { maxItems: MAX_ENTRIES, description: 'Which types go where; none means all of them.' },
+        ),
+      ),
+      idempotencyKey: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    },
+    { description: 'A `url`, or a `url` in each entry.' },
+  ),
+)
+export type SubscriptionCreate = Static<typeof SubscriptionCreateSchema>
+
+const SUBSCRIPTION_FIELDS = {
+  id: UuidSchema,
+  url: nullable(Type.String()),
+  endpoint: nullable(Type.String({ description: 'The same as `url`.' })),
+  subscriptionDetails: Type.Array(
+    Type.Object({
+      url: Type.String(),
+      notificationType: NotificationTypeSchema,
+      status: Type.Enum([...ENDPOINT_STATES], {
+        description:
+          'Pending until the url has answered a signed ping with a 2xx. Disabled after an answer ' +
+          '410, or when it has failed for five days or never answered the ping; replay the ping ' +
+          'to try it again.',
+      }),
+    }),
+  ),
+  createDate: TimestampSchema,
+  updateDate: TimestampSchema,
+}
+
+const SubscriptionSchema = named('Subscription', Type.Object(SUBSCRIPTION_FIELDS))
+export type SubscriptionWire = Static<typeof SubscriptionSchema>
+
+const SecretSchema = Type.String({
+  pattern: '^whsec_',
+  description: 'Verifies the signatures (Standard Webhooks 1.0). It is shown only now.',
+  examples: ['whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDDWkIQVrZcXk='],
+})
+
+export const SubscriptionCreatedSchema = named(
+  'SubscriptionCreated',
+  Type.Object({ data: Type.Object({ ...SUBSCRIPTION_FIELDS, secret: SecretSchema }) }),
+)
+
+export const SubscriptionAnswerSchema = named(
+  'SubscriptionAnswer',
+  Type.Object({ data: SubscriptionSchema }),
+)
+
+export const SubscriptionListSchema = named(
+  'SubscriptionList',
+  Type.Object({ data: Type.Array(SubscriptionSchema) }),
+)
+
+export const SubscriptionDeletedSchema = named(
+  'SubscriptionDeleted',
+  Type.Object({ data: Type.Object({}) }),
+)
+
+export const SecretCreatedSchema = named(
+  'SecretCreated',
+  Type.Object({
+    data: Type.Object({
+      id: UuidSchema,
+      secret: SecretSchema,
+      previousSecretExpireDate: nullable(TimestampSchema),
+    }),
+  }),
+)
+
+export const SubscriptionParamsSchema = requestObject({ id: UuidSchema })
+
+export const DeliveryParamsSchema = requestObject({ id: UuidSchema })
+
+export const DeliveryListQuerySchema = requestObject({
+  status: Type.Optional(Type.Enum([...DELIVERY_STATES])),
+  pageSize: ListLimitSchema,
+  pageAfter: Type.Optional(
+    Type.String({ ...UuidSchema, description: 'The id of the last delivery of the page before.' }),
+  ),
+})
+
+const DeliverySchema = named(
+  'Delivery',
+  Type.Object({
+    id: UuidSchema,
+    subscriptionId: UuidSchema,
+    notificationId: Type.String({
+      ...UuidSchema,
+      description: 'The `webhook-id`, and the `id` of the body: the same at each try.',
+    }),
+    notificationType: Type.Enum([...NOTIFICATION_TYPES, 'ping']),
+    sequence: nullable(
+      int64({
+        description:
+          'Counts what you were told, from 1 and without gaps, in the order of the changes. ' +
+          'A ping has none.',
+        examples: [17],
+      }),
+    ),
+    url: Type.String(),
+    status: Type.Enum([...DELIVERY_STATES]),
+    tries: Type.Integer({ minimum: 0, description: 'Since it was written or replayed.' }),
+    nextTryDate: nullable(TimestampSchema),
+    latestTries: Type.Array(
+      Type.Object({
+        date: TimestampSchema,
+        durationMs: Type.Integer({ minimum: 0 }),
+        outcome: Type.Enum([...TRY_OUTCOMES]),
+        statusCode: nullable(Type.Integer({ examples: [500] })),
+        answer: nullable(Type.String({ description: 'The first bytes of the body.' })),
+        error: nullable(
+          Type.String({
+            description: 'Where there was no answer.',
+            examples: ['ECONNREFUSED', 'timed_out', 'address_forbidden'],
+          }),
+        ),
+      }),
+      { description: 'Newest first.' },
+    ),
+    createDate: TimestampSchema,
+    updateDate: TimestampSchema,
+  }),
+)
+export type DeliveryWire = Static<typeof DeliverySchema>
+
+export const DeliveryListSchema = named(
+  'DeliveryList',
+  Type.Object({ data: Type.Array(DeliverySchema, { maxItems: LIST_LIMIT_MAX }) }),
+)
+
+export const DeliveryAnswerSchema = named('DeliveryAnswer', Type.Object({ data: DeliverySchema }))

@@ -1,0 +1,258 @@
+import { Type, type Static } from 'typebox'
+
+import { AMOUNT_FIELDS } from '../amounts.ts'
+import {
+  DaySchema,
+  EthereumHashSchema,
+  int64,
+  LIST_LIMIT_MAX,
+  ListLimitSchema,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
+import {
+  BlockchainTransactionSchema,
+  TransactionIdSchema,
+  TransactionSchema,
+  TransactionStatusSchema,
+  TransactionTypeSchema,
+} from './transactions.ts'
+
+const UserIdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
+const WeiSchema = Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] })
+
+const TotalsSchema = named(
+  'SettledTotals',
+  Type.Object({
+    count: Type.Integer({ examples: [12] }),
+    amount_wei: WeiSchema,
+    amount_decimal: Type.String({ description: 'In ETH.', examples: ['1.5'] }),
+  }),
+)
+
+const ProviderHealthSchema = named(
+  'ProviderHealth',
+  Type.Object({
+    name: Type.String({ examples: ['rpc.example'] }),
+    state: Type.Enum(['well', 'failing', 'paused', 'wrong_chain']),
+    score: Type.Integer({ description: 'From 0 to 100.', examples: [98] }),
+  }),
+)
+
+export const OverviewSchema = named(
+  'Overview',
+  Type.Object({
+    success: Type.Literal(true),
+    at: TimestampSchema,
+    environment: Type.String({ examples: ['sandbox'] }),
+    chain_id: Type.Integer({ examples: [31_337] }),
+    since: TimestampSchema,
+    claimed: TotalsSchema,
+    settled: TotalsSchema,
+    in_flight: Type.Object({
+      count: Type.Integer({ examples: [3] }),
+      oldest_seconds: Type.Integer({ examples: [41] }),
+      by_age: Type.Array(
+        Type.Object({
+          under_seconds: nullable(Type.Integer({ examples: [60] })),
+          count: Type.Integer({ examples: [3] }),
+        }),
+        { description: 'Each counts those that are not counted before it.' },
+      ),
+    }),
+    head: nullable(
+      Type.Object({
+        block_number: int64({ examples: [21_925_176] }),
+        final_number: nullable(int64({ examples: [21_925_165] })),
+        updated_at: TimestampSchema,
+      }),
+    ),
+    alerts: Type.Array(
+      Type.Object({
+        kind: Type.String({ examples: ['reorg_after_final'] }),
+        count: Type.Integer({ examples: [1] }),
+        since: TimestampSchema,
+      }),
+    ),
+    providers: Type.Array(ProviderHealthSchema),
+  }),
+)
+export type OverviewWire = Static<typeof OverviewSchema>
+
+export const SampleListQuerySchema = requestObject({
+  hours: Type.Integer({
+    minimum: 1,
+    maximum: 720,
+    default: 24,
+    description: 'How far back.',
+    examples: [24],
+  }),
+})
+
+export const SampleListSchema = named(
+  'OverviewSampleList',
+  Type.Object({
+    success: Type.Literal(true),
+    samples: Type.Array(
+      Type.Object({
+        at: TimestampSchema,
+        claimed_wei: WeiSchema,
+        settled_wei: WeiSchema,
+        in_flight: Type.Integer({ examples: [3] }),
+        oldest_seconds: Type.Integer({ examples: [41] }),
+        providers_well: Type.Integer({ examples: [2] }),
+      }),
+    ),
+  }),
+)
+export type SampleListWire = Static<typeof SampleListSchema>
+
+const OWNER_FIELDS = {
+  user_id: UserIdSchema,
+  username: Type.String({ examples: ['alice'] }),
+}
+
+export const OwnedTransactionSchema = named(
+  'OwnedTransaction',
+  Type.Object({ ...TransactionSchema.properties, ...OWNER_FIELDS }),
+)
+export type OwnedTransactionWire = Static<typeof OwnedTransactionSchema>
+
+export const OwnedListQuerySchema = requestObject({
+  user_id: Type.Optional(UserIdSchema),
+  type: Type.Optional(TransactionTypeSchema),
+  status: Type.Optional(TransactionStatusSchema),
+  eth_transaction_hash: Type.Optional(EthereumHashSchema),
+  start_date: Type.Optional({ ...DaySchema, description: 'From this day in UTC, it included.' }),
+  end_date: Type.Optional({ ...DaySchema, description: 'To this day in UTC, it included.' }),
+  limit: ListLimitSchema,
+  cursor: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]{1,256}$',
+      description: 'The `next_cursor` of the page before.',
+      examples: ['MTc0MTk0NDQxMzU4OSw0Mg'],
+    }),
+  ),
+})
+
+export const OwnedListSchema = named(
+  'OwnedTransactionList',
+  Type.Object({
+    success: Type.Literal(true),
+    transactions: Type.Array(OwnedTransactionSchema, { maxItems: LIST_LIMIT_MAX }),
+    total: Type.Integer({
+      description: 'All that pass the filters, counted up to 100,000.',
+      examples: [1],
+    }),
+    next_cursor: nullable(
+      Type.String({ description: 'For the next page; null on the last.', examples: ['MTc0MQ'] }),
+    ),
+  }),
+)
+export type OwnedListWire = Static<typeof OwnedListSchema>
+
+const LifeMoveSchema = named(
+  'LifeMove',
+  Type.Object({
+    status: TransactionStatusSchema,
+    previous_status: nullable(TransactionStatusSchema),
+    actor: Type.String({ examples: ['user:3'] }),
+    reason: Type.String({ examples: ['signed and on its way'] }),
+    created_at: TimestampSchema,
+  }),
+)
+
+const LifeAttemptSchema = named(
+  'LifeAttempt',
+  Type.Object({
+    ...BlockchainTransactionSchema.properties.attempts.items.properties,
+    gas: int64({ description: 'The most that it may use.', examples: [60_000] }),
+    gas_used: nullable(int64({ examples: [39_199] })),
+    block_hash: nullable(EthereumHashSchema),
+    succeeded: nullable(Type.Boolean()),
+    sent_at: nullable(TimestampSchema),
+    last_sent_at: nullable(TimestampSchema),
+    last_answer: nullable(
+      Type.String({ description: 'What providers last said to it.', examples: ['accepted'] }),
+    ),
+  }),
+)
+
+const LifeOrderSchema = named(
+  'LifeOrder',
+  Type.Object({
+    reference: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
+    route: Type.Enum(['direct', 'contract', 'mint']),
+    contract: nullable(Type.String({ examples: ['0xe57BF36d915a8977f5b3DAb48426258Baf55c1da'] })),
+    state: Type.Enum(['accepted', 'mined', 'completed', 'failed']),
+    error_code: nullable(Type.String({ examples: ['reverted'] })),
+    cancel_code: nullable(Type.String({ examples: ['stuck'] })),
+    accepted_at: TimestampSchema,
+    updated_at: TimestampSchema,
+    attempts: Type.Array(LifeAttemptSchema),
+  }),
+)
+
+export const TransactionLifeSchema = named(
+  'TransactionLife',
+  Type.Object({
+    success: Type.Literal(true),
+    ...OwnedTransactionSchema.properties,
+    institution_id: nullable(Type.Integer({ examples: [1] })),
+    gateway_id: nullable(Type.Integer({ examples: [1] })),
+    metadata: Type.Record(Type.String(), Type.String(), { examples: [{ order_id: '2025-014' }] }),
+    blockchain_transaction: nullable(BlockchainTransactionSchema),
+    order: nullable(LifeOrderSchema),
+    history: Type.Array(LifeMoveSchema, { description: 'Every status it had, oldest first.' }),
+    receipt_path: nullable(Type.String({ description: 'The page for the payee.' })),
+  }),
+)
+export type TransactionLifeWire = Static<typeof TransactionLifeSchema>
+
+export const LifeParamsSchema = requestObject({ transaction_id: TransactionIdSchema })
+
+export const StreamEventSchema = named(
+  'StreamEvent',
+  Type.Object({
+    type: Type.String({ examples: ['transaction.completed'] }),
+    transaction_id: TransactionIdSchema,
+    user_id: UserIdSchema,
+    status: TransactionStatusSchema,
+    previous_status: nullable(TransactionStatusSchema),
+    reason: nullable(Type.String({ examples: ['final and as ordered'] })),
+    created_at: TimestampSchema,
+  }),
+)
+export type StreamEventWire = Static<typeof StreamEventSchema>
+
+export const ReceiptSchema = named(
+  'Receipt',
+  Type.Object({
+    success: Type.Literal(true),
+    token: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
+    path: Type.String({ description: 'The page for the payee.', examples: ['/r/…'] }),
+    quittance_path: Type.String({ description: 'The file that proves it.' }),
+    created_at: TimestampSchema,
+  }),
+)
+export type ReceiptWire = Static<typeof ReceiptSchema>
+
+/** What the payee's page shows; the proof stands in the quittance. */
+export const ReceiptFactsSchema = named(
+  'ReceiptFacts',
+  Type.Object({
+    success: Type.Literal(true),
+    transaction_id: TransactionIdSchema,
+    ...AMOUNT_FIELDS,
+    currency: Type.String(),
+    description: Type.String(),
+    status: TransactionStatusSchema,
+    eth_transaction_hash: nullable(EthereumHashSchema),
+    created_at: TimestampSchema,
+    /** A node that the visitor can reach, where it is the sandbox's own. */
+    rpc_url: nullable(Type.String()),
+  }),
+)
+export type ReceiptFactsWire = Static<typeof ReceiptFactsSchema>

@@ -1,0 +1,83 @@
+import { Type, type Static } from 'typebox'
+
+import {
+  DELIVERY_STATES,
+  ENDPOINT_STATES,
+  NOTIFICATION_TYPES,
+  TRY_OUTCOMES,
+} from '../../domain/notifications.ts'
+import {
+  int64,
+  LIST_LIMIT_MAX,
+  ListLimitSchema,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
+
+const DeliveryIdSchema = Type.String({
+  pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+  examples: ['0d9d7a3c-7a0e-4c39-8a3c-2f1b0f3f6f0e'],
+})
+
+export const AnyDeliveryParamsSchema = requestObject({ id: DeliveryIdSchema })
+
+export const AnyDeliveryListQuerySchema = requestObject({
+  user_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+  status: Type.Optional(Type.Enum([...DELIVERY_STATES])),
+  limit: ListLimitSchema,
+  after: Type.Optional(
+    Type.String({ ...DeliveryIdSchema, description: 'The `next_after` of the page before.' }),
+  ),
+})
+
+const TrySchema = Type.Object({
+  created_at: TimestampSchema,
+  duration_ms: Type.Integer({ minimum: 0 }),
+  outcome: Type.Enum([...TRY_OUTCOMES]),
+  status_code: nullable(Type.Integer({ examples: [500] })),
+  answer: nullable(Type.String({ description: 'The first bytes of the body.' })),
+  error: nullable(
+    Type.String({ description: 'Where there was no answer.', examples: ['ECONNREFUSED'] }),
+  ),
+})
+
+const AnyDeliverySchema = named(
+  'Delivery',
+  Type.Object({
+    id: DeliveryIdSchema,
+    user_id: Type.Integer(),
+    username: Type.String(),
+    subscription_id: Type.String(),
+    notification_id: Type.String({ description: 'The `webhook-id`, the same at each try.' }),
+    notification_type: Type.Enum([...NOTIFICATION_TYPES, 'ping']),
+    sequence: nullable(int64({ description: 'A ping has none.', examples: [17] })),
+    url: Type.String(),
+    url_status: Type.Enum([...ENDPOINT_STATES]),
+    status: Type.Enum([...DELIVERY_STATES]),
+    tries: Type.Integer({ minimum: 0, description: 'Since it was written or replayed.' }),
+    next_try_at: nullable(TimestampSchema),
+    latest_tries: Type.Array(TrySchema, { description: 'Newest first.' }),
+    created_at: TimestampSchema,
+    updated_at: TimestampSchema,
+  }),
+)
+export type AnyDeliveryWire = Static<typeof AnyDeliverySchema>
+
+export const AnyDeliveryListSchema = named(
+  'DeliveryList',
+  Type.Object({
+    success: Type.Literal(true),
+    deliveries: Type.Array(AnyDeliverySchema, { maxItems: LIST_LIMIT_MAX }),
+    limit: Type.Integer({ minimum: 1 }),
+    next_after: nullable(
+      Type.String({ description: 'Ask with this for the next page; null on the last one.' }),
+    ),
+  }),
+)
+
+export const AnyDeliveryAnswerSchema = named(
+  'DeliveryAnswer',
+  Type.Object({ success: Type.Literal(true), delivery: AnyDeliverySchema }),
+)

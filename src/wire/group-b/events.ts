@@ -1,0 +1,57 @@
+import { Type, type Static } from 'typebox'
+
+import {
+  int64,
+  LIST_LIMIT_MAX,
+  ListLimitSchema,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
+import { TransactionIdSchema, TransactionSchema, TransactionStatusSchema } from './transactions.ts'
+
+/** Digits rather than a number, since the log may outgrow what a double counts. */
+const CursorSchema = Type.String({
+  pattern: '^[0-9]{0,18}$',
+  default: '',
+  description: 'The `next_after` of the page before; nothing or 0 starts at the oldest event.',
+  examples: ['1024'],
+})
+
+export const EventListQuerySchema = requestObject({
+  after: CursorSchema,
+  limit: ListLimitSchema,
+})
+export const EventSchema = named(
+  'Event',
+  Type.Object({
+    id: int64({
+      description:
+        'Names the event. Events are in the order of the log, which is mostly that of ids.',
+      examples: [1025],
+    }),
+    type: Type.String({ examples: ['transaction.created', 'transaction.completed'] }),
+    transaction_id: TransactionIdSchema,
+    status: TransactionStatusSchema,
+    previous_status: nullable(TransactionStatusSchema),
+    reason: nullable(Type.String({ examples: ['insufficient_funds'] })),
+    created_at: TimestampSchema,
+    transaction: Type.Optional(TransactionSchema),
+  }),
+)
+export type EventWire = Static<typeof EventSchema>
+
+export const EventListSchema = named(
+  'EventList',
+  Type.Object({
+    success: Type.Literal(true),
+    events: Type.Array(EventSchema, { maxItems: LIST_LIMIT_MAX }),
+    next_after: Type.String({
+      description: 'Ask with this next time; it stays the same while nothing is new.',
+      pattern: '^[0-9]{1,19}$',
+      examples: ['1025'],
+    }),
+    has_more: Type.Boolean(),
+  }),
+)

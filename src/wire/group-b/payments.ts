@@ -1,0 +1,162 @@
+import { Type, type Static } from 'typebox'
+
+import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
+import { named, nullable, requestObject, TimestampSchema } from '../shapes.ts'
+import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
+
+export const GatewayIdSchema = Type.Integer({
+  minimum: 1,
+  description: 'One of those that `GET /api/gateways` lists.',
+  examples: [1],
+})
+
+/** Words of the caller's own, such as `order_id` and `customer_name`; the gateway keeps them. */
+export const MetadataSchema = Type.Record(
+  Type.String({ pattern: '^[A-Za-z0-9_.-]{1,40}$' }),
+  Type.String({ maxLength: 500 }),
+  {
+    maxProperties: 50,
+    description: 'Up to 50 words of your own, such as `order_id` and `customer_name`.',
+    examples: [{ order_id: '2025-014', customer_name: 'Ada Lovelace' }],
+  },
+)
+
+export const DescriptionSchema = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  examples: ['Invoice 2025-014'],
+})
+
+export const PaymentCreateSchema = requestObject({
+  gateway_id: GatewayIdSchema,
+  amount: AmountInputSchema,
+  currency: CurrencySchema,
+  description: DescriptionSchema,
+  metadata: Type.Optional(MetadataSchema),
+})
+export type PaymentCreate = Static<typeof PaymentCreateSchema>
+
+const UrlSchema = Type.String({ format: 'uri', examples: ['https://pay.example/checkout/1'] })
+
+export const PaymentCreatedSchema = named(
+  'PaymentCreated',
+  Type.Object({
+    success: Type.Literal(true),
+    transaction_id: TransactionIdSchema,
+    status: TransactionStatusSchema,
+    payment_intent_id: Type.Optional(
+      Type.String({ description: 'Card.', examples: ['pi_3MtwBwLkdIwHu7ix28a3tqPa'] }),
+    ),
+    client_secret: Type.Optional(
+      Type.String({
+        description: 'Card: with it the browser of the payer completes it.',
+        examples: ['pi_3MtwBwLkdIwHu7ix28a3tqPa_secret_YrKJUKribcBjcG8HVhfZluoGH'],
+      }),
+    ),
+    hosted_url: Type.Optional({
+      ...UrlSchema,
+      description: 'Crypto checkout: the page to pay on.',
+    }),
+    charge_id: Type.Optional(
+      Type.String({ description: 'Crypto checkout.', examples: ['REF04419271330985127764'] }),
+    ),
+    approval_url: Type.Optional({
+      ...UrlSchema,
+      description: 'Wallet checkout: where to approve.',
+    }),
+    checkout_order_id: Type.Optional(
+      Type.String({ description: 'Wallet checkout.', examples: ['5O190127TN364715T'] }),
+    ),
+  }),
+)
+export type PaymentCreated = Static<typeof PaymentCreatedSchema>
+
+const DisputeSchema = named(
+  'Dispute',
+  Type.Object({
+    dispute_id: Type.String({ examples: ['dp_1MtwBwLkdIwHu7ix28a3tqPa'] }),
+    status: Type.String({ examples: ['needs_response'] }),
+    reason: Type.String({ examples: ['fraudulent'] }),
+    ...AMOUNT_FIELDS,
+    history: Type.Array(Type.Object({ status: Type.String(), created_at: TimestampSchema }), {
+      description: 'Every status it had, oldest first.',
+    }),
+  }),
+)
+
+const REFUND_FIELDS = {
+  refund_id: Type.String({ examples: ['REF04419271330985127764'] }),
+  status: Type.Enum(['pending', 'completed', 'failed']),
+}
+
+const RefundSchema = named(
+  'Refund',
+  Type.Object({
+    ...REFUND_FIELDS,
+    error_code: nullable(
+      Type.String({ description: 'Why it failed.', examples: ['expired_or_canceled_card'] }),
+    ),
+  }),
+)
+
+export const PaymentStatusSchema = named(
+  'PaymentStatus',
+  Type.Object({
+    success: Type.Literal(true),
+    transaction_id: TransactionIdSchema,
+    status: TransactionStatusSchema,
+    ...AMOUNT_FIELDS,
+    currency: CurrencySchema,
+    gateway_reference: nullable(
+      Type.String({
+        description: 'What the gateway calls it; null until it has answered.',
+        examples: ['pi_3MtwBwLkdIwHu7ix28a3tqPa'],
+      }),
+    ),
+    gateway_status: nullable(
+      Type.String({
+        description: 'The word of the gateway itself.',
+        examples: ['requires_action'],
+      }),
+    ),
+    error_code: nullable(
+      Type.String({ description: 'Why it failed.', examples: ['card_declined'] }),
+    ),
+    received_decimal: nullable(
+      Type.String({
+        description: 'Crypto checkout: what has arrived, which may be less or more than is due.',
+        examples: ['99.5'],
+      }),
+    ),
+    refunds: Type.Array(RefundSchema, { description: 'At most one of them has not failed.' }),
+    disputes: Type.Array(DisputeSchema),
+  }),
+)
+export type PaymentStatus = Static<typeof PaymentStatusSchema>
+
+export const RefundCreatedSchema = named(
+  'RefundCreated',
+  Type.Object({
+    success: Type.Literal(true),
+    transaction_id: TransactionIdSchema,
+    ...REFUND_FIELDS,
+    ...AMOUNT_FIELDS,
+    currency: CurrencySchema,
+  }),
+)
+export type RefundCreated = Static<typeof RefundCreatedSchema>
+
+export const GatewayListSchema = named(
+  'GatewayList',
+  Type.Object({
+    success: Type.Literal(true),
+    gateways: Type.Array(
+      Type.Object({
+        gateway_id: GatewayIdSchema,
+        kind: Type.Enum(['card', 'crypto_checkout', 'wallet_checkout']),
+        currencies: Type.Array(CurrencySchema),
+      }),
+    ),
+  }),
+)
+export type GatewayList = Static<typeof GatewayListSchema>

@@ -1,0 +1,170 @@
+import { Type, type Static, type TSchema } from 'typebox'
+
+import { AGE_BUCKETS, BREAK_KINDS, BREAK_MEANINGS, type BreakKind } from '../../domain/breaks.ts'
+import {
+  EthereumHashSchema,
+  LIST_LIMIT_MAX,
+  ListLimitSchema,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
+
+const CountSchema = Type.Integer({ minimum: 0, examples: [1204] })
+
+const CursorSchema = Type.Optional(
+  Type.String({ pattern: '^[0-9]{1,18}$', description: 'The `next_cursor` of the page before.' }),
+)
+
+const RunIdSchema = Type.String({
+  pattern: '^RUN[0-9a-f]{24}$',
+  examples: ['RUN5f0c1d2e3a4b5c6d7e8f9a0b'],
+})
+export const RunParamsSchema = requestObject({ run_id: RunIdSchema })
+
+export const RunSchema = named(
+  'Run',
+  Type.Object({
+    run_id: RunIdSchema,
+    source: Type.String({ examples: ['store'] }),
+    state: Type.Enum(['queued', 'running', 'completed', 'failed']),
+    phase: Type.Enum(['sweep', 'records', 'nonces', 'repeats'], {
+      description: 'What it is at, in this order.',
+    }),
+    records: CountSchema,
+    records_expected: CountSchema,
+    matched: CountSchema,
+    pending: CountSchema,
+    pending_by_cause: Type.Record(Type.String(), CountSchema),
+    breaks: CountSchema,
+    breaks_by_kind: Type.Record(Type.String(), CountSchema),
+    since: nullable(TimestampSchema),
+    until: nullable(TimestampSchema),
+    requested_by: Type.String({ examples: ['schedule', 'user:1'] }),
+    error: nullable(Type.String({ description: 'Why it failed.' })),
+    created_at: TimestampSchema,
+    started_at: nullable(TimestampSchema),
+    updated_at: TimestampSchema,
+    ended_at: nullable(TimestampSchema),
+  }),
+)
+export type RunWire = Static<typeof RunSchema>
+
+export const RunCreateSchema = requestObject({
+  since: Type.Optional({ ...TimestampSchema, description: 'Only records made from then on.' }),
+  until: Type.Optional({ ...TimestampSchema, description: 'Only records made before.' }),
+})
+
+export const RunListQuerySchema = requestObject({ limit: ListLimitSchema, cursor: CursorSchema })
+
+export const RunListSchema = named('RunList', pageOf('runs', RunSchema))
+
+export const RunDetailSchema = named(
+  'RunDetail',
+  Type.Object({ success: Type.Literal(true), run: RunSchema }),
+)
+
+const BreakIdSchema = Type.String({
+  pattern: '^BRK[0-9a-f]{24}$',
+  examples: ['BRK367a8c56017457a392f7246d'],
+})
+export const BreakParamsSchema = requestObject({ break_id: BreakIdSchema })
+
+const BreakKindSchema = Type.Enum([...BREAK_KINDS] as [BreakKind, ...BreakKind[]], {
+  description: BREAK_KINDS.map((kind) => `\`${kind}\`: ${BREAK_MEANINGS[kind]}`).join('\n\n'),
+})
+const AgeSchema = Type.Enum([...AGE_BUCKETS], { description: 'How long ago it was first seen.' })
+const BreakStateSchema = Type.Enum(['open', 'closed'])
+const FactsSchema = Type.Record(Type.String(), nullable(Type.String()))
+
+const BREAK_FIELDS = {
+  id: BreakIdSchema,
+  kind: BreakKindSchema,
+  state: BreakStateSchema,
+  closed_as: nullable(
+    Type.Enum(['resolved', 'operator'], { description: 'By a run that found the cause gone?' }),
+  ),
+  source: Type.String({ examples: ['store'] }),
+  transaction_id: nullable(Type.String()),
+  eth_transaction_hash: nullable(EthereumHashSchema),
+  recorded: FactsSchema,
+  on_chain: FactsSchema,
+  evidence: FactsSchema,
+  age: AgeSchema,
+  first_seen_at: TimestampSchema,
+  last_seen_at: TimestampSchema,
+  closed_at: nullable(TimestampSchema),
+}
+
+export const BreakSchema = named('Break', Type.Object(BREAK_FIELDS))
+export type BreakWire = Static<typeof BreakSchema>
+
+const BreakMoveSchema = named(
+  'BreakMove',
+  Type.Object({
+    action: Type.Enum(['opened', 'reopened', 'resolved', 'closed', 'verified']),
+    actor: Type.String({ examples: ['user:1', 'RUN5f0c1d2e3a4b5c6d7e8f9a0b'] }),
+    note: nullable(Type.String()),
+    at: TimestampSchema,
+  }),
+)
+
+export const BreakDetailSchema = named(
+  'BreakDetail',
+  Type.Object({
+    success: Type.Literal(true),
+    break: BreakSchema,
+    history: Type.Array(BreakMoveSchema, { description: 'Oldest first.' }),
+  }),
+)
+
+export const BreakListQuerySchema = requestObject({
+  kind: Type.Optional(BreakKindSchema),
+  state: Type.Optional(BreakStateSchema),
+  age: Type.Optional(AgeSchema),
+  transaction_id: Type.Optional(Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' })),
+  limit: ListLimitSchema,
+  cursor: CursorSchema,
+})
+
+export const BreakListSchema = named(
+  'BreakList',
+  pageOf('breaks', BreakSchema, { total: CountSchema }),
+)
+
+export const BreakCloseSchema = requestObject({
+  note: Type.String({
+    minLength: 1,
+    maxLength: 1000,
+    description: 'Why it needs nobody any more. It opens again when other facts are found.',
+    examples: ['Paid back by hand, see ticket 4711.'],
+  }),
+})
+
+export const BreakVerifiedSchema = named(
+  'BreakVerified',
+  Type.Object({
+    success: Type.Literal(true),
+    result: Type.Enum(['stands', 'resolved', 'unclear'], {
+      description: 'Unclear where the nodes cannot tell now, or only a run over all records can.',
+    }),
+    break: BreakSchema,
+  }),
+)
+
+function pageOf<Name extends string, Item extends TSchema, More extends Record<string, TSchema>>(
+  name: Name,
+  item: Item,
+  more?: More,
+) {
+  return Type.Object({
+    success: Type.Literal(true),
+    ...({ [name]: Type.Array(item, { maxItems: LIST_LIMIT_MAX }) } as Record<
+      Name,
+      ReturnType<typeof Type.Array<Item>>
+    >),
+    ...(more ?? ({} as More)),
+    next_cursor: nullable(Type.String({ description: 'For the next page; null on the last.' })),
+  })
+}

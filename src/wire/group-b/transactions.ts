@@ -1,0 +1,158 @@
+import { Type, type Static } from 'typebox'
+
+import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/states.ts'
+import { AMOUNT_FIELDS, CurrencySchema } from '../amounts.ts'
+import {
+  DaySchema,
+  EthereumAddressSchema,
+  EthereumHashSchema,
+  int64,
+  ListLimitSchema,
+  LIST_LIMIT_MAX,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
+
+export const TransactionTypeSchema = Type.Enum([...TRANSACTION_TYPES])
+export const TransactionStatusSchema = Type.Enum([...TRANSACTION_STATUSES])
+
+/** An id that nobody was given is not found; text that cannot be an id is refused. */
+export const TransactionIdSchema = Type.String({
+  pattern: '^[A-Za-z0-9]{1,64}$',
+  description: 'TX followed by 20 digits.',
+  examples: ['TX04419271330985127764'],
+})
+
+export const TransactionParamsSchema = requestObject({ transaction_id: TransactionIdSchema })
+
+const TRANSACTION_FIELDS = {
+  id: int64({ description: 'Internal id.', examples: [42] }),
+  transaction_id: TransactionIdSchema,
+  ...AMOUNT_FIELDS,
+  currency: CurrencySchema,
+  type: TransactionTypeSchema,
+  status: TransactionStatusSchema,
+  description: Type.String({ examples: ['Invoice 2025-014'] }),
+  eth_transaction_hash: nullable(EthereumHashSchema),
+  created_at: TimestampSchema,
+  updated_at: TimestampSchema,
+}
+
+export const TransactionSchema = named('Transaction', Type.Object(TRANSACTION_FIELDS))
+export type TransactionWire = Static<typeof TransactionSchema>
+
+const AttemptSchema = named(
+  'BlockchainAttempt',
+  Type.Object({
+    eth_tx_hash: EthereumHashSchema,
+    nonce: int64({ examples: [7] }),
+    kind: Type.Enum(['payment', 'cancel', 'filler']),
+    state: Type.Enum(['signed', 'mined', 'final', 'superseded']),
+    max_fee_per_gas: int64({ description: 'In wei.', examples: [3_000_000_000] }),
+    max_priority_fee_per_gas: int64({ description: 'In wei.', examples: [1_000_000_000] }),
+    block_number: nullable(int64({ examples: [21_925_176] })),
+    created_at: TimestampSchema,
+  }),
+)
+
+export const BlockchainTransactionSchema = named(
+  'BlockchainTransaction',
+  Type.Object({
+    eth_tx_hash: EthereumHashSchema,
+    from_address: EthereumAddressSchema,
+    to_address: EthereumAddressSchema,
+    ...AMOUNT_FIELDS,
+    gas_used: nullable(int64({ description: 'Null until it is in a block.', examples: [21000] })),
+    gas_price: nullable(int64({ description: 'In wei.', examples: [1_000_000_007] })),
+    block_number: nullable(int64({ examples: [21_925_176] })),
+    status: Type.Enum(['pending', 'confirmed', 'failed']),
+    created_at: TimestampSchema,
+    confirmations: int64({ description: 'Blocks on top of it, its own included.', examples: [12] }),
+    pending_reason: nullable(
+      Type.String({
+        description: 'Why it is still pending.',
+        examples: ['waiting_for_finality', 'waiting_for_block', 'no_funds'],
+      }),
+    ),
+    error_code: nullable(
+      Type.String({ description: 'Why it failed: it is not paid.', examples: ['reverted'] }),
+    ),
+    reference: nullable(
+      Type.Unsafe<string>({
+        ...EthereumHashSchema,
+        description: 'Names the payment in the event of the settlement contract; null without it.',
+      }),
+    ),
+    attempts: Type.Array(AttemptSchema, {
+      description: 'Every transaction that was signed for it, oldest first. At most one is mined.',
+    }),
+  }),
+)
+
+export type BlockchainTransactionWire = Static<typeof BlockchainTransactionSchema>
+const TransactionMoveSchema = named(
+  'TransactionMove',
+  Type.Object({
+    status: TransactionStatusSchema,
+    previous_status: nullable(TransactionStatusSchema),
+    reason: Type.String({ examples: ['payment created'] }),
+    created_at: TimestampSchema,
+  }),
+)
+
+export const TransactionDetailSchema = named(
+  'TransactionDetail',
+  Type.Object({
+    success: Type.Literal(true),
+    ...TRANSACTION_FIELDS,
+    user_id: Type.Integer({ examples: [3] }),
+    institution_id: nullable(Type.Integer({ examples: [1] })),
+    gateway_id: nullable(Type.Integer({ examples: [1] })),
+    blockchain_transaction: nullable(BlockchainTransactionSchema),
+    history: Type.Array(TransactionMoveSchema, {
+      description: 'Every status it had, oldest first.',
+    }),
+  }),
+)
+export const LIST_OFFSET_MAX = 1_000_000
+
+export const TransactionListQuerySchema = requestObject({
+  type: Type.Optional(TransactionTypeSchema),
+  status: Type.Optional(TransactionStatusSchema),
+  start_date: Type.Optional({ ...DaySchema, description: 'From this day in UTC, it included.' }),
+  end_date: Type.Optional({ ...DaySchema, description: 'To this day in UTC, it included.' }),
+  limit: ListLimitSchema,
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: LIST_OFFSET_MAX,
+    default: 0,
+    description: 'How many to leave out. `cursor` is the quicker way through a long list.',
+  }),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]{1,256}$',
+      description: 'The `next_cursor` of the page before.',
+      examples: ['MTc0MTk0NDQxMzU4OSw0Mg'],
+    }),
+  ),
+})
+export type TransactionListQuery = Static<typeof TransactionListQuerySchema>
+
+export const TransactionListSchema = named(
+  'TransactionList',
+  Type.Object({
+    success: Type.Literal(true),
+    transactions: Type.Array(TransactionSchema, { maxItems: LIST_LIMIT_MAX }),
+    total: int64({ description: 'All that pass the filters.', examples: [1] }),
+    limit: Type.Integer({ description: 'What was taken as the limit.', examples: [50] }),
+    offset: Type.Integer({ examples: [0] }),
+    next_cursor: nullable(
+      Type.String({
+        description: 'For the next page; null on the last.',
+        examples: ['MTc0MTk0NDQxMzU4OSw0Mg'],
+      }),
+    ),
+  }),
+)

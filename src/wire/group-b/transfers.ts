@@ -1,0 +1,83 @@
+import { Type, type Static } from 'typebox'
+
+import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
+import { named, nullable, requestObject } from '../shapes.ts'
+import { DescriptionSchema } from './payments.ts'
+import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
+
+export const InstitutionIdSchema = Type.Integer({
+  minimum: 1,
+  description: 'One of those that `GET /api/institutions` lists.',
+  examples: [1],
+})
+
+export const TransferCreateSchema = requestObject({
+  institution_id: InstitutionIdSchema,
+  amount: AmountInputSchema,
+  currency: CurrencySchema,
+  description: DescriptionSchema,
+  recipient_info: Type.Optional(
+    requestObject({
+      account_number: Type.String({
+        pattern: '^[0-9A-Za-z-]{1,17}$',
+        examples: ['987654321'],
+      }),
+      routing_number: Type.String({
+        pattern: '^[0-9]{9}$',
+        description: 'Nine digits, the last of which checks the others.',
+        examples: ['101050001'],
+      }),
+      name: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 140, examples: ['Ada Lovelace'] }),
+      ),
+    }),
+  ),
+})
+export type TransferCreate = Static<typeof TransferCreateSchema>
+
+const TRANSFER_FIELDS = {
+  success: Type.Literal(true),
+  transaction_id: TransactionIdSchema,
+  transfer_id: Type.String({ examples: ['TRF04419271330985127764'] }),
+  status: TransactionStatusSchema,
+  ...AMOUNT_FIELDS,
+  currency: CurrencySchema,
+}
+
+export const TransferCreatedSchema = named('TransferCreated', Type.Object(TRANSFER_FIELDS))
+export type TransferCreated = Static<typeof TransferCreatedSchema>
+
+export const TransferStatusSchema = named(
+  'TransferStatus',
+  Type.Object({
+    ...TRANSFER_FIELDS,
+    institution_reference: nullable(
+      Type.String({
+        description: 'What the bank of the recipient finds it by; null until the bank has it.',
+        examples: ['091000012345678'],
+      }),
+    ),
+    error_code: nullable(
+      Type.String({
+        description: 'Why it failed or came back.',
+        examples: ['no_account'],
+      }),
+    ),
+  }),
+)
+export type TransferStatus = Static<typeof TransferStatusSchema>
+
+export const InstitutionListSchema = named(
+  'InstitutionList',
+  Type.Object({
+    success: Type.Literal(true),
+    institutions: Type.Array(
+      Type.Object({
+        institution_id: InstitutionIdSchema,
+        kind: Type.Enum(['ach', 'wire']),
+        currencies: Type.Array(CurrencySchema),
+      }),
+    ),
+  }),
+)
+export type InstitutionList = Static<typeof InstitutionListSchema>

@@ -1,0 +1,132 @@
+import { Type, type Static } from 'typebox'
+
+import { SCOPES } from '../../domain/access.ts'
+import { PASSWORD_LENGTH, USERNAME_FORM } from '../../domain/passwords.ts'
+import { named, nullable, requestObject, TimestampSchema } from '../shapes.ts'
+
+const IdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
+
+/** In a path everything is text; what is no number is refused as text. */
+const PathIdSchema = Type.String({ pattern: '^[1-9][0-9]{0,8}$', examples: ['3'] })
+
+const ScopesSchema = Type.Array(Type.Enum([...SCOPES]), {
+  minItems: 1,
+  maxItems: SCOPES.length,
+  uniqueItems: true,
+  description: 'Writing includes reading, and admin everything.',
+  examples: [['transactions:read']],
+})
+
+const USER_FIELDS = {
+  id: IdSchema,
+  username: Type.String({ examples: ['alice'] }),
+  scopes: ScopesSchema,
+  created_at: TimestampSchema,
+  disabled_at: nullable(TimestampSchema),
+}
+
+const KEY_FIELDS = {
+  id: IdSchema,
+  user_id: IdSchema,
+  username: Type.String({ examples: ['alice'] }),
+  name: Type.String({ examples: ['laptop'] }),
+  shown: Type.String({ description: 'How the key begins.', examples: ['sk_sandbox_1bpsO…'] }),
+  scopes: ScopesSchema,
+  dialect: Type.Enum(['flat', 'nested']),
+  created_at: TimestampSchema,
+  revoked_at: nullable(TimestampSchema),
+}
+
+const PAGE_FIELDS = {
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, examples: [50] }),
+  after_id: Type.Integer({
+    minimum: 0,
+    maximum: 2 ** 31 - 1,
+    default: 0,
+    description: 'The `next_after_id` of the page before.',
+    examples: [50],
+  }),
+}
+
+const NextSchema = nullable(Type.Integer({ description: 'For the next page; null on the last.' }))
+
+export const UserSchema = named('User', Type.Object(USER_FIELDS))
+export type UserWire = Static<typeof UserSchema>
+
+export const UserAnswerSchema = named(
+  'UserAnswer',
+  Type.Object({ success: Type.Literal(true), ...USER_FIELDS }),
+)
+
+export const UserListQuerySchema = requestObject(PAGE_FIELDS)
+export const UserListSchema = named(
+  'UserList',
+  Type.Object({
+    success: Type.Literal(true),
+    users: Type.Array(UserSchema),
+    next_after_id: NextSchema,
+  }),
+)
+export type UserListWire = Static<typeof UserListSchema>
+
+export const UserCreateSchema = named(
+  'UserCreate',
+  requestObject({
+    username: Type.String({ pattern: USERNAME_FORM, examples: ['alice'] }),
+    password: Type.String({
+      minLength: PASSWORD_LENGTH.min,
+      maxLength: PASSWORD_LENGTH.max,
+      format: 'password',
+      examples: ['correct horse battery staple'],
+    }),
+    scopes: ScopesSchema,
+  }),
+)
+
+export const UserParamsSchema = requestObject({ user_id: PathIdSchema })
+
+export const KeySchema = named('ApiKey', Type.Object(KEY_FIELDS))
+export type KeyWire = Static<typeof KeySchema>
+
+export const KeyAnswerSchema = named(
+  'ApiKeyAnswer',
+  Type.Object({ success: Type.Literal(true), ...KEY_FIELDS }),
+)
+
+export const KeyCreatedSchema = named(
+  'ApiKeyCreated',
+  Type.Object({
+    success: Type.Literal(true),
+    ...KEY_FIELDS,
+    api_key: Type.String({
+      description: 'The key itself. It is told this once, and only its hash is kept.',
+    }),
+  }),
+)
+export type KeyCreatedWire = Static<typeof KeyCreatedSchema>
+
+export const KeyListQuerySchema = requestObject({
+  user_id: Type.Optional(IdSchema),
+  ...PAGE_FIELDS,
+})
+export const KeyListSchema = named(
+  'ApiKeyList',
+  Type.Object({
+    success: Type.Literal(true),
+    api_keys: Type.Array(KeySchema),
+    next_after_id: NextSchema,
+  }),
+)
+export type KeyListWire = Static<typeof KeyListSchema>
+
+export const KeyCreateSchema = named(
+  'ApiKeyCreate',
+  requestObject({
+    user_id: IdSchema,
+    name: Type.String({ minLength: 1, maxLength: 100, examples: ['laptop'] }),
+    scopes: ScopesSchema,
+    dialect: Type.Enum(['flat', 'nested'], { default: 'flat' }),
+  }),
+)
+
+export const KeyParamsSchema = requestObject({ key_id: PathIdSchema })

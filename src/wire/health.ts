@@ -1,0 +1,21 @@
+import { Type } from 'typebox'
+
+import { named } from './shapes.ts'
+
+export const LivenessSchema = named('Liveness', Type.Object({ status: Type.Literal('ok') }))
+
+export const ReadinessSchema = named(
+  'Readiness',
+  Type.Object({
+    status: Type.Enum(['ready', 'not_ready', 'stopping']),
+    parts: Type.Record(
+      Type.String(),
+      Type.Object({
+        status: Type.Enum(['ok', 'failed']),
+        elapsedMs: Type.Number(),
+        message: Type.Optional(Type.String({ description: 'What is wrong, and what to do.' })),
+      }),
+      { description: 'The database, its schema and the chain.' },
+    ),
+  }),
+)

@@ -1,0 +1,62 @@
+import { Type, type TObject, type TProperties, type TSchema } from 'typebox'
+
+/** An object in a request: a field that it does not name is refused. */
+export function requestObject<T extends TProperties>(
+  properties: T,
+  options: { description?: string; title?: string } = {},
+): TObject<T> {
+  return Type.Object(properties, { ...options, additionalProperties: false })
+}
+
+/** A schema that the documents list under its own name. */
+export function named<T extends TSchema>(name: string, schema: T): T {
+  return Object.assign(schema, { title: name, 'x-component': name })
+}
+
+export function nullable<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()])
+}
+
+/** A whole number of the database that may be larger than a double holds exactly. */
+export function int64(options: { description?: string; examples?: number[] } = {}) {
+  return Type.Unsafe<number | bigint>({ type: 'integer', ...options })
+}
+
+export const TimestampSchema = Type.String({
+  format: 'date-time',
+  pattern: 'Z$',
+  description: 'ISO 8601 in UTC.',
+  examples: ['2025-03-14T09:26:53.589Z'],
+})
+
+/** A whole day; February 30th is no day, and neither is any before the year 1000. */
+export const DaySchema = Type.String({
+  format: 'date',
+  pattern: '^[1-9][0-9]{3}-',
+  examples: ['2025-03-14'],
+})
+
+export const LIST_LIMIT_MAX = 100
+
+/** Larger values are taken as the largest, so the schema does not refuse them. */
+export const ListLimitSchema = Type.Integer({
+  minimum: 1,
+  default: 50,
+  description: `How many at most. More than ${LIST_LIMIT_MAX} is taken as ${LIST_LIMIT_MAX}; the answer tells what was taken.`,
+  examples: [50],
+})
+
+/** What a list really uses, and echoes. */
+export function effectiveLimit(limit: number): number {
+  return Math.min(limit, LIST_LIMIT_MAX)
+}
+
+export const EthereumHashSchema = Type.String({
+  pattern: '^0x[0-9a-f]{64}$',
+  examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
+})
+
+export const EthereumAddressSchema = Type.String({
+  pattern: '^0x[0-9a-fA-F]{40}$',
+  examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
+})

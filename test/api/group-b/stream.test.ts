@@ -1,0 +1,93 @@
+import { expect } from 'chai'
+
+import { systemClock } from '../../../src/base/clock.ts'
+import { createEventParser, type Message } from '../../../src/console/stream.ts'
+import { startAdminApi, type AdminApi } from '../../support/admin-api.ts'
+import { makeTransaction } from '../../support/transactions.ts'
+
+describe('GET /api/stream', () => {
+  let admin: AdminApi
+  let url: string
+  let stopping: AbortController
+  const clients: AbortController[] = []
+
+  beforeEach(async () => {
+    stopping = new AbortController()
+    admin = await startAdminApi({ signal: stopping.signal })
+    // A stream waits in real time.
+    admin.clock.sleep = systemClock.sleep
+    url = await admin.api.server.listen({ port: 0, host: '127.0.0.1' })
+  })
+
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.abort()
+    stopping.abort()
+    await admin.api.close()
+  })
+
+  const open = async (key: string, headers: Record<string, string> = {}) => {
+    const client = new AbortController()
+    clients.push(client)
+    const { signal } = client
+    const response = await fetch(`${url}/api/stream`, {
+      headers: { 'x-api-key': key, ...headers },
+      signal,
+    })
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+    const parser = createEventParser()
+    const messages: Message[] = []
+    const next = async (): Promise<Message | undefined> => {
+      while (messages.length === 0) {
+        const { done, value } = await reader.read()
+        if (done) return undefined
+        messages.push(...parser.feed(value))
+      }
+      return messages.shift()
+    }
+    return { response, client, next }
+  }
+
+  const subjectOf = (message: Message | undefined): unknown =>
+    JSON.parse(message?.data || '{}')['transaction_id']
+
+  it('tells an administrator of everybody, and others of themselves', async () => {
+    const { db, alice, keys } = admin
+    const all = await open(keys.admin)
+    const own = await open(keys.alice)
+    expect(all.response.headers.get('content-type')).to.include('text/event-stream')
+    expect(await all.next()).to.include({ data: '' })
+    expect(await own.next()).to.include({ data: '' })
+    const { transactionId: theirs } = await makeTransaction(db, { userId: admin.admin.id })
+    const { transactionId: hers } = await makeTransaction(db, { userId: alice.id })
+    expect(subjectOf(await all.next())).to.equal(theirs)
+    expect(subjectOf(await all.next())).to.equal(hers)
+    expect(subjectOf(await own.next())).to.equal(hers)
+  })
+
+  it('goes on after the event that the client saw last, and loses none', async () => {
+    const { db, alice, keys } = admin
+    const first = await open(keys.admin)
+    await first.next()
+    await makeTransaction(db, { userId: alice.id })
+    const seen = await first.next()
+    first.client.abort()
+    const missed = await makeTransaction(db, { userId: alice.id })
+    const second = await open(keys.admin, { 'last-event-id': seen?.id ?? '' })
+    expect(subjectOf(await second.next())).to.equal(missed.transactionId)
+  })
+
+  it('refuses an id that is none, and whoever has no credential', async () => {
+    const bad = await fetch(`${url}/api/stream`, {
+      headers: { 'x-api-key': admin.keys.admin, 'last-event-id': 'yesterday' },
+    })
+    expect(bad.status).to.equal(400)
+    expect((await fetch(`${url}/api/stream`)).status).to.equal(401)
+  })
+
+  it('ends when the program stops, so that the server can close', async () => {
+    const stream = await open(admin.keys.admin)
+    await stream.next()
+    stopping.abort()
+    expect(await stream.next()).to.equal(undefined)
+  })
+})

@@ -1,0 +1,34 @@
+import { expect } from 'chai'
+import { pino } from 'pino'
+
+import { requireChain, startChain } from '../../src/app/chain.ts'
+import { parseConfig } from '../../src/base/config.ts'
+import { createShutdown } from '../../src/base/shutdown.ts'
+import { expectFailure } from '../support/errors.ts'
+import { startNode, startScriptedNode } from '../support/scripted-node.ts'
+
+describe('the chain of the program', () => {
+  it('is ready while one of its providers serves it', async () => {
+    let chainId = '0x5'
+    const steady = await startNode(5, () => null)
+    const turning = await startScriptedNode((message) => ({
+      body: { id: Array.isArray(message) ? 0 : message.id, result: chainId },
+    }))
+    const lines: string[] = []
+    const chain = await startChain({
+      config: parseConfig({ ETH_RPC_URL: `${steady.url},${turning.url}` }),
+      logger: pino({}, { write: (line) => void lines.push(line) }),
+      shutdown: createShutdown(),
+      onEnd: () => undefined,
+      onEvent: () => undefined,
+    })
+    expect([chain.chainId, chain.providers.all.length]).to.deep.equal([5, 2])
+    await requireChain(chain)
+    chainId = '0x6'
+    await requireChain(chain)
+    expect(lines.join()).to.include('wrong_chain').and.to.include(turning.name)
+    await steady.stop()
+    await expectFailure(() => requireChain(chain), 'rpc_wrong_chain')
+    await turning.stop()
+  })
+})

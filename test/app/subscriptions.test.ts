@@ -1,0 +1,92 @@
+import { Circle } from '@circle-fin/circle-sdk'
+import { expect } from 'chai'
+import { Registry } from 'prom-client'
+
+import { createAccess } from '../../src/api/access.ts'
+import { createIdempotently } from '../../src/api/idempotently.ts'
+import { createServer } from '../../src/api/server.ts'
+import { measureWebhooks } from '../../src/app/metrics.ts'
+import { createSubscriptionEndpoints } from '../../src/app/subscriptions.ts'
+import { startWebhooks } from '../../src/app/webhooks.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { createLogger } from '../../src/base/logger.ts'
+import { createShutdown, type Shutdown } from '../../src/base/shutdown.ts'
+import { makeKey, makeUser } from '../support/access.ts'
+import { freshDatabase } from '../support/database.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { until } from '../support/webhooks.ts'
+
+describe('subscriptions by the published SDK', () => {
+  let shutdown: Shutdown
+  let receiver: Receiver
+  let registry: Registry
+
+  beforeEach(async () => {
+    shutdown = createShutdown()
+    receiver = await startReceiver()
+    shutdown.add('the receiver', receiver.close)
+    registry = new Registry()
+  })
+
+  afterEach(() => shutdown.stop())
+
+  it('are made, confirmed, listed and deleted', async () => {
+    const { sdk } = await start()
+    const created = await sdk.subscriptions.createSubscription({ endpoint: receiver.url })
+    expect(created.status).to.equal(201)
+    expect(created.data.data).to.include({ endpoint: receiver.url })
+    const list = async () => (await sdk.subscriptions.listSubscriptions()).data.data ?? []
+    await until(async () => {
+      const [one] = await list()
+      return one?.subscriptionDetails?.every(({ status }) => status === 'confirmed') ?? false
+    })
+    expect(receiver.received).to.have.length(1)
+    const [listed] = await list()
+    expect(listed?.id).to.equal(created.data.data?.id)
+    const deleted = await sdk.subscriptions.deleteSubscription(listed?.id ?? '')
+    expect(deleted.data.data).to.deep.equal({})
+    expect(await list()).to.deep.equal([])
+  })
+
+  it('are counted, and so is what waits', async () => {
+    const { sdk } = await start()
+    await sdk.subscriptions.createSubscription({ endpoint: receiver.url })
+    const tries = () => registry.getSingleMetricAsString('quittance_webhook_tries_total')
+    await until(async () => (await tries()).includes('{outcome="delivered"} 1'))
+    const text = await registry.metrics()
+    expect(text).to.contain('quittance_webhook_oldest_due_seconds 0')
+    expect(text).to.contain('quittance_webhook_try_seconds_count 1')
+  })
+
+  async function start(): Promise<{ sdk: Circle }> {
+    const { db } = await freshDatabase()
+    const { text } = await makeKey(db, { user: await makeUser(db), dialect: 'nested' })
+    const logger = createLogger({ level: 'silent' })
+    const clock = systemClock
+    const environment = 'sandbox'
+    measureWebhooks(registry, db)
+    startWebhooks({
+      config: { environment },
+      db,
+      clock,
+      logger,
+      registry,
+      shutdown,
+    })
+    const server = createServer({
+      logger,
+      registry: new Registry(),
+      checks: [],
+      isStopping: () => false,
+      endpoints: createSubscriptionEndpoints({ environment }),
+      hooks: {
+        db,
+        ...createAccess({ db, clock, environment }),
+        idempotently: createIdempotently({ db }),
+      },
+    })
+    shutdown.add('the server', () => server.close())
+    const url = await server.listen({ host: '127.0.0.1', port: 0 })
+    return { sdk: new Circle(text, url) }
+  }
+})

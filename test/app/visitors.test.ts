@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto'
+
+import { expect } from 'chai'
+import { Registry } from 'prom-client'
+
+import type { Endpoint } from '../../src/api/endpoint.ts'
+import type { BlockchainPayments } from '../../src/api/group-b/blockchain-payments.ts'
+import { paymentEndpoints, type PaymentDesk } from '../../src/api/group-b/payments.ts'
+import { transferEndpoints } from '../../src/api/group-b/transfers.ts'
+import { createServer } from '../../src/api/server.ts'
+import { createOperations } from '../../src/app/operations.ts'
+import { createLogger } from '../../src/base/logger.ts'
+import { insertCharge } from '../../src/store/charges.ts'
+import { listApiKeys } from '../../src/store/api-keys.ts'
+import type { Db } from '../../src/store/database.ts'
+import { insertReceipt } from '../../src/store/receipts.ts'
+import { mainWallet } from '../../src/store/wallets.ts'
+import { insertTransfer } from '../../src/store/bank-transfers.ts'
+import { createTestClock } from '../support/clock.ts'
+import { freshDatabase } from '../support/database.ts'
+import { ledgerOf, makeMint, makePayment, makeWalletTransfer, noMinting } from '../support/money.ts'
+import { makeBreak, makeRun, reconciliationEndpoints } from '../support/runs.ts'
+import { operatingOf } from '../support/operating.ts'
+import { makeTransaction } from '../support/transactions.ts'
+import { makeVisitors, type Visitor } from '../support/visitors.ts'
+import { makeDelivery, makeSubscription } from '../support/webhooks.ts'
+
+/**
+ * Makes what an operation with an id shows to the account, and gives the id. An operation that
+ * takes an id and is missing here fails the first test.
+ */
+const MAKERS: Record<string, (db: Db, userId: number) => Promise<string>> = {
+  '/api/transactions/{transaction_id}': async (db, userId) =>
+    (await makeTransaction(db, { userId })).transactionId,
+  '/api/transactions/{transaction_id}/receipt': async (db, userId) => {
+    const { transactionId } = await makeTransaction(db, { userId })
+    const token = randomBytes(32).toString('base64url')
+    await insertReceipt(db, { token, transactionId, quittance: '{}' })
+    return transactionId
+  },
+  '/api/admin/transactions/{transaction_id}': async (db, userId) =>
+    (await makeTransaction(db, { userId })).transactionId,
+  '/api/admin/users/{user_id}/disable': async (_db, userId) => String(userId),
+  '/api/admin/users/{user_id}/enable': async (_db, userId) => String(userId),
+  '/api/admin/keys/{key_id}/revoke': async (db, userId) =>
+    String((await listApiKeys(db, { userId, afterId: 0, limit: 1 }))[0]?.id),
+  '/v1/wallets/{walletId}': async (db, userId) => String((await mainWallet(db, userId)).id),
+  '/v1/payments/{payment_id}': async (db, userId) => (await makePayment(db, userId)).id,
+  '/v1/transfers/{id}': async (db, userId) => (await makeWalletTransfer(db, userId)).id,
+  '/v1/businessAccount/transfers/{id}': async (db, userId) => (await makeMint(db, userId)).id,
+  '/api/payments/{transaction_id}/status': makeCharge,
+  '/api/payments/{transaction_id}/refund': makeCharge,
+  '/api/transfers/{transaction_id}/status': async (db, userId) => {
+    const { transactionId } = await makeTransaction(db, { userId, type: 'transfer' })
+    await insertTransfer(db, { transactionId, transferId: 'TRF1' })
+    return transactionId
+  },
+  '/v1/notifications/subscriptions/{id}': makeSubscriptionId,
+  '/v1/notifications/subscriptions/{id}/secret': makeSubscriptionId,
+  '/v1/notifications/subscriptions/{id}/deliveries': makeSubscriptionId,
+  '/api/runs/{run_id}': async (db) => (await makeRun(db)).runId,
+  '/api/breaks/{break_id}': makeBreak,
+  '/api/breaks/{break_id}/close': makeBreak,
+  '/api/breaks/{break_id}/verify': makeBreak,
+  '/v1/notifications/deliveries/{id}/replay': makeDeliveryId,
+  '/api/deliveries/{id}/replay': makeDeliveryId,
+}
+
+async function makeDeliveryId(db: Db, userId: number): Promise<string> {
+  return (await makeDelivery(db, { userId })).id
+}
+
+async function makeSubscriptionId(db: Db, userId: number): Promise<string> {
+  return (await makeSubscription(db, { userId })).id
+}
+
+async function makeCharge(db: Db, userId: number): Promise<string> {
+  const { transactionId } = await makeTransaction(db, { userId, status: 'completed' })
+  await insertCharge(db, { transactionId, gatewayId: 1, kind: 'card', dueAt: new Date() })
+  return transactionId
+}
+
+/** No operation with an id pays. */
+const refuse = () => Promise.reject(new Error('nothing is paid here'))
+const noDesk: PaymentDesk = {
+  gateways: [],
+  accept: refuse,
+  open: refuse,
+  checkoutUrl: () => '',
+  kick: () => undefined,
+}
+const noPayments: BlockchainPayments = {
+  addressOf: refuse,
+  prepare: refuse,
+  accept: refuse,
+  balanceOf: refuse,
+  kick: () => undefined,
+}
+
+describe('every operation that takes an id', () => {
+  it('is tried by two accounts in two environments, with every credential', async () => {
+    const { db } = await freshDatabase()
+    const clock = createTestClock()
+    const { owner, visitors } = await makeVisitors(db, clock)
+    const operations = createOperations({
+      db,
+      clock,
+      environment: 'sandbox',
+      payments: noPayments,
+      ledger: ledgerOf({ clock }),
+      minting: noMinting,
+      rails: [
+        ...paymentEndpoints({ desk: noDesk, randomBytes }),
+        ...transferEndpoints({ institutions: [], randomBytes, kick: () => undefined }),
+      ],
+      reconciliation: reconciliationEndpoints(clock),
+      operating: operatingOf(),
+    })
+    const server = createServer({
+      logger: createLogger({ level: 'silent' }),
+      registry: new Registry(),
+      checks: [],
+      isStopping: () => false,
+      ...operations,
+    })
+    const withId = operations.endpoints.filter((endpoint) => endpoint.path.includes('{'))
+    const paths = new Set(withId.map((endpoint) => endpoint.path))
+    expect([...paths]).to.have.members(Object.keys(MAKERS))
+
+    for (const [place, endpoint] of withId.entries()) {
+      // Failures are counted by address, and here each credential fails at each operation.
+      const remoteAddress = `10.0.0.${place + 1}`
+      const { method, path, status } = endpoint
+      const make = async () => (await MAKERS[path]?.(db, owner.id)) ?? ''
+      const isOnce = method === 'DELETE' || path.endsWith('/refund')
+      const made = isOnce ? undefined : await make()
+      for (const visitor of visitors) {
+        // What is deleted or sent back is not there for the next one.
+        const url = path.replace(/\{\w+\}/, made ?? (await make()))
+        const { statusCode } = await server.inject({
+          method,
+          url,
+          headers: visitor.headers,
+          remoteAddress,
+        })
+        const told = `${visitor.name}: ${method} ${path}`
+        expect(statusCode, told).to.equal(expectedStatus(visitor, endpoint, owner.id) ?? status)
+      }
+    }
+    await server.close()
+  })
+})
+
+/** Undefined stands for what the operation answers when all is well. */
+function expectedStatus(
+  visitor: Visitor,
+  { access }: Endpoint,
+  ownerId: number,
+): number | undefined {
+  if (visitor.environment !== 'sandbox') return 401
+  if (access === 'admin') return 403
+  return visitor.user.id === ownerId ? undefined : 404
+}

@@ -1,0 +1,137 @@
+import { expect } from 'chai'
+
+import { ConfigError, parseConfig } from '../../src/base/config.ts'
+
+describe('parseConfig', () => {
+  it('needs nothing', () => {
+    const config = parseConfig({})
+    expect(config).to.include({ environment: 'sandbox', host: '127.0.0.1', port: 8080 })
+    expect(config).to.include({ confirmations: 2, blockMs: 1000, databaseUrl: undefined })
+    expect(config.rpcUrls).to.deep.equal([])
+  })
+
+  it('reads every variable', () => {
+    const config = parseConfig({
+      PORT: '0',
+      HOST: '::1',
+      QUITTANCE_TRUST_PROXY: '10.0.0.0/8, ::1,192.0.2.7',
+      QUITTANCE_ENVIRONMENT: 'production',
+      QUITTANCE_DATA: '/tmp/data',
+      DATABASE_URL: 'postgres://a:b@localhost/c',
+      ETH_RPC_URL: 'http://one:8545, https://two/key',
+      QUITTANCE_CONFIRMATIONS: 'finalized',
+      QUITTANCE_BLOCK_MS: '50',
+      SETTLEMENT_ADDRESS: `0x${'1'.repeat(40)}`,
+      STABLECOIN_ADDRESS: `0x${'a'.repeat(40)}`,
+      QUITTANCE_SIGNER: 'mnemonic',
+      QUITTANCE_SOURCE_KEY: 'sk_source',
+      QUITTANCE_EMBEDDED_MAINNET: 'yes',
+      QUITTANCE_LOG_LEVEL: 'debug',
+      QUITTANCE_PUBLIC_URL: 'https://pay.example/',
+      QUITTANCE_STRIPE_URL: 'http://127.0.0.1:9101',
+      QUITTANCE_STRIPE_KEY: 'sk_test',
+      QUITTANCE_STRIPE_WEBHOOK_SECRET: 'whsec',
+      QUITTANCE_PAYPAL_CLIENT_ID: 'id',
+      QUITTANCE_PAYPAL_CLIENT_SECRET: 'secret',
+      QUITTANCE_PAYPAL_WEBHOOK_ID: 'hook',
+      QUITTANCE_BANK_KEY: 'key',
+      QUITTANCE_BANK_ACCOUNT: 'account_1',
+      QUITTANCE_CHECKOUT_PAYEE: `0x${'b'.repeat(40)}`,
+    })
+    expect(config).to.deep.equal({
+      port: 0,
+      host: '::1',
+      trustedProxies: ['10.0.0.0/8', '::1', '192.0.2.7'],
+      environment: 'production',
+      dataFolder: '/tmp/data',
+      databaseUrl: 'postgres://a:b@localhost/c',
+      rpcUrls: ['http://one:8545', 'https://two/key'],
+      confirmations: 'finalized',
+      blockMs: 50,
+      settlementAddress: `0x${'1'.repeat(40)}`,
+      stablecoinAddress: `0x${'a'.repeat(40)}`,
+      signer: 'mnemonic',
+      sourceKey: 'sk_source',
+      allowsEmbeddedMainnet: true,
+      logLevel: 'debug',
+      rails: {
+        publicUrl: 'https://pay.example',
+        stripe: { url: 'http://127.0.0.1:9101', key: 'sk_test', webhookSecret: 'whsec' },
+        paypal: {
+          url: 'https://api-m.paypal.com',
+          clientId: 'id',
+          clientSecret: 'secret',
+          webhookId: 'hook',
+        },
+        bank: { url: 'https://api.increase.com', key: 'key', accountId: 'account_1' },
+        checkoutPayee: `0x${'b'.repeat(40)}`,
+      },
+    })
+  })
+
+  it('refuses half of what a party takes, and names what is missing', () => {
+    const half = { QUITTANCE_PAYPAL_CLIENT_ID: 'id', QUITTANCE_PAYPAL_CLIENT_SECRET: 'secret' }
+    expect(() => parseConfig(half)).to.throw(/QUITTANCE_PAYPAL_WEBHOOK_ID is missing/)
+  })
+
+  it('waits for 12 confirmations on a chain that is not its own', () => {
+    expect(parseConfig({ ETH_RPC_URL: 'http://one' }).confirmations).to.equal(12)
+  })
+
+  it('takes an empty variable for an absent one', () => {
+    expect(parseConfig({ PORT: '', DATABASE_URL: ' ' })).to.deep.equal(parseConfig({}))
+  })
+
+  const bad: ReadonlyArray<[string, string]> = [
+    ['PORT', '65536'],
+    ['PORT', '80a'],
+    ['PORT', '-1'],
+    ['PORT', '1e3'],
+    ['PORT', '８０'],
+    ['HOST', 'a b'],
+    ['QUITTANCE_TRUST_PROXY', 'true'],
+    ['QUITTANCE_TRUST_PROXY', '0.0.0.0/0'],
+    ['QUITTANCE_TRUST_PROXY', '10.0.0.0/33'],
+    ['QUITTANCE_TRUST_PROXY', '10.0.0.1,'],
+    ['QUITTANCE_TRUST_PROXY', 'proxy.example'],
+    ['QUITTANCE_ENVIRONMENT', 'live'],
+    ['DATABASE_URL', 'mysql://a'],
+    ['DATABASE_URL', 'nonsense'],
+    ['ETH_RPC_URL', 'ftp://a'],
+    ['ETH_RPC_URL', 'http://a,,http://b'],
+    ['QUITTANCE_CONFIRMATIONS', '0'],
+    ['QUITTANCE_CONFIRMATIONS', 'latest'],
+    ['QUITTANCE_BLOCK_MS', '1'],
+    ['SETTLEMENT_ADDRESS', '0x12'],
+    ['STABLECOIN_ADDRESS', 'vitalik.eth'],
+    ['QUITTANCE_LOG_LEVEL', 'loud'],
+    ['QUITTANCE_CONFIRMATION', '3'],
+  ]
+  for (const [name, value] of bad) {
+    it(`refuses ${name}=${value} with one line that names it`, () => {
+      const error = problemsOf({ [name]: value })
+      expect(error.problems).to.have.length(1)
+      expect(error.problems[0]).to.match(new RegExp(`^${name} `))
+      expect(error.message.split('\n')).to.have.length(1)
+    })
+  }
+
+  it('names all bad values at once', () => {
+    expect(problemsOf({ PORT: 'x', HOST: ' / ' }).problems).to.have.length(2)
+  })
+
+  it('shows no secret of a bad value', () => {
+    const { message } = problemsOf({ DATABASE_URL: 'postgre://me:hunter2@host/db' })
+    expect(message).not.to.include('hunter2')
+  })
+})
+
+function problemsOf(env: Record<string, string>): ConfigError {
+  try {
+    parseConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+  throw new Error('expected a refusal')
+}

@@ -1,0 +1,94 @@
+import { expect } from 'chai'
+
+import type { NotSettledError } from '../../src/checked/errors.ts'
+import { createPlatform, type Intent, type Platform } from '../../src/checked/platform.ts'
+import { plainProvider } from '../../src/chain/plain-provider.ts'
+import { expectFailure } from '../support/errors.ts'
+import { startRunningApp, type RunningApp } from '../support/running-app.ts'
+
+const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+const OTHER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
+describe('the platform with proof', () => {
+  let app: RunningApp
+  let platform: Platform
+
+  before(async () => {
+    app = await startRunningApp()
+    platform = connect()
+  })
+  after(() => app.stop())
+
+  const connect = (): Platform =>
+    createPlatform({
+      baseUrl: app.url,
+      apiKey: app.groupB.apiKey,
+      providers: [plainProvider(app.facts.rpcUrl)],
+      confirmations: 2,
+    })
+  const quick = { pollMs: 50, timeoutMs: 20_000 }
+  const asked = { to_address: PAYEE, amount: '0.100000000000000001' }
+
+  for (const use_contract of [false, true]) {
+    it(`proves a payment ${use_contract ? 'through the contract' : 'without it'}`, async () => {
+      const request = { ...asked, description: 'invoice 7', use_contract }
+      const payment = await platform.blockchain.send(request)
+      const { hash, verdict } = await payment.settled(quick)
+      expect(hash).to.equal(payment.eth_transaction_hash)
+      expect(verdict.status).to.equal('holds')
+      expect(verdict.evidence?.payment).to.include({
+        kind: use_contract ? 'settlement' : 'native',
+        payee: PAYEE.toLowerCase(),
+        amount: 100_000_000_000_000_001n,
+      })
+    })
+  }
+
+  describe('rejects', () => {
+    let paid: Intent
+
+    before(async () => {
+      const sent = await platform.blockchain.send({ ...asked, description: 'invoice 8' })
+      await sent.settled(quick)
+      paid = { transaction_id: sent.transaction_id, ...asked }
+    })
+
+    const kindsOf = async (intent: Partial<Intent>): Promise<unknown> => {
+      const work = (): Promise<unknown> =>
+        platform.blockchain.settled({ ...paid, ...intent }, quick)
+      const error = (await expectFailure(work, 'chain_disagrees')) as NotSettledError
+      return error.verdict?.disagreements.map(({ kind }) => kind)
+    }
+
+    it('another amount, by a single wei', async () => {
+      expect(await kindsOf({ amount: '0.1' })).to.deep.equal(['wrong_amount'])
+    })
+
+    it('another recipient or payer', async () => {
+      expect(await kindsOf({ to_address: OTHER })).to.include('wrong_recipient')
+      expect(await kindsOf({ from_address: OTHER })).to.include('wrong_payer')
+    })
+
+    it('one payment for two records', async () => {
+      const sent = await platform.blockchain.send({ ...asked, description: 'invoice 9' })
+      await sent.settled(quick)
+      const { eth_transaction_hash } = sent
+      // The server tells nothing of this id, so the hash that it named is all there is.
+      const other = { ...paid, transaction_id: 'TX00000000000000000001', eth_transaction_hash }
+      await expectFailure(() => platform.blockchain.settled(other, quick), 'hash_reused')
+      expect(await connect().blockchain.settled(other, quick)).to.have.property('record', undefined)
+    })
+
+    it('a payment through the contract that names no reference', async () => {
+      const through = { ...paid, use_contract: true }
+      await expectFailure(() => platform.blockchain.settled(through, quick), 'not_provable')
+    })
+  })
+
+  it('needs a provider of the caller', () => {
+    const options = { baseUrl: app.url, apiKey: 'k', providers: [] }
+    expect(() => createPlatform(options))
+      .to.throw()
+      .with.property('code', 'invalid_call')
+  })
+})

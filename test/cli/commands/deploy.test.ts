@@ -1,0 +1,231 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+
+import { expect } from 'chai'
+
+import { codeOf } from '../../../src/base/errors.ts'
+import { settlementAddress } from '../../../src/bindings/addresses.ts'
+import {
+  deployCommand,
+  runDeploy,
+  type DeployFlags,
+  type DeployTerminal,
+} from '../../../src/cli/commands/deploy.ts'
+import { findHardhat, type RunHardhat } from '../../../src/cli/verify-sources.ts'
+import type { Output } from '../../../src/cli/output.ts'
+import { startChain, type TestChain } from '../../support/anvil.ts'
+import { account, recordsFolder } from '../../support/deployment.ts'
+import { expectFailure } from '../../support/errors.ts'
+
+const KEY = Buffer.from(account(0).getHdKey().privateKey ?? []).toString('hex')
+const SEPOLIA = '11155111'
+
+describe('the command deploy', () => {
+  let chain: TestChain
+  let kept: Awaited<ReturnType<typeof recordsFolder>>
+
+  beforeEach(async () => {
+    chain = await startChain('--chain-id', SEPOLIA)
+    kept = await recordsFolder()
+  })
+  afterEach(async () => {
+    await chain.stop()
+    await kept.remove()
+  })
+
+  /** Runs the command as a person would, with a key and a node in the environment. */
+  const run = async (flags: Partial<DeployFlags>, terminal: Partial<DeployTerminal> = {}) => {
+    const lines: string[] = []
+    const results: unknown[] = []
+    const reported: unknown[] = []
+    const output: Output = {
+      isJson: flags.json === true,
+      line: (text = '') => void lines.push(text),
+      result: (value) => void results.push(structuredClone(value)),
+    }
+    const env = {
+      QUITTANCE_DATA: kept.folder,
+      QUITTANCE_DEPLOYER_KEY: KEY,
+      ETH_RPC_URL: chain.url,
+      ...terminal.env,
+    }
+    const report = (error: unknown) => void reported.push(codeOf(error))
+    const code = await runDeploy(
+      { network: 'sepolia', ...flags },
+      { output, report, findHardhat, ...terminal, env },
+    )
+    return { code, lines, reported, result: results[0] }
+  }
+  const nonce = () => chain.client.getTransactionCount({ address: account(0).address })
+
+  it('shows the plan and does nothing in a dry run', async () => {
+    const { code, result } = await run({ dryRun: true })
+    expect(code).to.equal(0)
+    expect(result).to.deep.include({ network: 'sepolia', dryRun: true })
+    expect(result).to.have.nested.property('addresses.Settlement', settlementAddress)
+    expect(result).to.have.nested.property('plan.steps[1].state', 'absent')
+    expect(result)
+      .to.have.nested.property('plan.cost')
+      .that.matches(/^[1-9]\d+$/)
+    expect(await nonce()).to.equal(0)
+  })
+
+  it('needs no key for a dry run when the admin is named', async () => {
+    const terminal = { env: { QUITTANCE_DEPLOYER_KEY: undefined } }
+    const flags = { dryRun: true, admin: account(3).address }
+    const { code, result } = await run(flags, terminal)
+    expect(code).to.equal(0)
+    expect(result).to.have.nested.property('plan.account', account(3).address)
+  })
+
+  it('deploys, records it, and changes nothing when it is run again', async () => {
+    const first = await run({ yes: true })
+    expect(first.code).to.equal(0)
+    expect(first.result).to.have.property('done').with.length(2)
+    const file = path.join(kept.folder, 'deployments', `${SEPOLIA}.json`)
+    const record = await readFile(file, 'utf8')
+
+    const again = await run({ yes: true })
+    expect(again.code).to.equal(0)
+    expect(again.result).to.have.property('done').with.length(0)
+    expect(await readFile(file, 'utf8')).to.equal(record)
+    expect(await nonce()).to.equal(2)
+  })
+
+  it('names a minter when it is told how much it may mint', async () => {
+    const { code, result } = await run({
+      yes: true,
+      minter: account(1).address,
+      allowance: 7n,
+    })
+    expect(code).to.equal(0)
+    expect(result).to.have.nested.property('done[2].allowance', '7')
+  })
+
+  it('asks before it spends, and takes only yes for yes', async () => {
+    const questions: string[] = []
+    const answer = (yes: boolean) => ({
+      confirm: (question: string) => {
+        questions.push(question)
+        return Promise.resolve(yes)
+      },
+    })
+    await expectFailure(() => run({}, answer(false)), 'deploy_not_confirmed')
+    expect(await nonce()).to.equal(0)
+    expect((await run({}, answer(true))).code).to.equal(0)
+    expect(await nonce()).to.equal(2)
+    // Nothing is missing now, so there is nothing to agree to.
+    expect((await run({}, answer(false))).code).to.equal(0)
+    expect(questions).to.have.length(2)
+  })
+
+  it('signs with the node’s own account on a local chain', async () => {
+    const terminal = { env: { QUITTANCE_DEPLOYER_KEY: undefined } }
+    const { code, result } = await run({ network: 'localhost', yes: true }, terminal)
+    expect(code).to.equal(0)
+    expect(result).to.have.nested.property('done[0].account', account(0).address)
+  })
+
+  it('goes on with the second node when the first one is dead', async () => {
+    const rpcUrl = `http://127.0.0.1:1, ${chain.url}`
+    expect((await run({ rpcUrl, dryRun: true })).code).to.equal(0)
+  })
+
+  it('takes the address on the command line before those in the environment', async () => {
+    const env = { ETH_RPC_URL: 'http://127.0.0.1:1', SEPOLIA_RPC_URL: 'http://127.0.0.1:2' }
+    expect((await run({ rpcUrl: chain.url, dryRun: true }, { env })).code).to.equal(0)
+    const named = { ...env, SEPOLIA_RPC_URL: chain.url }
+    expect((await run({ dryRun: true }, { env: named })).code).to.equal(0)
+  })
+
+  it('ends with 1 when something else is at the address, in a dry run and without', async () => {
+    await chain.client.setCode({ address: settlementAddress, bytecode: '0x6001' })
+    expect((await run({ dryRun: true })).code).to.equal(1)
+    const { code, reported } = await run({ yes: true })
+    expect(code).to.equal(1)
+    expect(reported).to.deep.equal(['deploy_code_differs'])
+    expect(await nonce()).to.equal(0)
+  })
+
+  describe('cannot run, and sends nothing,', () => {
+    const cases: Record<string, [string, Partial<DeployFlags>, DeployTerminal['env']?]> = {
+      'when nobody agrees to it': ['deploy_not_confirmed', {}],
+      'for an unknown network': ['network_unknown', { network: 'mainnet' }],
+      'on the wrong chain': ['deploy_wrong_chain', { network: 'hoodi' }],
+      'without a key': ['deploy_key_missing', {}, { QUITTANCE_DEPLOYER_KEY: undefined }],
+      'with half a key': ['deploy_key_invalid', {}, { QUITTANCE_DEPLOYER_KEY: KEY.slice(2) }],
+      'with a key of zero': ['deploy_key_invalid', {}, { QUITTANCE_DEPLOYER_KEY: '0'.repeat(64) }],
+      'with a minter and no allowance': ['deploy_grant_incomplete', { minter: settlementAddress }],
+      'with an allowance and no minter': ['deploy_grant_incomplete', { allowance: 1n }],
+      'with an allowance of nothing': [
+        'deploy_allowance_invalid',
+        { minter: settlementAddress, allowance: 0n },
+      ],
+      'with an admin whose checksum is wrong': [
+        'deploy_address_invalid',
+        { admin: account(0).address.replace('Fd6e', 'fd6e') },
+      ],
+      'when the source is to be published of a local chain': [
+        'verify_local',
+        { network: 'localhost', yes: true, verify: true },
+      ],
+      'with a variable that nobody knows': ['bad_configuration', {}, { QUITTANCE_DEPLOYR_KEY: '' }],
+      'when no node answers': ['deploy_rpc_failed', { rpcUrl: 'http://127.0.0.1:1' }],
+    }
+    for (const [when, [code, flags, env = {}]] of Object.entries(cases)) {
+      it(when, async () => {
+        const error = await expectFailure(() => run(flags, { env }), code)
+        expect(JSON.stringify([error.message, error.details])).to.not.contain(KEY.slice(2))
+        expect(await nonce()).to.equal(0)
+      })
+    }
+  })
+
+  it('publishes the source of both contracts at every service', async () => {
+    const hardhat = hardhatThat((args) => (args.includes('sourcify') ? 0 : 1))
+    const flags = { yes: true, verify: true }
+    const { code, result } = await run(flags, { findHardhat: hardhat.find })
+    expect(code).to.equal(0)
+    expect(result).to.have.property('verification').with.length(6)
+    expect(hardhat.calls).to.have.length(6)
+    expect(hardhat.calls[0]?.args.join(' ')).to.equal(
+      `--network sepolia --build-profile default verify sourcify --contract contracts/Settlement.sol:Settlement ${settlementAddress}`,
+    )
+    expect(hardhat.calls[3]?.args.at(-1)).to.equal(account(0).address)
+    expect(hardhat.calls[0]?.env).to.deep.equal({ SEPOLIA_RPC_URL: chain.url })
+  })
+
+  it('ends with 2 when no service took the source', async () => {
+    const flags = { yes: true, verify: true }
+    const { code, lines } = await run(flags, { findHardhat: hardhatThat(() => 1).find })
+    expect(code).to.equal(2)
+    expect(lines.filter((line) => line.includes('not accepted'))).to.have.length(6)
+  })
+
+  it('reads its flags', async () => {
+    const command = deployCommand()
+      .exitOverride()
+      .configureOutput({ writeErr: () => undefined })
+    const seen: unknown[] = []
+    command.action((flags: unknown) => {
+      seen.push(flags)
+    })
+    await command.parseAsync(['--network', 'hoodi', '--dry-run', '--allowance', '12'], {
+      from: 'user',
+    })
+    expect(seen).to.deep.equal([{ network: 'hoodi', dryRun: true, allowance: 12n }])
+    const wrong = command.parseAsync(['--network', 'hoodi', '--allowance', '1.5'], { from: 'user' })
+    expect(await wrong.catch((error: { code: string }) => error.code)).to.equal(
+      'commander.invalidArgument',
+    )
+  })
+})
+
+function hardhatThat(answer: (args: string[]) => number) {
+  const calls: { args: string[]; env: Record<string, string> }[] = []
+  const run: RunHardhat = (args, env) => {
+    calls.push({ args, env })
+    return Promise.resolve(answer(args))
+  }
+  return { calls, find: () => run }
+}

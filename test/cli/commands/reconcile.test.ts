@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+import type { Hex } from 'viem'
+
+import { temporaryFolder } from '../../support/folder.ts'
+import { runToEnd } from '../../support/program.ts'
+import { csvFile, removeFiles, textFile } from '../../support/reconcile.ts'
+import { startPaidChain, type PaidChain } from '../../support/verify.ts'
+
+const GHOST = `0x${'ee'.repeat(32)}`
+
+describe('reconcile on the command line', () => {
+  let world: PaidChain
+  let hash: Hex
+  let env: Record<string, string>
+  const folder = temporaryFolder()
+
+  before(async () => {
+    world = await startPaidChain()
+    const QUITTANCE_DATA = join(folder.path, 'none')
+    env = { ETH_RPC_URL: world.chain.url, QUITTANCE_CONFIRMATIONS: '1', QUITTANCE_DATA }
+    hash = await world.send({ to: world.payee, value: 10n ** 18n })
+  })
+  after(async () => {
+    await world.chain.stop()
+    folder.remove()
+    removeFiles()
+  })
+
+  const good = () => ({ transaction_id: 'TX1', eth_transaction_hash: hash, amount: '1' })
+  const bad = { transaction_id: '=cmd()', eth_transaction_hash: GHOST, amount: '1' }
+
+  it('ends with 0 where all holds, without a database', async () => {
+    const answer = await runToEnd(['reconcile', '--source', csvFile([good()])], env)
+    expect(answer).to.include({ code: 0 })
+    expect(answer.stdout).to.match(/matched +1\n/)
+  })
+
+  it('ends with 1 and tells each break as the contract of the file says', async () => {
+    const file = csvFile([good(), bad])
+    const { code, stdout, stderr } = await runToEnd(['reconcile', '--source', file, '--json'], env)
+    expect(code, stderr).to.equal(1)
+    const report = JSON.parse(stdout)
+    expect(report.summary).to.include({ records: 2, matched: 1, pending: 0, breaks: 1 })
+    const [found] = report.breaks
+    const fields = ['id', 'kind', 'transaction_id', 'eth_transaction_hash', 'recorded', 'on_chain']
+    expect(found).to.have.all.keys(...fields, 'evidence')
+    expect(found).to.include({ kind: 'missing', transaction_id: '=cmd()' })
+    expect(found.eth_transaction_hash).to.equal(GHOST)
+  })
+
+  it('ends with 1 on a row that cannot be read, and names its line', async () => {
+    const file = textFile(`transaction_id,eth_transaction_hash\nTX1,${hash}\nTX2,nonsense\n`)
+    const { code, stdout } = await runToEnd(['reconcile', '--source', file, '--json'], env)
+    expect(code).to.equal(1)
+    const { summary, unreadable } = JSON.parse(stdout)
+    expect(summary).to.include({ records: 1, matched: 1, breaks: 0, unreadable: 1 })
+    expect(unreadable[0].line).to.equal(3)
+  })
+
+  it('ends with 2 where it could not run', async () => {
+    const file = csvFile([good()])
+    const nobody = { ...env, ETH_RPC_URL: 'http://127.0.0.1:9' }
+    for (const [args, where] of [
+      [['--source', join(folder.path, 'absent.csv')], env],
+      [['--source', textFile('a,b\n1,2\n')], env],
+      [['--source', file, '--since', 'yesterday'], env],
+      [['--source', file], nobody],
+      [['--source', file], { QUITTANCE_DATA: env['QUITTANCE_DATA'] }],
+    ] as const) {
+      const { code } = await runToEnd(['reconcile', ...args], where)
+      expect(code, args.join(' ')).to.equal(2)
+    }
+  })
+
+  it('writes files that no spreadsheet runs', async () => {
+    const out = join(folder.path, 'out')
+    const args = ['reconcile', '--source', csvFile([bad]), '--out', out]
+    expect((await runToEnd(args, env)).code).to.equal(1)
+    const [header, row] = readFileSync(join(out, 'breaks.csv'), 'utf8').split('\r\n')
+    expect(header).to.match(/^id,kind,transaction_id,eth_transaction_hash,/)
+    expect(row).to.include(`,missing,'=cmd(),${GHOST},`)
+    const report = JSON.parse(readFileSync(join(out, 'report.json'), 'utf8'))
+    expect(report.summary.breaks).to.equal(1)
+  })
+}).timeout(60_000)

@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+
+import { explainPending, stepsOf } from '../../src/console/timeline.ts'
+import { judgeOverview } from '../../src/console/verdict.ts'
+import type { OverviewWire, TransactionLifeWire } from '../../src/wire/group-b/admin.ts'
+
+type Life = Pick<TransactionLifeWire, 'history' | 'order' | 'blockchain_transaction'>
+type Attempt = NonNullable<Life['order']>['attempts'][number]
+
+const at = (second: number): string => `2026-03-01T10:00:${String(second).padStart(2, '0')}.000Z`
+const HASH = `0x${'ab'.repeat(32)}`
+
+const attempt = (parts: Partial<Attempt> = {}): Attempt => ({
+  eth_tx_hash: HASH,
+  nonce: 7,
+  kind: 'payment',
+  state: 'final',
+  gas: 60_000,
+  max_fee_per_gas: 3_000_000_000,
+  max_priority_fee_per_gas: 1,
+  gas_used: 39_199,
+  block_number: 12,
+  block_hash: HASH,
+  succeeded: true,
+  created_at: at(1),
+  sent_at: at(2),
+  last_sent_at: at(2),
+  last_answer: 'accepted',
+  ...parts,
+})
+
+const life = (attempts: Attempt[], pendingReason: string | null = null): Life =>
+  ({
+    history: [
+      { status: 'pending', previous_status: null, actor: 'user:1', reason: 'a', created_at: at(1) },
+      {
+        status: 'processing',
+        previous_status: 'pending',
+        actor: 'sender',
+        reason: 'b',
+        created_at: at(3),
+      },
+    ],
+    order: { attempts },
+    blockchain_transaction: { confirmations: 3, pending_reason: pendingReason },
+  }) as unknown as Life
+
+describe('the timeline of a transaction', () => {
+  it('tells what happened in its order, and what only the chain dates after its cause', () => {
+    const titles = stepsOf(life([attempt()])).map(({ title }) => title)
+    expect(titles).to.deep.equal([
+      'Recorded',
+      'Payment signed',
+      'Payment sent',
+      'Final on chain',
+      'Processing',
+    ])
+  })
+
+  it('tells a reverted and a superseded attempt apart', () => {
+    const superseded = attempt({
+      state: 'superseded',
+      block_number: null,
+      block_hash: null,
+      gas_used: null,
+      succeeded: null,
+    })
+    const reverted = attempt({ kind: 'cancel', succeeded: false, created_at: at(4), sent_at: null })
+    const steps = stepsOf(life([superseded, reverted]))
+    expect(steps.map(({ title }) => title)).to.include.members([
+      'Payment superseded',
+      'Cancellation signed',
+      'Reverted on chain',
+    ])
+    expect(steps.at(-1)).to.include({ tone: 'bad' })
+  })
+
+  it('says why it is pending, also for a reason that is new to it', () => {
+    expect(explainPending(life([], 'no_funds'))?.advice).to.match(/ETH/)
+    expect(explainPending(life([], 'moon_phase'))?.reason).to.equal('Moon phase')
+    expect(explainPending(life([]))).to.equal(undefined)
+  })
+})
+
+describe('the verdict of the overview', () => {
+  const totals = { count: 2, amount_wei: '5', amount_decimal: '0.000000000000000005' }
+  const overview = (parts: Partial<OverviewWire> = {}): OverviewWire =>
+    ({
+      claimed: totals,
+      settled: totals,
+      in_flight: { count: 0, oldest_seconds: 0, by_age: [] },
+      head: { block_number: 1, final_number: null, updated_at: at(1) },
+      alerts: [],
+      providers: [],
+      ...parts,
+    }) as unknown as OverviewWire
+
+  it('is good where all agrees', () => {
+    expect(judgeOverview(overview())).to.include({ tone: 'good' })
+  })
+
+  it('is bad for a wei of difference, and for an alert', () => {
+    const { tone, reasons } = judgeOverview(overview({ settled: { ...totals, amount_wei: '4' } }))
+    expect(tone).to.equal('bad')
+    expect(reasons).to.have.length(1)
+    const alerts = [{ kind: 'reorg_after_final', count: 1, since: at(1) }]
+    expect(judgeOverview(overview({ alerts }))).to.include({ tone: 'bad' })
+  })
+
+  it('points at what waits too long, and at a provider that is not well', () => {
+    const late = { count: 1, oldest_seconds: 7200, by_age: [] }
+    const providers = [{ name: 'node', state: 'failing' as const, score: 0 }]
+    const { tone, reasons } = judgeOverview(overview({ in_flight: late, providers, head: null }))
+    expect(tone).to.equal('waiting')
+    expect(reasons).to.have.length(3)
+  })
+})

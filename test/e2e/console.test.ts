@@ -1,0 +1,196 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+
+import type { ReadyFacts } from '../../src/base/ready.ts'
+import { callRpc } from '../../src/chain/rpc.ts'
+import { findChromium, obstaclesOf, startBrowser } from '../support/browser.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { runProgram, type Program } from '../support/program.ts'
+import { until } from '../support/until.ts'
+
+const chromium = findChromium()
+const EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+const ARABIC = 'فاتورة رقم ١٢٣'
+
+describe('the console in a browser', () => {
+  if (chromium === undefined) {
+    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
+      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
+    })
+    return
+  }
+
+  let folder: ReturnType<typeof temporaryFolder>
+  let program: Program
+  let facts: ReadyFacts
+  let browser: Browser
+  let page: Page
+  const complaints: string[] = []
+
+  before(async () => {
+    folder = temporaryFolder()
+    const data = join(folder.path, 'data')
+    program = runProgram(['up'], { QUITTANCE_DATA: data, PORT: '0', QUITTANCE_BLOCK_MS: '200' })
+    ;[facts, browser] = await Promise.all([program.untilReady(), startBrowser(chromium)])
+    page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+    page.setDefaultTimeout(20_000)
+    page.on('pageerror', (error) => complaints.push(error.message))
+  })
+
+  after(async () => {
+    await browser?.close()
+    program?.kill('SIGTERM')
+    await program?.ended
+    folder.remove()
+  })
+
+  const ask = async (path: string, body?: unknown, key = facts.groupB?.apiKey ?? '') => {
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    const response = await fetch(`${facts.url}${path}`, { headers, ...init })
+    return { status: response.status, body: (await response.json()) as Record<string, string> }
+  }
+  const pay = async (description: string): Promise<string> => {
+    const order = { to_address: `0x${'0'.repeat(38)}aa`, amount: '0.000000000000000001' }
+    const paid = await ask('/api/blockchain/transactions', {
+      ...order,
+      description,
+      use_contract: true,
+    })
+    return paid.body['transaction_id'] ?? ''
+  }
+  const open = (hash: string) => page.goto(`${facts.console}#/${hash}`)
+  const sees = (text: string | RegExp) => page.getByText(text).first().waitFor()
+
+  it('lets an operator in by password, and nobody else', async () => {
+    await page.goto(facts.console ?? '')
+    const enter = async (username: string, password: string) => {
+      await page.getByLabel('Username').fill(username)
+      await page.getByLabel('Password').fill(password)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+    }
+    expect(await obstaclesOf(page)).to.deep.equal([])
+    await enter('demo-admin', 'not the password')
+    await sees(/wrong/)
+    await enter('demo', facts.groupB?.password ?? '')
+    await sees(/needs the scope admin/)
+    await enter(facts.admin?.username ?? '', facts.admin?.password ?? '')
+    await sees('The books and the chain agree.')
+    expect(await page.evaluate('localStorage.length')).to.equal(0)
+  })
+
+  it('shows a payment as it is made, and text of others as text', async () => {
+    await open('transactions')
+    await sees('There are no transactions yet')
+    const id = await pay(EVIL)
+    await page.getByRole('button', { name: /Show 1 new/ }).click()
+    await page.getByRole('link', { name: id }).waitFor()
+    await sees(EVIL)
+    expect(await page.title()).to.equal('Transactions · Quittance')
+  })
+
+  it('says why a payment is pending, and sees it through', async () => {
+    const mine = (seconds: number) =>
+      callRpc({ url: facts.rpcUrl, method: 'evm_setIntervalMining', params: [seconds] })
+    await mine(0)
+    const id = await pay(ARABIC)
+    await open('transactions')
+    await page.getByLabel('Find').fill(id)
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await sees(/Pending: waiting for (block|turn)/)
+    await mine(1)
+    await sees('Final on chain')
+    await sees('Completed')
+  })
+
+  it('gives a receipt that the payee verifies, and refuses a tampered one', async () => {
+    const id = await pay('a receipt')
+    await open(`transactions/${id}`)
+    await page.getByRole('button', { name: 'Make a receipt' }).click()
+    const path = await page.getByRole('link', { name: 'the receipt' }).getAttribute('href')
+    await page.goto(`${facts.url}${path}`)
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await sees('It holds.')
+    expect(await obstaclesOf(page)).to.deep.equal([])
+    const waiting = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download the quittance' }).click()
+    const text = readFileSync(await (await waiting).path(), 'utf8')
+    const file = join(folder.path, 'tampered.json')
+    writeFileSync(file, text.replace('"amount": "1"', '"amount": "9"'))
+    await page.getByLabel(/Another quittance/).setInputFiles(file)
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await sees('Refused.')
+    const unknown = await page.goto(`${facts.url}/r/${'a'.repeat(43)}`)
+    expect(unknown?.status()).to.equal(404)
+    await sees('There is no such receipt')
+  })
+
+  it('runs a reconciliation and shows what it found', async () => {
+    await open('runs')
+    await page.getByRole('button', { name: 'Run now' }).click()
+    await page.getByRole('row').filter({ hasText: 'user:' }).getByText('Completed').waitFor()
+    await open('breaks')
+    await sees(/No break is open/)
+  })
+
+  it('replays a webhook', async () => {
+    let count = 0
+    const receiver = createServer((request, response) => {
+      if (request.method === 'POST') count += 1
+      response.end()
+    })
+    await new Promise<void>((ready) => receiver.listen(0, '127.0.0.1', ready))
+    const { port } = receiver.address() as AddressInfo
+    const url = `http://127.0.0.1:${port}/hook`
+    expect((await ask('/v1/notifications/subscriptions', { url })).status).to.equal(201)
+    await open('deliveries')
+    await page.getByRole('row').filter({ hasText: url }).getByText('Delivered').first().waitFor()
+    const before = count
+    await page
+      .getByRole('button', { name: /Replay/ })
+      .first()
+      .click()
+    await until(async () => count > before)
+    receiver.close()
+  })
+
+  it('revokes a key, which is out at once', async () => {
+    const key = facts.groupA?.nestedApiKey ?? ''
+    expect((await ask('/api/transactions', undefined, key)).status).to.equal(200)
+    await open('keys')
+    await page.getByRole('button', { name: 'Revoke demo nested' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await sees('Revoked')
+    expect((await ask('/api/transactions', undefined, key)).status).to.equal(401)
+  })
+
+  it('is for everybody: every screen, narrow and wide, light and dark', async function () {
+    this.timeout(120_000)
+    for (const screen of ['', 'transactions', 'breaks', 'runs', 'deliveries', 'users', 'keys']) {
+      for (const [width, colorScheme] of [
+        [360, 'light'],
+        [1440, 'dark'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 800 })
+        await page.emulateMedia({ colorScheme })
+        await open(screen)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        expect(await obstaclesOf(page), `${screen} at ${width}`).to.deep.equal([])
+        const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+        expect(beyond, `${screen} at ${width}`).to.be.at.most(0)
+      }
+    }
+  })
+
+  it('says that the connection is lost when the platform is gone', async () => {
+    program.kill('SIGTERM')
+    await program.ended
+    await sees(/Connection lost at/)
+    expect(complaints).to.deep.equal([])
+  })
+})

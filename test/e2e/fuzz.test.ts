@@ -1,0 +1,74 @@
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+
+import { expect } from 'chai'
+
+import { readDocument } from '../support/contract.ts'
+import { echoEndpoints } from '../support/endpoints.ts'
+import { fuzz } from '../support/fuzz/fuzz.ts'
+import { startFuzzTarget, type FuzzTarget } from '../support/fuzz/start.ts'
+
+describe('a fuzz of every operation', () => {
+  let target: FuzzTarget
+
+  before(async () => {
+    target = await startFuzzTarget({ users: 8 })
+  })
+
+  it('finds no failure, no hang and no answer outside of its schema', async () => {
+    const { url, callers } = target
+    const { statuses, findings } = await fuzz({ url, callers, seed: 1, requests: 400 })
+    const { code, stderr } = await target.stop()
+    expect(findings).to.deep.equal([])
+    expect(code, stderr).to.equal(0)
+    // It was let in, and it was refused: neither half of what it tries is for nothing.
+    const all = [...statuses.values()].flatMap((counts) => [...counts.keys()])
+    expect(all).to.include.members([200, 201, 400, 401, 404])
+    expect(statuses.size).to.be.greaterThan(20)
+  })
+})
+
+describe('the fuzz itself', () => {
+  const servers: Server[] = []
+
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close()
+  })
+
+  /** Serves the documents as they should be, and every answer as the test has it. */
+  const findingsOf = async (
+    answer: { status: number; body: string } | 'never',
+  ): Promise<readonly string[]> => {
+    const server = createServer((request, response) => {
+      const [, group] = /^\/openapi\/group-(a|b)\.json$/.exec(request.url ?? '') ?? []
+      if (group === 'a' || group === 'b') {
+        response.end(JSON.stringify(readDocument(group, echoEndpoints())))
+      } else if (answer !== 'never') {
+        const headers = { 'x-request-id': 'test', 'x-content-type-options': 'nosniff' }
+        request.resume()
+        response.writeHead(answer.status, { ...headers, 'content-type': 'application/json' })
+        response.end(answer.body)
+      }
+    }).listen(0, '127.0.0.1')
+    servers.push(server)
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const callers = { keys: ['key'], usernames: ['user'], password: 'password' }
+    const url = `http://127.0.0.1:${port}`
+    return (await fuzz({ url, callers, seed: 1, requests: 20, timeoutMs: 100 })).findings
+  }
+
+  it('finds a failure', async () => {
+    expect((await findingsOf({ status: 500, body: '{}' })).join()).to.include('500 {}')
+  })
+
+  it('finds an answer outside of its schema', async () => {
+    const findings = await findingsOf({ status: 200, body: '{"surprise":true}' })
+    expect(findings.join()).to.include('outside of its schema')
+  })
+
+  it('finds a hang', async () => {
+    expect((await findingsOf('never')).join()).to.include('no answer')
+  })
+})

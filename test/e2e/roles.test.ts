@@ -1,0 +1,108 @@
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { startAnvil, type EmbeddedChain } from '../../src/chain/anvil.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import { emptyDatabaseUrl } from '../support/database.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { runProgram, runToEnd, type Program } from '../support/program.ts'
+
+// Processes can only share a server, so these cases exist in the run on PostgreSQL alone.
+if (process.env['DATABASE_URL'] !== undefined) {
+  describe('serve and work on one PostgreSQL', () => {
+    let folder: ReturnType<typeof temporaryFolder>
+    let chain: EmbeddedChain
+    let shared: Record<string, string>
+    const programs: Program[] = []
+
+    before(async () => {
+      folder = temporaryFolder()
+      chain = await startAnvil({
+        folder: join(folder.path, 'chain'),
+        blockMs: 100,
+        mnemonic: 'test test test test test test test test test test test junk',
+      })
+      const url = await emptyDatabaseUrl()
+      shared = { DATABASE_URL: url ?? '', ETH_RPC_URL: chain.url, PORT: '0' }
+    })
+
+    after(async () => {
+      await chain.stop()
+      folder.remove()
+    })
+
+    afterEach(async () => {
+      for (const program of programs.splice(0)) {
+        program.kill('SIGTERM')
+        await program.ended
+      }
+    })
+
+    const start = (role: string, name: string): Program => {
+      const program = runProgram([role], { ...shared, QUITTANCE_DATA: join(folder.path, name) })
+      programs.push(program)
+      return program
+    }
+
+    it('wait for no one to migrate: they say what is missing', async () => {
+      const answer = await runToEnd(['serve'], shared)
+      expect(answer.code).to.equal(2)
+      expect(answer.stderr).to.include('quittance migrate')
+    })
+
+    it('run side by side after migrate, and each stops by itself', async () => {
+      expect(await runToEnd(['migrate'], shared)).to.include({ code: 0 })
+      const started = [start('serve', 'a'), start('serve', 'b'), start('work', 'c')]
+      const facts = await Promise.all(started.map((program) => program.untilReady()))
+      for (const { url } of facts.slice(0, 2)) {
+        expect(await (await fetch(`${url}/readyz`)).json()).to.have.property('status', 'ready')
+      }
+      expect(facts[2]?.url).to.equal(undefined)
+      for (const program of started) {
+        program.kill('SIGTERM')
+        expect(await program.ended).to.equal(0)
+      }
+    })
+
+    it('leave their records to a reconcile that runs beside them, or alone', async () => {
+      const env = { ...shared, QUITTANCE_DATA: join(folder.path, 'none') }
+      const alone = await runToEnd(['reconcile', '--json'], env)
+      expect(alone.code, alone.stderr).to.equal(0)
+      const { summary } = JSON.parse(alone.stdout)
+      expect(summary).to.include({ source: 'store', chain_id: 31_337, records: 0, breaks: 0 })
+      start('work', 'd')
+      expect(await runToEnd(['reconcile'], env)).to.include({ code: 0 })
+      const noNode = { ...env, ETH_RPC_URL: undefined }
+      expect(await runToEnd(['reconcile'], noNode)).to.include({ code: 2 })
+    })
+
+    it('refuse a provider of another chain than the database belongs to', async () => {
+      const other = await startAnvil({
+        folder: join(folder.path, 'other'),
+        blockMs: 100,
+        mnemonic: 'test test test test test test test test test test test junk',
+        chainId: 31_338,
+      })
+      const answer = await runToEnd(['serve'], { ...shared, ETH_RPC_URL: other.url })
+      await other.stop()
+      expect(answer.code).to.equal(2)
+      expect(answer.stderr).to.include('31337')
+    })
+
+    it('refuse a user without the right to create tables', async () => {
+      const url = new URL((await emptyDatabaseUrl()) ?? '')
+      const owner = await openDatabase({ url: url.href })
+      const role = `quittance_weak_${process.pid}`
+      await sql.raw(`create role ${role} login`).execute(owner.db)
+      await sql`revoke create on schema public from public`.execute(owner.db)
+      url.username = role
+      const answer = await runToEnd(['migrate'], { ...shared, DATABASE_URL: url.href })
+      await sql.raw(`drop role ${role}`).execute(owner.db)
+      await owner.close()
+      expect(answer.code).to.equal(2)
+      expect(answer.stderr).to.include('Grant this user the right')
+    })
+  })
+}

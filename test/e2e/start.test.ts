@@ -1,0 +1,269 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { isRunning } from '../../src/base/process.ts'
+import { readReady } from '../../src/base/ready.ts'
+import { startAnvil } from '../../src/chain/anvil.ts'
+import { callRpc } from '../../src/chain/rpc.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { runProgram, runScript, runToEnd, type Program } from '../support/program.ts'
+import { makeBreak } from '../support/runs.ts'
+
+describe('up', () => {
+  let folder: ReturnType<typeof temporaryFolder>
+  let env: Record<string, string>
+  const programs: Program[] = []
+
+  // One data folder serves all cases: each has to cope with what the one before it left.
+  before(() => {
+    folder = temporaryFolder()
+    env = { QUITTANCE_DATA: join(folder.path, 'data'), PORT: '0', QUITTANCE_BLOCK_MS: '100' }
+  })
+
+  afterEach(async () => {
+    for (const program of programs.splice(0)) {
+      program.kill('SIGTERM')
+      await program.ended
+    }
+  })
+
+  after(() => folder.remove())
+
+  const up = (more: Record<string, string> = {}, args: string[] = []): Program => {
+    const program = runProgram(['up', ...args], { ...env, ...more })
+    programs.push(program)
+    return program
+  }
+
+  const chainPid = (): number =>
+    Number(readFileSync(join(env['QUITTANCE_DATA'] ?? '', 'chain/anvil.pid'), 'utf8'))
+
+  it('serves everything, prints a first command that works, and stops on SIGTERM', async () => {
+    const program = up()
+    const facts = await program.untilReady()
+    const anvil = chainPid()
+    expect(await (await fetch(`${facts.url}/healthz`)).json()).to.deep.equal({ status: 'ok' })
+    const ready = await fetch(`${facts.url}/readyz`)
+    expect(ready.status).to.equal(200)
+    expect(await ready.json()).to.have.property('status', 'ready')
+    expect(await (await fetch(`${facts.url}/metrics`)).text()).to.include('quittance_http_request')
+    expect(program.output().stdout).to.include(`curl ${facts.url}`)
+
+    const stoppedAt = performance.now()
+    program.kill('SIGTERM')
+    expect(await program.ended).to.equal(0)
+    expect(performance.now() - stoppedAt).to.be.below(2000)
+    expect(isRunning(anvil)).to.equal(false)
+    expect(readReady(env['QUITTANCE_DATA'] ?? '')).to.equal(undefined)
+  })
+
+  it('starts warm in under 4 seconds and stops on Ctrl-C', async () => {
+    const startedAt = performance.now()
+    const program = up()
+    await program.untilReady()
+    expect(performance.now() - startedAt).to.be.below(4000)
+    const anvil = chainPid()
+    program.kill('SIGINT')
+    expect(await program.ended).to.equal(0)
+    expect(isRunning(anvil)).to.equal(false)
+  })
+
+  it('leaves no process when npm start is told to stop', async () => {
+    const program = runScript('start', env)
+    programs.push(program)
+    const facts = await program.untilReady()
+    const anvil = chainPid()
+    program.kill('SIGTERM')
+    await program.ended
+    expect([isRunning(facts.pid), isRunning(anvil)]).to.deep.equal([false, false])
+  })
+
+  it('stops cleanly when npm doubles the signal of Ctrl-C', async () => {
+    const program = up()
+    await program.untilReady()
+    const anvil = chainPid()
+    program.kill('SIGINT')
+    await new Promise((later) => setTimeout(later, 5))
+    program.kill('SIGINT')
+    expect(await program.ended).to.equal(0)
+    expect(isRunning(anvil)).to.equal(false)
+  })
+
+  it('goes on with the same data and chain after kill -9 at rest', async () => {
+    const first = up()
+    const before = await first.untilReady()
+    const orphan = chainPid()
+    const height = await heightOf(before.rpcUrl)
+    first.kill('SIGKILL')
+    await first.ended
+    expect(isRunning(orphan)).to.equal(true)
+
+    const second = up()
+    const after = await second.untilReady()
+    expect(isRunning(orphan)).to.equal(false)
+    expect(await heightOf(after.rpcUrl)).to.be.at.least(height)
+  })
+
+  it('goes on after kill -9 at any moment of the start', async function () {
+    this.timeout(60_000)
+    const data = join(folder.path, 'interrupted')
+    for (const delayMs of [150, 300, 450, 600, 900, 1300, 1800, 2500]) {
+      const program = up({ QUITTANCE_DATA: data })
+      await new Promise((later) => setTimeout(later, delayMs))
+      program.kill('SIGKILL')
+      await program.ended
+    }
+    const program = up({ QUITTANCE_DATA: data })
+    await program.untilReady()
+  })
+
+  it('answers status and its --json while it runs, and says so when nothing does', async () => {
+    const program = up()
+    const facts = await program.untilReady()
+    const status = await runToEnd(['status', '--json'], env)
+    expect(status.code).to.equal(0)
+    expect(JSON.parse(status.stdout)).to.include({ status: 'ready', pid: facts.pid })
+    program.kill('SIGTERM')
+    await program.ended
+    expect(await runToEnd(['status'], env)).to.include({ code: 2 })
+  })
+
+  it('reconciles its own records on request, and says so when nothing runs', async () => {
+    const { db, close } = await openDatabase({ folder: join(env['QUITTANCE_DATA']!, 'database') })
+    const broken = await makeBreak(db)
+    await close()
+    const program = up()
+    const { chainId } = await program.untilReady()
+    const out = join(folder.path, 'report')
+    const answer = await runToEnd(['reconcile', '--json', '--out', out], env)
+    expect(answer.code, answer.stderr).to.equal(1)
+    const { summary, breaks, unreadable } = JSON.parse(answer.stdout)
+    expect(summary).to.include({ chain_id: chainId, source: 'store', breaks: 1, unreadable: 0 })
+    expect(summary.by_kind).to.deep.equal({ missing: 1 })
+    expect(unreadable).to.deep.equal([])
+    expect(breaks).to.have.length(1)
+    const fields = ['id', 'kind', 'transaction_id', 'eth_transaction_hash', 'recorded', 'on_chain']
+    expect(breaks[0]).to.have.all.keys(...fields, 'evidence')
+    expect(breaks[0]).to.include({ id: broken, kind: 'missing' })
+    expect(readFileSync(join(out, 'breaks.csv'), 'utf8')).to.include(broken)
+
+    // It was made long after that day, but an open break is told until somebody closes it.
+    const early = await runToEnd(['reconcile', '--until', '2020-01-01'], env)
+    expect(early, early.stderr).to.include({ code: 1 })
+    expect(early.stdout).to.match(/records +0\n/)
+    const wrong = ['--since', '2020-01-02', '--until', '2020-01-01']
+    expect(await runToEnd(['reconcile', ...wrong], env)).to.include({ code: 2 })
+    expect(await runToEnd(['reconcile', '--grace', '5'], env)).to.include({ code: 2 })
+
+    program.kill('SIGTERM')
+    await program.ended
+    const stopped = await runToEnd(['reconcile', '--json'], env)
+    expect(stopped.code).to.equal(2)
+    expect(JSON.parse(stopped.stdout).error.code).to.equal('records_missing')
+  })
+
+  it('prints ready.json with --json', async () => {
+    const program = up({}, ['--json'])
+    const facts = await program.untilReady()
+    program.kill('SIGTERM')
+    await program.ended
+    expect(JSON.parse(program.output().stdout)).to.deep.equal(facts)
+  })
+
+  it('ends with exit code 2 when the chain dies under it', async () => {
+    const program = up()
+    await program.untilReady()
+    process.kill(chainPid(), 'SIGKILL')
+    expect(await program.ended).to.equal(2)
+  })
+
+  describe('where it cannot run, gives one clear line, exit code 2, and leaves no process', () => {
+    let server: Server
+
+    before(async () => {
+      server = createServer((_request, response) => response.end('<html>not JSON</html>'))
+      await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+    })
+
+    after(() => server.close())
+
+    const port = (): number => (server.address() as AddressInfo).port
+
+    const refuses = async (more: Record<string, string>, words: string): Promise<void> => {
+      const program = up(more)
+      expect(await program.ended).to.equal(2)
+      const { stderr } = program.output()
+      expect(stderr.trim().split('\n')).to.have.length(1)
+      expect(stderr).to.include(words)
+      const file = join(more['QUITTANCE_DATA'] ?? env['QUITTANCE_DATA'] ?? '', 'chain/anvil.pid')
+      const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+      expect(pid !== 0 && isRunning(pid)).to.equal(false)
+    }
+
+    it('when the port is taken', () => refuses({ PORT: String(port()) }, 'PORT'))
+
+    it('when the host is not of this machine', () => refuses({ HOST: '192.0.2.1' }, 'HOST'))
+
+    it('when a variable has a bad value', () => refuses({ QUITTANCE_BLOCK_MS: 'fast' }, 'BLOCK_MS'))
+
+    it('when the data folder cannot be written', async () => {
+      writeFileSync(join(folder.path, 'plain-file'), '')
+      await refuses({ QUITTANCE_DATA: join(folder.path, 'plain-file/data') }, 'cannot be written')
+    })
+
+    it('when another process holds the data folder', async () => {
+      const holder = up()
+      await holder.untilReady()
+      const program = up()
+      expect(await program.ended).to.equal(2)
+      expect(program.output().stderr).to.include(`process ${holder.pid}`)
+    })
+
+    it('when the database server does not answer', () =>
+      refuses({ DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }, '127.0.0.1:1/none'))
+
+    it('when the provider does not answer', () =>
+      refuses({ ETH_RPC_URL: 'http://127.0.0.1:1' }, '127.0.0.1:1'))
+
+    it('when the provider answers with a web page', () =>
+      refuses({ ETH_RPC_URL: `http://127.0.0.1:${port()}` }, 'not JSON-RPC'))
+
+    it('when the schema is newer than the program', async () => {
+      const data = join(folder.path, 'newer')
+      expect(await runToEnd(['migrate'], { ...env, QUITTANCE_DATA: data })).to.include({ code: 0 })
+      const { db, close } = await openDatabase({ folder: join(data, 'database') })
+      await sql`insert into migrations (name, timestamp) values ('9999_later', '')`.execute(db)
+      await close()
+      await refuses({ QUITTANCE_DATA: data }, '9999_later')
+    })
+
+    it('when the chain is mainnet and the database does not flush to the disk', async () => {
+      const mainnet = await startAnvil({
+        folder: join(folder.path, 'mainnet'),
+        blockMs: 100,
+        mnemonic: 'test test test test test test test test test test test junk',
+        chainId: 1,
+      })
+      const more = { ETH_RPC_URL: mainnet.url, QUITTANCE_DATA: join(folder.path, 'main-data') }
+      await refuses(more, 'QUITTANCE_EMBEDDED_MAINNET')
+      await mainnet.stop()
+    })
+
+    it('when the saved chain is damaged', async () => {
+      const data = join(folder.path, 'damaged')
+      mkdirSync(join(data, 'chain'), { recursive: true })
+      writeFileSync(join(data, 'chain/state.json.gz'), 'half a ch')
+      await refuses({ QUITTANCE_DATA: data }, 'saved embedded chain')
+    })
+  })
+})
+
+async function heightOf(url: string): Promise<number> {
+  return Number(await callRpc({ url, method: 'eth_blockNumber' }))
+}

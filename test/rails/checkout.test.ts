@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto'
+
+import { expect } from 'chai'
+import { encodeFunctionData } from 'viem'
+
+import { systemClock } from '../../src/base/clock.ts'
+import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
+import { settlementAddress } from '../../src/bindings/addresses.ts'
+import { createProviders } from '../../src/chain/providers.ts'
+import { createReader } from '../../src/chain/reader.ts'
+import { createSettlementReader } from '../../src/chain/settlements.ts'
+import { createSupplyReader } from '../../src/chain/supply.ts'
+import type { Hex } from '../../src/domain/orders.ts'
+import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
+import { findCharge, type Charge } from '../../src/store/charges.ts'
+import { writeCheckoutCursor } from '../../src/store/checkouts.ts'
+import { createTestClock } from '../support/clock.ts'
+import { startGateways, type GatewayBench } from '../support/gateways.ts'
+import { countRows } from '../support/rails-api.ts'
+import { createBench, type Bench } from '../support/sender-bench.ts'
+import { CHAIN_ID, ETHER, placeDollar, toHex } from '../support/sim/world.ts'
+
+const HOUR_MS = 3_600_000
+const { signal } = new AbortController()
+
+describe('our own checkout', () => {
+  let chain: Bench
+  let dollar: Hex
+  let checkout: CheckoutDeps
+  let bench: GatewayBench
+
+  beforeEach(async () => {
+    chain = await createBench()
+    const { db, world, signers, url } = chain
+    const minter = signers.addresses[0]!
+    dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
+    const providers = createProviders({
+      urls: [url],
+      chainId: CHAIN_ID,
+      clock: systemClock,
+      random: Math.random,
+    })
+    const settlement = settlementAddress.toLowerCase() as Hex
+    const payee: Hex = `0x${randomBytes(20).toString('hex')}`
+    const terms = { chainId: CHAIN_ID, settlement, payee, stablecoin: dollar }
+    checkout = {
+      db,
+      terms,
+      reader: createReader({ providers, finality: 2 }),
+      blocks: createSupplyReader({ providers, token: settlement }),
+      settlements: createSettlementReader({ providers, settlement, payee }),
+    }
+    bench = await startGateways({ db, clock: createTestClock(), checkout: terms })
+    await checkoutPass(checkout, signal)
+  })
+
+  after(async () => chain.stop())
+
+  const create = async (amount: string, currency = 'USD') => {
+    const request = { gateway_id: 2, amount, currency, description: '<b>Two</b> books' }
+    return (await bench.api.post('/api/payments', request)).body
+  }
+
+  const status = async (body: Record<string, unknown>) =>
+    (await bench.api.get(`/api/payments/${String(body['transaction_id'])}/status`)).body
+
+  const chargeOf = async (body: Record<string, unknown>): Promise<Charge> =>
+    (await findCharge(chain.db, String(body['transaction_id'])))!
+
+  const send = async (from: Hex, to: Hex, call: { data: Hex; value?: bigint }) => {
+    const { world } = chain
+    await world.rpc('anvil_impersonateAccount', [from])
+    await world.rpc('anvil_setBalance', [from, toHex(100n * ETHER)])
+    const value = toHex(call.value ?? 0n)
+    await world.rpc('eth_sendTransaction', [{ from, to, data: call.data, value, gas: '0x7a120' }])
+    await world.mine(1)
+  }
+
+  const newPayer = (): Hex => `0x${randomBytes(20).toString('hex')}`
+
+  const payInEther = async (reference: Hex, value: bigint, payer = newPayer()) => {
+    const args = [reference, checkout.terms.payee] as const
+    const data = encodeFunctionData({ abi: settlementAbi, functionName: 'settle', args })
+    await send(payer, checkout.terms.settlement, { data, value })
+  }
+
+  const payInDollars = async (reference: Hex, amount: bigint, payer = newPayer()) => {
+    const { settlement, payee } = checkout.terms
+    const memo: Hex = `0x${randomBytes(32).toString('hex')}`
+    const abi = referenceDollarAbi
+    const mint = { abi, functionName: 'mintWithMemo', args: [payer, amount, memo] } as const
+    await send(chain.signers.addresses[0]!, dollar, { data: encodeFunctionData(mint) })
+    const allow = { abi, functionName: 'approve', args: [settlement, amount] } as const
+    await send(payer, dollar, { data: encodeFunctionData(allow) })
+    const args = [reference, dollar, payee, amount] as const
+    const pay = { abi: settlementAbi, functionName: 'settleToken', args } as const
+    await send(payer, settlement, { data: encodeFunctionData(pay) })
+  }
+
+  const read = async () => {
+    await chain.world.mine(2)
+    while (await checkoutPass(checkout, signal)) continue
+  }
+
+  it('answers with a page and a charge, and is completed by what is final', async () => {
+    const body = await create('12.34')
+    expect(body['charge_id']).to.match(/^REF\d{20}$/)
+    expect(body['hosted_url']).to.equal(`https://pay.example/checkout/${String(body['charge_id'])}`)
+    const { reference } = await chargeOf(body)
+    await payInDollars(reference!, 12_340_000n)
+    await checkoutPass(checkout, signal)
+    expect(await status(body), 'not final yet').to.include({ status: 'pending' })
+    await read()
+    const paid = { status: 'completed', gateway_status: 'COMPLETED', received_decimal: '12.34' }
+    expect(await status(body)).to.include(paid)
+    expect((await status(body))['gateway_reference']).to.equal(body['charge_id'])
+  })
+
+  it('takes native coin for what is asked in ETH, to the last wei', async () => {
+    const body = await create('0.100000000000000001', 'ETH')
+    await payInEther((await chargeOf(body)).reference!, 100_000_000_000_000_001n)
+    await read()
+    expect(await status(body)).to.include({
+      status: 'completed',
+      received_decimal: '0.100000000000000001',
+    })
+  })
+
+  it('tells less, more and the wrong coin apart, each with what has come', async () => {
+    const [less, more, wrong] = [await create('10'), await create('10'), await create('10')]
+    await payInDollars((await chargeOf(less)).reference!, 9_999_999n)
+    await payInDollars((await chargeOf(more)).reference!, 10_000_001n)
+    await payInEther((await chargeOf(wrong)).reference!, ETHER)
+    await read()
+    const waiting = { status: 'processing' }
+    expect(await status(less)).to.include({
+      ...waiting,
+      gateway_status: 'UNDERPAID',
+      received_decimal: '9.999999',
+    })
+    expect(await status(more)).to.include({
+      ...waiting,
+      gateway_status: 'OVERPAID',
+      received_decimal: '10.000001',
+    })
+    const nothing = { gateway_status: 'WRONG_TOKEN', received_decimal: '0' }
+    expect(await status(wrong)).to.include({ ...waiting, ...nothing })
+  })
+
+  it('is completed when somebody else pays the rest', async () => {
+    const body = await create('10')
+    const { reference } = await chargeOf(body)
+    await payInDollars(reference!, 4_000_000n)
+    await read()
+    await payInDollars(reference!, 6_000_000n)
+    await read()
+    expect(await status(body)).to.include({ status: 'completed', received_decimal: '10' })
+  })
+
+  it('expires by the time of the chain, and shows what comes late', async () => {
+    const early = createTestClock(new Date(Date.now() - 2 * HOUR_MS))
+    const { db } = chain
+    bench = await startGateways({ db, clock: early, checkout: checkout.terms })
+    const [unpaid, late] = [await create('10'), await create('10')]
+    await read()
+    expect(await status(unpaid)).to.include({ status: 'failed', error_code: 'expired' })
+    await payInDollars((await chargeOf(late)).reference!, 10_000_000n)
+    await read()
+    expect(await status(late)).to.include({
+      status: 'failed',
+      gateway_status: 'DELAYED',
+      received_decimal: '10',
+    })
+  })
+
+  it('counts each settlement once, however often the blocks are read', async () => {
+    const body = await create('10')
+    await payInDollars((await chargeOf(body)).reference!, 10_000_000n)
+    await read()
+    const { settlement, payee } = checkout.terms
+    const place = { chainId: CHAIN_ID, settlement, payee }
+    const again = { blockNumber: 0n, blockHash: `0x${'0'.repeat(64)}` as const }
+    await writeCheckoutCursor(chain.db, place, again)
+    await read()
+    expect(await countRows(chain.db, 'checkout_payments')).to.equal(1n)
+    expect(await status(body)).to.include({ gateway_status: 'COMPLETED', received_decimal: '10' })
+  })
+
+  it('is not paid by an event that another contract logs, nor by another reference', async () => {
+    const body = await create('10')
+    await payInDollars(`0x${randomBytes(32).toString('hex')}`, 10_000_000n)
+    await read()
+    expect(await status(body)).to.include({ status: 'pending', received_decimal: null })
+  })
+
+  it('shows a page without a script, on which nothing of the caller is markup', async () => {
+    const body = await create('12.34')
+    const page = (await bench.door.checkoutPage(String(body['charge_id']))) ?? ''
+    const { reference } = await chargeOf(body)
+    expect(page).to.include('12.34 USD').and.to.include(reference)
+    expect(page).to.include('&lt;b&gt;Two&lt;/b&gt; books').and.not.to.include('<b>')
+    expect(page).to.include(`ethereum:`).and.to.include('/settleToken?bytes32=')
+    expect(page)
+      .to.include('<svg')
+      .and.not.to.match(/<script|javascript:/i)
+    expect(await bench.door.checkoutPage('REF00000000000000000000')).to.equal(undefined)
+  })
+
+  it('cannot be refunded by us, and says so', async () => {
+    const body = await create('10')
+    await payInDollars((await chargeOf(body)).reference!, 10_000_000n)
+    await read()
+    const url = `/api/payments/${String(body['transaction_id'])}/refund`
+    expect((await bench.api.post(url, undefined)).status).to.equal(409)
+  })
+})

@@ -1,0 +1,153 @@
+import { expect } from 'chai'
+
+import {
+  serveSimulated,
+  type Simulated,
+  type SimulatorServer,
+} from '../../src/rails/simulators/serve.ts'
+import { createSimulatedWallet } from '../../src/rails/simulators/wallet.ts'
+import { createTestClock, type TestClock } from '../support/clock.ts'
+import { freshDatabase } from '../support/database.ts'
+import { startGateways, type GatewayBench } from '../support/gateways.ts'
+
+const SECRETS = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }
+const PAYMENT = { gateway_id: 3, amount: 20.5, currency: 'EUR', description: 'Two books' }
+
+type Sent = { headers: Record<string, string>; body: string }
+
+describe('wallet payments', () => {
+  let clock: TestClock
+  let server: SimulatorServer
+  let bench: GatewayBench
+  let asked: string[]
+  let sent: Sent[]
+  let between: (wallet: Simulated) => Simulated
+
+  beforeEach(async () => {
+    const { db } = await freshDatabase()
+    clock = createTestClock()
+    asked = []
+    sent = []
+    between = (wallet) => wallet
+    const wallet = createSimulatedWallet({
+      ...SECRETS,
+      now: () => clock.now().getTime(),
+      dayMs: 24 * 3_600_000,
+      webhooks: { tell: () => undefined, send: (message) => void sent.push(message) },
+      url: () => server.url,
+    })
+    server = await serveSimulated(async (request) => {
+      asked.push(`${request.method} ${request.path}`)
+      return between(wallet)(request)
+    })
+    bench = await startGateways({ db, clock, parties: { paypal: { ...SECRETS, url: server.url } } })
+  })
+
+  afterEach(async () => server.close())
+
+  const create = async (change: object = {}) =>
+    (await bench.api.post('/api/payments', { ...PAYMENT, ...change }, { key: 'key-1' })).body
+
+  const answer = async (body: Record<string, unknown>, word: 'approve' | 'cancel') =>
+    fetch(String(body['approval_url']), {
+      method: 'POST',
+      body: new URLSearchParams({ answer: word }),
+    })
+
+  const status = async (body: Record<string, unknown>) =>
+    (await bench.api.get(`/api/payments/${String(body['transaction_id'])}/status`)).body
+
+  const receive = async (message: Sent) =>
+    bench.door.receive(3, { headers: message.headers, body: Buffer.from(message.body) })
+
+  it('sends the payer to approve, captures once, and is completed', async () => {
+    const body = await create()
+    expect(body['checkout_order_id']).to.match(/^[0-9A-F]{16}$/)
+    expect(await create()).to.deep.equal(body)
+    await bench.pass()
+    expect(await status(body)).to.include({ status: 'pending', gateway_status: 'CREATED' })
+    await answer(body, 'approve')
+    expect(await receive(sent[0]!)).to.equal('received')
+    await bench.pass(3)
+    expect(await status(body)).to.include({ status: 'completed', gateway_status: 'COMPLETED' })
+    expect(asked.filter((one) => one.endsWith('/capture'))).to.have.length(1)
+  })
+
+  it('fails where the payer does not want to', async () => {
+    const body = await create()
+    await answer(body, 'cancel')
+    await bench.pass(2)
+    expect(await status(body)).to.include({ status: 'failed', error_code: 'voided' })
+  })
+
+  it('does not call a capture money that was declined, or that is still on its way', async () => {
+    const declined = await create({ description: 'declined' })
+    await answer(declined, 'approve')
+    await bench.pass(2)
+    expect(await status(declined)).to.include({ status: 'failed', error_code: 'declined' })
+  })
+
+  it('waits for a slow capture, and for a slow refund', async () => {
+    const body = await create({ description: 'slow' })
+    await answer(body, 'approve')
+    await bench.pass(24)
+    expect(await status(body)).to.include({ status: 'processing' })
+    await bench.pass(72)
+    expect(await status(body)).to.include({ status: 'completed' })
+    const url = `/api/payments/${String(body['transaction_id'])}/refund`
+    expect((await bench.api.post(url, undefined)).status).to.equal(201)
+    await bench.pass(24)
+    expect(await status(body)).to.include({ status: 'completed' })
+    await bench.pass(72)
+    expect(await status(body)).to.include({ status: 'refunded' })
+  })
+
+  it('refuses webhooks that the gateway does not know as its own', async () => {
+    const body = await create()
+    await answer(body, 'approve')
+    const [message] = sent
+    const good = message ?? { headers: {}, body: '' }
+    const changed = good.body.replace('APPROVED', 'VOIDED')
+    expect(await receive({ ...good, body: changed })).to.equal('refused')
+    const { 'paypal-transmission-sig': _, ...unsigned } = good.headers
+    expect(await receive({ headers: unsigned, body: good.body })).to.equal('refused')
+    expect(await receive({ ...good, body: 'no json' })).to.equal('refused')
+    expect(await receive(good)).to.equal('received')
+  })
+
+  const lies: ReadonlyArray<[string, (order: Order) => object]> = [
+    ['another amount', (order) => unit(order, { amount: { currency_code: 'EUR', value: '1.00' } })],
+    [
+      'another currency',
+      (order) => unit(order, { amount: { currency_code: 'USD', value: '20.50' } }),
+    ],
+    ['another transaction', (order) => unit(order, { custom_id: 'TX1' })],
+    ['another order', (order) => ({ ...order, id: 'OTHER' })],
+    ['a payment page elsewhere', (order) => ({ ...order, links: [evil] })],
+  ]
+  for (const [name, lie] of lies) {
+    it(`believes no order that tells of ${name}`, async () => {
+      const body = await create()
+      await answer(body, 'approve')
+      let lying = true
+      between = (wallet) => async (request) => {
+        const reply = await wallet(request)
+        const isOrder = request.path.startsWith('/v2/checkout')
+        return lying && isOrder ? { ...reply, json: lie(reply.json as Order) } : reply
+      }
+      await bench.pass(2)
+      expect(await status(body)).to.include({ status: 'pending' })
+      lying = false
+      await bench.pass(12)
+      expect(await status(body)).to.include({ status: 'completed' })
+    })
+  }
+})
+
+type Order = { purchase_units: object[]; [field: string]: unknown }
+
+const evil = { rel: 'approve', href: 'https://paypal.com.example/pay' }
+
+function unit(order: Order, change: object): object {
+  return { ...order, purchase_units: order.purchase_units.map((one) => ({ ...one, ...change })) }
+}

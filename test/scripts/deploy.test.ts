@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+import { expect } from 'chai'
+
+import { settlementAddress } from '../../src/bindings/addresses.ts'
+import { startChain, type TestChain } from '../support/anvil.ts'
+import { account } from '../support/deployment.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const KEY = Buffer.from(account(4).getHdKey().privateKey ?? []).toString('hex')
+
+describe('the deployment by Hardhat', () => {
+  let chain: TestChain
+  let folder: ReturnType<typeof temporaryFolder>
+
+  before(async () => {
+    chain = await startChain('--chain-id', '11155111')
+    folder = temporaryFolder()
+  })
+  after(async () => {
+    await chain.stop()
+    folder.remove()
+  })
+
+  it('pays with the key of the environment, and changes nothing when run again', async function () {
+    this.timeout(60_000)
+    const first = await runScript()
+    expect(first).to.include('Settlement: done')
+    expect((await chain.client.getCode({ address: settlementAddress }))?.length).to.be.above(1000)
+    expect(await sent()).to.equal(2)
+
+    expect(await runScript()).to.include('nothing was changed')
+    expect(await sent()).to.equal(2)
+  })
+
+  const sent = () => chain.client.getTransactionCount({ address: account(4).address })
+
+  async function runScript(): Promise<string> {
+    const hardhat = createRequire(import.meta.url).resolve('hardhat/package.json')
+    const program = path.join(path.dirname(hardhat), 'dist/src/cli.js')
+    const args = ['--network', 'sepolia', 'run', '--no-compile', 'scripts/deploy.ts']
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], {
+      cwd: ROOT,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: folder.path,
+        QUITTANCE_DATA: folder.path,
+        QUITTANCE_DEPLOYER_KEY: KEY,
+        SEPOLIA_RPC_URL: chain.url,
+      },
+    })
+    return stdout
+  }
+})

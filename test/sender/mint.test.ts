@@ -1,0 +1,110 @@
+import { expect } from 'chai'
+
+import { selectorOf, topicOf } from '../../src/chain/events.ts'
+import type { Hex, Order } from '../../src/domain/orders.ts'
+import type { Sender } from '../../src/sender/sender.ts'
+import { expectFailure } from '../support/errors.ts'
+import { createBench, type Bench } from '../support/sender-bench.ts'
+import { TEST_POLICY } from '../support/sender.ts'
+import { addressFrom, placeDollar, toHex } from '../support/sim/world.ts'
+
+describe('minting by an order', () => {
+  let bench: Bench
+  let dollar: Hex
+  let sender: Sender
+
+  beforeEach(async () => {
+    bench = await createBench()
+    dollar = await placeDollar(bench.world, { minter: minter(), allowance: ALLOWANCE })
+    sender = bench.sender({ stablecoin: dollar })
+  })
+  after(() => bench.stop())
+
+  const minter = () => bench.signers.addresses[0]!
+  const mint = (request: { payee?: Hex; amount?: bigint; subject?: string } = {}) =>
+    sender.pay(
+      bench.requestOf({ route: 'mint', payer: minter(), amount: DOLLAR, ...request }),
+      bench.signal,
+    )
+  const finish = async () => {
+    for (let round = 0; round < 20 && !(await bench.isEmpty()); round++) {
+      await bench.pass(sender)
+      await bench.world.mine(1)
+    }
+  }
+  const read = async (signature: string, ...words: string[]): Promise<bigint> => {
+    const data =
+      selectorOf(signature) + words.map((word) => word.slice(2).padStart(64, '0')).join('')
+    return BigInt(String(await bench.world.rpc('eth_call', [{ to: dollar, data }, 'latest'])))
+  }
+  const stateOf = (order: Order) => bench.stateOf(order)
+
+  it('mints once, with the reference of the order, and is completed by the events', async () => {
+    const payee = addressFrom('mint plain')
+    const { order } = await mint({ payee, subject: 'mint-1' })
+    expect(order).to.include({ route: 'mint', contract: dollar, amount: DOLLAR })
+    // Asked again, it is the same order.
+    expect((await mint({ payee, subject: 'mint-1' })).order.id).to.equal(order.id)
+    await finish()
+    expect(await stateOf(order)).to.equal('completed')
+    expect(await read('balanceOf(address)', payee)).to.equal(DOLLAR)
+    expect(await read('totalSupply()')).to.equal(DOLLAR)
+    expect(await read('isMemoUsed(address,bytes32)', '0x', order.reference)).to.equal(1n)
+  })
+
+  it('costs the minter gas and no ether, however much it mints', async () => {
+    await bench.world.rpc('anvil_setBalance', [minter(), toHex(10n ** 16n)])
+    const { order } = await mint({ amount: ALLOWANCE })
+    await finish()
+    expect(await stateOf(order)).to.equal('completed')
+  })
+
+  it('refuses what the token would refuse', async () => {
+    await expectFailure(() => mint({ amount: ALLOWANCE + 1n }), 'simulation_failed')
+    await expectFailure(() => mint({ amount: 0n }), 'amount_not_positive')
+    await expectFailure(() => mint({ payee: dollar }), 'payee_is_contract')
+    const stranger = bench.requestOf({ route: 'mint', payer: bench.signers.addresses[1]! })
+    await expectFailure(() => sender.pay(stranger, bench.signal), 'simulation_failed')
+    const nowhere = bench.sender()
+    const request = bench.requestOf({ route: 'mint', payer: minter() })
+    await expectFailure(() => nowhere.pay(request, bench.signal), 'stablecoin_not_configured')
+    expect(await bench.isEmpty()).to.equal(true)
+  })
+
+  it('holds the limits on dollars apart from those on ether', async () => {
+    const limits = { perTransaction: 3n, perDay: 4n, perPayeeAndDay: 4n }
+    sender = bench.sender({ stablecoin: dollar, policy: { ...TEST_POLICY, mint: limits } })
+    await expectFailure(() => mint({ amount: 4n }), 'limit_per_transaction')
+    await mint({ amount: 3n })
+    await expectFailure(() => mint({ amount: 2n }), 'limit_per_day')
+    await mint({ amount: 1n })
+    await sender.pay(bench.requestOf({ payer: minter(), amount: 1_000n }), bench.signal)
+  })
+
+  it('fails, and says so, when the token refuses in the block', async () => {
+    const { order } = await mint({ amount: ALLOWANCE })
+    // Paused between the simulation and the block: the same code, and another answer.
+    await bench.world.rpc('anvil_setCode', [dollar, '0x5f5ffd'])
+    await finish()
+    expect(await stateOf(order)).to.equal('failed')
+  })
+
+  it('is not completed by a success without the events', async () => {
+    const { order } = await mint()
+    await bench.world.rpc('anvil_setCode', [dollar, '0x00'])
+    await finish()
+    expect(await stateOf(order)).to.equal('failed')
+  })
+
+  it('is not completed by the event without its fields', async () => {
+    const { order } = await mint()
+    // PUSH0 PUSH0, then LOG1 with the topic of the memo's event: right name, and no right fields.
+    const forged = `0x7f${topicOf('TransferWithMemo').slice(2)}5f5fa100`
+    await bench.world.rpc('anvil_setCode', [dollar, forged])
+    await finish()
+    expect(await stateOf(order)).to.equal('failed')
+  })
+})
+
+const DOLLAR = 1_000_000n
+const ALLOWANCE = 1_000n * DOLLAR

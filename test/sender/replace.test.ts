@@ -1,0 +1,179 @@
+import { expect } from 'chai'
+
+import type { Hex } from '../../src/domain/orders.ts'
+import { listAttemptsOf } from '../../src/store/attempts.ts'
+import { findOrder } from '../../src/store/orders.ts'
+import { listOpenAlerts } from '../../src/store/sender-alerts.ts'
+import { createBench, reverting, type Bench } from '../support/sender-bench.ts'
+import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../support/sim/world.ts'
+
+describe('an order whose transaction does not simply arrive', () => {
+  let bench: Bench
+  let payer: Hex
+
+  beforeEach(async () => {
+    bench = await createBench()
+    payer = bench.signers.addresses[0]!
+  })
+  after(() => bench.stop())
+
+  /** Somebody else has the key as well. */
+  const useOutside = async (nonce: bigint, call: { to?: Hex; value?: bigint } = {}) => {
+    const fees = { maxFeePerGas: 400n * GWEI, maxPriorityFeePerGas: 300n * GWEI }
+    const raw = await bench.signers.sign(payer, {
+      chainId: CHAIN_ID,
+      nonce,
+      to: addressFrom('outside'),
+      value: 1n,
+      data: '0x',
+      gas: 21_000n,
+      fees,
+      ...call,
+    })
+    await bench.world.rpc('eth_sendRawTransaction', [raw])
+    await bench.world.mine(1)
+  }
+  const reorg = (depth: number) => bench.world.rpc('anvil_reorg', [depth, []])
+
+  it('is bumped by at least 15 % on both fees while it is stuck, and paid once', async () => {
+    const payee = addressFrom('bumped')
+    const { order } = await bench.pay({ payee, amount: 5n })
+    for (let pass = 0; pass < 4; pass++) await bench.pass()
+    const [first, second] = await listAttemptsOf(bench.db, order.id)
+    expect(second).to.include({ nonce: first?.nonce, kind: 'payment' })
+    for (const fee of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const) {
+      expect(second!.fees[fee] * 100n >= first!.fees[fee] * 115n).to.equal(true)
+    }
+    expect(await bench.inPool()).to.equal(1)
+    await bench.finish()
+    expect(await bench.world.balanceOf(payee)).to.equal(5n)
+    const states = (await listAttemptsOf(bench.db, order.id)).map(({ state }) => state)
+    expect(states.toSorted()).to.deep.equal(['final', 'superseded'])
+  })
+
+  it('is not bumped beyond the budget', async () => {
+    const { order } = await bench.pay({})
+    const [first] = await listAttemptsOf(bench.db, order.id)
+    const poor = bench.sender({ policy: { maxFeePerGas: first!.fees.maxFeePerGas } })
+    for (let pass = 0; pass < 6; pass++) await bench.pass(poor)
+    expect(await listAttemptsOf(bench.db, order.id)).to.have.length(1)
+  })
+
+  it('is cancelled by an empty transaction at its nonce, if that is what is mined', async () => {
+    const payee = addressFrom('cancelled')
+    const { order } = await bench.pay({ payee })
+    await bench.pass()
+    expect(await bench.sender().cancel(order.id)).to.equal(true)
+    await bench.pass()
+    await bench.finish()
+    expect(await findOrder(bench.db, order.id)).to.include({
+      state: 'failed',
+      errorCode: 'cancelled',
+    })
+    expect(await bench.world.balanceOf(payee)).to.equal(0n)
+    expect(await bench.world.nonceOf(payer)).to.equal(1n)
+  })
+
+  it('is completed all the same when the payment was mined before the cancel', async () => {
+    const { order } = await bench.pay({})
+    await bench.pass()
+    await bench.world.mine(1)
+    expect(await bench.sender().cancel(order.id)).to.equal(true)
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
+    expect(await bench.sender().cancel(order.id)).to.equal(false)
+  })
+
+  it('is cancelled when the signer lost its money for good', async () => {
+    const { order } = await bench.pay({ payer, amount: ETHER })
+    await bench.world.rpc('anvil_setBalance', [payer, toHex(ETHER / 2n)])
+    for (let pass = 0; pass < 15; pass++) await bench.pass()
+    await bench.finish()
+    expect(await findOrder(bench.db, order.id)).to.include({
+      state: 'failed',
+      errorCode: 'insufficient_funds',
+    })
+  })
+
+  it('goes back to broadcast after a reorg, with the same raw transaction', async () => {
+    const { order } = await bench.pay({})
+    await bench.pass()
+    await bench.world.mine(2)
+    await bench.pass()
+    expect(await bench.stateOf(order)).to.equal('mined')
+    await reorg(2)
+    await bench.pass()
+    expect(await bench.stateOf(order)).to.equal('accepted')
+    expect(await bench.inPool()).to.equal(1)
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
+    expect(await listAttemptsOf(bench.db, order.id)).to.have.length(1)
+  })
+
+  it('moves to another nonce when somebody else’s transaction is final at its own', async () => {
+    const payee = addressFrom('moved')
+    const { order } = await bench.pay({ payer, payee, amount: 5n })
+    await useOutside(0n)
+    await bench.pass()
+    await bench.pass()
+    expect((await listAttemptsOf(bench.db, order.id)).every(({ nonce }) => nonce === 0n)).to.equal(
+      true,
+    )
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
+    const attempts = await listAttemptsOf(bench.db, order.id)
+    expect(attempts.at(-1)).to.include({ nonce: 1n, state: 'final' })
+    expect(await bench.world.balanceOf(payee)).to.equal(5n)
+  })
+
+  it('fails instead of moving when the payee refuses by then', async () => {
+    const payee = addressFrom('refuses by then')
+    const { order } = await bench.pay({ payer, payee })
+    await useOutside(0n)
+    await reverting(bench.world, payee)
+    await bench.finish()
+    expect(await findOrder(bench.db, order.id)).to.include({ errorCode: 'simulation_failed' })
+  })
+
+  it('is not paid again when the other transaction looks like its payment', async () => {
+    const payee = addressFrom('twin')
+    const { order } = await bench.pay({ payer, payee, amount: 5n })
+    await useOutside(0n, { to: payee, value: 5n })
+    await bench.finish()
+    expect(await findOrder(bench.db, order.id)).to.include({
+      state: 'failed',
+      errorCode: 'nonce_taken_by_like_payment',
+    })
+    expect(await bench.world.balanceOf(payee)).to.equal(5n)
+    const [alert] = await listOpenAlerts(bench.db, CHAIN_ID)
+    expect(alert).to.include({ kind: 'nonce_taken_by_like_payment', orderId: order.id })
+  })
+
+  it('takes a nonce above those used outside, and fills the gap that a reorg leaves', async () => {
+    await bench.pay({ payer })
+    await bench.finish()
+    await useOutside(1n)
+    const { order } = await bench.pay({ payer })
+    expect((await listAttemptsOf(bench.db, order.id))[0]?.nonce).to.equal(2n)
+    await reorg(1)
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
+    expect(await bench.world.nonceOf(payer)).to.equal(3n)
+  })
+
+  it('stays completed after a reorg beyond final, with an alert until it is back', async () => {
+    const payee = addressFrom('deep')
+    const { order, hash } = await bench.pay({ payee, amount: 5n })
+    await bench.finish()
+    await bench.pass()
+    await reorg(8)
+    await bench.pass()
+    expect(await bench.stateOf(order)).to.equal('completed')
+    const alert = { kind: 'reorg_after_final', chainId: CHAIN_ID, orderId: order.id, hash } as const
+    expect(await listOpenAlerts(bench.db, CHAIN_ID)).to.deep.equal([alert])
+    expect(await bench.inPool()).to.equal(1)
+    for (let pass = 0; pass < 5; pass++) await bench.passAndMine()
+    expect(await listOpenAlerts(bench.db, CHAIN_ID)).to.deep.equal([])
+    expect(await bench.world.balanceOf(payee)).to.equal(5n)
+  })
+})

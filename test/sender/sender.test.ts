@@ -1,0 +1,251 @@
+import { expect } from 'chai'
+
+import { settlementAddress } from '../../src/bindings/addresses.ts'
+import type { Hex } from '../../src/domain/orders.ts'
+import { listAttemptsOf } from '../../src/store/attempts.ts'
+import { findOrder } from '../../src/store/orders.ts'
+import { listOpenAlerts } from '../../src/store/sender-alerts.ts'
+import { expectFailure } from '../support/errors.ts'
+import { createBench, reverting, type Bench } from '../support/sender-bench.ts'
+import { addressFrom, CHAIN_ID, ETHER, toHex } from '../support/sim/world.ts'
+
+describe('the sender', () => {
+  let bench: Bench
+
+  beforeEach(async () => {
+    bench = await createBench()
+  })
+  after(() => bench.stop())
+
+  describe('pays', () => {
+    it('a direct order, which is completed when its block is final and not before', async () => {
+      const { order, hash } = await bench.pay({ payee: addressFrom('a'), amount: 5n })
+      expect(order.state).to.equal('accepted')
+      await bench.pass()
+      await bench.world.mine(1)
+      await bench.pass()
+      expect(await bench.stateOf(order)).to.equal('mined')
+      await bench.world.mine(1)
+      await bench.pass()
+      expect(await bench.stateOf(order)).to.equal('mined')
+      await bench.world.mine(1)
+      await bench.pass()
+      expect(await bench.stateOf(order)).to.equal('completed')
+      expect(await bench.world.balanceOf(addressFrom('a'))).to.equal(5n)
+      const [attempt] = await listAttemptsOf(bench.db, order.id)
+      expect(attempt).to.include({ hash, state: 'final' })
+      expect(attempt?.block).to.include({ succeeded: true, gasUsed: 21_000n })
+    })
+
+    it('an order through the settlement contract, proven by its event', async () => {
+      const { order } = await bench.pay({ route: 'contract', payee: addressFrom('b'), amount: 7n })
+      await bench.finish()
+      expect(await bench.stateOf(order)).to.equal('completed')
+      expect(await bench.world.balanceOf(addressFrom('b'))).to.equal(7n)
+    })
+
+    it('one order for one subject, however often it is asked', async () => {
+      const first = await bench.pay({ subject: 'TX1', payee: addressFrom('c'), amount: 9n })
+      const second = await bench.pay({ subject: 'TX1', payee: addressFrom('c'), amount: 9n })
+      expect(second.order.id).to.equal(first.order.id)
+      expect(second.hash).to.equal(first.hash)
+      await bench.finish()
+      expect(await bench.world.balanceOf(addressFrom('c'))).to.equal(9n)
+    })
+
+    it('from the pool by the signer with the fewest orders on their way', async () => {
+      const payers = []
+      for (let index = 0; index < 4; index++) payers.push((await bench.pay({})).order.signer)
+      expect(new Set(payers.slice(0, 2)).size).to.equal(2)
+      expect(payers.slice(2).toSorted()).to.deep.equal(payers.slice(0, 2).toSorted())
+    })
+
+    it('more orders than may be in flight, a few at a time', async () => {
+      const payer = bench.signers.addresses[0]
+      for (let index = 0; index < 6; index++) await bench.pay({ payer })
+      await bench.pass()
+      expect(await bench.inPool()).to.equal(4)
+      await bench.finish()
+      expect(await bench.world.nonceOf(payer!)).to.equal(6n)
+    })
+  })
+
+  it('gives the turn of a mined order to the next one, before it is final', async () => {
+    const narrow = bench.sender({ policy: { inFlight: 1 } })
+    const [payer] = bench.signers.addresses
+    await bench.pay({ payer })
+    await bench.pay({ payer })
+    await bench.pass(narrow)
+    await bench.world.mine(1)
+    expect(await bench.inPool()).to.equal(0)
+    await bench.pass(narrow)
+    expect(await bench.inPool()).to.equal(1)
+  })
+
+  describe('refuses, with nothing stored,', () => {
+    const zero: Hex = `0x${'0'.repeat(40)}`
+    const mixed = addressFrom('mixed').replace(/[a-f]/, (digit) => digit.toUpperCase()) as Hex
+
+    for (const [name, payment, code] of [
+      ['less than 1 wei', { amount: 0n }, 'amount_not_positive'],
+      ['more than a transaction may send', { amount: 1_001n * ETHER }, 'limit_per_transaction'],
+      ['the zero address', { payee: zero }, 'payee_is_zero'],
+      ['a checksum that is wrong', { payee: mixed }, 'payee_invalid'],
+      ['what is no address', { payee: '0x12' as Hex }, 'payee_invalid'],
+      ['the contract as payee', { payee: settlementAddress }, 'payee_is_contract'],
+      ['more than the signer holds', { amount: 1_000n * ETHER }, 'insufficient_funds'],
+    ] as const) {
+      it(name, async () => {
+        await expectFailure(() => bench.pay(payment), code)
+        expect(await bench.isEmpty()).to.equal(true)
+      })
+    }
+
+    it('the own address as payee', async () => {
+      const [payer] = bench.signers.addresses
+      await expectFailure(() => bench.pay({ payer, payee: payer! }), 'payee_is_payer')
+    })
+
+    it('a payee that reverts', async () => {
+      await reverting(bench.world, addressFrom('reverts'))
+      await expectFailure(() => bench.pay({ payee: addressFrom('reverts') }), 'simulation_failed')
+      await expectFailure(
+        () => bench.pay({ route: 'contract', payee: addressFrom('reverts') }),
+        'simulation_failed',
+      )
+      expect(await bench.isEmpty()).to.equal(true)
+    })
+
+    it('the contract route where there is no contract, or another one', async () => {
+      const without = bench.sender({ settlement: undefined })
+      const request = bench.requestOf({ route: 'contract' })
+      await expectFailure(() => without.pay(request, bench.signal), 'contract_not_configured')
+      const address = addressFrom('other')
+      const other = bench.sender({ settlement: { address, isCode: (code) => code.length > 2 } })
+      await expectFailure(() => other.pay(request, bench.signal), 'contract_mismatch')
+    })
+
+    it('more than a spender may send in one day, or to one payee', async () => {
+      const daily = bench.sender({ policy: { perDay: 10n } })
+      await daily.pay(bench.requestOf({ amount: 6n }), bench.signal)
+      const again = bench.requestOf({ amount: 5n })
+      await expectFailure(() => daily.pay(again, bench.signal), 'limit_per_day')
+      bench.clock.advance(24 * 3_600_000)
+      await daily.pay(again, bench.signal)
+      const payee = addressFrom('d')
+      const narrow = bench.sender({ policy: { perPayeeAndDay: 10n } })
+      await narrow.pay(bench.requestOf({ payee, amount: 10n }), bench.signal)
+      const more = bench.requestOf({ payee, amount: 1n })
+      await expectFailure(() => narrow.pay(more, bench.signal), 'limit_per_payee')
+    })
+
+    it('what the signer owes already', async () => {
+      const [payer] = bench.signers.addresses
+      await bench.pay({ payer, amount: 600n * ETHER })
+      await expectFailure(() => bench.pay({ payer, amount: 600n * ETHER }), 'insufficient_funds')
+    })
+
+    it('a signature for something else', async () => {
+      const { addresses, sign } = bench.signers
+      const wrong = bench.sender({
+        signers: { addresses, sign: (by, one) => sign(by, { ...one, value: one.value + 1n }) },
+      })
+      await expectFailure(() => wrong.pay(bench.requestOf({}), bench.signal), 'signature_wrong')
+      expect(await bench.isEmpty()).to.equal(true)
+    })
+  })
+
+  it('stores what it signed before anybody sees it, and repeats it until it is mined', async () => {
+    const sent: unknown[] = []
+    bench.intercept = async (call, forward) => {
+      if (call.method !== 'eth_sendRawTransaction') return forward(call)
+      sent.push(call.params?.[0])
+      if (sent.length < 2) throw new Error('the line broke')
+      return forward(call)
+    }
+    const { order } = await bench.pay({})
+    expect(sent).to.deep.equal([])
+    const [attempt] = await listAttemptsOf(bench.db, order.id)
+    for (let pass = 0; pass < 2; pass++) await bench.pass()
+    expect(sent).to.deep.equal([attempt?.raw, attempt?.raw])
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
+  })
+
+  it('takes neither "already known" nor "nonce too low" for a verdict', async () => {
+    const { order } = await bench.pay({ payee: addressFrom('e'), amount: 3n })
+    await bench.pass()
+    await bench.pass()
+    const known = await listAttemptsOf(bench.db, order.id)
+    expect(known.map((one) => one.lastAnswer)).to.deep.equal(['accepted'])
+    await bench.world.mine(1)
+    // The receipt is withheld, so that the sender only hears that its nonce is used.
+    bench.intercept = async (call, forward) =>
+      call.method === 'eth_getTransactionReceipt' ? null : forward(call)
+    for (let pass = 0; pass < 8; pass++) await bench.passAndMine()
+    const after = await listAttemptsOf(bench.db, order.id)
+    expect(after.map((one) => one.lastAnswer)).to.deep.equal(['nonce_low'])
+    expect(await bench.stateOf(order)).to.equal('accepted')
+    bench.intercept = undefined
+    await bench.pass()
+    expect(await bench.stateOf(order)).to.equal('completed')
+  })
+
+  it('fails an order whose payee began to refuse after it was accepted', async () => {
+    const { order } = await bench.pay({ payee: addressFrom('f') })
+    await reverting(bench.world, addressFrom('f'))
+    await bench.finish()
+    expect(await findOrder(bench.db, order.id)).to.include({
+      state: 'failed',
+      errorCode: 'reverted',
+    })
+  })
+
+  it('does not take success for payment where the event is missing', async () => {
+    const { order, hash } = await bench.pay({ route: 'contract' })
+    await bench.world.rpc('anvil_setCode', [settlementAddress, '0x00'])
+    await bench.finish()
+    expect(await findOrder(bench.db, order.id)).to.include({
+      state: 'failed',
+      errorCode: 'settlement_mismatch',
+    })
+    const alerts = await listOpenAlerts(bench.db, CHAIN_ID)
+    expect(alerts).to.deep.include({
+      kind: 'settlement_mismatch',
+      chainId: CHAIN_ID,
+      orderId: order.id,
+      hash,
+    })
+  })
+
+  it('believes no provider alone where there are several', async () => {
+    const { order } = await bench.pay({})
+    await bench.pass()
+    await bench.world.mine(5)
+    const lying = bench.sender({
+      providers: [
+        bench.provider('honest'),
+        bench.provider('lying', async (call, forward) => {
+          const answer = await forward(call)
+          const isReceipt = call.method === 'eth_getTransactionReceipt'
+          return isReceipt ? { ...(answer as object), status: '0x0' } : answer
+        }),
+      ],
+    })
+    await bench.pass(lying)
+    expect(await bench.stateOf(order)).to.equal('accepted')
+    await bench.pass()
+    expect(await bench.stateOf(order)).to.equal('completed')
+  })
+
+  it('leaves out a provider that changed to another chain', async () => {
+    const { order } = await bench.pay({})
+    const moved = bench.provider('moved', async (call, forward) =>
+      call.method === 'eth_chainId' ? toHex(1) : forward(call),
+    )
+    await bench.pass(bench.sender({ providers: [moved] }))
+    expect(await bench.inPool()).to.equal(0)
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
+  })
+})

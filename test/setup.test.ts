@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+import { expect } from 'chai'
+
+import { temporaryFolder } from './support/folder.ts'
+
+describe('the setup', () => {
+  it('does nothing, in under 100 ms, when all is installed', () => {
+    const runs = Array.from({ length: 5 }, () => {
+      const startedAt = performance.now()
+      const { status, stderr, stdout } = runSetup(resolve('.'))
+      expect({ status, output: `${stdout}${stderr}` }).to.deep.equal({ status: 0, output: '' })
+      return performance.now() - startedAt
+    })
+    expect(Math.min(...runs)).to.be.below(100)
+  })
+
+  describe('in a clone with nothing installed', () => {
+    let folder: ReturnType<typeof temporaryFolder>
+
+    beforeEach(() => {
+      folder = temporaryFolder()
+      mkdirSync(join(folder.path, 'scripts'))
+      cpSync('scripts/setup.mjs', join(folder.path, 'scripts/setup.mjs'))
+      const manifest = { name: 'clone', version: '1.0.0', dependencies: { absent: '1.0.0' } }
+      writeFileSync(join(folder.path, 'package.json'), JSON.stringify(manifest))
+      const packages = {
+        '': manifest,
+        'node_modules/absent': { version: '1.0.0', integrity: 'sha512-AAAA' },
+      }
+      const lock = { name: 'clone', version: '1.0.0', lockfileVersion: 3, packages }
+      writeFileSync(join(folder.path, 'package-lock.json'), JSON.stringify(lock))
+    })
+
+    afterEach(() => folder.remove())
+
+    it('explains a failed install in one line and keeps its output', () => {
+      const { status, stderr } = runSetup(folder.path)
+      const [last] = stderr.trim().split('\n').slice(-1)
+      expect(status).to.equal(2)
+      expect(last).to.match(/^The install failed: .*npm-install\.log.*try again\.$/)
+      expect(existsSync(join(folder.path, 'npm-install.log'))).to.equal(true)
+      expect(existsSync(join(folder.path, '.setup-in-progress'))).to.equal(false)
+    })
+
+    it('installs a package that npm lists as installed and that is not there', () => {
+      const bin = join(folder.path, 'node_modules/.bin')
+      mkdirSync(bin, { recursive: true })
+      writeFileSync(join(bin, 'node'), '')
+      const listed = { packages: { 'node_modules/absent': { version: '1.0.0' } } }
+      const list = join(folder.path, 'node_modules/.package-lock.json')
+      writeFileSync(list, JSON.stringify(listed))
+      expect(runSetup(folder.path).stderr).to.include('The install failed')
+      // npm removed what was there before it failed.
+      mkdirSync(join(folder.path, 'node_modules/absent'), { recursive: true })
+      mkdirSync(bin, { recursive: true })
+      writeFileSync(join(bin, 'node'), '')
+      writeFileSync(list, JSON.stringify(listed))
+      expect(runSetup(folder.path)).to.include({ status: 0, stderr: '' })
+    })
+
+    it('takes the turn of an install that was killed', () => {
+      const turn = join(folder.path, '.setup-in-progress')
+      mkdirSync(turn)
+      utimesSync(turn, new Date(0), new Date(0))
+      expect(runSetup(folder.path).stderr).to.include('The install failed')
+    })
+
+    it('says that the lock file is damaged', () => {
+      writeFileSync(join(folder.path, 'package-lock.json'), '{"packages":')
+      const { status, stderr } = runSetup(folder.path)
+      expect(status).to.equal(2)
+      expect(stderr).to.include('git checkout package-lock.json')
+    })
+  })
+})
+
+/** No registry answers here, and npm does not try again. */
+function runSetup(folder: string) {
+  return spawnSync(process.execPath, [join(folder, 'scripts/setup.mjs')], {
+    encoding: 'utf8',
+    env: {
+      ...process.env,
+      npm_config_registry: 'http://127.0.0.1:1',
+      npm_config_fetch_retries: '0',
+      npm_config_cache: join(folder, 'cache'),
+    },
+  })
+}

@@ -1,0 +1,209 @@
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { codeOf } from '../../src/base/errors.ts'
+import type { Hex, Order } from '../../src/domain/orders.ts'
+import {
+  findAttempt,
+  forgetBlock,
+  insertAttempt,
+  recordBlock,
+  supersedeOthers,
+} from '../../src/store/attempts.ts'
+import { readCursor, writeCursor } from '../../src/store/chain-cursor.ts'
+import type { Db } from '../../src/store/database.ts'
+import {
+  advanceLane,
+  closeNonce,
+  createLane,
+  holdLane,
+  leaseLane,
+  lockLane,
+  openNonce,
+  releaseLane,
+} from '../../src/store/lanes.ts'
+import { insertOrder, moveOrder, readLaneLoad, requestCancel } from '../../src/store/orders.ts'
+import { addSpend } from '../../src/store/spends.ts'
+import { freshDatabase } from '../support/database.ts'
+import { expectFailure } from '../support/errors.ts'
+
+const signer: Hex = `0x${'aa'.repeat(20)}`
+const lane = { chainId: 1, signer }
+const now = new Date('2026-01-01T00:00:00Z')
+const hashOf = (digit: string): Hex => `0x${digit.repeat(64)}`
+const block = { number: 7n, hash: hashOf('b'), succeeded: true, gasUsed: 21_000n, gasPrice: 9n }
+
+describe('the store of orders', () => {
+  let db: Db
+  let order: Order
+
+  beforeEach(async () => {
+    ;({ db } = await freshDatabase())
+    await createLane(db, { ...lane, nextNonce: 5n })
+    order = await insertOrder(db, {
+      ...lane,
+      subject: 'TX1',
+      spender: 'user:1',
+      reference: hashOf('1'),
+      counter: 0n,
+      route: 'direct',
+      contract: undefined,
+      payee: `0x${'bb'.repeat(20)}`,
+      amount: 10n ** 30n,
+      gas: 21_000n,
+      acceptedAt: now,
+    })
+    await openNonce(db, { ...lane, nonce: 5n, orderId: order.id })
+  })
+
+  const attempt = (digit: string, nonce = 5n) =>
+    insertAttempt(db, {
+      ...lane,
+      nonce,
+      orderId: order.id,
+      kind: 'payment',
+      hash: hashOf(digit),
+      raw: '0x02',
+      gas: 21_000n,
+      fees: { maxFeePerGas: 10n, maxPriorityFeePerGas: 1n },
+      signedAt: now,
+    })
+  const idOf = async (digit: string) =>
+    (await findAttempt(db, { chainId: 1, hash: hashOf(digit) }))!.id
+  const refusalOf = async (work: () => Promise<unknown>): Promise<string | undefined> => {
+    try {
+      await work()
+      return 'nothing was refused'
+    } catch (error) {
+      return codeOf(error)
+    }
+  }
+  const UNIQUE = '23505'
+  const RESTRICTED = '23001'
+  const FOREIGN_KEY = '23503'
+
+  it('refuses a second nonce to an order while the first may still pay it', async () => {
+    const second = { ...lane, nonce: 6n, orderId: order.id }
+    expect(await refusalOf(() => openNonce(db, second))).to.equal(UNIQUE)
+    const taken = { ...lane, nonce: 5n, by: hashOf('1'), blockNumber: 3n }
+    await closeNonce(db, { ...taken, state: 'used' })
+    expect(await refusalOf(() => openNonce(db, second))).to.equal(UNIQUE)
+  })
+
+  it('allows another nonce when somebody else’s transaction took the first for good', async () => {
+    const taken = {
+      ...lane,
+      nonce: 5n,
+      by: hashOf('9'),
+      blockNumber: 3n,
+      state: 'foreign',
+    } as const
+    expect(await closeNonce(db, taken)).to.equal(true)
+    await openNonce(db, { ...lane, nonce: 6n, orderId: order.id })
+    expect(await closeNonce(db, taken)).to.equal(false)
+  })
+
+  it('never changes what was accepted, nor a nonce that is decided', async () => {
+    const change = () => sql`update orders set amount = amount + 1`.execute(db)
+    expect(await refusalOf(change)).to.equal(RESTRICTED)
+    await closeNonce(db, { ...lane, nonce: 5n, by: hashOf('9'), blockNumber: 3n, state: 'used' })
+    const reopen = () =>
+      sql`update lane_nonces set state = 'open', taken_by = null, taken_at_block = null`.execute(db)
+    expect(await refusalOf(reopen)).to.equal(RESTRICTED)
+  })
+
+  it('refuses a move that the table of states does not have', async () => {
+    const { id } = order
+    const skip = () => moveOrder(db, { id, from: 'accepted', to: 'completed', now })
+    expect(await refusalOf(skip)).to.equal(RESTRICTED)
+    await expectFailure(
+      () => moveOrder(db, { id, from: 'mined', to: 'accepted', now }),
+      'order_moved',
+    )
+    await moveOrder(db, { id, from: 'accepted', to: 'failed', errorCode: 'reverted', now })
+    const revive = () => moveOrder(db, { id, from: 'failed', to: 'mined', now })
+    expect(await refusalOf(revive)).to.not.equal('nothing was refused')
+    expect(await requestCancel(db, { id, code: 'cancelled', now })).to.equal(false)
+  })
+
+  it('keeps at most one attempt of a nonce in a block, and each hash once', async () => {
+    await attempt('1')
+    await attempt('2')
+    expect(await refusalOf(() => attempt('2'))).to.equal(UNIQUE)
+    await recordBlock(db, { id: await idOf('1'), from: 'signed', to: 'mined', block })
+    const second = await idOf('2')
+    const both = () => recordBlock(db, { id: second, from: 'signed', to: 'mined', block })
+    expect(await refusalOf(both)).to.equal(UNIQUE)
+  })
+
+  it('refuses an attempt at a nonce that is not the order’s', async () => {
+    await openNonce(db, { ...lane, nonce: 6n, orderId: undefined })
+    expect(await refusalOf(() => attempt('1', 6n))).to.equal(FOREIGN_KEY)
+  })
+
+  it('takes an attempt out of its block, and supersedes all but the one that stands', async () => {
+    await attempt('1')
+    await attempt('2')
+    const id = await idOf('1')
+    await recordBlock(db, { id, from: 'signed', to: 'mined', block })
+    await forgetBlock(db, id)
+    await expectFailure(() => forgetBlock(db, id), 'attempt_moved')
+    await recordBlock(db, { id: await idOf('2'), from: 'signed', to: 'mined', block })
+    await supersedeOthers(db, { ...lane, nonce: 5n, by: hashOf('2') })
+    expect(await findAttempt(db, { chainId: 1, hash: hashOf('1') })).to.include({
+      state: 'superseded',
+      block: undefined,
+    })
+    const found = await findAttempt(db, { chainId: 1, hash: hashOf('2') })
+    expect(found).to.deep.include({ state: 'mined', block })
+  })
+
+  it('adds up what a signer owes, the most gas included', async () => {
+    await attempt('1')
+    expect(await readLaneLoad(db, lane)).to.deep.equal({ open: 1, owed: 10n ** 30n + 210_000n })
+    await moveOrder(db, { id: order.id, from: 'accepted', to: 'mined', now })
+    expect((await readLaneLoad(db, lane)).owed).to.equal(0n)
+  })
+
+  it('writes for the worker that took the lane last, and for no other', async () => {
+    const until = new Date(now.getTime() + 1000)
+    const first = await leaseLane(db, { chainId: 1, before: now, until })
+    expect(await leaseLane(db, { chainId: 1, before: now, until })).to.equal(undefined)
+    const later = new Date(until.getTime() + 1)
+    const second = await leaseLane(db, { chainId: 1, before: later, until: later })
+    await expectFailure(() => holdLane(db, first!), 'lane_lost')
+    expect(await holdLane(db, second!)).to.include({ nextNonce: 5n })
+    await releaseLane(db, second!, now)
+    expect(await leaseLane(db, { chainId: 1, before: now, until })).to.equal(undefined)
+  })
+
+  it('hands out no nonce on a view of the lane that is out of date', async () => {
+    const seen = await lockLane(db, lane)
+    await advanceLane(db, seen, { nextNonce: 6n, nextCounter: 1n })
+    await expectFailure(
+      () => advanceLane(db, seen, { nextNonce: 6n, nextCounter: 1n }),
+      'lane_lost',
+    )
+  })
+
+  it('counts spending up to the limit of the day, and not beyond', async () => {
+    const spend = { spender: 'user:1', day: '2026-01-01', payee: '', limit: 10n }
+    expect(await addSpend(db, { ...spend, amount: 11n })).to.equal(false)
+    expect(await addSpend(db, { ...spend, amount: 6n })).to.equal(true)
+    expect(await addSpend(db, { ...spend, amount: 5n })).to.equal(false)
+    expect(await addSpend(db, { ...spend, amount: 4n })).to.equal(true)
+    expect(await addSpend(db, { ...spend, day: '2026-01-02', amount: 10n })).to.equal(true)
+  })
+
+  it('remembers how far it read, and counts reorgs', async () => {
+    const head = { number: 9n, hash: hashOf('9') }
+    const cursor = { chainId: 1, head, final: undefined, now }
+    await writeCursor(db, { ...cursor, isReorg: false })
+    await writeCursor(db, { ...cursor, final: { number: 8n, hash: hashOf('8') }, isReorg: true })
+    expect(await readCursor(db, 1)).to.deep.equal({
+      head,
+      final: { number: 8n, hash: hashOf('8') },
+      reorgs: 1n,
+    })
+  })
+})

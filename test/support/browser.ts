@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs'
+
+import axe from 'axe-core'
+import { chromium, type Browser, type Page } from 'playwright-core'
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** Undefined where this machine has no Chromium; CHROME_PATH names one elsewhere. */
+export function findChromium(): string | undefined {
+  return [process.env['CHROME_PATH'], ...PLACES].find((path) => path && existsSync(path))
+}
+
+/** A browser that asks nobody but the pages that it is sent to. */
+export function startBrowser(executablePath: string): Promise<Browser> {
+  const quiet = ['background-networking', 'component-update', 'gpu', 'quic', 'sync']
+  const args = ['--no-sandbox', '--no-first-run', ...quiet.map((name) => `--disable-${name}`)]
+  return chromium.launch({ executablePath, args })
+}
+
+/** What somebody who cannot see or point would trip over, by rule and place. */
+export async function obstaclesOf(page: Page): Promise<string[]> {
+  // By the debugger, since the page's policy lets in no script of others.
+  await page.evaluate(axe.source)
+  const found = await page.evaluate<axe.AxeResults>('axe.run()')
+  if (found.passes.length === 0) throw new Error('no rule was tried')
+  return found.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
+}

@@ -1,0 +1,57 @@
+import { sql } from 'kysely'
+import { Client } from 'pg'
+
+import { openDatabase, type Database } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
+
+let shared: Promise<Database> | undefined
+const ownDatabases: string[] = []
+
+/** The migrated database of this process with all tables empty: in memory, or on DATABASE_URL. */
+export async function freshDatabase(): Promise<Database> {
+  shared ??= (async () => {
+    const database = await emptyDatabase()
+    await migrate(database.db)
+    return database
+  })()
+  const database = await shared
+  const { rows } = await sql<{ name: string }>`
+    select tablename as name from pg_tables
+    where schemaname = current_schema() and tablename not like 'migrations%'`.execute(database.db)
+  const tables = sql.join(rows.map((row) => sql.table(row.name)))
+  await sql`truncate ${tables} restart identity cascade`.execute(database.db)
+  return database
+}
+
+/** A database of its own without a schema; the caller closes it. */
+export async function emptyDatabase(): Promise<Database> {
+  const url = await emptyDatabaseUrl()
+  return openDatabase({ url })
+}
+
+/** The address of a new database on the server of DATABASE_URL; undefined stands for PGlite. */
+export async function emptyDatabaseUrl(): Promise<string | undefined> {
+  const server = process.env['DATABASE_URL']
+  if (server === undefined) return undefined
+  const name = `quittance_test_${process.pid}_${ownDatabases.length}`
+  await onServer(`create database ${name}`)
+  ownDatabases.push(name)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+export async function dropOwnDatabases(): Promise<void> {
+  await (await shared)?.close()
+  for (const name of ownDatabases) await onServer(`drop database if exists ${name} with (force)`)
+}
+
+async function onServer(statement: string): Promise<void> {
+  const client = new Client({ connectionString: process.env['DATABASE_URL'] })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

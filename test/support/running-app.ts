@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+
+import type { ReadyFacts } from '../../src/base/ready.ts'
+import { temporaryFolder } from './folder.ts'
+import { runProgram } from './program.ts'
+
+export type RunningApp = {
+  url: string
+  facts: ReadyFacts
+  groupB: NonNullable<ReadyFacts['groupB']>
+  groupA: NonNullable<ReadyFacts['groupA']>
+  stop: () => Promise<void>
+}
+
+/** The whole product as a process of its own: a chain of quick blocks, and demo accounts. */
+export async function startRunningApp(): Promise<RunningApp> {
+  const folder = temporaryFolder()
+  const program = runProgram(['up'], {
+    QUITTANCE_DATA: join(folder.path, 'data'),
+    QUITTANCE_BLOCK_MS: '100',
+    PORT: '0',
+  })
+  const stop = async (): Promise<void> => {
+    program.kill('SIGTERM')
+    await program.ended
+    folder.remove()
+  }
+  const facts = await program.untilReady()
+  const { url, groupA, groupB } = facts
+  if (!url || !groupA || !groupB) {
+    await stop()
+    throw new Error('The sandbox told neither its address nor its accounts.')
+  }
+  return { url, facts, groupA, groupB, stop }
+}

@@ -1,0 +1,150 @@
+import type { Route } from '../../../src/domain/orders.ts'
+import { findOrderOf } from '../../../src/store/orders.ts'
+import { survive } from './life.ts'
+import type { Sim } from './run.ts'
+import { addressFrom, CHAIN_ID, ETHER, toHex } from './world.ts'
+
+/** Something that happens to the sender, or is asked of it. The likelier stand there more often. */
+export function actAtRandom(sim: Sim): Promise<unknown> {
+  const { random } = sim
+  sim.faults.lag = random.below(4)
+  const act = random.pick([
+    pay,
+    pay,
+    pay,
+    payTwice,
+    payAgain,
+    mine,
+    mine,
+    mine,
+    reorg,
+    reorg,
+    drop,
+    raisePrice,
+    useNonceOutside,
+    useNonceOutside,
+    cancel,
+    takeFunds,
+    giveFunds,
+    giveFunds,
+    breakPayee,
+    wait,
+  ])
+  return act(sim)
+}
+
+async function pay(sim: Sim): Promise<void> {
+  await request(sim, `TX${sim.seed}-${sim.promised.length}`)
+}
+
+async function payTwice(sim: Sim): Promise<void> {
+  await pay(sim)
+  await pay(sim)
+}
+
+/** A client that got no answer asks again. */
+async function payAgain(sim: Sim): Promise<void> {
+  const { promised, random } = sim
+  if (promised.length > 0) await request(sim, random.pick(promised).subject)
+}
+
+async function request(sim: Sim, subject: string): Promise<void> {
+  const { random, signers, promised } = sim
+  const earlier = promised.find((one) => one.subject === subject)
+  const payment = earlier ?? {
+    subject,
+    route: random.pick<Route>(['direct', 'contract']),
+    payer: random.chance(0.5) ? random.pick(signers.addresses) : undefined,
+    payee: addressFrom(`payee ${sim.seed} ${random.chance(0.2) ? 0 : promised.length}`),
+    amount: BigInt(1 + random.below(1_000_000)) * 10n ** 12n,
+  }
+  if (earlier === undefined) promised.push(payment)
+  const { signal } = new AbortController()
+  const accepted = await survive(() => sim.sender().pay({ ...payment, spender: 'sim' }, signal))
+  const told = promised.find((one) => one.subject === subject)
+  if (told !== undefined && accepted !== undefined) told.toldId = accepted.order.id
+}
+
+async function mine(sim: Sim): Promise<void> {
+  await sim.world.mine(sim.random.pick([1, 1, 2, 3, 12]))
+}
+
+/** Takes up to eight blocks away; their transactions are lost, or return to the node. */
+async function reorg({ world, random }: Sim): Promise<void> {
+  const depth = 1 + random.below(8)
+  const head = await world.head()
+  const raws: unknown[] = []
+  for (let number = head - depth + 1; number <= head; number++) {
+    const block = (await world.rpc('eth_getBlockByNumber', [toHex(number), false])) as {
+      transactions: string[]
+    }
+    for (const hash of block.transactions) {
+      raws.push(await world.rpc('eth_getRawTransactionByHash', [hash]))
+    }
+  }
+  await world.rpc('anvil_reorg', [depth, []])
+  if (random.chance(0.5)) return
+  for (const raw of raws) await world.rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
+}
+
+async function drop({ world }: Sim): Promise<void> {
+  await world.rpc('anvil_dropAllTransactions')
+}
+
+async function raisePrice({ world, random }: Sim): Promise<void> {
+  const gwei = random.pick([5, 20, 100])
+  await world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(BigInt(gwei) * 10n ** 9n)])
+  await world.mine(1)
+}
+
+/** Somebody else has the key as well, and takes the next nonce with a transaction of their own. */
+async function useNonceOutside({ world, random, signers, seed, clock }: Sim): Promise<void> {
+  const signer = random.pick(signers.addresses)
+  const nonce = await world.nonceOf(signer)
+  const price = 200n * 10n ** 9n
+  const raw = await signers.sign(signer, {
+    chainId: CHAIN_ID,
+    nonce,
+    to: addressFrom(`outside ${seed}`),
+    value: 1n,
+    data: '0x',
+    gas: 21_000n,
+    fees: {
+      maxFeePerGas: price + BigInt(clock.now().getTime() % 1000),
+      maxPriorityFeePerGas: price,
+    },
+  })
+  await world.rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
+  if (random.chance(0.7)) await world.mine(1)
+}
+
+async function cancel(sim: Sim): Promise<void> {
+  if (sim.promised.length === 0) return
+  const order = await findOrderOf(sim.db, sim.random.pick(sim.promised).subject)
+  if (order !== undefined) await survive(() => sim.sender().cancel(order.id))
+}
+
+/** The signer is left with less than the orders need, until the run comes to rest. */
+async function takeFunds({ world, random, signers }: Sim): Promise<void> {
+  const left = random.pick([0n, ETHER / 100n])
+  await world.rpc('anvil_setBalance', [random.pick(signers.addresses), toHex(left)])
+}
+
+async function giveFunds({ world, signers }: Sim): Promise<void> {
+  for (const signer of signers.addresses) {
+    await world.rpc('anvil_setBalance', [signer, toHex(1_000n * ETHER)])
+  }
+}
+
+/** From now on the payee refuses money, whatever was simulated for the order. */
+async function breakPayee({ world, random, promised }: Sim): Promise<void> {
+  if (promised.length === 0) return
+  const { payee } = random.pick(promised)
+  // PUSH0 PUSH0 REVERT
+  await world.rpc('anvil_setCode', [payee, '0x5f5ffd'])
+}
+
+async function wait({ clock, random }: Sim): Promise<void> {
+  clock.advance(random.below(60_000))
+  await Promise.resolve()
+}

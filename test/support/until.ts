@@ -1,0 +1,4 @@
+/** Asks until it is so; the suite's own time limit ends a wait for what never comes. */
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((later) => setTimeout(later, 10))
+}

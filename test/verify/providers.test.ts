@@ -1,0 +1,184 @@
+import { expect } from 'chai'
+import type { Hex } from 'viem'
+
+import type { Provider } from '../../src/chain/provider.ts'
+import type { Verdict } from '../../src/verify/verdict.ts'
+import { verifySettlement } from '../../src/verify/verify-transaction.ts'
+import { LIES } from '../support/lies.ts'
+import {
+  CHAIN_ID,
+  calls,
+  lying,
+  reference,
+  startPaidChain,
+  type Lie,
+  type PaidChain,
+} from '../support/verify.ts'
+
+describe('a settlement that providers tell of', () => {
+  let world: PaidChain
+  let hash: Hex
+  let liar: (lie: Lie) => Provider
+
+  before(async () => {
+    world = await startPaidChain()
+    const data = calls.settle(reference(1), world.payee)
+    hash = await world.send({ to: world.settlement, data, value: 100n })
+    await world.mine(1)
+    liar = (lie) => lying(world.node('honest'), lie)
+  })
+  after(() => world.chain.stop())
+
+  const verify = (providers: Provider[]): Promise<Verdict> =>
+    verifySettlement(
+      {
+        chainId: CHAIN_ID,
+        hash,
+        reference: reference(1),
+        payee: world.payee,
+        amount: 100n,
+        token: null,
+      },
+      { providers, confirmations: 2 },
+    )
+
+  it('holds without a complaint when all are honest', async () => {
+    for (const names of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
+      const verdict = await verify(names.map(world.node))
+      expect(verdict.status).to.equal('holds')
+      expect(verdict.complaints).to.deep.equal([])
+    }
+  })
+
+  it('has more than 25 kinds of lies to withstand', () => {
+    expect(Object.keys(LIES).length).to.be.greaterThan(25)
+  })
+
+  for (const [name, lie] of Object.entries(LIES)) {
+    it(`names the one who tells of ${name}`, async () => {
+      const alone = await verify([liar(lie)])
+      expect(alone.status).to.equal('disagrees')
+      expect(alone.disagreements[0]).to.include({ kind: 'provider_disagrees', provider: 'liar' })
+
+      const two = await verify([liar(lie), world.node('a')])
+      expect(two.status).to.equal('disagrees')
+      expect(two.complaints[0]).to.include({ provider: 'liar', kind: 'lies' })
+
+      const three = await verify([liar(lie), world.node('a'), world.node('b')])
+      expect(three.status).to.equal('holds')
+      expect(three.evidence?.provider).to.equal('a')
+      expect(three.complaints[0]).to.include({ provider: 'liar', kind: 'lies' })
+    })
+  }
+
+  it('names the one who shows a whole chain of its own', async () => {
+    const other = await startPaidChain()
+    try {
+      const data = calls.settle(reference(1), world.payee)
+      await other.mine(3)
+      const forged = await other.send({ to: world.settlement, data, value: 100n })
+      await other.mine(1)
+      const verdict = await verifySettlement(
+        {
+          chainId: CHAIN_ID,
+          hash: forged,
+          reference: reference(1),
+          payee: world.payee,
+          amount: 100n,
+          token: null,
+        },
+        { providers: [other.node('liar'), world.node('a')], confirmations: 1 },
+      )
+      expect(verdict.status).to.not.equal('holds')
+      expect(verdict.evidence?.agreeing).to.deep.equal(['liar'])
+    } finally {
+      await other.chain.stop()
+    }
+  })
+
+  it('names the one who keeps the transaction back, and holds by the others', async () => {
+    const silent = liar(({ method }, answer) =>
+      method === 'eth_getTransactionByHash' ? null : answer,
+    )
+    const verdict = await verify([silent, world.node('a')])
+    expect(verdict.status).to.equal('holds')
+    expect(verdict.complaints[0]).to.include({ provider: 'liar', kind: 'withholds' })
+  })
+
+  it('names the one who keeps the block back', async () => {
+    const silent = liar(({ method, params }, answer) =>
+      method === 'eth_getBlockByNumber' && params[0] !== 'latest' ? null : answer,
+    )
+    const verdict = await verify([world.node('a'), silent])
+    expect(verdict.disagreements[0]).to.include({ kind: 'provider_disagrees', provider: 'liar' })
+  })
+
+  it('names the one who serves another chain', async () => {
+    const elsewhere = liar(({ method }, answer) => (method === 'eth_chainId' ? '0x1' : answer))
+    const verdict = await verify([elsewhere])
+    expect(verdict.status).to.equal('disagrees')
+    expect(verdict.disagreements[0]).to.include({ kind: 'wrong_chain', provider: 'liar' })
+  })
+
+  it('takes the word of the one that is behind for what confirms', async () => {
+    const behind = liar(({ method, params }, answer) =>
+      method === 'eth_getBlockByNumber' && params[0] === 'latest'
+        ? world.node('x').request({
+            method: 'eth_getBlockByNumber',
+            params: ['0x1', false],
+          })
+        : answer,
+    )
+    const verdict = await verify([world.node('a'), behind])
+    expect(verdict.status).to.equal('pending')
+    expect(verdict.disagreements[0]?.kind).to.equal('not_final')
+    expect(verdict.complaints).to.deep.equal([])
+  })
+
+  it('is reorged where the block is not in the chain at a second look', async () => {
+    const moved = liar(({ method, params }, answer) =>
+      method === 'eth_getBlockByNumber' && params[0] !== 'latest'
+        ? world.node('x').request({ method, params: ['latest', false] })
+        : answer,
+    )
+    const verdict = await verify([moved])
+    expect(verdict.status).to.equal('disagrees')
+    const again = await verify([world.node('a'), world.node('b')])
+    expect(again.status).to.equal('holds')
+  })
+
+  it('is unknown, and not wrong, while nobody answers as a node does', async () => {
+    const broken: Provider = {
+      name: 'broken',
+      request: () => Promise.reject(new Error('its answer is not JSON-RPC')),
+    }
+    const alone = await verify([broken])
+    expect(alone.status).to.equal('pending')
+    expect(alone.disagreements[0]).to.include({ kind: 'unavailable', provider: 'broken' })
+    const two = await verify([broken, world.node('a')])
+    expect(two.status).to.equal('pending')
+    const three = await verify([broken, world.node('a'), world.node('b')])
+    expect(three.status).to.equal('holds')
+  })
+
+  it('is read receipt by receipt from a node that does not know them by block', async () => {
+    const honest = world.node('poor')
+    const poor: Provider = {
+      name: 'poor',
+      request: (call) =>
+        call.method === 'eth_getBlockReceipts'
+          ? Promise.reject(new Error('no such method'))
+          : honest.request(call),
+    }
+    expect((await verify([poor])).status).to.equal('holds')
+  })
+
+  it('ends with the reason of a signal that is given', async () => {
+    const signal = AbortSignal.abort(new Error('enough'))
+    const work = verifySettlement(
+      { chainId: CHAIN_ID, hash, reference: hash, payee: world.payee, amount: 1n, token: null },
+      { providers: [world.node('a')], signal },
+    )
+    expect(await work.catch((error: unknown) => (error as Error).message)).to.equal('enough')
+  })
+})
