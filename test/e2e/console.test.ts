@@ -10,6 +10,7 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
 import { findChromium, obstaclesOf, startBrowser } from '../support/browser.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { fillDataFolder } from '../support/prepared-data.ts'
 import { runProgram, type Program } from '../support/program.ts'
 import { until } from '../support/until.ts'
 
@@ -35,6 +36,7 @@ describe('the console in a browser', () => {
   before(async () => {
     folder = temporaryFolder()
     const data = join(folder.path, 'data')
+    fillDataFolder(data)
     program = runProgram(['up'], { QUITTANCE_DATA: data, PORT: '0', QUITTANCE_BLOCK_MS: '200' })
     ;[facts, browser] = await Promise.all([program.untilReady(), startBrowser(chromium)])
     page = await browser.newPage({ viewport: { width: 1440, height: 900 } })

@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { fillDataFolder } from '../support/prepared-data.ts'
 import { runProgram, type Program } from '../support/program.ts'
 import { addressFrom } from '../support/sim/world.ts'
 import { until } from '../support/until.ts'
@@ -32,6 +33,7 @@ describe('money of Group A, in the running program', () => {
 
   before(async () => {
     folder = temporaryFolder()
+    fillDataFolder(join(folder.path, 'data'))
     await up()
   })
   after(async () => {

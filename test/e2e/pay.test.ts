@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { fillDataFolder } from '../support/prepared-data.ts'
 import { runProgram, type Program } from '../support/program.ts'
 import { addressFrom } from '../support/sim/world.ts'
 import { until } from '../support/until.ts'
@@ -15,6 +16,7 @@ describe('a payment by the API', () => {
 
   before(() => {
     folder = temporaryFolder()
+    fillDataFolder(join(folder.path, 'data'))
   })
   afterEach(async () => {
     for (const program of programs.splice(0)) {

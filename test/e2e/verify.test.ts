@@ -5,6 +5,7 @@ import { expect } from 'chai'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { fillDataFolder } from '../support/prepared-data.ts'
 import { runProgram, runToEnd, type Program } from '../support/program.ts'
 import { addressFrom } from '../support/sim/world.ts'
 import { until } from '../support/until.ts'
@@ -17,6 +18,7 @@ describe('a payment, verified by someone who only has its hash', () => {
   const env = { QUITTANCE_DATA: join(folder.path, 'data') }
 
   before(async () => {
+    fillDataFolder(env.QUITTANCE_DATA)
     program = runProgram(['up'], { ...env, PORT: '0', QUITTANCE_BLOCK_MS: '100' })
     facts = await program.untilReady()
   })

@@ -4,6 +4,7 @@ import { openDatabase, type Database } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { emptyDatabaseUrl } from './database.ts'
 import { temporaryFolder } from './folder.ts'
+import { fillDataFolder } from './prepared-data.ts'
 import { runToEnd } from './program.ts'
 
 export type CommandBench = {
@@ -21,6 +22,7 @@ export type CommandBench = {
 export async function createCommandBench(): Promise<CommandBench> {
   const folder = temporaryFolder()
   const url = await emptyDatabaseUrl()
+  if (url === undefined) fillDataFolder(folder.path)
   const env = { QUITTANCE_DATA: folder.path, DATABASE_URL: url }
   const where = url === undefined ? { folder: join(folder.path, 'database') } : { url }
   const withDatabase: CommandBench['withDatabase'] = async (work) => {

@@ -4,8 +4,12 @@ import { Client } from 'pg'
 import { openDatabase, type Database } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 
+const runner = process.env['MOCHA_WORKER_ID'] === undefined ? process.pid : process.ppid
+/** Names what one run of the tests makes, in whichever of its processes. */
+const RUN = `quittance_test_${runner}`
+
 let shared: Promise<Database> | undefined
-const ownDatabases: string[] = []
+let made = 0
 
 /** The migrated database of this process with all tables empty: in memory, or on DATABASE_URL. */
 export async function freshDatabase(): Promise<Database> {
@@ -33,24 +37,28 @@ export async function emptyDatabase(): Promise<Database> {
 export async function emptyDatabaseUrl(): Promise<string | undefined> {
   const server = process.env['DATABASE_URL']
   if (server === undefined) return undefined
-  const name = `quittance_test_${process.pid}_${ownDatabases.length}`
+  const name = `${RUN}_${process.pid}_${made}`
+  made += 1
   await onServer(`create database ${name}`)
-  ownDatabases.push(name)
   const url = new URL(server)
   url.pathname = `/${name}`
   return url.href
 }
 
+/** Once, when all tests have run and the processes that ran them have ended. */
 export async function dropOwnDatabases(): Promise<void> {
   await (await shared)?.close()
-  for (const name of ownDatabases) await onServer(`drop database if exists ${name} with (force)`)
+  if (process.env['DATABASE_URL'] === undefined) return
+  const names = await onServer(`select datname from pg_database where datname like '${RUN}\\_%'`)
+  for (const name of names) await onServer(`drop database if exists ${name} with (force)`)
 }
 
-async function onServer(statement: string): Promise<void> {
+async function onServer(statement: string): Promise<string[]> {
   const client = new Client({ connectionString: process.env['DATABASE_URL'] })
   await client.connect()
   try {
-    await client.query(statement)
+    const { rows } = await client.query<{ datname: string }>(statement)
+    return rows.map(({ datname }) => datname)
   } finally {
     await client.end()
   }

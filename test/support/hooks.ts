@@ -1,7 +1,9 @@
 import { dropOwnDatabases } from './database.ts'
+import { prepareData, removePrepared } from './prepared-data.ts'
 
-export const mochaHooks = {
-  async afterAll(): Promise<void> {
-    await dropOwnDatabases()
-  },
+export const mochaGlobalSetup = prepareData
+
+export async function mochaGlobalTeardown(): Promise<void> {
+  removePrepared()
+  await dropOwnDatabases()
 }

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { readReady } from '../../src/base/ready.ts'
 import { isRunning } from '../../src/base/process.ts'
+import { preparedCode } from './prepared-data.ts'
 
 export type Program = {
   pid: number
@@ -38,8 +39,9 @@ export function runFile(
 
 function follow(command: readonly string[], env: Record<string, string | undefined>): Program {
   const [file = '', ...args] = command
+  const { PATH, HOME } = process.env
   const child = spawn(file, args, {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE: preparedCode(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''

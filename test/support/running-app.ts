@@ -2,6 +2,7 @@ import { join } from 'node:path'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { temporaryFolder } from './folder.ts'
+import { fillDataFolder } from './prepared-data.ts'
 import { runProgram } from './program.ts'
 
 export type RunningApp = {
@@ -15,8 +16,10 @@ export type RunningApp = {
 /** The whole product as a process of its own: a chain of quick blocks, and demo accounts. */
 export async function startRunningApp(): Promise<RunningApp> {
   const folder = temporaryFolder()
+  const data = join(folder.path, 'data')
+  fillDataFolder(data)
   const program = runProgram(['up'], {
-    QUITTANCE_DATA: join(folder.path, 'data'),
+    QUITTANCE_DATA: data,
     QUITTANCE_BLOCK_MS: '100',
     PORT: '0',
   })

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { ReadyFacts } from '../../../src/base/ready.ts'
@@ -9,6 +8,7 @@ import { migrate } from '../../../src/store/migrate.ts'
 import { makeKey, makeUser, PASSWORD } from '../access.ts'
 import { emptyDatabaseUrl } from '../database.ts'
 import { temporaryFolder } from '../folder.ts'
+import { fillDataFolder } from '../prepared-data.ts'
 import { runProgram } from '../program.ts'
 import type { FuzzOptions } from './fuzz.ts'
 
@@ -57,7 +57,7 @@ async function makeCallers(options: {
   users: number
 }): Promise<FuzzTarget['callers']> {
   const { data, databaseUrl } = options
-  mkdirSync(data)
+  fillDataFolder(data)
   const { db, close } = await openDatabase({ url: databaseUrl, folder: join(data, 'database') })
   await migrate(db)
   const keys: string[] = []

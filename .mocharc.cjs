@@ -1,0 +1,12 @@
+const { availableParallelism } = require('node:os')
+
+module.exports = {
+  ignore: ['test/contracts/**'],
+  require: ['test/support/hooks.ts'],
+  timeout: 60_000,
+  forbidOnly: true,
+  forbidPending: true,
+  // Many tests wait for a chain or a program: two at once pay off even where there is one core.
+  parallel: true,
+  jobs: Math.max(2, availableParallelism() - 1),
+}

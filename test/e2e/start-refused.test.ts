@@ -1,0 +1,118 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { isRunning } from '../../src/base/process.ts'
+import { startAnvil } from '../../src/chain/anvil.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { fillDataFolder } from '../support/prepared-data.ts'
+import { runProgram, type Program } from '../support/program.ts'
+
+describe('up where it cannot run gives one clear line, exit code 2, and leaves no process', () => {
+  const folder = temporaryFolder()
+  const data = join(folder.path, 'data')
+  const env = { QUITTANCE_DATA: data, PORT: '0', QUITTANCE_BLOCK_MS: '100' }
+  const programs: Program[] = []
+  let server: Server
+
+  before(async () => {
+    fillDataFolder(data)
+    server = createServer((_request, response) => response.end('<html>not JSON</html>'))
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+  })
+
+  after(() => {
+    server.close()
+    folder.remove()
+  })
+
+  const port = (): number => (server.address() as AddressInfo).port
+
+  const up = (more: Record<string, string> = {}): Program => {
+    const program = runProgram(['up'], { ...env, ...more })
+    programs.push(program)
+    return program
+  }
+
+  afterEach(async () => {
+    for (const program of programs.splice(0)) {
+      program.kill('SIGTERM')
+      await program.ended
+    }
+  })
+
+  const refuses = async (more: Record<string, string>, words: string): Promise<void> => {
+    const program = up(more)
+    expect(await program.ended).to.equal(2)
+    const { stderr } = program.output()
+    expect(stderr.trim().split('\n')).to.have.length(1)
+    expect(stderr).to.include(words)
+    const file = join(more['QUITTANCE_DATA'] ?? data, 'chain/anvil.pid')
+    const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+    expect(pid !== 0 && isRunning(pid)).to.equal(false)
+  }
+
+  it('when the port is taken', () => refuses({ PORT: String(port()) }, 'PORT'))
+
+  it('when the host is not of this machine', () => refuses({ HOST: '192.0.2.1' }, 'HOST'))
+
+  it('when a variable has a bad value', () => refuses({ QUITTANCE_BLOCK_MS: 'fast' }, 'BLOCK_MS'))
+
+  it('when the data folder cannot be written', async () => {
+    writeFileSync(join(folder.path, 'plain-file'), '')
+    await refuses({ QUITTANCE_DATA: join(folder.path, 'plain-file/data') }, 'cannot be written')
+  })
+
+  it('when another process holds the data folder', async () => {
+    const holder = up()
+    await holder.untilReady()
+    const program = up()
+    expect(await program.ended).to.equal(2)
+    expect(program.output().stderr).to.include(`process ${holder.pid}`)
+  })
+
+  it('when the database server does not answer', () =>
+    refuses({ DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }, '127.0.0.1:1/none'))
+
+  it('when the provider does not answer', () =>
+    refuses({ ETH_RPC_URL: 'http://127.0.0.1:1' }, '127.0.0.1:1'))
+
+  it('when the provider answers with a web page', () =>
+    refuses({ ETH_RPC_URL: `http://127.0.0.1:${port()}` }, 'not JSON-RPC'))
+
+  it('when the schema is newer than the program', async () => {
+    const newer = join(folder.path, 'newer')
+    fillDataFolder(newer)
+    const { db, close } = await openDatabase({ folder: join(newer, 'database') })
+    await sql`insert into migrations (name, timestamp) values ('9999_later', '')`.execute(db)
+    await close()
+    await refuses({ QUITTANCE_DATA: newer }, '9999_later')
+  })
+
+  it('when the chain is mainnet and the database does not flush to the disk', async () => {
+    const own = join(folder.path, 'main-data')
+    fillDataFolder(own)
+    const mainnet = await startAnvil({
+      folder: join(folder.path, 'mainnet'),
+      blockMs: 100,
+      mnemonic: 'test test test test test test test test test test test junk',
+      chainId: 1,
+    })
+    const more = { ETH_RPC_URL: mainnet.url, QUITTANCE_DATA: own }
+    await refuses(more, 'QUITTANCE_EMBEDDED_MAINNET')
+    await mainnet.stop()
+  })
+
+  it('when the saved chain is damaged', async () => {
+    const damaged = join(folder.path, 'damaged')
+    fillDataFolder(damaged)
+    mkdirSync(join(damaged, 'chain'))
+    writeFileSync(join(damaged, 'chain/state.json.gz'), 'half a ch')
+    await refuses({ QUITTANCE_DATA: damaged }, 'saved embedded chain')
+  })
+})
