@@ -152,8 +152,7 @@ describe('access tokens', () => {
   it('refuse what is changed by one character, wherever it is', async () => {
     const token = await tokens.issue(claims)
     expect(await tokens.verify(token)).to.deep.equal(claims)
-    const places = Array.from({ length: 60 }, (_, index) => token.length - 1 - index * 8)
-    for (const place of places) {
+    for (let place = token.length - 1; place >= 0; place -= 8) {
       const other = token[place] === 'A' ? 'B' : 'A'
       const changed = token.slice(0, place) + other + token.slice(place + 1)
       expect(await tokens.verify(changed), String(place)).to.equal(undefined)
