@@ -29,6 +29,12 @@ export const TimestampSchema = Type.String({
   examples: ['2025-03-14T09:26:53.589Z'],
 })
 
+export const UuidSchema = Type.String({
+  format: 'uuid',
+  pattern: '^[0-9a-fA-F-]{36}$',
+  examples: ['b3d9d2d5-4c12-4946-a09d-953e82fae2b0'],
+})
+
 /** A whole day; February 30th is no day, and neither is any before the year 1000. */
 export const DaySchema = Type.String({
   format: 'date',

@@ -1,6 +1,6 @@
 import { chainView, type LedgerContext } from '../../ledger/context.ts'
 import { findRecipient, insertRecipient, listRecipients } from '../../store/recipient-addresses.ts'
-import { pageQuery, UuidSchema } from '../../wire/group-a/lists.ts'
+import { pageQuery } from '../../wire/group-a/lists.ts'
 import { refusal } from '../../wire/group-a/money.ts'
 import {
   RecipientAnswerSchema,
@@ -8,7 +8,7 @@ import {
   RecipientCreateSchema,
   RecipientListSchema,
 } from '../../wire/group-a/transfers.ts'
-import { requestObject } from '../../wire/shapes.ts'
+import { requestObject, UuidSchema } from '../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../endpoint.ts'
 import { readPage } from './pages.ts'
 import { requireAddress, requireChain } from './sides.ts'

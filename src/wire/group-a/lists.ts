@@ -1,12 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { LIST_LIMIT_MAX, requestObject } from '../shapes.ts'
-
-export const UuidSchema = Type.String({
-  format: 'uuid',
-  pattern: '^[0-9a-fA-F-]{36}$',
-  examples: ['b3d9d2d5-4c12-4946-a09d-953e82fae2b0'],
-})
+import { LIST_LIMIT_MAX, requestObject, UuidSchema } from '../shapes.ts'
 
 export const IdParamsSchema = requestObject({ id: UuidSchema })
 

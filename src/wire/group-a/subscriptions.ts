@@ -14,12 +14,8 @@ import {
   nullable,
   requestObject,
   TimestampSchema,
+  UuidSchema,
 } from '../shapes.ts'
-
-const UuidSchema = Type.String({
-  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-  examples: ['b8627ae8-732b-4d25-b947-1df8f4007a29'],
-})
 
 const NotificationTypeSchema = Type.Enum([...NOTIFICATION_TYPES])
 

@@ -10,8 +10,9 @@ import {
   nullable,
   requestObject,
   TimestampSchema,
+  UuidSchema,
 } from '../shapes.ts'
-import { IdempotencyKeySchema, pageQuery, UuidSchema } from './lists.ts'
+import { IdempotencyKeySchema, pageQuery } from './lists.ts'
 import { LedgerCurrencySchema, MONEY_FIELDS, MONEY_INPUT, moneyFields } from './money.ts'
 import { AddressTextSchema, ChainTextSchema, WIRE_FIELDS, wireBody } from './places.ts'
 import { WalletIdSchema } from './wallets.ts'

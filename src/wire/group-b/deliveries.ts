@@ -14,21 +14,17 @@ import {
   nullable,
   requestObject,
   TimestampSchema,
+  UuidSchema,
 } from '../shapes.ts'
 
-const DeliveryIdSchema = Type.String({
-  pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-  examples: ['0d9d7a3c-7a0e-4c39-8a3c-2f1b0f3f6f0e'],
-})
-
-export const AnyDeliveryParamsSchema = requestObject({ id: DeliveryIdSchema })
+export const AnyDeliveryParamsSchema = requestObject({ id: UuidSchema })
 
 export const AnyDeliveryListQuerySchema = requestObject({
   user_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
   status: Type.Optional(Type.Enum([...DELIVERY_STATES])),
   limit: ListLimitSchema,
   after: Type.Optional(
-    Type.String({ ...DeliveryIdSchema, description: 'The `next_after` of the page before.' }),
+    Type.String({ ...UuidSchema, description: 'The `next_after` of the page before.' }),
   ),
 })
 
@@ -46,7 +42,7 @@ const TrySchema = Type.Object({
 const AnyDeliverySchema = named(
   'Delivery',
   Type.Object({
-    id: DeliveryIdSchema,
+    id: UuidSchema,
     user_id: Type.Integer(),
     username: Type.String(),
     subscription_id: Type.String(),
