@@ -45,6 +45,7 @@ async function readArtifact(file: string): Promise<Artifact> {
 function abisFile(contracts: Artifact[]): string {
   const parts = contracts.map(
     ({ contractName, abi }) =>
+      `/** The ABI of ${contractName}, typed for viem. */\n` +
       `export const ${camelCase(contractName)}Abi = ${JSON.stringify(abi, null, 2)} as const\n`,
   )
   return [HEADER, ...parts].join('\n')
@@ -58,6 +59,7 @@ function codeFile(contracts: Artifact[]): string {
       .toSorted((one, two) => one.start - two.start)
       .map(({ start, length }) => ({ start, length }))
     return [
+      `/** The code of ${contractName}: what creates it, what is then there, and where that varies. */`,
       `export const ${camelCase(contractName)}Code = {`,
       `  creation: '${bytecode}',`,
       `  code: '${deployedBytecode}',`,

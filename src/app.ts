@@ -38,6 +38,7 @@ import { ensureSigningKey } from './store/signing-keys.ts'
  */
 export type Role = 'up' | 'serve' | 'work'
 
+/** A program that runs. `stop` ends all its parts, and resolves to what failed meanwhile. */
 export type App = {
   facts: ReadyFacts
   /** Resolves to the reason when a part that the rest stands on has ended by itself. */
@@ -45,6 +46,7 @@ export type App = {
   stop: () => Promise<BaseError[]>
 }
 
+/** What to run, by which settings, and where to log. */
 export type AppOptions = {
   config: Config
   role: Role
@@ -53,6 +55,7 @@ export type AppOptions = {
   onProgress?: (step: StartStep) => void
 }
 
+/** One part that has started, and how long it took. */
 export type StartStep = { name: string; detail: string; elapsedMs: number }
 
 /** The only place where parts are put together. A failed start stops what it had started. */

@@ -12,6 +12,7 @@ import {
 
 export type Environment = 'sandbox' | 'production'
 
+/** Every setting, read and checked; `parseConfig` makes it from the environment. */
 export type Config = {
   environment: Environment
   host: string

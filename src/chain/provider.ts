@@ -8,6 +8,7 @@ export type Provider = {
   request: (call: RpcCall) => Promise<unknown>
 }
 
+/** One JSON-RPC call; the signal ends the wait for its answer. */
 export type RpcCall = {
   method: string
   params?: readonly unknown[]

@@ -1,6 +1,7 @@
 import { BaseError } from '../base/errors.ts'
 import type { Verdict } from '../verify/index.ts'
 
+/** The codes of a `NotSettledError`; only `not_settled_yet` may become a payment later. */
 export type NotSettledCode =
   /** What is in the chain is not what was asked for; the verdict says in what. */
   | 'chain_disagrees'

@@ -11,6 +11,7 @@ import { verifyMint, verifyRedeem, type ProfileName, type Verdict } from '../ver
 import { createProver, type ProofOptions, type Prover } from './proof.ts'
 import { settle, type Claimed, type Settled, type SettleOptions } from './settle.ts'
 
+/** The key, the nodes to ask, and the token whose mints and burns are to be proven. */
 export type PaymentsOptions = PaymentsClientOptions &
   ProofOptions & {
     /** The token's contract, from a source of the caller's own. */
@@ -31,6 +32,7 @@ export type RedeemOrder = {
   destination: WireDestination
 }
 
+/** A mint or a redeem that was accepted, with the way to its proof. */
 export type CheckedTransfer = TransferMade & {
   /** Resolves when the chain shows the mint or the burn as final. */
   settled: (options?: SettleOptions) => Promise<Settled<TransferMade>>
@@ -51,6 +53,10 @@ export type Payments = Omit<PaymentsClient, 'mints'> & {
 
 type CheckedSettled = Promise<Settled<TransferMade>>
 
+/**
+ * Makes the client of Group A whose mints and redeems are proven by the caller's own nodes. Sends
+ * nothing yet; throws `invalid_call` without a key, and where no node is named.
+ */
 export function createPayments(options: PaymentsOptions): Payments {
   const client = createPaymentsClient(options)
   const follow = followerOf(options)

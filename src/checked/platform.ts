@@ -16,6 +16,7 @@ import { NotSettledError } from './errors.ts'
 import { createProver, type ProofOptions, type Prover } from './proof.ts'
 import { settle, type Claimed, type Settled, type SettleOptions } from './settle.ts'
 
+/** The credentials, the nodes to ask, and the contract that payments go through. */
 export type PlatformOptions = PlatformClientOptions &
   ProofOptions & {
     /** The settlement contract; absent for the address that it has on every chain. */
@@ -48,6 +49,10 @@ export type Platform = Omit<PlatformClient, 'blockchain'> & {
   }
 }
 
+/**
+ * Makes the client of Group B whose payments on chain are proven by the caller's own nodes. Sends
+ * nothing yet; throws `invalid_call` without credentials, and where no node is named.
+ */
 export function createPlatform(options: PlatformOptions): Platform {
   const client = createPlatformClient(options)
   const prover = createProver(options)

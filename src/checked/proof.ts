@@ -5,6 +5,7 @@ import { parseQuantity } from '../chain/quantity.ts'
 import type { Provider, VerifyOptions } from '../verify/index.ts'
 import { NotSettledError } from './errors.ts'
 
+/** Whose word counts as the chain's, and how deep a block must lie to be final. */
 export type ProofOptions = {
   /** The caller's own nodes: addresses, or anything that answers JSON-RPC. One is believed. */
   providers: readonly (string | Provider)[]

@@ -2,6 +2,7 @@ import { sleep, throwIfAborted, type Runtime } from '../client/runtime.ts'
 import type { DisagreementKind, Hex, Verdict } from '../verify/index.ts'
 import { NotSettledError } from './errors.ts'
 
+/** How long `settled()` waits, how often it looks, and what ends it early. */
 export type SettleOptions = {
   signal?: AbortSignal | undefined
   /** For all of it; ten minutes by default. */
@@ -10,6 +11,7 @@ export type SettleOptions = {
   pollMs?: number | undefined
 }
 
+/** What `settled()` resolves to: the transaction that paid, and the evidence for it. */
 export type Settled<Record> = {
   /** The transaction that paid, which is another one than was told first where a fee was raised. */
   hash: Hex

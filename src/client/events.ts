@@ -2,6 +2,7 @@ import type { EventPage, PlatformEvent } from './platform-types.ts'
 import { sleep, type Runtime } from './runtime.ts'
 import type { CallOptions } from './transport.ts'
 
+/** Where to begin following events, and how often to look when there are none. */
 export type FollowOptions = CallOptions & {
   /** The `next_after` from which to go on; absent for the oldest event. */
   after?: string | undefined

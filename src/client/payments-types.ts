@@ -21,6 +21,9 @@ type Flat<T> = Omit<T, 'amount' | 'currency' | 'fees'> & {
 type Payment = Flat<Static<typeof PaymentAnswerSchema>['data']>
 type Transfer = Flat<Static<typeof TransferAnswerSchema>['data']>
 
+/**
+ * A payment to a bank account. `paid` and `failed` are final, and `errorCode` says why it failed.
+ */
 export type PaymentMade = Answered<Payment, 'id' | 'amount' | 'currency' | 'status'>
 
 /** Between wallets, a mint or a redeem: the types of its sides tell. */
@@ -32,23 +35,28 @@ export type TransferMade = Answered<
   redemption?: Told<Redemption> | null
 }
 
+/** One wallet and what is in it, in one currency. */
 export type Wallet = Answered<
   Static<typeof WalletAnswerSchema>['data'],
   'walletId' | 'currency' | 'balance'
 >
 
+/** Where notifications of one type go. It is told nothing until its `status` is confirmed. */
 export type Subscription = Answered<SubscriptionWire, 'id'> & {
   /** Verifies its webhooks; told only once. */
   secret?: string
 }
 
+/** The new secret of a subscription, which is not told again. */
 export type SubscriptionSecret = Answered<Static<typeof SecretCreatedSchema>['data'], 'secret'>
 
+/** One notification on its way to one subscription, with every try so far. */
 export type Delivery = Answered<DeliveryWire, 'id' | 'status'>
 
 /** A decimal string such as '100.50', and USD unless another currency is named. */
 type Money = { amount: string; currency?: string | undefined }
 
+/** The bank account that a wire goes to. */
 export type WireDestination = {
   type: 'wire'
   name?: string | undefined
@@ -61,12 +69,14 @@ export type WireDestination = {
 type WalletSide = { type: 'wallet'; id: string }
 type ChainSource = { type: 'blockchain'; chain: string; address?: string | undefined }
 
+/** What to pay by wire, from which wallet; absent, from the main one. */
 export type PaymentOrder = Money & {
   source?: WalletSide | undefined
   destination: WireDestination & { name: string; addressLine1: string }
   metadata?: { beneficiaryEmail?: string | undefined } | undefined
 }
 
+/** Money between wallets, to the chain, or a redeem: the types of its two sides decide. */
 export type TransferOrder = Money &
   (
     | { source: WalletSide; destination: WalletSide }
@@ -75,11 +85,13 @@ export type TransferOrder = Money &
     | { source: WalletSide; destination: { type: 'blockchain'; chain: string; address: string } }
   )
 
+/** How much stablecoin to mint to which address, for money of which wallet. */
 export type MintOrder = Money & {
   source?: WalletSide | undefined
   destination: { type: 'blockchain'; address: string; chain: string }
 }
 
+/** Where to tell of what: a `url` for all types, or one for each type in `subscriptionDetails`. */
 export type SubscriptionOrder = Omit<SubscriptionCreate, 'idempotencyKey' | 'endpoint'>
 
 /** Newest first; `pageAfter` is the id of the last row of the page before. */

@@ -26,6 +26,7 @@ import {
   type WireCall,
 } from './transport.ts'
 
+/** Where Group A is served, and the API key, of either dialect. */
 export type PaymentsClientOptions = ClientOptions & { apiKey: string }
 
 type Lists<Row> = {
@@ -53,6 +54,10 @@ export type PaymentsClient = {
     }
 }
 
+/**
+ * Makes a client of Group A. Sends nothing yet; throws `invalid_call` for a base address that is
+ * none, and without a key.
+ */
 export function createPaymentsClient(options: PaymentsClientOptions): PaymentsClient {
   const runtime = { ...platformRuntime, ...options.runtime }
   if (!options.apiKey) throw invalidCall('Give an apiKey.')

@@ -45,8 +45,10 @@ type TransactionName =
   | 'created_at'
   | 'updated_at'
 
+/** A row of the list. Its amount is text, digit for digit as the server wrote it. */
 export type Transaction = Answered<TransactionWire, TransactionName>
 
+/** What the server says of the chain. It is a claim: `quittance/verify` tells whether it holds. */
 export type BlockchainTransaction = Answered<
   BlockchainTransactionWire,
   | 'eth_tx_hash'
@@ -62,11 +64,16 @@ export type BlockchainTransaction = Answered<
 
 type Detail = Omit<Static<typeof TransactionDetailSchema>, 'blockchain_transaction'>
 
+/**
+ * All that the server tells of one transaction; `blockchain_transaction` is null until it is
+ * signed.
+ */
 export type TransactionDetail = Answered<
   Detail,
   TransactionName | 'user_id' | 'institution_id' | 'gateway_id'
 > & { blockchain_transaction?: BlockchainTransaction | null }
 
+/** Which transactions to list; all parts are optional, and all given must fit. */
 export type TransactionQuery = {
   type?: Open<TransactionWire['type']> | undefined
   status?: Open<TransactionWire['status']> | undefined
@@ -80,6 +87,7 @@ export type TransactionQuery = {
 /** Where a page begins. A server that gives a cursor takes it; any other takes an offset. */
 export type PagePosition = { offset?: number | undefined; cursor?: string | undefined }
 
+/** One page of the list, newest first, and where the next begins. */
 export type TransactionPage = {
   transactions: Transaction[]
   total: number
@@ -89,6 +97,7 @@ export type TransactionPage = {
   next: PagePosition | undefined
 }
 
+/** What to ask a payer for, and through which gateway. */
 export type PaymentRequest = Asked<PaymentCreate>
 
 /** Which of its fields are there depends on the kind of the gateway. */
@@ -103,43 +112,58 @@ export type Payment = Answered<
   | 'checkout_order_id'
 >
 
+/** How far a payment through a gateway has got, and what the gateway calls it. */
 export type PaymentState = Answered<
   PaymentStatus,
   'transaction_id' | 'status' | 'amount' | 'currency' | 'gateway_reference'
 >
 
+/** A refund that was begun. Its own transaction says when the money is back. */
 export type Refund = Answered<RefundCreated, 'transaction_id' | 'refund_id' | 'status'>
 
+/** What to send to which account at which institution. */
 export type TransferRequest = Asked<TransferCreate>
 
+/** A transfer that was accepted; it is pending until the institution has acted. */
 export type Transfer = Answered<
   TransferCreated,
   'transaction_id' | 'transfer_id' | 'status' | 'amount' | 'currency'
 >
 
+/** How far a transfer has got, and what the institution calls it. */
 export type TransferState = Answered<
   TransferStatus,
   'transaction_id' | 'transfer_id' | 'status' | 'amount' | 'currency' | 'institution_reference'
 >
 
+/** How much ETH to pay to whom; `use_contract` sends it through the settlement contract. */
 export type BlockchainRequest = Asked<Static<typeof BlockchainCreateSchema>>
 
+/**
+ * A payment that was signed and stored, with its first hash. A raised fee makes another hash, so
+ * keep `transaction_id`.
+ */
 export type BlockchainPayment = Answered<
   Static<typeof BlockchainCreatedSchema>,
   'transaction_id' | 'eth_transaction_hash' | 'from_address' | 'to_address' | 'amount' | 'status'
 >
 
+/** The ETH of the caller's address; `balance_wei` is exact in any language. */
 export type Balance = Answered<
   Static<typeof BlockchainBalanceSchema>,
   'address' | 'balance_eth' | 'balance_wei'
 >
 
+/** One change of one transaction, as the event log tells it. */
 export type PlatformEvent = Answered<EventWire, 'id' | 'type' | 'transaction_id' | 'status'>
 
+/** Events in their order, and the place to read on from. */
 export type EventPage = { events: PlatformEvent[]; next_after: string; has_more: boolean }
 
+/** A gateway that payments go through. */
 export type Gateway = Answered<GatewayList['gateways'][number], 'gateway_id' | 'kind'>
 
+/** An institution that transfers go through. */
 export type Institution = Answered<
   InstitutionList['institutions'][number],
   'institution_id' | 'kind'

@@ -71,6 +71,10 @@ export type PlatformClient = {
   institutions: { list: (options?: CallOptions) => Promise<Institution[]> }
 }
 
+/**
+ * Makes a client of Group B. Sends nothing yet; throws `invalid_call` for a base address that is
+ * none, and where there is neither a key nor a username with its password.
+ */
 export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
   const runtime = { ...platformRuntime, ...options.runtime }
   const transport = createTransport({

@@ -5,6 +5,7 @@ import { exchange, wasNotSent, type HttpRequest } from './exchange.ts'
 import { writeJson } from './json.ts'
 import { sleep, throwIfAborted, waitFor, type Runtime } from './runtime.ts'
 
+/** What bounds one call; the defaults are those of the client. */
 export type CallOptions = {
   signal?: AbortSignal | undefined
   /** For the whole call, with its repeats and the pauses between. */
@@ -13,6 +14,7 @@ export type CallOptions = {
   tryTimeoutMs?: number | undefined
 }
 
+/** What bounds a call that changes something, and the key by which it happens once. */
 export type PostOptions = CallOptions & {
   /** One is made where this is absent. The same key and body happen once, however often sent. */
   idempotencyKey?: string | undefined

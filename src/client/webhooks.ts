@@ -5,12 +5,14 @@ import { flat, isObject } from './payments.ts'
 import type { PaymentMade, TransferMade } from './payments-types.ts'
 import type { Open } from './told.ts'
 
+/** A webhook as the HTTP server received it. */
 export type SignedRequest = {
   /** As it came, to the byte: JSON that was parsed and written again has another signature. */
   body: string | Uint8Array
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
+/** What a webhook tells: the object that changed stands under its type, whole. */
 export type WebhookNotification = {
   /** The same at each delivery: what was seen already is passed over by it. */
   id: string

@@ -1,5 +1,8 @@
 /** The published entry `quittance/verify`: does this hash, settlement, mint or redeem hold? */
-export type { Hex } from '../chain/hex.ts'
+export type {
+  /** Bytes as text: `0x` and an even number of hex digits. */
+  Hex,
+} from '../chain/hex.ts'
 export { plainProvider } from '../chain/plain-provider.ts'
 export type { Provider, RpcCall } from '../chain/provider.ts'
 export { ClaimError, type BaseClaim, type TimeWindow, type VerifyOptions } from './claim.ts'

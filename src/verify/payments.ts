@@ -3,6 +3,7 @@ import type { Hex } from '../chain/hex.ts'
 import type { Receipt } from '../chain/receipt.ts'
 import type { ChainTransaction } from '../chain/block-transaction.ts'
 
+/** How money moved: coin by itself, through `Settlement`, or by which event of a token. */
 export type PaymentKind = 'native' | 'settlement' | 'transfer' | 'mint' | 'burn' | 'supply'
 
 /** How a reference is bound to the movement of money. */

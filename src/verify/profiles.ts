@@ -11,6 +11,7 @@ export type ProfileStatement = {
   redeem: string
 }
 
+/** What a kind of token can prove, and by which events and views. */
 export type Profile = ProfileStatement & {
   /** What a redeem is on chain: a burn by the holder, or a transfer to the issuer. */
   redeemedBy: 'burn' | 'transfer-to-issuer'
@@ -22,6 +23,7 @@ export type Profile = ProfileStatement & {
   frozenView: string | undefined
 }
 
+/** The kinds of token that are known. A claim names one; `erc20` concludes least. */
 export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   memo: {
     name: 'memo',

@@ -23,6 +23,7 @@ export type QuittanceBody = Omit<Quittance, 'digest'>
 
 export type Parsed = { quittance: Quittance } | { problem: string }
 
+/** `check` reads no file that is larger. */
 export const MAX_QUITTANCE_BYTES = 4 * 1024 * 1024
 
 export function formatQuittance(body: QuittanceBody): string {

@@ -25,6 +25,7 @@ export type Verdict = {
   caveats: readonly string[]
 }
 
+/** What is not as claimed; a program branches on it, the message is for people. */
 export type DisagreementKind =
   // The transaction.
   | 'missing'
@@ -58,6 +59,7 @@ export type DisagreementKind =
 export type PendingKind =
   'not_mined' | 'not_final' | 'provider_lags' | 'unavailable' | 'not_anchored'
 
+/** One thing that is not as claimed, or not established yet. */
 export type Disagreement = {
   kind: DisagreementKind
   /** A sentence for a person. */
@@ -68,6 +70,7 @@ export type Disagreement = {
   provider?: string
 }
 
+/** What a provider did wrong, kept even where the verdict could do without it. */
 export type Complaint = {
   provider: string
   kind: 'lies' | 'disagrees' | 'withholds' | 'changes_its_answer'
