@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -5,8 +6,10 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { encodeFunctionData } from 'viem'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
+import { settlementAbi } from '../../src/bindings/abis.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
 import { findChromium, obstaclesOf, startBrowser } from '../support/browser.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -31,6 +34,7 @@ describe('the console in a browser', () => {
   let facts: ReadyFacts
   let browser: Browser
   let page: Page
+  let miner: NodeJS.Timeout | undefined
   const complaints: string[] = []
 
   before(async () => {
@@ -45,6 +49,7 @@ describe('the console in a browser', () => {
   })
 
   after(async () => {
+    clearInterval(miner)
     await browser?.close()
     program?.kill('SIGTERM')
     await program?.ended
@@ -65,6 +70,23 @@ describe('the console in a browser', () => {
       use_contract: true,
     })
     return paid.body['transaction_id'] ?? ''
+  }
+  const rpc = (method: string, ...params: unknown[]) =>
+    callRpc({ url: facts.rpcUrl, method, params })
+  /** Pays through the contract, from an address whose key the chain does not ask for. */
+  const settle = async (payment: {
+    from: string
+    reference: string
+    payee: string
+    wei: bigint
+  }) => {
+    const { from, reference, payee, wei } = payment
+    const args = [reference as `0x${string}`, payee as `0x${string}`] as const
+    const data = encodeFunctionData({ abi: settlementAbi, functionName: 'settle', args })
+    await rpc('anvil_impersonateAccount', from)
+    const value = `0x${wei.toString(16)}`
+    await rpc('eth_sendTransaction', { from, to: facts.settlement, data, value })
+    await rpc('anvil_stopImpersonatingAccount', from)
   }
   const open = (hash: string) => page.goto(`${facts.console}#/${hash}`)
   const sees = (text: string | RegExp) => page.getByText(text).first().waitFor()
@@ -97,15 +119,14 @@ describe('the console in a browser', () => {
   })
 
   it('says why a payment is pending, and sees it through', async () => {
-    const mine = (seconds: number) =>
-      callRpc({ url: facts.rpcUrl, method: 'evm_setIntervalMining', params: [seconds] })
-    await mine(0)
+    await rpc('evm_setIntervalMining', 0)
     const id = await pay(ARABIC)
     await open('transactions')
     await page.getByLabel('Find').fill(id)
     await page.getByRole('button', { name: 'Apply' }).click()
     await sees(/Pending: waiting for (block|turn)/)
-    await mine(1)
+    // The chain itself counts in whole seconds, which is longer than anybody needs to wait here.
+    miner = setInterval(() => void rpc('evm_mine').catch(() => undefined), 200)
     await sees('Final on chain')
     await sees('Completed')
   })
@@ -138,6 +159,46 @@ describe('the console in a browser', () => {
     await page.getByRole('row').filter({ hasText: 'user:' }).getByText('Completed').waitFor()
     await open('breaks')
     await sees(/No break is open/)
+  })
+
+  it('shows a fault that is injected, and closes the break with a note', async () => {
+    const from = facts.groupB?.address ?? ''
+    const reference = `0x${randomBytes(32).toString('hex')}`
+    await settle({ from, reference, payee: `0x${'0'.repeat(38)}bb`, wei: 7n })
+    // A run looks at what is final.
+    await rpc('anvil_mine', '0x4')
+    await open('runs')
+    await page.getByRole('button', { name: 'Run now' }).click()
+    const runs = page.getByRole('row').filter({ hasText: 'user:' })
+    await runs.nth(1).waitFor()
+    await runs.first().getByText('Completed').waitFor()
+    await open('breaks')
+    await page.getByRole('link', { name: 'Unknown outgoing' }).click()
+    await page.getByRole('row').filter({ hasText: reference }).waitFor()
+    await page.getByLabel('Why it needs nobody any more').fill('Paid by hand, by the treasurer')
+    await page.getByRole('button', { name: 'Close with this note' }).click()
+    await sees('It is closed, and needs nobody.')
+    await open('breaks')
+    await sees('No break is open')
+    await open('breaks?state=closed')
+    await page.getByRole('link', { name: 'Unknown outgoing' }).waitFor()
+  })
+
+  it('takes a payment at the crypto checkout, and says so by itself', async () => {
+    const order = { gateway_id: 2, amount: '0.25', currency: 'ETH', description: EVIL }
+    const charge = await ask('/api/payments', order)
+    await page.goto(charge.body['hosted_url'] ?? '')
+    await sees('0.25 ETH')
+    await sees(EVIL)
+    const link = await page.getByRole('link', { name: 'Pay with a wallet' }).getAttribute('href')
+    const call = /settle\?bytes32=(\w+)&address=(\w+)&value=(\d+)$/.exec(link ?? '')
+    const [, reference = '', payee = '', wei = ''] = call ?? []
+    const from = `0x${randomBytes(20).toString('hex')}`
+    await rpc('anvil_setBalance', from, `0x${(10n ** 18n).toString(16)}`)
+    await settle({ from, reference, payee, wei: BigInt(wei) })
+    await sees('This is paid. Thank you.')
+    const path = `/api/payments/${charge.body['transaction_id']}/status`
+    expect((await ask(path)).body).to.include({ status: 'completed', gateway_status: 'COMPLETED' })
   })
 
   it('replays a webhook', async () => {
@@ -190,6 +251,7 @@ describe('the console in a browser', () => {
   })
 
   it('says that the connection is lost when the platform is gone', async () => {
+    clearInterval(miner)
     program.kill('SIGTERM')
     await program.ended
     await sees(/Connection lost at/)
