@@ -1,57 +1,32 @@
 import { randomBytes } from 'node:crypto'
 
 import { expect } from 'chai'
-import { encodeFunctionData } from 'viem'
 
-import { systemClock } from '../../src/base/clock.ts'
-import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
-import { settlementAddress } from '../../src/bindings/addresses.ts'
-import { createProviders } from '../../src/chain/providers.ts'
-import { createReader } from '../../src/chain/reader.ts'
-import { createSettlementReader } from '../../src/chain/settlements.ts'
-import { createSupplyReader } from '../../src/chain/supply.ts'
-import type { Hex } from '../../src/domain/orders.ts'
-import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
-import { findCharge, type Charge } from '../../src/store/charges.ts'
+import { checkoutPass } from '../../src/rails/checkout.ts'
 import { writeCheckoutCursor } from '../../src/store/checkouts.ts'
+import { createCheckoutBench, type CheckoutBench } from '../support/checkout-bench.ts'
 import { createTestClock } from '../support/clock.ts'
 import { startGateways, type GatewayBench } from '../support/gateways.ts'
 import { countRows } from '../support/rails-api.ts'
-import { createBench, type Bench } from '../support/sender-bench.ts'
-import { CHAIN_ID, ETHER, placeDollar, toHex } from '../support/sim/world.ts'
+import { CHAIN_ID, ETHER } from '../support/sim/world.ts'
 
 const HOUR_MS = 3_600_000
 const { signal } = new AbortController()
 
 describe('our own checkout', () => {
-  let chain: Bench
-  let dollar: Hex
-  let checkout: CheckoutDeps
+  let chain: CheckoutBench['chain']
+  let checkout: CheckoutBench['checkout']
+  let chargeOf: CheckoutBench['chargeOf']
+  let payInEther: CheckoutBench['payInEther']
+  let payInDollars: CheckoutBench['payInDollars']
+  let read: CheckoutBench['read']
   let bench: GatewayBench
 
   beforeEach(async () => {
-    chain = await createBench()
-    const { db, world, signers, url } = chain
-    const minter = signers.addresses[0]!
-    dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
-    const providers = createProviders({
-      urls: [url],
-      chainId: CHAIN_ID,
-      clock: systemClock,
-      random: Math.random,
-    })
-    const settlement = settlementAddress.toLowerCase() as Hex
-    const payee: Hex = `0x${randomBytes(20).toString('hex')}`
-    const terms = { chainId: CHAIN_ID, settlement, payee, stablecoin: dollar }
-    checkout = {
-      db,
-      terms,
-      reader: createReader({ providers, finality: 2 }),
-      blocks: createSupplyReader({ providers, token: settlement }),
-      settlements: createSettlementReader({ providers, settlement, payee }),
-    }
-    bench = await startGateways({ db, clock: createTestClock(), checkout: terms })
-    await checkoutPass(checkout, signal)
+    const made = await createCheckoutBench()
+    ;({ chain, checkout, chargeOf, payInEther, payInDollars, read } = made)
+    const { db } = chain
+    bench = await startGateways({ db, clock: createTestClock(), checkout: checkout.terms })
   })
 
   after(async () => chain.stop())
@@ -63,44 +38,6 @@ describe('our own checkout', () => {
 
   const status = async (body: Record<string, unknown>) =>
     (await bench.api.get(`/api/payments/${String(body['transaction_id'])}/status`)).body
-
-  const chargeOf = async (body: Record<string, unknown>): Promise<Charge> =>
-    (await findCharge(chain.db, String(body['transaction_id'])))!
-
-  const send = async (from: Hex, to: Hex, call: { data: Hex; value?: bigint }) => {
-    const { world } = chain
-    await world.rpc('anvil_impersonateAccount', [from])
-    await world.rpc('anvil_setBalance', [from, toHex(100n * ETHER)])
-    const value = toHex(call.value ?? 0n)
-    await world.rpc('eth_sendTransaction', [{ from, to, data: call.data, value, gas: '0x7a120' }])
-    await world.mine(1)
-  }
-
-  const newPayer = (): Hex => `0x${randomBytes(20).toString('hex')}`
-
-  const payInEther = async (reference: Hex, value: bigint, payer = newPayer()) => {
-    const args = [reference, checkout.terms.payee] as const
-    const data = encodeFunctionData({ abi: settlementAbi, functionName: 'settle', args })
-    await send(payer, checkout.terms.settlement, { data, value })
-  }
-
-  const payInDollars = async (reference: Hex, amount: bigint, payer = newPayer()) => {
-    const { settlement, payee } = checkout.terms
-    const memo: Hex = `0x${randomBytes(32).toString('hex')}`
-    const abi = referenceDollarAbi
-    const mint = { abi, functionName: 'mintWithMemo', args: [payer, amount, memo] } as const
-    await send(chain.signers.addresses[0]!, dollar, { data: encodeFunctionData(mint) })
-    const allow = { abi, functionName: 'approve', args: [settlement, amount] } as const
-    await send(payer, dollar, { data: encodeFunctionData(allow) })
-    const args = [reference, dollar, payee, amount] as const
-    const pay = { abi: settlementAbi, functionName: 'settleToken', args } as const
-    await send(payer, settlement, { data: encodeFunctionData(pay) })
-  }
-
-  const read = async () => {
-    await chain.world.mine(2)
-    while (await checkoutPass(checkout, signal)) continue
-  }
 
   it('answers with a page and a charge, and is completed by what is final', async () => {
     const body = await create('12.34')

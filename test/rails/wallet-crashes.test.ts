@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+
+import { serveSimulated, type SimulatorServer } from '../../src/rails/simulators/serve.ts'
+import { createSimulatedWallet } from '../../src/rails/simulators/wallet.ts'
+import { makeUser } from '../support/access.ts'
+import { createTestClock } from '../support/clock.ts'
+import { createCrashes } from '../support/crashes.ts'
+import { freshDatabase } from '../support/database.ts'
+import { startGateways } from '../support/gateways.ts'
+import { createPaymentLife, deathsOf, type PaymentLife } from '../support/payment-life.ts'
+
+const SECRETS = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }
+const payment = { gateway_id: 3, amount: 20.5, currency: 'EUR', description: 'Two books' }
+
+/** A wallet checkout from the request over the capture to its refund, by a program that dies. */
+describe('a wallet payment, whatever dies', () => {
+  let life: PaymentLife
+  let server: SimulatorServer
+  /** What was asked for, and under which key; the same key again is the same thing. */
+  let asked: string[]
+
+  before(async () => {
+    const { db } = await freshDatabase()
+    const clock = createTestClock()
+    const crashes = createCrashes()
+    const wallet = createSimulatedWallet({
+      ...SECRETS,
+      now: () => clock.now().getTime(),
+      dayMs: 24 * 3_600_000,
+      webhooks: { tell: () => undefined, send: () => undefined },
+      url: () => server.url,
+    })
+    server = await serveSimulated((request) => {
+      const key = request.headers['paypal-request-id']
+      if (key !== undefined) asked.push(`${request.path} ${String(key)}`)
+      return wallet(request)
+    })
+    const parties = { paypal: { ...SECRETS, url: server.url } }
+    const users = { alice: await makeUser(db), bob: await makeUser(db) }
+    const bench = await startGateways({ db: crashes.db(db), clock, parties, users })
+    life = createPaymentLife({ db, clock, bench, crashes, payment, agree: approve })
+  })
+
+  after(async () => server.close())
+
+  const approve = async (created: Record<string, unknown>) => {
+    const init = { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) }
+    expect((await fetch(String(created['approval_url']), init)).status).to.equal(200)
+  }
+
+  const live = async (points: readonly number[]): Promise<number> => {
+    asked = []
+    const passed = await life.live(points)
+    const told = `death at ${points.join()}`
+    const different = (pattern: RegExp) => new Set(asked.filter((one) => pattern.test(one))).size
+    expect(different(/\/orders TX/), `${told}: orders`).to.equal(1)
+    expect(different(/\/capture TX/), `${told}: captures`).to.equal(1)
+    expect(different(/\/refund REF/), `${told}: refunds`).to.equal(1)
+    expect(different(/./), told).to.equal(3)
+    await life.expectOnce(told)
+    return passed
+  }
+
+  it('is captured once and refunded once for a death at every single point', async function () {
+    this.timeout(120_000)
+    const points = await live([])
+    expect(points).to.be.above(90)
+    for (let point = 1; point <= points; point += 1) await live([point])
+  })
+
+  it('and for three deaths at points of a seed', async function () {
+    this.timeout(120_000)
+    for (let seed = 1; seed <= 12; seed += 1) await live(deathsOf(`wallets/${seed}`, 90))
+  })
+})

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+
+import { encodeFunctionData } from 'viem'
+
+import { systemClock } from '../../src/base/clock.ts'
+import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
+import { settlementAddress } from '../../src/bindings/addresses.ts'
+import { createProviders } from '../../src/chain/providers.ts'
+import { createReader } from '../../src/chain/reader.ts'
+import { createSettlementReader } from '../../src/chain/settlements.ts'
+import { createSupplyReader } from '../../src/chain/supply.ts'
+import type { Hex } from '../../src/domain/orders.ts'
+import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
+import { findCharge, type Charge } from '../../src/store/charges.ts'
+import type { Db } from '../../src/store/database.ts'
+import { createBench, type Bench } from './sender-bench.ts'
+import { CHAIN_ID, ETHER, placeDollar, toHex } from './sim/world.ts'
+
+/** A chain on which payers pay at our own checkout, and what reads it. */
+export type CheckoutBench = {
+  chain: Bench
+  checkout: CheckoutDeps
+  chargeOf: (created: Record<string, unknown>) => Promise<Charge>
+  payInEther: (reference: Hex, value: bigint, payer?: Hex) => Promise<void>
+  payInDollars: (reference: Hex, amount: bigint, payer?: Hex) => Promise<void>
+  /** Lets what was paid become final, and reads all of it. */
+  read: () => Promise<void>
+}
+
+const { signal } = new AbortController()
+
+export async function createCheckoutBench(
+  options: { payee?: Hex; through?: (db: Db) => Db } = {},
+): Promise<CheckoutBench> {
+  const chain = await createBench()
+  const { db, world, signers } = chain
+  const minter = signers.addresses[0]!
+  const dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
+  const payee = options.payee ?? newAddress()
+  const checkout = checkoutOf({ chain, payee, dollar, db: options.through?.(db) ?? db })
+  const { settlement } = checkout.terms
+  // Nothing that is older than the first look counts.
+  await checkoutPass({ ...checkout, db }, signal)
+
+  const send = async (from: Hex, to: Hex, call: { data: Hex; value?: bigint }) => {
+    await world.rpc('anvil_impersonateAccount', [from])
+    await world.rpc('anvil_setBalance', [from, toHex(100n * ETHER)])
+    const value = toHex(call.value ?? 0n)
+    await world.rpc('eth_sendTransaction', [{ from, to, data: call.data, value, gas: '0x7a120' }])
+    await world.mine(1)
+  }
+
+  return {
+    chain,
+    checkout,
+    chargeOf: async (created) => (await findCharge(db, String(created['transaction_id'])))!,
+    async payInEther(reference, value, payer = newAddress()) {
+      const args = [reference, payee] as const
+      const data = encodeFunctionData({ abi: settlementAbi, functionName: 'settle', args })
+      await send(payer, settlement, { data, value })
+    },
+    async payInDollars(reference, amount, payer = newAddress()) {
+      const memo: Hex = `0x${randomBytes(32).toString('hex')}`
+      const abi = referenceDollarAbi
+      const mint = { abi, functionName: 'mintWithMemo', args: [payer, amount, memo] } as const
+      await send(minter, dollar, { data: encodeFunctionData(mint) })
+      const allow = { abi, functionName: 'approve', args: [settlement, amount] } as const
+      await send(payer, dollar, { data: encodeFunctionData(allow) })
+      const args = [reference, dollar, payee, amount] as const
+      const pay = { abi: settlementAbi, functionName: 'settleToken', args } as const
+      await send(payer, settlement, { data: encodeFunctionData(pay) })
+    },
+    async read() {
+      await world.mine(2)
+      while (await checkoutPass(checkout, signal)) continue
+    },
+  }
+}
+
+export function newAddress(): Hex {
+  return `0x${randomBytes(20).toString('hex')}`
+}
+
+function checkoutOf(deps: { chain: Bench; db: Db; payee: Hex; dollar: Hex }): CheckoutDeps {
+  const { chain, db, payee, dollar } = deps
+  const providers = createProviders({
+    urls: [chain.url],
+    chainId: CHAIN_ID,
+    clock: systemClock,
+    random: Math.random,
+  })
+  const settlement = settlementAddress.toLowerCase() as Hex
+  return {
+    db,
+    terms: { chainId: CHAIN_ID, settlement, payee, stablecoin: dollar },
+    reader: createReader({ providers, finality: 2 }),
+    blocks: createSupplyReader({ providers, token: settlement }),
+    settlements: createSettlementReader({ providers, settlement, payee }),
+  }
+}
