@@ -4,6 +4,7 @@ import type { Access } from '../api/access.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { keyEndpoints } from '../api/group-b/admin-keys.ts'
 import { OVERVIEW_MS, overviewEndpoint, sampleListEndpoint } from '../api/group-b/admin-overview.ts'
+import { paymentDecideEndpoint, undecidedListEndpoint } from '../api/group-b/admin-payments.ts'
 import { everyonesListEndpoint, lifeEndpoint } from '../api/group-b/admin-transactions.ts'
 import { userEndpoints } from '../api/group-b/admin-users.ts'
 import { receiptCreateEndpoint, type ProveOrder } from '../api/group-b/receipt-create.ts'
@@ -70,6 +71,8 @@ export function consoleEndpoints(deps: {
     sampleListEndpoint({ clock }),
     everyonesListEndpoint,
     lifeEndpoint,
+    undecidedListEndpoint,
+    paymentDecideEndpoint,
     ...userEndpoints({ forgetUser }),
     ...keyEndpoints({ environment, randomBytes, forgetUser }),
   ]

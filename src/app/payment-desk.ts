@@ -64,7 +64,7 @@ export function createPaymentGateways(deps: {
     checkoutPage: async (externalId) => {
       const wanted = { gatewayId: GATEWAY_IDS.crypto_checkout, externalId }
       const charge = deps.checkout && (await findChargeByExternalId(db, wanted))
-      return charge && deps.checkout && renderCheckout(charge, deps.checkout)
+      return charge && deps.checkout && renderCheckout(charge, deps.checkout, clock.now())
     },
     receive: async (gatewayId, webhook) =>
       receiveWebhook({ db, adapters, kick: rail.kick }, gatewayId, webhook, signal),

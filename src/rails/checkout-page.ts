@@ -7,10 +7,11 @@ import type { Charge } from '../store/charges.ts'
 import { dueOf, type CheckoutTerms } from './checkout.ts'
 
 /** The page on which a payer sees what to pay, and how. It holds no script. */
-export function renderCheckout(charge: Charge, terms: CheckoutTerms): string {
+export function renderCheckout(charge: Charge, terms: CheckoutTerms, now: Date): string {
   const { currency, amount, gatewayStatus = 'NEW' } = charge
   const shown = formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency], minDecimals: 2 })
-  const isOpen = charge.status === 'pending'
+  const isInTime = charge.expiresAt === undefined || now <= charge.expiresAt
+  const isOpen = charge.status === 'pending' && isInTime
   const body = isOpen ? howToPay(charge, terms) : `<p>${escape(wordsOf(charge))}</p>`
   return `<!doctype html>
 <html lang="en">
@@ -70,7 +71,9 @@ export function linksOf(charge: Charge, terms: CheckoutTerms): string[] {
 
 function wordsOf({ status, gatewayStatus }: Charge): string {
   if (status === 'completed' || status === 'refunded') return 'This is paid. Thank you.'
-  if (status === 'failed') return 'The time to pay has passed. Pay nothing here any more.'
+  if (status === 'failed' || status === 'pending') {
+    return 'The time to pay has passed. Pay nothing here any more.'
+  }
   return gatewayStatus === 'UNDERPAID'
     ? 'Less than the whole has arrived. Write to whoever sent you here.'
     : 'What has arrived is looked at by people. Write to whoever sent you here.'

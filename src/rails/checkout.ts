@@ -3,7 +3,7 @@ import type { Hex } from '../domain/orders.ts'
 import type { SettlementReader, MinedSettlement } from '../chain/settlements.ts'
 import type { Reader } from '../chain/reader.ts'
 import type { SupplyReader } from '../chain/supply.ts'
-import { findCharge, type Charge } from '../store/charges.ts'
+import { findCharge, lockCharge, type Charge } from '../store/charges.ts'
 import {
   findReferenced,
   insertCheckoutPayment,
@@ -61,7 +61,8 @@ export async function checkoutPass(deps: CheckoutDeps, signal: AbortSignal): Pro
   for (const settled of await settlements({ from, to }, signal)) {
     await takeIn(deps, settled, signal)
   }
-  for (const transactionId of await listExpired(db, { before: last.time, limit: 100 })) {
+  const before = new Date(last.time.getTime() - GRACE_MS)
+  for (const transactionId of await listExpired(db, { before, limit: 100 })) {
     await expire(db, transactionId)
   }
   await writeCheckoutCursor(db, terms, { blockNumber: to, blockHash: last.hash })
@@ -69,6 +70,9 @@ export async function checkoutPass(deps: CheckoutDeps, signal: AbortSignal): Pro
 }
 
 const MAX_BLOCKS = 10_000n
+
+/** So long a payment that is late still finds its charge undecided, and people may accept it. */
+export const GRACE_MS = 15 * 60_000
 
 /** How far to go back where a block that was final is gone, which should not happen. */
 const REWIND_BLOCKS = 256n
@@ -84,14 +88,16 @@ async function takeIn(
 ): Promise<void> {
   const reference = settled.reference.toLowerCase() as Hex
   const transactionId = await findReferenced(db, reference)
-  const charge = transactionId === undefined ? undefined : await findCharge(db, transactionId)
   // The payee is paid for other things as well.
-  if (charge === undefined) return
+  if (transactionId === undefined) return
   const block = await blocks.block(settled.blockNumber, signal)
   if (block === undefined || block.hash !== settled.blockHash) {
     throw new RangeError('a block was replaced while its settlements were read')
   }
   await db.transaction().execute(async (db) => {
+    // Whoever takes in another part, or decides on what has come, waits for this one.
+    const charge = await lockCharge(db, transactionId)
+    if (charge === undefined) return
     const payment = paymentOf({ terms, charge, settled, paidAt: block.time })
     if (await insertCheckoutPayment(db, payment)) await judge(db, charge, payment)
   })
@@ -141,9 +147,14 @@ function viewOf(facts: {
   view: (status: ChargeView['status'], gatewayStatus: string) => ChargeView
 }): ChargeView {
   const { charge, payment, counted, view } = facts
+  const { errorCode } = charge
   const due = dueOf(charge)
   const isPaid = charge.status === 'completed' || charge.status === 'refunded'
-  if (isPaid) return view('completed', counted > due ? 'OVERPAID' : 'COMPLETED')
+  // What was accepted stays so, unless there is now too much.
+  const paidAs = charge.gatewayStatus === 'RESOLVED' ? 'RESOLVED' : 'COMPLETED'
+  if (isPaid) return view('completed', counted > due ? 'OVERPAID' : paidAs)
+  // Nothing follows a charge that has expired or was refused, but what comes is shown.
+  if (charge.status === 'failed') return { ...view('failed', 'DELAYED'), errorCode }
   if (payment.verdict === 'late') return view('processing', 'DELAYED')
   if (payment.verdict === 'wrong_token' && counted === 0n) return view('processing', 'WRONG_TOKEN')
   if (counted === due) return view('completed', 'COMPLETED')

@@ -56,6 +56,14 @@ export async function findCharge(db: Db, transactionId: string): Promise<Charge 
   return rows[0] && chargeOf(rows[0])
 }
 
+/** The same, and nobody else changes it before the end of the transaction. */
+export async function lockCharge(db: Db, transactionId: string): Promise<Charge | undefined> {
+  const { rows } = await sql`
+    select 1 from charges where transaction_id = ${transactionId} for update`.execute(db)
+  // A statement of its own, since a lock that was waited for shows other tables as they were.
+  return rows.length === 0 ? undefined : findCharge(db, transactionId)
+}
+
 export async function findChargeByExternalId(
   db: Db,
   wanted: { gatewayId: number; externalId: string },

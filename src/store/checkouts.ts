@@ -80,6 +80,27 @@ export async function sumCheckoutPayments(
   return { counted: BigInt(rows[0]?.counted ?? 0), late: BigInt(rows[0]?.late ?? 0) }
 }
 
+/** What has come for a charge, oldest first. */
+export async function listCheckoutPayments(
+  db: Db,
+  transactionId: string,
+): Promise<CheckoutPayment[]> {
+  const { rows } = await sql<CheckoutPaymentRow>`
+    select * from checkout_payments where transaction_id = ${transactionId}
+    order by block_number, log_index limit 100`.execute(db)
+  return rows.map(paymentOf)
+}
+
+/** Charges for which something has come that is neither the whole nor in time, oldest first. */
+export async function listUndecided(db: Db, wanted: { limit: number }): Promise<string[]> {
+  const { rows } = await sql<{ transactionId: string }>`
+    select c.transaction_id as "transactionId" from charges c
+    join transactions t using (transaction_id)
+    where c.kind = 'crypto_checkout' and t.status = 'processing'
+    order by t.created_at, t.id limit ${wanted.limit}`.execute(db)
+  return rows.map(({ transactionId }) => transactionId)
+}
+
 /** Charges whose time has passed on the chain and for which nothing has come. */
 export async function listExpired(
   db: Db,
@@ -91,4 +112,32 @@ export async function listExpired(
     where c.kind = 'crypto_checkout' and c.expires_at < ${wanted.before} and t.status = 'pending'
     order by c.expires_at limit ${wanted.limit}`.execute(db)
   return rows.map(({ transactionId }) => transactionId)
+}
+
+type CheckoutPaymentRow = {
+  chain_id: bigint
+  transaction_hash: Hex
+  log_index: number
+  transaction_id: string
+  payer: Hex
+  token: Hex | null
+  amount: string
+  verdict: CheckoutPayment['verdict']
+  block_number: bigint
+  paid_at: Date
+}
+
+function paymentOf(row: CheckoutPaymentRow): CheckoutPayment {
+  return {
+    chainId: Number(row.chain_id),
+    transactionHash: row.transaction_hash,
+    logIndex: row.log_index,
+    transactionId: row.transaction_id,
+    payer: row.payer,
+    token: row.token ?? undefined,
+    amount: BigInt(row.amount),
+    verdict: row.verdict,
+    blockNumber: row.block_number,
+    paidAt: row.paid_at,
+  }
 }

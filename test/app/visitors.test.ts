@@ -48,6 +48,7 @@ const MAKERS: Record<string, (db: Db, userId: number) => Promise<string>> = {
   '/v1/payments/{payment_id}': async (db, userId) => (await makePayment(db, userId)).id,
   '/v1/transfers/{id}': async (db, userId) => (await makeWalletTransfer(db, userId)).id,
   '/v1/businessAccount/transfers/{id}': async (db, userId) => (await makeMint(db, userId)).id,
+  '/api/admin/payments/{transaction_id}/decide': makeCharge,
   '/api/payments/{transaction_id}/status': makeCharge,
   '/api/payments/{transaction_id}/refund': makeCharge,
   '/api/transfers/{transaction_id}/status': async (db, userId) => {

@@ -1,0 +1,83 @@
+import { Type, type Static } from 'typebox'
+
+import { AMOUNT_FIELDS, CurrencySchema } from '../amounts.ts'
+import {
+  EthereumAddressSchema,
+  EthereumHashSchema,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
+import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
+
+const ReceivedSchema = Type.String({
+  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]+)?$',
+  maxLength: 80,
+  examples: ['99.5'],
+})
+
+const ArrivalSchema = named(
+  'CheckoutArrival',
+  Type.Object({
+    eth_transaction_hash: EthereumHashSchema,
+    payer: EthereumAddressSchema,
+    token: nullable(EthereumAddressSchema),
+    amount_units: Type.String({
+      description: 'In the smallest unit of what was sent.',
+      examples: ['99500000'],
+    }),
+    verdict: Type.Enum(['counted', 'late', 'wrong_token']),
+    paid_at: TimestampSchema,
+  }),
+)
+
+const DECIDED_FIELDS = {
+  transaction_id: TransactionIdSchema,
+  user_id: Type.Integer({ examples: [3] }),
+  status: TransactionStatusSchema,
+  ...AMOUNT_FIELDS,
+  currency: CurrencySchema,
+  gateway_status: nullable(Type.String({ examples: ['UNDERPAID'] })),
+  error_code: nullable(Type.String({ examples: ['payment_refused'] })),
+  received_decimal: Type.Unsafe<string>({
+    ...ReceivedSchema,
+    description: 'What has arrived in the right coin, in time and late.',
+  }),
+  expires_at: nullable(TimestampSchema),
+  arrivals: Type.Array(ArrivalSchema, { description: 'Oldest first.' }),
+}
+
+export const UndecidedPaymentSchema = named('UndecidedPayment', Type.Object(DECIDED_FIELDS))
+export type UndecidedPayment = Static<typeof UndecidedPaymentSchema>
+
+export const UndecidedListQuerySchema = requestObject({
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, examples: [50] }),
+})
+
+export const UndecidedListSchema = named(
+  'UndecidedPaymentList',
+  Type.Object({ success: Type.Literal(true), payments: Type.Array(UndecidedPaymentSchema) }),
+)
+
+export const DecisionSchema = requestObject({
+  decision: Type.Enum(['accept', 'refuse'], {
+    description: 'Accepted, the payment is completed as it is; refused, it has failed.',
+    examples: ['accept'],
+  }),
+  received_decimal: Type.Unsafe<string>({
+    ...ReceivedSchema,
+    description: 'What you have seen. Where more has come since, nothing is decided.',
+  }),
+  note: Type.String({
+    minLength: 1,
+    maxLength: 300,
+    description: 'Why. It stands in the history of the transaction, which its user reads.',
+    examples: ['The exchange kept its fee, see ticket 4711.'],
+  }),
+})
+
+export const DecidedPaymentSchema = named(
+  'DecidedPayment',
+  Type.Object({ success: Type.Literal(true), ...DECIDED_FIELDS }),
+)
