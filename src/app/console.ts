@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Access } from '../api/access.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { keyEndpoints } from '../api/group-b/admin-keys.ts'
+import { everyonesWalletListEndpoint, postingListEndpoint } from '../api/group-b/admin-ledger.ts'
 import { OVERVIEW_MS, overviewEndpoint, sampleListEndpoint } from '../api/group-b/admin-overview.ts'
 import { paymentDecideEndpoint, undecidedListEndpoint } from '../api/group-b/admin-payments.ts'
 import { everyonesListEndpoint, lifeEndpoint } from '../api/group-b/admin-transactions.ts'
@@ -73,6 +74,8 @@ export function consoleEndpoints(deps: {
     lifeEndpoint,
     undecidedListEndpoint,
     paymentDecideEndpoint,
+    everyonesWalletListEndpoint,
+    postingListEndpoint,
     ...userEndpoints({ forgetUser }),
     ...keyEndpoints({ environment, randomBytes, forgetUser }),
   ]

@@ -15,6 +15,7 @@ import { RunsScreen } from './screens/runs.tsx'
 import { TransactionScreen } from './screens/transaction.tsx'
 import { TransactionsScreen } from './screens/transactions.tsx'
 import { UsersScreen } from './screens/users.tsx'
+import { WalletScreen, WalletsScreen } from './screens/wallets.tsx'
 import { keepSession, readSession, type Session } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { followStream, type Connection } from './stream.ts'
@@ -37,6 +38,7 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'breaks', title: 'Breaks', list: BreaksScreen, one: BreakScreen },
   { name: 'runs', title: 'Reconciliation', list: RunsScreen },
+  { name: 'wallets', title: 'Wallets', list: WalletsScreen, one: WalletScreen },
   { name: 'deliveries', title: 'Webhooks', list: DeliveriesScreen },
   { name: 'users', title: 'Users', list: UsersScreen },
   { name: 'keys', title: 'API keys', list: KeysScreen },

@@ -34,6 +34,8 @@ export type DeliveryWanted = {
   userId?: number | undefined
   subscriptionId?: string | undefined
   state?: DeliveryState | undefined
+  /** The id of what they tell of; a chargeback tells of the payment that it takes back. */
+  about?: string | undefined
   /** The last of the page before. */
   after?: string | undefined
   limit: number
@@ -41,7 +43,7 @@ export type DeliveryWanted = {
 
 /** Newest first. Each page is a walk along an index, however many deliveries there are. */
 export async function listDeliveries(db: Db, wanted: DeliveryWanted): Promise<Delivery[]> {
-  const { userId, subscriptionId, state, after, limit } = wanted
+  const { userId, subscriptionId, state, about, after, limit } = wanted
   const place = sql`(select p.created_at, p.id from webhook_deliveries p where p.id = ${after})`
   const conditions = [
     ...(state === undefined ? [] : [sql`d.state = ${state}`]),
@@ -49,7 +51,9 @@ export async function listDeliveries(db: Db, wanted: DeliveryWanted): Promise<De
   ]
   const own = userId === undefined ? [] : [sql`e.user_id = ${userId}`]
   if (subscriptionId === undefined) {
-    return selectDeliveries(db, { conditions: [...conditions, ...own], limit })
+    const subject = sql`coalesce(n.body ->> 'paymentId', n.body ->> 'id')`
+    const told = about === undefined ? [] : [sql`${subject} = ${about}`]
+    return selectDeliveries(db, { conditions: [...conditions, ...own, ...told], limit })
   }
   // The newest of each endpoint, so that the newest of them all are among these.
   const source = sql`

@@ -232,9 +232,28 @@ describe('the console in a browser', () => {
     expect((await ask('/api/transactions', undefined, key)).status).to.equal(401)
   })
 
+  it('shows what moved between wallets, and who was told', async () => {
+    const wallets = (await ask('/v1/wallets')).body['data'] as unknown as Array<{
+      walletId: string
+    }>
+    const [source, destination] = wallets.map(({ walletId: id }) => ({ type: 'wallet', id }))
+    const transfer = { source, destination, amount: '12.50' }
+    expect((await ask('/v1/transfers', transfer)).status).to.equal(201)
+    await open('wallets')
+    await page
+      .getByRole('link', { name: /^\d{10}$/ })
+      .first()
+      .click()
+    const link = page.getByRole('row').filter({ hasText: 'Transfer' }).getByRole('link').last()
+    await link.click()
+    await page.getByRole('row').filter({ hasText: '12.50' }).waitFor()
+    await sees(/Transfers to/)
+  })
+
   it('is for everybody: every screen, narrow and wide, light and dark', async function () {
     this.timeout(120_000)
-    for (const screen of ['', 'transactions', 'breaks', 'runs', 'deliveries', 'users', 'keys']) {
+    const lists = ['', 'transactions', 'breaks', 'runs', 'wallets', 'deliveries', 'users', 'keys']
+    for (const screen of lists) {
       for (const [width, colorScheme] of [
         [360, 'light'],
         [1440, 'dark'],

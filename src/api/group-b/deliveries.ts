@@ -25,14 +25,14 @@ export const anyDeliveryListEndpoint = defineEndpoint({
   status: 200,
   answer: AnyDeliveryListSchema,
   handle: async ({ query, db }) => {
-    const { user_id: userId, status: state, after } = query
+    const { user_id: userId, status: state, about, after } = query
     if (after !== undefined && (await findDelivery(db, { id: after })) === undefined) {
       const message =
         'There is no such delivery. Take the next_after of an answer, or leave it out.'
       throw invalidRequest([{ field: 'query.after', code: 'bad_cursor', message }])
     }
     const limit = effectiveLimit(query.limit)
-    const found = await listDeliveries(db, { userId, state, after, limit: limit + 1 })
+    const found = await listDeliveries(db, { userId, state, about, after, limit: limit + 1 })
     const shown = found.slice(0, limit)
     return {
       success: true as const,

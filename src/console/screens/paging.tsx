@@ -3,19 +3,22 @@ export function Paging(props: {
   cursor: string | undefined
   next: string | null | undefined
   onGo: (cursor: string | undefined) => void
+  /** Of a list that does not go from the newest to the oldest. */
+  first?: string
+  more?: string
 }) {
-  const { cursor, next, onGo } = props
+  const { cursor, next, onGo, first = 'Newest', more = 'Older' } = props
   if (cursor === undefined && (next === null || next === undefined)) return null
   return (
     <p class="buttons">
       {cursor !== undefined && (
         <button type="button" onClick={() => onGo(undefined)}>
-          Newest
+          {first}
         </button>
       )}
       {typeof next === 'string' && (
         <button type="button" onClick={() => onGo(next)}>
-          Older
+          {more}
         </button>
       )}
     </p>

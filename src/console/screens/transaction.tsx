@@ -19,6 +19,8 @@ import {
   Time,
 } from '../parts.tsx'
 import { hashOf } from '../route.ts'
+import { Postings } from '../postings.tsx'
+import { Told } from '../told.tsx'
 import { explainPending, stepsOf, type Step } from '../timeline.ts'
 
 const REFRESH_MS = 3000
@@ -75,6 +77,15 @@ function Life({ life, reload }: { life: TransactionLifeWire; reload: () => void 
         </Panel>
         <Panel title="Receipt for the payee">
           <ReceiptPart life={life} reload={reload} />
+        </Panel>
+        <Panel title="Webhooks">
+          <Told about={life.transaction_id} />
+        </Panel>
+        <Panel title="Ledger postings">
+          <Postings
+            of={{ subject: life.transaction_id }}
+            empty="It moved no money between wallets"
+          />
         </Panel>
       </div>
     </>

@@ -22,6 +22,13 @@ export const AnyDeliveryParamsSchema = requestObject({ id: UuidSchema })
 export const AnyDeliveryListQuerySchema = requestObject({
   user_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
   status: Type.Optional(Type.Enum([...DELIVERY_STATES])),
+  about: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 150,
+      description: 'The id of the payment, transfer or transaction that they tell of.',
+    }),
+  ),
   limit: ListLimitSchema,
   after: Type.Optional(
     Type.String({ ...UuidSchema, description: 'The `next_after` of the page before.' }),

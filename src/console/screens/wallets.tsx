@@ -1,0 +1,179 @@
+import { useState } from 'preact/hooks'
+
+import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/ledger.ts'
+import type { ScreenProps } from '../app.tsx'
+import { useInterval, useLoaded } from '../context.ts'
+import { groupDigits, sentenceOf } from '../format.ts'
+import { Amount, Empty, Facts, Failure, Foreign, Heading, Loading, Panel, Time } from '../parts.tsx'
+import { Postings } from '../postings.tsx'
+import { hashOf } from '../route.ts'
+import { Told } from '../told.tsx'
+import { Paging } from './paging.tsx'
+
+const REFRESH_MS = 5000
+const PATH = '/api/admin/wallets'
+
+/** Whose money the platform keeps, and where the rest of it is. */
+export function WalletsScreen({ route }: ScreenProps) {
+  const userId = route.query['user_id']
+  const [after, setAfter] = useState<string>()
+  const list = useLoaded(`wallets ${userId} ${after}`, (api, signal) =>
+    api.get<OwnedWalletListWire>(PATH, { signal, query: { user_id: userId, after, limit: 50 } }),
+  )
+  useInterval(list.reload, REFRESH_MS)
+  const { data, error } = list
+  return (
+    <>
+      <Heading>Wallets</Heading>
+      {error !== undefined && <Failure error={error} retry={list.reload} />}
+      {!data && error === undefined && <Loading what="wallets" />}
+      {data?.wallets.length === 0 && (
+        <Empty title="There is no such wallet">
+          <p>
+            <a href={hashOf(['wallets'])}>Show all wallets</a>
+          </p>
+        </Empty>
+      )}
+      {data && data.wallets.length > 0 && <Table wallets={data.wallets} />}
+      <Paging cursor={after} next={data?.next_after} onGo={setAfter} first="First" more="Next" />
+      {data && <Platform accounts={data.platform} />}
+    </>
+  )
+}
+
+function Table({ wallets }: { wallets: readonly OwnedWalletWire[] }) {
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Wallet</th>
+          <th scope="col">User</th>
+          <th scope="col">Balance</th>
+          <th scope="col">Held</th>
+          <th scope="col">Opened</th>
+        </tr>
+      </thead>
+      <tbody>
+        {wallets.map((wallet) => (
+          <tr key={wallet.wallet_id}>
+            <th scope="row">
+              <a href={hashOf(['wallets', wallet.wallet_id])}>{wallet.wallet_id}</a>{' '}
+              <span class="faint">
+                <Foreign text={wallet.description} />
+              </span>
+            </th>
+            <td data-column="User">
+              <a href={hashOf(['wallets'], { user_id: String(wallet.user_id) })}>
+                <Foreign text={wallet.username} />
+              </a>
+            </td>
+            <td data-column="Balance">
+              <Amount decimal={groupDigits(wallet.balance)} currency={wallet.currency} />
+            </td>
+            <td data-column="Held">
+              <Amount decimal={groupDigits(wallet.held)} currency={wallet.currency} />
+            </td>
+            <td data-column="Opened">
+              <Time iso={wallet.created_at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const ACCOUNTS: Readonly<Record<OwnedWalletListWire['platform'][number]['account'], string>> = {
+  bank: 'Came in through the bank, and out again',
+  stablecoin: 'Out as stablecoin',
+  unclaimed: 'Burnt for no order',
+}
+
+function Platform({ accounts }: { accounts: OwnedWalletListWire['platform'] }) {
+  return (
+    <div class="panels">
+      <Panel title="In no wallet">
+        <Facts
+          rows={accounts.map(
+            ({ account, currency, balance }) =>
+              [
+                ACCOUNTS[account],
+                <Amount decimal={groupDigits(balance)} currency={currency} />,
+              ] as const,
+          )}
+        />
+        <p class="faint">With all wallets and what is held of them it sums to zero.</p>
+      </Panel>
+    </div>
+  )
+}
+
+/** One wallet and its postings; or, below it, all postings for one payment or transfer. */
+export function WalletScreen({ route }: ScreenProps) {
+  const [, id = '', subject] = route.path
+  return (
+    <>
+      <p class="back">
+        <a href={hashOf(['wallets'])}>All wallets</a>
+      </p>
+      {id === 'postings' && subject !== undefined ? (
+        <SubjectPart subject={subject} />
+      ) : (
+        <WalletPart id={id} />
+      )}
+    </>
+  )
+}
+
+function SubjectPart({ subject }: { subject: string }) {
+  return (
+    <>
+      <Heading>{subject}</Heading>
+      <Postings of={{ subject }} empty="Nothing was posted for it" />
+      <div class="panels">
+        <Panel title="Webhooks">
+          <Told about={subject} />
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+function WalletPart({ id }: { id: string }) {
+  const list = useLoaded(`wallet ${id}`, (api, signal) =>
+    api.get<OwnedWalletListWire>(PATH, { signal, query: { wallet_id: id } }),
+  )
+  useInterval(list.reload, REFRESH_MS)
+  const { data, error } = list
+  const [wallet] = data?.wallets ?? []
+  return (
+    <>
+      <Heading>{`Wallet ${id}`}</Heading>
+      {error !== undefined && <Failure error={error} retry={list.reload} />}
+      {!data && error === undefined && <Loading what="the wallet" />}
+      {data && !wallet && <Empty title="There is no such wallet" />}
+      {wallet && (
+        <>
+          <div class="panels wallet">
+            <Panel title={sentenceOf(wallet.type)}>
+              <Facts rows={factsOf(wallet)} />
+            </Panel>
+          </div>
+          <h2 class="part">Postings</h2>
+          <Postings of={{ wallet_id: id }} empty="Nothing moved yet" />
+        </>
+      )}
+    </>
+  )
+}
+
+function factsOf(wallet: OwnedWalletWire) {
+  const { currency } = wallet
+  return [
+    ['User', <Foreign text={wallet.username} />],
+    ['Description', <Foreign text={wallet.description} />],
+    ['Balance', <Amount decimal={groupDigits(wallet.balance)} currency={currency} />],
+    ['Held', <Amount decimal={groupDigits(wallet.held)} currency={currency} />],
+    ['Opened', <Time iso={wallet.created_at} />],
+  ] as const
+}

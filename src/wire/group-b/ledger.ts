@@ -1,0 +1,115 @@
+import { Type, type Static } from 'typebox'
+
+import { WalletIdSchema } from '../group-a/wallets.ts'
+import {
+  LIST_LIMIT_MAX,
+  ListLimitSchema,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
+
+const UserIdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
+const DollarsSchema = Type.String({ pattern: '^-?[0-9]+\\.[0-9]{2,6}$', examples: ['1250.00'] })
+const CurrencySchema = Type.String({ examples: ['USD'] })
+const NextSchema = nullable(
+  Type.String({ description: 'Ask with this as `after` for the next page; null on the last one.' }),
+)
+
+export const OwnedWalletListQuerySchema = requestObject({
+  user_id: Type.Optional(UserIdSchema),
+  wallet_id: Type.Optional(WalletIdSchema),
+  limit: ListLimitSchema,
+  after: Type.Optional({ ...WalletIdSchema, description: 'The `next_after` of the page before.' }),
+})
+
+const OwnedWalletSchema = named(
+  'OwnedWallet',
+  Type.Object({
+    wallet_id: WalletIdSchema,
+    user_id: UserIdSchema,
+    username: Type.String({ examples: ['alice'] }),
+    type: Type.Enum(['merchant', 'end_user_wallet']),
+    description: Type.String({ examples: ['Main wallet'] }),
+    currency: CurrencySchema,
+    balance: { ...DollarsSchema, description: 'What its user may spend.' },
+    held: { ...DollarsSchema, description: 'Of payments and mints that are on their way.' },
+    created_at: TimestampSchema,
+  }),
+)
+export type OwnedWalletWire = Static<typeof OwnedWalletSchema>
+
+export const OwnedWalletListSchema = named(
+  'OwnedWalletList',
+  Type.Object({
+    success: Type.Literal(true),
+    wallets: Type.Array(OwnedWalletSchema, { maxItems: LIST_LIMIT_MAX }),
+    platform: Type.Array(
+      Type.Object({
+        account: Type.Enum(['bank', 'stablecoin', 'unclaimed']),
+        currency: CurrencySchema,
+        balance: DollarsSchema,
+      }),
+      { description: 'What is in no wallet. With all wallets it sums to zero.' },
+    ),
+    next_after: NextSchema,
+  }),
+)
+export type OwnedWalletListWire = Static<typeof OwnedWalletListSchema>
+
+const SubjectSchema = Type.String({
+  minLength: 1,
+  maxLength: 150,
+  description: 'The id of a payment, a transfer or a transaction.',
+  examples: ['0d9d7a3c-7a0e-4c39-8a3c-2f1b0f3f6f0e'],
+})
+
+const PostingIdSchema = Type.String({ pattern: '^[1-9][0-9]{0,17}$', examples: ['42'] })
+
+export const PostingListQuerySchema = requestObject({
+  wallet_id: Type.Optional(WalletIdSchema),
+  subject: Type.Optional(SubjectSchema),
+  limit: ListLimitSchema,
+  after: Type.Optional({ ...PostingIdSchema, description: 'The `next_after` of the page before.' }),
+})
+
+const SideSchema = Type.Object({
+  account: Type.Enum(['wallet', 'held', 'bank', 'stablecoin', 'unclaimed']),
+  wallet_id: nullable(WalletIdSchema),
+})
+
+const PostingSchema = named(
+  'Posting',
+  Type.Object({
+    id: PostingIdSchema,
+    kind: Type.Enum([
+      'deposit',
+      'transfer',
+      'hold',
+      'release',
+      'pay_out',
+      'return',
+      'mint',
+      'redeem',
+      'unclaimed',
+    ]),
+    subject: SubjectSchema,
+    from: SideSchema,
+    to: SideSchema,
+    currency: CurrencySchema,
+    amount: DollarsSchema,
+    created_at: TimestampSchema,
+  }),
+)
+export type PostingWire = Static<typeof PostingSchema>
+
+export const PostingListSchema = named(
+  'PostingList',
+  Type.Object({
+    success: Type.Literal(true),
+    postings: Type.Array(PostingSchema, { maxItems: LIST_LIMIT_MAX }),
+    next_after: NextSchema,
+  }),
+)
+export type PostingListWire = Static<typeof PostingListSchema>
