@@ -4,7 +4,7 @@ import type { Access } from '../api/access.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { keyEndpoints } from '../api/group-b/admin-keys.ts'
 import { everyonesWalletListEndpoint, postingListEndpoint } from '../api/group-b/admin-ledger.ts'
-import { OVERVIEW_MS, overviewEndpoint, sampleListEndpoint } from '../api/group-b/admin-overview.ts'
+import { overviewEndpoint, sampleListEndpoint } from '../api/group-b/admin-overview.ts'
 import { paymentDecideEndpoint, undecidedListEndpoint } from '../api/group-b/admin-payments.ts'
 import { everyonesListEndpoint, lifeEndpoint } from '../api/group-b/admin-transactions.ts'
 import { userEndpoints } from '../api/group-b/admin-users.ts'
@@ -12,10 +12,7 @@ import { receiptCreateEndpoint, type ProveOrder } from '../api/group-b/receipt-c
 import { streamEndpoint } from '../api/group-b/stream.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config, Environment } from '../base/config.ts'
-import type { Logger } from '../base/logger.ts'
 import type { Providers } from '../chain/providers.ts'
-import type { Db } from '../store/database.ts'
-import { insertSample, readOverview } from '../store/overview.ts'
 import { prove } from '../verify/prove.ts'
 import type { OverviewWire } from '../wire/group-b/admin.ts'
 import type { Chain } from './chain.ts'
@@ -81,40 +78,7 @@ export function consoleEndpoints(deps: {
   ]
 }
 
-/** Keeps what the overview says each minute, so that there is something to plot. */
-export async function keepSamples(deps: {
-  db: Db
-  clock: Clock
-  logger: Logger
-  chain: Chain
-  signal: AbortSignal
-}): Promise<void> {
-  const { db, clock, logger, chain, signal } = deps
-  while (!signal.aborted) {
-    await takeSample({ db, chain, now: clock.now() }).catch((error: unknown) => {
-      if (!signal.aborted) logger.warn({ err: error }, 'a sample of the overview was not kept')
-    })
-    await clock.sleep(SAMPLE_MS, signal)
-  }
-}
-
-const SAMPLE_MS = 60_000
-
-async function takeSample(from: { db: Db; chain: Chain; now: Date }): Promise<void> {
-  const { db, chain, now } = from
-  const since = new Date(now.getTime() - OVERVIEW_MS)
-  const overview = await readOverview(db, { chainId: chain.chainId, since, now })
-  await insertSample(db, {
-    at: now,
-    claimedWei: overview.claimed.amountWei,
-    settledWei: overview.settled.amountWei,
-    inFlight: overview.inFlight.count,
-    oldestSeconds: overview.inFlight.oldestSeconds,
-    providersWell: healthOf(chain.providers).filter(({ state }) => state === 'well').length,
-  })
-}
-
-function healthOf(providers: Providers): OverviewWire['providers'] {
+export function healthOf(providers: Providers): OverviewWire['providers'] {
   return providers.states().map(({ name, score, circuit, isPaused, wrongChainId }) => ({
     name,
     score: Math.round(score * 100),

@@ -111,16 +111,24 @@ export type Sample = {
   inFlight: number
   oldestSeconds: number
   providersWell: number
+  /** Undefined in samples from before it was counted. */
+  openBreaks?: number | undefined
+  /** In millionths of a dollar; undefined where there is no stablecoin. */
+  supply?: bigint | undefined
+  liability?: bigint | undefined
 }
 
 /** One for each minute: of several workers the first one counts. */
 export async function insertSample(db: Db, sample: Sample): Promise<void> {
   await sql`
     insert into overview_samples
-      (at, claimed, settled, in_flight, oldest_seconds, providers_well)
+      (at, claimed, settled, in_flight, oldest_seconds, providers_well, open_breaks, supply,
+        liability)
     values (date_trunc('minute', ${sample.at}::timestamptz), ${String(sample.claimedWei)}::numeric,
       ${String(sample.settledWei)}::numeric, ${sample.inFlight}, ${sample.oldestSeconds},
-      ${sample.providersWell})
+      ${sample.providersWell}, ${sample.openBreaks ?? null},
+      ${sample.supply?.toString() ?? null}::numeric,
+      ${sample.liability?.toString() ?? null}::numeric)
     on conflict do nothing`.execute(db)
 }
 
@@ -143,6 +151,9 @@ export async function listSamples(
     inFlight: row.in_flight,
     oldestSeconds: row.oldest_seconds,
     providersWell: row.providers_well,
+    openBreaks: row.open_breaks ?? undefined,
+    supply: row.supply === null ? undefined : BigInt(row.supply),
+    liability: row.liability === null ? undefined : BigInt(row.liability),
   }))
 }
 
@@ -153,4 +164,7 @@ type SampleRow = {
   in_flight: number
   oldest_seconds: number
   providers_well: number
+  open_breaks: number | null
+  supply: string | null
+  liability: string | null
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Environment } from '../../base/config.ts'
 import { formatAmount } from '../../domain/money.ts'
 import { listSamples, readOverview, type Overview, type Totals } from '../../store/overview.ts'
+import { decimalOf } from '../../wire/group-a/money.ts'
 import {
   OverviewSchema,
   SampleListQuerySchema,
@@ -88,6 +89,9 @@ export function sampleListEndpoint({ clock }: { clock: Clock }): Endpoint {
           in_flight: sample.inFlight,
           oldest_seconds: sample.oldestSeconds,
           providers_well: sample.providersWell,
+          open_breaks: sample.openBreaks ?? null,
+          supply: sample.supply === undefined ? null : decimalOf(sample.supply),
+          liability: sample.liability === undefined ? null : decimalOf(sample.liability),
         })),
       }
     },

@@ -89,8 +89,8 @@ function Overview(props: {
       <div class="panels">
         <Settled data={data} samples={samples} />
         <InFlight data={data} samples={samples} />
-        <Breaks list={breaks} alerts={data.alerts} />
-        <Solvency solvency={solvency} />
+        <Breaks list={breaks} alerts={data.alerts} samples={samples} />
+        <Solvency solvency={solvency} samples={samples} />
         <Health data={data} samples={samples} />
       </div>
     </>
@@ -169,8 +169,12 @@ function ageName(ages: OverviewWire['in_flight']['by_age'], index: number): stri
   return under === null ? `over ${formatDuration(before)}` : `under ${formatDuration(under)}`
 }
 
-function Breaks(props: { list: BreakList | undefined; alerts: OverviewWire['alerts'] }) {
-  const { list, alerts } = props
+function Breaks(props: {
+  list: BreakList | undefined
+  alerts: OverviewWire['alerts']
+  samples: Samples
+}) {
+  const { list, alerts, samples } = props
   return (
     <Panel title="Open breaks and alerts">
       <p class="big">{list ? plural(list.total, 'break') : 'Not known yet'}</p>
@@ -193,6 +197,11 @@ function Breaks(props: { list: BreakList | undefined; alerts: OverviewWire['aler
           </li>
         ))}
       </ul>
+      <Plot
+        title="Open breaks"
+        format={(value) => String(value)}
+        lines={[{ name: 'open', points: pointsOf(samples, (one) => one.open_breaks) }]}
+      />
     </Panel>
   )
 }
@@ -208,7 +217,8 @@ function countsOf(breaks: BreakList['breaks']): [string, Count][] {
   return [...counts]
 }
 
-function Solvency({ solvency }: { solvency: SolvencyWire | undefined }) {
+function Solvency(props: { solvency: SolvencyWire | undefined; samples: Samples }) {
+  const { solvency, samples } = props
   return (
     <Panel title="Supply against liability">
       {solvency ? (
@@ -220,6 +230,14 @@ function Solvency({ solvency }: { solvency: SolvencyWire | undefined }) {
               ['Owed by the ledger', <Amount decimal={solvency.liability} currency="USD" />],
               ['Minted, not complete', <Amount decimal={solvency.mints_ahead} currency="USD" />],
               ['At block', groupDigits(String(solvency.block_number))],
+            ]}
+          />
+          <Plot
+            title="Dollars on the chain and dollars that the ledger owes"
+            format={(value) => `${value.toLocaleString()} USD`}
+            lines={[
+              { name: 'supply', points: pointsOf(samples, (one) => numberOf(one.supply)) },
+              { name: 'liability', points: pointsOf(samples, (one) => numberOf(one.liability)) },
             ]}
           />
         </>
@@ -265,6 +283,15 @@ function Health({ data, samples }: { data: OverviewWire; samples: Samples }) {
   )
 }
 
-function pointsOf(samples: Samples, value: (sample: Samples[number]) => number): Point[] {
-  return samples.map((sample) => ({ at: Date.parse(sample.at), value: value(sample) }))
+/** A sample that has no value is no point of the line. */
+function pointsOf(samples: Samples, value: (sample: Samples[number]) => number | null): Point[] {
+  return samples.flatMap((sample) => {
+    const height = value(sample)
+    return height === null ? [] : [{ at: Date.parse(sample.at), value: height }]
+  })
+}
+
+/** For the height of a line only. */
+function numberOf(decimal: string | null): number | null {
+  return decimal === null ? null : Number(decimal)
 }

@@ -103,6 +103,13 @@ export const SampleListSchema = named(
         in_flight: Type.Integer({ examples: [3] }),
         oldest_seconds: Type.Integer({ examples: [41] }),
         providers_well: Type.Integer({ examples: [2] }),
+        open_breaks: nullable(Type.Integer({ examples: [0] })),
+        supply: nullable(
+          Type.String({ description: 'Of the stablecoin, on the chain.', examples: ['1250.00'] }),
+        ),
+        liability: nullable(
+          Type.String({ description: 'Of the ledger, for it.', examples: ['1250.00'] }),
+        ),
       }),
     ),
   }),

@@ -97,9 +97,11 @@ describe('what administrators see', () => {
 
   it('keeps one sample a minute, and thins out what a plot cannot show', async () => {
     const { db, clock } = admin
-    const facts = { claimedWei: 1n, settledWei: 1n, inFlight: 0, oldestSeconds: 0 }
+    const dollars = { openBreaks: 2, supply: 1_500_000n, liability: 1_500_000n }
+    const facts = { claimedWei: 1n, settledWei: 1n, inFlight: 0, oldestSeconds: 0, ...dollars }
     await sql`
       insert into overview_samples
+        (at, claimed, settled, in_flight, oldest_seconds, providers_well)
       select now() - minute * interval '1 minute', 1, 1, 0, 0, 1
       from generate_series(1, 1000) as minute`.execute(db)
     for (const providersWell of [1, 2]) {
@@ -107,7 +109,8 @@ describe('what administrators see', () => {
     }
     const recent = rowsOf(await get('/api/admin/samples?hours=1'), 'samples')
     expect(recent).to.have.length.within(59, 61)
-    expect(recent.at(-1)).to.include({ providers_well: 1 })
+    expect(recent.at(-1)).to.include({ providers_well: 1, open_breaks: 2, supply: '1.50' })
+    expect(recent[0]).to.include({ open_breaks: null, supply: null, liability: null })
     const all = rowsOf(await get('/api/admin/samples?hours=24'), 'samples')
     expect(all).to.have.length.within(200, 300)
     expect(all.at(-1)?.['at']).to.equal(recent.at(-1)?.['at'])

@@ -1,0 +1,54 @@
+import { OVERVIEW_MS } from '../api/group-b/admin-overview.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Contracts } from '../chain/contracts.ts'
+import { parseAddress } from '../chain/hex.ts'
+import { countOpenBreaks } from '../store/breaks.ts'
+import type { Db } from '../store/database.ts'
+import { insertSample, readOverview } from '../store/overview.ts'
+import { readSolvency } from '../store/supply.ts'
+import type { Chain } from './chain.ts'
+import { healthOf } from './console.ts'
+
+type Sampling = {
+  db: Db
+  clock: Clock
+  chain: Pick<Chain, 'chainId' | 'providers'>
+  contracts: Pick<Contracts, 'stablecoin'>
+}
+
+/** Keeps what the overview says each minute, so that there is something to plot. */
+export async function keepSamples(
+  deps: Sampling & { logger: Logger; signal: AbortSignal },
+): Promise<void> {
+  const { clock, logger, signal } = deps
+  while (!signal.aborted) {
+    await takeSample(deps).catch((error: unknown) => {
+      if (!signal.aborted) logger.warn({ err: error }, 'a sample of the overview was not kept')
+    })
+    await clock.sleep(SAMPLE_MS, signal)
+  }
+}
+
+const SAMPLE_MS = 60_000
+
+export async function takeSample({ db, clock, chain, contracts }: Sampling): Promise<void> {
+  const { chainId, providers } = chain
+  const now = clock.now()
+  const since = new Date(now.getTime() - OVERVIEW_MS)
+  const overview = await readOverview(db, { chainId, since, now })
+  const breaks = await countOpenBreaks(db, chainId)
+  const token = parseAddress(contracts.stablecoin)
+  const solvency = token && (await readSolvency(db, { chainId, token }))
+  await insertSample(db, {
+    at: now,
+    claimedWei: overview.claimed.amountWei,
+    settledWei: overview.settled.amountWei,
+    inFlight: overview.inFlight.count,
+    oldestSeconds: overview.inFlight.oldestSeconds,
+    providersWell: healthOf(providers).filter(({ state }) => state === 'well').length,
+    openBreaks: [...breaks.values()].reduce((sum, count) => sum + count, 0),
+    supply: solvency?.supply,
+    liability: solvency?.liability,
+  })
+}

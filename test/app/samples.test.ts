@@ -1,0 +1,50 @@
+import { expect } from 'chai'
+
+import { takeSample } from '../../src/app/samples.ts'
+import { createProviders } from '../../src/chain/providers.ts'
+import { closeBreak } from '../../src/store/breaks.ts'
+import type { Db } from '../../src/store/database.ts'
+import { listSamples } from '../../src/store/overview.ts'
+import { storeSolvency } from '../../src/store/supply.ts'
+import { createTestClock } from '../support/clock.ts'
+import { freshDatabase } from '../support/database.ts'
+import { DOLLAR, TOKEN } from '../support/money.ts'
+import { makeBreak } from '../support/runs.ts'
+import { CHAIN_ID } from '../support/sim/world.ts'
+
+const MINUTE_MS = 60_000
+
+describe('a sample of the overview', () => {
+  let db: Db
+
+  before(async () => {
+    ;({ db } = await freshDatabase())
+  })
+
+  it('keeps the open breaks and the supply beside the liability, minute by minute', async () => {
+    const clock = createTestClock()
+    const since = clock.now()
+    const urls = ['http://127.0.0.1:9']
+    const providers = createProviders({ urls, chainId: CHAIN_ID, clock, random: () => 0.5 })
+    const chain = { chainId: CHAIN_ID, providers }
+    const take = async (stablecoin: typeof TOKEN | undefined) => {
+      clock.advance(MINUTE_MS)
+      await takeSample({ db, clock, chain, contracts: { stablecoin } })
+    }
+    await take(undefined)
+    const breakId = await makeBreak(db)
+    const supply = { blockNumber: 7n, supply: 3n * DOLLAR, now: clock.now() }
+    await storeSolvency(db, { chainId: CHAIN_ID, token: TOKEN }, supply)
+    await take(TOKEN)
+    const now = clock.now()
+    await closeBreak(db, { breakId, as: 'operator', actor: 'user:1', note: 'looked at', now })
+    await take(TOKEN)
+    const samples = await listSamples(db, { since: new Date(+since - MINUTE_MS), limit: 10 })
+    const told = samples.map((sample) => [sample.openBreaks, sample.supply, sample.liability])
+    expect(told).to.deep.equal([
+      [0, undefined, undefined],
+      [1, 3n * DOLLAR, 0n],
+      [0, 3n * DOLLAR, 0n],
+    ])
+  })
+})
