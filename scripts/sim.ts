@@ -1,11 +1,17 @@
-/** Runs seeds of the sender's simulation: `npm run sim -- --seed 1 --runs 100`. */
+/** Seeds of the simulation: `npm run sim -- --seed 1 --runs 100 --money`. */
 import { parseArgs } from 'node:util'
 
 import { dropOwnDatabases } from '../test/support/database.ts'
+import { runMoneySeed } from '../test/support/sim/money/run.ts'
+import { runSeed } from '../test/support/sim/run.ts'
 import { simulate } from '../test/support/sim/simulate.ts'
 
 const { values } = parseArgs({
-  options: { seed: { type: 'string', default: '1' }, runs: { type: 'string', default: '100' } },
+  options: {
+    seed: { type: 'string', default: '1' },
+    runs: { type: 'string', default: '100' },
+    money: { type: 'boolean', default: false },
+  },
 })
 const [seed, runs] = [Number(values.seed), Number(values.runs)]
 if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(runs) || runs < 1) {
@@ -19,6 +25,7 @@ const startedAt = performance.now()
 await simulate({
   seed,
   runs,
+  play: values.money ? runMoneySeed : runSeed,
   onReport: (report) => {
     for (const [name, count] of Object.entries(report.counts)) {
       counts[name] = (counts[name] ?? 0) + count

@@ -10,7 +10,7 @@ import {
   type Receipt,
   type Seen,
 } from './facts.ts'
-import type { Providers } from './providers.ts'
+import type { ProviderAnswer, Providers } from './providers.ts'
 import { toQuantity } from './quantity.ts'
 import { RpcError } from './rpc-error.ts'
 
@@ -48,20 +48,45 @@ export function createReader(deps: { providers: Providers; finality: Finality })
   const all = createBlockReceipts(providers, receipts)
   return {
     head: (signal) => readHead(providers, signal),
-    async final(signal) {
-      if (finality === 'finalized') {
-        const block = await readTag(providers, 'finalized', signal)
-        return block && { value: block.value.number, provider: block.provider }
-      }
-      const { value, provider } = await readHead(providers, signal)
-      const number = finalNumber(value, finality)
-      return number === undefined ? undefined : { value: number, provider }
-    },
+    final: createFinal({ providers, finality }),
     blocks: (numbers, signal) => readBlocks(providers, numbers, signal),
     receipts,
     blockReceipts: all,
     lookAgain: (receipt, signal) => lookAgain({ providers, finality, receipt, signal }),
   }
+}
+
+/**
+ * The height that two providers reach, or the only one there is: one that lies or is mistaken about
+ * its head makes nothing final that is not.
+ */
+export function createFinal(deps: {
+  providers: Pick<Providers, 'askAll'>
+  finality: Finality
+}): Reader['final'] {
+  const { providers, finality } = deps
+  const tag = finality === 'finalized' ? finality : 'latest'
+  return async (signal) => {
+    const answers = await providers.askAll({ ...blockCall(tag), signal })
+    const needed = Math.min(2, answers.length)
+    const told = answers.filter((answer) => answer.ok)
+    if (told.length < needed) throw firstError(answers)
+    const heads = told
+      .flatMap(({ result, provider }) => {
+        const value = parseBlock({ value: result, provider })
+        return value === undefined ? [] : [{ value, provider }]
+      })
+      .toSorted((a, b) => Number(b.value.number - a.value.number))
+    const head = heads[needed - 1]
+    if (head === undefined) return undefined
+    const number = finality === 'finalized' ? head.value.number : finalNumber(head.value, finality)
+    return number === undefined ? undefined : { value: number, provider: head.provider }
+  }
+}
+
+function firstError(answers: readonly ProviderAnswer[]): Error {
+  const failed = answers.find((answer) => !answer.ok)
+  return failed?.error ?? new RpcError('No provider answered.', { code: 'rpc_no_provider' })
 }
 
 async function readHead(providers: Providers, signal: AbortSignal): Promise<Seen<BlockRef>> {

@@ -4,7 +4,7 @@ import { LEDGER_PER_CENT } from '../domain/money.ts'
 import type { Db } from '../store/database.ts'
 import { post, readBalance } from '../store/ledger.ts'
 import { insertSupplyEvent, type SupplyFinding } from '../store/supply.ts'
-import { findMintByMemo, lockRedeem, moveTransfer } from '../store/transfers.ts'
+import { lockMintByMemo, lockRedeem, moveTransfer } from '../store/transfers.ts'
 import { findUser } from '../store/users.ts'
 import { orderWire } from '../store/wires.ts'
 import { tellOfTransfer, type LedgerContext, type Stablecoin } from './context.ts'
@@ -35,24 +35,24 @@ export async function settleSupplyEvent(db: Db, settling: Settling): Promise<Set
 }
 
 /**
- * The sender completes a mint. This only knows it again, so that supply can be reconciled order by
- * order, and completes one that the sender could not prove.
+ * A mint that is as ordered, in a final block, is complete whether or not the sender has come that
+ * far: what it minted may be burnt in the very next block, and the ledger must owe it by then.
  */
 async function settleMint(db: Db, { context, stablecoin, event }: Settling): Promise<Settled> {
   if (event.token !== stablecoin.token) return undefined
   const { chainId } = stablecoin
-  const found = await findMintByMemo(db, { chainId, memo: event.memo })
-  const isOurs = found !== undefined && isAsOrdered(found.mint, event)
-  const finding = isOurs && found.mint.status !== 'failed' ? undefined : 'unknown_mint'
-  const transferId = found?.mint.id
+  const mint = await lockMintByMemo(db, { chainId, memo: event.memo })
+  const isOurs = mint !== undefined && isAsOrdered(mint, event) && mint.status !== 'failed'
+  const finding = isOurs ? undefined : 'unknown_mint'
+  const transferId = mint?.id
   if (!(await insertSupplyEvent(db, { ...event, chainId, transferId, finding }))) return undefined
   if (finding !== undefined) {
     const now = context.clock.now()
-    await openMisfit(db, { chainId, event, finding, transfer: found?.mint, now })
+    await openMisfit(db, { chainId, event, finding, transfer: mint, now })
   }
-  if (finding === undefined && found?.orderFailed === true) {
+  if (isOurs) {
     const { transactionHash: hash, blockNumber } = event
-    await completeMint(context, db, { id: found.mint.id, hash, blockNumber })
+    await completeMint(context, db, { id: mint.id, hash, blockNumber })
   }
   return finding
 }

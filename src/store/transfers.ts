@@ -74,20 +74,19 @@ export async function lockRedeem(db: Db, reference: Hex): Promise<Redeem | undef
   return rows[0] && (transferOf(rows[0]) as Redeem)
 }
 
-/** The mint whose order has the memo, and whether the sender gave that order up. */
-export async function findMintByMemo(
+/** The mint whose order has the memo, with its row locked to the end of the transaction. */
+export async function lockMintByMemo(
   db: Db,
   wanted: { chainId: number; memo: Hex },
-): Promise<{ mint: Mint; orderFailed: boolean } | undefined> {
-  const { rows } = await sql<TransferRow & { order_failed: boolean }>`
+): Promise<Mint | undefined> {
+  const { rows } = await sql<TransferRow>`
     with o as materialized (
-      select subject, state from orders
+      select subject from orders
       where reference = ${wanted.memo} and route = 'mint' and chain_id = ${wanted.chainId}
     )
-    select t.*, o.state = 'failed' as order_failed
-    from o join transfers t on t.id = o.subject::uuid and t.kind = 'mint'`.execute(db)
-  const [row] = rows
-  return row && { mint: transferOf(row) as Mint, orderFailed: row.order_failed }
+    select t.* from o join transfers t on t.id = o.subject::uuid and t.kind = 'mint'
+    for no key update of t`.execute(db)
+  return rows[0] && (transferOf(rows[0]) as Mint)
 }
 
 export type TransferFilter = {

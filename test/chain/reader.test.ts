@@ -5,7 +5,8 @@ import { systemClock } from '../../src/base/clock.ts'
 import { advance, type AdvanceOptions } from '../../src/chain/advance.ts'
 import type { BlockRef, Receipt, Seen } from '../../src/chain/facts.ts'
 import { createProviders } from '../../src/chain/providers.ts'
-import { createReader, type Finality, type Reader } from '../../src/chain/reader.ts'
+import { RpcError } from '../../src/chain/rpc-error.ts'
+import { createFinal, createReader, type Finality, type Reader } from '../../src/chain/reader.ts'
 import { startChain, type TestChain } from '../support/anvil.ts'
 import { account } from '../support/deployment.ts'
 import { expectFailure } from '../support/errors.ts'
@@ -281,3 +282,35 @@ describe('reading a chain', () => {
     })
   })
 })
+
+describe('what is final, by several providers', () => {
+  const finalOf = async (...heads: (bigint | undefined)[]) => {
+    const askAll = () =>
+      Promise.resolve(
+        heads.map((head, index) => {
+          const provider = `node ${index}`
+          if (head === undefined) return { provider, ok: false as const, error: DOWN }
+          const number = `0x${head.toString(16)}`
+          const result = { number, hash: UNKNOWN, parentHash: UNKNOWN }
+          return { provider, ok: true as const, result }
+        }),
+      )
+    return (await createFinal({ providers: { askAll }, finality: 3 })(never))?.value
+  }
+
+  it('takes no block for final because one provider says that the chain is higher', async () => {
+    expect(await finalOf(10n, 18n)).to.equal(8n)
+    expect(await finalOf(18n, 10n, 10n)).to.equal(8n)
+  })
+
+  it('is not held back by one that lags, where two others do not', async () => {
+    expect(await finalOf(10n, 4n, 10n)).to.equal(8n)
+  })
+
+  it('believes a single provider only where no other is configured', async () => {
+    expect(await finalOf(10n)).to.equal(8n)
+    await expectFailure(() => finalOf(10n, undefined), 'rpc_unreachable')
+  })
+})
+
+const DOWN = new RpcError('It did not answer.', { code: 'rpc_unreachable' })

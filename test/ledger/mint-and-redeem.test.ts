@@ -153,6 +153,24 @@ describe('the stablecoin of the ledger', () => {
     await expectSolvent(25n * DOLLAR)
   })
 
+  it('pays for a burn that is read before the sender has completed the mint', async () => {
+    const made = await mint('40')
+    await chain.bench.pass(chain.sender)
+    await chain.bench.world.mine(1)
+    const { id, redemption } = await redeem('15')
+    await chain.burn({ holder, amount: 15n * DOLLAR, memo: redemption.reference })
+    await chain.bench.world.mine(3)
+    while (await chain.watch.pass(chain.bench.signal)) continue
+    expect(await readRedeem(id)).to.include({ status: 'running' })
+    expect(await wireOf(id)).to.include({ amountMinor: 1500n })
+    expect(await findings()).to.deep.equal({})
+    await chain.settle()
+    expect(await readMint(made.id)).to.include({ status: 'complete' })
+    const told = await listNotificationBodies(money.db)
+    expect(told.filter(({ status }) => status === 'complete')).to.have.length(1)
+    await expectSolvent(25n * DOLLAR)
+  })
+
   it('makes a finding of every burn that is not as ordered, and pays none of them', async () => {
     await mint('50')
     await chain.settle()

@@ -1,7 +1,7 @@
 import type { Route } from '../../../src/domain/orders.ts'
 import { findOrderOf } from '../../../src/store/orders.ts'
 import { survive } from './life.ts'
-import type { Sim } from './run.ts'
+import type { Ground, Sim } from './run.ts'
 import { addressFrom, CHAIN_ID, ETHER, toHex } from './world.ts'
 
 /** Something that happens to the sender, or is asked of it. The likelier stand there more often. */
@@ -65,12 +65,12 @@ async function request(sim: Sim, subject: string): Promise<void> {
   if (told !== undefined && accepted !== undefined) told.toldId = accepted.order.id
 }
 
-async function mine(sim: Sim): Promise<void> {
+export async function mine(sim: Ground): Promise<void> {
   await sim.world.mine(sim.random.pick([1, 1, 2, 3, 12]))
 }
 
 /** Takes up to eight blocks away; their transactions are lost, or return to the node. */
-async function reorg({ world, random }: Sim): Promise<void> {
+export async function reorg({ world, random }: Ground): Promise<void> {
   const depth = 1 + random.below(8)
   const head = await world.head()
   const raws: unknown[] = []
@@ -87,18 +87,24 @@ async function reorg({ world, random }: Sim): Promise<void> {
   for (const raw of raws) await world.rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
 }
 
-async function drop({ world }: Sim): Promise<void> {
+export async function drop({ world }: Ground): Promise<void> {
   await world.rpc('anvil_dropAllTransactions')
 }
 
-async function raisePrice({ world, random }: Sim): Promise<void> {
+export async function raisePrice({ world, random }: Ground): Promise<void> {
   const gwei = random.pick([5, 20, 100])
   await world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(BigInt(gwei) * 10n ** 9n)])
   await world.mine(1)
 }
 
 /** Somebody else has the key as well, and takes the next nonce with a transaction of their own. */
-async function useNonceOutside({ world, random, signers, seed, clock }: Sim): Promise<void> {
+export async function useNonceOutside({
+  world,
+  random,
+  signers,
+  seed,
+  clock,
+}: Ground): Promise<void> {
   const signer = random.pick(signers.addresses)
   const nonce = await world.nonceOf(signer)
   const price = 200n * 10n ** 9n
@@ -125,12 +131,12 @@ async function cancel(sim: Sim): Promise<void> {
 }
 
 /** The signer is left with less than the orders need, until the run comes to rest. */
-async function takeFunds({ world, random, signers }: Sim): Promise<void> {
+export async function takeFunds({ world, random, signers }: Ground): Promise<void> {
   const left = random.pick([0n, ETHER / 100n])
   await world.rpc('anvil_setBalance', [random.pick(signers.addresses), toHex(left)])
 }
 
-async function giveFunds({ world, signers }: Sim): Promise<void> {
+export async function giveFunds({ world, signers }: Ground): Promise<void> {
   for (const signer of signers.addresses) {
     await world.rpc('anvil_setBalance', [signer, toHex(1_000n * ETHER)])
   }
@@ -144,7 +150,7 @@ async function breakPayee({ world, random, promised }: Sim): Promise<void> {
   await world.rpc('anvil_setCode', [payee, '0x5f5ffd'])
 }
 
-async function wait({ clock, random }: Sim): Promise<void> {
+export async function wait({ clock, random }: Ground): Promise<void> {
   clock.advance(random.below(60_000))
   await Promise.resolve()
 }

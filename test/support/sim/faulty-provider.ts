@@ -62,8 +62,16 @@ async function answerOf({ forward, lag }: FaultyOptions, call: RpcCall): Promise
       const receipt = (await forward(method, params)) as { blockNumber: string } | null
       return receipt !== null && isBeyond(receipt.blockNumber) ? null : receipt
     }
-    case 'eth_getBlockByNumber':
-      return isBeyond(params[0]) ? null : forward(method, params)
+    case 'eth_getBlockByNumber': {
+      const at = params[0] === 'latest' ? toHex(head) : params[0]
+      return isBeyond(at) ? null : forward(method, [at, params[1]])
+    }
+    case 'eth_getLogs': {
+      const filter = params[0] as { fromBlock: string; toBlock: string }
+      if (isBeyond(filter.fromBlock)) return []
+      const toBlock = isBeyond(filter.toBlock) ? toHex(head) : filter.toBlock
+      return forward(method, [{ ...filter, toBlock }])
+    }
     default: {
       const at = params[1] === 'latest' || isBeyond(params[1]) ? toHex(head) : params[1]
       return forward(method, [params[0], at])
@@ -76,22 +84,35 @@ const READS: ReadonlySet<string> = new Set([
   'eth_getTransactionReceipt',
   'eth_getBlockByNumber',
   'eth_getTransactionCount',
+  'eth_getLogs',
+  'eth_call',
 ])
 
 /** Wrong receipts, statuses, hashes, heights and nonces, and the denial of what is there. */
 function lieAbout(method: string, answer: unknown, random: Random): unknown {
   const other = `0x${'5eed'.repeat(16)}`
   const number = toHex(random.below(1000))
+  if (method === 'eth_call') return `0x${number.slice(2).padStart(64, '0')}`
   if (typeof answer === 'string') return method === 'eth_getCode' ? '0x00' : number
   if (typeof answer !== 'object' || answer === null) return answer
+  if (Array.isArray(answer)) return lieAboutLogs(answer, random)
   const facts = answer as Record<string, unknown>
   const lies: Record<string, unknown>[] = [
     { ...facts, hash: other, blockHash: other },
     { ...facts, status: facts['status'] === '0x1' ? '0x0' : '0x1' },
     { ...facts, number, blockNumber: number },
     { ...facts, logs: [], transactions: [] },
+    // A head that is near enough to be believed.
+    { ...facts, number: toHex(Number(facts['number'] ?? 0) + random.below(12)) },
   ]
   return random.chance(0.3) ? null : random.pick(lies)
+}
+
+/** Fewer than there are, or some with another amount. */
+function lieAboutLogs(logs: readonly unknown[], random: Random): unknown[] {
+  const amount = `0x${random.below(1000).toString(16).padStart(64, '0')}`
+  const others = logs.map((log) => ({ ...(log as object), data: amount }))
+  return random.pick([[], logs.slice(1), others, [...logs, ...logs]])
 }
 
 function toHex(number: number): string {

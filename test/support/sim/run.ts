@@ -21,8 +21,8 @@ export type RunReport = {
   counts: Readonly<Record<string, number>>
 }
 
-/** What one run has at hand; only the sender and its life end at a crash. */
-export type Sim = {
+/** What every run stands on. */
+export type Ground = {
   seed: number
   random: Random
   world: World
@@ -30,6 +30,10 @@ export type Sim = {
   signers: SimSigners
   clock: TestClock
   faults: Faults
+}
+
+/** What one run has at hand; only the sender and its life end at a crash. */
+export type Sim = Ground & {
   /** Rebuilds the sender from the tables when its process has crashed. */
   sender: () => Sender
   crashes: () => number
@@ -102,7 +106,7 @@ async function startSim({ seed, db, world }: RunOptions): Promise<Sim> {
 }
 
 /** One whose line breaks, one that lags, and one that lies: each beside an honest one. */
-function createProviders(options: {
+export function createProviders(options: {
   world: World
   draw: (key: string) => Random
   faults: Faults
