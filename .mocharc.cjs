@@ -3,7 +3,8 @@ const { availableParallelism } = require('node:os')
 module.exports = {
   ignore: ['test/contracts/**'],
   require: ['test/support/hooks.ts'],
-  timeout: 60_000,
+  // No test needs a tenth of it on an idle machine: it ends what hangs, also on a slow and busy one.
+  timeout: 300_000,
   forbidOnly: true,
   forbidPending: true,
   // Many tests wait for a chain or a program: two at once pay off even where there is one core.

@@ -61,8 +61,7 @@ describe('the package', () => {
   let tarball: string
   let installed: string
 
-  before(async function () {
-    this.timeout(300_000)
+  before(async () => {
     folder = temporaryFolder()
     const packing = ['pack', '--json', '--pack-destination', folder.path]
     const stdout = await run('npm', packing, process.cwd())
@@ -73,8 +72,7 @@ describe('the package', () => {
     await run('npm', ['install', '--ignore-scripts', ...installing, tarball])
     installed = join(folder.path, 'node_modules/quittance')
   })
-  after(async function () {
-    this.timeout(120_000)
+  after(async () => {
     await rm(folder.path, { recursive: true, force: true })
   })
 
@@ -126,8 +124,7 @@ describe('the package', () => {
     24: [process.execPath],
   } as const
   for (const [version, [file, ...args]] of Object.entries(nodes)) {
-    it(`is used from JavaScript on Node ${version}`, async function () {
-      this.timeout(240_000)
+    it(`is used from JavaScript on Node ${version}`, async () => {
       write('use.js', USE)
       const stdout = await run(file, [...args, 'use.js'])
       expect(stdout).to.match(new RegExp(`^v${version}\\.`))

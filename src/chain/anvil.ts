@@ -82,7 +82,9 @@ export async function startAnvil(options: AnvilOptions): Promise<EmbeddedChain> 
     async stop() {
       try {
         await keeper.stop()
-        if (anvil.isRunning()) await saveState({ folder: options.folder, url })
+        const save = () => saveState({ folder: options.folder, url })
+        // A connection that was kept for the next call may have been closed in that moment.
+        if (anvil.isRunning()) await save().catch(save)
       } finally {
         // Where nothing can be saved, since the folder is gone or full, it still ends with us.
         await endProcess(anvil.pid, 1000)

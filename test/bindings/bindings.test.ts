@@ -29,8 +29,7 @@ const WRITTEN_BY_HAND: readonly string[] = ['index.ts', 'README.md']
 describe('the committed bindings', () => {
   let fresh: string
 
-  before('compile the contracts and generate anew', async function () {
-    this.timeout(180_000)
+  before('compile the contracts and generate anew', async () => {
     const hardhat = createRequire(import.meta.url).resolve('hardhat/package.json')
     const program = path.join(path.dirname(hardhat), 'dist/src/cli.js')
     await promisify(execFile)(process.execPath, [program, 'build', '--quiet'], { cwd: ROOT })

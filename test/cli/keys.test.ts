@@ -7,8 +7,7 @@ import { disableUser } from '../../src/store/users.ts'
 import { makeUser } from '../support/access.ts'
 import { createCommandBench, type CommandBench } from '../support/commands.ts'
 
-describe('quittance keys', function () {
-  this.timeout(120_000)
+describe('quittance keys', () => {
   let bench: CommandBench
 
   before(async () => {

@@ -8,8 +8,7 @@ import { makeDelivery, makeSubscription } from '../support/webhooks.ts'
 
 const MISSING = '00000000-0000-4000-8000-000000000000'
 
-describe('quittance subscriptions', function () {
-  this.timeout(120_000)
+describe('quittance subscriptions', () => {
   let bench: CommandBench
 
   before(async () => {

@@ -9,8 +9,7 @@ import { createCommandBench, type CommandBench } from '../support/commands.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { runToEnd } from '../support/program.ts'
 
-describe('quittance users', function () {
-  this.timeout(120_000)
+describe('quittance users', () => {
   let bench: CommandBench
 
   before(async () => {

@@ -250,8 +250,7 @@ describe('the console in a browser', () => {
     await sees(/Transfers to/)
   })
 
-  it('is for everybody: every screen, narrow and wide, light and dark', async function () {
-    this.timeout(120_000)
+  it('is for everybody: every screen, narrow and wide, light and dark', async () => {
     const lists = ['', 'transactions', 'breaks', 'runs', 'wallets', 'deliveries', 'users', 'keys']
     for (const screen of lists) {
       for (const [width, colorScheme] of [

@@ -70,15 +70,13 @@ describe('a crypto checkout, whatever dies', () => {
     return passed
   }
 
-  it('counts each settlement once for a death at every single point', async function () {
-    this.timeout(120_000)
+  it('counts each settlement once for a death at every single point', async () => {
     const points = await live([])
     expect(points).to.be.above(50)
     for (let point = 1; point <= points; point += 1) await live([point])
   })
 
-  it('and for three deaths at points of a seed', async function () {
-    this.timeout(120_000)
+  it('and for three deaths at points of a seed', async () => {
     for (let seed = 1; seed <= 12; seed += 1) await live(deathsOf(`checkouts/${seed}`, 60))
   })
 })

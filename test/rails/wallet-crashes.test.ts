@@ -61,15 +61,13 @@ describe('a wallet payment, whatever dies', () => {
     return passed
   }
 
-  it('is captured once and refunded once for a death at every single point', async function () {
-    this.timeout(120_000)
+  it('is captured once and refunded once for a death at every single point', async () => {
     const points = await live([])
     expect(points).to.be.above(90)
     for (let point = 1; point <= points; point += 1) await live([point])
   })
 
-  it('and for three deaths at points of a seed', async function () {
-    this.timeout(120_000)
+  it('and for three deaths at points of a seed', async () => {
     for (let seed = 1; seed <= 12; seed += 1) await live(deathsOf(`wallets/${seed}`, 90))
   })
 })

@@ -73,15 +73,13 @@ describe('a transfer, whatever dies', () => {
     return crashes.passed()
   }
 
-  it('is sent once and told truly for a death at every single point', async function () {
-    this.timeout(120_000)
+  it('is sent once and told truly for a death at every single point', async () => {
     const points = await live([])
     expect(points).to.be.above(60)
     for (let point = 1; point <= points; point += 1) await live([point])
   })
 
-  it('and for three deaths at points of a seed', async function () {
-    this.timeout(120_000)
+  it('and for three deaths at points of a seed', async () => {
     for (let seed = 1; seed <= 12; seed += 1) {
       const random = createRandom(`wires/${seed}`)
       await live([1, 2, 3].map(() => 1 + random.below(80)))

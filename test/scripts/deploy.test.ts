@@ -26,8 +26,7 @@ describe('the deployment by Hardhat', () => {
     folder.remove()
   })
 
-  it('pays with the key of the environment, and changes nothing when run again', async function () {
-    this.timeout(60_000)
+  it('pays with the key of the environment, and changes nothing when run again', async () => {
     const first = await runScript()
     expect(first).to.include('Settlement: done')
     expect((await chain.client.getCode({ address: settlementAddress }))?.length).to.be.above(1000)

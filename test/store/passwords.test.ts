@@ -16,8 +16,7 @@ describe('passwords', () => {
     expect(await verifyPassword(hash, 'caf\u00e9 au lait noir')).to.equal(true)
   })
 
-  it('cost the same time for a user that does not exist', async function () {
-    this.timeout(60_000)
+  it('cost the same time for a user that does not exist', async () => {
     const hash = await hashPassword('open sesame 42')
     const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] }
     for (let round = 0; round < 15; round++) {
