@@ -1,9 +1,10 @@
 import type { SupplyEvent } from '../chain/supply.ts'
 import { breakId, type BreakKind, type Finding } from '../domain/breaks.ts'
 import { formatAmount, LEDGER_DECIMALS } from '../domain/money.ts'
+import type { Hex } from '../domain/orders.ts'
 import { closeBreak, recordFindings } from '../store/breaks.ts'
 import type { Db } from '../store/database.ts'
-import type { Solvency, SupplyFinding } from '../store/supply.ts'
+import type { PlacedEvent, Solvency, SupplyFinding } from '../store/supply.ts'
 import { ensureSupplyRun, SUPPLY_SOURCE } from '../store/supply-runs.ts'
 
 type Misfit = {
@@ -56,6 +57,49 @@ const KINDS: Readonly<Record<SupplyFinding, BreakKind>> = {
   doubled: 'duplicate_payment',
   unbacked: 'supply_drift',
   unknown_mint: 'unknown_outgoing',
+}
+
+/**
+ * Opens a break for a mint or a burn that was taken to the books, and whose block is gone. Nothing
+ * flips back: an operator decides, and closes it.
+ */
+export async function openReplaced(
+  db: Db,
+  replaced: { chainId: number; event: PlacedEvent; blockHash: Hex | undefined; now: Date },
+): Promise<void> {
+  const { chainId, event, blockHash, now } = replaced
+  const transactionId = event.transferId ?? null
+  const about = { chainId, kind: 'reorged', transactionId, hash: event.transactionHash } as const
+  const { kind, hash } = about
+  await record(db, { chainId, now }, [
+    {
+      id: breakId(about),
+      kind,
+      transactionId,
+      hash,
+      recorded: { amount: dollars(event.amount), block_hash: event.blockHash },
+      onChain: { block_hash: blockHash ?? null },
+      evidence: { event: event.kind, block: String(event.blockNumber) },
+    },
+  ])
+}
+
+type About = { chainId: number; now: Date }
+
+const DISAGREEMENT = { kind: 'provider_disagreement', transactionId: null, hash: null } as const
+
+/** Nothing is taken to the books meanwhile, so that somebody must look. */
+export async function openDisagreement(db: Db, { chainId, now }: About): Promise<void> {
+  const id = breakId({ chainId, ...DISAGREEMENT })
+  const evidence = { reads: 'the mints and burns of final blocks' }
+  const finding = { id, ...DISAGREEMENT, recorded: {}, onChain: {}, evidence }
+  await record(db, { chainId, now }, [finding])
+}
+
+export async function closeDisagreement(db: Db, { chainId, now }: About): Promise<void> {
+  const id = breakId({ chainId, ...DISAGREEMENT })
+  const note = 'the providers agree again'
+  await closeBreak(db, { breakId: id, as: 'resolved', actor: SUPPLY_SOURCE, note, now })
 }
 
 /** Opens the break of a drift, or closes it where there is none any more. */

@@ -1,10 +1,11 @@
 import type { Clock } from '../base/clock.ts'
-import { BaseError } from '../base/errors.ts'
+import { BaseError, codeOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Reader } from '../chain/reader.ts'
 import type { SupplyReader, TimedBlock } from '../chain/supply.ts'
 import type { Db } from '../store/database.ts'
 import {
+  listEventsAbove,
   moveTokenCursor,
   readTokenCursor,
   storeSolvency,
@@ -13,7 +14,7 @@ import {
 } from '../store/supply.ts'
 import type { LedgerContext, Stablecoin } from './context.ts'
 import { expireRedeems } from './redeems.ts'
-import { followDrift } from './supply-breaks.ts'
+import { closeDisagreement, followDrift, openDisagreement, openReplaced } from './supply-breaks.ts'
 import { settleSupplyEvent } from './supply.ts'
 
 export type SupplyWatch = {
@@ -41,7 +42,7 @@ export type WatchDeps = {
 export function createSupplyWatch(deps: WatchDeps): SupplyWatch {
   const { clock, logger, pollIntervalMs } = deps
   const watch: SupplyWatch = {
-    pass: (signal) => runPass(deps, signal),
+    pass: (signal) => passWithEyes(deps, signal),
     async run(signal) {
       while (!signal.aborted) {
         let hasMore = false
@@ -62,6 +63,19 @@ const MAX_BLOCKS = 50_000n
 
 /** How far to go back where a block that was final is gone, which should not happen. */
 const REWIND_BLOCKS = 256n
+
+/** While the providers contradict each other nothing is concluded, and a break says so. */
+async function passWithEyes(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
+  const { db, stablecoin, clock } = deps
+  try {
+    return await runPass(deps, signal)
+  } catch (error) {
+    if (codeOf(error) === 'providers_differ') {
+      await openDisagreement(db, { chainId: stablecoin.chainId, now: clock.now() })
+    }
+    throw error
+  }
+}
 
 async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
   const { db, reader, supply, stablecoin } = deps
@@ -90,19 +104,34 @@ async function isSame(
   return (await supply.block(cursor.blockNumber, signal))?.hash === cursor.blockHash
 }
 
-/** Events that are read twice count once; one that is gone shows as a drift of the supply. */
-async function rewind(
-  { db, supply, stablecoin, logger }: WatchDeps,
-  cursor: TokenCursor,
-  signal: AbortSignal,
-): Promise<void> {
+/** Events that are read twice count once; for each whose block is gone a break opens. */
+async function rewind(deps: WatchDeps, cursor: TokenCursor, signal: AbortSignal): Promise<void> {
+  const { db, supply, stablecoin, logger } = deps
   logger.error({ block: String(cursor.blockNumber) }, 'a final block was replaced by another')
   const back = cursor.blockNumber > REWIND_BLOCKS ? cursor.blockNumber - REWIND_BLOCKS : 0n
   const block = await supply.block(back, signal)
   if (block === undefined) return
+  await openReplacedAbove(deps, back, signal)
   const to = { blockNumber: block.number, blockHash: block.hash }
   await moveTokenCursor(db, stablecoin, { from: cursor, to })
 }
+
+async function openReplacedAbove(
+  { db, supply, stablecoin, clock, logger }: WatchDeps,
+  blockNumber: bigint,
+  signal: AbortSignal,
+): Promise<void> {
+  const { chainId } = stablecoin
+  for (const event of await listEventsAbove(db, stablecoin, { blockNumber, limit: MAX_REPLACED })) {
+    const { hash: blockHash } = (await supply.block(event.blockNumber, signal)) ?? {}
+    if (blockHash === event.blockHash) continue
+    const { transactionHash: hash, kind } = event
+    logger.error({ hash, kind }, 'the final block of a mint or a burn is gone')
+    await openReplaced(db, { chainId, event, blockHash, now: clock.now() })
+  }
+}
+
+const MAX_REPLACED = 1_000
 
 async function readRange(
   deps: WatchDeps,
@@ -140,6 +169,7 @@ async function moveOn(deps: WatchDeps, { cursor, last, isLatest, signal }: Movin
     const now = clock.now()
     const seen = { blockNumber: last.number, supply: total, now }
     const solvency = await storeSolvency(open, stablecoin, seen)
+    await closeDisagreement(open, { chainId: stablecoin.chainId, now })
     await followDrift(open, { chainId: stablecoin.chainId, solvency, now })
     return solvency
   })

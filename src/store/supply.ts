@@ -67,6 +67,32 @@ export async function insertSupplyEvent(db: Db, event: StoredSupplyEvent): Promi
   return rows.length > 0
 }
 
+export type PlacedEvent = Pick<
+  StoredSupplyEvent,
+  'kind' | 'amount' | 'transferId' | 'transactionHash' | 'blockNumber' | 'blockHash'
+>
+
+/** What was read from blocks above that one, in their order. */
+export async function listEventsAbove(
+  db: Db,
+  key: TokenKey,
+  wanted: { blockNumber: bigint; limit: number },
+): Promise<PlacedEvent[]> {
+  const { rows } = await sql<Omit<FindingRow, 'finding'>>`
+    select * from supply_events
+    where chain_id = ${key.chainId} and token = ${key.token}
+      and block_number > ${wanted.blockNumber}
+    order by block_number limit ${wanted.limit}`.execute(db)
+  return rows.map((row) => ({
+    kind: row.kind,
+    amount: BigInt(row.amount),
+    transferId: row.transfer_id ?? undefined,
+    transactionHash: row.transaction_hash,
+    blockNumber: row.block_number,
+    blockHash: row.block_hash,
+  }))
+}
+
 export type SupplyFindingRow = Omit<StoredSupplyEvent, 'finding'> & {
   finding: SupplyFinding
   readAt: Date

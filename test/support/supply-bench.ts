@@ -1,8 +1,8 @@
 import { createLogger } from '../../src/base/logger.ts'
 import { burnCalldata } from '../../src/chain/burn.ts'
 import { selectorOf } from '../../src/chain/events.ts'
-import { createProviders } from '../../src/chain/providers.ts'
-import { createReader } from '../../src/chain/reader.ts'
+import { createProviders, type Providers } from '../../src/chain/providers.ts'
+import { createFinal } from '../../src/chain/reader.ts'
 import { createSupplyReader } from '../../src/chain/supply.ts'
 import type { Minting } from '../../src/api/group-a/minting.ts'
 import type { Hex } from '../../src/domain/orders.ts'
@@ -42,7 +42,12 @@ export type SupplyBench = {
 
 /** What goes on by itself works through `through`, where a test gives one. */
 export async function createSupplyBench(
-  options: { through?: (db: Db) => Db; policy?: Partial<SenderPolicy> } = {},
+  options: {
+    through?: (db: Db) => Db
+    policy?: Partial<SenderPolicy>
+    /** What the watch asks; absent, the chain itself. */
+    asks?: (bench: Bench) => Pick<Providers, 'all' | 'askAll'>
+  } = {},
 ): Promise<SupplyBench> {
   const bench = await createBench()
   const { world, signal } = bench
@@ -58,7 +63,7 @@ export async function createSupplyBench(
     stablecoin: dollar,
     onMoved: (open, move) => moveByMint(ledger, open, move),
   })
-  const watch = watchOf({ ...bench, db }, { ledger, stablecoin })
+  const watch = watchOf({ ...bench, db }, { ledger, stablecoin, asked: options.asks?.(bench) })
   const as = async (from: Hex, to: Hex, data: string) => {
     await world.rpc('anvil_impersonateAccount', [from])
     await world.rpc('anvil_setBalance', [from, '0xde0b6b3a7640000'])
@@ -101,17 +106,21 @@ export async function createSupplyBench(
 
 function watchOf(
   { db, clock, world }: Bench,
-  deps: { ledger: LedgerContext; stablecoin: { token: Hex; chainId: number } },
+  deps: {
+    ledger: LedgerContext
+    stablecoin: { token: Hex; chainId: number }
+    asked: Pick<Providers, 'all' | 'askAll'> | undefined
+  },
 ): SupplyWatch {
-  const { ledger: context, stablecoin } = deps
+  const { ledger: context, stablecoin, asked } = deps
   const urls = [world.url]
-  const providers = createProviders({ urls, chainId: CHAIN_ID, clock, random: () => 0 })
+  const providers = asked ?? createProviders({ urls, chainId: CHAIN_ID, clock, random: () => 0 })
   return createSupplyWatch({
     db,
     context,
     stablecoin,
     clock,
-    reader: createReader({ providers, finality: TEST_POLICY.confirmations }),
+    reader: { final: createFinal({ providers, finality: TEST_POLICY.confirmations }) },
     supply: createSupplyReader({ providers, token: stablecoin.token }),
     logger: createLogger({ level: 'silent' }),
     pollIntervalMs: 100,

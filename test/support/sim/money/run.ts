@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto'
 
 import { createLogger } from '../../../../src/base/logger.ts'
-import type { Provider } from '../../../../src/chain/provider.ts'
-import type { Providers } from '../../../../src/chain/providers.ts'
 import { createFinal } from '../../../../src/chain/reader.ts'
 import { createSupplyReader } from '../../../../src/chain/supply.ts'
-import type { RpcError } from '../../../../src/chain/rpc-error.ts'
 import type { LedgerContext, Stablecoin } from '../../../../src/ledger/context.ts'
 import { moveByMint } from '../../../../src/ledger/mints.ts'
 import { createSupplyWatch } from '../../../../src/ledger/watch-supply.ts'
 import { makeUser } from '../../access.ts'
 import { createTestClock } from '../../clock.ts'
 import { ledgerOf, makeWallets } from '../../money.ts'
+import { togetherOf } from '../../together.ts'
 import { createKeyedRandom, createRandom } from '../../random.ts'
 import { senderOf } from '../../sender.ts'
 import { countOpenOrders } from '../check.ts'
@@ -111,23 +109,6 @@ function beginLiving(
       logger: createLogger({ level: 'silent' }),
       pollIntervalMs: 100,
     }),
-  }
-}
-
-/** The faulty ones, asked together. */
-function togetherOf(all: readonly Provider[]): Pick<Providers, 'all' | 'askAll'> {
-  return {
-    all: all as Providers['all'],
-    askAll: (call) =>
-      Promise.all(
-        all.map(async (provider) => {
-          try {
-            return { provider: provider.name, ok: true, result: await provider.request(call) }
-          } catch (error) {
-            return { provider: provider.name, ok: false, error: error as RpcError }
-          }
-        }),
-      ),
   }
 }
 

@@ -1,0 +1,138 @@
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import type { RpcCall } from '../../src/chain/provider.ts'
+import type { Hex } from '../../src/domain/orders.ts'
+import { moveByWire } from '../../src/ledger/wires.ts'
+import { expectFailure } from '../support/errors.ts'
+import { DOLLAR, readLedger, startMoneyApi, type MoneyApi } from '../support/money.ts'
+import { addressFrom } from '../support/sim/world.ts'
+import { createSupplyBench, type SupplyBench } from '../support/supply-bench.ts'
+import { togetherOf } from '../support/together.ts'
+
+/** What a node says instead of the truth; undefined where it is honest. */
+type Lie = ((call: RpcCall, truth: unknown) => unknown) | undefined
+
+describe('the watch over the supply, in doubt', () => {
+  let chain: SupplyBench
+  let money: MoneyApi
+  let holder: Hex
+  let lie: Lie
+
+  beforeEach(async () => {
+    lie = undefined
+    chain = await createSupplyBench({
+      asks: (bench) =>
+        togetherOf([
+          bench.provider('honest'),
+          bench.provider('other', async (call, forward) => {
+            const truth = await forward(call)
+            return lie === undefined ? truth : lie(call, truth)
+          }),
+        ]),
+    })
+    const { ledger, minting } = chain
+    money = await startMoneyApi({ ledger, minting: minting as never })
+    holder = addressFrom(`holder of ${chain.minter}`)
+  })
+  afterEach(() => money.api.close())
+  after(() => chain.bench.stop())
+
+  const mint = async (): Promise<string> => {
+    const destination = { type: 'blockchain', address: holder, chain: 'ETH' }
+    const url = '/v1/businessAccount/transfers'
+    const { body } = await money.post(url, { amount: '40', destination })
+    return (body['data'] as { id: string }).id
+  }
+  const redeem = async () => {
+    const source = { type: 'blockchain', chain: 'ETH' }
+    const request = { amount: '15', source, destination: { type: 'wire' } }
+    const { body } = await money.post('/v1/transfers', request)
+    return body['data'] as { id: string; redemption: { reference: Hex } }
+  }
+  const burn = (memo: Hex) => chain.burn({ holder, amount: 15n * DOLLAR, memo })
+  const statusOf = async (id: string) => {
+    const { rows } = await sql<{ status: string }>`
+      select status from transfers where id = ${id}`.execute(money.db)
+    return rows[0]?.status
+  }
+  const countWires = async () => (await sql`select 1 from wires`.execute(money.db)).rows.length
+  const openBreaks = async () => {
+    const { rows } = await sql<{ kind: string }>`
+      select kind from breaks where state = 'open' order by kind`.execute(money.db)
+    return rows.map(({ kind }) => kind)
+  }
+  const pass = () => chain.watch.pass(chain.bench.signal)
+
+  it('pays no burn that one of two providers denies, and says so until they agree', async () => {
+    await mint()
+    await chain.settle()
+    const { id, redemption } = await redeem()
+    await burn(redemption.reference)
+    await chain.bench.world.mine(3)
+    lie = ({ method }, truth) => (method === 'eth_getLogs' ? [] : truth)
+    await expectFailure(pass, 'providers_differ')
+    expect(await openBreaks()).to.deep.equal(['provider_disagreement'])
+    expect([await statusOf(id), await countWires()]).to.deep.equal(['pending', 0])
+    lie = undefined
+    while (await pass()) continue
+    expect(await openBreaks()).to.deep.equal([])
+    expect([await statusOf(id), await countWires()]).to.deep.equal(['running', 1])
+  })
+
+  it('pays no burn that one of two providers made up', async () => {
+    await mint()
+    await chain.settle()
+    const { id, redemption } = await redeem()
+    await burn(`0x${'77'.repeat(32)}`)
+    await chain.bench.world.mine(3)
+    const ofRedeem = (log: { topics: string[] }) => ({
+      ...log,
+      topics: log.topics.with(3, redemption.reference),
+    })
+    lie = ({ method }, truth) =>
+      method === 'eth_getLogs' ? (truth as { topics: string[] }[]).map(ofRedeem) : truth
+    await expectFailure(pass, 'providers_differ')
+    expect(await openBreaks()).to.deep.equal(['provider_disagreement'])
+    expect([await statusOf(id), await countWires()]).to.deep.equal(['pending', 0])
+  })
+
+  it('completes no mint while one of two providers denies it, and gives nothing back', async () => {
+    const id = await mint()
+    await chain.bench.pass(chain.sender)
+    await chain.bench.world.mine(4)
+    lie = ({ method }, truth) => (method === 'eth_getLogs' ? [] : truth)
+    await expectFailure(pass, 'providers_differ')
+    expect(await statusOf(id)).to.equal('pending')
+    expect(await money.balanceOf(money.main)).to.equal('60.00')
+    expect(await openBreaks()).to.deep.equal(['provider_disagreement'])
+    lie = undefined
+    while (await pass()) continue
+    expect(await statusOf(id)).to.equal('complete')
+    expect(await openBreaks()).to.deep.equal([])
+  })
+
+  it('tells of a burn whose final block is gone, and pays no second wire for it', async () => {
+    await mint()
+    await chain.settle()
+    const { id, redemption } = await redeem()
+    await burn(redemption.reference)
+    await chain.settle()
+    await money.db.transaction().execute((open) => {
+      const wire = { purpose: 'redeem', subject: id, reference: 'FED', code: undefined } as const
+      return moveByWire(chain.ledger, open, { ...wire, state: 'paid' })
+    })
+    // The burn and all that followed it: more than what counts as final.
+    await chain.bench.world.rpc('anvil_reorg', [5, []])
+    await chain.bench.world.mine(1)
+    while (await pass()) continue
+    expect(await openBreaks()).to.deep.equal(['reorged', 'supply_drift'])
+    expect(await statusOf(id)).to.equal('complete')
+    expect(await chain.solvency()).to.include({ drift: 15n * DOLLAR })
+    await burn(redemption.reference)
+    await chain.settle()
+    expect(await openBreaks()).to.deep.equal(['reorged'])
+    expect([await statusOf(id), await countWires()]).to.deep.equal(['complete', 1])
+    expect(await readLedger(money.db)).to.deep.equal({ sum: 0n, astray: 0 })
+  })
+})
