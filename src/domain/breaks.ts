@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 import type { TransactionStatus } from './states.ts'
 
 /** Every way in which a record and the chain can disagree, and what each means. */
@@ -42,17 +40,6 @@ export type Finding = {
   onChain: BreakFacts
   /** Who says so, and what else a person needs to judge it. */
   evidence: BreakFacts
-}
-
-/** Names a disagreement by what it is about, so that each run finds the same one again. */
-export function breakId(about: {
-  chainId: number
-  kind: BreakKind
-  transactionId: string | null
-  hash: string | null
-}): string {
-  const text = JSON.stringify([about.chainId, about.kind, about.transactionId, about.hash])
-  return `BRK${createHash('sha256').update(text).digest('hex').slice(0, 24)}`
 }
 
 /** How long a break has been open. */

@@ -1,5 +1,6 @@
 import type { SupplyEvent } from '../chain/supply.ts'
-import { breakId, type BreakKind, type Finding } from '../domain/breaks.ts'
+import { breakId } from '../domain/break-ids.ts'
+import type { BreakKind, Finding } from '../domain/breaks.ts'
 import { formatAmount, LEDGER_DECIMALS } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import { closeBreak, recordFindings } from '../store/breaks.ts'

@@ -1,4 +1,5 @@
-import { BREAK_MEANINGS, breakId, type BreakKind, type Finding } from '../domain/breaks.ts'
+import { breakId } from '../domain/break-ids.ts'
+import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
 import { createDuplicates, type Duplicates } from './duplicates.ts'
 import { findingOf, type Examined, type Examiner } from './examine.ts'
 import type { PendingCause } from './judge.ts'

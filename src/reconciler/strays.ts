@@ -1,5 +1,6 @@
 import { formatAmount } from '../domain/money.ts'
-import { BREAK_MEANINGS, breakId, type BreakKind, type Finding } from '../domain/breaks.ts'
+import { breakId } from '../domain/break-ids.ts'
+import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
 import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database.ts'
