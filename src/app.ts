@@ -95,7 +95,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   const rails = await startRails({
     ...ground,
     role,
-    platform: paying.platform,
+    paying,
     moveByWire: (db, moved) => moveByWire(ledger, db, moved),
   })
   facts.simulators = rails.simulators

@@ -48,6 +48,7 @@ function nothingThere(): RequestError {
 
 function bodyProblems(endpoint: Endpoint, body: unknown): FieldProblem[] | undefined {
   if (endpoint.body && body === undefined) {
+    if (endpoint.isBodyOptional) return []
     return [{ field: 'body', code: 'required', message: 'Send a JSON object as the body.' }]
   }
   if (endpoint.body) {

@@ -30,6 +30,8 @@ export type Endpoint = {
   unknown?: () => RequestError
   query?: TSchema
   body?: TSchema
+  /** No body at all is then as good as one. */
+  isBodyOptional?: true
   status: 200 | 201
   answer: TSchema
   /** Failures of this operation's own, beside those that its form implies. */

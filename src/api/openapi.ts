@@ -101,7 +101,7 @@ function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
     security:
       access === 'public' ? [] : Object.keys(SECURITY[group]).map((name) => ({ [name]: [] })),
     parameters: parametersOf(endpoint, schemas),
-    ...(endpoint.body ? { requestBody: requestBodyOf(endpoint.body, schemas) } : {}),
+    ...(endpoint.body ? { requestBody: requestBodyOf(endpoint, endpoint.body, schemas) } : {}),
     responses: {
       [String(endpoint.status)]: {
         description: 'Done.',
@@ -117,9 +117,9 @@ function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
   }
 }
 
-function requestBodyOf(body: TSchema, schemas: Components) {
+function requestBodyOf({ isBodyOptional }: Endpoint, body: TSchema, schemas: Components) {
   const schema = documentSchema(body, schemas)
-  return { required: true, content: { 'application/json': { schema } } }
+  return { required: !isBodyOptional, content: { 'application/json': { schema } } }
 }
 
 function parametersOf(endpoint: Endpoint, schemas: Components) {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 import type { GatewayDoor } from '../api/gateway-routes.ts'
+import type { PayBack } from '../api/group-b/payment-refund.ts'
 import type { PaymentDesk } from '../api/group-b/payments.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
@@ -39,6 +40,8 @@ export function createPaymentGateways(deps: {
   publicUrl: () => string
   /** Absent: there is no contract to be paid through. */
   checkout: CheckoutTerms | undefined
+  /** Absent: this program does not sign for the payee of the checkout. */
+  payBack?: PayBack | undefined
   signal: AbortSignal
 }): PaymentGateways {
   const { db, clock, signal } = deps
@@ -58,6 +61,7 @@ export function createPaymentGateways(deps: {
     },
     open: async (transactionId) => answering(async () => rail.open(transactionId, signal)),
     checkoutUrl: (chargeId) => `${deps.publicUrl()}/checkout/${chargeId}`,
+    payBack: deps.checkout && deps.payBack,
     kick: rail.kick,
   }
   const door: GatewayDoor = {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { Endpoint } from '../api/endpoint.ts'
 import type { GatewayDoor } from '../api/gateway-routes.ts'
+import type { PayBack } from '../api/group-b/payment-refund.ts'
 import { paymentEndpoints } from '../api/group-b/payments.ts'
 import { transferEndpoints } from '../api/group-b/transfers.ts'
 import type { Clock } from '../base/clock.ts'
@@ -21,10 +22,12 @@ import { checkoutPass, type CheckoutTerms } from '../rails/checkout.ts'
 import { createLoop, type Loop } from '../rails/loop.ts'
 import { moveTransferByWire } from '../rails/transfers.ts'
 import { createWireRail, WIRE_POLICY, type OnWireMoved } from '../rails/wire-rail.ts'
+import type { Sender } from '../sender/sender.ts'
 import type { Db } from '../store/database.ts'
 import { lower } from './accounts.ts'
 import type { Chain } from './chain.ts'
 import { createPaymentGateways } from './payment-desk.ts'
+import type { Paying } from './sender.ts'
 import { SANDBOX_DAY_MS, startSimulators } from './simulators.ts'
 
 export type Rails = {
@@ -51,8 +54,8 @@ export async function startRails(
     shutdown: Shutdown
     chain: Chain
     contracts: Contracts
-    /** The platform's own address. */
-    platform: Hex
+    /** Pays, and signs for the platform's own address. */
+    paying: Paying
     /** What the ledger makes of wires that pay its own payments and redeems. */
     moveByWire: OnWireMoved
   },
@@ -64,13 +67,18 @@ export async function startRails(
   // Known once the server listens, and nobody is sent to it before.
   let ownUrl = `http://${config.host}:${config.port}`
   const wires = createWires({ ...options, parties, isSimulated })
-  const checkout = createCheckout(options)
+  const { platform, sender } = options.paying
+  const checkout = createCheckout({ ...options, platform })
   const { desk, door, rail } = createPaymentGateways({
     ...options,
     parties,
     policy: isSimulated ? QUICK_CHARGES : CHARGE_POLICY,
     publicUrl: () => parties.publicUrl ?? ownUrl,
     checkout: checkout?.terms,
+    payBack:
+      checkout?.terms.payee === platform
+        ? createPayBack({ sender, payer: platform, signal: shutdown.signal })
+        : undefined,
     signal: shutdown.signal,
   })
   const kickWires = wires?.kick ?? (() => undefined)
@@ -93,6 +101,19 @@ export async function startRails(
       ownUrl = url
       simulators?.announce(url)
     },
+  }
+}
+
+/** From the address that was paid, through the contract, so that it is proven as a payment is. */
+export function createPayBack(deps: { sender: Sender; payer: Hex; signal: AbortSignal }): PayBack {
+  const { sender, payer, signal } = deps
+  return {
+    async prepare(db, payment) {
+      const request = { ...payment, route: 'contract' as const, payer }
+      const prepared = await sender.prepare(db, request, signal)
+      return (db) => sender.accept(db, prepared)
+    },
+    kick: sender.kick,
   }
 }
 

@@ -50,7 +50,11 @@ export type PlatformClient = {
   payments: {
     create: (request: PaymentRequest, options?: PostOptions) => Promise<Payment>
     status: (transactionId: string, options?: CallOptions) => Promise<PaymentState>
-    refund: (transactionId: string, options?: PostOptions) => Promise<Refund>
+    /** What came on the chain goes to the address that you name; a gateway pays its payer. */
+    refund: (
+      transactionId: string,
+      options?: PostOptions & { toAddress?: string | undefined },
+    ) => Promise<Refund>
   }
   transfers: {
     create: (request: TransferRequest, options?: PostOptions) => Promise<Transfer>
@@ -88,8 +92,12 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     payments: {
       create: (request, options) => call(post('/api/payments', request), options),
       status: (id, options) => call(get(`/api/payments/${pathPart(id)}/status`, STATUS), options),
-      refund: (id, options) =>
-        call({ ...post(`/api/payments/${pathPart(id)}/refund`), requires: ['refund_id'] }, options),
+      refund: (id, options = {}) => {
+        const { toAddress, ...rest } = options
+        const wire = post(`/api/payments/${pathPart(id)}/refund`)
+        const body = toAddress === undefined ? {} : { to_address: toAddress }
+        return call({ ...wire, body, requires: ['refund_id'] }, rest)
+      },
     },
     transfers: {
       create: (request, options) => call(post('/api/transfers', request), options),

@@ -1,4 +1,6 @@
 import { findCharge } from '../store/charges.ts'
+import type { Db } from '../store/database.ts'
+import { findOrderOf } from '../store/orders.ts'
 import { leaseRefunds, releaseRefund, settleRefund, type Refund } from '../store/refunds.ts'
 import { moveTransaction } from '../store/transactions.ts'
 import { troubleOf, type ChargeRailDeps } from './charge-deps.ts'
@@ -39,6 +41,7 @@ async function look(
   signal: AbortSignal,
 ): Promise<RefundView> {
   const charge = await findCharge(deps.db, refund.transactionId)
+  if (charge?.kind === 'crypto_checkout') return lookOnChain(deps.db, refund)
   const adapter = charge && deps.adapters.get(charge.gatewayId)
   const externalId = charge?.externalId
   if (charge === undefined || adapter === undefined || externalId === undefined) {
@@ -52,6 +55,22 @@ async function look(
     return { state: 'failed', externalId: undefined, errorCode }
   }
 }
+
+/** The sender pays it back by an order of its own, and alone says what became of that. */
+async function lookOnChain(db: Db, { externalId = '' }: Refund): Promise<RefundView> {
+  const order = await findOrderOf(db, externalId)
+  if (order?.state === 'completed') return { state: 'completed', externalId, errorCode: undefined }
+  if (order?.state !== 'failed') return { state: 'pending', externalId, errorCode: undefined }
+  const { errorCode = 'not_paid' } = order
+  // The money may be gone all the same: people look before it is paid another time.
+  if (MAY_BE_PAID.has(errorCode)) throw new RailError('rail_unknown', errorCode)
+  return { state: 'failed', externalId, errorCode }
+}
+
+const MAY_BE_PAID: ReadonlySet<string> = new Set([
+  'nonce_taken_by_like_payment',
+  'settlement_mismatch',
+])
 
 async function settle(
   deps: ChargeRailDeps,

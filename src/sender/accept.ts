@@ -114,7 +114,7 @@ async function storeOrder(
 ): Promise<Order> {
   const { subject, spender, signer, route, contract, payee, amount, gas } = prepared
   const counter = lane.nextCounter
-  const reference = references.encode({ payer: signer, counter })
+  const reference = prepared.reference ?? references.encode({ payer: signer, counter })
   const payment = { subject, spender, signer, route, contract, payee, amount, gas }
   return insertOrder(db, { ...payment, chainId, counter, reference, acceptedAt: clock.now() })
 }

@@ -3,6 +3,7 @@ import { isAddress } from 'viem'
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 import type { Provider } from '../chain/provider.ts'
 import { weiOf, type Fees, type Hex, type Route } from '../domain/orders.ts'
+import type { Reference } from '../domain/reference.ts'
 import type { Db } from '../store/database.ts'
 import { createLane, findLane, idlestSigner } from '../store/lanes.ts'
 import { hex, nonceOnChain, quantity } from './chain-view.ts'
@@ -21,6 +22,8 @@ export type PaymentRequest = {
   payer: Hex | undefined
   payee: Hex
   amount: bigint
+  /** What it stands under on the chain; absent: the next one of the payer. */
+  reference?: Reference | undefined
 }
 
 /** What the chain was asked before the lane is locked, so that no lock waits for a provider. */
@@ -48,7 +51,7 @@ export async function prepareOrder(
   if (payee === signer) throw badPayee('payee_is_payer', payee)
   const { subject, spender, route, amount } = request
   const counter = await counterOf(context, db, signer)
-  const reference = context.references.encode({ payer: signer, counter })
+  const reference = request.reference ?? context.references.encode({ payer: signer, counter })
   const call = paymentCall({ route, contract, reference, payee, amount })
   const estimating = estimateGas(quorum, { signer, call })
   // It is awaited last, for a lack of funds is told as such.
@@ -62,7 +65,8 @@ export async function prepareOrder(
   const fees = offerOf(quote, policy.maxFeePerGas)
   const gas = await estimating
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
-  const payment = { subject, spender, route, payee, amount, signer, contract }
+  const wanted = { subject, spender, route, payee, amount, reference: request.reference }
+  const payment = { ...wanted, signer, contract }
   return Object.assign(payment, { gas, fees, balance, chainNonce })
 }
 

@@ -15,11 +15,11 @@ export type Refund = {
 /** False where the money goes back already: a charge has one refund that has not failed. */
 export async function insertRefund(
   db: Db,
-  refund: { refundId: string; transactionId: string },
+  refund: { refundId: string; transactionId: string; externalId?: string | undefined },
 ): Promise<boolean> {
   const { rows } = await sql`
-    insert into refunds (refund_id, transaction_id)
-    values (${refund.refundId}, ${refund.transactionId})
+    insert into refunds (refund_id, transaction_id, external_id)
+    values (${refund.refundId}, ${refund.transactionId}, ${refund.externalId ?? null})
     on conflict (transaction_id) where state <> 'failed' do nothing
     returning 1`.execute(db)
   return rows.length > 0

@@ -30,13 +30,17 @@ export type CheckoutBench = {
 const { signal } = new AbortController()
 
 export async function createCheckoutBench(
-  options: { payee?: Hex; through?: (db: Db) => Db } = {},
+  options: {
+    through?: (db: Db) => Db
+    /** The payee is one whom the chain's bench signs for. */
+    isOurs?: boolean
+  } = {},
 ): Promise<CheckoutBench> {
   const chain = await createBench()
   const { db, world, signers } = chain
   const minter = signers.addresses[0]!
   const dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
-  const payee = options.payee ?? newAddress()
+  const payee = options.isOurs === true ? signers.addresses[1]! : newAddress()
   const checkout = checkoutOf({ chain, payee, dollar, db: options.through?.(db) ?? db })
   const { settlement } = checkout.terms
   // Nothing that is older than the first look counts.

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
+import type { PayBack } from '../../src/api/group-b/payment-refund.ts'
 import { paymentEndpoints } from '../../src/api/group-b/payments.ts'
 import { createPaymentGateways, type PaymentGateways } from '../../src/app/payment-desk.ts'
 import { createLogger } from '../../src/base/logger.ts'
@@ -30,6 +31,7 @@ export async function startGateways(options: {
   clock: TestClock
   parties?: Partial<RailsConfig>
   checkout?: CheckoutTerms
+  payBack?: PayBack | undefined
   /** Absent: new ones. */
   users?: Pick<RailsApi, 'alice' | 'bob'>
 }): Promise<GatewayBench> {
@@ -43,6 +45,7 @@ export async function startGateways(options: {
     policy: CHARGE_POLICY,
     publicUrl: () => 'https://pay.example',
     checkout: options.checkout,
+    payBack: options.payBack,
     signal,
   })
   const endpoints = paymentEndpoints({ desk: gateways.desk, randomBytes })

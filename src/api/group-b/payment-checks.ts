@@ -1,5 +1,8 @@
 import type { Terms } from '../../domain/gateways.ts'
 import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../domain/money.ts'
+import { findCharge, type Charge } from '../../store/charges.ts'
+import type { Db } from '../../store/database.ts'
+import { findTransaction } from '../../store/transactions.ts'
 import { RequestError } from '../../wire/errors.ts'
 
 /** Refuses an amount that the gateway or institution does not take. */
@@ -17,4 +20,11 @@ export function requireAmount(options: {
   throw new RequestError('limit_exceeded', message, {
     problems: [{ field: 'amount', code: 'amount_out_of_range', message }],
   })
+}
+
+export async function requireOwn(db: Db, userId: number, transactionId: string): Promise<Charge> {
+  const transaction = await findTransaction(db, { userId, transactionId })
+  const charge = transaction && (await findCharge(db, transactionId))
+  if (charge === undefined) throw new RequestError('not_found', 'You have no payment of this id.')
+  return charge
 }

@@ -4,8 +4,8 @@ import { formatAmount } from '../../domain/money.ts'
 import { findCharge, type Charge } from '../../store/charges.ts'
 import type { Db } from '../../store/database.ts'
 import { listDisputes } from '../../store/disputes.ts'
-import { insertRefund, listRefunds } from '../../store/refunds.ts'
-import { findTransaction, recordTransaction } from '../../store/transactions.ts'
+import { listRefunds } from '../../store/refunds.ts'
+import { recordTransaction } from '../../store/transactions.ts'
 import { amountFields, readAmount } from '../../wire/amounts.ts'
 import { RequestError } from '../../wire/errors.ts'
 import {
@@ -13,14 +13,14 @@ import {
   PaymentCreatedSchema,
   PaymentCreateSchema,
   PaymentStatusSchema,
-  RefundCreatedSchema,
   type PaymentCreate,
   type PaymentCreated,
 } from '../../wire/group-b/payments.ts'
 import { TransactionParamsSchema } from '../../wire/group-b/transactions.ts'
 import { invalidRequest } from '../checks.ts'
 import { defineEndpoint, type Endpoint } from '../endpoint.ts'
-import { requireAmount } from './payment-checks.ts'
+import { requireAmount, requireOwn } from './payment-checks.ts'
+import { refundEndpoint, type PayBack } from './payment-refund.ts'
 
 /** What payments need of the gateways; the composition root fits it in. */
 export type PaymentDesk = {
@@ -31,6 +31,8 @@ export type PaymentDesk = {
   open: (transactionId: string) => Promise<void>
   /** The page on which a payer pays at our own checkout. */
   checkoutUrl: (chargeId: string) => string
+  /** Absent: nothing that was paid on the chain is sent back from here. */
+  payBack?: PayBack | undefined
   /** What waits is looked at soon even without it. */
   kick: () => void
 }
@@ -38,7 +40,7 @@ export type PaymentDesk = {
 export type PaymentDeps = { desk: PaymentDesk; randomBytes: RandomBytes }
 
 export function paymentEndpoints(deps: PaymentDeps): Endpoint[] {
-  return [paymentCreate(deps), paymentStatus, refundCreate(deps), gatewayList(deps)]
+  return [paymentCreate(deps), paymentStatus, refundEndpoint(deps), gatewayList(deps)]
 }
 
 function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
@@ -136,47 +138,6 @@ const paymentStatus = defineEndpoint({
   },
 })
 
-function refundCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
-  return defineEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/payments/{transaction_id}/refund',
-    operationId: 'refundPayment',
-    summary: 'Sends the whole of a completed payment back to its payer',
-    description: 'The payment is `refunded` when the money has arrived. There is one refund of it.',
-    tag: 'Payments',
-    access: 'payments:write',
-    params: TransactionParamsSchema,
-    status: 201,
-    answer: RefundCreatedSchema,
-    failures: ['conflict'],
-    handle: async ({ params, caller, db }) => {
-      const charge = await requireOwn(db, caller.userId, params.transaction_id)
-      const { transactionId, amount, currency, status } = charge
-      if (status !== 'completed') {
-        const sentence = `The payment is ${status}. Only one that is completed can be refunded.`
-        throw new RequestError('conflict', sentence)
-      }
-      if (charge.kind === 'crypto_checkout') {
-        throw new RequestError('conflict', 'A payment on chain is sent back by a payment of yours.')
-      }
-      const refundId = createId('REF', randomBytes)
-      if (!(await insertRefund(db, { refundId, transactionId }))) {
-        throw new RequestError('conflict', 'The payment is being refunded. Read its status.')
-      }
-      return {
-        success: true as const,
-        transaction_id: transactionId,
-        refund_id: refundId,
-        status: 'pending' as const,
-        ...amountFields({ amount, currency }),
-        currency,
-      }
-    },
-    onCommitted: desk.kick,
-  })
-}
-
 function gatewayList({ desk }: PaymentDeps): Endpoint {
   return defineEndpoint({
     group: 'b',
@@ -210,13 +171,6 @@ function requireGateway(gateways: readonly Gateway[], body: PaymentCreate): Gate
     throw invalidRequest([{ field: 'currency', code: 'currency_not_taken', message }])
   }
   return gateway
-}
-
-async function requireOwn(db: Db, userId: number, transactionId: string): Promise<Charge> {
-  const transaction = await findTransaction(db, { userId, transactionId })
-  const charge = transaction && (await findCharge(db, transactionId))
-  if (charge === undefined) throw new RequestError('not_found', 'You have no payment of this id.')
-  return charge
 }
 
 async function requireCharge(db: Db, transactionId: string): Promise<Charge> {

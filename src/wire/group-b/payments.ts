@@ -1,7 +1,13 @@
 import { Type, type Static } from 'typebox'
 
 import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
-import { named, nullable, requestObject, TimestampSchema } from '../shapes.ts'
+import {
+  EthereumAddressSchema,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
 import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 
 export const GatewayIdSchema = Type.Integer({
@@ -134,12 +140,25 @@ export const PaymentStatusSchema = named(
 )
 export type PaymentStatus = Static<typeof PaymentStatusSchema>
 
+export const RefundCreateSchema = requestObject({
+  to_address: Type.Optional({
+    ...EthereumAddressSchema,
+    description:
+      'Crypto checkout: who gets the money back. Ask the customer, since whoever paid on the ' +
+      'chain may be an exchange or a contract. Checked by EIP-55 when its case is mixed.',
+  }),
+})
+
 export const RefundCreatedSchema = named(
   'RefundCreated',
   Type.Object({
     success: Type.Literal(true),
     transaction_id: TransactionIdSchema,
     ...REFUND_FIELDS,
+    refund_transaction_id: Type.Optional({
+      ...TransactionIdSchema,
+      description: 'Crypto checkout: the transaction of yours that pays it back on the chain.',
+    }),
     ...AMOUNT_FIELDS,
     currency: CurrencySchema,
   }),
