@@ -4,7 +4,7 @@ import { runMoneySeed } from '../support/sim/money/run.ts'
 import { simulate } from '../support/sim/simulate.ts'
 
 /** `npm run sim -- --money` runs as many seeds as one asks for; here time bounds them. */
-const SEEDS = 6
+const SEEDS = 3
 const BUDGET_MS = 4_000
 
 describe('mint and redeem under faults, reorgs and crashes', function () {

@@ -147,4 +147,4 @@ async function comeToRest(sim: MoneySim): Promise<void> {
   }
 }
 
-const MAX_ROUNDS = 60
+const MAX_ROUNDS = 200
