@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 
 import { RequestError } from '../wire/errors.ts'
+import type { CheckoutPageOf } from './checkout-routes.ts'
 
 /** What outside parties and payers ask of us without a credential. */
 export type GatewayDoor = {
@@ -12,7 +13,7 @@ export type GatewayDoor = {
     webhook: { headers: IncomingHttpHeaders; body: Buffer },
   ) => Promise<'received' | 'unknown' | 'refused'>
   /** The page of a charge at our own checkout; undefined where there is none. */
-  checkoutPage: (chargeId: string) => Promise<string | undefined>
+  checkoutPage: CheckoutPageOf
 }
 
 /**
@@ -34,21 +35,4 @@ export function addGatewayRoutes(server: FastifyInstance, door: GatewayDoor): vo
       return reply.code(200).send({ received: true })
     },
   )
-  server.get<{ Params: { charge_id: string } }>(
-    '/checkout/:charge_id',
-    async ({ params }, reply) => {
-      const page = await door.checkoutPage(params.charge_id)
-      if (page === undefined) throw new RequestError('not_found', 'There is no such charge.')
-      return reply
-        .header('content-security-policy', PAGE_POLICY)
-        .header('cache-control', 'no-store')
-        .header('referrer-policy', 'no-referrer')
-        .type('text/html; charset=utf-8')
-        .send(page)
-    },
-  )
 }
-
-/** The page is text and a picture that is part of it; nothing of it runs, and nobody frames it. */
-const PAGE_POLICY =
-  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

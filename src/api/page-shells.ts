@@ -2,10 +2,12 @@
 export function shellOf(page: {
   title: string
   entry: { script: string; style: string }
-  /** Instead of the program. */
+  /** Instead of what the program makes. */
   body?: string
+  /** Whether the program runs beside the body. */
+  runs?: boolean
 }): string {
-  const { title, entry, body } = page
+  const { title, entry, body, runs = body === undefined } = page
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -15,7 +17,7 @@ export function shellOf(page: {
     <meta name="color-scheme" content="light dark" />
     <link rel="icon" href="${ICON}" />
     <link rel="stylesheet" href="/console/assets/${entry.style}" />
-${body === undefined ? programOf(entry.script) : ''}  </head>
+${runs ? programOf(entry.script) : ''}  </head>
   <body>
 ${body ?? PLACE}  </body>
 </html>
@@ -38,6 +40,13 @@ export const RECEIPT_UNKNOWN = `    <main class="nothing">
       <h1>There is no such receipt</h1>
       <p>The address is incomplete, or belongs to no receipt. Ask whoever sent it to you for the
         whole address.</p>
+    </main>
+`
+
+export const CHECKOUT_UNKNOWN = `    <main class="nothing">
+      <h1>There is no such payment</h1>
+      <p>The address is incomplete, or belongs to no payment. Ask whoever sent it to you for the
+        whole address, and pay nothing before.</p>
     </main>
 `
 

@@ -8,6 +8,7 @@ import { amountFields } from '../wire/amounts.ts'
 import { RequestError } from '../wire/errors.ts'
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
 import { stringifyJson } from '../wire/json.ts'
+import { addCheckoutRoutes, type CheckoutPageOf } from './checkout-routes.ts'
 import { consoleShell, RECEIPT_UNKNOWN, shellOf } from './page-shells.ts'
 
 /** The programs of the pages, as a browser loads them. */
@@ -17,7 +18,7 @@ export type PageFiles = {
   entries: Readonly<Record<PageName, { script: string; style: string }>>
 }
 
-export type PageName = 'console' | 'receipt'
+export type PageName = 'console' | 'receipt' | 'checkout'
 
 export type PagesOptions = {
   db: Db
@@ -27,9 +28,14 @@ export type PagesOptions = {
   visitorRpcUrl: string | undefined
 }
 
-/** The console, and the receipts that payees were given. */
-export function addPageRoutes(server: FastifyInstance, options: PagesOptions): void {
+/** The console, the receipts that payees were given, and the pages on which payers pay. */
+export function addPageRoutes(
+  server: FastifyInstance,
+  options: PagesOptions,
+  checkoutPageOf?: CheckoutPageOf,
+): void {
   const loadPages = once(options.loadPages)
+  if (checkoutPageOf) addCheckoutRoutes(server, { pageOf: checkoutPageOf, loadPages })
   for (const url of ['/console', '/console/']) {
     server.get(url, async (_request, reply) => {
       const { entries } = await loadPages()

@@ -74,7 +74,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   addHealthRoutes(server, options)
   addDocsRoutes(server, options.endpoints)
   if (options.door) addGatewayRoutes(server, options.door)
-  if (options.pages) addPageRoutes(server, options.pages)
+  if (options.pages) addPageRoutes(server, options.pages, options.door?.checkoutPage)
   addEndpoints(server, options.endpoints, options.hooks)
   return server
 }

@@ -29,7 +29,11 @@ export async function buildPages(): Promise<BuiltPages> {
     throw new PagesMissingError(error)
   })
   const { outputFiles, metafile } = await build({
-    entryPoints: { console: join(FOLDER, 'console.tsx'), receipt: join(FOLDER, 'receipt.tsx') },
+    entryPoints: {
+      console: join(FOLDER, 'console.tsx'),
+      receipt: join(FOLDER, 'receipt.tsx'),
+      checkout: join(FOLDER, 'checkout.ts'),
+    },
     bundle: true,
     minify: true,
     format: 'esm',
@@ -50,10 +54,14 @@ export async function buildPages(): Promise<BuiltPages> {
   const outputs = Object.entries(metafile.outputs)
   const entryOf = (page: PageName): { script: string; style: string } => {
     const [path, output] =
-      outputs.find(([, one]) => one.entryPoint?.endsWith(`/${page}.tsx`) === true) ?? []
+      outputs.find(([path]) => basename(path).startsWith(`${page}-`) && path.endsWith('.js')) ?? []
     return { script: basename(path ?? ''), style: basename(output?.cssBundle ?? '') }
   }
-  const entries = { console: entryOf('console'), receipt: entryOf('receipt') }
+  const entries = {
+    console: entryOf('console'),
+    receipt: entryOf('receipt'),
+    checkout: entryOf('checkout'),
+  }
   return { manifest: { assets: [...files.keys()], entries }, files }
 }
 

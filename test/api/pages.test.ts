@@ -15,6 +15,7 @@ const pages: PageFiles = {
   entries: {
     console: { script: 'a-1.js', style: 'a-1.css' },
     receipt: { script: 'b-1.js', style: 'b-1.css' },
+    checkout: { script: 'c-1.js', style: 'c-1.css' },
   },
 }
 

@@ -18,7 +18,7 @@ describe('the programs of the pages', () => {
 
   it('weigh at most 100 KB, gzipped', () => {
     for (const { script, style } of Object.values(pages.entries)) {
-      expect(zipped(script)).to.be.within(1 * KB, 100 * KB)
+      expect(zipped(script)).to.be.within(KB / 4, 100 * KB)
       expect(zipped(style)).to.be.within(1 * KB, 20 * KB)
     }
   })

@@ -88,6 +88,19 @@ describe('the console in a browser', () => {
     await rpc('eth_sendTransaction', { from, to: facts.settlement, data, value })
     await rpc('anvil_stopImpersonatingAccount', from)
   }
+  /** Nobody trips, and nothing is beyond the edge: narrow and light, wide and dark. */
+  const isForEverybody = async (what: string): Promise<void> => {
+    for (const [width, colorScheme] of [
+      [360, 'light'],
+      [1440, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme })
+      expect(await obstaclesOf(page), `${what} at ${width}`).to.deep.equal([])
+      const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+      expect(beyond, `${what} at ${width}`).to.be.at.most(0)
+    }
+  }
   const open = (hash: string) => page.goto(`${facts.console}#/${hash}`)
   const sees = (text: string | RegExp) => page.getByText(text).first().waitFor()
 
@@ -190,6 +203,8 @@ describe('the console in a browser', () => {
     await page.goto(charge.body['hosted_url'] ?? '')
     await sees('0.25 ETH')
     await sees(EVIL)
+    await sees('This page is live.')
+    await isForEverybody('the checkout')
     const link = await page.getByRole('link', { name: 'Pay with a wallet' }).getAttribute('href')
     const call = /settle\?bytes32=(\w+)&address=(\w+)&value=(\d+)$/.exec(link ?? '')
     const [, reference = '', payee = '', wei = ''] = call ?? []
@@ -197,6 +212,11 @@ describe('the console in a browser', () => {
     await rpc('anvil_setBalance', from, `0x${(10n ** 18n).toString(16)}`)
     await settle({ from, reference, payee, wei: BigInt(wei) })
     await sees('This is paid. Thank you.')
+    expect(await page.title()).to.equal('Paid 0.25 ETH · Quittance')
+    await isForEverybody('the paid checkout')
+    const unknown = await page.goto(`${facts.url}/checkout/REF${'0'.repeat(20)}`)
+    expect(unknown?.status()).to.equal(404)
+    await sees('There is no such payment')
     const path = `/api/payments/${charge.body['transaction_id']}/status`
     expect((await ask(path)).body).to.include({ status: 'completed', gateway_status: 'COMPLETED' })
   })
@@ -253,18 +273,9 @@ describe('the console in a browser', () => {
   it('is for everybody: every screen, narrow and wide, light and dark', async () => {
     const lists = ['', 'transactions', 'breaks', 'runs', 'wallets', 'deliveries', 'users', 'keys']
     for (const screen of lists) {
-      for (const [width, colorScheme] of [
-        [360, 'light'],
-        [1440, 'dark'],
-      ] as const) {
-        await page.setViewportSize({ width, height: 800 })
-        await page.emulateMedia({ colorScheme })
-        await open(screen)
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        expect(await obstaclesOf(page), `${screen} at ${width}`).to.deep.equal([])
-        const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-        expect(beyond, `${screen} at ${width}`).to.be.at.most(0)
-      }
+      await open(screen)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await isForEverybody(screen)
     }
   })
 

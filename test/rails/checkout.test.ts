@@ -36,6 +36,9 @@ describe('our own checkout', () => {
     return (await bench.api.post('/api/payments', request)).body
   }
 
+  const pageOf = (body: Record<string, unknown>) =>
+    bench.door.checkoutPage(String(body['charge_id']))
+
   const status = async (body: Record<string, unknown>) =>
     (await bench.api.get(`/api/payments/${String(body['transaction_id'])}/status`)).body
 
@@ -130,17 +133,34 @@ describe('our own checkout', () => {
     expect(await status(body)).to.include({ status: 'pending', received_decimal: null })
   })
 
-  it('shows a page without a script, on which nothing of the caller is markup', async () => {
+  it('shows a page on which nothing of the caller is markup', async () => {
     const body = await create('12.34')
-    const page = (await bench.door.checkoutPage(String(body['charge_id']))) ?? ''
+    const { body: page, title } = (await pageOf(body))!
     const { reference } = await chargeOf(body)
-    expect(page).to.include('12.34 USD').and.to.include(reference)
+    expect(title).to.equal('Pay 12.34 USD')
+    expect(page).to.include('12.34 USD').and.to.include(reference).and.to.include('data-live')
     expect(page).to.include('&lt;b&gt;Two&lt;/b&gt; books').and.not.to.include('<b>')
     expect(page).to.include(`ethereum:`).and.to.include('/settleToken?bytes32=')
-    expect(page)
-      .to.include('<svg')
-      .and.not.to.match(/<script|javascript:/i)
+    expect(page.match(/<svg class="code" role="img"/g)).to.have.length(2)
+    expect(page).not.to.match(/<script|javascript:|\sstyle=|\son\w+=/i)
     expect(await bench.door.checkoutPage('REF00000000000000000000')).to.equal(undefined)
+  })
+
+  it('says what to do in every state, and changes its state with what it says', async () => {
+    const body = await create('10')
+    const { reference } = await chargeOf(body)
+    const open = (await pageOf(body))!
+    await payInDollars(reference!, 4_000_000n)
+    await read()
+    const part = (await pageOf(body))!
+    expect(part.state).not.to.equal(open.state)
+    expect(part.body).to.include('Do not pay again').and.to.include('4 of 10 USD')
+    expect(part.body).not.to.include('ethereum:')
+    await payInDollars(reference!, 6_000_000n)
+    await read()
+    const paid = (await pageOf(body))!
+    expect(paid.title).to.equal('Paid 10.00 USD')
+    expect(paid.body).to.include('This is paid.').and.not.to.include('data-live')
   })
 
   it('cannot be refunded by us, and says so', async () => {

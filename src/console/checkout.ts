@@ -1,0 +1,68 @@
+import { formatDuration, formatTime } from './format.ts'
+import './theme.css'
+import './checkout.css'
+
+/**
+ * The payer's page has come whole from the platform. This says when it is no longer so, and makes
+ * what helps a person: the time of here, and buttons that copy.
+ */
+const page = document.querySelector<HTMLElement>('main[data-state]')
+if (page) {
+  tellTimes(page)
+  offerCopies(page)
+  if (page.dataset['live'] !== undefined) void follow(page)
+}
+
+function tellTimes(page: HTMLElement): void {
+  for (const time of page.querySelectorAll('time')) {
+    const tell = (): void => {
+      const left = (Date.parse(time.dateTime) - Date.now()) / 1000
+      const words = left > 0 ? `${formatDuration(left)} left` : 'over'
+      time.textContent = `${formatTime(time.dateTime)} (${words})`
+    }
+    tell()
+    setInterval(tell, 1000)
+  }
+}
+
+function offerCopies(page: HTMLElement): void {
+  for (const button of page.querySelectorAll<HTMLButtonElement>('button[data-copy]')) {
+    button.hidden = false
+    button.addEventListener('click', () => void copy(button))
+  }
+}
+
+async function copy(button: HTMLButtonElement): Promise<void> {
+  await navigator.clipboard.writeText(button.dataset['copy'] ?? '')
+  const [text] = button.childNodes
+  if (!text) return
+  text.textContent = 'Copied'
+  setTimeout(() => (text.textContent = 'Copy'), 1500)
+}
+
+const PAUSE_MS = 2000
+const MOST_PAUSE_MS = 15_000
+
+/** Loads the page again once it would say something else; a lost connection is told, and tried. */
+async function follow(page: HTMLElement): Promise<void> {
+  const note = document.querySelector('#connection')
+  const say = (words: string): void => {
+    if (note && note.textContent !== words) note.textContent = words
+  }
+  for (let pauseMs = PAUSE_MS; ;) {
+    const state = await readState().catch(() => undefined)
+    if (state !== undefined && state !== page.dataset['state']) return location.reload()
+    say(state === undefined ? LOST : 'This page is live.')
+    pauseMs = state === undefined ? Math.min(pauseMs * 2, MOST_PAUSE_MS) : PAUSE_MS
+    await new Promise((later) => setTimeout(later, pauseMs))
+  }
+}
+
+const LOST =
+  'The connection is lost, and is tried again. A payment that you have sent counts all the same.'
+
+async function readState(): Promise<string> {
+  const response = await fetch(`${location.pathname}/state.json`, { cache: 'no-store' })
+  if (!response.ok) throw new Error(`answered ${response.status}`)
+  return ((await response.json()) as { state: string }).state
+}
