@@ -40,6 +40,7 @@ table { border-collapse: collapse; width: 100%; }
 td, th { border-bottom: 1px solid #ccc; padding: .3rem .6rem; }
 td, th { text-align: left; vertical-align: top; }
 td { overflow-wrap: anywhere; }
+td:first-child { overflow-wrap: normal; }
 dl { display: grid; gap: 0 .6rem; grid-template-columns: max-content 1fr; margin: 0; }
 dd { margin: 0; }
 svg text { font: 13px system-ui, sans-serif; }
