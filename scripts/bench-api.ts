@@ -25,6 +25,7 @@ import {
 } from '../src/wire/amounts.ts'
 import { requestObject } from '../src/wire/shapes.ts'
 import { makeKey, makeUser } from '../test/support/access.ts'
+import { tellRows } from '../test/support/bench-result.ts'
 import { cpuTimeOf } from '../test/support/cpu.ts'
 import { dropOwnDatabases, freshDatabase } from '../test/support/database.ts'
 
@@ -67,6 +68,15 @@ async function main(): Promise<void> {
     console.log(name.padEnd(28), ...shown)
   }
   console.log(`\n${JSON.stringify({ engine: kind, rounds: ROUNDS, requests: REQUESTS, rows })}`)
+  tellRows(
+    'api',
+    rows.map(({ name, oursUs, bareUs }) => ({
+      what: `${name}, processor time`,
+      unit: 'µs',
+      ours: oursUs,
+      floor: { what: 'a bare route with the same SQL', value: bareUs },
+    })),
+  )
   await Promise.all([ours.close(), bare.close()])
   await dropOwnDatabases()
 }

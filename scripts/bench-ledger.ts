@@ -10,6 +10,7 @@ import { post } from '../src/store/ledger.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { insertUser } from '../src/store/users.ts'
 import { insertWallet, mainWallet } from '../src/store/wallets.ts'
+import { tellRows } from '../test/support/bench-result.ts'
 
 const TRANSFERS = Number(process.env['BENCH_TRANSFERS'] ?? 5_000)
 const USERS = 32
@@ -21,7 +22,11 @@ async function main(): Promise<void> {
   try {
     await migrate(database.db)
     console.log(`${TRANSFERS} transfers, ${database.kind} engine, ${USERS} users`)
-    for (const callers of [1, 32]) await measure(database, callers)
+    const [alone, together] = [await measure(database, 1), await measure(database, 32)]
+    tellRows('ledger', [
+      { what: 'wallet transfers, one at a time', unit: 'a second', ours: alone },
+      { what: 'wallet transfers, 32 at a time', unit: 'a second', ours: together },
+    ])
     console.log(
       `${await countAstray(database.db)} balances astray, sum ${await sumOf(database.db)}`,
     )
@@ -30,7 +35,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function measure({ db }: Database, callers: number): Promise<void> {
+async function measure({ db }: Database, callers: number): Promise<number> {
   const accounts = await Promise.all(Array.from({ length: USERS }, () => openAccount(db)))
   let left = TRANSFERS
   const startedAt = performance.now()
@@ -42,8 +47,9 @@ async function measure({ db }: Database, callers: number): Promise<void> {
   }
   await Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)))
   const seconds = (performance.now() - startedAt) / 1000
-  const rate = (TRANSFERS / seconds).toFixed(0)
+  const rate = Math.round(TRANSFERS / seconds)
   console.log(`${String(callers).padStart(3)} at a time: ${rate} a second`)
+  return rate
 }
 
 type Account = { userId: number; wallets: bigint[] }

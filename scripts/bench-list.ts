@@ -6,6 +6,7 @@ import { migrate } from '../src/store/migrate.ts'
 import { recountTallies } from '../src/store/tallies.ts'
 import { listTransactions, type TransactionFilter } from '../src/store/transaction-list.ts'
 import { recordTransaction } from '../src/store/transactions.ts'
+import { tellRows } from '../test/support/bench-result.ts'
 
 const ROWS = Number(process.env['BENCH_ROWS'] ?? 1_000_000)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 200)
@@ -19,6 +20,7 @@ const SHAPES = { 'three years': (1095 * DAY_MS) / ROWS, 'one day': DAY_MS / ROWS
 /** Fills a database of its own with one user's transactions and times every kind of list. */
 async function main(): Promise<void> {
   const all = Object.keys(SHAPES) as (keyof typeof SHAPES)[]
+  const worst: Deepest[] = []
   const shapes = all.filter((shape) => shape === (process.env['BENCH_SHAPE'] ?? shape))
   for (const shape of shapes) {
     const database = await openDatabase({ url: await ownDatabase() })
@@ -34,12 +36,26 @@ async function main(): Promise<void> {
         'cpu p99'.padStart(8),
         'naive p50'.padStart(10),
       )
-      for (const filter of filtersOf(userId, SHAPES[shape])) await measure(database.db, filter)
+      for (const filter of filtersOf(userId, SHAPES[shape])) {
+        worst.push(await measure(database.db, filter))
+      }
     } finally {
       await database.close()
     }
   }
+  const slowest = (name: keyof Deepest) => Math.max(...worst.map((times) => times[name]))
+  tellRows('list', [
+    {
+      what: `deepest page of ${ROWS} rows, the slowest filter, p50`,
+      unit: 'ms',
+      ours: slowest('ours'),
+      peer: { what: 'offset and count(*)', value: slowest('naive') },
+    },
+  ])
 }
+
+/** How long the deepest page of one filter takes, in the middle of the tries. */
+type Deepest = { ours: number; naive: number }
 
 /** A new database on the server of DATABASE_URL, or PGlite in memory. */
 async function ownDatabase(): Promise<string | undefined> {
@@ -116,7 +132,8 @@ function filtersOf(userId: number, stepMs: number): TransactionFilter[] {
 }
 
 /** At the first page, in the middle and near the end; the peer only where it must go deep. */
-async function measure(db: Db, filter: TransactionFilter): Promise<void> {
+async function measure(db: Db, filter: TransactionFilter): Promise<Deepest> {
+  const deepestPage = { ours: 0, naive: 0 }
   const { total } = await listTransactions(db, filter, { limit: 1, offset: 0 })
   for (const depth of [0, 0.5, 1]) {
     const deepest = Math.min(Math.floor(total * depth), 1_000_000)
@@ -131,7 +148,10 @@ async function measure(db: Db, filter: TransactionFilter): Promise<void> {
       at(ours.cpu, 0.99).padStart(8),
       at(naive.wall, 0.5).padStart(10),
     )
+    deepestPage.ours = Number(at(ours.wall, 0.5))
+    deepestPage.naive = Number(at(naive.wall, 0.5))
   }
+  return deepestPage
 }
 
 function nameOf({ type, status, from, until }: TransactionFilter, offset: number): string {

@@ -17,6 +17,7 @@ import { callRpc } from '../src/chain/rpc.ts'
 import { openDatabase } from '../src/store/database.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { makeKey, makeUser } from '../test/support/access.ts'
+import { tellRows } from '../test/support/bench-result.ts'
 import { dropOwnDatabases, emptyDatabaseUrl } from '../test/support/database.ts'
 import { runProgram, type Program } from '../test/support/program.ts'
 
@@ -44,6 +45,16 @@ try {
   ]
   for (const { what, ...figures } of rows) console.log(what, figures)
   console.log(JSON.stringify({ payments: PAYMENTS, signers: SIGNERS, rows }))
+  const [, viem] = rows
+  tellRows('pay', [
+    { what: 'payments accepted', unit: 'a second', ours: ours.acceptedPerSecond ?? Number.NaN },
+    {
+      what: 'payments confirmed',
+      unit: 'a second',
+      ours: ours.confirmedPerSecond,
+      peer: { what: viem?.what ?? '', value: viem?.confirmedPerSecond ?? Number.NaN },
+    },
+  ])
 } finally {
   for (const program of programs) program.kill('SIGTERM')
   await Promise.all(programs.map((program) => program.ended))

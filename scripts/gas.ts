@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 
 import { network } from 'hardhat'
 
+import { tellRows } from '../test/support/bench-result.ts'
 import { type GasTable, measureGas, measureLargestBatches } from '../test/support/contracts/gas.ts'
 
 /** What the tests hold the contracts to. `GAS_WRITE=1 npm run bench:gas` renews it. */
@@ -19,7 +20,24 @@ for (const fork of FORKS) {
   }
 }
 printTables(snapshot, write ? snapshot : JSON.parse(await readFile(snapshotPath, 'utf8')))
+tellGas(snapshot['osaka']?.transactions ?? {})
 if (write) await writeFile(snapshotPath, `${JSON.stringify(snapshot, null, 2)}\n`)
+
+function tellGas(gas: GasTable) {
+  const row = (what: string, peer?: string, floor?: string) => ({
+    what,
+    unit: 'gas',
+    ours: gas[what] ?? Number.NaN,
+    ...(peer && { peer: { what: peer, value: gas[peer] ?? Number.NaN } }),
+    ...(floor && { floor: { what: floor, value: gas[floor] ?? Number.NaN } }),
+  })
+  tellRows('gas', [
+    row('native, dense reference', 'once-only by a mapping', 'event only, not once-only'),
+    row('native batch of 100, per item, dense', 'plain transfer'),
+    row('token (USDC shape), dense', undefined, 'token (USDC shape), plain transfer'),
+    row('mintWithMemo, existing holder, dense', 'mint (USDC shape), without a memo'),
+  ])
+}
 
 function printTables(measured: Snapshot, committed: Snapshot) {
   for (const part of ['transactions', 'largestBatches'] as const) {

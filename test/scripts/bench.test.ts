@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import { formatRows, tellRows, type BenchRow } from '../support/bench-result.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+describe('the table of the benchmarks', () => {
+  const peer = { what: 'theirs', value: 1234.5 }
+  const row = { what: 'a thing', unit: 'ms', ours: 12.345, peer, floor: { what: 'none', value: 1 } }
+  const rows: BenchRow[] = [
+    { part: 'list', ...row },
+    { part: 'gas', what: 'another', unit: 'gas', ours: 39_199 },
+  ]
+
+  it('sets each figure beside its peer and floor, in columns', () => {
+    expect(formatRows(rows).split('\n')).to.deep.equal([
+      'part  what     ours        peer           floor',
+      'list  a thing  12.3 ms     1,235, theirs  1, none',
+      'gas   another  39,199 gas',
+    ])
+  })
+
+  it('is made of what each part leaves in its file', () => {
+    const folder = temporaryFolder()
+    const file = join(folder.path, 'list.json')
+    const before = process.env['BENCH_RESULT']
+    process.env['BENCH_RESULT'] = file
+    tellRows('list', [row])
+    if (before === undefined) delete process.env['BENCH_RESULT']
+    else process.env['BENCH_RESULT'] = before
+    expect(JSON.parse(readFileSync(file, 'utf8'))).to.deep.equal(rows.slice(0, 1))
+    folder.remove()
+  })
+
+  it('has a script for each part that the README explains, and no other', () => {
+    const section = readFileSync('README.md', 'utf8').split('### The benchmarks')[1] ?? ''
+    const listed = [...section.matchAll(/^\| `([a-z]+)` \|/gm)].map(([, part]) => `bench:${part}`)
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: object }
+    expect(listed).to.have.members(Object.keys(scripts).filter((name) => name.startsWith('bench:')))
+  })
+})
