@@ -51,8 +51,7 @@ export async function listDeliveries(db: Db, wanted: DeliveryWanted): Promise<De
   ]
   const own = userId === undefined ? [] : [sql`e.user_id = ${userId}`]
   if (subscriptionId === undefined) {
-    const subject = sql`coalesce(n.body ->> 'paymentId', n.body ->> 'id')`
-    const told = about === undefined ? [] : [sql`${subject} = ${about}`]
+    const told = about === undefined ? [] : [sql`n.about = ${about}`]
     return selectDeliveries(db, { conditions: [...conditions, ...own, ...told], limit })
   }
   // The newest of each endpoint, so that the newest of them all are among these.

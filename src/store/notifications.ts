@@ -20,14 +20,17 @@ export type NewNotification = {
  */
 export async function notify(db: Db, notification: NewNotification): Promise<void> {
   const { userId, type, body } = notification
+  const about = body['paymentId'] ?? body['id']
   await sql`
     with counter as (
       insert into notification_counters as c (user_id, last_sequence) values (${userId}, 1)
       on conflict (user_id) do update set last_sequence = c.last_sequence + 1
       returning last_sequence
     ), told as (
-      insert into notifications (user_id, type, sequence, body)
-      select ${userId}, ${type}, last_sequence, ${JSON.stringify(body)}::json from counter
+      insert into notifications (user_id, type, sequence, about, body)
+      select ${userId}, ${type}, last_sequence, ${typeof about === 'string' ? about : null},
+        ${JSON.stringify(body)}::json
+      from counter
       returning id
     )
     insert into webhook_deliveries (endpoint_id, notification_id)

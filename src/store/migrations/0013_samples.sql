@@ -6,5 +6,7 @@ alter table overview_samples
   add column liability numeric(38, 0),
   add check ((supply is null) = (liability is null));
 
--- What was told of one payment or transfer; a chargeback tells of the payment that it takes back.
-create index notifications_about on notifications ((coalesce(body ->> 'paymentId', body ->> 'id')));
+-- The id of the payment or transfer that was told of; a chargeback tells of the payment that it takes back. It stands
+-- beside the body, which PostgreSQL cannot look into where it has a zero character.
+alter table notifications add column about text;
+create index notifications_about on notifications (about) where about is not null;
