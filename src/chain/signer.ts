@@ -2,6 +2,7 @@ import { keccak256, type Address, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
 import { BaseError } from '../base/errors.ts'
+import { createOwnSignatures, type OwnSignatures } from './own-signature.ts'
 import {
   assemble,
   payloadOf,
@@ -29,13 +30,18 @@ export type Signers = {
 export type SignPayload = (payload: Hex, signal: AbortSignal) => Promise<Hex>
 
 /** Every signer is made here, so that each signature is checked, whoever made it. */
-export function createSigner(deps: { address: Address; signPayload: SignPayload }): Signer {
-  const { address, signPayload } = deps
+export function createSigner(deps: {
+  address: Address
+  signPayload: SignPayload
+  /** Where the key is here, signatures are checked by it. */
+  own?: OwnSignatures | undefined
+}): Signer {
+  const { address, signPayload, own } = deps
   return {
     address,
     async sign(request, signal) {
       const signature = await signPayload(payloadOf(request), signal)
-      return assemble({ request, signature, address })
+      return assemble({ request, signature, address, own })
     },
   }
 }
@@ -46,6 +52,7 @@ export function createKeySigner(privateKey: Hex): Signer {
   return createSigner({
     address: account.address,
     signPayload: (payload) => account.sign({ hash: keccak256(payload) }),
+    own: createOwnSignatures(privateKey, account),
   })
 }
 

@@ -13,6 +13,7 @@ import {
 } from 'viem'
 
 import { BaseError } from '../base/errors.ts'
+import type { OwnSignatures, SignatureNumbers } from './own-signature.ts'
 
 // Beside this encoder of what we sign stands block-transaction.ts, which reads every type that a
 // block may hold. They are two on purpose: viem's serializer would make the checker in a browser a
@@ -49,10 +50,12 @@ export async function assemble(signed: {
   request: TransactionRequest
   signature: Hex
   address: Address
+  /** Where the key is here, the signature is checked by it. */
+  own?: OwnSignatures | undefined
 }): Promise<SignedTransaction> {
-  const { request, address } = signed
+  const { request, address, own } = signed
   const raw = serializeSigned(request, signed.signature)
-  const decoded = await decodeTransaction(raw)
+  const decoded = await decodeTransaction(raw, own)
   if (!isAddressEqual(decoded.from, address)) {
     throw new SignatureWrongError('it is another account’s', { address, from: decoded.from })
   }
@@ -65,8 +68,11 @@ export async function assemble(signed: {
  * Reads a raw EIP-1559 transaction without asking anybody. Only the one form that nodes accept is
  * read, so that its keccak256 is the hash on the chain.
  */
-export async function decodeTransaction(raw: Hex): Promise<DecodedTransaction> {
-  const parsed = parseRaw(raw)
+export async function decodeTransaction(
+  raw: Hex,
+  own?: OwnSignatures,
+): Promise<DecodedTransaction> {
+  const { signature, ...parsed } = parseRaw(raw)
   const request: TransactionRequest = {
     chainId: parsed.chainId,
     nonce: parsed.nonce ?? 0,
@@ -78,14 +84,24 @@ export async function decodeTransaction(raw: Hex): Promise<DecodedTransaction> {
     maxPriorityFeePerGas: parsed.maxPriorityFeePerGas ?? 0n,
   }
   const hash = keccak256(raw)
-  return { ...request, raw, hash, from: await signerOf(raw, hash) }
+  const isOwn = () => own?.isOf(keccak256(payloadOf(request)), signature) === true
+  return { ...request, raw, hash, from: await signerOf({ raw, hash, own, isOwn }) }
 }
 
 /** Finding the signer costs a thousand times more than reading the rest, and never changes. */
-async function signerOf(raw: Hex, hash: Hash): Promise<Address> {
+async function signerOf(signed: {
+  raw: Hex
+  hash: Hash
+  own: OwnSignatures | undefined
+  isOwn: () => boolean
+}): Promise<Address> {
+  const { raw, hash, own, isOwn } = signed
   const known = SIGNERS.get(hash)
   if (known !== undefined) return known
-  const from = await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })
+  const from =
+    own !== undefined && isOwn()
+      ? own.address
+      : await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })
   const [oldest] = SIGNERS.keys()
   if (SIGNERS.size >= MAX_SIGNERS && oldest !== undefined) SIGNERS.delete(oldest)
   SIGNERS.set(hash, from)
@@ -124,7 +140,7 @@ function serializeSigned(request: TransactionRequest, signature: Hex): Hex {
   return serializeTransaction(serializable(request), { r, s, yParity })
 }
 
-function parseSignatureStrictly(signature: Hex): { r: Hex; s: Hex; yParity: number } {
+function parseSignatureStrictly(signature: Hex): SignatureNumbers {
   if (!/^0x[0-9a-fA-F]{130}$/.test(signature)) {
     throw new SignatureWrongError('it is not 65 bytes', {})
   }
@@ -140,7 +156,7 @@ function parseSignatureStrictly(signature: Hex): { r: Hex; s: Hex; yParity: numb
 /** Nodes refuse the larger of the two values that s may have (EIP-2). */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
-type Parsed = TransactionSerializableEIP1559 & { to: Address }
+type Parsed = TransactionSerializableEIP1559 & { to: Address; signature: SignatureNumbers }
 
 function parseRaw(raw: Hex): Parsed {
   try {
@@ -148,7 +164,8 @@ function parseRaw(raw: Hex): Parsed {
     const isPlain = (fields.accessList ?? []).length === 0
     if (fields.type === 'eip1559' && r && s && yParity !== undefined && isPlain && fields.to) {
       const again = serializeTransaction(fields, { r, s, yParity })
-      if (again === raw.toLowerCase()) return { ...fields, to: fields.to }
+      const signature = { r, s, yParity }
+      if (again === raw.toLowerCase()) return { ...fields, to: fields.to, signature }
     }
   } catch {
     // Falls through: what cannot be read is refused like what is no transaction of ours.

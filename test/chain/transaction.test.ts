@@ -1,9 +1,17 @@
 import { expect } from 'chai'
 import { constantFrom, assert, asyncProperty, bigInt, nat, record, uint8Array } from 'fast-check'
-import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, toHex } from 'viem'
-import type { Hex } from 'viem'
+import {
+  getAddress,
+  keccak256,
+  parseSignature,
+  parseTransaction,
+  recoverTransactionAddress,
+  toHex,
+  type Hex,
+} from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
+import { createOwnSignatures } from '../../src/chain/own-signature.ts'
 import { createKeySigner } from '../../src/chain/signer.ts'
 import {
   assemble,
@@ -68,6 +76,31 @@ describe('a transaction', () => {
     expect(from).to.equal(account.address)
   })
 
+  it('is known to be signed by a key that is here, as everybody finds it out', async () => {
+    await assert(
+      asyncProperty(anyRequest, bigInt(1n, 2n ** 255n), async (asked, number) => {
+        const key = toHex(number, { size: 32 })
+        const theirs = privateKeyToAccount(key)
+        const own = createOwnSignatures(key, theirs)
+        const digest = keccak256(payloadOf(asked))
+        const { r, s, yParity } = parseSignature(await theirs.sign({ hash: digest }))
+        expect(own?.isOf(digest, { r, s, yParity })).to.equal(true)
+        expect(own?.isOf(digest, { r, s, yParity: 1 - yParity })).to.equal(false)
+        expect(own?.isOf(digest, { r: s, s: r, yParity })).to.equal(false)
+        expect(own?.isOf(keccak256(digest), { r, s, yParity })).to.equal(false)
+        const mine = parseSignature(await account.sign({ hash: digest }))
+        expect(own?.isOf(digest, mine)).to.equal(false)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('is not checked by a key that is another account’s', () => {
+    const other = privateKeyToAccount(`0x${'22'.repeat(32)}`)
+    expect(createOwnSignatures(KEY, other)).to.equal(undefined)
+    expect(createOwnSignatures(KEY, account)?.address).to.equal(account.address)
+  })
+
   for (const field of ['chainId', 'nonce', 'value', 'gas', 'maxFeePerGas'] as const) {
     it(`differs where its ${field} does`, () => {
       const other = { ...request, [field]: BigInt(request[field]) + 1n }
@@ -84,6 +117,16 @@ describe('a transaction', () => {
       const other = privateKeyToAccount(`0x${'22'.repeat(32)}`)
       const signature = await other.sign({ hash: keccak256(payloadOf(request)) })
       const error = await expectFailure(() => put(signature), 'signature_wrong')
+      expect(error.details['from']).to.equal(other.address)
+    })
+
+    it('when another account signed it, and the key of this one is here', async () => {
+      const other = privateKeyToAccount(`0x${'33'.repeat(32)}`)
+      const signature = await other.sign({ hash: keccak256(payloadOf(request)) })
+      const own = createOwnSignatures(KEY, account)
+      const { address } = account
+      const put = () => assemble({ request, signature, address, own })
+      const error = await expectFailure(put, 'signature_wrong')
       expect(error.details['from']).to.equal(other.address)
     })
 
