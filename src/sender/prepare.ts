@@ -82,7 +82,10 @@ export async function estimateGas(
   const params = [{ from: signer, to, value: `0x${value.toString(16)}`, data }]
   const estimated = await firstAnswer(quorum, async (provider, signal) => {
     try {
-      return quantity(await provider.request({ method: 'eth_estimateGas', params, signal }))
+      const answer = quantity(await provider.request({ method: 'eth_estimateGas', params, signal }))
+      // Signed with less, it would be refused by every node for ever, and hold up its lane.
+      if (answer < leastGas(data)) throw new TypeError('no transaction takes so little gas')
+      return answer
     } catch (error) {
       if (isRevert(error)) throw simulationFailed(error)
       if (isRefusal(error) && NO_FUNDS.test(messageOf(error))) throw insufficientFunds(signer)
@@ -91,6 +94,12 @@ export async function estimateGas(
   })
   // A transfer to a plain address takes exactly this. Elsewhere the state may have moved on.
   return estimated <= 21_000n ? 21_000n : (estimated * 6n) / 5n + FIRST_IN_WORD_GAS
+}
+
+/** What carrying the bytes costs at least, whatever they do (EIP-7623). */
+function leastGas(data: Hex): bigint {
+  const bytes = Buffer.from(data.slice(2), 'hex')
+  return bytes.reduce((sum, byte) => sum + (byte === 0 ? 10n : 40n), 21_000n)
 }
 
 /** A reference that begins a word of the contract's bitmap costs more than the one simulated. */

@@ -139,6 +139,20 @@ describe('the sender', () => {
       await expectFailure(() => narrow.pay(more, bench.signal), 'limit_per_payee')
     })
 
+    it('a gas limit that no node would take, from a provider that lies', async () => {
+      const lying = bench.provider('lying', async (call, forward) =>
+        call.method === 'eth_estimateGas' ? '0x3e7' : forward(call),
+      )
+      for (const route of ['direct', 'contract'] as const) {
+        const alone = bench.sender({ providers: [lying] })
+        const request = bench.requestOf({ route })
+        await expectFailure(() => alone.pay(request, bench.signal), 'chain_unreachable')
+        const both = bench.sender({ providers: [lying, bench.provider('honest')] })
+        const { order } = await both.pay(request, bench.signal)
+        expect(order.gas >= (route === 'direct' ? 21_000n : 50_000n)).to.equal(true)
+      }
+    })
+
     it('what the signer owes already', async () => {
       const [payer] = bench.signers.addresses
       await bench.pay({ payer, amount: 600n * ETHER })
