@@ -1,4 +1,5 @@
 import { BaseError } from '../base/errors.ts'
+import type { OwnSignatures } from '../chain/own-signature.ts'
 import type { Signer, Signers } from '../chain/signer.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { UnsignedTransaction } from '../sender/sign.ts'
@@ -12,6 +13,8 @@ export type Accounts = {
   /** The user's own address, in lower case. It stays what it was, or is refused. */
   addressOf: (userId: number) => Promise<Hex>
   sign: (by: Hex, transaction: UnsignedTransaction, signal: AbortSignal) => Promise<Hex>
+  /** Undefined where the key is elsewhere. */
+  ownSignatures: (by: Hex) => Promise<OwnSignatures | undefined>
 }
 
 export async function createAccounts(deps: { signers: Signers; db: Db }): Promise<Accounts> {
@@ -28,8 +31,16 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
   // whoever has something on its way is known from the start, and all others once they pay.
   for (const userId of await listUsersWithOpenNonces(db)) know(userId)
   const claimed = new Set<number>()
+  const signerOf = async (by: Hex): Promise<Signer | undefined> => {
+    if (!known.has(by)) {
+      const userId = await findUserIdByAddress(db, by)
+      if (userId !== undefined) know(userId)
+    }
+    return known.get(by)
+  }
   return {
     platform,
+    ownSignatures: async (by) => (await signerOf(by))?.own,
     async addressOf(userId) {
       const address = know(userId)
       if (claimed.has(userId)) return address
@@ -39,11 +50,7 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
       return address
     },
     async sign(by, { nonce, fees, ...call }, signal) {
-      if (!known.has(by)) {
-        const userId = await findUserIdByAddress(db, by)
-        if (userId !== undefined) know(userId)
-      }
-      const signer = known.get(by)
+      const signer = await signerOf(by)
       if (signer === undefined) throw new NoSignerError(by)
       return (await signer.sign({ ...call, nonce: Number(nonce), ...fees }, signal)).raw
     },

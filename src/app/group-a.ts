@@ -27,7 +27,7 @@ import type { LedgerContext } from '../ledger/context.ts'
 import { moveByMint } from '../ledger/mints.ts'
 import type { SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
-import { recordMove } from '../sender/record.ts'
+import { recordMoves } from '../sender/record.ts'
 import { lower } from './accounts.ts'
 import type { Paying } from './sender.ts'
 
@@ -46,10 +46,15 @@ export function createLedger(deps: {
   }
 }
 
-/** An order pays a mint or a transaction, and moves it in the same SQL transaction. */
+/** Orders pay mints or transactions, and move them in the same SQL transaction. */
 export function createOnMoved(ledger: LedgerContext): SenderContext['onMoved'] {
-  return (db, move) =>
-    move.order.route === 'mint' ? moveByMint(ledger, db, move) : recordMove(db, move)
+  return async (db, moves) => {
+    const { mints = [], others = [] } = Object.groupBy(moves, ({ order }) =>
+      order.route === 'mint' ? 'mints' : 'others',
+    )
+    for (const move of mints) await moveByMint(ledger, db, move)
+    await recordMoves(db, others)
+  }
 }
 
 /** The platform's own signer mints, whoever it is for. */

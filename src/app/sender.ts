@@ -53,6 +53,7 @@ export async function createPaying(deps: {
     onEvent,
     chainId: chain.chainId,
     providers: chain.providers.all,
+    ownSignatures: accounts.ownSignatures,
     sign: (by, transaction) => accounts.sign(by, transaction, signal),
     quoteFees: (signal) => quoteFees(chain.providers, signal),
     references: createReferenceCodec(deps.referenceKey),

@@ -15,6 +15,8 @@ export type Signer = {
   address: Address
   /** Fails rather than return anything else than the request, signed by the address. */
   sign: (request: TransactionRequest, signal: AbortSignal) => Promise<SignedTransaction>
+  /** Where the key is here. */
+  own: OwnSignatures | undefined
 }
 
 /** All accounts that the platform signs with. */
@@ -39,6 +41,7 @@ export function createSigner(deps: {
   const { address, signPayload, own } = deps
   return {
     address,
+    own,
     async sign(request, signal) {
       const signature = await signPayload(payloadOf(request), signal)
       return assemble({ request, signature, address, own })

@@ -1,71 +1,186 @@
 import { weiOf, type Attempt, type Order } from '../domain/orders.ts'
-import { insertAttempt, listAttemptsOf } from '../store/attempts.ts'
+import { insertAttempts, listAttemptsOf, type NewAttempt } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
-import { advanceLane, lockLane, openNonce, type Lane } from '../store/lanes.ts'
-import { findOrderOf, insertOrder, readLaneLoad } from '../store/orders.ts'
-import { addSpend } from '../store/spends.ts'
-import { limitsOf, type SenderContext } from './context.ts'
-import { insufficientFunds, OrderRefusedError, refused, type PreparedOrder } from './prepare.ts'
+import { advanceLanes, lockLanes, noLane, openNonces, type LaneStep } from '../store/lanes.ts'
+import { findOrdersOf, insertOrders, readLaneLoads, type NewOrder } from '../store/orders.ts'
+import type { SenderContext } from './context.ts'
+import { insufficientFunds, OrderRefusedError, type PreparedOrder } from './prepare.ts'
 import { paymentCall, signChecked, type Signed } from './sign.ts'
+import { openSpending, type Spending } from './spending.ts'
 
 export type AcceptedOrder = { order: Order; hash: Attempt['hash'] }
 
+/** Of one order among several that are accepted together. */
+export type Acceptance = { ok: true; value: AcceptedOrder } | { ok: false; error: unknown }
+
 /**
- * Accepts an order in the open transaction of the caller: locks the lane, takes a nonce, signs, and
- * stores the raw transaction. Nothing was sent when it commits, and nothing is there when it does
- * not.
+ * Accepts orders in the open transaction of the caller: locks their lanes, takes a nonce for each,
+ * signs, and stores the raw transactions. Nothing was sent when it commits, and nothing is there
+ * when it does not. An order that is refused leaves nothing behind and stops no other one; where
+ * this rejects, the transaction must not commit.
  */
+export async function acceptOrders(
+  context: SenderContext,
+  db: Db,
+  prepared: readonly PreparedOrder[],
+): Promise<Acceptance[]> {
+  const { admit, steps } = await openLanes(context, db, prepared)
+  const subjects = prepared.map(({ subject }) => subject)
+  const earlier = new Map((await findOrdersOf(db, subjects)).map((one) => [one.subject, one]))
+  const spending = await openSpending(context, db, prepared)
+  const admitted = new Map<PreparedOrder, Admitted | OrderRefusedError>()
+  for (const one of prepared) {
+    if (!earlier.has(one.subject))
+      admitted.set(
+        one,
+        triedTo(() => admit(one, spending)),
+      )
+  }
+  const taken = [...admitted.values()].flatMap((one) => (isRefused(one) ? [] : one))
+  if (taken.length > 0) {
+    await spending.store(db)
+    await advanceLanes(db, steps())
+  }
+  const accepted = new Map(
+    (await storePayments(context, db, taken)).map((one) => [one.order.subject, one]),
+  )
+  return Promise.all(
+    prepared.map(async (one): Promise<Acceptance> => {
+      const decided = admitted.get(one)
+      if (decided !== undefined && isRefused(decided)) return { ok: false, error: decided }
+      const before = earlier.get(one.subject)
+      if (before !== undefined) return { ok: true, value: await acceptedBefore(db, before) }
+      const value = accepted.get(one.subject)
+      if (value === undefined) throw new TypeError('what was admitted is stored')
+      return { ok: true, value }
+    }),
+  )
+}
+
+/** One order; rejects where it is refused. */
 export async function acceptOrder(
   context: SenderContext,
   db: Db,
   prepared: PreparedOrder,
 ): Promise<AcceptedOrder> {
-  const { chainId, policy } = context
-  const { signer } = prepared
-  const lane = await lockLane(db, { chainId, signer })
-  const earlier = await findOrderOf(db, prepared.subject)
-  if (earlier !== undefined) return acceptedBefore(db, earlier)
-  const { open, owed } = await readLaneLoad(db, lane)
-  if (open >= policy.inFlight + policy.queued) throw laneFull(signer)
-  checkFunds(prepared, owed)
-  await checkSpend(context, db, prepared)
-  const nonce = later(lane.nextNonce, prepared.chainNonce)
-  await advanceLane(db, lane, { nextNonce: nonce + 1n, nextCounter: lane.nextCounter + 1n })
-  const order = await storeOrder(context, db, { prepared, lane })
-  await openNonce(db, { chainId, signer, nonce, orderId: order.id })
-  const signed = await signPayment(context, { order, nonce, fees: prepared.fees })
-  await storePayment(context, db, { order, nonce, fees: prepared.fees, signed })
-  await context.onMoved(db, { order, from: undefined, hash: signed.hash })
-  return { order, hash: signed.hash }
+  const [acceptance] = await acceptOrders(context, db, [prepared])
+  if (acceptance?.ok !== true) throw acceptance?.error
+  return acceptance.value
+}
+
+/** What an order gets from its lane. */
+type Admitted = { prepared: PreparedOrder; nonce: bigint; counter: bigint }
+
+type Lanes = {
+  /** Hands the order its nonce, or throws the reason why it is refused. */
+  admit: (prepared: PreparedOrder, spending: Spending) => Admitted
+  /** How far each lane has to advance for those that were admitted. */
+  steps: () => LaneStep[]
+}
+
+/** Locks the lanes, and reads what is on the way in them. */
+async function openLanes(
+  { chainId, policy }: SenderContext,
+  db: Db,
+  prepared: readonly PreparedOrder[],
+): Promise<Lanes> {
+  const key = { chainId, signers: [...new Set(prepared.map(({ signer }) => signer))] }
+  const locked = await lockLanes(db, key)
+  const loads = await readLaneLoads(db, key)
+  const lanes = new Map(
+    locked.map((lane) => {
+      const { open, owed } = loads.get(lane.signer) ?? { open: 0, owed: 0n }
+      return [lane.signer, { lane, next: { ...lane }, open, owed }]
+    }),
+  )
+  return {
+    admit(order, spending) {
+      const { signer, gas, fees, balance, chainNonce } = order
+      const one = lanes.get(signer)
+      if (one === undefined) throw noLane({ chainId, signer })
+      if (one.open >= policy.inFlight + policy.queued) throw laneFull(signer)
+      const cost = weiOf(order) + gas * fees.maxFeePerGas
+      if (one.owed + cost > balance) throw insufficientFunds(signer)
+      spending.take(order)
+      const nonce = later(one.next.nextNonce, chainNonce)
+      const counter = one.next.nextCounter
+      one.next = { ...one.lane, nextNonce: nonce + 1n, nextCounter: counter + 1n }
+      one.open += 1
+      one.owed += cost
+      return { prepared: order, nonce, counter }
+    },
+    steps: () =>
+      [...lanes.values()].filter(({ lane, next }) => next.nextCounter > lane.nextCounter),
+  }
+}
+
+function isRefused(one: Admitted | OrderRefusedError): one is OrderRefusedError {
+  return one instanceof OrderRefusedError
+}
+
+function triedTo<T>(work: () => T): T | OrderRefusedError {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof OrderRefusedError) return error
+    throw error
+  }
+}
+
+async function storePayments(
+  context: SenderContext,
+  db: Db,
+  admitted: readonly Admitted[],
+): Promise<AcceptedOrder[]> {
+  if (admitted.length === 0) return []
+  const { chainId } = context
+  const orders = await insertOrders(
+    db,
+    admitted.map((one) => newOrder(context, one)),
+  )
+  const payments = orders.map((order, place): NoncePayment => {
+    const one = admitted[place]
+    if (one?.prepared.subject !== order.subject) throw new TypeError('orders come in their order')
+    return { order, nonce: one.nonce, fees: one.prepared.fees }
+  })
+  await openNonces(
+    db,
+    payments.map(({ order, nonce }) => {
+      return { chainId, signer: order.signer, nonce, orderId: order.id }
+    }),
+  )
+  const signed = await Promise.all(payments.map((payment) => signPayment(context, payment)))
+  await insertAttempts(db, signed)
+  const accepted = payments.map(({ order }, place) => ({ order, hash: signed[place]!.hash }))
+  await context.onMoved(
+    db,
+    accepted.map((one) => ({ ...one, from: undefined })),
+  )
+  return accepted
 }
 
 type NoncePayment = { order: Order; nonce: bigint; fees: PreparedOrder['fees'] }
 
+/** What is to be stored, before anybody else sees it. */
 export async function signPayment(
   context: SenderContext,
   { order, nonce, fees }: NoncePayment,
-): Promise<Signed> {
-  const { chainId, gas, signer } = order
-  return signChecked(context.sign, signer, { ...paymentCall(order), chainId, nonce, gas, fees })
+): Promise<NewAttempt> {
+  const { chainId, gas, signer, id } = order
+  const call = { ...paymentCall(order), chainId, nonce, gas, fees }
+  const signed: Signed = await signChecked(context.sign, signer, call)
+  const signedAt = context.clock.now()
+  return { chainId, signer, nonce, gas, fees, orderId: id, kind: 'payment', ...signed, signedAt }
 }
 
-export async function storePayment(
-  { clock }: SenderContext,
-  db: Db,
-  { order, nonce, fees, signed }: NoncePayment & { signed: Signed },
-): Promise<void> {
-  const { chainId, signer, gas, id } = order
-  await insertAttempt(db, {
-    chainId,
-    signer,
-    nonce,
-    gas,
-    fees,
-    orderId: id,
-    kind: 'payment',
-    ...signed,
-    signedAt: clock.now(),
-  })
+function newOrder(
+  { chainId, references, clock }: SenderContext,
+  { prepared, counter }: Admitted,
+): NewOrder {
+  const { subject, spender, signer, route, contract, payee, amount, gas } = prepared
+  const reference = prepared.reference ?? references.encode({ payer: signer, counter })
+  const payment = { subject, spender, signer, route, contract, payee, amount, gas }
+  return { ...payment, chainId, counter, reference, acceptedAt: clock.now() }
 }
 
 /** A nonce that the chain has used already was used outside of the platform. */
@@ -77,46 +192,6 @@ async function acceptedBefore(db: Db, order: Order): Promise<AcceptedOrder> {
   const newest = (await listAttemptsOf(db, order.id)).at(-1)
   if (newest === undefined) throw new TypeError('an order is stored with its first attempt')
   return { order, hash: newest.hash }
-}
-
-async function checkSpend(
-  { policy, clock }: SenderContext,
-  db: Db,
-  { spender, route, payee, amount }: PreparedOrder,
-): Promise<void> {
-  const day = clock.now().toISOString().slice(0, 10)
-  const { perDay, perPayeeAndDay, unit } = limitsOf(policy, route)
-  // Dollars and ether are counted apart.
-  const spend = { spender: route === 'mint' ? `mint:${spender}` : spender, day, amount }
-  if (!(await addSpend(db, { ...spend, payee: '', limit: perDay }))) {
-    throw refused(
-      'limit_per_day',
-      `At most ${perDay} ${unit} may be sent in one day (UTC). Wait, or raise the limit.`,
-    )
-  }
-  if (!(await addSpend(db, { ...spend, payee, limit: perPayeeAndDay }))) {
-    throw refused(
-      'limit_per_payee',
-      `At most ${perPayeeAndDay} ${unit} may go to one payee in one day (UTC). Wait, or raise the limit.`,
-    )
-  }
-}
-
-function checkFunds(prepared: PreparedOrder, owed: bigint): void {
-  const { signer, gas, fees, balance } = prepared
-  if (owed + weiOf(prepared) + gas * fees.maxFeePerGas > balance) throw insufficientFunds(signer)
-}
-
-async function storeOrder(
-  { chainId, references, clock }: SenderContext,
-  db: Db,
-  { prepared, lane }: { prepared: PreparedOrder; lane: Lane },
-): Promise<Order> {
-  const { subject, spender, signer, route, contract, payee, amount, gas } = prepared
-  const counter = lane.nextCounter
-  const reference = prepared.reference ?? references.encode({ payer: signer, counter })
-  const payment = { subject, spender, signer, route, contract, payee, amount, gas }
-  return insertOrder(db, { ...payment, chainId, counter, reference, acceptedAt: clock.now() })
 }
 
 function laneFull(signer: string): OrderRefusedError {

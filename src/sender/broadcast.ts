@@ -21,9 +21,9 @@ export async function broadcastLane(
   if (lowest !== undefined && expected !== undefined && expected < lowest.nonce) {
     await resend(context, { lease, quorum, from: expected, below: lowest.nonce })
   }
-  for (const { newest } of await listWaiting(context.db, lease, context.policy.inFlight)) {
-    if (isDue(context, newest)) await send(context, quorum, newest)
-  }
+  const waiting = await listWaiting(context.db, lease, context.policy.inFlight)
+  const due = waiting.map(({ newest }) => newest).filter((newest) => isDue(context, newest))
+  await sendAll(context, quorum, due)
 }
 
 /** A reorg beyond the final block gave these nonces back; the lane waits for them all the same. */
@@ -40,10 +40,40 @@ async function resend(
 }
 
 export async function send(
-  { db, clock, logger }: SenderContext,
+  context: SenderContext,
   quorum: Quorum,
-  attempt: Pick<Attempt, 'id' | 'raw' | 'hash'>,
+  attempt: Sendable,
 ): Promise<void> {
+  await note(context, [{ attempt, answer: await ask(context, quorum, attempt) }])
+}
+
+type Sendable = Pick<Attempt, 'id' | 'raw' | 'hash'>
+
+/**
+ * All at one time, so that they travel in one request. A node that takes nonces only in their order
+ * may refuse those that came too early, so what is refused is sent once more, one after the other.
+ */
+async function sendAll(
+  context: SenderContext,
+  quorum: Quorum,
+  attempts: readonly Sendable[],
+): Promise<void> {
+  const sent = await Promise.all(
+    attempts.map(async (attempt) => ({ attempt, answer: await ask(context, quorum, attempt) })),
+  )
+  if (sent.length > 1) {
+    for (const one of sent) {
+      if (one.answer === 'refused') one.answer = await ask(context, quorum, one.attempt)
+    }
+  }
+  if (sent.length > 0) await note(context, sent)
+}
+
+async function ask(
+  { logger }: SenderContext,
+  quorum: Quorum,
+  attempt: Sendable,
+): Promise<SendAnswer> {
   const answers = await Promise.all(
     quorum.providers.map(async ({ name, request }): Promise<SendAnswer> => {
       const { signal } = quorum
@@ -57,8 +87,16 @@ export async function send(
       }
     }),
   )
-  const answer = BY_WEIGHT.find((one) => answers.includes(one)) ?? 'unreachable'
-  await noteSent(db, { id: attempt.id, answer, now: clock.now() })
+  return BY_WEIGHT.find((one) => answers.includes(one)) ?? 'unreachable'
+}
+
+async function note(
+  { db, clock }: SenderContext,
+  sent: ReadonlyArray<{ attempt: Sendable; answer: SendAnswer }>,
+): Promise<void> {
+  const now = clock.now()
+  const notes = sent.map(({ attempt, answer }) => ({ id: attempt.id, answer, now }))
+  await noteSent(db, notes)
 }
 
 /** One provider that took it is enough; after that the one that says most. */

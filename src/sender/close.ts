@@ -1,8 +1,9 @@
-import type { Attempt, Order } from '../domain/orders.ts'
-import { recordBlock, supersedeOthers } from '../store/attempts.ts'
+import type { OwnSignatures } from '../chain/own-signature.ts'
+import type { Attempt, Hex, Order } from '../domain/orders.ts'
+import { recordBlocks, supersedeOthers } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
-import { closeNonce } from '../store/lanes.ts'
-import { findOrder, moveOrder } from '../store/orders.ts'
+import { closeNonces } from '../store/lanes.ts'
+import { findOrders, moveOrders, type OrderStep } from '../store/orders.ts'
 import { openAlert } from '../store/sender-alerts.ts'
 import type { Seen } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
@@ -11,41 +12,65 @@ import type { Slot } from './slots.ts'
 
 export type Closing = { slot: Slot; attempt: Attempt; seen: Seen }
 
-/** The attempt took the nonce for good: what it did decides the order, in the open transaction. */
-export async function closeSlot(
+/**
+ * The attempts took their nonces for good: what they did decides the orders, in the open
+ * transaction.
+ */
+export async function closeSlots(
   context: SenderContext,
   db: Db,
-  { slot, attempt, seen }: Closing,
+  { own, closing }: { own: OwnSignatures | undefined; closing: readonly Closing[] },
 ): Promise<void> {
-  const { chainId, signer, nonce, hash, id } = attempt
-  const { block } = seen
-  const taken = { chainId, signer, nonce, by: hash }
-  await recordBlock(db, { id, from: 'mined', to: 'final', block })
+  const taken = closing.map(({ attempt, seen }) => {
+    const { chainId, signer, nonce, hash } = attempt
+    const { number } = seen.block
+    return { chainId, signer, nonce, by: hash, state: 'used' as const, blockNumber: number }
+  })
+  const blocks = closing.map(({ attempt, seen }) => {
+    return { id: attempt.id, from: 'mined' as const, to: 'final' as const, block: seen.block }
+  })
+  await recordBlocks(db, blocks)
   await supersedeOthers(db, taken)
-  await closeNonce(db, { ...taken, state: 'used', blockNumber: block.number })
-  context.onEvent({ kind: 'final', gasWei: block.gasUsed * block.gasPrice })
-  if (slot.orderId === undefined) return
-  const order = await findOrder(db, slot.orderId)
-  if (order?.state !== 'mined') return
-  await decide(context, db, { order, attempt, outcome: await outcomeOf(order, attempt, seen) })
+  await closeNonces(db, taken)
+  for (const { seen } of closing) {
+    context.onEvent({ kind: 'final', gasWei: seen.block.gasUsed * seen.block.gasPrice })
+  }
+  const ids = closing.flatMap(({ slot }) => slot.orderId ?? [])
+  const orders = new Map((await findOrders(db, ids)).map((order) => [order.id, order]))
+  const decided: Decided[] = []
+  for (const { slot, attempt, seen } of closing) {
+    const order = slot.orderId === undefined ? undefined : orders.get(slot.orderId)
+    if (order?.state !== 'mined') continue
+    decided.push({ order, attempt, outcome: await outcomeOf(order, { attempt, seen, own }) })
+  }
+  if (decided.length > 0) await decide(context, db, decided)
 }
 
-async function decide(
-  context: SenderContext,
-  db: Db,
-  { order, attempt, outcome }: { order: Order; attempt: Attempt; outcome: Outcome },
-): Promise<void> {
-  const { chainId, hash } = attempt
+type Decided = { order: Order; attempt: Attempt; outcome: Outcome }
+
+async function decide(context: SenderContext, db: Db, decided: readonly Decided[]): Promise<void> {
   const now = context.clock.now()
-  const move = { id: order.id, from: order.state, to: outcome.state, now }
-  const isFailed = outcome.state === 'failed'
-  const decided = await moveOrder(db, {
-    ...move,
-    ...(isFailed && { errorCode: outcome.errorCode }),
+  const steps = decided.map(({ order, outcome }): OrderStep => {
+    const step = { id: order.id, from: order.state, to: outcome.state, now }
+    return outcome.state === 'failed' ? { ...step, errorCode: outcome.errorCode } : step
   })
-  if (isFailed && outcome.isMismatch) {
-    await openAlert(db, { kind: 'settlement_mismatch', chainId, orderId: order.id, hash }, now)
-    context.logger.error({ hash }, 'a payment succeeded without what proves it')
+  const orders = await moveOrders(db, steps)
+  const moves = decided.flatMap(({ order: before, attempt: { hash } }, place) => {
+    const order = orders[place]
+    return order === undefined ? [] : { order, from: before.state, hash }
+  })
+  for (const { order, attempt, outcome } of decided) {
+    if (outcome.state !== 'failed' || !outcome.isMismatch) continue
+    await alertMismatch(context, db, { orderId: order.id, hash: attempt.hash, now })
   }
-  await context.onMoved(db, { order: decided, from: order.state, hash })
+  await context.onMoved(db, moves)
+}
+
+async function alertMismatch(
+  { chainId, logger }: SenderContext,
+  db: Db,
+  { orderId, hash, now }: { orderId: bigint; hash: Hex; now: Date },
+): Promise<void> {
+  await openAlert(db, { kind: 'settlement_mismatch', chainId, orderId, hash }, now)
+  logger.error({ hash }, 'a payment succeeded without what proves it')
 }

@@ -1,11 +1,12 @@
 import { codeOf } from '../base/errors.ts'
+import type { OwnSignatures } from '../chain/own-signature.ts'
 import type { Attempt } from '../domain/orders.ts'
 import type { Db } from '../store/database.ts'
-import { forgetBlock, recordBlock } from '../store/attempts.ts'
+import { forgetBlock, recordBlocks } from '../store/attempts.ts'
 import type { Lease } from '../store/lanes.ts'
-import { moveOrder, tryMoveOrder } from '../store/orders.ts'
+import { moveOrder, tryMoveOrders } from '../store/orders.ts'
 import { findSeen, findTaker, nonceOnChain, type Look, type Seen } from './chain-view.ts'
-import { closeSlot } from './close.ts'
+import { closeSlots } from './close.ts'
 import type { SenderContext } from './context.ts'
 import { moveTakenSlot } from './move.ts'
 import { listSlots, minedOf, type Slot } from './slots.ts'
@@ -68,10 +69,10 @@ async function recordSeen(
 ): Promise<void> {
   const seen = told.flatMap(({ slot, news }) => (news.kind === 'seen' ? { slot, ...news } : []))
   if (seen.length === 0) return
+  // The open transaction must not wait for it.
+  const own = await context.ownSignatures?.(lease.signer)
   const write = (some: typeof seen) =>
-    writeLane(context, lease, async (db) => {
-      for (const one of some) await record(context, db, { look, ...one })
-    })
+    writeLane(context, lease, async (db) => record(context, db, { look, own, seen: some }))
   try {
     await write(seen)
   } catch (error) {
@@ -99,27 +100,38 @@ async function apply(context: SenderContext, applying: Applying): Promise<void> 
   }
 }
 
+type Mined = { slot: Slot; attempt: Attempt; seen: Seen }
+
 async function record(
   context: SenderContext,
   db: Db,
-  { look, slot, attempt, seen }: { look: Look; slot: Slot; attempt: Attempt; seen: Seen },
+  { look, own, seen: all }: { look: Look; own: OwnSignatures | undefined; seen: readonly Mined[] },
 ): Promise<void> {
-  const isNews = attempt.state !== 'mined' || attempt.block?.hash !== seen.block.hash
-  if (isNews) {
-    await recordBlock(db, { id: attempt.id, from: attempt.state, to: 'mined', block: seen.block })
-    if (slot.orderId !== undefined) await markMined(context, db, { id: slot.orderId, attempt })
+  const news = all.filter(
+    ({ attempt, seen }) => attempt.state !== 'mined' || attempt.block?.hash !== seen.block.hash,
+  )
+  if (news.length > 0) {
+    const blocks = news.map(({ attempt, seen }) => {
+      return { id: attempt.id, from: attempt.state, to: 'mined' as const, block: seen.block }
+    })
+    await recordBlocks(db, blocks)
+    await markMined(context, db, news)
   }
-  if (isFinal(seen.block.number, look)) await closeSlot(context, db, { slot, attempt, seen })
+  const final = all.filter(({ seen }) => isFinal(seen.block.number, look))
+  if (final.length > 0) await closeSlots(context, db, { own, closing: final })
 }
 
-async function markMined(
-  context: SenderContext,
-  db: Db,
-  { id, attempt }: { id: bigint; attempt: Attempt },
-): Promise<void> {
+async function markMined(context: SenderContext, db: Db, mined: readonly Mined[]): Promise<void> {
   const now = context.clock.now()
-  const order = await tryMoveOrder(db, { id, from: 'accepted', to: 'mined', now })
-  if (order) await context.onMoved(db, { order, from: 'accepted', hash: attempt.hash })
+  const hashes = new Map(mined.map(({ slot, attempt }) => [slot.orderId, attempt.hash]))
+  const moves = [...hashes.keys()].flatMap((id) =>
+    id === undefined ? [] : { id, from: 'accepted' as const, to: 'mined' as const, now },
+  )
+  const orders = await tryMoveOrders(db, moves)
+  await context.onMoved(
+    db,
+    orders.map((order) => ({ order, from: 'accepted', hash: hashes.get(order.id)! })),
+  )
 }
 
 /** A reorg took the block. The same raw transaction is broadcast again, and nothing else is. */
@@ -135,7 +147,7 @@ async function forget(
     if (orderId === undefined) return
     const now = context.clock.now()
     const order = await moveOrder(db, { id: orderId, from: 'mined', to: 'accepted', now })
-    await context.onMoved(db, { order, from: 'mined', hash: attempt.hash })
+    await context.onMoved(db, [{ order, from: 'mined', hash: attempt.hash }])
   })
 }
 

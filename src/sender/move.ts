@@ -1,11 +1,11 @@
 import { codeOf } from '../base/errors.ts'
 import type { Hex, Order } from '../domain/orders.ts'
-import { supersedeOthers } from '../store/attempts.ts'
+import { insertAttempt, supersedeOthers } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
 import { advanceLane, closeNonce, openNonce, type Lease } from '../store/lanes.ts'
 import { findOrder, moveOrder } from '../store/orders.ts'
 import { openAlert } from '../store/sender-alerts.ts'
-import { later, signPayment, storePayment } from './accept.ts'
+import { later, signPayment } from './accept.ts'
 import { nonceOnChain, type Taker } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
@@ -38,10 +38,9 @@ export async function moveTakenSlot(context: SenderContext, taken: Taken): Promi
     }
     const nonce = later(lane.nextNonce, chainNonce)
     const { nextCounter } = lane
-    await advanceLane(db, lane, { nextNonce: nonce + 1n, nextCounter })
+    await advanceLane(db, { lane, next: { nextNonce: nonce + 1n, nextCounter } })
     await openNonce(db, { ...lease, nonce, orderId: order.id })
-    const signed = await signPayment(context, { order, nonce, fees })
-    await storePayment(context, db, { order, nonce, fees, signed })
+    await insertAttempt(db, await signPayment(context, { order, nonce, fees }))
   })
 }
 
@@ -70,7 +69,7 @@ async function closeForeign(db: Db, { lease, slot, taker }: Taken): Promise<bool
   const key = { chainId, signer, nonce, ...taken }
   const blockNumber = taker.block.number
   if (!(await closeNonce(db, { ...key, state: 'foreign', blockNumber }))) return false
-  await supersedeOthers(db, key)
+  await supersedeOthers(db, [key])
   return true
 }
 
@@ -85,5 +84,5 @@ async function fail(
   if (errorCode === LIKE_PAYMENT) {
     await openAlert(db, { kind: errorCode, chainId, orderId: id, hash: taken.taker.hash }, now)
   }
-  await context.onMoved(db, { order: failed, from: 'accepted', hash: taken.slot.newest.hash })
+  await context.onMoved(db, [{ order: failed, from: 'accepted', hash: taken.slot.newest.hash }])
 }

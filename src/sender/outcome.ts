@@ -1,3 +1,4 @@
+import type { OwnSignatures } from '../chain/own-signature.ts'
 import { decodeEvent, type DecodedEvent, type EventName } from '../chain/events.ts'
 import type { Attempt, Order } from '../domain/orders.ts'
 import type { Seen, Taker } from './chain-view.ts'
@@ -7,17 +8,20 @@ import { isSigned, paymentCall, type Call } from './sign.ts'
 export type Outcome =
   { state: 'completed' } | { state: 'failed'; errorCode: string; isMismatch: boolean }
 
+type Found = { attempt: Attempt; seen: Seen; own: OwnSignatures | undefined }
+
 /**
  * An order is completed by a payment that succeeded AND whose payee and amount are proven: by the
  * signed bytes on the direct route, by the contract's events on the others. Status 1 alone is not
  * it.
  */
-export async function outcomeOf(order: Order, attempt: Attempt, seen: Seen): Promise<Outcome> {
+export async function outcomeOf(order: Order, found: Found): Promise<Outcome> {
+  const { attempt, seen } = found
   if (attempt.kind !== 'payment') {
     return { state: 'failed', errorCode: order.cancelCode ?? 'cancelled', isMismatch: false }
   }
   if (!seen.block.succeeded) return { state: 'failed', errorCode: 'reverted', isMismatch: false }
-  if (await isPaid(order, attempt, seen)) return { state: 'completed' }
+  if (await isPaid(order, found)) return { state: 'completed' }
   return { state: 'failed', errorCode: 'settlement_mismatch', isMismatch: true }
 }
 
@@ -27,11 +31,12 @@ export function isLikePayment(order: Order, taker: Taker): boolean {
   return taker.to === to && taker.value === value && taker.input === data
 }
 
-async function isPaid(order: Order, attempt: Attempt, seen: Seen): Promise<boolean> {
+async function isPaid(order: Order, { attempt, seen, own }: Found): Promise<boolean> {
   const call: Call = paymentCall(order)
   const { chainId, gas, signer } = order
   const { nonce, fees } = attempt
-  const isOurs = await isSigned(attempt.raw, signer, { ...call, chainId, nonce, gas, fees })
+  const wanted = { ...call, chainId, nonce, gas, fees }
+  const isOurs = await isSigned(attempt.raw, { signer, wanted, own })
   if (!isOurs) return false
   const events = seen.logs.flatMap((log) =>
     log.address === order.contract ? (decodeEvent(log) ?? []) : [],

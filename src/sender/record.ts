@@ -1,40 +1,40 @@
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database.ts'
-import { tryMoveTransaction } from '../store/transactions.ts'
+import { tryMoveTransactions, type TransactionStep } from '../store/transactions.ts'
 import type { OrderMove } from './context.ts'
 
 /**
- * Moves the transaction that an order pays, in the SQL transaction that moved the order. It is in
- * work from its first block on; a reorg leaves it there, since nothing flips back.
+ * Moves the transactions that orders pay, in the SQL transaction that moved the orders. They are in
+ * work from their first block on; a reorg leaves them there, since nothing flips back.
  */
-export async function recordMove(db: Db, { order, from, hash }: OrderMove): Promise<void> {
-  if (from === undefined || from === order.state) return
-  const transactionId = order.subject
-  const move = (from: TransactionStatus, to: TransactionStatus, reason: string) =>
-    tryMoveTransaction(db, {
-      transactionId,
-      from,
-      to,
-      actor: 'sender',
-      reason,
-      ethTransactionHash: hash,
-    })
+export async function recordMoves(db: Db, moves: readonly OrderMove[]): Promise<void> {
+  const steps = moves.flatMap(stepOf)
+  if (steps.length === 0) return
+  const moved = new Set((await tryMoveTransactions(db, steps)).map((one) => one.transactionId))
+  // A payment that was never in a block, as far as we saw, fails without having been in work.
+  const rest = steps.filter(({ to, transactionId }) => to === 'failed' && !moved.has(transactionId))
+  if (rest.length === 0) return
+  await tryMoveTransactions(
+    db,
+    rest.map((step) => ({ ...step, from: 'pending' })),
+  )
+}
+
+function stepOf({ order, from, hash }: OrderMove): TransactionStep[] {
+  if (from === undefined || from === order.state) return []
+  const step = (from: TransactionStatus, to: TransactionStatus, reason: string) => [
+    { transactionId: order.subject, from, to, actor: 'sender', reason, ethTransactionHash: hash },
+  ]
   switch (order.state) {
     case 'accepted':
-      return
+      return []
     case 'mined':
-      await move('pending', 'processing', 'in a block, not final yet')
-      return
+      return step('pending', 'processing', 'in a block, not final yet')
     case 'completed':
-      await move('processing', 'completed', 'paid, in a final block')
-      return
-    case 'failed': {
-      const reason = `not paid: ${order.errorCode ?? 'unknown'}`
-      const moved = await move('processing', 'failed', reason)
-      if (!moved) await move('pending', 'failed', reason)
-      return
-    }
+      return step('processing', 'completed', 'paid, in a final block')
+    case 'failed':
+      return step('processing', 'failed', `not paid: ${order.errorCode ?? 'unknown'}`)
     default:
-      order.state satisfies never
+      return order.state satisfies never
   }
 }

@@ -1,7 +1,7 @@
 import type { AttemptKind, Fees, Order } from '../domain/orders.ts'
 import { insertAttempt } from '../store/attempts.ts'
 import { findNonce, openNonce, type Lease } from '../store/lanes.ts'
-import { findOrder, requestCancel } from '../store/orders.ts'
+import { findOrders, requestCancel } from '../store/orders.ts'
 import type { SenderContext } from './context.ts'
 import { bumped, isPricedOut, offerOf } from './fees.ts'
 import { EMPTY_CALL_GAS, emptyCall, paymentCall, signChecked } from './sign.ts'
@@ -22,21 +22,23 @@ export async function replaceLane(context: SenderContext, replacing: Replacing):
   const waiting = await listWaiting(context.db, lease, context.policy.inFlight)
   if (lowest === undefined || waiting.length === 0) return
   const quote = await context.quoteFees(replacing.signal)
+  const ids = waiting.flatMap(({ orderId }) => orderId ?? [])
+  const orders = new Map((await findOrders(context.db, ids)).map((order) => [order.id, order]))
   for (const slot of waiting) {
     // What took a lower nonce is not known yet; a replacement there could only be refused.
     if (expected !== undefined && slot.nonce < expected) continue
-    await replaceSlot(context, { ...replacing, slot, quote })
+    const order = slot.orderId === undefined ? undefined : orders.get(slot.orderId)
+    await replaceSlot(context, { ...replacing, slot, order, quote })
   }
   if (expected === undefined || expected >= lowest.nonce || !isOld(context, lowest)) return
   await fillGap(context, { lease, quote, from: expected, below: lowest.nonce })
 }
 
-type ReplacingSlot = Replacing & { slot: Slot; quote: Fees }
+type ReplacingSlot = Replacing & { slot: Slot; order: Order | undefined; quote: Fees }
 
 async function replaceSlot(context: SenderContext, replacing: ReplacingSlot): Promise<void> {
-  const { lease, slot, quote } = replacing
-  const { policy, db } = context
-  const order = slot.orderId === undefined ? undefined : await findOrder(db, slot.orderId)
+  const { lease, slot, order, quote } = replacing
+  const { policy } = context
   if (order !== undefined) await giveUpWithoutFunds(context, { order, slot })
   const isCancel = order?.cancelCode !== undefined && slot.newest.kind === 'payment'
   if (!isCancel && !isStuck(context, replacing)) return
@@ -89,7 +91,7 @@ async function sign(context: SenderContext, db: SenderContext['db'], signing: Si
   const signedAt = context.clock.now()
   await insertAttempt(db, { chainId, signer, nonce, orderId, kind, gas, fees, ...signed, signedAt })
   if (order === undefined) return
-  await context.onMoved(db, { order, from: order.state, hash: signed.hash })
+  await context.onMoved(db, [{ order, from: order.state, hash: signed.hash }])
 }
 
 async function giveUpWithoutFunds(

@@ -3,7 +3,7 @@ import type { Provider } from '../chain/provider.ts'
 import type { Db } from '../store/database.ts'
 import { leaseLane, releaseLane, type Lease } from '../store/lanes.ts'
 import { requestCancel } from '../store/orders.ts'
-import { acceptOrder, type AcceptedOrder } from './accept.ts'
+import { acceptOrder, acceptOrders, type Acceptance, type AcceptedOrder } from './accept.ts'
 import { broadcastLane } from './broadcast.ts'
 import { lookAt, nonceOnChain, quantity, type Look } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
@@ -21,6 +21,8 @@ export type Sender = {
   prepare: (db: Db, request: PaymentRequest, signal: AbortSignal) => Promise<PreparedOrder>
   /** Signs and stores in the open transaction of the caller. Call `kick` when it has committed. */
   accept: (db: Db, prepared: PreparedOrder) => Promise<AcceptedOrder>
+  /** Several, each of which is refused by itself. */
+  acceptAll: (db: Db, prepared: readonly PreparedOrder[]) => Promise<Acceptance[]>
   /** Both, in a transaction of its own. */
   pay: (request: PaymentRequest, signal: AbortSignal) => Promise<AcceptedOrder>
   /** Asks for an order to be cancelled; what is mined decides. False: it is too late, or known. */
@@ -46,6 +48,7 @@ export function createSender(context: SenderContext): Sender {
   const sender: Sender = {
     prepare: async (db, request, signal) => prepareOrder(await withQuorum(signal), db, request),
     accept: (db, prepared) => acceptOrder(context, db, prepared),
+    acceptAll: (db, prepared) => acceptOrders(context, db, prepared),
     async pay(request, signal) {
       const prepared = await sender.prepare(db, request, signal)
       const accepted = await db

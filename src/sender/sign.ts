@@ -2,6 +2,7 @@ import { encodeFunctionData, keccak256 } from 'viem'
 
 import { BaseError, codeOf } from '../base/errors.ts'
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
+import type { OwnSignatures } from '../chain/own-signature.ts'
 import { decodeTransaction, firstDifference } from '../chain/transaction.ts'
 import type { Fees, Hex, Order } from '../domain/orders.ts'
 
@@ -30,7 +31,7 @@ export async function signChecked(
   transaction: UnsignedTransaction,
 ): Promise<Signed> {
   const raw = await sign(signer, transaction)
-  if (!(await isSigned(raw, signer, transaction))) throw wrongSignature(signer)
+  if (!(await isSigned(raw, { signer, wanted: transaction }))) throw wrongSignature(signer)
   return { raw, hash: keccak256(raw) }
 }
 
@@ -73,12 +74,12 @@ export const EMPTY_CALL_GAS = 21_000n
 /** Whether the bytes are what was stored under the hash, and make exactly this call. */
 export async function isSigned(
   raw: Hex,
-  signer: Hex,
-  wanted: UnsignedTransaction,
+  expected: { signer: Hex; wanted: UnsignedTransaction; own?: OwnSignatures | undefined },
 ): Promise<boolean> {
+  const { signer, wanted, own } = expected
   const { nonce, fees, ...call } = wanted
   try {
-    const found = await decodeTransaction(raw)
+    const found = await decodeTransaction(raw, own)
     const isSame = firstDifference(found, { ...call, nonce: Number(nonce), ...fees }) === undefined
     return isSame && found.from.toLowerCase() === signer
   } catch (error) {

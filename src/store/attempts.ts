@@ -19,14 +19,31 @@ export type NewAttempt = Pick<
 
 /** Rule 1: what is signed is stored, before anybody else sees it. */
 export async function insertAttempt(db: Db, attempt: NewAttempt): Promise<void> {
-  const { fees } = attempt
+  await insertAttempts(db, [attempt])
+}
+
+export async function insertAttempts(db: Db, attempts: readonly NewAttempt[]): Promise<void> {
+  const rows = attempts.map((attempt) => ({
+    chain_id: attempt.chainId,
+    signer: attempt.signer,
+    nonce: String(attempt.nonce),
+    order_id: attempt.orderId === undefined ? null : String(attempt.orderId),
+    kind: attempt.kind,
+    hash: attempt.hash,
+    raw: attempt.raw,
+    gas: String(attempt.gas),
+    max_fee: String(attempt.fees.maxFeePerGas),
+    max_tip: String(attempt.fees.maxPriorityFeePerGas),
+    signed_at: attempt.signedAt,
+  }))
   await sql`
     insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
       max_fee_per_gas, max_priority_fee_per_gas, signed_at)
-    values (${attempt.chainId}, ${attempt.signer}, ${attempt.nonce}, ${attempt.orderId ?? null},
-      ${attempt.kind}, ${attempt.hash}, ${attempt.raw}, ${attempt.gas},
-      ${String(fees.maxFeePerGas)}::numeric, ${String(fees.maxPriorityFeePerGas)}::numeric,
-      ${attempt.signedAt})`.execute(db)
+    select chain_id, signer, nonce, order_id, kind, hash, raw, gas, max_fee, max_tip, signed_at
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (
+      chain_id bigint, signer text, nonce bigint, order_id bigint, kind text, hash text, raw text,
+      gas bigint, max_fee numeric, max_tip numeric, signed_at timestamptz
+    )`.execute(db)
 }
 
 /** Of the nonces of a lane, both ends included; oldest first. */
@@ -70,19 +87,41 @@ export async function listFinalAttempts(
   return rows.map(readAttempt)
 }
 
+export type BlockRecord = {
+  id: bigint
+  from: AttemptState
+  to: 'mined' | 'final'
+  block: AttemptBlock
+}
+
 /** Records where an attempt stands on the chain; the guard is the state that the caller saw. */
-export async function recordBlock(
-  db: Db,
-  record: { id: bigint; from: AttemptState; to: 'mined' | 'final'; block: AttemptBlock },
-): Promise<void> {
-  const { block } = record
-  const { rows } = await sql`
-    update attempts set state = ${record.to}, block_number = ${block.number},
-      block_hash = ${block.hash}, succeeded = ${block.succeeded}, gas_used = ${block.gasUsed},
-      gas_price = ${String(block.gasPrice)}::numeric
-    where id = ${record.id} and state = ${record.from}
-    returning 1`.execute(db)
-  if (rows.length !== 1) throw attemptMoved(record)
+export async function recordBlock(db: Db, record: BlockRecord): Promise<void> {
+  await recordBlocks(db, [record])
+}
+
+/** All or none. */
+export async function recordBlocks(db: Db, records: readonly BlockRecord[]): Promise<void> {
+  const wanted = records.map(({ id, from, to, block }) => ({
+    attempt_id: String(id),
+    from_state: from,
+    to_state: to,
+    number: String(block.number),
+    in_hash: block.hash,
+    ok: block.succeeded,
+    gas: String(block.gasUsed),
+    price: String(block.gasPrice),
+  }))
+  const { rows } = await sql<{ id: bigint }>`
+    update attempts set state = to_state, block_number = number, block_hash = in_hash,
+      succeeded = ok, gas_used = row.gas, gas_price = price
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      attempt_id bigint, from_state text, to_state text, number bigint, in_hash text, ok boolean,
+      gas bigint, price numeric
+    )
+    where id = attempt_id and state = from_state
+    returning id`.execute(db)
+  const recorded = new Set(rows.map(({ id }) => id))
+  for (const record of records) if (!recorded.has(record.id)) throw attemptMoved(record)
 }
 
 /** A reorg took its block away; the same raw transaction is on its way again. */
@@ -95,27 +134,39 @@ export async function forgetBlock(db: Db, id: bigint): Promise<void> {
   if (rows.length !== 1) throw attemptMoved({ id, from: 'mined', to: 'signed' })
 }
 
-/** All at the nonce but the one that took it can never be mined any more. */
+/** All at each nonce but the one that took it can never be mined any more. */
 export async function supersedeOthers(
   db: Db,
-  taken: LaneKey & { nonce: bigint; by: Hex },
+  taken: ReadonlyArray<LaneKey & { nonce: bigint; by: Hex }>,
 ): Promise<void> {
+  const wanted = taken.map(({ chainId, signer, nonce, by }) => ({
+    of_chain: chainId,
+    of_signer: signer,
+    at_nonce: String(nonce),
+    taker: by,
+  }))
   await sql`
     update attempts set state = 'superseded', block_number = null, block_hash = null,
       succeeded = null, gas_used = null, gas_price = null
-    where chain_id = ${taken.chainId} and signer = ${taken.signer} and nonce = ${taken.nonce}
-      and hash <> ${taken.by} and state in ('signed', 'mined')`.execute(db)
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      of_chain bigint, of_signer text, at_nonce bigint, taker text
+    )
+    where chain_id = of_chain and signer = of_signer and nonce = at_nonce
+      and hash <> taker and state in ('signed', 'mined')`.execute(db)
 }
 
 /** No guard: what a provider said is news about the provider, in whatever state the attempt is. */
 export async function noteSent(
   db: Db,
-  sent: { id: bigint; answer: SendAnswer; now: Date },
+  sent: ReadonlyArray<{ id: bigint; answer: SendAnswer; now: Date }>,
 ): Promise<void> {
+  const wanted = sent.map(({ id, answer, now }) => ({ attempt_id: String(id), answer, at: now }))
   await sql`
-    update attempts set sent_at = coalesce(sent_at, ${sent.now}), last_sent_at = ${sent.now},
-      last_answer = ${sent.answer}
-    where id = ${sent.id}`.execute(db)
+    update attempts set sent_at = coalesce(sent_at, at), last_sent_at = at, last_answer = answer
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      attempt_id bigint, answer text, at timestamptz
+    )
+    where id = attempt_id`.execute(db)
 }
 
 type AttemptRow = {

@@ -33,24 +33,49 @@ export async function findLane(db: Db, key: LaneKey): Promise<Lane | undefined> 
   return rows[0] && readLane(key, rows[0])
 }
 
-/** Holds the row to the end of the transaction: nobody else hands out its nonces meanwhile. */
-export async function lockLane(db: Db, key: LaneKey): Promise<Lane> {
-  const { rows } = await sql<LaneRow>`
-    select next_nonce, next_counter from nonce_lanes
-    where chain_id = ${key.chainId} and signer = ${key.signer} for update`.execute(db)
-  const [row] = rows
-  if (!row) throw noLane(key)
-  return readLane(key, row)
+/**
+ * Holds the rows to the end of the transaction: nobody else hands out their nonces meanwhile. They
+ * are locked in the order of their signers, so that two who want the same ones never wait for each
+ * other. A signer without a lane is not among them.
+ */
+export async function lockLanes(
+  db: Db,
+  { chainId, signers }: { chainId: number; signers: readonly Hex[] },
+): Promise<Lane[]> {
+  const { rows } = await sql<LaneRow & { signer: Hex }>`
+    select signer, next_nonce, next_counter from nonce_lanes
+    where chain_id = ${chainId} and signer = any(${signers}::text[])
+    order by signer for update`.execute(db)
+  return rows.map(({ signer, ...row }) => readLane({ chainId, signer }, row))
 }
 
-/** Hands out the nonce that the lane stood at; the guard is the nonce that the caller read. */
-export async function advanceLane(db: Db, lane: Lane, next: Omit<Lane, keyof LaneKey>) {
-  const { rows } = await sql`
-    update nonce_lanes set next_nonce = ${next.nextNonce}, next_counter = ${next.nextCounter}
-    where chain_id = ${lane.chainId} and signer = ${lane.signer}
-      and next_nonce = ${lane.nextNonce} and next_counter = ${lane.nextCounter}
-    returning 1`.execute(db)
-  if (rows.length !== 1) throw leaseLost(lane)
+export type LaneStep = { lane: Lane; next: Omit<Lane, keyof LaneKey> }
+
+/** Hands out nonces from where the lane stood; the guard is the nonce that the caller read. */
+export async function advanceLane(db: Db, step: LaneStep): Promise<void> {
+  await advanceLanes(db, [step])
+}
+
+export async function advanceLanes(db: Db, steps: readonly LaneStep[]): Promise<void> {
+  const wanted = steps.map(({ lane, next }) => ({
+    of_chain: lane.chainId,
+    of_signer: lane.signer,
+    nonce: String(lane.nextNonce),
+    counter: String(lane.nextCounter),
+    to_nonce: String(next.nextNonce),
+    to_counter: String(next.nextCounter),
+  }))
+  const { rows } = await sql<{ signer: Hex }>`
+    update nonce_lanes set next_nonce = to_nonce, next_counter = to_counter
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      of_chain bigint, of_signer text, nonce bigint, counter bigint, to_nonce bigint,
+      to_counter bigint
+    )
+    where chain_id = of_chain and signer = of_signer
+      and next_nonce = nonce and next_counter = counter
+    returning signer`.execute(db)
+  const advanced = new Set(rows.map(({ signer }) => signer))
+  for (const { lane } of steps) if (!advanced.has(lane.signer)) throw leaseLost(lane)
 }
 
 /**
@@ -111,29 +136,57 @@ export async function releaseLane(db: Db, lease: Lease, now: Date): Promise<void
     where chain_id = ${chainId} and signer = ${signer} and fence = ${fence}`.execute(db)
 }
 
-export async function openNonce(
-  db: Db,
-  nonce: LaneKey & { nonce: bigint; orderId: bigint | undefined },
-): Promise<void> {
+export type NewNonce = LaneKey & { nonce: bigint; orderId: bigint | undefined }
+
+export async function openNonce(db: Db, nonce: NewNonce): Promise<void> {
+  await openNonces(db, [nonce])
+}
+
+export async function openNonces(db: Db, nonces: readonly NewNonce[]): Promise<void> {
+  const rows = nonces.map(({ chainId, signer, nonce, orderId }) => ({
+    chain_id: chainId,
+    signer,
+    nonce: String(nonce),
+    order_id: orderId === undefined ? null : String(orderId),
+  }))
   await sql`
     insert into lane_nonces (chain_id, signer, nonce, order_id)
-    values (${nonce.chainId}, ${nonce.signer}, ${nonce.nonce}, ${nonce.orderId ?? null})`.execute(
-    db,
-  )
+    select chain_id, signer, nonce, order_id
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (
+      chain_id bigint, signer text, nonce bigint, order_id bigint
+    )`.execute(db)
+}
+
+export type TakenNonce = LaneKey & {
+  nonce: bigint
+  state: 'used' | 'foreign'
+  by: Hex
+  blockNumber: bigint
 }
 
 /** Records which transaction took the nonce for good. False: it was decided before. */
-export async function closeNonce(
-  db: Db,
-  taken: LaneKey & { nonce: bigint; state: 'used' | 'foreign'; by: Hex; blockNumber: bigint },
-): Promise<boolean> {
+export async function closeNonce(db: Db, taken: TakenNonce): Promise<boolean> {
+  return (await closeNonces(db, [taken])) === 1
+}
+
+/** Of how many it was not decided before. */
+export async function closeNonces(db: Db, taken: readonly TakenNonce[]): Promise<number> {
+  const wanted = taken.map(({ chainId, signer, nonce, state, by, blockNumber }) => ({
+    of_chain: chainId,
+    of_signer: signer,
+    at_nonce: String(nonce),
+    to_state: state,
+    taker: by,
+    block: String(blockNumber),
+  }))
   const { rows } = await sql`
-    update lane_nonces
-    set state = ${taken.state}, taken_by = ${taken.by}, taken_at_block = ${taken.blockNumber}
-    where chain_id = ${taken.chainId} and signer = ${taken.signer} and nonce = ${taken.nonce}
-      and state = 'open'
+    update lane_nonces set state = to_state, taken_by = taker, taken_at_block = block
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      of_chain bigint, of_signer text, at_nonce bigint, to_state text, taker text, block bigint
+    )
+    where chain_id = of_chain and signer = of_signer and nonce = at_nonce and state = 'open'
     returning 1`.execute(db)
-  return rows.length === 1
+  return rows.length
 }
 
 /** From the lowest on, which is the one that all others wait for. */
@@ -179,7 +232,7 @@ function readNonce(row: NonceRow): LaneNonce {
   return { nonce: row.nonce, orderId: row.order_id ?? undefined, state: row.state }
 }
 
-function noLane({ chainId, signer }: LaneKey): BaseError {
+export function noLane({ chainId, signer }: LaneKey): BaseError {
   return new BaseError(`The signer ${signer} has no nonce lane. Prepare the order again.`, {
     code: 'lane_missing',
     retryable: true,

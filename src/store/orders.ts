@@ -7,16 +7,37 @@ import type { Db } from './database.ts'
 
 export type NewOrder = Omit<Order, 'id' | 'state' | 'errorCode' | 'cancelCode' | 'updatedAt'>
 
-export async function insertOrder(db: Db, order: NewOrder): Promise<Order> {
+/** All or none; in the order given. */
+export async function insertOrders(db: Db, orders: readonly NewOrder[]): Promise<Order[]> {
   const { rows } = await sql<OrderRow>`
     insert into orders (subject, spender, chain_id, signer, reference, counter, route, contract,
       payee, amount, gas, accepted_at, updated_at)
-    values (${order.subject}, ${order.spender}, ${order.chainId}, ${order.signer},
-      ${order.reference}, ${order.counter}, ${order.route}, ${order.contract ?? null},
-      ${order.payee}, ${String(order.amount)}::numeric, ${order.gas}, ${order.acceptedAt},
-      ${order.acceptedAt})
+    select subject, spender, chain_id, signer, reference, counter, route, contract, payee, amount,
+      gas, accepted_at, accepted_at
+    from jsonb_to_recordset(${JSON.stringify(orders.map(newRow))}::jsonb) as row (
+      subject text, spender text, chain_id bigint, signer text, reference text, counter bigint,
+      route text, contract text, payee text, amount numeric, gas bigint, accepted_at timestamptz
+    )
     returning *`.execute(db)
-  return onlyOrder(rows)
+  const stored = new Map(rows.map((row) => [row.subject, readOrder(row)]))
+  return orders.flatMap(({ subject }) => stored.get(subject) ?? [])
+}
+
+function newRow(order: NewOrder) {
+  return {
+    subject: order.subject,
+    spender: order.spender,
+    chain_id: order.chainId,
+    signer: order.signer,
+    reference: order.reference,
+    counter: String(order.counter),
+    route: order.route,
+    contract: order.contract ?? null,
+    payee: order.payee,
+    amount: String(order.amount),
+    gas: String(order.gas),
+    accepted_at: order.acceptedAt,
+  }
 }
 
 export async function findOrder(db: Db, id: bigint): Promise<Order | undefined> {
@@ -28,6 +49,19 @@ export async function findOrderOf(db: Db, subject: string): Promise<Order | unde
   const { rows } = await sql<OrderRow>`
     select * from orders where subject = ${subject}`.execute(db)
   return rows[0] && readOrder(rows[0])
+}
+
+/** Those that are there, of what each of the subjects is paid by. */
+export async function findOrdersOf(db: Db, subjects: readonly string[]): Promise<Order[]> {
+  const { rows } = await sql<OrderRow>`
+    select * from orders where subject = any(${subjects}::text[])`.execute(db)
+  return rows.map(readOrder)
+}
+
+export async function findOrders(db: Db, ids: readonly bigint[]): Promise<Order[]> {
+  const { rows } = await sql<OrderRow>`
+    select * from orders where id = any(${ids.map(String)}::bigint[])`.execute(db)
+  return rows.map(readOrder)
 }
 
 /** Neither completed nor failed, the longest waiting first. */
@@ -51,23 +85,48 @@ export async function readOpenOrders(
   return { count: rows[0]?.count ?? 0, since: rows[0]?.since ?? undefined }
 }
 
-type OrderStep = { id: bigint; from: OrderState; to: OrderState; errorCode?: string; now: Date }
+export type OrderStep = {
+  id: bigint
+  from: OrderState
+  to: OrderState
+  errorCode?: string
+  now: Date
+}
 
 /** Rejects when the order is no longer in the state that the caller saw. */
 export async function moveOrder(db: Db, move: OrderStep): Promise<Order> {
-  const moved = await tryMoveOrder(db, move)
+  const [moved] = await moveOrders(db, [move])
   if (!moved) throw orderMoved(move)
   return moved
 }
 
-/** Undefined, and nothing changed, when the order is in another state. */
-export async function tryMoveOrder(db: Db, move: OrderStep): Promise<Order | undefined> {
+/** All, in the order given, or none. */
+export async function moveOrders(db: Db, moves: readonly OrderStep[]): Promise<Order[]> {
+  const moved = new Map((await tryMoveOrders(db, moves)).map((order) => [order.id, order]))
+  return moves.map((move) => {
+    const order = moved.get(move.id)
+    if (!order) throw orderMoved(move)
+    return order
+  })
+}
+
+/** Those that were moved; the others are in another state, and nothing changed for them. */
+export async function tryMoveOrders(db: Db, moves: readonly OrderStep[]): Promise<Order[]> {
+  const rowsOfMoves = moves.map(({ id, from, to, errorCode, now }) => ({
+    order_id: String(id),
+    from_state: from,
+    to_state: to,
+    code: errorCode ?? null,
+    at: now,
+  }))
   const { rows } = await sql<OrderRow>`
-    update orders set state = ${move.to}, error_code = ${move.errorCode ?? null},
-      updated_at = ${move.now}
-    where id = ${move.id} and state = ${move.from}
-    returning *`.execute(db)
-  return rows[0] && readOrder(rows[0])
+    update orders set state = to_state, error_code = code, updated_at = at
+    from jsonb_to_recordset(${JSON.stringify(rowsOfMoves)}::jsonb) as row (
+      order_id bigint, from_state text, to_state text, code text, at timestamptz
+    )
+    where id = order_id and state = from_state
+    returning orders.*`.execute(db)
+  return rows.map(readOrder)
 }
 
 /** False: the order is final, or is being cancelled already. */
@@ -82,16 +141,18 @@ export async function requestCancel(
   return rows.length === 1
 }
 
+export type LaneLoad = { open: number; owed: bigint }
+
 /**
- * What is on the way of the signer: how many nonces are open, and what it still owes for them, the
- * amounts and the most gas.
+ * What is on the way of each signer: how many nonces are open, and what it still owes for them, the
+ * amounts and the most gas. A signer without any has none.
  */
-export async function readLaneLoad(
+export async function readLaneLoads(
   db: Db,
-  key: { chainId: number; signer: Hex },
-): Promise<{ open: number; owed: bigint }> {
-  const { rows } = await sql<{ open: number; owed: string }>`
-    select count(*)::integer as open, coalesce(sum(
+  { chainId, signers }: { chainId: number; signers: readonly Hex[] },
+): Promise<Map<Hex, LaneLoad>> {
+  const { rows } = await sql<{ signer: Hex; open: number; owed: string }>`
+    select lane_nonces.signer, count(*)::integer as open, coalesce(sum(
       case orders.route when 'mint' then 0 else orders.amount end
         + newest.gas * newest.max_fee_per_gas
     ), 0)::text as owed
@@ -103,10 +164,10 @@ export async function readLaneLoad(
         and attempts.nonce = lane_nonces.nonce
       order by attempts.id desc limit 1
     ) as newest on orders.id is not null
-    where lane_nonces.chain_id = ${key.chainId} and lane_nonces.signer = ${key.signer}
-      and lane_nonces.state = 'open'`.execute(db)
-  const [row] = rows
-  return { open: row?.open ?? 0, owed: BigInt(row?.owed ?? 0) }
+    where lane_nonces.chain_id = ${chainId} and lane_nonces.signer = any(${signers}::text[])
+      and lane_nonces.state = 'open'
+    group by lane_nonces.signer`.execute(db)
+  return new Map(rows.map(({ signer, open, owed }) => [signer, { open, owed: BigInt(owed) }]))
 }
 
 type OrderRow = {
@@ -127,12 +188,6 @@ type OrderRow = {
   cancel_code: string | null
   accepted_at: Date
   updated_at: Date
-}
-
-function onlyOrder(rows: OrderRow[]): Order {
-  const [row] = rows
-  if (!row) throw new BaseError('The order was not stored.', { code: 'order_not_stored' })
-  return readOrder(row)
 }
 
 function readOrder(row: OrderRow): Order {

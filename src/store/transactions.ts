@@ -62,34 +62,40 @@ export type TransactionMove = Cause & {
  * or none.
  */
 export async function recordTransaction(db: Db, order: NewTransaction): Promise<Transaction> {
-  const { transaction, moveId } = await insertTransaction(db, order)
-  await foldNowAndThen(db, { userId: transaction.userId, moveId })
-  return transaction
+  const [transaction] = await recordTransactions(db, [order])
+  return transaction!
+}
+
+/** Several, all of them or none. */
+export async function recordTransactions(
+  db: Db,
+  orders: readonly NewTransaction[],
+): Promise<Transaction[]> {
+  return folded(db, await insertTransactions(db, orders))
 }
 
 /**
  * Makes one legal move, with its history, its event and its outbox row. It is refused when the
  * transaction is not, or no longer, in the status that the caller saw.
  */
-export async function moveTransaction(
-  db: Db,
-  move: Move & Cause & { transactionId: string; ethTransactionHash?: string },
-): Promise<Transaction> {
-  const moved = await tryMoveTransaction(db, move)
+export async function moveTransaction(db: Db, move: TransactionStep): Promise<Transaction> {
+  const [moved] = await tryMoveTransactions(db, [move])
   if (!moved) throw new MovedOnError(move)
   return moved
 }
 
-/** Undefined, and nothing changed, when the transaction is in another status or is none of ours. */
-export async function tryMoveTransaction(
+export type TransactionStep = Move & Cause & { transactionId: string; ethTransactionHash?: string }
+
+/**
+ * Those that were moved. The others are in another status or none of ours, and nothing changed for
+ * them.
+ */
+export async function tryMoveTransactions(
   db: Db,
-  move: Move & Cause & { transactionId: string; ethTransactionHash?: string },
-): Promise<Transaction | undefined> {
-  requireLegalMove(move)
-  const moved = await updateStatus(db, move)
-  if (!moved) return undefined
-  await foldNowAndThen(db, { userId: moved.transaction.userId, moveId: moved.moveId })
-  return moved.transaction
+  moves: readonly TransactionStep[],
+): Promise<Transaction[]> {
+  for (const move of moves) requireLegalMove(move)
+  return folded(db, await updateStatuses(db, moves))
 }
 
 /** Only the user's own: one of somebody else is as unknown as one that does not exist. */
@@ -178,7 +184,7 @@ const ITS_TRACES = sql`
     insert into transaction_moves
       (internal_id, user_id, from_status, to_status, actor, reason, log_key)
     select id, user_id, from_status, status, actor, reason, log_key from changed
-    returning id
+    returning id, internal_id
   ), told as (
     insert into events (log_key, user_id, type, subject, data)
     select log_key, user_id, event_type, transaction_id, event_data from changed
@@ -186,60 +192,94 @@ const ITS_TRACES = sql`
     insert into outbox (user_id, topic, subject, data)
     select user_id, ${TRANSACTION_TOPIC}, transaction_id, event_data from changed
   )
-  select ${TRANSACTION_COLUMNS}, moved.id as move_id from changed t, moved`
+  select ${TRANSACTION_COLUMNS}, moved.id as move_id
+  from changed t join moved on moved.internal_id = t.id`
 
-async function insertTransaction(db: Db, order: NewTransaction): Promise<Moved> {
-  const amount = formatAmount({
-    amount: order.amount,
-    decimals: CURRENCY_DECIMALS[order.currency],
-  })
+async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Promise<Moved[]> {
   const { rows } = await sql<TransactionRow & { move_id: bigint }>`
-    with inserted as (
+    with wanted as (
+      select * from jsonb_to_recordset(${JSON.stringify(orders.map(newRow))}::jsonb) as row (
+        transaction_id text, user_id integer, type text, amount numeric, currency text,
+        description text, eth_transaction_hash text, institution_id integer, gateway_id integer,
+        metadata jsonb, created_at timestamptz, actor text, reason text
+      )
+    ), inserted as (
       insert into transactions
         (transaction_id, user_id, type, status, amount, currency, description,
          eth_transaction_hash, institution_id, gateway_id, metadata, created_at, updated_at,
          log_key)
-      values (${order.transactionId}, ${order.userId}, ${order.type}, ${FIRST_STATUS},
-        ${amount}::numeric, ${order.currency}, ${order.description},
-        ${order.ethTransactionHash ?? null}, ${order.institutionId ?? null},
-        ${order.gatewayId ?? null}, ${JSON.stringify(order.metadata ?? {})}::jsonb,
-        coalesce(${order.createdAt ?? null}::timestamptz, now()),
-        coalesce(${order.createdAt ?? null}::timestamptz, now()), log_key_now())
+      select transaction_id, user_id, type, ${FIRST_STATUS}, amount, currency, description,
+        eth_transaction_hash, institution_id, gateway_id, metadata, coalesce(created_at, now()),
+        coalesce(created_at, now()), log_key_now()
+      from wanted
       returning *
     ), changed as (
-      select *, null as from_status, ${order.actor} as actor, ${order.reason} as reason,
-        'transaction.created' as event_type,
-        jsonb_build_object('status', status, 'previous_status', null,
-          'reason', ${order.reason}::text) as event_data
-      from inserted
+      select inserted.*, null as from_status, actor, reason, 'transaction.created' as event_type,
+        jsonb_build_object('status', status, 'previous_status', null, 'reason', reason)
+          as event_data
+      from inserted join wanted using (transaction_id)
     ), ${ITS_TRACES}`.execute(db)
-  return movedOf(rows[0])!
+  return rows.map(movedOf)
 }
 
-async function updateStatus(
-  db: Db,
-  move: Move & Cause & { transactionId: string; ethTransactionHash?: string },
-): Promise<Moved | undefined> {
+function newRow(order: NewTransaction) {
+  const { amount, currency } = order
+  return {
+    transaction_id: order.transactionId,
+    user_id: order.userId,
+    type: order.type,
+    amount: formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency] }),
+    currency,
+    // Half a character would be no JSON, and is stored as the one that stands for it.
+    description: order.description.toWellFormed(),
+    eth_transaction_hash: order.ethTransactionHash ?? null,
+    institution_id: order.institutionId ?? null,
+    gateway_id: order.gatewayId ?? null,
+    metadata: order.metadata ?? {},
+    created_at: order.createdAt ?? null,
+    actor: order.actor,
+    reason: order.reason,
+  }
+}
+
+async function updateStatuses(db: Db, moves: readonly TransactionStep[]): Promise<Moved[]> {
+  const wanted = moves.map((move) => ({
+    wanted_id: move.transactionId,
+    from_status: move.from,
+    to_status: move.to,
+    actor: move.actor,
+    reason: move.reason,
+    hash: move.ethTransactionHash ?? null,
+  }))
   const { rows } = await sql<TransactionRow & { move_id: bigint }>`
     with updated as (
       update transactions
-      set status = ${move.to}, updated_at = greatest(updated_at, now()),
+      set status = to_status, updated_at = greatest(updated_at, now()),
         log_key = greatest(log_key, log_key_now()),
-        eth_transaction_hash = coalesce(${move.ethTransactionHash ?? null}, eth_transaction_hash)
-      where transaction_id = ${move.transactionId} and status = ${move.from}
-      returning *
+        eth_transaction_hash = coalesce(hash, eth_transaction_hash)
+      from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+        wanted_id text, from_status text, to_status text, actor text, reason text, hash text
+      )
+      where transaction_id = wanted_id and status = from_status
+      returning transactions.*, from_status, actor, reason
     ), changed as (
-      select *, ${move.from} as from_status, ${move.actor} as actor, ${move.reason} as reason,
-        'transaction.' || status as event_type,
-        jsonb_build_object('status', status, 'previous_status', ${move.from}::text,
-          'reason', ${move.reason}::text) as event_data
+      select *, 'transaction.' || status as event_type,
+        jsonb_build_object('status', status, 'previous_status', from_status, 'reason', reason)
+          as event_data
       from updated
     ), ${ITS_TRACES}`.execute(db)
-  return movedOf(rows[0])
+  return rows.map(movedOf)
 }
 
-function movedOf(row: (TransactionRow & { move_id: bigint }) | undefined): Moved | undefined {
-  return row && { transaction: transactionOf(row), moveId: row.move_id }
+function movedOf(row: TransactionRow & { move_id: bigint }): Moved {
+  return { transaction: transactionOf(row), moveId: row.move_id }
+}
+
+async function folded(db: Db, moved: readonly Moved[]): Promise<Transaction[]> {
+  for (const { transaction, moveId } of moved) {
+    await foldNowAndThen(db, { userId: transaction.userId, moveId })
+  }
+  return moved.map(({ transaction }) => transaction)
 }
 
 /** The ids of moves come from a sequence, so they sample all moves of all processes evenly. */

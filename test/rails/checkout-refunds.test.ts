@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { createPayBack } from '../../src/app/rails.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { refundReference } from '../../src/domain/reference.ts'
-import { recordMove } from '../../src/sender/record.ts'
+import { recordMoves } from '../../src/sender/record.ts'
 import type { Sender } from '../../src/sender/sender.ts'
 import type { Db } from '../../src/store/database.ts'
 import { findOrderOf } from '../../src/store/orders.ts'
@@ -30,7 +30,7 @@ async function createPlace(through: (db: Db) => Db = (db) => db): Promise<Place>
   const { chain, checkout } = place
   const { terms } = checkout
   const db = through(chain.db)
-  const sender = chain.sender({ db, onMoved: recordMove })
+  const sender = chain.sender({ db, onMoved: recordMoves })
   const users = { alice: await makeUser(chain.db), bob: await makeUser(chain.db) }
   const payBack = createPayBack({ sender, payer: terms.payee, signal })
   const clock = createTestClock()

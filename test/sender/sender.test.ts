@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 
+import { codeOf } from '../../src/base/errors.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import type { Hex } from '../../src/domain/orders.ts'
+import type { PreparedOrder } from '../../src/sender/prepare.ts'
 import { listAttemptsOf } from '../../src/store/attempts.ts'
 import { findOrder } from '../../src/store/orders.ts'
 import { listOpenAlerts } from '../../src/store/sender-alerts.ts'
@@ -58,6 +60,38 @@ describe('the sender', () => {
       for (let index = 0; index < 4; index++) payers.push((await bench.pay({})).order.signer)
       expect(new Set(payers.slice(0, 2)).size).to.equal(2)
       expect(payers.slice(2).toSorted()).to.deep.equal(payers.slice(0, 2).toSorted())
+    })
+
+    it('several that are accepted together, but not those of them that are refused', async () => {
+      const [first, second] = bench.signers.addresses
+      const sender = bench.sender({ policy: { perPayeeAndDay: 10n } })
+      const requests = [
+        { payer: second, payee: addressFrom('together one'), amount: 6n },
+        { payer: first, payee: addressFrom('together one'), amount: 5n },
+        { payer: first, payee: addressFrom('together one'), amount: 4n },
+        { payer: first, payee: addressFrom('together other'), amount: 9n },
+      ]
+      const prepared: PreparedOrder[] = []
+      for (const request of requests) {
+        prepared.push(await sender.prepare(bench.db, bench.requestOf(request), bench.signal))
+      }
+      const acceptances = await bench.db
+        .transaction()
+        .execute((transaction) => sender.acceptAll(transaction, prepared))
+      expect(acceptances.map(({ ok }) => ok)).to.deep.equal([true, false, true, true])
+      const refusal = acceptances.flatMap((one) => (one.ok ? [] : codeOf(one.error)))
+      expect(refusal).to.deep.equal(['limit_per_payee'])
+      const again = await bench.db
+        .transaction()
+        .execute((transaction) => sender.acceptAll(transaction, [prepared[0]!, prepared[3]!]))
+      expect(again.map((one) => one.ok && one.value.hash)).to.deep.equal(
+        [acceptances[0]!, acceptances[3]!].map((one) => one.ok && one.value.hash),
+      )
+      await bench.finish()
+      expect(await bench.world.balanceOf(addressFrom('together one'))).to.equal(10n)
+      expect(await bench.world.balanceOf(addressFrom('together other'))).to.equal(9n)
+      expect(await bench.world.nonceOf(first!)).to.equal(2n)
+      expect(await bench.world.nonceOf(second!)).to.equal(1n)
     })
 
     it('more orders than may be in flight, a few at a time', async () => {

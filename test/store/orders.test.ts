@@ -18,12 +18,18 @@ import {
   createLane,
   holdLane,
   leaseLane,
-  lockLane,
+  lockLanes,
   openNonce,
   releaseLane,
 } from '../../src/store/lanes.ts'
-import { insertOrder, moveOrder, readLaneLoad, requestCancel } from '../../src/store/orders.ts'
-import { addSpend } from '../../src/store/spends.ts'
+import {
+  insertOrders,
+  moveOrder,
+  readLaneLoads,
+  requestCancel,
+  type NewOrder,
+} from '../../src/store/orders.ts'
+import { addSpends } from '../../src/store/spends.ts'
 import { freshDatabase } from '../support/database.ts'
 import { expectFailure } from '../support/errors.ts'
 
@@ -40,7 +46,7 @@ describe('the store of orders', () => {
   beforeEach(async () => {
     ;({ db } = await freshDatabase())
     await createLane(db, { ...lane, nextNonce: 5n })
-    order = await insertOrder(db, {
+    const first: NewOrder = {
       ...lane,
       subject: 'TX1',
       spender: 'user:1',
@@ -52,7 +58,8 @@ describe('the store of orders', () => {
       amount: 10n ** 30n,
       gas: 21_000n,
       acceptedAt: now,
-    })
+    }
+    ;[order] = (await insertOrders(db, [first])) as [Order]
     await openNonce(db, { ...lane, nonce: 5n, orderId: order.id })
   })
 
@@ -149,7 +156,7 @@ describe('the store of orders', () => {
     await forgetBlock(db, id)
     await expectFailure(() => forgetBlock(db, id), 'attempt_moved')
     await recordBlock(db, { id: await idOf('2'), from: 'signed', to: 'mined', block })
-    await supersedeOthers(db, { ...lane, nonce: 5n, by: hashOf('2') })
+    await supersedeOthers(db, [{ ...lane, nonce: 5n, by: hashOf('2') }])
     expect(await findAttempt(db, { chainId: 1, hash: hashOf('1') })).to.include({
       state: 'superseded',
       block: undefined,
@@ -159,10 +166,13 @@ describe('the store of orders', () => {
   })
 
   it('adds up what a signer owes, the most gas included', async () => {
+    const loadOf = async () =>
+      (await readLaneLoads(db, { chainId: 1, signers: [signer] })).get(signer)
+    expect(await loadOf()).to.deep.equal({ open: 1, owed: 0n })
     await attempt('1')
-    expect(await readLaneLoad(db, lane)).to.deep.equal({ open: 1, owed: 10n ** 30n + 210_000n })
+    expect(await loadOf()).to.deep.equal({ open: 1, owed: 10n ** 30n + 210_000n })
     await moveOrder(db, { id: order.id, from: 'accepted', to: 'mined', now })
-    expect((await readLaneLoad(db, lane)).owed).to.equal(0n)
+    expect((await loadOf())?.owed).to.equal(0n)
   })
 
   it('writes for the worker that took the lane last, and for no other', async () => {
@@ -178,21 +188,19 @@ describe('the store of orders', () => {
   })
 
   it('hands out no nonce on a view of the lane that is out of date', async () => {
-    const seen = await lockLane(db, lane)
-    await advanceLane(db, seen, { nextNonce: 6n, nextCounter: 1n })
-    await expectFailure(
-      () => advanceLane(db, seen, { nextNonce: 6n, nextCounter: 1n }),
-      'lane_lost',
-    )
+    const [seen] = await lockLanes(db, { chainId: 1, signers: [signer] })
+    const step = { lane: seen!, next: { nextNonce: 6n, nextCounter: 1n } }
+    await advanceLane(db, step)
+    await expectFailure(() => advanceLane(db, step), 'lane_lost')
   })
 
   it('counts spending up to the limit of the day, and not beyond', async () => {
     const spend = { spender: 'user:1', day: '2026-01-01', payee: '', limit: 10n }
-    expect(await addSpend(db, { ...spend, amount: 11n })).to.equal(false)
-    expect(await addSpend(db, { ...spend, amount: 6n })).to.equal(true)
-    expect(await addSpend(db, { ...spend, amount: 5n })).to.equal(false)
-    expect(await addSpend(db, { ...spend, amount: 4n })).to.equal(true)
-    expect(await addSpend(db, { ...spend, day: '2026-01-02', amount: 10n })).to.equal(true)
+    expect(await addSpends(db, [{ ...spend, amount: 11n }])).to.have.length(0)
+    expect(await addSpends(db, [{ ...spend, amount: 6n }])).to.have.length(1)
+    expect(await addSpends(db, [{ ...spend, amount: 5n }])).to.have.length(0)
+    expect(await addSpends(db, [{ ...spend, amount: 4n }])).to.have.length(1)
+    expect(await addSpends(db, [{ ...spend, day: '2026-01-02', amount: 10n }])).to.have.length(1)
   })
 
   it('remembers how far it read, and counts reorgs', async () => {

@@ -61,7 +61,9 @@ export async function createSupplyBench(
     db,
     ...(options.policy && { policy: options.policy }),
     stablecoin: dollar,
-    onMoved: (open, move) => moveByMint(ledger, open, move),
+    onMoved: async (open, moves) => {
+      for (const move of moves) await moveByMint(ledger, open, move)
+    },
   })
   const watch = watchOf({ ...bench, db }, { ledger, stablecoin, asked: options.asks?.(bench) })
   const as = async (from: Hex, to: Hex, data: string) => {

@@ -8,7 +8,7 @@ import type { BlockchainPayments } from '../../../src/api/group-b/blockchain-pay
 import { transactionDetailEndpoint } from '../../../src/api/group-b/transaction-detail.ts'
 import { createIdempotently } from '../../../src/api/idempotently.ts'
 import type { PreparedOrder } from '../../../src/sender/prepare.ts'
-import { recordMove } from '../../../src/sender/record.ts'
+import { recordMoves } from '../../../src/sender/record.ts'
 import type { Sender } from '../../../src/sender/sender.ts'
 import { callerOf, makeUser } from '../../support/access.ts'
 import { startApi, type Api } from '../../support/api.ts'
@@ -23,7 +23,7 @@ describe('/api/blockchain', () => {
   beforeEach(async () => {
     bench = await createBench()
     const { db, signal, world } = bench
-    sender = bench.sender({ onMoved: recordMove })
+    sender = bench.sender({ onMoved: recordMoves })
     const user = await makeUser(db)
     const payments: BlockchainPayments<PreparedOrder> = {
       addressOf: () => Promise.resolve(bench.signers.addresses[0]!),

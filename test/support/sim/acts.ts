@@ -1,5 +1,7 @@
 import type { Route } from '../../../src/domain/orders.ts'
+import type { PreparedOrder } from '../../../src/sender/prepare.ts'
 import { findOrderOf } from '../../../src/store/orders.ts'
+import type { Promised } from './check.ts'
 import { survive } from './life.ts'
 import type { Ground, Sim } from './run.ts'
 import { addressFrom, CHAIN_ID, ETHER, toHex } from './world.ts'
@@ -13,6 +15,7 @@ export function actAtRandom(sim: Sim): Promise<unknown> {
     pay,
     pay,
     payTwice,
+    payTogether,
     payAgain,
     mine,
     mine,
@@ -48,17 +51,51 @@ async function payAgain(sim: Sim): Promise<void> {
   if (promised.length > 0) await request(sim, random.pick(promised).subject)
 }
 
-async function request(sim: Sim, subject: string): Promise<void> {
+/** Requests that came at one time share one SQL transaction. */
+async function payTogether(sim: Sim): Promise<void> {
+  const { promised, random } = sim
+  const { signal } = new AbortController()
+  const sender = sim.sender()
+  const payments = Array.from({ length: 2 + random.below(3) }, () => {
+    return promise(sim, `TX${sim.seed}-${promised.length}`)
+  })
+  await survive(async () => {
+    const prepared: PreparedOrder[] = []
+    for (const payment of payments) {
+      const request = { ...payment, spender: 'sim' }
+      const one = await survive(() => sender.prepare(sim.ownDb(), request, signal))
+      if (one !== undefined) prepared.push(one)
+    }
+    const acceptances = await sim
+      .ownDb()
+      .transaction()
+      .execute((transaction) => sender.acceptAll(transaction, prepared))
+    for (const acceptance of acceptances) {
+      if (!acceptance.ok) continue
+      const { order } = acceptance.value
+      const told = promised.find(({ subject }) => subject === order.subject)
+      if (told !== undefined) told.toldId = order.id
+    }
+  })
+}
+
+function promise(sim: Sim, subject: string): Promised {
   const { random, signers, promised } = sim
-  const earlier = promised.find((one) => one.subject === subject)
-  const payment = earlier ?? {
+  const payment = {
     subject,
     route: random.pick<Route>(['direct', 'contract']),
     payer: random.chance(0.5) ? random.pick(signers.addresses) : undefined,
     payee: addressFrom(`payee ${sim.seed} ${random.chance(0.2) ? 0 : promised.length}`),
     amount: BigInt(1 + random.below(1_000_000)) * 10n ** 12n,
   }
-  if (earlier === undefined) promised.push(payment)
+  promised.push(payment)
+  return payment
+}
+
+async function request(sim: Sim, subject: string): Promise<void> {
+  const { promised } = sim
+  const earlier = promised.find((one) => one.subject === subject)
+  const payment = earlier ?? promise(sim, subject)
   const { signal } = new AbortController()
   const accepted = await survive(() => sim.sender().pay({ ...payment, spender: 'sim' }, signal))
   const told = promised.find((one) => one.subject === subject)

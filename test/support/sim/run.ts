@@ -36,6 +36,8 @@ export type Ground = {
 export type Sim = Ground & {
   /** Rebuilds the sender from the tables when its process has crashed. */
   sender: () => Sender
+  /** The database as the sender's own process sees it, which ends with it. */
+  ownDb: () => Db
   crashes: () => number
   promised: Promised[]
 }
@@ -72,7 +74,9 @@ async function startSim({ seed, db, world }: RunOptions): Promise<Sim> {
   let life: Life | undefined
   let sender: Sender | undefined
   let crashes = 0
+  const ownDb = (): Db => life?.db ?? db
   return {
+    ownDb,
     seed,
     random,
     world,

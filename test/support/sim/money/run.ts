@@ -97,7 +97,9 @@ function beginLiving(
       signers: { ...signers, sign: sign(signers.sign) },
       policy: { confirmations: CONFIRMATIONS },
       stablecoin: stablecoin.token,
-      onMoved: (open, move) => moveByMint(ledger, open, move),
+      onMoved: async (open, moves) => {
+        for (const move of moves) await moveByMint(ledger, open, move)
+      },
     }),
     watch: createSupplyWatch({
       db,

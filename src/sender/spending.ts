@@ -1,0 +1,76 @@
+import type { Db } from '../store/database.ts'
+import { addSpends, readSpends, type Spend, type SpendKey } from '../store/spends.ts'
+import { limitsOf, type SenderContext } from './context.ts'
+import { refused, type OrderRefusedError, type PreparedOrder } from './prepare.ts'
+
+/** What orders that are accepted together may spend. */
+export type Spending = {
+  /** Counts the order, or throws where it would pass a limit; then it counts for nothing. */
+  take: (payment: Payment) => void
+  /** Stores what was taken, or rejects where others have spent it meanwhile. */
+  store: (db: Db) => Promise<void>
+}
+
+type Payment = Pick<PreparedOrder, 'spender' | 'route' | 'payee' | 'amount'>
+
+/** Reads what was spent already. The limits themselves are held where it is stored. */
+export async function openSpending(
+  { policy, clock }: SenderContext,
+  db: Db,
+  payments: readonly Payment[],
+): Promise<Spending> {
+  const day = clock.now().toISOString().slice(0, 10)
+  const countersOf = (payment: Payment): Counter[] => {
+    const { spender, route, payee } = payment
+    const { perDay, perPayeeAndDay, unit } = limitsOf(policy, route)
+    // Dollars and ether are counted apart.
+    const key = { spender: route === 'mint' ? `mint:${spender}` : spender, day }
+    return [
+      { key: { ...key, payee: '' }, limit: perDay, unit },
+      { key: { ...key, payee }, limit: perPayeeAndDay, unit },
+    ]
+  }
+  const keys = new Map(payments.flatMap(countersOf).map(({ key }) => [nameOf(key), key]))
+  const spent = await readSpends(db, [...keys.values()])
+  const before = new Map(spent.map((row) => [nameOf(row), row.amount]))
+  const taken = new Map<string, Counter & { amount: bigint }>()
+  const takenOf = ({ key }: Counter): bigint => taken.get(nameOf(key))?.amount ?? 0n
+  return {
+    take(payment) {
+      const counters = countersOf(payment)
+      for (const counter of counters) {
+        const sum = (before.get(nameOf(counter.key)) ?? 0n) + takenOf(counter) + payment.amount
+        if (sum > counter.limit) throw limitReached(counter)
+      }
+      for (const counter of counters) {
+        const amount = takenOf(counter) + payment.amount
+        taken.set(nameOf(counter.key), { ...counter, amount })
+      }
+    },
+    async store(db) {
+      const spends = [...taken.values()].map(({ key, limit, amount }): Spend => {
+        return { ...key, limit, amount }
+      })
+      const added = new Set((await addSpends(db, spends)).map(nameOf))
+      for (const [name, counter] of taken) if (!added.has(name)) throw limitReached(counter)
+    },
+  }
+}
+
+type Counter = { key: SpendKey; limit: bigint; unit: string }
+
+function nameOf({ spender, day, payee }: SpendKey): string {
+  return JSON.stringify([spender, day, payee])
+}
+
+function limitReached({ key, limit, unit }: Counter): OrderRefusedError {
+  return key.payee === ''
+    ? refused(
+        'limit_per_day',
+        `At most ${limit} ${unit} may be sent in one day (UTC). Wait, or raise the limit.`,
+      )
+    : refused(
+        'limit_per_payee',
+        `At most ${limit} ${unit} may go to one payee in one day (UTC). Wait, or raise the limit.`,
+      )
+}
