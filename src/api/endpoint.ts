@@ -6,6 +6,7 @@ import type { Caller, Scope } from '../domain/access.ts'
 import type { Db } from '../store/database.ts'
 import type { FailureCode, RequestError } from '../wire/errors.ts'
 import type { Group } from './groups.ts'
+import type { Outcome } from './together.ts'
 
 /**
  * One operation of one group, told once: routing, checks, documentation and limits are made from
@@ -42,6 +43,14 @@ export type Endpoint = {
    */
   prepare?: (request: EndpointRequest) => Promise<unknown>
   handle: (request: EndpointRequest) => Promise<unknown>
+  /**
+   * `handle` for requests that come at one time and share one SQL transaction, in their order. One
+   * that is refused leaves nothing behind; where this rejects, nothing of any of them is stored,
+   * and each comes again by itself.
+   */
+  handleTogether?: (
+    requests: readonly EndpointRequest[],
+  ) => Promise<ReadonlyArray<Outcome<unknown>>>
   /**
    * Where others must be asked before there is an answer. `handle` then resolves to what it has
    * started, which is stored under the key in its transaction; after the commit this asks them and
@@ -136,9 +145,17 @@ export type Idempotently = (options: {
   /** Runs before the transaction opens, unless there is an answer already. */
   prepare?: () => Promise<unknown>
   run: (db: Db, prepared?: unknown) => Promise<{ status: number; body: string }>
+  /** In place of `run`: those of one endpoint that come at one time may share one transaction. */
+  together?: { request: unknown; run: RunTogether } | undefined
   /** Runs after the commit, for each try until it resolves; its answer replaces that of `run`. */
   complete?: ((started: string) => Promise<{ status: number; body: string }>) | undefined
 }) => Promise<{ status: number; body: string; replayed: boolean }>
+
+/** What became of each, in their order. */
+export type RunTogether = (
+  db: Db,
+  asked: ReadonlyArray<{ request: unknown; prepared: unknown }>,
+) => Promise<ReadonlyArray<Outcome<{ status: number; body: string }>>>
 
 type Checked<T extends TSchema | undefined> = T extends TSchema ? Static<T> : undefined
 
@@ -152,7 +169,7 @@ export function defineEndpoint<
 >(
   endpoint: Omit<
     Endpoint,
-    'prepare' | 'handle' | 'params' | 'query' | 'body' | 'answer' | 'onCommitted'
+    'prepare' | 'handle' | 'handleTogether' | 'params' | 'query' | 'body' | 'answer' | 'onCommitted'
   > & {
     params?: Params
     query?: Query
@@ -164,6 +181,11 @@ export function defineEndpoint<
     handle: (
       request: EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared>,
     ) => Promise<Static<Answer>>
+    handleTogether?: (
+      requests: ReadonlyArray<
+        EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared>
+      >,
+    ) => Promise<ReadonlyArray<Outcome<Static<Answer>>>>
     onCommitted?: (answer: Static<Answer>) => void
   },
 ): Endpoint {

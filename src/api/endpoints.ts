@@ -8,7 +8,7 @@ import { canonicalJson, stringifyJson } from '../wire/json.ts'
 import { checkMediaType, readBody } from './body.ts'
 import { compileChecks, invalidRequest, type RequestParts } from './checks.ts'
 import { createSendEvents, FOLLOW_TIMEOUT_MS, type SendEvents } from './event-stream.ts'
-import type { Endpoint, EndpointHooks, EndpointRequest } from './endpoint.ts'
+import type { Endpoint, EndpointHooks, EndpointRequest, RunTogether } from './endpoint.ts'
 
 /** Turns the operations into routes. */
 export function addEndpoints(
@@ -95,7 +95,7 @@ async function runOnce(work: Work & { caller: Caller }): Promise<Answer> {
   const { request, endpoint, hooks, parts, caller } = work
   const { key, body } = idempotencyOf(request, endpoint, parts.body)
   const facts = { ...parts, ...factsOf(request), caller }
-  let told: unknown
+  const told: Told = { answer: undefined }
   const answer = await hooks.idempotently({
     key,
     caller,
@@ -103,13 +103,40 @@ async function runOnce(work: Work & { caller: Caller }): Promise<Answer> {
     fingerprint: fingerprintOf({ method: endpoint.method, path: pathOf(request.url), body }),
     prepare: async () => endpoint.prepare?.({ ...facts, db: hooks.db, prepared: undefined }),
     run: async (db, prepared) => {
-      told = await endpoint.handle({ ...facts, db, prepared })
-      return { status: endpoint.status, body: stringifyJson(told) }
+      told.answer = await endpoint.handle({ ...facts, db, prepared })
+      return { status: endpoint.status, body: stringifyJson(told.answer) }
+    },
+    together: endpoint.handleTogether && {
+      request: { facts, told } satisfies Together,
+      run: runTogetherOf(endpoint, endpoint.handleTogether),
     },
     complete: completionOf(endpoint, { ...facts, db: hooks.db, prepared: undefined }),
   })
-  if (!answer.replayed) endpoint.onCommitted?.(told as never)
+  if (!answer.replayed) endpoint.onCommitted?.(told.answer as never)
   return answer
+}
+
+/** What the handler answered, before it became text. */
+type Told = { answer: unknown }
+
+type Together = { facts: Omit<EndpointRequest, 'db' | 'prepared'>; told: Told }
+
+function runTogetherOf(
+  { status }: Endpoint,
+  handleTogether: NonNullable<Endpoint['handleTogether']>,
+): RunTogether {
+  return async (db, asked) => {
+    const requests = asked.map((one) => ({ ...one, ...(one.request as Together) }))
+    const outcomes = await handleTogether(
+      requests.map(({ facts, prepared }) => ({ ...facts, db, prepared })),
+    )
+    return outcomes.map((outcome, place) => {
+      if (!outcome.ok) return outcome
+      const told = requests[place]?.told
+      if (told) told.answer = outcome.value
+      return { ok: true, value: { status, body: stringifyJson(outcome.value) } }
+    })
+  }
 }
 
 function completionOf(endpoint: Endpoint, asked: EndpointRequest) {

@@ -2,14 +2,16 @@ import type { Db } from '../store/database.ts'
 import {
   completeAnswer,
   findAnswer,
+  findAnswers,
   STARTED,
-  storeAnswer,
-  tryLockKey,
+  storeAnswers,
+  tryLockKeys,
   type RequestKey,
   type StoredAnswer,
 } from '../store/idempotency.ts'
 import { RequestError } from '../wire/errors.ts'
-import type { Idempotently } from './endpoint.ts'
+import type { Endpoint, Idempotently, RunTogether } from './endpoint.ts'
+import { createTogether, type Outcome } from './together.ts'
 
 /** Makes every POST one SQL transaction, and one with a key happen once. */
 export function createIdempotently(deps: { db: Db }): Idempotently {
@@ -17,24 +19,35 @@ export function createIdempotently(deps: { db: Db }): Idempotently {
   // Those in flight in this process are refused without a connection; the lock in the database is
   // what holds between processes.
   const inFlight = new Set<string>()
-  return async ({ key, caller, endpoint, fingerprint, prepare, run, complete }) => {
-    if (key === undefined) {
+  const runTogether = createTogetherOf(db)
+  return async ({ key, caller, endpoint, fingerprint, prepare, run, together, complete }) => {
+    const requestKey =
+      key === undefined
+        ? undefined
+        : { userId: caller.userId, operation: endpoint.operationId, key }
+    const first = async (): Promise<Answer> => {
       const prepared = await prepare?.()
-      const answer = await db.transaction().execute((transaction) => run(transaction, prepared))
+      const once = { requestKey, fingerprint, isWhole: complete === undefined }
+      if (together !== undefined) {
+        const { request } = together
+        return runTogether(endpoint, together.run, { ...once, asked: { request, prepared } })
+      }
+      const work = async (db: Db) => [{ ok: true as const, value: await run(db, prepared) }]
+      const [outcome] = await db
+        .transaction()
+        .execute((transaction) => runAll(transaction, [once], work))
+      if (outcome?.ok !== true) throw outcome?.error
+      return outcome.value
+    }
+    if (requestKey === undefined) {
+      const answer = await first()
       return { ...((await complete?.(answer.body)) ?? answer), replayed: false }
     }
-    const requestKey = { userId: caller.userId, operation: endpoint.operationId, key }
     const name = JSON.stringify(requestKey)
     if (inFlight.has(name)) throw stillInFlight()
     inFlight.add(name)
     try {
       const stored = await findAnswer(db, requestKey)
-      const first = async (): Promise<Answer> => {
-        const prepared = await prepare?.()
-        const isWhole = complete === undefined
-        const once = { requestKey, fingerprint, isWhole, run: (db: Db) => run(db, prepared) }
-        return db.transaction().execute((transaction) => runOnce(transaction, once))
-      }
       const begun = stored ? replay(stored, fingerprint) : await first()
       if (complete === undefined || begun.status !== STARTED) return begun
       const answer = await complete(begun.body)
@@ -49,24 +62,95 @@ export function createIdempotently(deps: { db: Db }): Idempotently {
 type Answer = Awaited<ReturnType<Idempotently>>
 
 type Once = {
-  requestKey: RequestKey
+  requestKey: RequestKey | undefined
   fingerprint: string
   /** False where the answer is made after the commit. */
   isWhole: boolean
-  run: (db: Db) => Promise<{ status: number; body: string }>
 }
 
-async function runOnce(db: Db, once: Once): Promise<Answer> {
-  const { requestKey, fingerprint, isWhole, run } = once
-  if (!(await tryLockKey(db, requestKey))) throw stillInFlight()
-  // Read again: whoever held the lock may have stored its answer since the first look.
-  const stored = await findAnswer(db, requestKey)
-  if (stored) return replay(stored, fingerprint)
-  const ran = await run(db)
-  const answer = isWhole ? ran : { ...ran, status: STARTED }
-  // A failure of ours is driven on by the next try, and is not the answer for thirty days.
-  if (answer.status < 400) await storeAnswer(db, requestKey, { fingerprint, ...answer })
-  return { ...answer, replayed: false }
+type Asked = Once & { asked: { request: unknown; prepared: unknown } }
+
+/** Requests of one operation that come at one time share a SQL transaction. */
+function createTogetherOf(db: Db) {
+  const groups = new WeakMap<Endpoint, (asked: Asked) => Promise<Answer>>()
+  return async (endpoint: Endpoint, run: RunTogether, asked: Asked): Promise<Answer> => {
+    const group =
+      groups.get(endpoint) ??
+      createTogether<Asked, Answer>((take) =>
+        db.transaction().execute((transaction) =>
+          runAll(transaction, take(), (db, some) =>
+            run(
+              db,
+              some.map((one) => one.asked),
+            ),
+          ),
+        ),
+      )
+    groups.set(endpoint, group)
+    return group(asked)
+  }
+}
+
+type Ran = { status: number; body: string }
+
+/** Does those that were not done before, and stores their answers under their keys. */
+async function runAll<T extends Once>(
+  db: Db,
+  all: readonly T[],
+  work: (db: Db, some: readonly T[]) => Promise<ReadonlyArray<Outcome<Ran>>>,
+): Promise<Outcome<Answer>[]> {
+  const known = await knownOf(db, all)
+  const fresh = all.filter((once) => !known.has(once))
+  const ran = fresh.length === 0 ? [] : await work(db, fresh)
+  const answers: Array<RequestKey & StoredAnswer> = []
+  const outcomes = new Map<T, Outcome<Answer>>(known)
+  for (const [place, once] of fresh.entries()) {
+    const outcome = ran[place]
+    if (outcome?.ok !== true) {
+      outcomes.set(once, outcome ?? { ok: false, error: new TypeError('each has an outcome') })
+      continue
+    }
+    const { requestKey, fingerprint, isWhole } = once
+    const isStarted = !isWhole && requestKey !== undefined
+    const answer = isStarted ? { ...outcome.value, status: STARTED } : outcome.value
+    outcomes.set(once, { ok: true, value: { ...answer, replayed: false } })
+    // A failure of ours is driven on by the next try, and is not the answer for thirty days.
+    if (requestKey !== undefined && answer.status < 400) {
+      answers.push({ ...requestKey, fingerprint, ...answer })
+    }
+  }
+  if (answers.length > 0) await storeAnswers(db, answers)
+  return all.map((once) => outcomes.get(once)!)
+}
+
+/** Those that are answered already, or are at work elsewhere; locks the keys of the others. */
+async function knownOf<T extends Once>(
+  db: Db,
+  all: readonly T[],
+): Promise<Map<T, Outcome<Answer>>> {
+  const known = new Map<T, Outcome<Answer>>()
+  const keyed = all.flatMap((once) =>
+    once.requestKey === undefined ? [] : { once, requestKey: once.requestKey },
+  )
+  if (keyed.length === 0) return known
+  const keys = keyed.map(({ requestKey }) => requestKey)
+  const locked = await tryLockKeys(db, keys)
+  // Read after the lock: whoever held it may have stored its answer since the first look.
+  const stored = await findAnswers(db, keys)
+  for (const [place, { once }] of keyed.entries()) {
+    const answer = stored[place]
+    if (locked[place] !== true) known.set(once, { ok: false, error: stillInFlight() })
+    else if (answer) known.set(once, replayed(answer, once.fingerprint))
+  }
+  return known
+}
+
+function replayed(stored: StoredAnswer, fingerprint: string): Outcome<Answer> {
+  try {
+    return { ok: true, value: replay(stored, fingerprint) }
+  } catch (error) {
+    return { ok: false, error }
+  }
 }
 
 function replay(stored: StoredAnswer, fingerprint: string): Answer {

@@ -75,7 +75,7 @@ export async function createPaying(deps: {
     payments: {
       addressOf: accounts.addressOf,
       prepare: (db, payment) => sender.prepare(db, payment, signal),
-      accept: sender.accept,
+      acceptAll: sender.acceptAll,
       balanceOf: (address) => readBalance(chain.providers, address, signal),
       kick: sender.kick,
     },

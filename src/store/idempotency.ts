@@ -15,23 +15,54 @@ export async function findAnswer(db: Db, key: RequestKey): Promise<StoredAnswer 
   return rows[0]
 }
 
-/**
- * Holds the key to the end of the transaction. False, at once, where another transaction holds it.
- * Two keys share a lock once in 2^64 times; then one of them is told to come again.
- */
-export async function tryLockKey(db: Db, key: RequestKey): Promise<boolean> {
-  const name = JSON.stringify([key.userId, key.operation, key.key])
-  const { rows } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as locked`.execute(db)
-  return rows[0]?.locked ?? false
+/** Of several keys, in their order. */
+export async function findAnswers(
+  db: Db,
+  keys: readonly RequestKey[],
+): Promise<Array<StoredAnswer | undefined>> {
+  const wanted = keys.map(({ userId, ...key }) => ({ user_id: userId, ...key }))
+  const { rows } = await sql<StoredAnswer & RequestKey>`
+    select user_id as "userId", operation, key, fingerprint, status, body
+    from idempotent_requests join jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as wanted (
+      user_id integer, operation text, key text
+    ) using (user_id, operation, key)`.execute(db)
+  const found = new Map(rows.map((row) => [nameOf(row), row]))
+  return keys.map((key) => {
+    const row = found.get(nameOf(key))
+    return row && { fingerprint: row.fingerprint, status: row.status, body: row.body }
+  })
 }
 
-/** In the transaction that did what the answer tells of, so that there are both or neither. */
-export async function storeAnswer(db: Db, key: RequestKey, answer: StoredAnswer): Promise<void> {
+/**
+ * Holds the keys to the end of the transaction. False, at once, for one that another transaction
+ * holds. Two keys share a lock once in 2^64 times; then one of them is told to come again.
+ */
+export async function tryLockKeys(db: Db, keys: readonly RequestKey[]): Promise<boolean[]> {
+  const { rows } = await sql<{ name: string; locked: boolean }>`
+    select name, pg_try_advisory_xact_lock(hashtextextended(name, 0)) as locked
+    from unnest(${keys.map(nameOf)}::text[]) as name`.execute(db)
+  const locked = new Map(rows.map((row) => [row.name, row.locked]))
+  return keys.map((key) => locked.get(nameOf(key)) ?? false)
+}
+
+function nameOf({ userId, operation, key }: RequestKey): string {
+  return JSON.stringify([userId, operation, key])
+}
+
+/** In the transaction that did what the answers tell of, so that there are both or neither. */
+export async function storeAnswers(
+  db: Db,
+  answers: ReadonlyArray<RequestKey & StoredAnswer>,
+): Promise<void> {
+  const rows = answers.map(({ userId, body, ...rest }) => {
+    return { user_id: userId, ...rest, body: body.toWellFormed() }
+  })
   await sql`
     insert into idempotent_requests (user_id, operation, key, fingerprint, status, body)
-    values (${key.userId}, ${key.operation}, ${key.key}, ${answer.fingerprint}, ${answer.status},
-      ${answer.body})`.execute(db)
+    select user_id, operation, key, fingerprint, status, body
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (
+      user_id integer, operation text, key text, fingerprint text, status integer, body text
+    )`.execute(db)
 }
 
 /**

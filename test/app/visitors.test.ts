@@ -93,7 +93,7 @@ const noDesk: PaymentDesk = {
 const noPayments: BlockchainPayments = {
   addressOf: refuse,
   prepare: refuse,
-  accept: refuse,
+  acceptAll: refuse,
   balanceOf: refuse,
   kick: () => undefined,
 }

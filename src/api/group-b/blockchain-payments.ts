@@ -1,6 +1,7 @@
 import type { Hex, Order, Route } from '../../domain/orders.ts'
 import type { Db } from '../../store/database.ts'
 import { createAnswering, ofPayee } from '../refusals.ts'
+import type { Outcome } from '../together.ts'
 
 /** What the operations on the chain need of the sender; the composition root fits it in. */
 export type BlockchainPayments<Prepared = unknown> = {
@@ -8,8 +9,11 @@ export type BlockchainPayments<Prepared = unknown> = {
   addressOf: (userId: number) => Promise<Hex>
   /** Asks the chain what the payment takes, outside of any transaction, or rejects. */
   prepare: (db: Db, payment: BlockchainPayment) => Promise<Prepared>
-  /** Accepts the order in the open transaction, or rejects with nothing stored. */
-  accept: (db: Db, prepared: Prepared) => Promise<{ order: Order; hash: Hex }>
+  /** Accepts the orders in the open transaction. Of one that is refused, nothing is stored. */
+  acceptAll: (
+    db: Db,
+    prepared: readonly Prepared[],
+  ) => Promise<ReadonlyArray<Outcome<{ order: Order; hash: Hex }>>>
   balanceOf: (address: Hex) => Promise<bigint>
   /** What is accepted is sent soon even without it. */
   kick: () => void

@@ -28,7 +28,7 @@ describe('/api/blockchain', () => {
     const payments: BlockchainPayments<PreparedOrder> = {
       addressOf: () => Promise.resolve(bench.signers.addresses[0]!),
       prepare: (db, payment) => sender.prepare(db, payment, signal),
-      accept: sender.accept,
+      acceptAll: sender.acceptAll,
       balanceOf: world.balanceOf,
       kick: sender.kick,
     }
@@ -115,6 +115,41 @@ describe('/api/blockchain', () => {
     expect(second.headers['idempotent-replayed']).to.equal('true')
     await bench.pass(sender)
     expect(await bench.inPool()).to.equal(1)
+  })
+
+  it('pays many that come at one time, and refuses those among them that cannot be', async () => {
+    const payees = Array.from({ length: 9 }, (_, place) => addressFrom(`api many ${place}`))
+    // The signer holds 1,000: the first two of the large ones fit, and no third.
+    const amounts = ['1', '400', '1', '400', '1', '400', '1', '1', '1']
+    const answers = await Promise.all(
+      payees.map((to_address, place) => send({ to_address, amount: amounts[place] })),
+    )
+    const refused = answers.filter(({ status }) => status !== 201)
+    expect(refused.map(({ body }) => body['code'])).to.deep.equal(['insufficient_funds'])
+    const hashes = answers.flatMap(({ body }) => body['eth_transaction_hash'] ?? [])
+    expect(new Set(hashes).size).to.equal(8)
+    for (let pass = 0; pass < 8; pass++) await bench.passAndMine()
+    for (const [place, { status }] of answers.entries()) {
+      const paid = status === 201 ? BigInt(amounts[place]!) * 10n ** 18n : 0n
+      expect(await bench.world.balanceOf(payees[place]!)).to.equal(paid)
+    }
+    expect(await bench.world.nonceOf(bench.signers.addresses[0]!)).to.equal(8n)
+  })
+
+  it('pays once for each idempotency key of many that come at one time', async () => {
+    const keys = Array.from({ length: 12 }, (_, place) => ({ 'idempotency-key': `k${place % 4}` }))
+    const first = await Promise.all(keys.map((key) => send({}, key)))
+    expect(first.filter(({ status }) => status === 201)).to.have.length(4)
+    expect(first.filter(({ status }) => status === 409)).to.have.length(8)
+    const again = await Promise.all(keys.slice(0, 4).map((key) => send({}, key)))
+    for (const { status, headers } of again) {
+      expect(status).to.equal(201)
+      expect(headers['idempotent-replayed']).to.equal('true')
+    }
+    const other = await send({ amount: '0.7' }, keys[0])
+    expect(other.status).to.equal(422)
+    await bench.pass(sender)
+    expect(await bench.inPool()).to.equal(4)
   })
 
   it('refuses what cannot be paid, and stores nothing', async () => {
