@@ -45,7 +45,7 @@ describe('listEvents', () => {
     const { db } = await freshDatabase()
     const { id: userId } = await makeUser(db)
     const { transactionId } = await makeTransaction(db, { userId })
-    // Transactions of other databases on the server hold back what may be folded, as they do events.
+    // Transactions of other databases on the server hold back what is folded, as they do events.
     const [first] = await settled(db, { userId, count: 1 })
     await foldTallies(db, { userId })
     // What a dump of a busier server would have brought.
