@@ -43,7 +43,9 @@ export async function startPaidChain(): Promise<PaidChain> {
     send: async ({ value, ...call }) => {
       const amount = value === undefined ? {} : { value: `0x${value.toString(16)}` }
       const request = { from: payer, gas: '0x4c4b40', ...call, ...amount }
-      return (await ask('eth_sendTransaction', request)) as Hex
+      // By the client of the tests, which waits until it is mined.
+      const sending = { method: 'eth_sendTransaction', params: [request] }
+      return (await chain.client.request(sending as never)) as Hex
     },
   }
 }
