@@ -44,7 +44,14 @@ describe('GET /api/stream', () => {
       }
       return messages.shift()
     }
-    return { response, client, next }
+    // A sign of life may come before: on a busy server an event is told a little later.
+    const nextEvent = async (): Promise<Message | undefined> => {
+      for (;;) {
+        const message = await next()
+        if (message === undefined || message.data !== '') return message
+      }
+    }
+    return { response, client, next, nextEvent }
   }
 
   const subjectOf = (message: Message | undefined): unknown =>
@@ -59,9 +66,9 @@ describe('GET /api/stream', () => {
     expect(await own.next()).to.include({ data: '' })
     const { transactionId: theirs } = await makeTransaction(db, { userId: admin.admin.id })
     const { transactionId: hers } = await makeTransaction(db, { userId: alice.id })
-    expect(subjectOf(await all.next())).to.equal(theirs)
-    expect(subjectOf(await all.next())).to.equal(hers)
-    expect(subjectOf(await own.next())).to.equal(hers)
+    expect(subjectOf(await all.nextEvent())).to.equal(theirs)
+    expect(subjectOf(await all.nextEvent())).to.equal(hers)
+    expect(subjectOf(await own.nextEvent())).to.equal(hers)
   })
 
   it('goes on after the event that the client saw last, and loses none', async () => {
@@ -69,11 +76,11 @@ describe('GET /api/stream', () => {
     const first = await open(keys.admin)
     await first.next()
     await makeTransaction(db, { userId: alice.id })
-    const seen = await first.next()
+    const seen = await first.nextEvent()
     first.client.abort()
     const missed = await makeTransaction(db, { userId: alice.id })
     const second = await open(keys.admin, { 'last-event-id': seen?.id ?? '' })
-    expect(subjectOf(await second.next())).to.equal(missed.transactionId)
+    expect(subjectOf(await second.nextEvent())).to.equal(missed.transactionId)
   })
 
   it('refuses an id that is none, and whoever has no credential', async () => {
