@@ -45,7 +45,8 @@ export async function startPaidChain(): Promise<PaidChain> {
       const request = { from: payer, gas: '0x4c4b40', ...call, ...amount }
       // By the client of the tests, which waits until it is mined.
       const sending = { method: 'eth_sendTransaction', params: [request] }
-      return (await chain.client.request(sending as never)) as Hex
+      const hash: unknown = await chain.client.request(sending as never)
+      return hash as Hex
     },
   }
 }
