@@ -29,6 +29,8 @@ export const TimestampSchema = Type.String({
   examples: ['2025-03-14T09:26:53.589Z'],
 })
 
+export const UserIdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
+
 export const UuidSchema = Type.String({
   format: 'uuid',
   pattern: '^[0-9a-fA-F-]{36}$',

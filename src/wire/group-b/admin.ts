@@ -11,6 +11,7 @@ import {
   nullable,
   requestObject,
   TimestampSchema,
+  UserIdSchema,
 } from '../shapes.ts'
 import {
   BlockchainTransactionSchema,
@@ -20,7 +21,6 @@ import {
   TransactionTypeSchema,
 } from './transactions.ts'
 
-const UserIdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
 const WeiSchema = Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] })
 
 const TotalsSchema = named(

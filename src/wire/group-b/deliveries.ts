@@ -14,13 +14,14 @@ import {
   nullable,
   requestObject,
   TimestampSchema,
+  UserIdSchema,
   UuidSchema,
 } from '../shapes.ts'
 
 export const AnyDeliveryParamsSchema = requestObject({ id: UuidSchema })
 
 export const AnyDeliveryListQuerySchema = requestObject({
-  user_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+  user_id: Type.Optional(UserIdSchema),
   status: Type.Optional(Type.Enum([...DELIVERY_STATES])),
   about: Type.Optional(
     Type.String({

@@ -8,9 +8,9 @@ import {
   nullable,
   requestObject,
   TimestampSchema,
+  UserIdSchema,
 } from '../shapes.ts'
 
-const UserIdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
 const DollarsSchema = Type.String({ pattern: '^-?[0-9]+\\.[0-9]{2,6}$', examples: ['1250.00'] })
 const CurrencySchema = Type.String({ examples: ['USD'] })
 const NextSchema = nullable(
