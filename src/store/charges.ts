@@ -51,9 +51,14 @@ export async function insertCharge(
 
 /** Whoever's it is; what is shown to a user is asked for by the transaction first. */
 export async function findCharge(db: Db, transactionId: string): Promise<Charge | undefined> {
+  return (await findCharges(db, [transactionId]))[0]
+}
+
+/** Those that are there, in no order. */
+export async function findCharges(db: Db, transactionIds: readonly string[]): Promise<Charge[]> {
   const { rows } = await sql<ChargeRow>`
-    ${SELECT} where c.transaction_id = ${transactionId}`.execute(db)
-  return rows[0] && chargeOf(rows[0])
+    ${SELECT} where c.transaction_id = any(${transactionIds}::text[])`.execute(db)
+  return rows.map(chargeOf)
 }
 
 /** The same, and nobody else changes it before the end of the transaction. */

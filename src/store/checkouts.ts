@@ -80,14 +80,18 @@ export async function sumCheckoutPayments(
   return { counted: BigInt(rows[0]?.counted ?? 0), late: BigInt(rows[0]?.late ?? 0) }
 }
 
-/** What has come for a charge, oldest first. */
+/** What has come for charges, a hundred of each at most, oldest first. */
 export async function listCheckoutPayments(
   db: Db,
-  transactionId: string,
+  transactionIds: readonly string[],
 ): Promise<CheckoutPayment[]> {
   const { rows } = await sql<CheckoutPaymentRow>`
-    select * from checkout_payments where transaction_id = ${transactionId}
-    order by block_number, log_index limit 100`.execute(db)
+    select p.* from unnest(${transactionIds}::text[]) as wanted (transaction_id)
+    cross join lateral (
+      select * from checkout_payments where transaction_id = wanted.transaction_id
+      order by block_number, log_index limit 100
+    ) p
+    order by p.block_number, p.log_index`.execute(db)
   return rows.map(paymentOf)
 }
 

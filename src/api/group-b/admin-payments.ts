@@ -2,8 +2,14 @@ import { checksummed } from '../../chain/address.ts'
 import type { Caller } from '../../domain/access.ts'
 import { receivedDecimals } from '../../domain/gateways.ts'
 import { formatAmount } from '../../domain/money.ts'
-import { findCharge, learnCharge, lockCharge, type Charge } from '../../store/charges.ts'
-import { listCheckoutPayments, listUndecided } from '../../store/checkouts.ts'
+import {
+  findCharge,
+  findCharges,
+  learnCharge,
+  lockCharge,
+  type Charge,
+} from '../../store/charges.ts'
+import { listCheckoutPayments, listUndecided, type CheckoutPayment } from '../../store/checkouts.ts'
 import type { Db } from '../../store/database.ts'
 import { moveTransaction } from '../../store/transactions.ts'
 import { amountFields } from '../../wire/amounts.ts'
@@ -31,11 +37,13 @@ export const undecidedListEndpoint = defineEndpoint({
   status: 200,
   answer: UndecidedListSchema,
   handle: async ({ query, db }) => {
-    const payments: UndecidedPayment[] = []
-    for (const transactionId of await listUndecided(db, query)) {
-      const charge = await findCharge(db, transactionId)
-      if (charge) payments.push(await toUndecided(db, charge))
-    }
+    const ids = await listUndecided(db, query)
+    const charges = new Map((await findCharges(db, ids)).map((one) => [one.transactionId, one]))
+    const arrivals = await listCheckoutPayments(db, ids)
+    const payments = ids.flatMap((id) => {
+      const charge = charges.get(id)
+      return charge ? undecidedOf(charge, arrivals) : []
+    })
     return { success: true as const, payments }
   },
 })
@@ -65,7 +73,8 @@ export const paymentDecideEndpoint = defineEndpoint({
     }
     await decide(db, { charge, caller, ...body })
     const decided = (await findCharge(db, charge.transactionId)) ?? charge
-    return { success: true as const, ...(await toUndecided(db, decided)) }
+    const arrivals = await listCheckoutPayments(db, [charge.transactionId])
+    return { success: true as const, ...undecidedOf(decided, arrivals) }
   },
 })
 
@@ -107,9 +116,10 @@ async function decide(db: Db, { charge, caller, decision, note }: Decision): Pro
   })
 }
 
-async function toUndecided(db: Db, charge: Charge): Promise<UndecidedPayment> {
+/** With what has come for it, of all that has come. */
+function undecidedOf(charge: Charge, all: readonly CheckoutPayment[]): UndecidedPayment {
   const { transactionId, userId, status, amount, currency } = charge
-  const arrivals = await listCheckoutPayments(db, transactionId)
+  const arrivals = all.filter((one) => one.transactionId === transactionId)
   return {
     transaction_id: transactionId,
     user_id: userId,
