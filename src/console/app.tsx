@@ -11,6 +11,7 @@ import { BreaksScreen } from './screens/breaks.tsx'
 import { DeliveriesScreen } from './screens/deliveries.tsx'
 import { KeysScreen } from './screens/keys.tsx'
 import { OverviewScreen } from './screens/overview.tsx'
+import { PaymentScreen, PaymentsScreen } from './screens/payments.tsx'
 import { RunsScreen } from './screens/runs.tsx'
 import { TransactionScreen } from './screens/transaction.tsx'
 import { TransactionsScreen } from './screens/transactions.tsx'
@@ -36,6 +37,7 @@ const SCREENS: readonly Screen[] = [
     list: TransactionsScreen,
     one: TransactionScreen,
   },
+  { name: 'payments', title: 'Payments to decide', list: PaymentsScreen, one: PaymentScreen },
   { name: 'breaks', title: 'Breaks', list: BreaksScreen, one: BreakScreen },
   { name: 'runs', title: 'Reconciliation', list: RunsScreen },
   { name: 'wallets', title: 'Wallets', list: WalletsScreen, one: WalletScreen },

@@ -27,6 +27,23 @@ export function formatUnits(amount: bigint, decimals: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
+/** How one decimal stands to another: the sign of what lies between them, and how much it is. */
+export function compareDecimals(
+  one: string,
+  other: string,
+): { sign: -1 | 0 | 1; difference: string } {
+  const pair = [one, other].map((text) => text.split('.'))
+  const decimals = Math.max(...pair.map(([, fraction = '']) => fraction.length))
+  const [first = 0n, second = 0n] = pair.map(([whole = '', fraction = '']) =>
+    BigInt(whole + fraction.padEnd(decimals, '0')),
+  )
+  const off = first - second
+  return {
+    sign: off === 0n ? 0 : off < 0n ? -1 : 1,
+    difference: formatUnits(off < 0n ? -off : off, decimals),
+  }
+}
+
 /** The digits before the point in groups of three; what stands after it stays as it is. */
 export function groupDigits(decimal: string): string {
   const [whole = '', fraction] = decimal.split('.')

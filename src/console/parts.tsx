@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 
+import { useAct } from './act.ts'
 import { ApiFailure } from './api.ts'
+import type { Loaded } from './context.ts'
 import { formatTime, sentenceOf, shortHash } from './format.ts'
 
 const TONES: Readonly<Record<string, string>> = {
@@ -97,6 +99,12 @@ export function Empty({ title, children }: { title: string; children?: Component
   )
 }
 
+/** Why a list or a thing is not there yet: it comes, or it could not be had. */
+export function LoadState({ of, what }: { of: Loaded<unknown>; what: string }) {
+  if (of.error !== undefined) return <Failure error={of.error} retry={of.reload} />
+  return of.data === undefined ? <Loading what={what} /> : null
+}
+
 /** What went wrong, and what to do: try again, or tell the id to whoever reads the logs. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const failure = error instanceof ApiFailure ? error : undefined
@@ -173,6 +181,66 @@ export function Dialog(props: {
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
+  )
+}
+
+/** Asks for what a deed needs, does it, and closes; where it fails, it says so and stays. */
+export function FormDialog(props: {
+  title: string
+  verb: string
+  tone?: 'primary' | 'danger'
+  onSubmit: (fields: FormData) => Promise<void>
+  onClose: () => void
+  children: ComponentChildren
+}) {
+  const { title, verb, tone = 'primary', onSubmit, onClose, children } = props
+  const { act, isBusy, error } = useAct()
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          const fields = new FormData(event.currentTarget)
+          act(() => onSubmit(fields))
+        }}
+      >
+        {children}
+        {error !== undefined && <Failure error={error} />}
+        <p class="buttons">
+          <button type="submit" class={tone} disabled={isBusy}>
+            {verb}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  )
+}
+
+/** One of a few; the first of them stands for any where there is `any`. */
+export function Choice(props: {
+  name: string
+  title: string
+  options: readonly string[]
+  value: string | undefined
+  any?: boolean
+  onChange?: (value: string) => void
+}) {
+  const { name, title, options, value = '', any = true, onChange } = props
+  return (
+    <label>
+      {title}
+      <select name={name} onChange={(event) => onChange?.(event.currentTarget.value)}>
+        {any && <option value="">Any</option>}
+        {options.map((option) => (
+          <option key={option} value={option} selected={option === value}>
+            {sentenceOf(option)}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 

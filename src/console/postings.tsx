@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { PostingListWire, PostingWire } from '../wire/group-b/ledger.ts'
 import { useLoaded } from './context.ts'
 import { groupDigits, sentenceOf, shortHash } from './format.ts'
-import { Amount, Empty, Failure, Loading, Time } from './parts.tsx'
+import { Amount, Empty, LoadState, Time } from './parts.tsx'
 import { hashOf } from './route.ts'
 import { Paging } from './screens/paging.tsx'
 
@@ -17,11 +17,10 @@ export function Postings(props: { of: { wallet_id?: string; subject?: string }; 
       query: { ...of, after, limit: 50 },
     }),
   )
-  const { data, error } = list
+  const { data } = list
   return (
     <>
-      {error !== undefined && <Failure error={error} retry={list.reload} />}
-      {!data && error === undefined && <Loading what="postings" />}
+      <LoadState of={list} what="postings" />
       {data?.postings.length === 0 && <Empty title={empty} />}
       {data && data.postings.length > 0 && (
         <Table postings={data.postings} wallet={of.wallet_id} hasSubject={!of.subject} />

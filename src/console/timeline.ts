@@ -11,7 +11,10 @@ export type Step = {
   hash?: string | undefined
 }
 
-type Life = Pick<TransactionLifeWire, 'history' | 'order' | 'blockchain_transaction'>
+type Life = Pick<
+  TransactionLifeWire,
+  'status' | 'history' | 'order' | 'blockchain_transaction' | 'gateway_id' | 'institution_id'
+>
 type Attempt = NonNullable<TransactionLifeWire['order']>['attempts'][number]
 
 /** Everything that is known of a transaction, in the order in which it happened. */
@@ -92,12 +95,41 @@ function blockStep(attempt: Attempt, life: Life): Step {
   }
 }
 
+export type Pending = {
+  reason: string
+  advice: string
+  /** People decide it, on a screen of its own. */
+  isUndecided?: boolean
+}
+
 /** Why it is not done yet, and what to do about it. */
-export function explainPending(life: Life): { reason: string; advice: string } | undefined {
+export function explainPending(life: Life): Pending | undefined {
   const chain = life.blockchain_transaction
-  if (!chain?.pending_reason) return undefined
-  const advice = ADVICE[chain.pending_reason]
-  return { reason: sentenceOf(chain.pending_reason), advice: advice ?? 'Look at the steps below.' }
+  if (chain?.pending_reason) {
+    const advice = ADVICE[chain.pending_reason] ?? 'Look at the steps below.'
+    return { reason: sentenceOf(chain.pending_reason), advice }
+  }
+  const isOpen = life.status === 'pending' || life.status === 'processing'
+  return isOpen && !chain ? explainOutside(life) : undefined
+}
+
+/** Whom it waits for where nothing of ours is on the chain. */
+function explainOutside(life: Life): Pending | undefined {
+  if (life.institution_id !== null) {
+    const advice = 'The bank has it or is asked again by itself; there is nothing to do.'
+    return { reason: 'Waiting for the bank', advice }
+  }
+  if (life.gateway_id === null) return undefined
+  if (life.status === 'pending') {
+    const advice = 'The payer has not paid yet. The gateway is asked again by itself.'
+    return { reason: 'Waiting for the payer', advice }
+  }
+  if (life.history.at(-1)?.actor === 'gateway:crypto_checkout') {
+    const advice = 'What has come is less, more, late or another coin.'
+    return { reason: 'Waiting for a decision', advice, isUndecided: true }
+  }
+  const advice = 'The payer has paid, and the gateway is not done. It is asked again by itself.'
+  return { reason: 'Waiting for the gateway', advice }
 }
 
 const ADVICE: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import type { AnyDeliveryWire } from '../wire/group-b/deliveries.ts'
 import { useLoaded } from './context.ts'
 import { plural, sentenceOf } from './format.ts'
-import { Badge, Empty, Failure, Foreign, Loading, Time } from './parts.tsx'
+import { Badge, Empty, Foreign, LoadState, Time } from './parts.tsx'
 
 type DeliveryList = { deliveries: AnyDeliveryWire[]; next_after: string | null }
 
@@ -10,11 +10,10 @@ export function Told({ about }: { about: string }) {
   const list = useLoaded(`told ${about}`, (api, signal) =>
     api.get<DeliveryList>('/api/deliveries', { signal, query: { about, limit: 20 } }),
   )
-  const { data, error } = list
+  const { data } = list
   return (
     <>
-      {error !== undefined && <Failure error={error} retry={list.reload} />}
-      {!data && error === undefined && <Loading what="webhooks" />}
+      <LoadState of={list} what="webhooks" />
       {data?.deliveries.length === 0 && <Empty title="Nobody was told of it by a webhook" />}
       <ul class="list">
         {data?.deliveries.map((delivery) => (

@@ -13,6 +13,10 @@ export type OverviewVerdict = {
 export type Compared = {
   openBreaks?: number | undefined
   solvency?: Pick<SolvencyWire, 'holds' | 'drift'> | undefined
+  /** Payments on chain that people have to accept or refuse. */
+  undecided?: number | undefined
+  /** What could not be read now: nobody knows whether all is well. */
+  unread?: readonly string[]
 }
 
 /** The one sentence that an operator reads first. */
@@ -21,9 +25,18 @@ export function judgeOverview(overview: OverviewWire, more: Compared = {}): Over
   if (wrong.length > 0) {
     return { tone: 'bad', sentence: 'The books and the chain disagree.', reasons: wrong }
   }
-  const late = concerns(overview)
+  const { unread = [], undecided = 0 } = more
+  const late = [
+    ...unread.map((what) => `The ${what} could not be read.`),
+    ...concerns(overview),
+    ...(undecided > 0 ? [`${plural(undecided, 'payment')} to accept or refuse.`] : []),
+  ]
+  const sentence =
+    unread.length > 0
+      ? 'Not everything could be read.'
+      : 'The books and the chain agree, but look here.'
   return late.length > 0
-    ? { tone: 'waiting', sentence: 'The books and the chain agree, but look here.', reasons: late }
+    ? { tone: 'waiting', sentence, reasons: late }
     : { tone: 'good', sentence: 'The books and the chain agree.', reasons: [] }
 }
 

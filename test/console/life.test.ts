@@ -2,9 +2,9 @@ import { expect } from 'chai'
 
 import { explainPending, stepsOf } from '../../src/console/timeline.ts'
 import { judgeOverview } from '../../src/console/verdict.ts'
-import type { OverviewWire, TransactionLifeWire } from '../../src/wire/group-b/admin.ts'
+import type { OverviewWire } from '../../src/wire/group-b/admin.ts'
 
-type Life = Pick<TransactionLifeWire, 'history' | 'order' | 'blockchain_transaction'>
+type Life = Parameters<typeof explainPending>[0]
 type Attempt = NonNullable<Life['order']>['attempts'][number]
 
 const at = (second: number): string => `2026-03-01T10:00:${String(second).padStart(2, '0')}.000Z`
@@ -82,6 +82,32 @@ describe('the timeline of a transaction', () => {
   })
 })
 
+describe('a payment that is not on the chain', () => {
+  const outside = (parts: Partial<Life>, actor = 'user:1'): Life =>
+    ({
+      status: 'pending',
+      history: [{ actor }],
+      order: null,
+      blockchain_transaction: null,
+      gateway_id: null,
+      institution_id: null,
+      ...parts,
+    }) as unknown as Life
+
+  it('says for whom it waits', () => {
+    expect(explainPending(outside({ gateway_id: 1 }))?.reason).to.include('payer')
+    expect(explainPending(outside({ institution_id: 1 }))?.reason).to.include('bank')
+    const atGateway = outside({ gateway_id: 3, status: 'processing' }, 'gateway:wallet_checkout')
+    expect(explainPending(atGateway)?.reason).to.include('gateway')
+    expect(explainPending(outside({ gateway_id: 1, status: 'failed' }))).to.equal(undefined)
+  })
+
+  it('is for people to decide where a checkout got less, more or late', () => {
+    const undecided = outside({ gateway_id: 2, status: 'processing' }, 'gateway:crypto_checkout')
+    expect(explainPending(undecided)).to.include({ isUndecided: true })
+  })
+})
+
 describe('the verdict of the overview', () => {
   const totals = { count: 2, amount_wei: '5', amount_decimal: '0.000000000000000005' }
   const overview = (parts: Partial<OverviewWire> = {}): OverviewWire =>
@@ -105,6 +131,17 @@ describe('the verdict of the overview', () => {
     expect(reasons).to.have.length(1)
     const alerts = [{ kind: 'reorg_after_final', count: 1, since: at(1) }]
     expect(judgeOverview(overview({ alerts }))).to.include({ tone: 'bad' })
+  })
+
+  it('promises nothing of what could not be read', () => {
+    const { tone, sentence } = judgeOverview(overview(), { unread: ['list of breaks'] })
+    expect(tone).to.equal('waiting')
+    expect(sentence).not.to.include('agree')
+  })
+
+  it('points at payments that wait for people', () => {
+    expect(judgeOverview(overview(), { undecided: 2 })).to.include({ tone: 'waiting' })
+    expect(judgeOverview(overview(), { undecided: 0 })).to.include({ tone: 'good' })
   })
 
   it('points at what waits too long, and at a provider that is not well', () => {

@@ -1,6 +1,12 @@
 import { expect } from 'chai'
 
-import { formatDuration, formatUnits, groupDigits, shortHash } from '../../src/console/format.ts'
+import {
+  compareDecimals,
+  formatDuration,
+  formatUnits,
+  groupDigits,
+  shortHash,
+} from '../../src/console/format.ts'
 import { frameOf, pathOf, pointAt } from '../../src/console/plot-lines.ts'
 import { readAddress } from '../../src/console/node.ts'
 import { hashOf, readRoute } from '../../src/console/route.ts'
@@ -14,6 +20,16 @@ describe('the words of the console', () => {
       '1\u202f234\u202f567.000000000000000001',
     )
     expect(groupDigits('999')).to.equal('999')
+  })
+
+  it('tell by how much two amounts differ, to the last digit', () => {
+    expect(compareDecimals('9', '10.00')).to.deep.equal({ sign: -1, difference: '1' })
+    expect(compareDecimals('10.5', '10')).to.deep.equal({ sign: 1, difference: '0.5' })
+    expect(compareDecimals('10.0', '10')).to.deep.equal({ sign: 0, difference: '0' })
+    expect(compareDecimals('1', '0.999999999999999999')).to.deep.equal({
+      sign: 1,
+      difference: '0.000000000000000001',
+    })
   })
 
   it('tell a time in its two largest units', () => {

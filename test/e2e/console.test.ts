@@ -88,6 +88,15 @@ describe('the console in a browser', () => {
     await rpc('eth_sendTransaction', { from, to: facts.settlement, data, value })
     await rpc('anvil_stopImpersonatingAccount', from)
   }
+  /** What the checkout's page has a wallet pay. */
+  const callOf = async () => {
+    const link = await page.getByRole('link', { name: 'Pay with a wallet' }).getAttribute('href')
+    const call = /settle\?bytes32=(\w+)&address=(\w+)&value=(\d+)$/.exec(link ?? '')
+    const [, reference = '', payee = '', wei = ''] = call ?? []
+    const from = `0x${randomBytes(20).toString('hex')}`
+    await rpc('anvil_setBalance', from, `0x${(10n ** 18n).toString(16)}`)
+    return { from, reference, payee, wei: BigInt(wei) }
+  }
   /** Nobody trips, and nothing is beyond the edge: narrow and light, wide and dark. */
   const isForEverybody = async (what: string): Promise<void> => {
     for (const [width, colorScheme] of [
@@ -205,12 +214,7 @@ describe('the console in a browser', () => {
     await sees(EVIL)
     await sees('This page is live.')
     await isForEverybody('the checkout')
-    const link = await page.getByRole('link', { name: 'Pay with a wallet' }).getAttribute('href')
-    const call = /settle\?bytes32=(\w+)&address=(\w+)&value=(\d+)$/.exec(link ?? '')
-    const [, reference = '', payee = '', wei = ''] = call ?? []
-    const from = `0x${randomBytes(20).toString('hex')}`
-    await rpc('anvil_setBalance', from, `0x${(10n ** 18n).toString(16)}`)
-    await settle({ from, reference, payee, wei: BigInt(wei) })
+    await settle(await callOf())
     await sees('This is paid. Thank you.')
     expect(await page.title()).to.equal('Paid 0.25 ETH · Quittance')
     await isForEverybody('the paid checkout')
@@ -219,6 +223,36 @@ describe('the console in a browser', () => {
     await sees('There is no such payment')
     const path = `/api/payments/${charge.body['transaction_id']}/status`
     expect((await ask(path)).body).to.include({ status: 'completed', gateway_status: 'COMPLETED' })
+  })
+
+  it('lets an operator accept a payment that came as less, with a note', async () => {
+    const order = { gateway_id: 2, amount: '0.25', currency: 'ETH', description: ARABIC }
+    const { body } = await ask('/api/payments', order)
+    const id = body['transaction_id'] ?? ''
+    await page.goto(body['hosted_url'] ?? '')
+    const call = await callOf()
+    await settle({ ...call, wei: call.wei - 1n })
+    await open('')
+    await sees('1 payment to accept or refuse.')
+    await open(`transactions/${id}`)
+    await page.getByRole('link', { name: 'Accept or refuse it' }).click()
+    await sees('Less has come than was asked for.')
+    await page.getByText('0.249999999999999999').first().waitFor()
+    await page
+      .getByRole('definition')
+      .filter({ hasText: /^0\.000000000000000001 ETH$/ })
+      .waitFor()
+    await isForEverybody('a payment to decide')
+    await page.getByLabel('Why').fill('A wei is no reason to write a letter')
+    await page.getByRole('radio', { name: 'Accept' }).check()
+    await page.getByRole('button', { name: 'Decide' }).click()
+    await sees('Accepted.')
+    await page.getByRole('link', { name: 'All payments to decide' }).click()
+    await sees('No payment waits for a decision')
+    await open(`transactions/${id}`)
+    await sees(/accepted by hand, UNDERPAID.*A wei is no reason/)
+    const { body: known } = await ask(`/api/payments/${id}/status`)
+    expect(known).to.include({ status: 'completed', gateway_status: 'RESOLVED' })
   })
 
   it('replays a webhook', async () => {
@@ -271,7 +305,17 @@ describe('the console in a browser', () => {
   })
 
   it('is for everybody: every screen, narrow and wide, light and dark', async () => {
-    const lists = ['', 'transactions', 'breaks', 'runs', 'wallets', 'deliveries', 'users', 'keys']
+    const lists = [
+      '',
+      'transactions',
+      'payments',
+      'breaks',
+      'runs',
+      'wallets',
+      'deliveries',
+      'users',
+      'keys',
+    ]
     for (const screen of lists) {
       await open(screen)
       await page.getByRole('heading', { level: 1 }).waitFor()

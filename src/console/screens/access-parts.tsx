@@ -41,27 +41,3 @@ export function ScopeFields() {
 export function scopesOf(fields: FormData): string[] {
   return fields.getAll('scope').map(String)
 }
-
-/** The way through a list that has more than one page. */
-export function More(props: {
-  next: number | null
-  after: number
-  onGo: (afterId: number) => void
-}) {
-  const { next, after, onGo } = props
-  if (next === null && after === 0) return null
-  return (
-    <p class="buttons">
-      {after > 0 && (
-        <button type="button" onClick={() => onGo(0)}>
-          From the start
-        </button>
-      )}
-      {next !== null && (
-        <button type="button" onClick={() => onGo(next)}>
-          Next page
-        </button>
-      )}
-    </p>
-  )
-}

@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
 
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
+import { useAct } from '../act.ts'
 import type { ScreenProps } from '../app.tsx'
 import { useLoaded, usePlatform } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { sentenceOf } from '../format.ts'
-import { Badge, Facts, Failure, Foreign, Hash, Heading, Loading, Panel, Time } from '../parts.tsx'
+import { Badge, Facts, Failure, Foreign, Hash, Heading, LoadState, Panel, Time } from '../parts.tsx'
 import { hashOf } from '../route.ts'
 
 type Move = { action: string; actor: string; note: string | null; at: string }
@@ -17,15 +18,14 @@ export function BreakScreen({ route }: ScreenProps) {
   const loaded = useLoaded(id, (api, signal) =>
     api.get<Detail>(`/api/breaks/${encodeURIComponent(id)}`, { signal }),
   )
-  const { data, error, reload } = loaded
+  const { data, reload } = loaded
   return (
     <>
       <p class="back">
         <a href={hashOf(['breaks'])}>All breaks</a>
       </p>
       <Heading>{data ? sentenceOf(data.break.kind) : 'Break'}</Heading>
-      {error !== undefined && <Failure error={error} retry={reload} />}
-      {!data && error === undefined && <Loading what="the break" />}
+      <LoadState of={loaded} what="the break" />
       {data && <Break {...data} reload={reload} />}
     </>
   )
@@ -131,24 +131,17 @@ const RESULTS: Readonly<Record<string, string>> = {
 
 function Actions({ found, reload }: { found: BreakWire; reload: () => void }) {
   const { api } = usePlatform()
-  const [error, setError] = useState<unknown>()
+  const { act, isBusy, error } = useAct()
   const [result, setResult] = useState('')
-  const act = async (work: () => Promise<void>): Promise<void> => {
-    setError(undefined)
-    try {
-      await work()
-      reload()
-    } catch (failure) {
-      setError(failure)
-    }
-  }
   const verify = async (): Promise<void> => {
     const answer = await api.post<{ result: string }>(`/api/breaks/${found.id}/verify`)
     setResult(RESULTS[answer.result] ?? sentenceOf(answer.result))
+    reload()
   }
   const close = async (form: HTMLFormElement): Promise<void> => {
     const { note = '' } = textsOf(form)
     await api.post(`/api/breaks/${found.id}/close`, { note })
+    reload()
   }
   return (
     <>
@@ -160,7 +153,7 @@ function Actions({ found, reload }: { found: BreakWire; reload: () => void }) {
           onSubmit={(event) => {
             event.preventDefault()
             const form = event.currentTarget
-            void act(() => close(form))
+            act(() => close(form))
           }}
         >
           <label>
@@ -168,8 +161,10 @@ function Actions({ found, reload }: { found: BreakWire; reload: () => void }) {
             <input name="note" required maxLength={1000} dir="auto" />
           </label>
           <p class="buttons">
-            <button type="submit">Close with this note</button>
-            <button type="button" class="primary" onClick={() => void act(verify)}>
+            <button type="submit" disabled={isBusy}>
+              Close with this note
+            </button>
+            <button type="button" class="primary" disabled={isBusy} onClick={() => act(verify)}>
               Look at it again
             </button>
           </p>

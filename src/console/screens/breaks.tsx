@@ -5,7 +5,7 @@ import type { ScreenProps } from '../app.tsx'
 import { useInterval, useLoaded } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { plural, sentenceOf } from '../format.ts'
-import { Badge, Empty, Failure, Hash, Heading, Loading, Time } from '../parts.tsx'
+import { Badge, Choice, Empty, Hash, Heading, LoadState, Time } from '../parts.tsx'
 import { hashOf } from '../route.ts'
 import { Paging } from './paging.tsx'
 
@@ -22,7 +22,7 @@ export function BreaksScreen({ route }: ScreenProps) {
     api.get<BreakList>('/api/breaks', { signal, query: { state, age, cursor, limit: 50 } }),
   )
   useInterval(list.reload, REFRESH_MS)
-  const { data, error } = list
+  const { data } = list
   const count = data && (
     <p class="faint" role="status">
       {plural(data.total, `${state} break`)}
@@ -37,11 +37,10 @@ export function BreaksScreen({ route }: ScreenProps) {
           location.hash = hashOf(['breaks'], textsOf(event.currentTarget))
         }}
       >
-        <Choice name="state" title="State" options={['open', 'closed']} value={state} />
-        <Choice name="age" title="Age" options={['', ...AGES]} value={age ?? ''} />
+        <Choice name="state" title="State" options={['open', 'closed']} value={state} any={false} />
+        <Choice name="age" title="Age" options={AGES} value={age} />
       </form>
-      {error !== undefined && <Failure error={error} retry={list.reload} />}
-      {!data && error === undefined && <Loading what="breaks" />}
+      <LoadState of={list} what="breaks" />
       {data?.breaks.length === 0 && (
         <Empty title={`No break is ${state}`}>
           <p>
@@ -52,21 +51,6 @@ export function BreaksScreen({ route }: ScreenProps) {
       {data && data.breaks.length > 0 && <Table breaks={data.breaks} />}
       <Paging cursor={cursor} next={data?.next_cursor} onGo={setCursor} />
     </>
-  )
-}
-
-function Choice(props: { name: string; title: string; options: readonly string[]; value: string }) {
-  return (
-    <label>
-      {props.title}
-      <select name={props.name}>
-        {props.options.map((option) => (
-          <option key={option} value={option} selected={option === props.value}>
-            {option === '' ? 'Any' : sentenceOf(option)}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }
 

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
 
 import type { AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
+import { useAct } from '../act.ts'
 import type { ScreenProps } from '../app.tsx'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
 import { sentenceOf } from '../format.ts'
-import { Badge, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts.tsx'
+import { Badge, Choice, Empty, Failure, Foreign, Heading, LoadState, Time } from '../parts.tsx'
 import { hashOf } from '../route.ts'
 import { Paging } from './paging.tsx'
 
@@ -18,7 +19,7 @@ export function DeliveriesScreen({ route }: ScreenProps) {
   const { api } = usePlatform()
   const { status } = route.query
   const [cursor, setCursor] = useState<string>()
-  const [failure, setFailure] = useState<unknown>()
+  const { act, error } = useAct()
   const list = useLoaded(`deliveries ${status} ${cursor}`, (api, signal) =>
     api.get<DeliveryList>('/api/deliveries', {
       signal,
@@ -27,45 +28,33 @@ export function DeliveriesScreen({ route }: ScreenProps) {
   )
   useInterval(list.reload, REFRESH_MS)
   const replay = async (id: string): Promise<void> => {
-    setFailure(undefined)
-    try {
-      await api.post(`/api/deliveries/${encodeURIComponent(id)}/replay`)
-      list.reload()
-    } catch (error) {
-      setFailure(error)
-    }
+    await api.post(`/api/deliveries/${encodeURIComponent(id)}/replay`)
+    list.reload()
   }
-  const { data, error } = list
+  const { data } = list
   return (
     <>
       <Heading>Webhook deliveries</Heading>
       <div class="filters">
-        <label>
-          Status
-          <select
-            onChange={(event) => {
-              location.hash = hashOf(['deliveries'], { status: event.currentTarget.value })
-            }}
-          >
-            <option value="">Any</option>
-            {STATES.map((one) => (
-              <option key={one} value={one} selected={one === status}>
-                {sentenceOf(one)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          name="status"
+          title="Status"
+          options={STATES}
+          value={status}
+          onChange={(chosen) => {
+            location.hash = hashOf(['deliveries'], { status: chosen })
+          }}
+        />
       </div>
-      {failure !== undefined && <Failure error={failure} />}
-      {error !== undefined && <Failure error={error} retry={list.reload} />}
-      {!data && error === undefined && <Loading what="deliveries" />}
+      {error !== undefined && <Failure error={error} />}
+      <LoadState of={list} what="deliveries" />
       {data?.deliveries.length === 0 && (
         <Empty title="Nobody was told anything">
           <p>A user who subscribes to notifications is told of each change, and it appears here.</p>
         </Empty>
       )}
       {data && data.deliveries.length > 0 && (
-        <Table deliveries={data.deliveries} onReplay={(id) => void replay(id)} />
+        <Table deliveries={data.deliveries} onReplay={(id) => act(() => replay(id))} />
       )}
       <Paging cursor={cursor} next={data?.next_after} onGo={setCursor} />
     </>

@@ -2,11 +2,22 @@ import { useState } from 'preact/hooks'
 
 import type { KeyCreatedWire, KeyListWire, KeyWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
-import { Badge, Copy, Dialog, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts.tsx'
-import { More, ScopeFields, Scopes, scopesOf } from './access-parts.tsx'
+import {
+  Badge,
+  Copy,
+  Dialog,
+  Empty,
+  Foreign,
+  FormDialog,
+  Heading,
+  LoadState,
+  Time,
+} from '../parts.tsx'
+import { ScopeFields, Scopes, scopesOf } from './access-parts.tsx'
+import { Paging } from './paging.tsx'
 
 export function KeysScreen() {
-  const [afterId, setAfterId] = useState(0)
+  const [afterId, setAfterId] = useState<number>()
   const list = useLoaded(`keys ${afterId}`, (api, signal) =>
     api.get<KeyListWire>('/api/admin/keys', { signal, query: { after_id: afterId, limit: 50 } }),
   )
@@ -23,8 +34,7 @@ export function KeysScreen() {
   return (
     <>
       <Heading aside={add}>API keys</Heading>
-      {list.error !== undefined && <Failure error={list.error} retry={list.reload} />}
-      {!list.data && list.error === undefined && <Loading what="keys" />}
+      <LoadState of={list} what="keys" />
       {list.data?.api_keys.length === 0 && (
         <Empty title="There are no keys">
           <p>Make one for a user: it is shown once.</p>
@@ -33,7 +43,13 @@ export function KeysScreen() {
       {list.data && list.data.api_keys.length > 0 && (
         <Table keys={list.data.api_keys} onRevoke={setOpen} />
       )}
-      {list.data && <More next={list.data.next_after_id} after={afterId} onGo={setAfterId} />}
+      <Paging
+        cursor={afterId}
+        next={list.data?.next_after_id}
+        onGo={setAfterId}
+        first="First"
+        more="Next"
+      />
       {open === 'add' && <AddDialog onClose={close} />}
       {open !== undefined && open !== 'add' && <RevokeDialog apiKey={open} onClose={close} />}
     </>
@@ -87,58 +103,36 @@ function Table({ keys, onRevoke }: { keys: readonly KeyWire[]; onRevoke: (key: K
 
 function AddDialog({ onClose }: { onClose: () => void }) {
   const { api } = usePlatform()
-  const [error, setError] = useState<unknown>()
   const [made, setMade] = useState<KeyCreatedWire>()
   if (made) return <MadeDialog apiKey={made} onClose={onClose} />
-  const submit = async (form: HTMLFormElement): Promise<void> => {
-    const fields = new FormData(form)
-    try {
-      const body = {
-        user_id: Number(fields.get('user_id')),
-        name: fields.get('name'),
-        dialect: fields.get('dialect'),
-        scopes: scopesOf(fields),
-      }
-      setMade(await api.post<KeyCreatedWire>('/api/admin/keys', body))
-    } catch (failure) {
-      setError(failure)
+  const make = async (fields: FormData): Promise<void> => {
+    const body = {
+      user_id: Number(fields.get('user_id')),
+      name: fields.get('name'),
+      dialect: fields.get('dialect'),
+      scopes: scopesOf(fields),
     }
+    setMade(await api.post<KeyCreatedWire>('/api/admin/keys', body))
   }
   return (
-    <Dialog title="Make a key" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit(event.currentTarget)
-        }}
-      >
-        <label>
-          The number of its user
-          <input name="user_id" required inputMode="numeric" pattern="[1-9]\d{0,8}" />
-        </label>
-        <label>
-          Name
-          <input name="name" required maxLength={100} autocomplete="off" />
-        </label>
-        <label>
-          How Group A writes amounts to it
-          <select name="dialect">
-            <option value="flat">"amount": "1.00"</option>
-            <option value="nested">"amount": {'{ "amount": "1.00" }'}</option>
-          </select>
-        </label>
-        <ScopeFields />
-        {error !== undefined && <Failure error={error} />}
-        <p class="buttons">
-          <button type="submit" class="primary">
-            Make
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </p>
-      </form>
-    </Dialog>
+    <FormDialog title="Make a key" verb="Make" onSubmit={make} onClose={onClose}>
+      <label>
+        The number of its user
+        <input name="user_id" required inputMode="numeric" pattern="[1-9]\d{0,8}" />
+      </label>
+      <label>
+        Name
+        <input name="name" required maxLength={100} autocomplete="off" />
+      </label>
+      <label>
+        How Group A writes amounts to it
+        <select name="dialect">
+          <option value="flat">"amount": "1.00"</option>
+          <option value="nested">"amount": {'{ "amount": "1.00" }'}</option>
+        </select>
+      </label>
+      <ScopeFields />
+    </FormDialog>
   )
 }
 
@@ -161,30 +155,22 @@ function MadeDialog({ apiKey, onClose }: { apiKey: KeyCreatedWire; onClose: () =
 
 function RevokeDialog({ apiKey, onClose }: { apiKey: KeyWire; onClose: () => void }) {
   const { api } = usePlatform()
-  const [error, setError] = useState<unknown>()
   const revoke = async (): Promise<void> => {
-    try {
-      await api.post(`/api/admin/keys/${apiKey.id}/revoke`)
-      onClose()
-    } catch (failure) {
-      setError(failure)
-    }
+    await api.post(`/api/admin/keys/${apiKey.id}/revoke`)
+    onClose()
   }
   return (
-    <Dialog title="Revoke this key?" onClose={onClose}>
+    <FormDialog
+      title="Revoke this key?"
+      verb="Revoke"
+      tone="danger"
+      onSubmit={revoke}
+      onClose={onClose}
+    >
       <p>
         <Foreign text={apiKey.name} /> of <Foreign text={apiKey.username} /> ends at once and for
         good. Programs that use it are refused.
       </p>
-      {error !== undefined && <Failure error={error} />}
-      <p class="buttons">
-        <button type="button" class="danger" onClick={() => void revoke()}>
-          Revoke
-        </button>
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-      </p>
-    </Dialog>
+    </FormDialog>
   )
 }

@@ -2,14 +2,16 @@ import { useState } from 'preact/hooks'
 
 import type { OverviewWire, SampleListWire } from '../../wire/group-b/admin.ts'
 import type { SolvencyWire } from '../../wire/group-b/solvency.ts'
+import { ApiFailure } from '../api.ts'
 import { useEvents, useInterval, useLoaded, useThrottled } from '../context.ts'
 import { formatDuration, formatUnits, groupDigits, plural, sentenceOf } from '../format.ts'
-import { Amount, Badge, Empty, Facts, Failure, Heading, Loading, Panel, Time } from '../parts.tsx'
+import { Amount, Badge, Empty, Facts, Heading, Loading, LoadState, Panel, Time } from '../parts.tsx'
 import { Plot } from '../plot.tsx'
 import type { Point } from '../plot-lines.ts'
 import { hashOf } from '../route.ts'
 import { judgeOverview } from '../verdict.ts'
 import type { BreakList } from './breaks.tsx'
+import { useUndecided } from './payments.tsx'
 
 const REFRESH_MS = 10_000
 
@@ -28,14 +30,20 @@ export function OverviewScreen() {
   const solvency = useLoaded('solvency', (api, signal) =>
     api.get<SolvencyWire>('/api/solvency', { signal }),
   )
+  const undecided = useUndecided('overview')
   const reload = (): void => {
-    for (const one of [overview, breaks, solvency]) one.reload()
+    for (const one of [overview, breaks, solvency, undecided]) one.reload()
   }
-  const refresh = useThrottled(overview.reload, 1000)
+  const refresh = useThrottled(() => {
+    overview.reload()
+    undecided.reload()
+  }, 1000)
   useEvents(refresh)
   useInterval(reload, REFRESH_MS)
   useInterval(samples.reload, 6 * REFRESH_MS)
-  const { data, error } = overview
+  const { data } = overview
+  // A verdict before all of it has been looked at would be a guess.
+  const isRead = [breaks, solvency, undecided].every((one) => one.data ?? one.error)
   const span = (
     <label class="inline">
       Plots show
@@ -50,18 +58,31 @@ export function OverviewScreen() {
   return (
     <>
       <Heading aside={span}>Overview</Heading>
-      {error !== undefined && <Failure error={error} retry={overview.reload} />}
-      {!data && error === undefined && <Loading what="the overview" />}
-      {data && (
+      <LoadState of={overview} what="the overview" />
+      {data && !isRead && <Loading what="what is compared" />}
+      {data && isRead && (
         <Overview
           data={data}
           samples={samples.data?.samples ?? []}
           breaks={breaks.data}
           solvency={solvency.data}
+          undecided={undecided.data?.payments.length}
+          unread={[
+            ...(breaks.error === undefined ? [] : ['list of breaks']),
+            ...(isUnread(solvency.error) ? ['supply of the stablecoin'] : []),
+            ...(undecided.error === undefined ? [] : ['list of payments to decide']),
+          ]}
         />
       )}
     </>
   )
+}
+
+/** Where there is no stablecoin, or nothing final yet, nothing is missing. */
+function isUnread(error: unknown): boolean {
+  if (error === undefined) return false
+  const code = error instanceof ApiFailure ? error.code : ''
+  return code !== 'contract_not_configured' && code !== 'unavailable'
 }
 
 type Samples = SampleListWire['samples']
@@ -71,9 +92,16 @@ function Overview(props: {
   samples: Samples
   breaks: BreakList | undefined
   solvency: SolvencyWire | undefined
+  undecided: number | undefined
+  unread: readonly string[]
 }) {
-  const { data, samples, breaks, solvency } = props
-  const verdict = judgeOverview(data, { openBreaks: breaks?.total, solvency })
+  const { data, samples, breaks, solvency, undecided, unread } = props
+  const verdict = judgeOverview(data, {
+    openBreaks: breaks?.total,
+    solvency,
+    undecided,
+    unread,
+  })
   return (
     <>
       <div class={`verdict ${verdict.tone}`} role="status">
@@ -89,7 +117,7 @@ function Overview(props: {
       <div class="panels">
         <Settled data={data} samples={samples} />
         <InFlight data={data} samples={samples} />
-        <Breaks list={breaks} alerts={data.alerts} samples={samples} />
+        <Breaks list={breaks} alerts={data.alerts} samples={samples} undecided={undecided} />
         <Solvency solvency={solvency} samples={samples} />
         <Health data={data} samples={samples} />
       </div>
@@ -173,8 +201,9 @@ function Breaks(props: {
   list: BreakList | undefined
   alerts: OverviewWire['alerts']
   samples: Samples
+  undecided: number | undefined
 }) {
-  const { list, alerts, samples } = props
+  const { list, alerts, samples, undecided = 0 } = props
   return (
     <Panel title="Open breaks and alerts">
       <p class="big">{list ? plural(list.total, 'break') : 'Not known yet'}</p>
@@ -189,6 +218,11 @@ function Breaks(props: {
         </ul>
       )}
       {list?.total === 0 && <p class="faint">Records and chain agree on every payment.</p>}
+      {undecided > 0 && (
+        <p>
+          <a href={hashOf(['payments'])}>{plural(undecided, 'payment')}</a> to accept or refuse.
+        </p>
+      )}
       <ul class="list">
         {alerts.map((alert) => (
           <li key={alert.kind}>

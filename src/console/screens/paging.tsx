@@ -1,8 +1,8 @@
 /** The way through a list page by page; `undefined` is the first one. */
-export function Paging(props: {
-  cursor: string | undefined
-  next: string | null | undefined
-  onGo: (cursor: string | undefined) => void
+export function Paging<C extends string | number>(props: {
+  cursor: C | undefined
+  next: C | null | undefined
+  onGo: (cursor: C | undefined) => void
   /** Of a list that does not go from the newest to the oldest. */
   first?: string
   more?: string
@@ -16,7 +16,7 @@ export function Paging(props: {
           {first}
         </button>
       )}
-      {typeof next === 'string' && (
+      {next !== null && next !== undefined && (
         <button type="button" onClick={() => onGo(next)}>
           {more}
         </button>

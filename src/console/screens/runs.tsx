@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 
 import type { RunWire } from '../../wire/group-b/reconciliation.ts'
+import { useAct } from '../act.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
 import { plural, sentenceOf } from '../format.ts'
-import { Badge, Empty, Failure, Heading, Loading, Time } from '../parts.tsx'
+import { Badge, Empty, Failure, Heading, LoadState, Time } from '../parts.tsx'
 import { hashOf } from '../route.ts'
 import { Paging } from './paging.tsx'
 
@@ -15,32 +16,26 @@ const REFRESH_MS = 1000
 export function RunsScreen() {
   const { api } = usePlatform()
   const [cursor, setCursor] = useState<string>()
-  const [failure, setFailure] = useState<unknown>()
+  const { act, isBusy, error } = useAct()
   const list = useLoaded(`runs ${cursor}`, (api, signal) =>
     api.get<RunList>('/api/runs', { signal, query: { cursor, limit: 20 } }),
   )
   useInterval(list.reload, REFRESH_MS)
   const start = async (): Promise<void> => {
-    setFailure(undefined)
-    try {
-      await api.post('/api/runs')
-      list.reload()
-    } catch (error) {
-      setFailure(error)
-    }
+    await api.post('/api/runs')
+    list.reload()
   }
-  const { data, error } = list
+  const { data } = list
   const button = (
-    <button type="button" class="primary" onClick={() => void start()}>
+    <button type="button" class="primary" disabled={isBusy} onClick={() => act(start)}>
       Run now
     </button>
   )
   return (
     <>
       <Heading aside={button}>Reconciliation runs</Heading>
-      {failure !== undefined && <Failure error={failure} />}
-      {error !== undefined && <Failure error={error} retry={list.reload} />}
-      {!data && error === undefined && <Loading what="runs" />}
+      {error !== undefined && <Failure error={error} />}
+      <LoadState of={list} what="runs" />
       {data?.runs.length === 0 && (
         <Empty title="There was no run yet">
           <p>Run one now: it holds every record against the chain.</p>

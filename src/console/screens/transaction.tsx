@@ -1,6 +1,5 @@
-import { useState } from 'preact/hooks'
-
 import type { ReceiptWire, TransactionLifeWire } from '../../wire/group-b/admin.ts'
+import { useAct } from '../act.ts'
 import type { ScreenProps } from '../app.tsx'
 import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
 import { groupDigits, sentenceOf } from '../format.ts'
@@ -14,7 +13,7 @@ import {
   Foreign,
   Hash,
   Heading,
-  Loading,
+  LoadState,
   Panel,
   Time,
 } from '../parts.tsx'
@@ -44,8 +43,7 @@ export function TransactionScreen({ route }: ScreenProps) {
         <a href={hashOf(['transactions'])}>All transactions</a>
       </p>
       <Heading>{id}</Heading>
-      {life.error !== undefined && <Failure error={life.error} retry={life.reload} />}
-      {!data && life.error === undefined && <Loading what="the transaction" />}
+      <LoadState of={life} what="the transaction" />
       {data && <Life life={data} reload={life.reload} />}
     </>
   )
@@ -58,7 +56,12 @@ function Life({ life, reload }: { life: TransactionLifeWire; reload: () => void 
       {pending && (
         <div class="verdict waiting" role="status">
           <strong>Pending: {pending.reason.toLowerCase()}</strong>
-          <p>{pending.advice}</p>
+          <p>
+            {pending.advice}{' '}
+            {pending.isUndecided && (
+              <a href={hashOf(['payments', life.transaction_id])}>Accept or refuse it</a>
+            )}
+          </p>
         </div>
       )}
       <div class="panels">
@@ -160,8 +163,7 @@ function StepItem({ step }: { step: Step }) {
 
 function ReceiptPart({ life, reload }: { life: TransactionLifeWire; reload: () => void }) {
   const { api } = usePlatform()
-  const [error, setError] = useState<unknown>()
-  const [isBusy, setBusy] = useState(false)
+  const { act, isBusy, error } = useAct()
   if (life.receipt_path !== null) {
     const address = new URL(life.receipt_path, location.origin).href
     return (
@@ -175,21 +177,14 @@ function ReceiptPart({ life, reload }: { life: TransactionLifeWire; reload: () =
     return <Empty title="There is one once the payment is final on the chain" />
   }
   const make = async (): Promise<void> => {
-    setBusy(true)
-    setError(undefined)
-    try {
-      await api.post<ReceiptWire>(`/api/transactions/${life.transaction_id}/receipt`)
-      reload()
-    } catch (failure) {
-      setError(failure)
-    }
-    setBusy(false)
+    await api.post<ReceiptWire>(`/api/transactions/${life.transaction_id}/receipt`)
+    reload()
   }
   return (
     <>
       <p>A page that proves the payment to the payee, without trust in this platform.</p>
       {error !== undefined && <Failure error={error} />}
-      <button type="button" class="primary" disabled={isBusy} onClick={() => void make()}>
+      <button type="button" class="primary" disabled={isBusy} onClick={() => act(make)}>
         {isBusy ? 'Proving …' : 'Make a receipt'}
       </button>
     </>

@@ -4,7 +4,17 @@ import type { OwnedListWire, OwnedTransactionWire } from '../../wire/group-b/adm
 import type { ScreenProps } from '../app.tsx'
 import { useEvents, usePlatform, useThrottled } from '../context.ts'
 import { plural, sentenceOf } from '../format.ts'
-import { Amount, Badge, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts.tsx'
+import {
+  Amount,
+  Badge,
+  Choice,
+  Empty,
+  Failure,
+  Foreign,
+  Heading,
+  Loading,
+  Time,
+} from '../parts.tsx'
 import { textsOf } from '../form.ts'
 import { hashOf, type Route } from '../route.ts'
 import { Rows } from '../rows.tsx'
@@ -138,27 +148,6 @@ function Filters({ query }: { query: Route['query'] }) {
       <button type="submit">Apply</button>
       {Object.keys(query).length > 0 && <a href={hashOf(['transactions'])}>Clear</a>}
     </form>
-  )
-}
-
-function Choice(props: {
-  name: string
-  title: string
-  options: readonly string[]
-  value: string | undefined
-}) {
-  return (
-    <label>
-      {props.title}
-      <select name={props.name} defaultValue={props.value ?? ''}>
-        <option value="">Any</option>
-        {props.options.map((option) => (
-          <option key={option} value={option} selected={option === props.value}>
-            {sentenceOf(option)}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }
 

@@ -2,12 +2,13 @@ import { useState } from 'preact/hooks'
 
 import type { UserListWire, UserWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
-import { Badge, Dialog, Failure, Foreign, Heading, Loading, Time } from '../parts.tsx'
+import { Badge, Foreign, FormDialog, Heading, LoadState, Time } from '../parts.tsx'
 import { hashOf } from '../route.ts'
-import { More, Scopes, ScopeFields, scopesOf } from './access-parts.tsx'
+import { Scopes, ScopeFields, scopesOf } from './access-parts.tsx'
+import { Paging } from './paging.tsx'
 
 export function UsersScreen() {
-  const [afterId, setAfterId] = useState(0)
+  const [afterId, setAfterId] = useState<number>()
   const list = useLoaded(`users ${afterId}`, (api, signal) =>
     api.get<UserListWire>('/api/admin/users', { signal, query: { after_id: afterId, limit: 50 } }),
   )
@@ -24,10 +25,15 @@ export function UsersScreen() {
   return (
     <>
       <Heading aside={add}>Users</Heading>
-      {list.error !== undefined && <Failure error={list.error} retry={list.reload} />}
-      {!list.data && list.error === undefined && <Loading what="users" />}
+      <LoadState of={list} what="users" />
       {list.data && <Table users={list.data.users} onChange={setOpen} />}
-      {list.data && <More next={list.data.next_after_id} after={afterId} onGo={setAfterId} />}
+      <Paging
+        cursor={afterId}
+        next={list.data?.next_after_id}
+        onGo={setAfterId}
+        first="First"
+        more="Next"
+      />
       {open === 'add' && <AddDialog onClose={close} />}
       {open !== undefined && open !== 'add' && <StateDialog user={open} onClose={close} />}
     </>
@@ -85,101 +91,62 @@ function Table({
 
 function AddDialog({ onClose }: { onClose: () => void }) {
   const { api } = usePlatform()
-  const [error, setError] = useState<unknown>()
-  const submit = async (form: HTMLFormElement): Promise<void> => {
-    const fields = new FormData(form)
-    try {
-      await api.post('/api/admin/users', {
-        username: fields.get('username'),
-        password: fields.get('password'),
-        scopes: scopesOf(fields),
-      })
-      onClose()
-    } catch (failure) {
-      setError(failure)
-    }
+  const add = async (fields: FormData): Promise<void> => {
+    const [username, password] = ['username', 'password'].map((name) => fields.get(name))
+    await api.post('/api/admin/users', { username, password, scopes: scopesOf(fields) })
+    onClose()
   }
   return (
-    <Dialog title="Add a user" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit(event.currentTarget)
-        }}
-      >
-        <label>
-          Username
-          <input
-            name="username"
-            required
-            maxLength={64}
-            autocomplete="off"
-            pattern="[A-Za-z0-9][A-Za-z0-9._@\-]*"
-            title="Letters, digits, dots, dashes, underscores or @"
-          />
-        </label>
-        <label>
-          Password, 12 characters or more
-          <input
-            name="password"
-            type="password"
-            required
-            minLength={12}
-            maxLength={256}
-            autocomplete="new-password"
-          />
-        </label>
-        <ScopeFields />
-        {error !== undefined && <Failure error={error} />}
-        <p class="buttons">
-          <button type="submit" class="primary">
-            Add
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </p>
-      </form>
-    </Dialog>
+    <FormDialog title="Add a user" verb="Add" onSubmit={add} onClose={onClose}>
+      <label>
+        Username
+        <input
+          name="username"
+          required
+          maxLength={64}
+          autocomplete="off"
+          pattern="[A-Za-z0-9][A-Za-z0-9._@\-]*"
+          title="Letters, digits, dots, dashes, underscores or @"
+        />
+      </label>
+      <label>
+        Password, 12 characters or more
+        <input
+          name="password"
+          type="password"
+          required
+          minLength={12}
+          maxLength={256}
+          autocomplete="new-password"
+        />
+      </label>
+      <ScopeFields />
+    </FormDialog>
   )
 }
 
 function StateDialog({ user, onClose }: { user: UserWire; onClose: () => void }) {
   const { api } = usePlatform()
-  const [error, setError] = useState<unknown>()
-  const verb = user.disabled_at === null ? 'disable' : 'enable'
+  const isEnabled = user.disabled_at === null
+  const [verb, path] = isEnabled ? ['Disable', 'disable'] : ['Enable', 'enable']
   const change = async (): Promise<void> => {
-    try {
-      await api.post(`/api/admin/users/${user.id}/${verb}`)
-      onClose()
-    } catch (failure) {
-      setError(failure)
-    }
+    await api.post(`/api/admin/users/${user.id}/${path}`)
+    onClose()
   }
   return (
-    <Dialog
-      title={verb === 'disable' ? 'Disable this user?' : 'Enable this user?'}
+    <FormDialog
+      title={`${verb} this user?`}
+      verb={verb}
+      tone={isEnabled ? 'danger' : 'primary'}
+      onSubmit={change}
       onClose={onClose}
     >
       <p>
         <Foreign text={user.username} />:{' '}
-        {verb === 'disable'
+        {isEnabled
           ? 'the tokens end for good, and the keys stay out until the user is enabled.'
           : 'the keys work again; tokens from before stay ended.'}
       </p>
-      {error !== undefined && <Failure error={error} />}
-      <p class="buttons">
-        <button
-          type="button"
-          class={verb === 'disable' ? 'danger' : 'primary'}
-          onClick={() => void change()}
-        >
-          {verb === 'disable' ? 'Disable' : 'Enable'}
-        </button>
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-      </p>
-    </Dialog>
+    </FormDialog>
   )
 }

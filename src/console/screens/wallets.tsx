@@ -4,7 +4,7 @@ import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/le
 import type { ScreenProps } from '../app.tsx'
 import { useInterval, useLoaded } from '../context.ts'
 import { groupDigits, sentenceOf } from '../format.ts'
-import { Amount, Empty, Facts, Failure, Foreign, Heading, Loading, Panel, Time } from '../parts.tsx'
+import { Amount, Empty, Facts, Foreign, Heading, LoadState, Panel, Time } from '../parts.tsx'
 import { Postings } from '../postings.tsx'
 import { hashOf } from '../route.ts'
 import { Told } from '../told.tsx'
@@ -21,12 +21,11 @@ export function WalletsScreen({ route }: ScreenProps) {
     api.get<OwnedWalletListWire>(PATH, { signal, query: { user_id: userId, after, limit: 50 } }),
   )
   useInterval(list.reload, REFRESH_MS)
-  const { data, error } = list
+  const { data } = list
   return (
     <>
       <Heading>Wallets</Heading>
-      {error !== undefined && <Failure error={error} retry={list.reload} />}
-      {!data && error === undefined && <Loading what="wallets" />}
+      <LoadState of={list} what="wallets" />
       {data?.wallets.length === 0 && (
         <Empty title="There is no such wallet">
           <p>
@@ -144,13 +143,12 @@ function WalletPart({ id }: { id: string }) {
     api.get<OwnedWalletListWire>(PATH, { signal, query: { wallet_id: id } }),
   )
   useInterval(list.reload, REFRESH_MS)
-  const { data, error } = list
+  const { data } = list
   const [wallet] = data?.wallets ?? []
   return (
     <>
       <Heading>{`Wallet ${id}`}</Heading>
-      {error !== undefined && <Failure error={error} retry={list.reload} />}
-      {!data && error === undefined && <Loading what="the wallet" />}
+      <LoadState of={list} what="the wallet" />
       {data && !wallet && <Empty title="There is no such wallet" />}
       {wallet && (
         <>

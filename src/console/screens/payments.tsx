@@ -1,0 +1,343 @@
+import { useState } from 'preact/hooks'
+
+import type { UndecidedPayment } from '../../wire/group-b/decisions.ts'
+import { useAct } from '../act.ts'
+import type { ScreenProps } from '../app.tsx'
+import {
+  useEvents,
+  useInterval,
+  useLoaded,
+  usePlatform,
+  useThrottled,
+  type Loaded,
+} from '../context.ts'
+import { textsOf } from '../form.ts'
+import { compareDecimals, formatUnits, groupDigits } from '../format.ts'
+import {
+  Amount,
+  Badge,
+  Empty,
+  Facts,
+  Failure,
+  Foreign,
+  Hash,
+  Heading,
+  LoadState,
+  Panel,
+  Time,
+} from '../parts.tsx'
+import { hashOf } from '../route.ts'
+
+export type UndecidedList = { payments: UndecidedPayment[] }
+type Decision = 'accept' | 'refuse'
+
+/** The platform gives so many, the oldest; those that are decided make room for the next. */
+export const MOST_UNDECIDED = 100
+const REFRESH_MS = 5000
+
+export function useUndecided(key: string): Loaded<UndecidedList> {
+  return useLoaded(`undecided ${key}`, (api, signal) =>
+    api.get<UndecidedList>('/api/admin/payments', { signal, query: { limit: MOST_UNDECIDED } }),
+  )
+}
+
+/** Payments on chain that are less, more, late or in another coin, and wait for people. */
+export function PaymentsScreen() {
+  const list = useUndecided('list')
+  useInterval(list.reload, REFRESH_MS)
+  useEvents(useThrottled(list.reload, 500))
+  const payments = list.data?.payments ?? []
+  return (
+    <>
+      <Heading>Payments to decide</Heading>
+      <LoadState of={list} what="payments" />
+      {list.data && payments.length === 0 && (
+        <Empty title="No payment waits for a decision">
+          <p>What comes to a crypto checkout as less, more, late or another coin appears here.</p>
+        </Empty>
+      )}
+      {payments.length > 0 && <Table payments={payments} />}
+      {payments.length === MOST_UNDECIDED && (
+        <p class="faint">These are the oldest {MOST_UNDECIDED}; others follow as you decide.</p>
+      )}
+    </>
+  )
+}
+
+function Table({ payments }: { payments: readonly UndecidedPayment[] }) {
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Payment</th>
+          <th scope="col">State</th>
+          <th scope="col">Expected</th>
+          <th scope="col">Received</th>
+          <th scope="col">Latest</th>
+          <th scope="col">User</th>
+        </tr>
+      </thead>
+      <tbody>
+        {payments.map((payment) => (
+          <tr key={payment.transaction_id}>
+            <th scope="row">
+              <a href={hashOf(['payments', payment.transaction_id])}>
+                <code>{payment.transaction_id}</code>
+              </a>
+            </th>
+            <td data-column="State">
+              <Badge state={payment.gateway_status ?? 'unknown'} />
+            </td>
+            <td data-column="Expected">
+              <Money decimal={payment.amount_decimal} of={payment} />
+            </td>
+            <td data-column="Received">
+              <Money decimal={payment.received_decimal} of={payment} />
+            </td>
+            <td data-column="Latest">
+              <Latest payment={payment} />
+            </td>
+            <td data-column="User">
+              <UserLink id={payment.user_id} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Money({ decimal, of }: { decimal: string; of: UndecidedPayment }) {
+  return <Amount decimal={groupDigits(decimal)} currency={of.currency} />
+}
+
+function Latest({ payment }: { payment: UndecidedPayment }) {
+  const latest = payment.arrivals.at(-1)
+  return latest ? <Time iso={latest.paid_at} /> : <>nothing</>
+}
+
+function UserLink({ id }: { id: number }) {
+  return <a href={hashOf(['transactions'], { user_id: String(id) })}>{id}</a>
+}
+
+/**
+ * One of them: what was asked for beside what has come, and the decision. It is not loaded again by
+ * itself: what is decided is what was read, and the platform refuses where more has come since.
+ */
+export function PaymentScreen({ route }: ScreenProps) {
+  const id = route.path[1] ?? ''
+  const list = useUndecided(id)
+  const [decision, setDecision] = useState<Decision>()
+  const payment = list.data?.payments.find((one) => one.transaction_id === id)
+  return (
+    <>
+      <p class="back">
+        <a href={hashOf(['payments'])}>All payments to decide</a>
+      </p>
+      <Heading>{id}</Heading>
+      {decision && <Decided id={id} decision={decision} />}
+      {!decision && <LoadState of={list} what="the payment" />}
+      {!decision && list.data && !payment && (
+        <Empty title="There is nothing to decide">
+          <p>
+            It may be decided already: see <TransactionLink id={id} />.
+          </p>
+        </Empty>
+      )}
+      {!decision && payment && (
+        <Payment payment={payment} onDecided={setDecision} reload={list.reload} />
+      )}
+    </>
+  )
+}
+
+function TransactionLink({ id }: { id: string }) {
+  return <a href={hashOf(['transactions', id])}>the transaction</a>
+}
+
+function Decided({ id, decision }: { id: string; decision: Decision }) {
+  return (
+    <div class={`verdict ${decision === 'accept' ? 'good' : 'waiting'}`} role="status">
+      <strong>{decision === 'accept' ? 'Accepted.' : 'Refused.'}</strong>
+      <p>
+        {decision === 'accept'
+          ? 'The payment is completed with what has come.'
+          : 'The payment has failed. What has come stays with the payee until you send it back.'}{' '}
+        Your note stands in the history of <TransactionLink id={id} />.
+      </p>
+    </div>
+  )
+}
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  UNDERPAID: 'Less has come than was asked for.',
+  OVERPAID: 'More has come than was asked for.',
+  DELAYED: 'It has come after the time to pay.',
+  WRONG_TOKEN: 'It has come in another coin.',
+}
+
+type PaymentProps = {
+  payment: UndecidedPayment
+  onDecided: (decision: Decision) => void
+  reload: () => void
+}
+
+function Payment(props: PaymentProps) {
+  const { payment } = props
+  return (
+    <>
+      <div class="verdict waiting">
+        <strong>{MEANINGS[payment.gateway_status ?? ''] ?? 'It waits for a decision.'}</strong>
+      </div>
+      <div class="panels">
+        <Panel title="Asked for and received">
+          <Facts rows={factsOf(payment)} />
+        </Panel>
+        <Panel title="Decide">
+          <DecisionForm {...props} />
+        </Panel>
+        <Panel title="What has come">
+          <Arrivals payment={payment} />
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+function factsOf(payment: UndecidedPayment) {
+  const { amount_decimal: due, received_decimal: received } = payment
+  const { sign, difference } = compareDecimals(received, due)
+  const off = <Money decimal={difference} of={payment} />
+  return [
+    ['State', <Badge state={payment.gateway_status ?? 'unknown'} />],
+    ['Expected', <Money decimal={due} of={payment} />],
+    ['Received', <Money decimal={received} of={payment} />],
+    ...(sign === 0 ? [] : [[sign < 0 ? 'Missing' : 'Too much', off] as const]),
+    ['Pay until', payment.expires_at === null ? 'any time' : <Time iso={payment.expires_at} />],
+    ['User', <UserLink id={payment.user_id} />],
+    ['Record', <TransactionLink id={payment.transaction_id} />],
+  ] as const
+}
+
+function DecisionForm({ payment, onDecided, reload }: PaymentProps) {
+  const { api } = usePlatform()
+  const { act, isBusy, error } = useAct()
+  const { transaction_id: id, received_decimal: received } = payment
+  const decide = async (decision: Decision, note: string): Promise<void> => {
+    try {
+      const seen = { decision, note, received_decimal: received }
+      await api.post(`/api/admin/payments/${encodeURIComponent(id)}/decide`, seen)
+    } catch (failure) {
+      // More may have come: whoever decides looks at that first.
+      reload()
+      throw failure
+    }
+    onDecided(decision)
+  }
+  return (
+    <form
+      class="act"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const { decision, note = '' } = textsOf(event.currentTarget)
+        act(() => decide(decision === 'accept' ? 'accept' : 'refuse', note))
+      }}
+    >
+      {CHOICES.map(({ decision, title, meaning }) => (
+        <label key={decision} class="check">
+          <input type="radio" name="decision" value={decision} required />
+          <span>
+            {title} <span class="faint">{meaning}</span>
+          </span>
+        </label>
+      ))}
+      <label>
+        Why
+        <input name="note" required pattern=".*\S.*" maxLength={300} dir="auto" />
+      </label>
+      {error !== undefined && <Failure error={error} />}
+      <p class="buttons">
+        <button type="submit" class="primary" disabled={isBusy}>
+          Decide
+        </button>
+      </p>
+    </form>
+  )
+}
+
+/** None is chosen at first: neither is what somebody does by mistake. */
+const CHOICES = [
+  {
+    decision: 'accept',
+    title: 'Accept:',
+    meaning: 'the payment is completed with what has come.',
+  },
+  {
+    decision: 'refuse',
+    title: 'Refuse:',
+    meaning: 'it has failed for good; what has come stays with the payee until you send it back.',
+  },
+] as const
+
+const VERDICTS: Readonly<Record<UndecidedPayment['arrivals'][number]['verdict'], string>> = {
+  counted: 'In time',
+  late: 'Late',
+  wrong_token: 'Another coin',
+}
+
+function Arrivals({ payment }: { payment: UndecidedPayment }) {
+  if (payment.arrivals.length === 0) return <Empty title="Nothing has come" />
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">Came</th>
+          <th scope="col">Amount</th>
+          <th scope="col">Counted as</th>
+          <th scope="col">From</th>
+          <th scope="col">Hash</th>
+        </tr>
+      </thead>
+      <tbody>
+        {payment.arrivals.map((arrival) => (
+          <tr key={`${arrival.eth_transaction_hash} ${arrival.amount_units} ${arrival.verdict}`}>
+            <th scope="row">
+              <Time iso={arrival.paid_at} />
+            </th>
+            <td data-column="Amount">
+              <ArrivalAmount arrival={arrival} currency={payment.currency} />
+            </td>
+            <td data-column="Counted as">{VERDICTS[arrival.verdict]}</td>
+            <td data-column="From">
+              <Hash value={arrival.payer} />
+            </td>
+            <td data-column="Hash">
+              <Hash value={arrival.eth_transaction_hash} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** What the platform takes has known decimals; of any other token nobody here knows them. */
+const DECIMALS = { coin: 18, stablecoin: 6 }
+
+function ArrivalAmount(props: { arrival: UndecidedPayment['arrivals'][number]; currency: string }) {
+  const { arrival, currency } = props
+  const { token, amount_units: units } = arrival
+  if (token === null) {
+    const decimal = formatUnits(BigInt(units), DECIMALS.coin)
+    return <Amount decimal={groupDigits(decimal)} currency="ETH" />
+  }
+  if (arrival.verdict === 'wrong_token') {
+    return (
+      <>
+        <Foreign text={groupDigits(units)} /> units of <Hash value={token} />
+      </>
+    )
+  }
+  const decimal = formatUnits(BigInt(units), DECIMALS.stablecoin)
+  return <Amount decimal={groupDigits(decimal)} currency={currency} />
+}
