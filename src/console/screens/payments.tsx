@@ -162,7 +162,9 @@ function Decided({ id, decision }: { id: string; decision: Decision }) {
       <p>
         {decision === 'accept'
           ? 'The payment is completed with what has come.'
-          : 'The payment has failed. What has come stays with the payee until you send it back.'}{' '}
+          : 'The payment has failed; what has come stays with the payee until you send it back.'}
+      </p>
+      <p>
         Your note stands in the history of <TransactionLink id={id} />.
       </p>
     </div>
