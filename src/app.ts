@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
-import { createServer, listen } from './api/server.ts'
+import type { HealthCheck } from './api/health.ts'
+import { createServer, createStatusServer, listen } from './api/server.ts'
 import { requireChain, startChain, type Chain } from './app/chain.ts'
 import { createOperating } from './app/console.ts'
 import { startContracts } from './app/contracts.ts'
@@ -83,6 +84,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   })
   const facts: ReadyFacts = {
     url: undefined,
+    statusUrl: undefined,
     console: undefined,
     environment: config.environment,
     chainId: chain.chainId,
@@ -103,8 +105,11 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   if (role !== 'serve') work(ground, { sender: paying.sender, rails, reconciliation })
   startSupply(ground, { ledger, works: role !== 'serve' })
   const webhooks = role === 'serve' ? undefined : startWebhooks(ground)
-  if (role !== 'work') {
+  if (role === 'work') {
+    facts.statusUrl = await serveStatus(ground)
+  } else {
     facts.url = await serve(ground, { ...paying, rails, webhooks, reconciliation })
+    facts.statusUrl = facts.url
     rails.announce(facts.url)
     facts.console = `${facts.url}/console`
   }
@@ -186,7 +191,7 @@ type Working = Pick<Paying, 'sender'> & { rails: Rails; reconciliation: Reconcil
 type Served = Paying & Working & { webhooks: Webhooks | undefined }
 
 async function serve(ground: Ground, served: Served): Promise<string> {
-  const { config, database, db, chain, shutdown } = ground
+  const { config, db, chain, shutdown } = ground
   const { payments, rails, webhooks } = served
   const operating = createOperating(ground)
   const ledger = createLedger(ground)
@@ -210,14 +215,29 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       operating,
     }),
     pages: { db, loadPages, visitorRpcUrl: chain.isEmbedded ? chain.url : undefined },
-    checks: [
-      { name: 'database', check: () => database.ping() },
-      { name: 'migrations', check: () => requireMigrated(database) },
-      { name: 'chain', check: () => requireChain(chain) },
-    ],
+    checks: checksOf(ground),
   })
   shutdown.add('the HTTP server', () => server.close())
-  return listen(server, config)
+  return listen(server, { ...config, variable: 'PORT' })
+}
+
+/** What a process without an HTTP server of its own tells those who watch over it. */
+async function serveStatus(ground: Ground): Promise<string | undefined> {
+  const { config, shutdown } = ground
+  const { host, statusPort: port } = config
+  if (port === undefined) return undefined
+  const isStopping = (): boolean => shutdown.signal.aborted
+  const server = createStatusServer({ ...ground, isStopping, checks: checksOf(ground) })
+  shutdown.add('the status server', () => server.close())
+  return listen(server, { host, port, variable: 'QUITTANCE_STATUS_PORT' })
+}
+
+function checksOf({ database, chain }: Ground): HealthCheck[] {
+  return [
+    { name: 'database', check: () => database.ping() },
+    { name: 'migrations', check: () => requireMigrated(database) },
+    { name: 'chain', check: () => requireChain(chain) },
+  ]
 }
 
 /**

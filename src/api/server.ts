@@ -18,11 +18,16 @@ import { requestIdOf } from './request-id.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { addRouteGuard } from './routes.ts'
 
-export type ServerOptions = {
+export type StatusServerOptions = {
   logger: Logger
   registry: Registry
   checks: HealthCheck[]
   isStopping: () => boolean
+  /** How long a request may take to arrive; a test has less patience. */
+  requestTimeoutMs?: number
+}
+
+export type ServerOptions = StatusServerOptions & {
   endpoints: readonly Endpoint[]
   hooks: EndpointHooks
   /** Absent: no gateway tells us anything. */
@@ -31,11 +36,22 @@ export type ServerOptions = {
   pages?: PagesOptions
   /** Addresses and networks that may say on whose behalf they ask; by default nobody may. */
   trustedProxies?: readonly string[]
-  /** How long a request may take to arrive; a test has less patience. */
-  requestTimeoutMs?: number
 }
 
 export function createServer(options: ServerOptions): FastifyInstance {
+  const server = createStatusServer(options)
+  addBodyParser(server)
+  addDocsRoutes(server, options.endpoints)
+  if (options.door) addGatewayRoutes(server, options.door)
+  if (options.pages) addPageRoutes(server, options.pages, options.door?.checkoutPage)
+  addEndpoints(server, options.endpoints, options.hooks)
+  return server
+}
+
+/** Only what an operator's tools ask: whether the process lives, is ready, and what it counts. */
+export function createStatusServer(
+  options: StatusServerOptions & Pick<ServerOptions, 'trustedProxies'>,
+): FastifyInstance {
   const { trustedProxies = [] } = options
   const loggerInstance: FastifyBaseLogger = options.logger
   const requestTimeout = options.requestTimeoutMs ?? limits.requestTimeoutMs
@@ -69,37 +85,32 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   server.setErrorHandler(answerFailure)
   addRouteGuard(server, options)
-  addBodyParser(server)
   addMetricsRoute(server, options.registry)
   addHealthRoutes(server, options)
-  addDocsRoutes(server, options.endpoints)
-  if (options.door) addGatewayRoutes(server, options.door)
-  if (options.pages) addPageRoutes(server, options.pages, options.door?.checkoutPage)
-  addEndpoints(server, options.endpoints, options.hooks)
   return server
 }
 
 /** Starts to listen and tells where. */
-export async function listen(
-  server: FastifyInstance,
-  where: { host: string; port: number },
-): Promise<string> {
+export async function listen(server: FastifyInstance, where: Where): Promise<string> {
   try {
-    return await server.listen(where)
+    return await server.listen({ host: where.host, port: where.port })
   } catch (error) {
     throw new ListenError(where, error)
   }
 }
 
+/** With the variable that the port is from, for whoever has to set another one. */
+type Where = { host: string; port: number; variable: string }
+
 class ListenError extends BaseError {
-  constructor(where: { host: string; port: number }, cause: unknown) {
+  constructor({ host, port, variable }: Where, cause: unknown) {
     const code = codeOf(cause)
     const sentence =
       code === 'EADDRINUSE'
-        ? `Port ${where.port} on ${where.host} is in use by another program. Stop it, or set PORT to another port; 0 takes any free one.`
+        ? `Port ${port} on ${host} is in use by another program. Stop it, or set ${variable} to another port; 0 takes any free one.`
         : code === 'EACCES'
-          ? `Port ${where.port} needs rights that this user lacks. Set PORT to one above 1023.`
-          : `Cannot listen on ${where.host} (${code ?? messageOf(cause)}). Set HOST to an address of this machine.`
-    super(sentence, { code: 'cannot_listen', cause, details: where })
+          ? `Port ${port} needs rights that this user lacks. Set ${variable} to one above 1023.`
+          : `Cannot listen on ${host} (${code ?? messageOf(cause)}). Set HOST to an address of this machine.`
+    super(sentence, { code: 'cannot_listen', cause, details: { host, port } })
   }
 }

@@ -18,6 +18,8 @@ export type Config = {
   host: string
   /** 0 stands for any free port. */
   port: number
+  /** Where `work`, which serves nothing else, tells how it is; absent: nowhere. */
+  statusPort: number | undefined
   /** Whose X-Forwarded-For is believed: addresses and networks. Empty: nobody's. */
   trustedProxies: string[]
   dataFolder: string
@@ -62,6 +64,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     environment: read('QUITTANCE_ENVIRONMENT', oneOf(['sandbox', 'production'])) ?? 'sandbox',
     host: read('HOST', parseHost) ?? '127.0.0.1',
     port: read('PORT', wholeNumber({ min: 0, max: 65_535 })) ?? 8080,
+    statusPort: read('QUITTANCE_STATUS_PORT', wholeNumber({ min: 0, max: 65_535 })),
     trustedProxies: read('QUITTANCE_TRUST_PROXY', parseNetworks) ?? [],
     dataFolder: resolve(read('QUITTANCE_DATA', (text) => text) ?? '.quittance'),
     databaseUrl: read('DATABASE_URL', parseDatabaseUrl),
@@ -88,6 +91,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
 export const VARIABLES = {
   PORT: 'port of the HTTP server; 0 takes any free one',
   HOST: 'address to listen on',
+  QUITTANCE_STATUS_PORT: 'port where `work` answers /healthz, /readyz and /metrics',
   QUITTANCE_TRUST_PROXY: 'proxies whose X-Forwarded-For is believed, comma-separated',
   QUITTANCE_ENVIRONMENT: 'sandbox or production',
   QUITTANCE_DATA: 'folder for the embedded database and chain',

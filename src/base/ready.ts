@@ -4,6 +4,8 @@ import { join } from 'node:path'
 /** What `ready.json` tells other programs once this one serves. */
 export type ReadyFacts = {
   url: string | undefined
+  /** Where /healthz, /readyz and /metrics are. */
+  statusUrl: string | undefined
   /** The page for an operator. */
   console: string | undefined
   environment: string

@@ -299,7 +299,9 @@ describe('a connection', () => {
   before(async () => {
     const server = { requestTimeoutMs: 300 }
     api = await startApi({ endpoints: echoEndpoints(), server })
-    port = Number(new URL(await listen(api.server, { host: '127.0.0.1', port: 0 })).port)
+    port = Number(
+      new URL(await listen(api.server, { host: '127.0.0.1', port: 0, variable: 'PORT' })).port,
+    )
   })
 
   after(() => api.close())

@@ -14,6 +14,7 @@ describe('parseConfig', () => {
     const config = parseConfig({
       PORT: '0',
       HOST: '::1',
+      QUITTANCE_STATUS_PORT: '9102',
       QUITTANCE_TRUST_PROXY: '10.0.0.0/8, ::1,192.0.2.7',
       QUITTANCE_ENVIRONMENT: 'production',
       QUITTANCE_DATA: '/tmp/data',
@@ -41,6 +42,7 @@ describe('parseConfig', () => {
     expect(config).to.deep.equal({
       port: 0,
       host: '::1',
+      statusPort: 9102,
       trustedProxies: ['10.0.0.0/8', '::1', '192.0.2.7'],
       environment: 'production',
       dataFolder: '/tmp/data',

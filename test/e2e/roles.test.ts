@@ -41,7 +41,8 @@ if (process.env['DATABASE_URL'] !== undefined) {
     })
 
     const start = (role: string, name: string): Program => {
-      const program = runProgram([role], { ...shared, QUITTANCE_DATA: join(folder.path, name) })
+      const own = { QUITTANCE_DATA: join(folder.path, name), QUITTANCE_STATUS_PORT: '0' }
+      const program = runProgram([role], { ...shared, ...own })
       programs.push(program)
       return program
     }
@@ -56,10 +57,15 @@ if (process.env['DATABASE_URL'] !== undefined) {
       expect(await runToEnd(['migrate'], shared)).to.include({ code: 0 })
       const started = [start('serve', 'a'), start('serve', 'b'), start('work', 'c')]
       const facts = await Promise.all(started.map((program) => program.untilReady()))
-      for (const { url } of facts.slice(0, 2)) {
-        expect(await (await fetch(`${url}/readyz`)).json()).to.have.property('status', 'ready')
+      for (const { statusUrl } of facts) {
+        const answer = await (await fetch(`${statusUrl}/readyz`)).json()
+        expect(answer).to.have.property('status', 'ready')
       }
-      expect(facts[2]?.url).to.equal(undefined)
+      const [, , worker] = facts
+      expect(worker?.url).to.equal(undefined)
+      const metrics = await (await fetch(`${worker?.statusUrl}/metrics`)).text()
+      expect(metrics).to.match(/^quittance_final_transactions_total 0$/m)
+      expect(await fetch(`${worker?.statusUrl}/api/transactions`)).to.have.property('status', 404)
       for (const program of started) {
         program.kill('SIGTERM')
         expect(await program.ended).to.equal(0)

@@ -93,7 +93,7 @@ function printReady(options: {
 }
 
 function pairsOf(facts: ReadyFacts, config: Config): Array<readonly [string, string]> {
-  const { url, groupB, admin } = facts
+  const { url, statusUrl, groupB, admin } = facts
   return [
     ...(url
       ? ([
@@ -101,7 +101,9 @@ function pairsOf(facts: ReadyFacts, config: Config): Array<readonly [string, str
           ['Console', `${url}/console`],
           ['Docs', `${url}/docs`],
         ] as const)
-      : []),
+      : statusUrl
+        ? ([['Status', `${statusUrl}/readyz and ${statusUrl}/metrics`]] as const)
+        : []),
     ['Chain', `${facts.rpcUrl} (chain ${facts.chainId})`],
     ['Settlement', facts.settlement ?? 'none on this chain'],
     ['Stablecoin', facts.stablecoin ?? 'none on this chain'],

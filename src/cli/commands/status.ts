@@ -40,13 +40,16 @@ async function run(options: { json?: boolean }): Promise<number> {
       ]),
     ),
   )
-  return status.status === 'ready' ? EXIT.holds : EXIT.disagrees
+  return WELL.has(status.status) ? EXIT.holds : EXIT.disagrees
 }
 
+/** What runs without a status port cannot be asked how its parts are. */
+const WELL: ReadonlySet<string> = new Set(['ready', 'running'])
+
 async function askReadiness(facts: ReadyFacts): Promise<Status> {
-  if (facts.url === undefined) return { status: 'ready', parts: {} }
+  if (facts.statusUrl === undefined) return { status: 'running', parts: {} }
   try {
-    const response = await fetch(`${facts.url}/readyz`, { signal: AbortSignal.timeout(5000) })
+    const response = await fetch(`${facts.statusUrl}/readyz`, { signal: AbortSignal.timeout(5000) })
     return (await response.json()) as Status
   } catch (error) {
     return { status: 'not_ready', parts: { http: { status: 'failed', message: messageOf(error) } } }
