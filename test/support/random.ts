@@ -6,6 +6,7 @@ export type Random = {
   /** From 0 up to, and without, the bound. */
   below: (bound: number) => number
   pick: <T>(values: readonly T[]) => T
+  bytes: (length: number) => Buffer
 }
 
 /** One draw after the other, for what happens in one order. */
@@ -51,6 +52,7 @@ function randomOf(draw: () => number): Random {
       if (value === undefined) throw new RangeError('there is nothing to pick from')
       return value
     },
+    bytes: (length) => Buffer.from(Array.from({ length }, () => below(256))),
   }
 }
 

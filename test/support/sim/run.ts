@@ -8,7 +8,7 @@ import { createFaultyProvider, type FaultRates } from './faulty-provider.ts'
 import { createLife, survive, type Life } from './life.ts'
 import { createKeyedRandom, createRandom, type Random } from '../random.ts'
 import { actAtRandom } from './acts.ts'
-import { createSigners, ETHER, GWEI, toHex, type SimSigners, type World } from './world.ts'
+import { createSigners, ETHER, GWEI, START, toHex, type SimSigners, type World } from './world.ts'
 
 export type RunOptions = { seed: number; db: Db; world: World }
 
@@ -64,7 +64,7 @@ export const CONFIRMATIONS = 10
 async function startSim({ seed, db, world }: RunOptions): Promise<Sim> {
   const random = createRandom(`run ${seed}`)
   const draw = createKeyedRandom(`fault ${seed}`)
-  const clock = createTestClock(new Date(Date.UTC(2026, 0, 1)))
+  const clock = createTestClock(START)
   const faults: Faults = { areOn: true, crashChance: random.pick([0, 0.002, 0.01]), lag: 0 }
   // The run begins at a price of its own, and where no reorg can reach what was before it.
   await world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(GWEI)])

@@ -1,7 +1,7 @@
 import { startChain } from '../anvil.ts'
 import { freshDatabase } from '../database.ts'
 import { runSeed, type RunOptions, type RunReport } from './run.ts'
-import { createWorld, placeSettlement } from './world.ts'
+import { createWorld, placeSettlement, START } from './world.ts'
 
 export type Simulation = {
   /** The first one; the others follow it. */
@@ -14,16 +14,21 @@ export type Simulation = {
   onReport: (report: RunReport) => void
 }
 
-/** Runs one seed after the other on one chain and one database. */
+/** Runs one seed after the other, each on the same chain at the same time, so that it repeats. */
 export async function simulate(simulation: Simulation): Promise<void> {
   const { seed, runs, budgetMs = Infinity, play = runSeed, onReport } = simulation
-  const chain = await startChain('--no-mining')
+  const chain = await startChain('--no-mining', '--timestamp', String(START.getTime() / 1000))
   try {
     const world = createWorld(chain.url)
     await placeSettlement(world)
+    await world.rpc('anvil_setBlockTimestampInterval', [1])
+    let untouched = await world.rpc('evm_snapshot')
     const endAt = performance.now() + budgetMs
     for (let run = 0; run < runs && (run === 0 || performance.now() < endAt); run++) {
       const { db } = await freshDatabase()
+      await world.rpc('anvil_dropAllTransactions')
+      await world.rpc('evm_revert', [untouched])
+      untouched = await world.rpc('evm_snapshot')
       onReport(await play({ seed: seed + run, db, world }))
     }
   } finally {

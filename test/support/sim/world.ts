@@ -26,6 +26,9 @@ export type SimSigners = {
 /** The chain id of every anvil. */
 export const CHAIN_ID = 31_337
 
+/** When each run begins, by its chain and by its clock. */
+export const START = new Date(Date.UTC(2026, 0, 1))
+
 export function createWorld(url: string): World {
   const rpc: World['rpc'] = (method, params = []) => callRpc({ url, method, params })
   return {

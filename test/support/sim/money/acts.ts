@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-
 import { sql } from 'kysely'
 
 import { burnCalldata } from '../../../../src/chain/burn.ts'
@@ -22,6 +20,7 @@ import {
 import { survive } from '../life.ts'
 import { CHAIN_ID, GWEI } from '../world.ts'
 import type { MoneySim } from './sim.ts'
+import type { Random } from '../../random.ts'
 
 /** Something that happens to the money, the chain or the bank. The likelier stand more often. */
 export function actAtRandom(sim: MoneySim): Promise<unknown> {
@@ -61,11 +60,17 @@ export function actAtRandom(sim: MoneySim): Promise<unknown> {
 
 const USD = 'USD' as const
 
+function createUuid({ bytes }: Random): string {
+  return bytes(16)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
 /** As the endpoint does it: the chain is asked, then order, mint and hold are one transaction. */
 export async function mint(sim: MoneySim): Promise<void> {
   const { random, holders, minter, ledger, userId, wallet: walletId } = sim
   const { db, sender } = sim.living()
-  const id = randomUUID()
+  const id = createUuid(random)
   const address = random.pick(holders.addresses)
   const amount = BigInt(1 + random.below(20)) * 500_000n
   const { signal } = new AbortController()

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-
 import { createLogger } from '../../../../src/base/logger.ts'
 import { createFinal } from '../../../../src/chain/reader.ts'
 import { createSupplyReader } from '../../../../src/chain/supply.ts'
@@ -22,7 +20,7 @@ import {
   type RunOptions,
   type RunReport,
 } from '../run.ts'
-import { CHAIN_ID, createSigners, ETHER, GWEI, placeDollar, toHex } from '../world.ts'
+import { CHAIN_ID, createSigners, ETHER, GWEI, placeDollar, START, toHex } from '../world.ts'
 import { actAtRandom, mint } from './acts.ts'
 import { countMoney, moneyWrongs } from './check.ts'
 import { DEPOSIT, type Living, type MoneySim } from './sim.ts'
@@ -48,7 +46,7 @@ async function startMoneySim({
 }: RunOptions): Promise<{ sim: MoneySim; crashes: () => number }> {
   const random = createRandom(`money ${seed}`)
   const draw = createKeyedRandom(`money fault ${seed}`)
-  const clock = createTestClock(new Date(Date.UTC(2026, 0, 1)))
+  const clock = createTestClock(START)
   const faults: Faults = { areOn: true, crashChance: random.pick([0, 0.002, 0.01]), lag: 0 }
   await world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(GWEI)])
   const signers = await createSigners(world, { seed: `minter ${seed}`, count: 1 })
@@ -57,8 +55,7 @@ async function startMoneySim({
   const dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
   await world.mine(CONFIRMATIONS)
   const stablecoin = { token: dollar, chainId: CHAIN_ID }
-  // The chain keeps the time of the machine, and redeems end by it.
-  const ledger = ledgerOf({ stablecoin, clock: createTestClock(new Date()), randomBytes })
+  const ledger = ledgerOf({ stablecoin, clock, randomBytes: random.bytes })
   const { id: userId } = await makeUser(db)
   const { main: wallet } = await makeWallets(db, userId, DEPOSIT)
   const providers = createProviders({ world, draw, faults, heaviness: random.pick([0.5, 1, 1, 5]) })
