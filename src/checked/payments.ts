@@ -127,7 +127,7 @@ function followerOf(options: PaymentsOptions) {
         runtime,
         look,
         judge: (hash, signal) => judge({ hash, record, prover, signal }),
-        take: (hash) => prover.taker(id)({ hash, reference: record?.redemption?.reference }),
+        take: (hash) => prover.taker(id)({ hash, reference: referenceOf(record) }),
       },
       settleOptions,
     )
@@ -140,10 +140,13 @@ const OUTCOMES: Readonly<Record<string, Claimed<unknown>['outcome']>> = {
   failed: 'failed',
 }
 
+/** Without a memo, in the token's events or in the record, hash, payee and amount must do. */
 async function judgeMint(facts: Found & PaymentsOptions & { order: MintOrder }): Promise<Verdict> {
-  const { order, minters, prover, signal } = facts
+  const { order, minters, record, profile = 'memo', prover, signal } = facts
   const payee = order.destination.address
-  return verifyMint({ ...(await claimOf(facts)), payee, minters }, prover.options(signal))
+  const reference = profile === 'memo' ? referenceOf(record) : undefined
+  const claim = { ...(await claimOf(facts)), payee, minters, reference }
+  return verifyMint(claim, prover.options(signal))
 }
 
 /** Only a burn with the reference of this redeem is this redeem's. */
@@ -151,9 +154,13 @@ async function judgeRedeem(
   facts: Found & PaymentsOptions & { order: RedeemOrder },
 ): Promise<Verdict> {
   const { order, record, prover, signal } = facts
-  const reference = record?.redemption?.reference
+  const reference = referenceOf(record)
   const claim = { ...(await claimOf(facts)), payer: order.source.address, reference }
   return verifyRedeem(claim, prover.options(signal))
+}
+
+function referenceOf(record: TransferMade | undefined): string | undefined {
+  return record?.redemption?.reference ?? record?.reference ?? undefined
 }
 
 async function claimOf(facts: Found & PaymentsOptions & { order: { amount: string } }) {

@@ -66,6 +66,8 @@ export type Mint = AnyTransfer & {
   chain: string
   address: Hex
   addressId: string | undefined
+  /** The memo that it is minted with. */
+  reference: Hex
   transactionHash: Hex | undefined
 }
 

@@ -4,7 +4,7 @@ import { LEDGER_PER_CENT } from '../domain/money.ts'
 import type { Db } from '../store/database.ts'
 import { post, readBalance } from '../store/ledger.ts'
 import { insertSupplyEvent, type SupplyFinding } from '../store/supply.ts'
-import { lockMintByMemo, lockRedeem, moveTransfer } from '../store/transfers.ts'
+import { lockMint, lockRedeem, moveTransfer } from '../store/transfers.ts'
 import { findUser } from '../store/users.ts'
 import { orderWire } from '../store/wires.ts'
 import { tellOfTransfer, type LedgerContext, type Stablecoin } from './context.ts'
@@ -41,7 +41,7 @@ export async function settleSupplyEvent(db: Db, settling: Settling): Promise<Set
 async function settleMint(db: Db, { context, stablecoin, event }: Settling): Promise<Settled> {
   if (event.token !== stablecoin.token) return undefined
   const { chainId } = stablecoin
-  const mint = await lockMintByMemo(db, { chainId, memo: event.memo })
+  const mint = await lockMint(db, event.memo)
   const isOurs = mint !== undefined && isAsOrdered(mint, event) && mint.status !== 'failed'
   const finding = isOurs ? undefined : 'unknown_mint'
   const transferId = mint?.id

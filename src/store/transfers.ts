@@ -36,10 +36,10 @@ export async function insertWalletTransfer(
 export async function insertMint(db: Db, mint: NewMint): Promise<Mint> {
   const { rows } = await sql<TransferRow>`
     insert into transfers (id, kind, user_id, wallet_id, chain, address, address_id, currency,
-      amount, status, transaction_hash)
+      amount, status, reference, transaction_hash)
     values (${mint.id}, 'mint', ${mint.userId}, ${mint.walletId}, ${mint.chain}, ${mint.address},
       ${mint.addressId ?? null}, ${mint.currency}, ${String(mint.amount)}::numeric, 'pending',
-      ${mint.transactionHash})
+      ${mint.reference}, ${mint.transactionHash})
     returning *`.execute(db)
   return transferOf(rows[0]!) as Mint
 }
@@ -69,24 +69,20 @@ export async function findTransfer(
 
 /** Whoever's redeem the memo names, with its row locked to the end of the transaction. */
 export async function lockRedeem(db: Db, reference: Hex): Promise<Redeem | undefined> {
-  const { rows } = await sql<TransferRow>`
-    select * from transfers where reference = ${reference} for no key update`.execute(db)
-  return rows[0] && (transferOf(rows[0]) as Redeem)
+  const redeem = await lockTransfer(db, reference)
+  return redeem?.kind === 'redeem' ? redeem : undefined
 }
 
-/** The mint whose order has the memo, with its row locked to the end of the transaction. */
-export async function lockMintByMemo(
-  db: Db,
-  wanted: { chainId: number; memo: Hex },
-): Promise<Mint | undefined> {
+/** The same of a mint. */
+export async function lockMint(db: Db, reference: Hex): Promise<Mint | undefined> {
+  const mint = await lockTransfer(db, reference)
+  return mint?.kind === 'mint' ? mint : undefined
+}
+
+async function lockTransfer(db: Db, reference: Hex): Promise<Transfer | undefined> {
   const { rows } = await sql<TransferRow>`
-    with o as materialized (
-      select subject from orders
-      where reference = ${wanted.memo} and route = 'mint' and chain_id = ${wanted.chainId}
-    )
-    select t.* from o join transfers t on t.id = o.subject::uuid and t.kind = 'mint'
-    for no key update of t`.execute(db)
-  return rows[0] && (transferOf(rows[0]) as Mint)
+    select * from transfers where reference = ${reference} for no key update`.execute(db)
+  return rows[0] && transferOf(rows[0])
 }
 
 export type TransferFilter = {
@@ -191,8 +187,9 @@ function transferOf(row: TransferRow): Transfer {
     case 'wallet':
       return { ...common, kind: 'wallet', toWalletId: row.to_wallet_id! }
     case 'mint': {
-      const addressId = row.address_id ?? undefined
-      return { ...common, kind: 'mint', chain, address: row.address!, addressId, transactionHash }
+      const [addressId, reference] = [row.address_id ?? undefined, row.reference!]
+      const place = { chain, address: row.address!, addressId }
+      return { ...common, kind: 'mint', ...place, reference, transactionHash }
     }
     case 'redeem':
       return {

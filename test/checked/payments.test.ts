@@ -16,14 +16,8 @@ describe('payments with proof', () => {
 
   before(async () => {
     app = await startRunningApp()
-    const { rpcUrl, stablecoin = '' } = app.facts
-    payments = createPayments({
-      baseUrl: app.url,
-      apiKey: app.groupA.apiKey,
-      providers: [plainProvider(rpcUrl)],
-      confirmations: 2,
-      stablecoin,
-    })
+    const { rpcUrl } = app.facts
+    payments = paymentsOf(app)
     const accounts = (await callRpc({ url: rpcUrl, method: 'eth_accounts' })) as string[]
     holder = accounts[7] ?? ''
   })
@@ -50,6 +44,24 @@ describe('payments with proof', () => {
     expect(await kindsOf({ ...order(), destination })).to.include('wrong_recipient')
   })
 
+  it('rejects the hash of another mint, of the same amount and to the same address', async () => {
+    const { id, settled } = await payments.mints.create(order())
+    const { hash } = await settled(quick)
+    const lying = paymentsOf(app, async (input, init) => {
+      const answer = await fetch(input, init)
+      const body = (await answer.json()) as { data?: { id?: string } }
+      if (body.data?.id !== id) Object.assign(body.data ?? {}, { transactionHash: hash })
+      return Response.json(body, { status: answer.status })
+    })
+    const second = await lying.mints.create(order())
+    const error = (await expectFailure(
+      () => second.settled(quick),
+      'chain_disagrees',
+    )) as NotSettledError
+    const kinds = error.verdict?.disagreements.map(({ kind }) => kind)
+    expect(kinds).to.deep.equal(['wrong_reference'])
+  })
+
   it('proves a redeem by the burn of its holder', async () => {
     await (await payments.mints.create(order())).settled(quick)
     const redeem = await payments.redeems.create({
@@ -66,3 +78,15 @@ describe('payments with proof', () => {
     expect(settled.verdict.evidence?.payment).to.include({ kind: 'burn', amount: 2_500_000n })
   })
 })
+
+function paymentsOf(app: RunningApp, through: typeof fetch = fetch): Payments {
+  const { rpcUrl, stablecoin = '' } = app.facts
+  return createPayments({
+    baseUrl: app.url,
+    apiKey: app.groupA.apiKey,
+    providers: [plainProvider(rpcUrl)],
+    confirmations: 2,
+    stablecoin,
+    runtime: { fetch: through },
+  })
+}

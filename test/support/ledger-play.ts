@@ -16,7 +16,7 @@ import { storeSolvency } from '../../src/store/supply.ts'
 import type { WirePurpose } from '../../src/store/wires.ts'
 import { makeUser } from './access.ts'
 import { failureOf } from './errors.ts'
-import { deposit, DOLLAR, ledgerOf, makeWallets, TOKEN } from './money.ts'
+import { deposit, DOLLAR, ledgerOf, makeWallets, referenceOf, TOKEN } from './money.ts'
 
 export const ACTS = [
   'transfer',
@@ -192,7 +192,9 @@ const TAKEN: Readonly<Record<Step['act'], (stage: Stage, step: Step) => Promise<
     const wallet = model.wallets[whose]!
     const id = randomUUID()
     const request = { kind: 'mint', id, userId, walletId, amount, currency: USD } as const
-    const chain = { chain: 'ETH', address: HOLDER, addressId: undefined, transactionHash: HASH }
+    const reference = referenceOf(id)
+    const place = { chain: 'ETH', address: HOLDER, addressId: undefined }
+    const chain = { ...place, reference, transactionHash: HASH }
     const made = await tryIt(stage, wallet.main >= amount, (open) =>
       createMint(ledger, open, { ...request, ...chain }),
     )

@@ -7,6 +7,7 @@ import { solvencyEndpoint } from '../../src/api/group-b/solvency.ts'
 import { createIdempotently } from '../../src/api/idempotently.ts'
 import { groupAEndpoints } from '../../src/app/group-a.ts'
 import type { Mint, Payment, WalletTransfer } from '../../src/domain/ledger.ts'
+import type { Hex } from '../../src/domain/orders.ts'
 import { createMint } from '../../src/ledger/mints.ts'
 import type { LedgerContext } from '../../src/ledger/context.ts'
 import { createPayment } from '../../src/ledger/payments.ts'
@@ -76,12 +77,18 @@ export async function makeWalletTransfer(db: Db, userId: number): Promise<Wallet
   return db.transaction().execute((open) => transferBetween(ledgerOf(), open, request))
 }
 
+/** A memo that no other id has. */
+export function referenceOf(id: string): Hex {
+  return `0x${id.replaceAll('-', '').padStart(64, '0')}`
+}
+
 export async function makeMint(db: Db, userId: number): Promise<Mint> {
   const { main: walletId } = await makeWallets(db, userId)
+  const id = randomUUID()
   return db.transaction().execute((open) =>
     createMint(ledgerOf(), open, {
       kind: 'mint',
-      id: randomUUID(),
+      id,
       userId,
       walletId,
       amount: DOLLAR,
@@ -89,6 +96,7 @@ export async function makeMint(db: Db, userId: number): Promise<Mint> {
       chain: 'ETH',
       address: `0x${'aa'.repeat(20)}`,
       addressId: undefined,
+      reference: referenceOf(id),
       transactionHash: `0x${'ab'.repeat(32)}`,
     }),
   )

@@ -67,9 +67,12 @@ export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoi
     },
     handle: async ({ caller, db, prepared }) => {
       const { payment, ...mint } = prepared
-      const { hash } = await answeringMint(() => minting.accept(db, payment))
+      const { order, hash: transactionHash } = await answeringMint(() =>
+        minting.accept(db, payment),
+      )
       const { userId, dialect } = caller
-      const request = { kind: 'mint' as const, userId, ...mint, transactionHash: hash }
+      const { reference } = order
+      const request = { kind: 'mint' as const, userId, ...mint, reference, transactionHash }
       const made = await answeringFunds(() => createMint(ledger, db, request))
       return { data: transferBody(made, dialect, chainView(ledger)) }
     },

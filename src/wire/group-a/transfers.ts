@@ -133,6 +133,9 @@ const TransferSchema = named(
     errorCode: nullable(
       Type.String({ description: 'Why it failed.', examples: ['transfer_failed'] }),
     ),
+    reference: Type.Optional(
+      Type.Unsafe<string>({ ...EthereumHashSchema, description: 'The memo of a mint.' }),
+    ),
     redemption: Type.Optional(RedemptionSchema),
     createDate: TimestampSchema,
     updateDate: TimestampSchema,
@@ -160,6 +163,7 @@ export function transferBody(
     ...(transfer.kind !== 'wallet' && { transactionHash: transfer.transactionHash ?? null }),
     status: transfer.status,
     errorCode: transfer.errorCode ?? null,
+    ...(transfer.kind === 'mint' && { reference: transfer.reference }),
     ...redemptionOf(transfer, view),
     createDate: transfer.createdAt.toISOString(),
     updateDate: transfer.updatedAt.toISOString(),

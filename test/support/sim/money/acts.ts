@@ -78,9 +78,10 @@ export async function mint(sim: MoneySim): Promise<void> {
     const order = { subject: id, spender: `user:${userId}`, payee: address, amount }
     const prepared = await sender.prepare(db, { ...order, route: 'mint', payer: minter }, signal)
     return db.transaction().execute(async (open) => {
-      const { hash: transactionHash } = await sender.accept(open, prepared)
+      const { order: accepted, hash: transactionHash } = await sender.accept(open, prepared)
       const money = { kind: 'mint', id, userId, walletId, amount, currency: USD } as const
-      const chain = { chain: 'ETH', address, addressId: undefined, transactionHash }
+      const { reference } = accepted
+      const chain = { chain: 'ETH', address, addressId: undefined, reference, transactionHash }
       return createMint(ledger, open, { ...money, ...chain })
     })
   })

@@ -51,10 +51,10 @@ type Row = {
 async function readTransfers({ db }: MoneySim): Promise<Row[]> {
   const { rows } = await sql<Omit<Row, 'amount'> & { amount: string }>`
     select t.id, t.kind, t.status, t.error_code as code, t.amount::text,
-      coalesce(t.reference, o.reference) as memo,
+      t.reference as memo,
       (select count(*) from wires w where w.purpose = 'redeem' and w.subject = t.id::text
         and w.amount_minor * 10000 = t.amount) as wires
-    from transfers t left join orders o on o.subject = t.id::text order by t.seq`.execute(db)
+    from transfers t order by t.seq`.execute(db)
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }))
 }
 
