@@ -18,10 +18,11 @@ import { INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
 import { createBank } from '../rails/bank.ts'
 import { CHARGE_POLICY } from '../rails/charge-deps.ts'
-import { checkoutPass, type CheckoutTerms } from '../rails/checkout.ts'
+import { checkoutPass, dueOf, type CheckoutTerms } from '../rails/checkout.ts'
 import { createLoop, type Loop } from '../rails/loop.ts'
 import { moveTransferByWire } from '../rails/transfers.ts'
 import { createWireRail, WIRE_POLICY, type OnWireMoved } from '../rails/wire-rail.ts'
+import type { PaymentRequest } from '../sender/prepare.ts'
 import type { Sender } from '../sender/sender.ts'
 import type { Db } from '../store/database.ts'
 import { lower } from './accounts.ts'
@@ -77,7 +78,7 @@ export async function startRails(
     checkout: checkout?.terms,
     payBack:
       checkout?.terms.payee === platform
-        ? createPayBack({ sender, payer: platform, signal: shutdown.signal })
+        ? createPayBack({ ...checkout.terms, sender, payer: platform, signal: shutdown.signal })
         : undefined,
     signal: shutdown.signal,
   })
@@ -104,14 +105,37 @@ export async function startRails(
   }
 }
 
-/** From the address that was paid, through the contract, so that it is proven as a payment is. */
-export function createPayBack(deps: { sender: Sender; payer: Hex; signal: AbortSignal }): PayBack {
-  const { sender, payer, signal } = deps
+/**
+ * From the address that was paid, through the contract, so that it is proven as a payment is. The
+ * contract may take the tokens of one payment, and only for as long as that payment takes.
+ */
+export function createPayBack(deps: {
+  sender: Sender
+  payer: Hex
+  settlement: Hex
+  signal: AbortSignal
+}): PayBack {
+  const { sender, payer, settlement, signal } = deps
   return {
-    async prepare(db, payment) {
-      const request = { ...payment, route: 'contract' as const, payer }
-      const prepared = await sender.prepare(db, request, signal)
-      return (db) => sender.accept(db, prepared)
+    async prepare(db, { currency, ...payment }) {
+      const amount = dueOf({ ...payment, currency })
+      const prepare = async (request: Pick<PaymentRequest, 'route'> & Partial<PaymentRequest>) =>
+        sender.prepare(db, { ...payment, payer, amount, ...request }, signal)
+      if (currency === 'ETH') {
+        const prepared = await prepare({ route: 'contract' })
+        return (db) => sender.accept(db, prepared)
+      }
+      const subject = `${payment.subject}-allowance`
+      const paying = await prepare({ route: 'token' })
+      const allowing = { subject, payee: settlement, reference: undefined }
+      const allowance = await prepare({ ...allowing, route: 'allowance' })
+      return async (db) => {
+        // At two nonces in a row: the payment finds its allowance, or is not paid and fails.
+        const [allowed, paid] = await sender.acceptAll(db, [allowance, paying])
+        if (allowed?.ok !== true) throw allowed?.error
+        if (paid?.ok !== true) throw paid?.error
+        return paid.value
+      }
     },
     kick: sender.kick,
   }

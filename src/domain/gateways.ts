@@ -30,6 +30,21 @@ export function receivedDecimals(charge: { kind: GatewayKind; currency: Currency
   return isToken ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[charge.currency]
 }
 
+/**
+ * The most that can go back, in the smallest unit of the currency. What a token has brought below
+ * that unit has no name in the currency, and stays.
+ */
+export function refundableOf(charge: {
+  kind: GatewayKind
+  currency: Currency
+  amount: bigint
+  received: bigint | undefined
+}): bigint {
+  const { kind, currency, amount, received = 0n } = charge
+  if (kind !== 'crypto_checkout') return amount
+  return received / 10n ** BigInt(receivedDecimals(charge) - CURRENCY_DECIMALS[currency])
+}
+
 const DOLLARS = 100n
 const ETHER = 10n ** 18n
 

@@ -1,10 +1,11 @@
 import type { Reference } from './reference.ts'
 
 /**
- * How money reaches the payee: a plain transfer, a payment through the settlement contract, or
- * dollars that are minted for it.
+ * How money reaches the payee: a plain transfer, a payment through the settlement contract in ether
+ * or in a token, or dollars that are minted for it. An `allowance` pays nobody: it lets the
+ * settlement contract take the tokens that the order behind it pays.
  */
-export type Route = 'direct' | 'contract' | 'mint'
+export type Route = 'direct' | 'contract' | 'token' | 'allowance' | 'mint'
 
 /**
  * `accepted`: signed and stored, on its way. `mined`: in a block that is not final yet, so a reorg
@@ -29,6 +30,8 @@ export type Order = {
   counter: bigint
   route: Route
   contract: Hex | undefined
+  /** What the settlement contract pays in, on the token's route only. */
+  token: Hex | undefined
   payee: Hex
   amount: bigint
   gas: bigint
@@ -39,9 +42,14 @@ export type Order = {
   updatedAt: Date
 }
 
-/** What the signer pays in ether. Minted dollars cost it nothing but gas. */
+/** What the signer pays in ether. Tokens cost it nothing but gas. */
 export function weiOf({ route, amount }: Pick<Order, 'route' | 'amount'>): bigint {
-  return route === 'mint' ? 0n : amount
+  return isInEther(route) ? amount : 0n
+}
+
+/** Whether the amount is in wei; else it is in the smallest unit of a token. */
+export function isInEther(route: Route): boolean {
+  return route === 'direct' || route === 'contract'
 }
 
 /** One signed transaction for an order; a replacement is a new attempt at the same nonce. */

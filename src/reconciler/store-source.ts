@@ -1,5 +1,5 @@
 import { CURRENCY_DECIMALS, formatAmount, parseAmount } from '../domain/money.ts'
-import type { OrderState } from '../domain/orders.ts'
+import { isInEther, type OrderState } from '../domain/orders.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database.ts'
 import {
@@ -111,7 +111,7 @@ const STATUSES: Record<OrderState, TransactionStatus> = {
 
 function amountOfOrder({ amount, route }: RecordedOrder): RecordedAmount {
   const units = BigInt(amount)
-  if (route === 'mint') {
+  if (!isInEther(route)) {
     return { units, asset: 'stablecoin', text: formatAmount({ amount: units, decimals: 6 }) }
   }
   return { units, asset: 'native', text: formatAmount({ amount: units, decimals: 18 }) }

@@ -177,9 +177,9 @@ function newOrder(
   { chainId, references, clock }: SenderContext,
   { prepared, counter }: Admitted,
 ): NewOrder {
-  const { subject, spender, signer, route, contract, payee, amount, gas } = prepared
+  const { subject, spender, signer, route, contract, token, payee, amount, gas } = prepared
   const reference = prepared.reference ?? references.encode({ payer: signer, counter })
-  const payment = { subject, spender, signer, route, contract, payee, amount, gas }
+  const payment = { subject, spender, signer, route, contract, token, payee, amount, gas }
   return { ...payment, chainId, counter, reference, acceptedAt: clock.now() }
 }
 

@@ -2,7 +2,15 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { OwnSignatures } from '../chain/own-signature.ts'
 import type { Provider } from '../chain/provider.ts'
-import type { AttemptKind, Fees, Hex, Order, OrderState, Route } from '../domain/orders.ts'
+import {
+  isInEther,
+  type AttemptKind,
+  type Fees,
+  type Hex,
+  type Order,
+  type OrderState,
+  type Route,
+} from '../domain/orders.ts'
 import type { ReferenceCodec } from '../domain/reference.ts'
 import type { Db } from '../store/database.ts'
 import type { SignTransaction } from './sign.ts'
@@ -17,7 +25,7 @@ export type SenderContext = {
   references: ReferenceCodec
   /** Undefined where the chain has no settlement contract. */
   settlement: Settlement | undefined
-  /** The token that is minted, in lower case; undefined where the chain has none. */
+  /** The dollar token, in lower case; undefined where the chain has none. */
   stablecoin: Hex | undefined
   /** Platform signers, in lower case, for orders that the caller's own address does not pay. */
   pool: readonly Hex[]
@@ -61,7 +69,8 @@ export type SenderPolicy = SpendLimits & {
   maxGas: bigint
   /** How many transactions may be signed for one nonce. */
   attemptsPerNonce: number
-  mint: SpendLimits
+  /** What is minted and what is paid in dollars keep to them each by itself. */
+  dollars: SpendLimits
   rebroadcastMs: number
   bumpAfterMs: number
   /** How long an order may lack funds before its nonce is given to an empty transaction. */
@@ -74,9 +83,9 @@ export type SenderPolicy = SpendLimits & {
 
 /** The limits of one route, and the unit that they are told in. */
 export function limitsOf(policy: SenderPolicy, route: Route): SpendLimits & { unit: string } {
-  return route === 'mint'
-    ? { ...policy.mint, unit: 'millionths of a dollar' }
-    : { ...policy, unit: 'wei' }
+  return isInEther(route)
+    ? { ...policy, unit: 'wei' }
+    : { ...policy.dollars, unit: 'millionths of a dollar' }
 }
 
 export const DEFAULT_POLICY: SenderPolicy = {
@@ -89,7 +98,7 @@ export const DEFAULT_POLICY: SenderPolicy = {
   perTransaction: 1_000n * 10n ** 18n,
   perDay: 10_000n * 10n ** 18n,
   perPayeeAndDay: 10_000n * 10n ** 18n,
-  mint: {
+  dollars: {
     perTransaction: 10_000_000n * 10n ** 6n,
     perDay: 100_000_000n * 10n ** 6n,
     perPayeeAndDay: 100_000_000n * 10n ** 6n,

@@ -1,6 +1,6 @@
 import type { OwnSignatures } from '../chain/own-signature.ts'
 import { decodeEvent, type DecodedEvent, type EventName } from '../chain/events.ts'
-import type { Attempt, Order } from '../domain/orders.ts'
+import type { Attempt, Hex, Order } from '../domain/orders.ts'
 import type { Seen, Taker } from './chain-view.ts'
 import { isSigned, paymentCall, type Call } from './sign.ts'
 
@@ -38,37 +38,44 @@ async function isPaid(order: Order, { attempt, seen, own }: Found): Promise<bool
   const wanted = { ...call, chainId, nonce, gas, fees }
   const isOurs = await isSigned(attempt.raw, { signer, wanted, own })
   if (!isOurs) return false
-  const events = seen.logs.flatMap((log) =>
-    log.address === order.contract ? (decodeEvent(log) ?? []) : [],
-  )
-  return Object.entries(proofOf(order)).every(([name, args]) =>
-    events.some((event) => event.name === name && isSame(event.args, args)),
+  const events = seen.logs.flatMap((log) => decodeEvent(log) ?? [])
+  return proofOf(order).every(({ by, name, args }) =>
+    events.some((event) => event.address === by && event.name === name && isSame(event.args, args)),
   )
 }
 
 type Args = Readonly<Record<string, string | bigint>>
 
-/** The events of the contract that must all be there. */
-function proofOf(order: Order): Partial<Record<EventName, Args>> {
-  const { route, signer: payer, payee, amount, reference } = order
+type Proof = { by: Order['contract']; name: EventName; args: Args }
+
+/** The events that must all be there, each of its own contract. */
+function proofOf(order: Order): Proof[] {
+  const { route, contract: by, token = NOBODY, signer: payer, payee, amount, reference } = order
   switch (route) {
     case 'direct':
-      return {}
+    // What an allowance is good for, the payment behind it shows.
+    case 'allowance':
+      return []
     case 'contract':
-      return { Settled: { reference, payer, payee, token: NOBODY, amount } }
+      return [{ by, name: 'Settled', args: { reference, payer, payee, token: NOBODY, amount } }]
+    case 'token':
+      return [
+        { by, name: 'Settled', args: { reference, payer, payee, token, amount } },
+        { by: token, name: 'Transfer', args: { from: payer, to: payee, amount } },
+      ]
     case 'mint':
       // The token says it three times: what the minter used up, what moved, and for which order.
-      return {
-        Mint: { minter: payer, to: payee, amount },
-        Transfer: { from: NOBODY, to: payee, amount },
-        TransferWithMemo: { from: NOBODY, to: payee, amount, reference },
-      }
+      return [
+        { by, name: 'Mint', args: { minter: payer, to: payee, amount } },
+        { by, name: 'Transfer', args: { from: NOBODY, to: payee, amount } },
+        { by, name: 'TransferWithMemo', args: { from: NOBODY, to: payee, amount, reference } },
+      ]
     default:
       return route satisfies never
   }
 }
 
-const NOBODY = `0x${'0'.repeat(40)}`
+const NOBODY: Hex = `0x${'0'.repeat(40)}`
 
 function isSame(found: DecodedEvent['args'], wanted: Args): boolean {
   return Object.entries(wanted).every(([name, value]) => found[name] === value)

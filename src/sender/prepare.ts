@@ -1,8 +1,8 @@
-import { isAddress } from 'viem'
+import { encodeFunctionData, erc20Abi, isAddress } from 'viem'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 import type { Provider } from '../chain/provider.ts'
-import { weiOf, type Fees, type Hex, type Route } from '../domain/orders.ts'
+import { weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
 import type { Db } from '../store/database.ts'
 import { createLane, findLane, idlestSigner } from '../store/lanes.ts'
@@ -30,6 +30,7 @@ export type PaymentRequest = {
 export type PreparedOrder = Omit<PaymentRequest, 'payer'> & {
   signer: Hex
   contract: Hex | undefined
+  token: Hex | undefined
   gas: bigint
   fees: Fees
   balance: bigint
@@ -46,14 +47,13 @@ export async function prepareOrder(
   const { quorum, policy } = context
   checkAmount(context, request)
   const payee = checkPayee(context, request)
-  const contract = await contractOf(context, request.route)
+  const { contract, token } = await contractsOf(context, request.route)
   const signer = await payerOf(context, db, request)
   if (payee === signer) throw badPayee('payee_is_payer', payee)
   const { subject, spender, route, amount } = request
   const counter = await counterOf(context, db, signer)
   const reference = request.reference ?? context.references.encode({ payer: signer, counter })
-  const call = paymentCall({ route, contract, reference, payee, amount })
-  const estimating = estimateGas(quorum, { signer, call })
+  const estimating = gasOf(quorum, { signer, route, contract, token, reference, payee, amount })
   // It is awaited last, for a lack of funds is told as such.
   estimating.catch(() => undefined)
   const [chainNonce, quote, balance] = await Promise.all([
@@ -66,8 +66,37 @@ export async function prepareOrder(
   const gas = await estimating
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
   const wanted = { subject, spender, route, payee, amount, reference: request.reference }
-  const payment = { ...wanted, signer, contract }
+  const payment = { ...wanted, signer, contract, token }
   return Object.assign(payment, { gas, fees, balance, chainNonce })
+}
+
+/** Of the payment itself, or of what shows that it will succeed. */
+async function gasOf(
+  quorum: Quorum,
+  payment: Pick<
+    Order,
+    'signer' | 'route' | 'contract' | 'token' | 'reference' | 'payee' | 'amount'
+  >,
+): Promise<bigint> {
+  const { signer, token, payee, amount } = payment
+  if (token === undefined) return estimateGas(quorum, { signer, call: paymentCall(payment) })
+  // The allowance before it is not on the chain yet, so the token is asked for the same transfer.
+  if ((await tokensOf(quorum, { token, holder: signer })) < amount) throw insufficientFunds(signer)
+  const args = [payee, amount] as const
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args })
+  const moving = await estimateGas(quorum, { signer, call: { to: token, value: 0n, data } })
+  return moving + SETTLING_GAS
+}
+
+/** What the settlement contract adds to a transfer at most; what is not used is not paid. */
+const SETTLING_GAS = 150_000n
+
+function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }): Promise<bigint> {
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [holder] })
+  const params = [{ to: token, data }, 'latest']
+  return firstAnswer(quorum, async (provider, signal) =>
+    BigInt(hex(await provider.request({ method: 'eth_call', params, signal }))),
+  )
 }
 
 /**
@@ -115,26 +144,38 @@ function checkAmount({ policy }: SenderContext, { amount, route }: PaymentReques
   )
 }
 
-function checkPayee(context: SenderContext, { payee }: PaymentRequest): Hex {
+function checkPayee(context: SenderContext, { payee, route }: PaymentRequest): Hex {
   const plain = payee.toLowerCase() as Hex
   const isMixed =
     payee.slice(2) !== plain.slice(2) && payee.slice(2) !== payee.slice(2).toUpperCase()
   if (!isAddress(plain) || (isMixed && !isAddress(payee))) throw badPayee('payee_invalid', payee)
   if (BigInt(plain) === 0n) throw badPayee('payee_is_zero', payee)
-  if (plain === context.settlement?.address || plain === context.stablecoin) {
-    throw badPayee('payee_is_contract', payee)
-  }
+  const isSettlement = plain === context.settlement?.address
+  const isContract = isSettlement || plain === context.stablecoin
+  // Tokens are let to the settlement contract and to nobody else, and nothing is paid to it.
+  if (route === 'allowance' ? !isSettlement : isContract) throw badPayee('payee_is_contract', payee)
   return plain
 }
 
-async function contractOf(context: SenderContext & { quorum: Quorum }, route: Route) {
+type Contracts = { contract: Hex | undefined; token: Hex | undefined }
+
+/** The one that is called, and the token that it is to move. */
+async function contractsOf(
+  context: SenderContext & { quorum: Quorum },
+  route: Route,
+): Promise<Contracts> {
   switch (route) {
     case 'direct':
-      return undefined
+      return { contract: undefined, token: undefined }
     case 'contract':
-      return checkSettlement(context)
+      return { contract: await checkSettlement(context), token: undefined }
+    case 'token':
+      return { contract: await checkSettlement(context), token: checkStablecoin(context) }
+    case 'allowance':
+      await checkSettlement(context)
+      return { contract: checkStablecoin(context), token: undefined }
     case 'mint':
-      return checkStablecoin(context)
+      return { contract: checkStablecoin(context), token: undefined }
     default:
       return route satisfies never
   }

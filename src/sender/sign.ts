@@ -1,4 +1,4 @@
-import { encodeFunctionData, keccak256 } from 'viem'
+import { encodeFunctionData, erc20Abi, keccak256 } from 'viem'
 
 import { BaseError, codeOf } from '../base/errors.ts'
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
@@ -35,9 +35,10 @@ export async function signChecked(
   return { raw, hash: keccak256(raw) }
 }
 
-type PaymentCall = Pick<Order, 'route' | 'contract' | 'reference' | 'payee' | 'amount'>
+type PaymentCall = Pick<Order, 'route' | 'contract' | 'token' | 'reference' | 'payee' | 'amount'>
 
-export function paymentCall({ route, contract, reference, payee, amount }: PaymentCall): Call {
+export function paymentCall(payment: PaymentCall): Call {
+  const { route, contract, token, reference, payee, amount } = payment
   switch (route) {
     case 'direct':
       return { to: payee, value: amount, data: '0x' }
@@ -49,6 +50,23 @@ export function paymentCall({ route, contract, reference, payee, amount }: Payme
         args: [reference, payee],
       })
       return { to: contract, value: amount, data }
+    }
+    case 'token': {
+      if (contract === undefined || token === undefined) {
+        throw new TypeError('the schema has a contract and a token on this route')
+      }
+      const data = encodeFunctionData({
+        abi: settlementAbi,
+        functionName: 'settleToken',
+        args: [reference, token, payee, amount],
+      })
+      return { to: contract, value: 0n, data }
+    }
+    case 'allowance': {
+      if (contract === undefined) throw new TypeError('the schema has a contract on this route')
+      const args = [payee, amount] as const
+      const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args })
+      return { to: contract, value: 0n, data }
     }
     case 'mint': {
       if (contract === undefined) throw new TypeError('the schema has a contract on this route')

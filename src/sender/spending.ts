@@ -1,3 +1,4 @@
+import { isInEther } from '../domain/orders.ts'
 import type { Db } from '../store/database.ts'
 import { addSpends, readSpends, type Spend, type SpendKey } from '../store/spends.ts'
 import { limitsOf, type SenderContext } from './context.ts'
@@ -22,9 +23,11 @@ export async function openSpending(
   const day = clock.now().toISOString().slice(0, 10)
   const countersOf = (payment: Payment): Counter[] => {
     const { spender, route, payee } = payment
+    // What may be taken is counted by the payment that takes it.
+    if (route === 'allowance') return []
     const { perDay, perPayeeAndDay, unit } = limitsOf(policy, route)
     // Dollars and ether are counted apart.
-    const key = { spender: route === 'mint' ? `mint:${spender}` : spender, day }
+    const key = { spender: isInEther(route) ? spender : `${route}:${spender}`, day }
     return [
       { key: { ...key, payee: '' }, limit: perDay, unit },
       { key: { ...key, payee }, limit: perPayeeAndDay, unit },

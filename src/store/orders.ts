@@ -11,12 +11,13 @@ export type NewOrder = Omit<Order, 'id' | 'state' | 'errorCode' | 'cancelCode' |
 export async function insertOrders(db: Db, orders: readonly NewOrder[]): Promise<Order[]> {
   const { rows } = await sql<OrderRow>`
     insert into orders (subject, spender, chain_id, signer, reference, counter, route, contract,
-      payee, amount, gas, accepted_at, updated_at)
-    select subject, spender, chain_id, signer, reference, counter, route, contract, payee, amount,
-      gas, accepted_at, accepted_at
+      token, payee, amount, gas, accepted_at, updated_at)
+    select subject, spender, chain_id, signer, reference, counter, route, contract, token, payee,
+      amount, gas, accepted_at, accepted_at
     from jsonb_to_recordset(${JSON.stringify(orders.map(newRow))}::jsonb) as row (
       subject text, spender text, chain_id bigint, signer text, reference text, counter bigint,
-      route text, contract text, payee text, amount numeric, gas bigint, accepted_at timestamptz
+      route text, contract text, token text, payee text, amount numeric, gas bigint,
+      accepted_at timestamptz
     )
     returning *`.execute(db)
   const stored = new Map(rows.map((row) => [row.subject, readOrder(row)]))
@@ -33,6 +34,7 @@ function newRow(order: NewOrder) {
     counter: String(order.counter),
     route: order.route,
     contract: order.contract ?? null,
+    token: order.token ?? null,
     payee: order.payee,
     amount: String(order.amount),
     gas: String(order.gas),
@@ -153,7 +155,7 @@ export async function readLaneLoads(
 ): Promise<Map<Hex, LaneLoad>> {
   const { rows } = await sql<{ signer: Hex; open: number; owed: string }>`
     select lane_nonces.signer, count(*)::integer as open, coalesce(sum(
-      case orders.route when 'mint' then 0 else orders.amount end
+      case when orders.route in ('direct', 'contract') then orders.amount else 0 end
         + newest.gas * newest.max_fee_per_gas
     ), 0)::text as owed
     from lane_nonces
@@ -180,6 +182,7 @@ type OrderRow = {
   counter: bigint
   route: Route
   contract: Hex | null
+  token: Hex | null
   payee: Hex
   amount: string
   gas: bigint
@@ -201,6 +204,7 @@ function readOrder(row: OrderRow): Order {
     counter: row.counter,
     route: row.route,
     contract: row.contract ?? undefined,
+    token: row.token ?? undefined,
     payee: row.payee,
     amount: BigInt(row.amount),
     gas: row.gas,

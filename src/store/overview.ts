@@ -56,7 +56,7 @@ async function readTotals(
             and kind = 'payment' and succeeded
         ) as is_settled
       from orders join transactions t on t.transaction_id = orders.subject
-      where orders.chain_id = ${chainId} and orders.route <> 'mint'
+      where orders.chain_id = ${chainId} and orders.route in ('direct', 'contract')
         and orders.accepted_at >= ${since}
     ) as recent`.execute(db)
   const [row] = rows

@@ -38,7 +38,7 @@ export async function listRecordedOrders(
   db: Db,
   wanted: RecordsWanted & { after: bigint; limit: number },
 ): Promise<RecordedOrder[]> {
-  const which = sql`o.chain_id = ${wanted.chainId} and o.id > ${wanted.after}
+  const which = sql`o.chain_id = ${wanted.chainId} and o.id > ${wanted.after} and ${IS_PAYMENT}
     ${within(sql`o.accepted_at`, wanted)}
     order by o.id limit ${wanted.limit}`
   const { rows } = await sql<OrderRow>`${selectOrders()} where ${which}`.execute(db)
@@ -54,6 +54,9 @@ export async function findRecordedOrder(
   return rows[0] && readOrder(rows[0])
 }
 
+/** An allowance moves no money. The one whose tokens it allows to be taken is counted itself. */
+const IS_PAYMENT = sql`o.route <> 'allowance'`
+
 function selectOrders(): RawBuilder<unknown> {
   return sql`
     select o.id, o.subject, coalesce(t.eth_transaction_hash, a.hash) as hash, t.status, o.state,
@@ -67,7 +70,7 @@ function selectOrders(): RawBuilder<unknown> {
           select 1 from settled_logs s
           where s.chain_id = o.chain_id and s.reference = o.reference and s.contract = o.contract
             and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
-            and s.token is null and s.block_hash = a.block_hash
+            and s.token is not distinct from o.token and s.block_hash = a.block_hash
             and s.hash = coalesce(t.eth_transaction_hash, a.hash)
         ) as is_settled
     from orders o
@@ -143,7 +146,8 @@ export async function findRecordedHash(
 export async function countRecorded(db: Db, wanted: RecordsWanted): Promise<bigint> {
   const { rows } = await sql<{ total: bigint }>`
     select (select count(*) from orders o
-        where o.chain_id = ${wanted.chainId} ${within(sql`o.accepted_at`, wanted)})
+        where o.chain_id = ${wanted.chainId} and ${IS_PAYMENT}
+          ${within(sql`o.accepted_at`, wanted)})
       + (select count(*) from transactions t
         where eth_transaction_hash is not null
           and not exists (select 1 from orders where subject = t.transaction_id)

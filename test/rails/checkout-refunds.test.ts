@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto'
 
 import { expect } from 'chai'
+import { encodeFunctionData, erc20Abi } from 'viem'
 
+import { readBlockchainTransaction } from '../../src/api/group-b/blockchain-wire.ts'
 import { createPayBack } from '../../src/app/rails.ts'
+import { selectorOf } from '../../src/chain/events.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { refundReference } from '../../src/domain/reference.ts'
 import { recordMoves } from '../../src/sender/record.ts'
 import type { Sender } from '../../src/sender/sender.ts'
 import type { Db } from '../../src/store/database.ts'
 import { findOrderOf } from '../../src/store/orders.ts'
-import { findStatus } from '../../src/store/transactions.ts'
+import { findStatus, moveTransaction } from '../../src/store/transactions.ts'
 import { makeUser } from '../support/access.ts'
 import { createCheckoutBench, newAddress, type CheckoutBench } from '../support/checkout-bench.ts'
 import { createTestClock } from '../support/clock.ts'
@@ -30,9 +33,9 @@ async function createPlace(through: (db: Db) => Db = (db) => db): Promise<Place>
   const { chain, checkout } = place
   const { terms } = checkout
   const db = through(chain.db)
-  const sender = chain.sender({ db, onMoved: recordMoves })
+  const sender = chain.sender({ db, onMoved: recordMoves, stablecoin: terms.stablecoin })
   const users = { alice: await makeUser(chain.db), bob: await makeUser(chain.db) }
-  const payBack = createPayBack({ sender, payer: terms.payee, signal })
+  const payBack = createPayBack({ ...terms, sender, payer: terms.payee, signal })
   const clock = createTestClock()
   const bench = await startGateways({ db, clock, checkout: terms, payBack, users })
   return { ...place, bench, sender }
@@ -44,6 +47,18 @@ async function paid({ bench, chargeOf, payInEther, read }: Place): Promise<strin
   const { body } = await bench.api.post('/api/payments', text)
   const { transactionId, reference } = await chargeOf(body)
   await payInEther(reference!, AMOUNT)
+  await read()
+  return transactionId
+}
+
+async function paidInDollars(
+  { bench, chargeOf, payInDollars, read }: Place,
+  units = 12_340_000n,
+): Promise<string> {
+  const request = { gateway_id: 2, amount: '12.34', currency: 'USD', description: 'Two books' }
+  const { body } = await bench.api.post('/api/payments', request)
+  const { transactionId, reference } = await chargeOf(body)
+  await payInDollars(reference!, units)
   await read()
   return transactionId
 }
@@ -152,6 +167,104 @@ describe('the refund of a payment on chain', () => {
   })
 })
 
+describe('the refund of dollars on chain', () => {
+  let place: Place
+
+  beforeEach(async () => {
+    place = await createPlace()
+  })
+
+  after(async () => place.chain.stop())
+
+  const refund = async (id: string, body: object) =>
+    place.bench.api.post(`/api/payments/${id}/refund`, body)
+
+  const status = async (id: string) =>
+    (await place.bench.api.get(`/api/payments/${id}/status`)).body
+
+  const allowed = async () => {
+    const { payee, settlement, stablecoin } = place.checkout.terms
+    const words = [payee, settlement].map((address) => address.slice(2).padStart(64, '0'))
+    const call = { to: stablecoin, data: selectorOf('allowance(address,address)') + words.join('') }
+    return BigInt(String(await place.chain.world.rpc('eth_call', [call, 'latest'])))
+  }
+
+  it('pays the token back through the contract, and lets it take nothing more', async () => {
+    const id = await paidInDollars(place)
+    const to = newAddress()
+    const { status: answered, body } = await refund(id, { to_address: to })
+    expect(answered).to.equal(201)
+    expect(body).to.include({ status: 'pending', amount_decimal: '12.34', currency: 'USD' })
+    await finish(place)
+    expect(await dollarsOf(place, to)).to.equal(12_340_000n)
+    expect(await allowed()).to.equal(0n)
+    expect(await status(id)).to.include({ status: 'refunded' })
+    const { db } = place.chain
+    const order = await findOrderOf(db, String(body['refund_transaction_id']))
+    const { reference } = await place.chargeOf({ transaction_id: id })
+    expect(order?.reference).to.equal(refundReference(reference!))
+    expect(order).to.include({ route: 'token', state: 'completed', amount: 12_340_000n })
+    expect(await findStatus(db, order!.subject)).to.equal('completed')
+    const shown = await readBlockchainTransaction(db, order!.subject)
+    expect(shown).to.include({ amount_decimal: '12.34', reference: order!.reference })
+    expect(shown).not.to.have.property('amount_wei')
+  })
+
+  it('leaves what a token has below a cent, and says what it sends', async () => {
+    const id = await paidInDollars(place, 12_349_999n)
+    const decide = { transactionId: id, from: 'processing', to: 'completed' } as const
+    await moveTransaction(place.chain.db, { ...decide, actor: 'user:1', reason: 'taken as it is' })
+    const to = newAddress()
+    const { body } = await refund(id, { to_address: to })
+    expect(body).to.include({ amount_decimal: '12.34' })
+    await finish(place)
+    expect(await dollarsOf(place, to)).to.equal(12_340_000n)
+    expect(await status(id)).to.include({ status: 'refunded', received_decimal: '12.349999' })
+  })
+
+  it('has one effect for two payments at a time, each with an allowance of its own', async () => {
+    const ids = [await paidInDollars(place), await paidInDollars(place)]
+    const to = newAddress()
+    for (const id of [...ids, ...ids]) await refund(id, { to_address: to })
+    expect(await countRows(place.chain.db, 'orders')).to.equal(4n)
+    await finish(place)
+    expect(await dollarsOf(place, to)).to.equal(24_680_000n)
+    for (const id of ids) expect(await status(id)).to.include({ status: 'refunded' })
+  })
+
+  it('is refused with nothing stored where the dollars are gone', async () => {
+    const id = await paidInDollars(place)
+    const { payee, stablecoin } = place.checkout.terms
+    const { rpc, mine } = place.chain.world
+    const args = [newAddress(), 1n] as const
+    const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args })
+    await rpc('anvil_impersonateAccount', [payee])
+    await rpc('eth_sendTransaction', [{ from: payee, to: stablecoin, data, gas: '0x7a120' }])
+    await mine(1)
+    const { status: answered, body } = await refund(id, { to_address: newAddress() })
+    expect([answered, body['code']]).to.deep.equal([400, 'insufficient_funds'])
+    expect(await countRows(place.chain.db, 'refunds')).to.equal(0n)
+    expect(await countRows(place.chain.db, 'orders')).to.equal(0n)
+  })
+
+  it('may be asked for again where the token refuses it in the block', async () => {
+    const id = await paidInDollars(place)
+    const { rpc } = place.chain.world
+    const { stablecoin } = place.checkout.terms
+    expect((await refund(id, { to_address: newAddress() })).status).to.equal(201)
+    const code = await rpc('eth_getCode', [stablecoin, 'latest'])
+    await rpc('anvil_setCode', [stablecoin, '0x5f5ffd'])
+    await finish(place)
+    await rpc('anvil_setCode', [stablecoin, code])
+    expect(await status(id)).to.include({ status: 'completed' })
+    const to = newAddress()
+    expect((await refund(id, { to_address: to })).status).to.equal(201)
+    await finish(place)
+    expect(await dollarsOf(place, to)).to.equal(12_340_000n)
+    expect(await status(id)).to.include({ status: 'refunded' })
+  })
+})
+
 describe('the refund of a payment on chain, whatever dies', () => {
   const crashes = createCrashes()
   let place: Place
@@ -162,9 +275,15 @@ describe('the refund of a payment on chain, whatever dies', () => {
 
   after(async () => place.chain.stop())
 
-  const live = async (told: string, points: readonly number[]): Promise<number> => {
+  type Coin = { name: string; amount: bigint; pay: (place: Place) => Promise<string> }
+
+  const held = async (coin: Coin, of: Hex) =>
+    coin.name === 'ether' ? place.chain.world.balanceOf(of) : dollarsOf(place, of)
+
+  const live = async (coin: Coin, points: readonly number[]): Promise<number> => {
+    const told = `${coin.name}, death at ${points.join()}`
     crashes.arm([])
-    const id = await paid(place)
+    const id = await coin.pay(place)
     const to = newAddress()
     crashes.arm(points)
     let answered = 0
@@ -179,17 +298,33 @@ describe('the refund of a payment on chain, whatever dies', () => {
     }
     const passed = crashes.passed()
     expect(await findStatus(place.chain.db, id), told).to.equal('refunded')
-    expect(await place.chain.world.balanceOf(to), told).to.equal(AMOUNT)
+    expect(await held(coin, to), told).to.equal(coin.amount)
     return passed
   }
 
-  it('is paid once for three deaths at points of a seed', async function () {
-    this.timeout(120_000)
-    const points = await live('no death', [])
-    for (let seed = 1; seed <= 20; seed += 1) {
-      const deaths = deathsOf(`refunds/${seed}`, points)
-      await live(`death at ${deaths.join()}`, deaths)
-    }
-    expect(await countRows(place.chain.db, 'orders')).to.equal(21n)
-  })
+  const ether: Coin = { name: 'ether', amount: AMOUNT, pay: paid }
+  const dollars: Coin = { name: 'dollars', amount: 12_340_000n, pay: paidInDollars }
+
+  for (const [coin, orders] of [
+    [ether, 1n],
+    [dollars, 2n],
+  ] as const) {
+    it(`is paid once in ${coin.name} for three deaths at points of a seed`, async function () {
+      this.timeout(120_000)
+      const before = await countRows(place.chain.db, 'orders')
+      const points = await live(coin, [])
+      for (let seed = 1; seed <= 10; seed += 1) {
+        await live(coin, deathsOf(`refunds/${coin.name}/${seed}`, points))
+      }
+      const made = (await countRows(place.chain.db, 'orders')) - before
+      expect(made).to.equal(11n * orders)
+    })
+  }
 })
+
+/** What an address holds of the dollar token. */
+async function dollarsOf({ chain, checkout }: Place, address: Hex): Promise<bigint> {
+  const data = selectorOf('balanceOf(address)') + address.slice(2).padStart(64, '0')
+  const call = { to: checkout.terms.stablecoin, data }
+  return BigInt(String(await chain.world.rpc('eth_call', [call, 'latest'])))
+}

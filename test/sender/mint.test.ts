@@ -73,7 +73,7 @@ describe('minting by an order', () => {
 
   it('holds the limits on dollars apart from those on ether', async () => {
     const limits = { perTransaction: 3n, perDay: 4n, perPayeeAndDay: 4n }
-    sender = bench.sender({ stablecoin: dollar, policy: { ...TEST_POLICY, mint: limits } })
+    sender = bench.sender({ stablecoin: dollar, policy: { ...TEST_POLICY, dollars: limits } })
     await expectFailure(() => mint({ amount: 4n }), 'limit_per_transaction')
     await mint({ amount: 3n })
     await expectFailure(() => mint({ amount: 2n }), 'limit_per_day')

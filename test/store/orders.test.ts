@@ -54,6 +54,7 @@ describe('the store of orders', () => {
       counter: 0n,
       route: 'direct',
       contract: undefined,
+      token: undefined,
       payee: `0x${'bb'.repeat(20)}`,
       amount: 10n ** 30n,
       gas: 21_000n,

@@ -36,5 +36,6 @@ export const answering = createAnswering({
   simulation_failed: { failure: 'payment_would_fail', field: 'to_address' },
   gas_too_high: { failure: 'payment_would_fail', field: 'to_address' },
   contract_not_configured: { failure: 'contract_not_configured', field: 'use_contract' },
+  stablecoin_not_configured: { failure: 'conflict' },
   contract_mismatch: { failure: 'upstream_failed' },
 })

@@ -1,10 +1,12 @@
 import { checksummed } from '../../chain/address.ts'
-import { pendingReason, type Attempt, type Order } from '../../domain/orders.ts'
+import { formatAmount, STABLECOIN_DECIMALS } from '../../domain/money.ts'
+import { isInEther, pendingReason, type Attempt, type Order } from '../../domain/orders.ts'
 import { listAttemptsOf } from '../../store/attempts.ts'
 import { readCursor } from '../../store/chain-cursor.ts'
 import type { Db } from '../../store/database.ts'
 import { findOrderOf } from '../../store/orders.ts'
 import { amountFields } from '../../wire/amounts.ts'
+import { exactNumber } from '../../wire/json.ts'
 import type { BlockchainTransactionWire } from '../../wire/group-b/transactions.ts'
 
 /** What the detail of a transaction shows of the chain: null where nothing was signed for it. */
@@ -22,7 +24,7 @@ export async function readBlockchainTransaction(
     eth_tx_hash: shown.hash,
     from_address: checksummed(order.signer),
     to_address: checksummed(order.payee),
-    ...amountFields({ amount: order.amount, currency: 'ETH' }),
+    ...amountOf(order),
     gas_used: shown.block?.gasUsed ?? null,
     gas_price: shown.block?.gasPrice ?? null,
     block_number: shown.block?.number ?? null,
@@ -31,9 +33,20 @@ export async function readBlockchainTransaction(
     confirmations: confirmationsOf(shown, head),
     pending_reason: pendingReason(order, shown) ?? null,
     error_code: order.errorCode ?? null,
-    reference: order.route === 'contract' ? order.reference : null,
+    reference: isSettlement(order) ? order.reference : null,
     attempts: attempts.map(toAttemptWire),
   }
+}
+
+/** Ether, or the dollars of a token. */
+function amountOf({ route, amount }: Order) {
+  if (isInEther(route)) return amountFields({ amount, currency: 'ETH' })
+  const decimal = formatAmount({ amount, decimals: STABLECOIN_DECIMALS })
+  return { amount: exactNumber(decimal), amount_decimal: decimal }
+}
+
+function isSettlement({ route }: Order): boolean {
+  return route === 'contract' || route === 'token'
 }
 
 const STATUSES = {

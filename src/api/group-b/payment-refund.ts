@@ -1,4 +1,6 @@
 import { createId, type RandomBytes } from '../../domain/ids.ts'
+import { refundableOf } from '../../domain/gateways.ts'
+import type { Currency } from '../../domain/money.ts'
 import type { Hex } from '../../domain/orders.ts'
 import { refundReference, type Reference } from '../../domain/reference.ts'
 import { lockCharge, type Charge } from '../../store/charges.ts'
@@ -29,6 +31,9 @@ export type BackPayment = {
   subject: string
   spender: string
   payee: Hex
+  /** Ether, or dollars by the dollar token. */
+  currency: Currency
+  /** In the smallest unit of the currency. */
   amount: bigint
   reference: Reference
 }
@@ -53,8 +58,9 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
     summary: 'Sends the whole of a completed payment back',
     description:
       'The payment is `refunded` when the money has arrived. There is one refund of it, unless ' +
-      'it fails. A gateway sends the money to its payer. What came at the crypto checkout in ETH ' +
-      'goes to the `to_address` that you name, by a payment through the settlement contract.',
+      'it fails. A gateway sends the money to its payer. What came at the crypto checkout goes ' +
+      'to the `to_address` that you name, in the coin that it came in, by a payment through the ' +
+      'settlement contract.',
     tag: 'Payments',
     access: 'payments:write',
     params: TransactionParamsSchema,
@@ -120,8 +126,9 @@ async function prepareOnChain(facts: {
   payee: Hex | undefined
 }): Promise<PreparedRefund> {
   const { payBack, db, charge, payee } = facts
-  const { currency, received: amount, reference, userId } = charge
-  if (payBack === undefined || currency !== 'ETH' || !amount || reference === undefined) {
+  const { currency, reference, userId } = charge
+  const amount = refundableOf(charge)
+  if (payBack === undefined || amount === 0n || reference === undefined) {
     const sentence = 'This payment on chain is sent back by a payment of yours, not by us.'
     throw new RequestError('conflict', sentence)
   }
@@ -137,6 +144,7 @@ async function prepareOnChain(facts: {
       subject: transactionId,
       spender: `user:${userId}`,
       payee,
+      currency,
       amount,
       // The contract pays a reference once, so that a refund after one that failed has another.
       reference: earlier.reduce((last) => refundReference(last), refundReference(reference)),
@@ -153,7 +161,7 @@ async function acceptOnChain(facts: {
 }): Promise<void> {
   const { db, charge, prepared } = facts
   const { transactionId, amount, accept } = prepared
-  if (charge.received !== amount) {
+  if (refundableOf(charge) !== amount) {
     throw new RequestError('conflict', 'More has come for it meanwhile. Send the request again.')
   }
   const { hash } = await answering(() => accept(db))

@@ -191,7 +191,7 @@ const LifeOrderSchema = named(
   'LifeOrder',
   Type.Object({
     reference: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
-    route: Type.Enum(['direct', 'contract', 'mint']),
+    route: Type.Enum(['direct', 'contract', 'token', 'allowance', 'mint']),
     contract: nullable(Type.String({ examples: ['0xe57BF36d915a8977f5b3DAb48426258Baf55c1da'] })),
     state: Type.Enum(['accepted', 'mined', 'completed', 'failed']),
     error_code: nullable(Type.String({ examples: ['reverted'] })),

@@ -1,0 +1,107 @@
+import { expect } from 'chai'
+
+import { settlementAddress } from '../../src/bindings/addresses.ts'
+import { selectorOf } from '../../src/chain/events.ts'
+import type { Hex, Order } from '../../src/domain/orders.ts'
+import type { Sender } from '../../src/sender/sender.ts'
+import { expectFailure } from '../support/errors.ts'
+import { runOnce, runsDeps } from '../support/runs.ts'
+import { createBench, type Bench } from '../support/sender-bench.ts'
+import { TEST_POLICY } from '../support/sender.ts'
+import { addressFrom, placeDollar } from '../support/sim/world.ts'
+
+const SETTLEMENT = settlementAddress.toLowerCase() as Hex
+const HELD = 1_000n
+
+describe('paying in a token by two orders', () => {
+  let bench: Bench
+  let dollar: Hex
+  let sender: Sender
+
+  beforeEach(async () => {
+    bench = await createBench()
+    const minter = bench.signers.addresses[0]!
+    dollar = await placeDollar(bench.world, { minter, allowance: 10n ** 9n })
+    sender = bench.sender({ stablecoin: dollar })
+    const mint = { route: 'mint', payer: minter, payee: payer(), amount: HELD } as const
+    await sender.pay(bench.requestOf(mint), bench.signal)
+    await finish()
+  })
+  after(() => bench.stop())
+
+  const payer = () => bench.signers.addresses[1]!
+
+  const finish = async () => {
+    for (let round = 0; round < 20 && !(await bench.isEmpty()); round++) {
+      await bench.pass(sender)
+      await bench.world.mine(1)
+    }
+  }
+
+  const order = async (
+    route: 'token' | 'allowance',
+    parts: { payee?: Hex; amount?: bigint; by?: Sender } = {},
+  ): Promise<Order> => {
+    const { by = sender, ...rest } = parts
+    const payee = route === 'token' ? addressFrom('token') : SETTLEMENT
+    const request = { route, payer: payer(), payee, amount: 10n, ...rest }
+    return (await by.pay(bench.requestOf(request), bench.signal)).order
+  }
+
+  const balanceOf = async (address: Hex): Promise<bigint> => {
+    const data = selectorOf('balanceOf(address)') + address.slice(2).padStart(64, '0')
+    return BigInt(String(await bench.world.rpc('eth_call', [{ to: dollar, data }, 'latest'])))
+  }
+
+  it('allows and pays, and reconciliation counts the payment alone', async () => {
+    const payee = addressFrom('token paid')
+    const before = await balanceOf(payee)
+    const allowance = await order('allowance')
+    const paid = await order('token', { payee })
+    expect(paid).to.include({ contract: SETTLEMENT, token: dollar, amount: 10n })
+    await finish()
+    expect(await bench.stateOf(allowance)).to.equal('completed')
+    expect(await bench.stateOf(paid)).to.equal('completed')
+    expect((await balanceOf(payee)) - before).to.equal(10n)
+    const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
+    // Beside it, the mint to the payer.
+    expect(run.totals).to.include({ records: 2, matched: 2, breaks: 0 })
+  })
+
+  it('fails without an allowance, and nothing is paid', async () => {
+    const paid = await order('token')
+    await finish()
+    expect(await bench.stateOf(paid)).to.equal('failed')
+    expect(await balanceOf(payer())).to.equal(HELD)
+  })
+
+  it('is not completed by a success without the event of the contract', async () => {
+    await order('allowance')
+    const paid = await order('token')
+    const code = await bench.world.rpc('eth_getCode', [SETTLEMENT, 'latest'])
+    await bench.world.rpc('anvil_setCode', [SETTLEMENT, '0x00'])
+    await finish()
+    await bench.world.rpc('anvil_setCode', [SETTLEMENT, code])
+    expect(await bench.stateOf(paid)).to.equal('failed')
+  })
+
+  it('refuses what cannot be paid, and an allowance to anybody else', async () => {
+    await expectFailure(() => order('token', { amount: HELD + 1n }), 'insufficient_funds')
+    await expectFailure(() => order('token', { payee: dollar }), 'payee_is_contract')
+    await expectFailure(() => order('token', { payee: SETTLEMENT }), 'payee_is_contract')
+    const other = addressFrom('token other')
+    await expectFailure(() => order('allowance', { payee: other }), 'payee_is_contract')
+    const by = bench.sender()
+    await expectFailure(() => order('token', { by }), 'stablecoin_not_configured')
+    expect(await bench.isEmpty()).to.equal(true)
+  })
+
+  it('counts what is paid, not what is allowed, and apart from what is minted', async () => {
+    const dollars = { perTransaction: 20n, perDay: 20n, perPayeeAndDay: 20n }
+    const by = bench.sender({ stablecoin: dollar, policy: { ...TEST_POLICY, dollars } })
+    await order('allowance', { amount: 20n, by })
+    await order('allowance', { amount: 20n, by })
+    await order('token', { amount: 20n, by })
+    await expectFailure(() => order('token', { amount: 1n, by }), 'limit_per_day')
+  })
+})
