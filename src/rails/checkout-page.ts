@@ -165,7 +165,8 @@ const EXPIRED: News = {
 /** What is to be said once there is nothing to be paid, and what the payer can do. */
 function newsOf({ status, gatewayStatus = '' }: Charge): News {
   if (status === 'refunded') {
-    const advice = 'The money is on its way back to you. Pay nothing here any more.'
+    const advice =
+      'The money has arrived at the address that was named for it. Pay nothing here any more.'
     return { tone: 'good', word: 'Refunded', sentence: 'This was paid and sent back.', advice }
   }
   if (status === 'completed') {
