@@ -230,6 +230,7 @@ async function run(world: PaidChain, file: string): Promise<Ran> {
       findings.push(...done.findings)
       peak = Math.max(peak, process.memoryUsage.rss())
     },
+    onEnd: (late) => void findings.push(...late),
   })
   return { totals, findings, memory: { peakMb: Math.round(peak / 2 ** 20) } }
 }

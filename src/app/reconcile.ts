@@ -8,15 +8,15 @@ import { parseAddress } from '../chain/hex.ts'
 import { createProviders, type Providers } from '../chain/providers.ts'
 import { nameOfProvider } from '../chain/rpc.ts'
 import { createPlatformClient } from '../client/index.ts'
-import type { Finding } from '../domain/breaks.ts'
 import { createApiSource } from '../reconciler/api-source.ts'
 import { createExaminer, type Examiner } from '../reconciler/examine.ts'
 import { createFileSource } from '../reconciler/file-source.ts'
+import type { JournalHead } from '../reconciler/journal.ts'
 import { createNode, type Node } from '../reconciler/node.ts'
 import { reconcile } from '../reconciler/reconcile.ts'
-import type { RecordSource, UnreadableRow } from '../reconciler/records.ts'
+import type { RecordSource } from '../reconciler/records.ts'
 import { reportJson, type ReportJson } from '../reconciler/report-json.ts'
-import { createReportFiles } from './report-files.ts'
+import { keepRun, type KeptRun } from './kept-run.ts'
 
 export type { ReportJson } from '../reconciler/report-json.ts'
 
@@ -30,48 +30,79 @@ export type ReconcileRequest = {
   since?: Date | undefined
   until?: Date | undefined
   graceMs: number
-  /** The folder for the files of the report. */
+  /** The folder for the files of the report, and for what a stopped run goes on from. */
   out?: string | undefined
+  /** Whether to go on with the run that was stopped in that folder. */
+  isResumed?: boolean | undefined
   signal: AbortSignal
   onProgress: (state: { done: number; total: number | undefined; counted: number }) => void
 }
 
-/** So many are kept for JSON and HTML; the CSV is written as they are found, and has all. */
-const MAX_KEPT = 100_000
-
 /** Reconciles a file, or what a server lists, against the chain, without a database. */
 export async function reconcileSource(request: ReconcileRequest): Promise<ReportJson> {
-  const { signal, since, until } = request
-  const startedAt = performance.now()
   const source = sourceOf(request)
-  const examiner = await examinerOf(request)
-  const files = await createReportFiles(request.out)
-  const findings: Finding[] = []
-  const unreadable: UnreadableRow[] = []
+  const { examiner, contracts } = await examinerOf(request)
+  const { out: folder, isResumed = false } = request
+  const head = headOf(request, { source, chainId: examiner.chainId, contracts })
+  const run = await keepRun({ folder, head, isResumed })
+  try {
+    return await reconcileInto(run, { request, source, examiner })
+  } finally {
+    await run.close()
+  }
+}
+
+async function reconcileInto(
+  run: KeptRun,
+  parts: { request: ReconcileRequest; source: RecordSource; examiner: Examiner },
+): Promise<ReportJson> {
+  const { request, source, examiner } = parts
+  const { signal, since, until } = request
+  const startedAt = performance.now() - run.earlierMs
+  const elapsed = (): number => Math.round(performance.now() - startedAt)
   const totals = await reconcile({
     source,
     examiner,
     signal,
     since,
     until,
+    from: run.from,
     async onChunk(done) {
-      findings.push(...done.findings.slice(0, MAX_KEPT - findings.length))
-      unreadable.push(...done.unreadable.slice(0, MAX_KEPT - unreadable.length))
-      await files.add(done.findings)
+      await run.add(done, elapsed())
       const counted = done.totals.records
       request.onProgress({ done: done.position, total: source.size?.total, counted })
     },
+    onEnd: run.addLate,
   })
   const report = reportJson({
     totals,
-    findings,
-    unreadable,
+    findings: run.findings,
+    unreadable: run.unreadable,
     chainId: examiner.chainId,
     source: source.name,
-    elapsedMs: Math.round(performance.now() - startedAt),
+    elapsedMs: elapsed(),
   })
-  await files.finish(report)
+  await run.finish(report)
   return report
+}
+
+/** All that the result hangs on, but the nodes: another one tells the same of the same chain. */
+function headOf(
+  { since, until, graceMs, confirmations }: ReconcileRequest,
+  of: { source: RecordSource; chainId: number; contracts: Contracts },
+): JournalHead {
+  const { source, chainId, contracts } = of
+  return {
+    source: source.name,
+    version: source.version,
+    since: since?.toISOString(),
+    until: until?.toISOString(),
+    chainId,
+    confirmations,
+    graceMs,
+    settlement: contracts.settlement,
+    stablecoin: contracts.stablecoin,
+  }
 }
 
 function sourceOf({ config, source, since, until }: ReconcileRequest): RecordSource {
@@ -86,7 +117,9 @@ function sourceOf({ config, source, since, until }: ReconcileRequest): RecordSou
   return createApiSource(client, { name: nameOfProvider(source), since, until })
 }
 
-async function examinerOf(request: ReconcileRequest): Promise<Examiner> {
+async function examinerOf(
+  request: ReconcileRequest,
+): Promise<{ examiner: Examiner; contracts: Contracts }> {
   const { config, urls, signal, confirmations, graceMs } = request
   const chainId = request.chainId ?? (await readChainId({ urls, signal }))
   const providers = createProviders({ urls, chainId, clock: systemClock, random: Math.random })
@@ -96,7 +129,8 @@ async function examinerOf(request: ReconcileRequest): Promise<Examiner> {
     settlement: config.settlementAddress ?? (known?.settlement as HexAddress | undefined),
     stablecoin: config.stablecoinAddress ?? (known?.stablecoin as HexAddress | undefined),
   })
-  return createPanelOf({ chainId, providers, confirmations, contracts, graceMs }).examiner
+  const panel = createPanelOf({ chainId, providers, confirmations, contracts, graceMs })
+  return { examiner: panel.examiner, contracts }
 }
 
 /** The nodes of a chain and who asks them, for a command and for a server alike. */

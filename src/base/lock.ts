@@ -8,20 +8,27 @@ import { birthOf, isRunning } from './process.ts'
 
 export type FolderLock = { release: () => void }
 
+/** What the folder is to the one who named it, and where another one is named. */
+export type FolderUse = { called: string; namedBy: string }
+
+const DATA: FolderUse = { called: 'data folder', namedBy: 'set QUITTANCE_DATA to' }
+
 /**
  * Makes this process the only one that uses a folder. The lock of a process that is gone is taken
  * over; that of a living one is refused by its name.
  */
-export async function lockFolder(folder: string): Promise<FolderLock> {
-  makeFolder(folder)
+export async function lockFolder(folder: string, use: FolderUse = DATA): Promise<FolderLock> {
+  makeFolder(folder, use)
   const file = join(folder, 'lock.json')
   const mine = JSON.stringify(describeMyself())
   const draft = `${file}.${process.pid}`
   try {
     writeFileSync(draft, mine)
-    await takeLock({ file, draft, mine, folder })
+    await takeLock({ file, draft, mine, folder, use })
   } catch (error) {
-    throw error instanceof BaseError ? error : new FolderNotWritableError(folder, error)
+    throw error instanceof BaseError
+      ? error
+      : new FolderNotWritableError(folder, { use, cause: error })
   } finally {
     rmSync(draft, { force: true })
   }
@@ -39,8 +46,9 @@ async function takeLock(options: {
   draft: string
   mine: string
   folder: string
+  use: FolderUse
 }): Promise<void> {
-  const { file, draft, mine, folder } = options
+  const { file, draft, mine, folder, use } = options
   for (let round = 0; round < MAX_ROUNDS; round++) {
     try {
       linkSync(draft, file)
@@ -51,7 +59,7 @@ async function takeLock(options: {
     const found = readText(file)
     if (found === undefined) continue
     const owner = parseOwner(found)
-    if (owner && isAlive(owner)) throw new FolderInUseError(folder, owner)
+    if (owner && isAlive(owner)) throw new FolderInUseError(folder, { use, owner })
     // Two processes may both find the stale lock. Each puts its own in its place; after the pause
     // one stands.
     const replacement = `${draft}.takeover`
@@ -60,7 +68,7 @@ async function takeLock(options: {
     await sleep(SETTLE_MS)
     if (readText(file) === mine) return
   }
-  throw new FolderInUseError(folder, parseOwner(readText(file) ?? ''))
+  throw new FolderInUseError(folder, { use, owner: parseOwner(readText(file) ?? '') })
 }
 
 const MAX_ROUNDS = 5
@@ -106,33 +114,34 @@ function readText(file: string): string | undefined {
   }
 }
 
-function makeFolder(folder: string): void {
+function makeFolder(folder: string, use: FolderUse): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new FolderNotWritableError(folder, error)
+    throw new FolderNotWritableError(folder, { use, cause: error })
   }
 }
 
 class FolderInUseError extends BaseError {
-  constructor(folder: string, owner: Owner | undefined) {
+  constructor(folder: string, held: { use: FolderUse; owner: Owner | undefined }) {
+    const { use, owner } = held
     const who = owner
       ? `process ${owner.pid} on ${owner.host}, since ${owner.since}`
       : 'another process'
     super(
-      `The data folder ${folder} is in use by ${who}. ` +
-        'Stop that process, or set QUITTANCE_DATA to another folder.',
+      `The ${use.called} ${folder} is in use by ${who}. ` +
+        `Stop that process, or ${use.namedBy} another folder.`,
       { code: 'folder_in_use', details: { folder, ...owner } },
     )
   }
 }
 
 class FolderNotWritableError extends BaseError {
-  constructor(folder: string, cause: unknown) {
+  constructor(folder: string, { use, cause }: { use: FolderUse; cause: unknown }) {
     const reason = codeOf(cause) ?? String(cause)
     super(
-      `The data folder ${folder} cannot be written (${reason}). ` +
-        'Set QUITTANCE_DATA to a folder that you own.',
+      `The ${use.called} ${folder} cannot be written (${reason}). ` +
+        `To go on, ${use.namedBy} a folder that you own.`,
       { code: 'folder_not_writable', cause, details: { folder } },
     )
   }

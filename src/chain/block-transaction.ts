@@ -43,19 +43,34 @@ export function encodeTransaction(value: unknown): Hex {
 
 /** Reads a transaction from its bytes, and recovers who signed it. */
 export async function decodeTransaction(raw: Hex): Promise<ChainTransaction> {
+  const parts = partsOf(raw)
+  const { type, field } = parts
+  const from = type === DEPOSIT ? bytesOf(field('from'), 20) : await signerOf(parts)
+  return { ...readParts(parts), hash: keccak256(raw), from }
+}
+
+export type SignedTransaction = Omit<ChainTransaction, 'hash' | 'from'>
+
+/** All but its hash and who signed it, which cost the most. */
+export function readSigned(raw: Hex): SignedTransaction {
+  return readParts(partsOf(raw))
+}
+
+function partsOf(raw: Hex): Decoded {
   const { type, payload } = untyped(raw)
   const fields = FIELDS[type]
   if (fields === undefined) throw new UnknownTransactionTypeError(type)
   const items = listOf(decodeRlp(payload))
   if (items.length !== fields.length) throw new EncodingError('a transaction of another form')
-  const field = (name: Field): RlpItem | undefined => items[fields.indexOf(name)]
+  return { type, items, field: (name) => items[fields.indexOf(name)] }
+}
+
+function readParts({ type, field }: Decoded): SignedTransaction {
   const to = bytesOf(field('to'))
   return {
-    hash: keccak256(raw),
     type,
     chainId: chainIdOf(type, field),
     nonce: type === DEPOSIT ? 0n : numberOf(field('nonce')),
-    from: type === DEPOSIT ? bytesOf(field('from'), 20) : await signerOf({ type, items, field }),
     to: to === '0x' ? null : bytesOf(to, 20),
     value: numberOf(field('value')),
     input: bytesOf(field('input')),

@@ -10,6 +10,7 @@ export const BREAK_MEANINGS = {
   wrong_amount: 'The chain shows another amount.',
   wrong_recipient: 'The chain shows another payee.',
   wrong_contract: 'The payment went through another contract or in another token.',
+  wrong_hash: 'The signed transaction has another hash than the record says.',
   wrong_reference: 'The chain shows the payment under another reference, or under none.',
   reorged: 'The transaction is in another block than the record says.',
   stale_receipt: 'A node shows a receipt from a block that is not part of the chain.',

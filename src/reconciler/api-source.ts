@@ -1,4 +1,4 @@
-import type { PlatformClient, Transaction, TransactionPage } from '../client/index.ts'
+import type { PagePosition, PlatformClient, Transaction } from '../client/index.ts'
 import { readRecord, type PaymentRecord, type RecordSource, type UnreadableRow } from './records.ts'
 
 const PAGE = 100
@@ -13,35 +13,43 @@ export function createApiSource(
   options: { name: string; since?: Date | undefined; until?: Date | undefined },
 ): RecordSource {
   const { name, since, until } = options
-  let read = 0
   let total = 0
   return {
     name,
+    version: undefined,
     // It is known with the first page, and may change with any other.
     get size() {
       return total === 0 ? undefined : { total, unit: 'records' as const }
     },
-    positionOf: () => read,
+    positionOf: (cursor) => placeOf(cursor).read,
     async *chunks({ after, signal }) {
-      const start = after === undefined || after === '' ? {} : positionOf(after)
+      const { read, next } = placeOf(after)
+      if (next === null) return
       const days = { start_date: dayOf(since), end_date: dayOf(until) }
-      const pages = client.transactions.pages({ ...days, ...start, limit: PAGE }, { signal })
+      const pages = client.transactions.pages({ ...days, ...next, limit: PAGE }, { signal })
+      const place: Place = { read, next }
       let filling = empty()
-      let last: TransactionPage['next']
       for await (const page of pages) {
         total = page.total
         for (const row of page.transactions) {
-          read += 1
-          take(row, read, filling)
+          place.read += 1
+          take(row, place.read, filling)
         }
-        last = page.next
-        if (filling.records.length + filling.unreadable.length < CHUNK || !last) continue
-        yield { ...filling, repeated: 0, cursor: JSON.stringify(last) }
+        place.next = page.next ?? null
+        if (filling.records.length + filling.unreadable.length < CHUNK || !page.next) continue
+        yield { ...filling, repeated: 0, cursor: JSON.stringify(place) }
         filling = empty()
       }
-      yield { ...filling, repeated: 0, cursor: JSON.stringify(last ?? {}) }
+      yield { ...filling, repeated: 0, cursor: JSON.stringify({ ...place, next: null }) }
     },
   }
+}
+
+/** How many rows were read, and where the next begin; null behind the last. */
+type Place = { read: number; next: PagePosition | null }
+
+function placeOf(cursor: string | undefined): Place {
+  return cursor === undefined ? { read: 0, next: {} } : (JSON.parse(cursor) as Place)
 }
 
 type Filling = { records: PaymentRecord[]; unreadable: UnreadableRow[] }
@@ -75,8 +83,4 @@ function textOf(value: unknown): string | undefined {
 
 function dayOf(time: Date | undefined): string | undefined {
   return time?.toISOString().slice(0, 10)
-}
-
-function positionOf(cursor: string): { offset?: number; cursor?: string } {
-  return JSON.parse(cursor) as { offset?: number; cursor?: string }
 }

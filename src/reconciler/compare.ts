@@ -38,16 +38,34 @@ export function comparePayment(
   const proven = provenByEvent(record, facts.receipt, contracts)
   if (proven !== undefined) return proven
   const payments = [...nativeOf(facts), ...shown.payments]
+  const nearest = nearestOf(record, payments, contracts)
+  if (nearest.payment === undefined) return { ...paidNothing(record, facts), count: 0 }
+  return { ...nearest, count: nearest.kinds.length === 0 ? 1 : 0 }
+}
+
+/** Compares the record with the one payment that its signed transaction is to make. */
+export function compareIntent(
+  record: PaymentRecord,
+  intended: Payment,
+  contracts: Contracts,
+): { kinds: BreakKind[] } {
+  return saysWhat(record) ? nearestOf(record, [intended], contracts) : { kinds: [] }
+}
+
+function nearestOf(
+  record: PaymentRecord,
+  payments: readonly Payment[],
+  contracts: Contracts,
+): { kinds: BreakKind[]; payment: Payment | undefined } {
   const expected = expectedOf(record, contracts)
   const direct = matchPayment(payments, { ...expected, kinds: DIRECT })
-  if (direct.disagreements.length === 0) return { kinds: [], payment: direct.payment, count: 1 }
+  if (direct.disagreements.length === 0) return { kinds: [], payment: direct.payment }
   const { settlement: contract } = contracts
   const settled = matchPayment(payments, { ...expected, kinds: SETTLED, contract })
   const isNearer = settled.payment !== undefined && weigh(settled) <= weigh(direct)
-  const nearest = isNearer ? settled : direct
-  if (nearest.payment === undefined) return { ...paidNothing(record, facts), count: 0 }
-  const kinds = nearest.disagreements.map(({ kind }) => KINDS[kind] ?? 'wrong_contract')
-  return { kinds: [...new Set(kinds)], payment: nearest.payment, count: 0 }
+  const { payment, disagreements } = isNearer ? settled : direct
+  const kinds = disagreements.map(({ kind }) => KINDS[kind] ?? 'wrong_contract')
+  return { kinds: [...new Set(kinds)], payment }
 }
 
 /**

@@ -12,18 +12,26 @@ export type Duplicates = {
   hasHash: (hash: string) => boolean
   /** The break of a record that holds by itself, but claims what another one has claimed. */
   claim: (examined: Examined) => FoundBreak | undefined
+  /** What was added since this was asked last; `addTaken` makes another one remember it. */
+  takeAdded: () => string[]
+  addTaken: (taken: readonly string[]) => void
 }
 
 export function createDuplicates(): Duplicates {
   const rows = createSeenKeys()
   const hashes = createSeenKeys()
   const claims = createSeenKeys()
-  let count = 0
+  const all = [rows, hashes, claims]
   return {
     isRepeated(record) {
-      count += 1
       hashes.add(record.hash, 0)
-      return rows.add(`${record.transactionId} ${whatOf(record)}`, count).times > 0
+      return rows.add(`${record.transactionId} ${whatOf(record)}`, 0).times > 0
+    },
+    takeAdded: () => all.map((keys) => keys.takeAdded().toString('base64')),
+    addTaken(taken) {
+      for (const [at, keys] of all.entries()) {
+        keys.addTaken(Buffer.from(taken[at] ?? '', 'base64'))
+      }
     },
     hasHash: (hash) => hashes.has(hash),
     claim({ record, judgement }) {

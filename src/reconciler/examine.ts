@@ -10,6 +10,7 @@ import { judge, type FoundBreak, type Judgement, type Rules } from './judge.ts'
 import type { Node } from './node.ts'
 import type { PaymentRecord } from './records.ts'
 import { findReplacement } from './replaced.ts'
+import { checkSigned, checkSignedHash, type SignedCheck } from './signed.ts'
 
 /** Holds records against the chain, whichever source they come from. */
 export type Examiner = {
@@ -18,6 +19,8 @@ export type Examiner = {
   look: (signal: AbortSignal) => Promise<Panel>
   /** One judgement for each record, in their order. */
   examine: (records: readonly PaymentRecord[], signal: AbortSignal) => Promise<Examined[]>
+  /** The judgement of what the chain shows already, as it is recorded. */
+  examineProven: (record: PaymentRecord) => Examined
 }
 
 export type Examined = { record: PaymentRecord; judgement: Judgement }
@@ -59,6 +62,11 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
       const panel = await look(signal)
       const facts = await readFacts(deps, { records, panel, signal })
       return judgeAll(deps, { records, facts, panel, signal })
+    },
+    examineProven(record) {
+      const comparison = { kinds: [], payment: undefined, count: 1 }
+      const judgement = withSigned({ state: 'matched', comparison }, checkSignedHash(record))
+      return { record, judgement }
     },
   }
 }
@@ -107,7 +115,10 @@ function wantedOf(records: readonly PaymentRecord[], contracts: Contracts): Want
     isToldBy: (receipt) =>
       !receipt.succeeded ||
       claiming.every(
-        (record) => !saysWhat(record) || provenByEvent(record, receipt, contracts) !== undefined,
+        (record) =>
+          !saysWhat(record) ||
+          signedOf(record, contracts).transaction !== undefined ||
+          provenByEvent(record, receipt, contracts) !== undefined,
       ),
   }))
 }
@@ -124,15 +135,44 @@ async function judgeAll(
   }
   const examined: Examined[] = []
   for (const record of records) {
-    const fact = facts.get(record.hash) ?? { kind: 'unknown', reason: 'provider_unavailable' }
+    const signed = signedOf(record, deps.contracts)
+    const told = facts.get(record.hash) ?? { kind: 'unknown', reason: 'provider_unavailable' }
+    const fact = withTransaction(told, signed)
     const judgement = judge(record, fact, rules)
     const replacement =
       fact.kind === 'absent' && judgement.state !== 'matched'
         ? await findReplacement(record, { nodes: deps.nodes, panel, signal })
         : undefined
-    examined.push({ record, judgement: replacement ?? judgement })
+    examined.push({ record, judgement: withSigned(replacement ?? judgement, signed.breaks) })
   }
   return examined
+}
+
+const checked = new WeakMap<PaymentRecord, SignedCheck>()
+
+/** Read once, and asked for in each step. */
+function signedOf(record: PaymentRecord, contracts: Contracts): SignedCheck {
+  const known = checked.get(record)
+  if (known !== undefined) return known
+  const check = checkSigned(record, contracts)
+  checked.set(record, check)
+  return check
+}
+
+/** The bytes behind the hash tell what a receipt leaves out, and better than a node does. */
+function withTransaction(fact: ChainFact, { transaction }: SignedCheck): ChainFact {
+  if (fact.kind !== 'mined' || transaction === undefined) return fact
+  const { hash, from } = fact.receipt
+  return { ...fact, transaction: { ...transaction, hash, from } }
+}
+
+/** What the bytes show stands, whatever the chain says; what both show is one break. */
+function withSigned(judgement: Judgement, breaks: readonly FoundBreak[]): Judgement {
+  if (breaks.length === 0) return judgement
+  if (judgement.state === 'pending') return { state: 'broken', breaks, isUndecided: true }
+  const shown = judgement.state === 'broken' ? judgement.breaks : []
+  const added = breaks.filter(({ kind }) => shown.every((other) => other.kind !== kind))
+  return { state: 'broken', breaks: [...shown, ...added] }
 }
 
 /** Names the break for good. */

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { statSync, type Stats } from 'node:fs'
 import { basename } from 'node:path'
 
 import { BaseError, codeOf } from '../base/errors.ts'
@@ -22,9 +22,11 @@ export function createFileSource(
   options: { chunkRecords?: number } = {},
 ): RecordSource {
   const { chunkRecords = DEFAULT_CHUNK } = options
+  const { size, mtimeMs } = statOf(path)
   return {
     name: basename(path),
-    size: { total: sizeOf(path), unit: 'bytes' },
+    version: `${size} bytes of ${new Date(mtimeMs).toISOString()}`,
+    size: { total: size, unit: 'bytes' },
     positionOf: (cursor) => placeOf(cursor).end,
     chunks: ({ after, signal }) => readChunks(path, { after, signal, chunkRecords }),
   }
@@ -165,9 +167,9 @@ function placeOf(cursor: string): Place {
   return { end, number }
 }
 
-function sizeOf(path: string): number {
+function statOf(path: string): Stats {
   try {
-    return statSync(path).size
+    return statSync(path)
   } catch (error) {
     throw new BaseError(`${path} cannot be read (${codeOf(error)}). Name a CSV or JSON lines.`, {
       code: 'file_unreadable',

@@ -17,7 +17,8 @@ export type PendingCause = 'not_final' | 'waiting' | 'young' | 'lag_grace' | Unk
 export type Judgement =
   | { state: 'matched'; comparison: Comparison | undefined }
   | { state: 'pending'; cause: PendingCause }
-  | { state: 'broken'; breaks: readonly FoundBreak[] }
+  /** Undecided: the chain may still show more of it, or that older breaks stand. */
+  | { state: 'broken'; breaks: readonly FoundBreak[]; isUndecided?: true }
 
 export type FoundBreak = {
   kind: BreakKind
@@ -164,17 +165,23 @@ function onChainOf(fact: ChainFact, payment: Payment | undefined): BreakFacts {
     block_hash: receipt.block.hash,
     block_time: new Date(timeMs).toISOString(),
     from_address: receipt.from,
-    to_address: payment ? payment.payee : receipt.to,
+    to_address: receipt.to,
     fee_wei: String(receipt.fee),
-    ...(payment && {
-      amount: decimalOf(payment),
-      amount_units: String(payment.amount),
-      token: payment.token,
-      contract: payment.contract,
-      reference: payment.reference,
-    }),
+    ...(payment && factsOfPayment(payment)),
     ...(!payment && fact.transaction && { amount: '0', amount_units: '0' }),
   })
+}
+
+export function factsOfPayment(payment: Payment): BreakFacts {
+  const { payee, amount, token, contract, reference } = payment
+  return {
+    to_address: payee,
+    amount: decimalOf(payment),
+    amount_units: String(amount),
+    token,
+    contract,
+    reference,
+  }
 }
 
 function decimalOf({ amount, token }: Payment): string {

@@ -2,7 +2,7 @@ import { breakId } from '../domain/break-ids.ts'
 import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
 import { createDuplicates, type Duplicates } from './duplicates.ts'
 import { findingOf, type Examined, type Examiner } from './examine.ts'
-import type { PendingCause } from './judge.ts'
+import type { Judgement, PendingCause } from './judge.ts'
 import type { PaymentRecord, RecordSource, UnreadableRow } from './records.ts'
 
 /** What a run has come to so far. Each record is matched, pending or broken. */
@@ -27,6 +27,14 @@ export type ChunkDone = {
   cursor: string
   /** In the units of the source's size. */
   position: number
+  carried: Carried
+}
+
+/** What later chunks need of this one, where a run goes on behind it. */
+export type Carried = {
+  /** What is concluded when all is read. */
+  deferred: readonly Finding[]
+  seen: readonly string[]
 }
 
 export type ReconcileOptions = {
@@ -34,23 +42,31 @@ export type ReconcileOptions = {
   examiner: Examiner
   signal: AbortSignal
   /** Where an earlier run was stopped, and what it had come to. */
-  from?: { cursor: string | undefined; totals: RunTotals } | undefined
+  from?: StoppedRun | undefined
   since?: Date | undefined
   until?: Date | undefined
-  /** Whether we signed it, beside the hashes that the source itself tells. */
+  /** Whether we signed it. Without it, the hashes that the source tells are ours. */
   isOurs?: (hash: string) => Promise<boolean>
   /** Called after each chunk; what it stores is where a stopped run goes on. */
   onChunk: (done: ChunkDone) => Promise<void> | void
+  /** Called once, with what only the whole source could tell. */
+  onEnd: (findings: readonly Finding[]) => Promise<void> | void
+}
+
+export type StoppedRun = {
+  cursor: string | undefined
+  totals: RunTotals
+  deferred?: readonly Finding[]
+  duplicates?: Duplicates
 }
 
 /** One pass over all records of the source, chunk by chunk, in memory that does not grow. */
 export async function reconcile(options: ReconcileOptions): Promise<RunTotals> {
   const { source, examiner, signal, from } = options
   const totals = from?.totals ?? emptyTotals()
-  const duplicates = createDuplicates()
-  // Whether it was one of ours that took the nonce is known when all hashes were read.
-  const replaced: Finding[] = []
-  let last = { cursor: from?.cursor ?? '', position: 0 }
+  const duplicates = from?.duplicates ?? createDuplicates()
+  const tallying = { totals, duplicates, examiner }
+  const deferred = [...(from?.deferred ?? [])]
   for await (const chunk of source.chunks({ after: from?.cursor, signal })) {
     const fresh = chunk.records.filter((record) => isWanted(record, options))
     const records = fresh.filter((record) => !duplicates.isRepeated(record))
@@ -58,44 +74,68 @@ export async function reconcile(options: ReconcileOptions): Promise<RunTotals> {
     totals.unreadable += chunk.unreadable.length
     const open = records.filter(({ isProven }) => isProven !== true)
     const examined = [
-      ...records.filter(({ isProven }) => isProven === true).map(provenBySweep),
+      ...records.filter(({ isProven }) => isProven === true).map(examiner.examineProven),
       ...(await examiner.examine(open, signal)),
     ]
-    const findings = examined.flatMap((one) => tally(one, { totals, duplicates, examiner }))
-    replaced.push(...findings.filter(({ kind }) => kind === 'replaced_unknown'))
-    last = { cursor: chunk.cursor, position: source.positionOf(chunk.cursor) }
+    const found = examined.flatMap((one) => tally(one, tallying))
+    const { now, later } = await splitDeferred(found, options)
+    countKinds(totals, now)
+    deferred.push(...later)
     await options.onChunk({
-      ...last,
       totals,
-      findings: findings.filter(({ kind }) => kind !== 'replaced_unknown'),
+      findings: now,
       unreadable: chunk.unreadable,
-      concluded: examined.flatMap(concludedOf),
+      concluded: concludedOf(examined, later),
+      cursor: chunk.cursor,
+      position: source.positionOf(chunk.cursor),
+      carried: { deferred: later, seen: duplicates.takeAdded() },
     })
   }
-  const findings: Finding[] = []
-  for (const finding of replaced) {
-    const hash = finding.evidence['replaced_by'] ?? ''
-    const isOurs = duplicates.hasHash(hash) || (await options.isOurs?.(hash)) === true
-    findings.push(isOurs ? replacedByOurs(finding, examiner) : finding)
-  }
-  for (const { kind } of findings) totals.byKind[kind] = (totals.byKind[kind] ?? 0) + 1
-  if (findings.length > 0) {
-    const concluded = findings.flatMap(({ transactionId }) => transactionId ?? [])
-    await options.onChunk({ ...last, totals, findings, unreadable: [], concluded })
-  }
+  const findings = deferred.map((finding) =>
+    duplicates.hasHash(takerOf(finding)) ? replacedByOurs(finding, examiner) : finding,
+  )
+  countKinds(totals, findings)
+  await options.onEnd(findings)
   return totals
 }
 
-function provenBySweep(record: PaymentRecord): Examined {
-  const comparison = { kinds: [], payment: undefined, count: 1 }
-  return { record, judgement: { state: 'matched', comparison } }
+/** Where nobody else can tell whose it is, it is known when all hashes were read. */
+async function splitDeferred(
+  found: readonly Finding[],
+  { isOurs, examiner }: ReconcileOptions,
+): Promise<{ now: Finding[]; later: Finding[] }> {
+  const split: { now: Finding[]; later: Finding[] } = { now: [], later: [] }
+  for (const finding of found) {
+    if (finding.kind !== 'replaced_unknown') split.now.push(finding)
+    else if (isOurs === undefined) split.later.push(finding)
+    else {
+      const isKnown = await isOurs(takerOf(finding))
+      split.now.push(isKnown ? replacedByOurs(finding, examiner) : finding)
+    }
+  }
+  return split
+}
+
+/** Which transaction took the nonce. */
+function takerOf({ evidence }: Finding): string {
+  return evidence['replaced_by'] ?? ''
+}
+
+function countKinds({ byKind }: RunTotals, findings: readonly Finding[]): void {
+  for (const { kind } of findings) byKind[kind] = (byKind[kind] ?? 0) + 1
 }
 
 /** What became of a replaced one is concluded at the end, when it is known whose the other is. */
-function concludedOf({ record, judgement }: Examined): string[] {
-  const isDeferred =
-    judgement.state === 'broken' && judgement.breaks.some(({ kind }) => kind === 'replaced_unknown')
-  return judgement.state === 'pending' || isDeferred ? [] : [record.transactionId]
+function concludedOf(examined: readonly Examined[], later: readonly Finding[]): string[] {
+  const waiting = new Set(later.map(({ transactionId }) => transactionId))
+  return examined.flatMap(({ record: { transactionId }, judgement }) =>
+    isDecided(judgement) && !waiting.has(transactionId) ? [transactionId] : [],
+  )
+}
+
+function isDecided(judgement: Judgement): boolean {
+  if (judgement.state === 'broken') return judgement.isUndecided !== true
+  return judgement.state === 'matched'
 }
 
 export function emptyTotals(): RunTotals {
@@ -131,12 +171,7 @@ function tally(examined: Examined, { totals, duplicates, examiner }: Tallying): 
   const breaks = judgement.state === 'broken' ? judgement.breaks : claimed ? [claimed] : []
   if (breaks.length === 0) totals.matched += 1
   totals.breaks += breaks.length
-  return breaks.map((found) => {
-    if (found.kind !== 'replaced_unknown') {
-      totals.byKind[found.kind] = (totals.byKind[found.kind] ?? 0) + 1
-    }
-    return findingOf(examiner.chainId, record, found)
-  })
+  return breaks.map((found) => findingOf(examiner.chainId, record, found))
 }
 
 function replacedByOurs(finding: Finding, { chainId }: Examiner): Finding {

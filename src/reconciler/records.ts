@@ -19,6 +19,8 @@ export type PaymentRecord = {
   blockHash: Hex | undefined
   /** In wei, for the whole transaction. */
   fee: bigint | undefined
+  /** The signed transaction, which tells what it does before any node is asked. */
+  raw: Hex | undefined
   /** Where a person finds it: the line of a file. */
   line: number | undefined
   /** The settlement that the sweep read is the recorded one in every field. */
@@ -44,6 +46,8 @@ export type Chunk = {
 export type RecordSource = {
   /** Shown to people. */
   name: string
+  /** Another one where there is something else to read, as far as that can be told. */
+  version: string | undefined
   /** How many there are, where that is known, and of what: for the time that is left. */
   size: { total: number; unit: 'bytes' | 'records' } | undefined
   /** How much of the size is read at a cursor. */
@@ -80,6 +84,7 @@ export function readRecord(fields: RecordFields, line: number | undefined): Paym
     fee: feeOf(read('gas_used', wholeNumber, 'a whole number'), {
       gasPrice: read('gas_price', wholeNumber, 'a whole number of wei'),
     }),
+    raw: read('raw_transaction', bytesOf, '0x and whole bytes of hexadecimal digits'),
     line,
   }
   if (problems.length > 0 || transactionId === undefined || hash === undefined) {
@@ -118,6 +123,10 @@ function feeOf(
 
 function idOf(text: string): string | undefined {
   return /^[\x21-\x7e]{1,128}$/.test(text) ? text : undefined
+}
+
+function bytesOf(text: string): Hex | undefined {
+  return /^0x([0-9a-fA-F]{2})+$/.test(text) ? (text.toLowerCase() as Hex) : undefined
 }
 
 function statusOf(text: string): TransactionStatus | undefined {

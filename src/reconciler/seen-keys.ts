@@ -6,6 +6,9 @@ export type SeenKeys = {
   /** Counts the text, and says how often it was seen before and which number it had then. */
   add: (text: string, mark: number) => { times: number; mark: number }
   has: (text: string) => boolean
+  /** What was added since this was asked last, for a later run to add as well. */
+  takeAdded: () => Buffer
+  addTaken: (taken: Buffer) => void
 }
 
 export function createSeenKeys(): SeenKeys {
@@ -31,31 +34,49 @@ export function createSeenKeys(): SeenKeys {
       table.set(old.subarray(from, from + WORDS), at)
     }
   }
+  let added: number[] = []
+  const put = (high: number, low: number, mark: number): { times: number; mark: number } => {
+    if (used * 2 > capacity) grow()
+    const at = find(high, low)
+    const times = table[at + 2] ?? 0
+    const before = table[at + 3] ?? 0
+    if (times === 0) {
+      used += 1
+      table[at] = high
+      table[at + 1] = low
+      table[at + 3] = mark
+    }
+    table[at + 2] = times + 1
+    return { times, mark: times === 0 ? mark : before }
+  }
   return {
     has(text) {
       const [high, low] = hashOf(text)
       return table[find(high, low) + 2] !== 0
     },
     add(text, mark) {
-      if (used * 2 > capacity) grow()
       const [high, low] = hashOf(text)
-      const at = find(high, low)
-      const times = table[at + 2] ?? 0
-      const before = table[at + 3] ?? 0
-      if (times === 0) {
-        used += 1
-        table[at] = high
-        table[at + 1] = low
-        table[at + 3] = mark
+      added.push(high, low, mark)
+      return put(high, low, mark)
+    },
+    takeAdded() {
+      const taken = Buffer.from(Uint32Array.from(added).buffer)
+      added = []
+      return taken
+    },
+    addTaken(taken) {
+      for (let at = 0; at + TAKEN_BYTES <= taken.length; at += TAKEN_BYTES) {
+        const [high, low, mark] = [0, 4, 8].map((word) => taken.readUInt32LE(at + word))
+        put(high ?? 0, low ?? 0, mark ?? 0)
       }
-      table[at + 2] = times + 1
-      return { times, mark: times === 0 ? mark : before }
     },
   }
 }
 
 /** Two words of the hash, how often it was seen, and the mark of the first time. */
 const WORDS = 4
+/** Two words of the hash, and the mark. */
+const TAKEN_BYTES = 12
 
 /** cyrb53's mixing, kept to its two words. */
 function hashOf(text: string): [number, number] {

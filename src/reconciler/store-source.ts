@@ -24,6 +24,7 @@ export function createStoreSource(
   let read = 0
   return {
     name: 'store',
+    version: undefined,
     size: { total: Number(expected), unit: 'records' },
     positionOf: () => read,
     async *chunks({ after, signal }) {
@@ -97,6 +98,7 @@ function recordOfOrder(order: RecordedOrder): PaymentRecord {
     nonce: order.nonce,
     blockHash: order.blockHash,
     fee: order.fee,
+    raw: order.raw,
     line: undefined,
     isProven: order.isSettled,
   }
@@ -134,6 +136,7 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
     nonce: undefined,
     blockHash: undefined,
     fee: undefined,
+    raw: undefined,
     line: undefined,
   }
 }

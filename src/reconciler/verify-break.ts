@@ -27,7 +27,8 @@ export async function checkBreak(
   if (judgement.state === 'matched') return 'resolved'
   const kinds = judgement.breaks.map((one) => one.kind)
   const isReplaced = kind === 'replaced_by_ours' && kinds.includes('replaced_unknown')
-  return kinds.includes(kind) || isReplaced ? 'stands' : 'resolved'
+  if (kinds.includes(kind) || isReplaced) return 'stands'
+  return judgement.isUndecided === true ? 'unclear' : 'resolved'
 }
 
 /** Writes down what a check found, and closes the break when its cause is gone. */

@@ -28,6 +28,8 @@ export type RecordedOrder = {
   /** Of the attempt that is final, and only where it has the hash. */
   blockHash: Hex | undefined
   fee: bigint | undefined
+  /** What was signed under the hash. */
+  raw: Hex | undefined
   createdAt: Date
   /** Whether the settlement that the sweep read is, in every field, the one that is recorded. */
   isSettled: boolean
@@ -65,6 +67,8 @@ function selectOrders(): RawBuilder<unknown> {
         then a.block_hash end as block_hash,
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
         then a.gas_used * a.gas_price end as fee,
+      case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
+        then a.raw end as raw,
       o.state = 'completed' and coalesce(t.status, 'completed') in ('completed', 'refunded')
         and exists (
           select 1 from settled_logs s
@@ -77,7 +81,7 @@ function selectOrders(): RawBuilder<unknown> {
     left join transactions t on t.transaction_id = o.subject
     cross join lateral (
       select hash, nonce, case when state = 'final' then block_hash end as block_hash, gas_used,
-        gas_price
+        gas_price, raw
       from attempts
       where order_id = o.id and kind = 'payment'
       order by state = 'final' desc, id desc limit 1
@@ -99,6 +103,7 @@ function readOrder(row: OrderRow): RecordedOrder {
     nonce: row.nonce,
     blockHash: row.block_hash ?? undefined,
     fee: row.fee === null ? undefined : BigInt(row.fee),
+    raw: row.raw ?? undefined,
     createdAt: row.accepted_at,
     isSettled: row.is_settled,
   }
@@ -190,5 +195,6 @@ type OrderRow = {
   accepted_at: Date
   block_hash: Hex | null
   fee: string | null
+  raw: Hex | null
   is_settled: boolean
 }

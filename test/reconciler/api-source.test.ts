@@ -100,6 +100,25 @@ describe('the records of a server', () => {
     expect(records).to.have.length(300)
   })
 
+  it('are read on behind each chunk, with their places, and not behind the last', async () => {
+    rows = Array.from({ length: 4300 }, (_, at) => row(at, at % 1000 ? {} : { status: 'odd' }))
+    const client = createPlatformClient({ baseUrl: url, apiKey: 'key' })
+    const source = createApiSource(client, { name: 'server' })
+    const readAfter = async (after: string | undefined) => {
+      const chunks: Chunk[] = []
+      const { signal } = new AbortController()
+      for await (const chunk of source.chunks({ after, signal })) chunks.push(chunk)
+      return chunks
+    }
+    const whole = await readAfter(undefined)
+    expect(whole.map(({ records }) => records.length)).to.deep.equal([1998, 1998, 299])
+    expect(whole.map(({ cursor }) => source.positionOf(cursor))).to.deep.equal([2000, 4000, 4300])
+    for (const [at, { cursor }] of whole.entries()) {
+      expect(await readAfter(cursor)).to.deep.equal(whole.slice(at + 1))
+    }
+    expect(whole.at(-1)?.unreadable.map(({ line }) => line)).to.deep.equal([4001])
+  })
+
   it('survive a server that is busy or broken now and then', async () => {
     rows = Array.from({ length: 150 }, (_, at) => row(at))
     faults = { 0: 500, 2: 429, 3: 503 }

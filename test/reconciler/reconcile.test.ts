@@ -1,12 +1,18 @@
 import { expect } from 'chai'
-import { keccak256, type Hex } from 'viem'
+import type { Hex } from 'viem'
 
 import type { BreakKind } from '../../src/domain/breaks.ts'
-import { account } from '../support/deployment.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { csvFile, placeOf, reconcileFile, removeFiles, type Row } from '../support/reconcile.ts'
 import { createKeyedDraw } from '../support/random.ts'
-import { calls, CHAIN_ID, reference, startPaidChain, type PaidChain } from '../support/verify.ts'
+import {
+  calls,
+  reference,
+  startPaidChain,
+  takeNonce,
+  type PaidChain,
+  type Taken,
+} from '../support/verify.ts'
 
 const GHOST: Hex = `0x${'ee'.repeat(32)}`
 const OTHER_CONTRACT: Hex = `0x${'c0'.repeat(20)}`
@@ -19,7 +25,7 @@ describe('reconciling a file', () => {
   let reverted: Hex
   let elsewhere: Hex
   let minted: Hex
-  const taken = { ghost: GHOST, by: GHOST }
+  let taken: Taken
 
   before(async () => {
     world = await startPaidChain()
@@ -38,7 +44,7 @@ describe('reconciling a file', () => {
     const memo = reference(20)
     const mint = calls.dollar('mintWithMemo', { to: payee, amount: 12_500_000n, memo })
     minted = await world.send({ to: world.dollar, data: mint })
-    Object.assign(taken, await takeNonce(world))
+    taken = await takeNonce(world)
     await world.mine(5)
   })
   after(async () => {
@@ -95,7 +101,7 @@ describe('reconciling a file', () => {
     ['fee_mismatch', () => paid('TXa', direct, { gas_used: 21_000, gas_price: 1 })],
     ['state_lag', () => ({ ...only('TXa', direct), status: 'pending' })],
     ['state_lag', () => ({ ...only('TXa', direct), status: 'failed' })],
-    ['replaced_unknown', () => paid('TXa', taken.ghost, { from_address: payerOfTaken, nonce: 0 })],
+    ['replaced_unknown', () => paid('TXa', taken.ghost, { from_address: taken.from, nonce: 0 })],
   ]
   for (const [at, [kind, row]] of injected.entries()) {
     it(`finds ${kind} among good records (${at})`, async () => {
@@ -110,7 +116,7 @@ describe('reconciling a file', () => {
 
   it('tells a replacement that is recorded from one that is not', async () => {
     const rows = [
-      paid('TXa', taken.ghost, { from_address: payerOfTaken, nonce: 0 }),
+      paid('TXa', taken.ghost, { from_address: taken.from, nonce: 0 }),
       paid('TXb', taken.by, {}),
     ]
     const { kinds, findings } = await reconcileFile(csvFile(rows), placeOf(world))
@@ -234,8 +240,6 @@ describe('reconciling a file', () => {
   })
 }).timeout(60_000)
 
-const payerOfTaken = account(5).address
-
 function only(id: string, hash: Hex): Row {
   return { transaction_id: id, eth_transaction_hash: hash }
 }
@@ -248,15 +252,4 @@ function paid(id: string, hash: Hex, more: Row): Row {
 function wei(amount: bigint): string {
   const digits = String(amount).padStart(19, '0')
   return `${digits.slice(0, -18)}.${digits.slice(-18)}`
-}
-
-/** Signs two transactions of one nonce and sends the second. */
-async function takeNonce(world: PaidChain): Promise<{ ghost: Hex; by: Hex }> {
-  const signer = account(5)
-  const fees = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 10n ** 9n }
-  const base = { type: 'eip1559', chainId: CHAIN_ID, nonce: 0, gas: 21_000n, ...fees } as const
-  const ghost = await signer.signTransaction({ ...base, to: world.payee, value: 1n })
-  const raw = await signer.signTransaction({ ...base, to: world.payee, value: 2n })
-  const by = await world.chain.client.sendRawTransaction({ serializedTransaction: raw })
-  return { ghost: keccak256(ghost), by }
 }

@@ -120,6 +120,22 @@ describe('runs over our own records', () => {
       ])
     })
 
+    it('a signed transaction that is not the one of its hash, though the chain paid', async () => {
+      const direct = await bench.pay({})
+      const settled = await bench.pay({ route: 'contract' })
+      await bench.pay({ route: 'contract' })
+      await bench.finish()
+      await sql`
+        update attempts set raw = raw || '00'
+        where order_id in (${direct.order.id}, ${settled.order.id})`.execute(bench.db)
+      await runOnce(deps)
+      const found = await allBreaks(bench.db)
+      expect(found.map(({ transactionId, kind }) => [transactionId, kind])).to.have.deep.members([
+        [direct.order.subject, 'wrong_hash'],
+        [settled.order.subject, 'wrong_hash'],
+      ])
+    })
+
     it('a payment of our signer that nobody recorded', async () => {
       const [payer] = bench.signers.addresses
       await bench.pay({ payer })

@@ -88,6 +88,7 @@ export async function reconcileSource(
       findings.push(...done.findings)
       unreadable.push(...done.unreadable)
     },
+    onEnd: (late) => void findings.push(...late),
   })
   const kinds = findings.map(({ transactionId, kind }) => `${transactionId} ${kind}`)
   return { totals, findings, unreadable, kinds }

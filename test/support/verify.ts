@@ -1,4 +1,4 @@
-import { encodeFunctionData, type Hex } from 'viem'
+import { encodeFunctionData, keccak256, type Hex } from 'viem'
 
 import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
 import { plainProvider } from '../../src/chain/plain-provider.ts'
@@ -49,6 +49,19 @@ export async function startPaidChain(): Promise<PaidChain> {
       return hash as Hex
     },
   }
+}
+
+export type Taken = { ghost: Hex; by: Hex; from: Hex }
+
+/** Signs two transactions of one nonce and sends the second. */
+export async function takeNonce(world: PaidChain): Promise<Taken> {
+  const signer = account(5)
+  const fees = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 10n ** 9n }
+  const base = { type: 'eip1559', chainId: CHAIN_ID, nonce: 0, gas: 21_000n, ...fees } as const
+  const ghost = await signer.signTransaction({ ...base, to: world.payee, value: 1n })
+  const raw = await signer.signTransaction({ ...base, to: world.payee, value: 2n })
+  const by = await world.chain.client.sendRawTransaction({ serializedTransaction: raw })
+  return { ghost: keccak256(ghost), by, from: signer.address }
 }
 
 export function reference(number: number): Hex {

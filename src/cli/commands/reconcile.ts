@@ -14,6 +14,7 @@ type Flags = ProviderFlags & {
   since?: Date
   until?: Date
   out?: string
+  resume?: boolean
   grace: number
   json?: boolean
 }
@@ -24,11 +25,13 @@ export function reconcileCommand(): Command {
     .option('--since <time>', 'only records made from this time on', parseTime)
     .option('--until <time>', 'only records made before this time', parseTime)
     .option('--out <folder>', 'write breaks.csv, report.json and report.html there')
+    .option('--resume', 'go on with the run that was broken off in the folder of --out')
     .option('--grace <minutes>', 'how long a transaction may be on its way', parseMinutes, 60)
   return withProviders(command)
     .addHelpText('after', HELP_AFTER)
     .action(async (flags: Flags) => {
       if (flags.source === undefined) refuseForeign(command)
+      if (flags.resume === true && flags.out === undefined) throw new NoFolderError()
       process.exitCode = await run(flags)
     })
 }
@@ -39,12 +42,16 @@ Examples:
   $ quittance reconcile --since 2025-03-01 --out report
   $ quittance reconcile --source payments.csv --rpc-url https://NODE --json
   $ quittance reconcile --source https://HOST --since 2025-03-01
+  $ quittance reconcile --source payments.csv --out report --resume
 
 Without --source, the program that runs here is asked for a run over its records; where none runs,
 this process makes it on DATABASE_URL and ETH_RPC_URL. All breaks that are open then are told.
+With --out, a run over a source keeps what it has done in journal.jsonl there, until it has ended;
+--resume goes on with it, whatever ended the process.
 The file names transaction_id and eth_transaction_hash in its first line, and what else it knows of
 to_address, amount, currency, reference, status, created_at, from_address, nonce, block_hash,
-gas_used and gas_price. A server is read by GET /api/transactions with QUITTANCE_SOURCE_KEY.
+gas_used, gas_price and raw_transaction. A server is read by GET /api/transactions with
+QUITTANCE_SOURCE_KEY.
 Exit code: 0 all records hold or are pending, 1 a break or an unreadable row was found, 2 could not
 run.`
 
@@ -69,6 +76,7 @@ async function run(flags: Flags): Promise<number> {
             source,
             chainId: chainId === undefined ? undefined : Number(chainId),
             graceMs: grace * 60_000,
+            isResumed: flags.resume,
           })
     ).finally(progress.end)
     const output = createOutput(flags)
@@ -83,15 +91,23 @@ async function run(flags: Flags): Promise<number> {
 
 /** Our own records are held against the chain as the installation is set up, and not otherwise. */
 function refuseForeign(command: Command): void {
-  const given = ['rpcUrl', 'chainId', 'confirmations', 'grace'].filter(
+  const given = ['rpcUrl', 'chainId', 'confirmations', 'grace', 'resume'].filter(
     (name) => command.getOptionValueSource(name) === 'cli',
   )
   if (given.length === 0) return
   throw new BaseError(
-    '--rpc-url, --chain-id, --confirmations and --grace go with --source. ' +
-      'Our own records are checked as the environment says.',
+    '--rpc-url, --chain-id, --confirmations, --grace and --resume go with --source. ' +
+      'Our own records are checked as the environment says, and such a run goes on by itself.',
     { code: 'option_without_source' },
   )
+}
+
+class NoFolderError extends BaseError {
+  constructor() {
+    super('--resume goes on with what is in a folder. Name it: --out', {
+      code: 'option_without_out',
+    })
+  }
 }
 
 /** More than that is read better in a file. */

@@ -1,15 +1,20 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
+import { reconcileSource } from '../../../src/app/reconcile.ts'
+import { parseConfig } from '../../../src/base/config.ts'
+import { startFaultyProxy } from '../../support/faulty-proxy.ts'
 import { temporaryFolder } from '../../support/folder.ts'
-import { runToEnd } from '../../support/program.ts'
+import { runProgram, runToEnd } from '../../support/program.ts'
 import { csvFile, removeFiles, textFile } from '../../support/reconcile.ts'
+import { until } from '../../support/until.ts'
 import { startPaidChain, type PaidChain } from '../../support/verify.ts'
 
 const GHOST = `0x${'ee'.repeat(32)}`
+const STUCK = `0x${'dd'.repeat(32)}`
 
 describe('reconcile on the command line', () => {
   let world: PaidChain
@@ -67,6 +72,7 @@ describe('reconcile on the command line', () => {
       [['--source', join(folder.path, 'absent.csv')], env],
       [['--source', textFile('a,b\n1,2\n')], env],
       [['--source', file, '--since', 'yesterday'], env],
+      [['--source', file, '--resume'], env],
       [['--source', file], nobody],
       [['--source', file], { QUITTANCE_DATA: env['QUITTANCE_DATA'] }],
     ] as const) {
@@ -84,5 +90,51 @@ describe('reconcile on the command line', () => {
     expect(row).to.include(`,missing,'=cmd(),${GHOST},`)
     const report = JSON.parse(readFileSync(join(out, 'report.json'), 'utf8'))
     expect(report.summary.breaks).to.equal(1)
+  })
+
+  it('goes on after kill -9, with --resume, to what an unbroken run ends with', async () => {
+    const lines = Array.from({ length: 10_100 }, (_, at) => `TXf${at},${GHOST},failed`)
+    lines[1] = `TXa,${hash},completed`
+    lines[2] = 'TXb,nonsense,completed'
+    lines[10_050] = `TXc,${hash},completed`
+    lines[10_051] = `TXd,${STUCK},completed`
+    const file = textFile(['transaction_id,eth_transaction_hash,status', ...lines].join('\n'))
+    const out = join(folder.path, 'killed')
+    const args = ['reconcile', '--source', file, '--out', out]
+    // The node falls silent where the last of three chunks is read.
+    const plan = { swallow: { chance: 0.5, methods: ['eth_getTransactionReceipt'] } }
+    const random = (key: string) => (key.includes(STUCK) ? 0 : 1)
+    const proxy = await startFaultyProxy({ target: world.chain.url, random, plan })
+    const killed = runProgram(args, { ...env, ETH_RPC_URL: proxy.url })
+    await until(async () => proxy.count('swallow') > 0)
+    killed.kill('SIGKILL')
+    expect(await killed.ended).to.equal('SIGKILL')
+    proxy.setPlan({})
+    const before = proxy.calls.length
+    const resumed = await runToEnd([...args, '--resume'], { ...env, ETH_RPC_URL: proxy.url })
+    expect(resumed.code, resumed.stderr).to.equal(1)
+    const asked = proxy.calls
+      .slice(before)
+      .filter(({ method }) => method === 'eth_getTransactionReceipt')
+    const unbroken = await reconcileSource({
+      config: parseConfig(env),
+      source: file,
+      urls: [proxy.url],
+      confirmations: 1,
+      graceMs: 3_600_000,
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
+    })
+    await proxy.stop()
+    const { summary, ...rest } = JSON.parse(readFileSync(join(out, 'report.json'), 'utf8'))
+    expect({ ...summary, elapsed_ms: 0 }).to.deep.equal({ ...unbroken.summary, elapsed_ms: 0 })
+    expect(rest).to.deep.equal({ breaks: unbroken.breaks, unreadable: unbroken.unreadable })
+    expect(unbroken.breaks.map(({ kind, transaction_id: id }) => `${id} ${kind}`)).to.have.members([
+      'TXc duplicate_payment',
+      'TXd missing',
+    ])
+    // Of the third chunk alone: three hashes, and the missing ones twice.
+    expect(asked).to.have.length.below(8)
+    expect(readdirSync(out).toSorted()).to.deep.equal(['breaks.csv', 'report.html', 'report.json'])
   })
 }).timeout(60_000)
