@@ -4,19 +4,16 @@ import { join, resolve } from 'node:path'
 
 import { expect } from 'chai'
 
+import { cpuTimeOfNode } from './support/cpu.ts'
 import { temporaryFolder } from './support/folder.ts'
 
 describe('the setup', () => {
-  it('does nothing, in under 100 ms, when all is installed', () => {
-    let bestMs = Infinity
-    // Other tests run beside it: the best of many says what it takes by itself.
-    for (let tries = 0; tries < 40 && bestMs >= 100; tries++) {
-      const startedAt = performance.now()
-      const { status, stderr, stdout } = runSetup(resolve('.'))
-      expect({ status, output: `${stdout}${stderr}` }).to.deep.equal({ status: 0, output: '' })
-      bestMs = Math.min(bestMs, performance.now() - startedAt)
-    }
-    expect(bestMs).to.be.below(100)
+  it('does nothing, in under 100 ms of the processor, when all is installed', () => {
+    const { status, stderr, stdout } = runSetup(resolve('.'))
+    expect({ status, output: `${stdout}${stderr}` }).to.deep.equal({ status: 0, output: '' })
+    // What runs beside it takes the caches from it: the best of some says what it takes by itself.
+    const times = Array.from({ length: 10 }, () => cpuTimeOfNode('scripts/setup.mjs'))
+    expect(Math.min(...times)).to.be.below(100)
   })
 
   describe('in a clone with nothing installed', () => {
