@@ -110,6 +110,8 @@ async function payWhileKilling({ urls, killOne }: Fleet, keys: readonly string[]
   const kill = async (): Promise<void> => {
     for (let killed = 1; killed <= KILLS; killed++) {
       await sleep(200 + pick(1500))
+      // On a busy machine they start more slowly than they are killed, and nothing would be paid.
+      for (const had = asked.length; asked.length === had;) await sleep(50)
       const name = await killOne(pick)
       if (killed === Math.ceil(KILLS / 2) && values.restart) await promisify(exec)(values.restart)
       if (killed % 10 === 0) console.log(`${killed} kills, last ${name}; ${asked.length} accepted`)
