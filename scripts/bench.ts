@@ -15,6 +15,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ledger: { BENCH_TRANSFERS: '200' },
   pay: { BENCH_PAYMENTS: '60' },
   webhooks: { BENCH_RATE: '20', BENCH_SECONDS: '2' },
+  proofs: { BENCH_PAYMENTS: '20', BENCH_ROUNDS: '3' },
   reconcile: { BENCH_SETTLEMENTS: '2000', BENCH_DIRECT: '200', BENCH_BREAKS: '2' },
 }
 

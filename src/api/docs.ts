@@ -3,6 +3,7 @@ import { fastify, type FastifyInstance } from 'fastify'
 import { stringifyJson } from '../wire/json.ts'
 import type { Endpoint } from './endpoint.ts'
 import { documentGroup } from './openapi.ts'
+import { ICON } from './page-shells.ts'
 
 /** The documents for programs, and one page that shows both to people. */
 export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpoint[]): void {
@@ -57,6 +58,7 @@ const PAGE = `<!doctype html>
     <title>Quittance: the interface</title>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <link rel="icon" href="${ICON}" />
   </head>
   <body>
     <noscript>Without scripts, read

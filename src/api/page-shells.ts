@@ -50,7 +50,8 @@ export const CHECKOUT_UNKNOWN = `    <main class="nothing">
     </main>
 `
 
-const ICON =
+/** In the page itself, so that the browser asks for no `/favicon.ico`. */
+export const ICON =
   'data:image/svg+xml,' +
   encodeURIComponent(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +

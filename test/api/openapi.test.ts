@@ -109,6 +109,7 @@ describe('the page of the documents', () => {
     const page = await api.send({ url: '/docs' })
     expect(page.headers['content-type']).to.equal('text/html; charset=utf-8')
     expect(page.text).not.to.match(/https?:|\/\/(?!docs)/)
+    expect(page.text).to.include(`rel="icon" href="data:`)
     expect(page.headers['content-security-policy']).to.match(/^default-src 'self';/)
     for (const [, url = ''] of page.text.matchAll(/(?:src|href)="([^"]+)"/g)) {
       const part = await api.send({ url })
