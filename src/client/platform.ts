@@ -50,10 +50,13 @@ export type PlatformClient = {
   payments: {
     create: (request: PaymentRequest, options?: PostOptions) => Promise<Payment>
     status: (transactionId: string, options?: CallOptions) => Promise<PaymentState>
-    /** What came on the chain goes to the address that you name; a gateway pays its payer. */
+    /**
+     * All that has not gone back yet, or the amount that you name. What came on the chain goes to
+     * the address that you name; a gateway pays its payer.
+     */
     refund: (
       transactionId: string,
-      options?: PostOptions & { toAddress?: string | undefined },
+      options?: PostOptions & { amount?: string | undefined; toAddress?: string | undefined },
     ) => Promise<Refund>
   }
   transfers: {
@@ -93,9 +96,15 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       create: (request, options) => call(post('/api/payments', request), options),
       status: (id, options) => call(get(`/api/payments/${pathPart(id)}/status`, STATUS), options),
       refund: (id, options = {}) => {
-        const { toAddress, ...rest } = options
-        const wire = post(`/api/payments/${pathPart(id)}/refund`)
-        const body = toAddress === undefined ? {} : { to_address: toAddress }
+        const { amount, toAddress, ...rest } = options
+        const wire = post(
+          `/api/payments/${pathPart(id)}/refund`,
+          amount === undefined ? undefined : { amount },
+        )
+        const body = {
+          ...(amount !== undefined && { amount: decimal(amount) }),
+          ...(toAddress !== undefined && { to_address: toAddress }),
+        }
         return call({ ...wire, body, requires: ['refund_id'] }, rest)
       },
     },

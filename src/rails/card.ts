@@ -1,6 +1,7 @@
 import { Stripe } from 'stripe'
 
 import type { Charge } from '../store/charges.ts'
+import type { Refund } from '../store/refunds.ts'
 import { readBounded } from './bounded-fetch.ts'
 import type { DisputeView, GatewayAdapter, GatewayNews, RefundView } from './gateway.ts'
 import {
@@ -58,15 +59,20 @@ export function createCard(settings: CardSettings): GatewayAdapter {
       const { externalId } = charge
       if (refund.tries > 1) {
         const known = await findRefund(stripe, { externalId, refundId: refund.refundId })
-        if (known) return refundViewOf(known, charge)
+        if (known) return refundViewOf(known, charge, refund)
       }
       const made = await asking(async () =>
         stripe.refunds.create(
-          { payment_intent: externalId, metadata: { [OUR_REFUND]: refund.refundId } },
+          {
+            payment_intent: externalId,
+            // The whole needs no amount.
+            ...(refund.amount !== charge.amount && { amount: Number(refund.amount) }),
+            metadata: { [OUR_REFUND]: refund.refundId },
+          },
           { idempotencyKey: refund.refundId },
         ),
       )
-      return refundViewOf(fieldsOf(made), charge)
+      return refundViewOf(fieldsOf(made), charge, refund)
     },
     readDispute: async (charge, disputeId) => {
       const dispute = await asking(async () => stripe.disputes.retrieve(disputeId))
@@ -167,18 +173,21 @@ async function findRefund(
   stripe: Stripe,
   wanted: { externalId: string; refundId: string },
 ): Promise<Fields | undefined> {
-  const { data } = await asking(async () =>
+  const { data, has_more: isCut } = await asking(async () =>
     stripe.refunds.list({ payment_intent: wanted.externalId, limit: 100 }),
   )
-  return data.map(fieldsOf).find((one) => {
+  const found = data.map(fieldsOf).find((one) => {
     return objectAt(one, 'metadata')?.[OUR_REFUND] === wanted.refundId
   })
+  // It may be among those that were not listed, and must not be made again.
+  if (found === undefined && isCut) throw new RailError('rail_unknown', 'refunds_cut')
+  return found
 }
 
-function refundViewOf(refund: Fields, charge: Charge): RefundView {
+function refundViewOf(refund: Fields, charge: Charge, { amount }: Refund): RefundView {
   requireSame(refund, 'object', 'refund')
   requireSame(refund, 'payment_intent', charge.externalId ?? null)
-  requireSame(refund, 'amount', Number(charge.amount))
+  requireSame(refund, 'amount', Number(amount))
   requireSame(refund, 'currency', charge.currency.toLowerCase())
   const status = textAt(refund, 'status') ?? ''
   const failed = status === 'failed' || status === 'canceled'

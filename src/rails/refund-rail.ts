@@ -1,7 +1,14 @@
-import { findCharge } from '../store/charges.ts'
+import { refundableOf } from '../domain/gateways.ts'
+import { findCharge, lockCharge } from '../store/charges.ts'
 import type { Db } from '../store/database.ts'
 import { findOrderOf } from '../store/orders.ts'
-import { leaseRefunds, releaseRefund, settleRefund, type Refund } from '../store/refunds.ts'
+import {
+  leaseRefunds,
+  releaseRefund,
+  settleRefund,
+  sumRefunds,
+  type Refund,
+} from '../store/refunds.ts'
 import { moveTransaction } from '../store/transactions.ts'
 import { troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { RefundView } from './gateway.ts'
@@ -79,7 +86,13 @@ async function settle(
 ): Promise<void> {
   const { refundId, transactionId } = refund
   await deps.db.transaction().execute(async (db) => {
+    // Of two that end at one time, the second sees the first, and what has come meanwhile.
+    const charge = await lockCharge(db, transactionId)
+    if (charge === undefined) return
     if (!(await settleRefund(db, { refundId, ...view })) || view.state === 'failed') return
+    const { completed } = await sumRefunds(db, transactionId)
+    // A payment of which a part is back is still a completed one.
+    if (completed < refundableOf(charge)) return
     await moveTransaction(db, {
       transactionId,
       from: 'completed',

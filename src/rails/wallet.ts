@@ -54,11 +54,15 @@ export function createWallet(settings: WalletSettings): GatewayAdapter {
       const { captureId } = charge
       if (captureId === undefined) throw new RailError('rail_unknown', 'no_capture')
       const path = `/v2/payments/captures/${encodeURIComponent(captureId)}/refund`
-      const json = { custom_id: refund.refundId }
+      const value = { amount: refund.amount, currency: charge.currency }
+      const amount = { value: valueOf(value), currency_code: charge.currency }
+      // The whole needs no amount.
+      const part = refund.amount === charge.amount ? {} : { amount }
+      const json = { custom_id: refund.refundId, ...part }
       // The same key again tells how the same refund stands now.
       const reply = await ask(path, { json, key: refund.refundId, signal })
       if (reply.status !== 200 && reply.status !== 201) throw refusalOf(reply)
-      return refundViewOf(reply.body, charge)
+      return refundViewOf(reply.body, value)
     },
     verify: async (webhook, signal) => newsOf(webhook, { ask, settings, signal }),
   }
@@ -129,7 +133,9 @@ function orderOf(charge: Charge, returnUrl: string): object {
   }
 }
 
-function valueOf({ amount, currency }: Charge): string {
+type Value = Pick<Charge, 'amount' | 'currency'>
+
+function valueOf({ amount, currency }: Value): string {
   return formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency], minDecimals: 2 })
 }
 
@@ -180,10 +186,10 @@ const STATUSES: Readonly<Record<string, ChargeView['status']>> = {
   VOIDED: 'failed',
 }
 
-function requireAmount(fields: Fields, charge: Charge): void {
+function requireAmount(fields: Fields, wanted: Value): void {
   const amount = objectAt(fields, 'amount') ?? {}
-  requireSame(amount, 'value', valueOf(charge))
-  requireSame(amount, 'currency_code', charge.currency)
+  requireSame(amount, 'value', valueOf(wanted))
+  requireSame(amount, 'currency_code', wanted.currency)
 }
 
 /** Payers are sent to the gateway itself, and to nobody whom a reply may name. */
@@ -208,8 +214,8 @@ function goneView(externalId: string): ChargeView {
   return { status: 'failed', externalId, gatewayStatus: 'EXPIRED', errorCode: 'expired' }
 }
 
-function refundViewOf(refund: Fields, charge: Charge): RefundView {
-  requireAmount(refund, charge)
+function refundViewOf(refund: Fields, value: Value): RefundView {
+  requireAmount(refund, value)
   const status = textAt(refund, 'status') ?? ''
   const failed = status === 'FAILED' || status === 'CANCELLED'
   return {

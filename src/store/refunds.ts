@@ -5,6 +5,8 @@ import type { Db } from './database.ts'
 export type Refund = {
   refundId: string
   transactionId: string
+  /** In the smallest unit of the charge's currency. */
+  amount: bigint
   state: 'pending' | 'completed' | 'failed'
   externalId: string | undefined
   errorCode: string | undefined
@@ -12,17 +14,29 @@ export type Refund = {
   tries: number
 }
 
-/** False where the money goes back already: a charge has one refund that has not failed. */
+/** Rejects where the refunds of the charge would be more than has come for it. */
 export async function insertRefund(
   db: Db,
-  refund: { refundId: string; transactionId: string; externalId?: string | undefined },
-): Promise<boolean> {
-  const { rows } = await sql`
-    insert into refunds (refund_id, transaction_id, external_id)
-    values (${refund.refundId}, ${refund.transactionId}, ${refund.externalId ?? null})
-    on conflict (transaction_id) where state <> 'failed' do nothing
-    returning 1`.execute(db)
-  return rows.length > 0
+  refund: Pick<Refund, 'refundId' | 'transactionId' | 'amount'> &
+    Partial<Pick<Refund, 'externalId'>>,
+): Promise<void> {
+  await sql`
+    insert into refunds (refund_id, transaction_id, amount, external_id)
+    values (${refund.refundId}, ${refund.transactionId}, ${String(refund.amount)},
+      ${refund.externalId ?? null})`.execute(db)
+}
+
+/** Of all refunds of a charge: how many, how much goes or went back, and how much is there. */
+export type RefundSums = { count: number; taken: bigint; completed: bigint }
+
+export async function sumRefunds(db: Db, transactionId: string): Promise<RefundSums> {
+  const { rows } = await sql<{ count: number; taken: string; completed: string }>`
+    select count(*)::integer as count,
+      coalesce(sum(amount) filter (where state <> 'failed'), 0)::text as taken,
+      coalesce(sum(amount) filter (where state = 'completed'), 0)::text as completed
+    from refunds where transaction_id = ${transactionId}`.execute(db)
+  const { count = 0, taken = '0', completed = '0' } = rows[0] ?? {}
+  return { count, taken: BigInt(taken), completed: BigInt(completed) }
 }
 
 export async function listRefunds(db: Db, transactionId: string): Promise<Refund[]> {
@@ -76,6 +90,7 @@ export async function releaseRefund(
 type RefundRow = {
   refund_id: string
   transaction_id: string
+  amount: string
   state: Refund['state']
   external_id: string | null
   error_code: string | null
@@ -87,6 +102,7 @@ function refundOf(row: RefundRow): Refund {
   return {
     refundId: row.refund_id,
     transactionId: row.transaction_id,
+    amount: BigInt(row.amount),
     state: row.state,
     externalId: row.external_id ?? undefined,
     errorCode: row.error_code ?? undefined,

@@ -152,7 +152,10 @@ describe('the refund of a payment on chain', () => {
     for (const to_address of [zero, wrongCase, settlement, payee, 'me', 1]) {
       expect((await refund(id, { to_address })).status, String(to_address)).to.equal(400)
     }
-    expect((await refund(id, { amount: '0.01', to_address: newAddress() })).status).to.equal(400)
+    for (const amount of ['0', '-1', '1e-1', 'all', '0.100000000000000002', null]) {
+      const asked = { amount, to_address: newAddress() }
+      expect((await refund(id, asked)).status, String(amount)).to.equal(400)
+    }
     const request = { gateway_id: 2, amount: '1', currency: 'ETH', description: 'Two books' }
     const unpaid = String(
       (await place.bench.api.post('/api/payments', request)).body['transaction_id'],
@@ -230,6 +233,25 @@ describe('the refund of dollars on chain', () => {
     await finish(place)
     expect(await dollarsOf(place, to)).to.equal(24_680_000n)
     for (const id of ids) expect(await status(id)).to.include({ status: 'refunded' })
+  })
+
+  it('goes back in parts, and never more than has come', async () => {
+    const id = await paidInDollars(place)
+    const [one, two] = [newAddress(), newAddress()]
+    const parts = [1, 2, 3].map(async () => refund(id, { amount: '5', to_address: one }))
+    const answers = await Promise.all(parts)
+    const first = answers.filter((answer) => answer.status === 201)
+    expect(first.length).to.be.within(1, 2)
+    for (const answer of answers) expect(answer.status).to.be.oneOf([201, 400, 409])
+    await finish(place)
+    const back = { status: 'completed', refunded_decimal: String(5 * first.length) }
+    expect(await status(id)).to.include(back)
+    expect((await refund(id, { amount: '12.34', to_address: two })).status).to.equal(400)
+    expect((await refund(id, { to_address: two })).status).to.equal(201)
+    await finish(place)
+    const held = (await dollarsOf(place, one)) + (await dollarsOf(place, two))
+    expect(held).to.equal(12_340_000n)
+    expect(await status(id)).to.include({ status: 'refunded', refunded_decimal: '12.34' })
   })
 
   it('is refused with nothing stored where the dollars are gone', async () => {

@@ -10,7 +10,7 @@ import { countRows } from './rails-api.ts'
 export type PaymentLife = {
   /** One more payment from the request to its refund, by a program that dies at these points. */
   live: (points: readonly number[]) => Promise<number>
-  /** Whatever died: each life has left one payment, one refund and the moves of one payment. */
+  /** Whatever died: each life has left one payment, its refunds and the moves of one payment. */
   expectOnce: (told: string) => Promise<void>
 }
 
@@ -21,11 +21,14 @@ export function createPaymentLife(deps: {
   bench: GatewayBench
   crashes: Crashes
   payment: object
+  /** What is asked to be sent back, one after the other; absent: the whole at once. */
+  refunds?: readonly object[]
   /** What the payer does, again and again, until it has come through. */
   agree: (created: Record<string, unknown>) => Promise<unknown>
 }): PaymentLife {
   const { db, clock, bench, crashes } = deps
   const { api, pass } = bench
+  const refunds = deps.refunds ?? [undefined]
   let lives = 0n
 
   const untilDone = async <T>(name: string, work: () => Promise<T | undefined>): Promise<T> => {
@@ -51,11 +54,13 @@ export function createPaymentLife(deps: {
         return body['status'] === wanted ? true : undefined
       })
     await reaches('completed')
-    await untilDone('the refund', async () => {
-      const url = `/api/payments/${id}/refund`
-      const { status } = await api.post(url, undefined, { key: `refund-${life}` })
-      return status === 201 ? true : undefined
-    })
+    for (const [part, refund] of refunds.entries()) {
+      await untilDone('the refund', async () => {
+        const url = `/api/payments/${id}/refund`
+        const { status } = await api.post(url, refund, { key: `refund-${life}-${part}` })
+        return status === 201 ? true : undefined
+      })
+    }
     await reaches('refunded')
   }
 
@@ -68,7 +73,7 @@ export function createPaymentLife(deps: {
     },
     async expectOnce(told) {
       expect(await countRows(db, 'transactions'), told).to.equal(lives)
-      expect(await countRows(db, 'refunds'), told).to.equal(lives)
+      expect(await countRows(db, 'refunds'), told).to.equal(lives * BigInt(refunds.length))
       expect(await countRows(db, 'transaction_moves'), told).to.equal(4n * lives)
     },
   }

@@ -1,15 +1,19 @@
 import { createId, type RandomBytes } from '../../domain/ids.ts'
 import { refundableOf } from '../../domain/gateways.ts'
-import type { Currency } from '../../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../domain/money.ts'
 import type { Hex } from '../../domain/orders.ts'
 import { refundReference, type Reference } from '../../domain/reference.ts'
 import { lockCharge, type Charge } from '../../store/charges.ts'
 import type { Db } from '../../store/database.ts'
-import { insertRefund, listRefunds } from '../../store/refunds.ts'
+import { insertRefund, sumRefunds, type RefundSums } from '../../store/refunds.ts'
 import { recordTransaction } from '../../store/transactions.ts'
-import { amountFields } from '../../wire/amounts.ts'
+import { amountFields, readAmount } from '../../wire/amounts.ts'
 import { RequestError } from '../../wire/errors.ts'
-import { RefundCreatedSchema, RefundCreateSchema } from '../../wire/group-b/payments.ts'
+import {
+  RefundCreatedSchema,
+  RefundCreateSchema,
+  type RefundCreate,
+} from '../../wire/group-b/payments.ts'
 import { TransactionParamsSchema } from '../../wire/group-b/transactions.ts'
 import { invalidRequest } from '../checks.ts'
 import { defineEndpoint, type Endpoint } from '../endpoint.ts'
@@ -46,7 +50,13 @@ type Deps = {
 }
 
 /** What the chain was asked for before anything is stored. */
-type PreparedRefund = { transactionId: string; amount: bigint; accept: AcceptBack }
+type PreparedRefund = {
+  transactionId: string
+  amount: bigint
+  /** How many refunds there were before it. */
+  earlier: number
+  accept: AcceptBack
+}
 
 export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
   const { payBack } = desk
@@ -55,12 +65,13 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
     method: 'POST',
     path: '/api/payments/{transaction_id}/refund',
     operationId: 'refundPayment',
-    summary: 'Sends the whole of a completed payment back',
+    summary: 'Sends a completed payment back, the whole or a part of it',
     description:
-      'The payment is `refunded` when the money has arrived. There is one refund of it, unless ' +
-      'it fails. A gateway sends the money to its payer. What came at the crypto checkout goes ' +
-      'to the `to_address` that you name, in the coin that it came in, by a payment through the ' +
-      'settlement contract.',
+      'Without an `amount` all goes back that has not gone yet. There may be several refunds, ' +
+      'together at most the payment. It stays `completed` while only a part is back, and is ' +
+      '`refunded` when all of it has arrived. A gateway sends the money to its payer. What came ' +
+      'at the crypto checkout goes to the `to_address` that you name, in the coin that it came ' +
+      'in, by a payment through the settlement contract.',
     tag: 'Payments',
     access: 'payments:write',
     params: TransactionParamsSchema,
@@ -72,32 +83,33 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
     prepare: async ({ params, body, caller, db }) => {
       const charge = await requireOwn(db, caller.userId, params.transaction_id)
       requireCompleted(charge)
-      const payee = body?.to_address as Hex | undefined
       if (charge.kind === 'crypto_checkout') {
-        return prepareOnChain({ payBack, randomBytes, db, charge, payee })
+        return prepareOnChain({ payBack, randomBytes, db, charge, body })
       }
-      if (payee === undefined) return undefined
+      if (body?.to_address === undefined) return undefined
       const message = 'The gateway sends the money back to its payer. Leave it out.'
       throw invalidRequest([{ field: 'to_address', code: 'unknown_field', message }])
     },
-    handle: async ({ params, caller, db, prepared }) => {
+    handle: async ({ params, body, caller, db, prepared }) => {
       await requireOwn(db, caller.userId, params.transaction_id)
       // Another refund, and whatever still comes on the chain, waits for the end of this.
       const charge = await lockCharge(db, params.transaction_id)
       if (charge === undefined) throw new RequestError('not_found', 'There is no such payment.')
       requireCompleted(charge)
       const { transactionId, currency } = charge
+      const sums = await sumRefunds(db, transactionId)
+      const amount = requireRest({ charge, sums, body })
       const refundId = createId('REF', randomBytes)
       const externalId = prepared?.transactionId
-      if (!(await insertRefund(db, { refundId, transactionId, externalId }))) throw isOnItsWay()
-      if (prepared) await acceptOnChain({ db, charge, prepared })
+      await insertRefund(db, { refundId, transactionId, amount, externalId })
+      if (prepared) await acceptOnChain({ db, charge, prepared, sums, amount })
       return {
         success: true as const,
         transaction_id: transactionId,
         refund_id: refundId,
         status: 'pending' as const,
         ...(externalId !== undefined && { refund_transaction_id: externalId }),
-        ...amountFields({ amount: prepared?.amount ?? charge.amount, currency }),
+        ...amountFields({ amount, currency }),
         currency,
       }
     },
@@ -114,21 +126,45 @@ function requireCompleted({ status }: Charge): void {
   throw new RequestError('conflict', sentence)
 }
 
-function isOnItsWay(): RequestError {
-  return new RequestError('conflict', 'The payment is being refunded. Read its status.')
+/** How much goes back: what is asked for, or all that is left. */
+function requireRest(facts: {
+  charge: Charge
+  sums: RefundSums
+  body: RefundCreate | undefined
+}): bigint {
+  const { charge, sums, body } = facts
+  const { currency } = charge
+  const rest = refundableOf(charge) - sums.taken
+  const asked = body?.amount === undefined ? rest : readAmount({ amount: body.amount, currency })
+  if (rest <= 0n) {
+    throw new RequestError('conflict', 'The payment is being refunded. Read its status.')
+  }
+  if (sums.count >= MAX_REFUNDS) {
+    const sentence = `There are ${MAX_REFUNDS} refunds of this payment, and no more are taken.`
+    throw new RequestError('conflict', sentence)
+  }
+  if (asked <= rest) return asked
+  const most = formatAmount({ amount: rest, decimals: CURRENCY_DECIMALS[currency] })
+  const message = `At most ${most} ${currency} of this payment can still be refunded.`
+  throw new RequestError('limit_exceeded', message, {
+    problems: [{ field: 'amount', code: 'amount_out_of_range', message }],
+  })
 }
+
+/** Failed ones are counted too. All of them are listed with the payment, and at its gateway. */
+const MAX_REFUNDS = 50
 
 async function prepareOnChain(facts: {
   payBack: PayBack | undefined
   randomBytes: RandomBytes
   db: Db
   charge: Charge
-  payee: Hex | undefined
+  body: RefundCreate | undefined
 }): Promise<PreparedRefund> {
-  const { payBack, db, charge, payee } = facts
+  const { payBack, db, charge, body } = facts
   const { currency, reference, userId } = charge
-  const amount = refundableOf(charge)
-  if (payBack === undefined || amount === 0n || reference === undefined) {
+  const payee = body?.to_address as Hex | undefined
+  if (payBack === undefined || refundableOf(charge) === 0n || reference === undefined) {
     const sentence = 'This payment on chain is sent back by a payment of yours, not by us.'
     throw new RequestError('conflict', sentence)
   }
@@ -136,8 +172,8 @@ async function prepareOnChain(facts: {
     const message = 'Name the address that gets the money back.'
     throw invalidRequest([{ field: 'to_address', code: 'required', message }])
   }
-  const earlier = await listRefunds(db, charge.transactionId)
-  if (earlier.some(({ state }) => state !== 'failed')) throw isOnItsWay()
+  const sums = await sumRefunds(db, charge.transactionId)
+  const amount = requireRest({ charge, sums, body })
   const transactionId = createId('TX', facts.randomBytes)
   const accept = await answering(async () =>
     payBack.prepare(db, {
@@ -146,11 +182,17 @@ async function prepareOnChain(facts: {
       payee,
       currency,
       amount,
-      // The contract pays a reference once, so that a refund after one that failed has another.
-      reference: earlier.reduce((last) => refundReference(last), refundReference(reference)),
+      reference: referenceOf(reference, sums.count),
     }),
   )
-  return { transactionId, amount, accept }
+  return { transactionId, amount, earlier: sums.count, accept }
+}
+
+/** The contract pays a reference once, so each refund has the one that follows from the last. */
+function referenceOf(charge: Reference, earlier: number): Reference {
+  let reference = refundReference(charge)
+  for (let one = 0; one < earlier; one += 1) reference = refundReference(reference)
+  return reference
 }
 
 /** The order, its transaction and the refund are stored together, or none of them is. */
@@ -158,11 +200,14 @@ async function acceptOnChain(facts: {
   db: Db
   charge: Charge
   prepared: PreparedRefund
+  sums: RefundSums
+  amount: bigint
 }): Promise<void> {
-  const { db, charge, prepared } = facts
-  const { transactionId, amount, accept } = prepared
-  if (refundableOf(charge) !== amount) {
-    throw new RequestError('conflict', 'More has come for it meanwhile. Send the request again.')
+  const { db, charge, prepared, sums, amount } = facts
+  const { transactionId, accept } = prepared
+  if (prepared.amount !== amount || prepared.earlier !== sums.count) {
+    const sentence = 'More has come or gone back meanwhile. Send the request again.'
+    throw new RequestError('conflict', sentence)
   }
   const { hash } = await answering(() => accept(db))
   await recordTransaction(db, {

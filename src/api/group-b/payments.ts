@@ -1,10 +1,10 @@
 import { receivedDecimals, type Gateway } from '../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../domain/ids.ts'
-import { formatAmount } from '../../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount } from '../../domain/money.ts'
 import { findCharge, type Charge } from '../../store/charges.ts'
 import type { Db } from '../../store/database.ts'
 import { listDisputes } from '../../store/disputes.ts'
-import { listRefunds } from '../../store/refunds.ts'
+import { listRefunds, sumRefunds } from '../../store/refunds.ts'
 import { recordTransaction } from '../../store/transactions.ts'
 import { amountFields, readAmount } from '../../wire/amounts.ts'
 import { RequestError } from '../../wire/errors.ts'
@@ -108,6 +108,7 @@ const paymentStatus = defineEndpoint({
     const decimals = receivedDecimals(charge)
     const disputes = await listDisputes(db, charge.transactionId)
     const refunds = await listRefunds(db, charge.transactionId)
+    const { completed } = await sumRefunds(db, charge.transactionId)
     return {
       success: true as const,
       transaction_id: charge.transactionId,
@@ -119,9 +120,14 @@ const paymentStatus = defineEndpoint({
       error_code: charge.errorCode ?? null,
       received_decimal:
         received === undefined ? null : formatAmount({ amount: received, decimals }),
-      refunds: refunds.map(({ refundId, state, errorCode }) => ({
+      refunded_decimal: formatAmount({
+        amount: completed,
+        decimals: CURRENCY_DECIMALS[currency],
+      }),
+      refunds: refunds.map(({ refundId, state, errorCode, amount }) => ({
         refund_id: refundId,
         status: state,
+        ...amountFields({ amount, currency }),
         error_code: errorCode ?? null,
       })),
       disputes: disputes.map((dispute) => ({

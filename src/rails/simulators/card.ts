@@ -191,23 +191,34 @@ function disputeNow(world: World, dispute: Thing): Thing {
 function createRefund(world: World, { request, form }: Call): SimulatedReply {
   const key = String(request.headers['idempotency-key'])
   const earlier = world.refunds.find((refund) => refund['key'] === key)
-  if (earlier) return shown(refundNow(world, earlier))
+  if (earlier) {
+    return earlier['asked'] === request.text
+      ? shown(refundNow(world, earlier))
+      : failure(400, { type: 'idempotency_error' })
+  }
   const of = form.get('payment_intent')
   const intent = world.intents.get(of ?? '')
   if (intent?.['status'] !== 'succeeded') return missing()
-  if (world.refunds.find((refund) => refund['payment_intent'] === of)) {
+  const others = world.refunds.all().filter((refund) => refund['payment_intent'] === of)
+  const rest = others.reduce((left, one) => left - Number(one['amount']), Number(intent['amount']))
+  if (rest === 0) {
     return failure(400, { type: 'invalid_request_error', code: 'charge_already_refunded' })
+  }
+  const amount = Number(form.get('amount') ?? rest)
+  if (!Number.isSafeInteger(amount) || amount < 1 || amount > rest) {
+    return failure(400, { type: 'invalid_request_error', param: 'amount' })
   }
   const refund = world.refunds.put({
     id: `re_${randomBytes(12).toString('hex')}`,
     object: 'refund',
-    amount: intent['amount'],
+    amount,
     currency: intent['currency'],
     payment_intent: of,
     metadata: metadataOf(form),
     isSlow: intent['payment_method'] === 'pm_card_pendingRefund',
     madeAt: world.now(),
     key,
+    asked: request.text,
   })
   return has(intent, 'silent-refund')
     ? { status: 0, isSilent: true }

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 
+import { parseAmount } from '../../domain/money.ts'
 import { openJournal, type Journal } from './journal.ts'
 import type { Simulated, SimulatedReply, SimulatedRequest } from './serve.ts'
 import type { WebhookSender } from './webhooks.ts'
@@ -20,11 +21,15 @@ export type SimulatedWalletOptions = {
 type Order = {
   id: string
   status: 'CREATED' | 'APPROVED' | 'COMPLETED' | 'VOIDED'
-  unit: { custom_id: string; description: string; amount: unknown }
+  unit: { custom_id: string; description: string; amount: Amount }
   key: string
-  capture: { id: string; at: number } | undefined
-  refund: { id: string; key: string; at: number } | undefined
+  /** The same key again is the same capture, and another one is refused. */
+  capture: { id: string; at: number; key?: string } | undefined
+  /** Absent: none yet. */
+  refunds?: Array<{ id: string; key: string; at: number; amount: Amount }>
 }
+
+type Amount = { value: string; currency_code: string }
 
 type World = SimulatedWalletOptions & { orders: Journal<Order> }
 
@@ -47,7 +52,8 @@ export function createSimulatedWallet(options: SimulatedWalletOptions): Simulate
     const order = /^\/v2\/checkout\/orders(?:\/(\w+))?(\/capture)?$/.exec(request.path)
     if (order?.[1] === undefined && order !== null) return create(world, request)
     const known = world.orders.get(order?.[1] ?? '')
-    if (known) return order?.[2] ? capture(world, known) : { status: 200, json: show(world, known) }
+    if (known)
+      return order?.[2] ? capture(world, known, request) : { status: 200, json: show(world, known) }
     const captured = /^\/v2\/payments\/captures\/(\w+)\/refund$/.exec(request.path)?.[1]
     const paid = world.orders.find((one) => captured !== undefined && one.capture?.id === captured)
     return paid ? refund(world, paid, request) : failure(404, 'RESOURCE_NOT_FOUND')
@@ -78,17 +84,21 @@ function create(world: World, request: SimulatedRequest): SimulatedReply {
     unit,
     key,
     capture: undefined,
-    refund: undefined,
   })
   return has(order, 'silent')
     ? { status: 0, isSilent: true }
     : { status: 201, json: show(world, order) }
 }
 
-function capture(world: World, order: Order): SimulatedReply {
-  if (order.capture !== undefined) return { status: 200, json: show(world, order) }
+function capture(world: World, order: Order, { headers }: SimulatedRequest): SimulatedReply {
+  const key = String(headers['paypal-request-id'])
+  if (order.capture !== undefined) {
+    return order.capture.key === key
+      ? { status: 200, json: show(world, order) }
+      : failure(422, 'UNPROCESSABLE_ENTITY', 'ORDER_ALREADY_CAPTURED')
+  }
   if (order.status !== 'APPROVED') return failure(422, 'UNPROCESSABLE_ENTITY', 'ORDER_NOT_APPROVED')
-  const made = { id: randomBytes(8).toString('hex').toUpperCase(), at: world.now() }
+  const made = { id: randomBytes(8).toString('hex').toUpperCase(), at: world.now(), key }
   const captured = world.orders.put({ ...order, status: 'COMPLETED', capture: made })
   const supplementary_data = { related_ids: { order_id: order.id } }
   const resource = { ...captureNow(world, captured), supplementary_data }
@@ -98,17 +108,29 @@ function capture(world: World, order: Order): SimulatedReply {
 
 function refund(world: World, order: Order, request: SimulatedRequest): SimulatedReply {
   const key = String(request.headers['paypal-request-id'])
-  if (order.refund !== undefined && order.refund.key !== key) {
+  const { unit, refunds = [] } = order
+  const earlier = refunds.find((refund) => refund.key === key)
+  const { amount = unit.amount } = JSON.parse(request.text) as { amount?: Amount }
+  const rest = centsOf(unit.amount) - refundedOf(order)
+  if (earlier === undefined && rest === 0n) {
     return failure(422, 'UNPROCESSABLE_ENTITY', 'CAPTURE_FULLY_REFUNDED')
   }
-  const made = order.refund ?? {
-    id: randomBytes(8).toString('hex').toUpperCase(),
-    key,
-    at: world.now(),
+  if (earlier === undefined && centsOf(amount) > rest) {
+    return failure(422, 'UNPROCESSABLE_ENTITY', 'REFUND_AMOUNT_EXCEEDED')
   }
-  if (order.refund === undefined) world.orders.put({ ...order, refund: made })
+  const id = randomBytes(8).toString('hex').toUpperCase()
+  const made = earlier ?? { id, key, at: world.now(), amount }
+  if (earlier === undefined) world.orders.put({ ...order, refunds: [...refunds, made] })
   const status = has(order, 'slow') && isYoung(world, made.at) ? 'PENDING' : 'COMPLETED'
-  return { status: 201, json: { id: made.id, status, amount: order.unit.amount } }
+  return { status: 201, json: { id: made.id, status, amount: made.amount } }
+}
+
+function refundedOf({ refunds = [] }: Order): bigint {
+  return refunds.reduce((sum, { amount }) => sum + centsOf(amount), 0n)
+}
+
+function centsOf({ value }: Amount): bigint {
+  return parseAmount({ text: value, decimals: 2 })
 }
 
 /** What the payer sees: a page with two buttons, which a program may press by a POST. */
@@ -143,9 +165,11 @@ function show(world: World, order: Order): Record<string, unknown> {
 }
 
 function captureNow(world: World, order: Order): Record<string, unknown> {
-  const { capture, unit, refund } = order
+  const { capture, unit } = order
   const isSlow = has(order, 'slow') && isYoung(world, capture?.at ?? 0)
-  const paid = refund === undefined ? 'COMPLETED' : 'REFUNDED'
+  const refunded = refundedOf(order)
+  const isWhole = refunded === centsOf(unit.amount)
+  const paid = refunded === 0n ? 'COMPLETED' : isWhole ? 'REFUNDED' : 'PARTIALLY_REFUNDED'
   const status = has(order, 'declined') ? 'DECLINED' : isSlow ? 'PENDING' : paid
   return { id: capture?.id, status, amount: unit.amount, custom_id: unit.custom_id }
 }

@@ -99,6 +99,7 @@ const RefundSchema = named(
   'Refund',
   Type.Object({
     ...REFUND_FIELDS,
+    ...AMOUNT_FIELDS,
     error_code: nullable(
       Type.String({ description: 'Why it failed.', examples: ['expired_or_canceled_card'] }),
     ),
@@ -134,13 +135,23 @@ export const PaymentStatusSchema = named(
         examples: ['99.5'],
       }),
     ),
-    refunds: Type.Array(RefundSchema, { description: 'At most one of them has not failed.' }),
+    refunded_decimal: Type.String({
+      description: 'How much of it has arrived back; less than all leaves the payment completed.',
+      examples: ['0'],
+    }),
+    refunds: Type.Array(RefundSchema, {
+      description: 'Oldest first. Those that have not failed are together at most the payment.',
+    }),
     disputes: Type.Array(DisputeSchema),
   }),
 )
 export type PaymentStatus = Static<typeof PaymentStatusSchema>
 
 export const RefundCreateSchema = requestObject({
+  amount: Type.Optional({
+    ...AmountInputSchema,
+    description: 'In the currency of the payment; absent for all that has not gone back yet.',
+  }),
   to_address: Type.Optional({
     ...EthereumAddressSchema,
     description:
@@ -148,6 +159,8 @@ export const RefundCreateSchema = requestObject({
       'chain may be an exchange or a contract. Checked by EIP-55 when its case is mixed.',
   }),
 })
+
+export type RefundCreate = Static<typeof RefundCreateSchema>
 
 export const RefundCreatedSchema = named(
   'RefundCreated',
