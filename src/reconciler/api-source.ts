@@ -1,5 +1,12 @@
 import type { PagePosition, PlatformClient, Transaction } from '../client/index.ts'
-import { readRecord, type PaymentRecord, type RecordSource, type UnreadableRow } from './records.ts'
+import {
+  isCurrency,
+  readRecord,
+  type PaymentRecord,
+  type RecordedAmount,
+  type RecordSource,
+  type UnreadableRow,
+} from './records.ts'
 
 const PAGE = 100
 const CHUNK = 2_000
@@ -63,17 +70,23 @@ function take(row: Transaction, line: number, { records, unreadable }: Filling):
   const hash: unknown = row.eth_transaction_hash
   if (hash === null || hash === undefined || hash === '') return
   const { transaction_id, amount, currency, status, created_at } = row
+  const money = textOf(currency)
   const fields = {
     transaction_id: textOf(transaction_id),
     eth_transaction_hash: textOf(hash) ?? 'none',
-    // Of other currencies the list does not say what was paid on the chain.
-    amount: currency === 'ETH' ? textOf(amount) : undefined,
+    // Another server may have currencies that say nothing to us.
+    ...(money !== undefined && isCurrency(money) && { amount: textOf(amount), currency: money }),
     status: textOf(status),
     created_at: textOf(created_at),
   }
   const record = readRecord(fields, line)
   if (typeof record === 'string') unreadable.push({ line, problem: record })
-  else records.push(record)
+  else records.push({ ...record, amount: priceOf(record) })
+}
+
+/** The list does not say whether dollars were paid as such, or are the price of what was paid. */
+function priceOf({ amount }: PaymentRecord): RecordedAmount | undefined {
+  return amount?.asset === 'stablecoin' ? { ...amount, isPrice: true } : amount
 }
 
 /** A server may send anything, whatever the types say. */

@@ -25,12 +25,28 @@ export function saysWhat({ payee, amount, reference }: PaymentRecord): boolean {
   return payee !== undefined || amount !== undefined || reference !== undefined
 }
 
+/**
+ * What of the record can be held against the transaction: a price in dollars only where the
+ * transaction pays dollars.
+ */
+export function claimOf(
+  record: PaymentRecord,
+  receipt: ReceiptFacts,
+  { stablecoin }: Contracts,
+): PaymentRecord {
+  if (record.amount?.isPrice !== true) return record
+  const { payments } = shownBy(receipt)
+  const isInDollars = stablecoin && payments.some(({ token }) => token === stablecoin)
+  return isInDollars ? record : { ...record, amount: undefined }
+}
+
 /** Compares all that the record says of the payment. Zero tolerance: one wei is a difference. */
 export function comparePayment(
-  record: PaymentRecord,
+  recorded: PaymentRecord,
   facts: MinedFacts,
   contracts: Contracts,
 ): Comparison {
+  const record = claimOf(recorded, facts.receipt, contracts)
   const shown = shownBy(facts.receipt)
   if (!saysWhat(record)) {
     return { kinds: [], payment: shown.payments[0], count: Math.max(1, shown.payments.length) }
@@ -145,7 +161,7 @@ function expectedOf(record: PaymentRecord, { stablecoin }: Contracts): Omit<Expe
   const { payee, amount, reference } = record
   return {
     contract: undefined,
-    token: amount === undefined ? undefined : amount.asset === 'native' ? null : stablecoin,
+    token: amount && (amount.asset === 'native' ? null : (amount.token ?? stablecoin)),
     payer: undefined,
     payee,
     amount: amount?.units,

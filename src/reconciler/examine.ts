@@ -4,9 +4,10 @@ import type { Hex } from '../chain/hex.ts'
 import { breakId } from '../domain/break-ids.ts'
 import type { Finding } from '../domain/breaks.ts'
 import { agree, createPanel, type ChainFact, type NodeAnswer, type Panel } from './agree.ts'
-import { provenByEvent, saysWhat, type Contracts } from './compare.ts'
+import { claimOf, provenByEvent, saysWhat, type Contracts } from './compare.ts'
 import { gather, type Wanted } from './gather.ts'
 import { judge, type FoundBreak, type Judgement, type Rules } from './judge.ts'
+import type { ReceiptFacts } from './node-facts.ts'
 import type { Node } from './node.ts'
 import type { PaymentRecord } from './records.ts'
 import { findReplacement } from './replaced.ts'
@@ -113,14 +114,15 @@ function wantedOf(records: readonly PaymentRecord[], contracts: Contracts): Want
   return [...claims].map(([hash, claiming]) => ({
     hash,
     isToldBy: (receipt) =>
-      !receipt.succeeded ||
-      claiming.every(
-        (record) =>
-          !saysWhat(record) ||
-          signedOf(record, contracts).transaction !== undefined ||
-          provenByEvent(record, receipt, contracts) !== undefined,
-      ),
+      !receipt.succeeded || claiming.every((record) => isTold(record, receipt, contracts)),
   }))
+}
+
+/** Whether the transaction itself need not be read. */
+function isTold(recorded: PaymentRecord, receipt: ReceiptFacts, contracts: Contracts): boolean {
+  if (signedOf(recorded, contracts).transaction !== undefined) return true
+  const record = claimOf(recorded, receipt, contracts)
+  return !saysWhat(record) || provenByEvent(record, receipt, contracts) !== undefined
 }
 
 async function judgeAll(

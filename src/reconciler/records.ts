@@ -1,6 +1,11 @@
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
 import { messageOf } from '../base/errors.ts'
-import { CURRENCY_DECIMALS, parseAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import {
+  CURRENCY_DECIMALS,
+  parseAmount,
+  STABLECOIN_DECIMALS,
+  type Currency,
+} from '../domain/money.ts'
 import { TRANSACTION_STATUSES, type TransactionStatus } from '../domain/states.ts'
 
 /** What a source says of one payment; what is undefined is not checked. Hex is lower case. */
@@ -28,7 +33,15 @@ export type PaymentRecord = {
 }
 
 /** In the smallest unit of what is paid: wei, or the stablecoin's millionths. */
-export type RecordedAmount = { units: bigint; asset: 'native' | 'stablecoin'; text: string }
+export type RecordedAmount = {
+  units: bigint
+  asset: 'native' | 'stablecoin'
+  text: string
+  /** Where the record names the stablecoin; else it is the one that the chain is known to have. */
+  token?: Hex | undefined
+  /** Only what a transaction pays in the stablecoin is held against it. */
+  isPrice?: true
+}
 
 /** A row that says nothing that could be checked. */
 export type UnreadableRow = { line: number; problem: string }
@@ -96,22 +109,26 @@ export function readRecord(fields: RecordFields, line: number | undefined): Paym
 function amountOf(fields: RecordFields, problems: string[]): RecordedAmount | undefined {
   const text = fields['amount']?.trim() ?? ''
   const currency = fields['currency']?.trim() || 'ETH'
-  if (!Object.hasOwn(CURRENCY_DECIMALS, currency)) {
+  if (!isCurrency(currency)) {
     problems.push(`currency is not one of ${Object.keys(CURRENCY_DECIMALS).join(', ')}`)
     return undefined
   }
   if (text === '') return undefined
   try {
-    if (currency === 'ETH') {
-      return { units: parseAmount({ text, decimals: 18 }), asset: 'native', text }
-    }
-    const units = parseAmount({ text, decimals: STABLECOIN_DECIMALS })
+    // Dollars are paid in the stablecoin, which divides them further than banks do.
+    const decimals = currency === 'USD' ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[currency]
+    const units = parseAmount({ text, decimals })
+    if (currency === 'ETH') return { units, asset: 'native', text }
     // Of other currencies than the dollar no token is known, so only the transaction is checked.
     return currency === 'USD' ? { units, asset: 'stablecoin', text } : undefined
   } catch (error) {
     problems.push(`amount: ${messageOf(error)}`)
     return undefined
   }
+}
+
+export function isCurrency(text: string): text is Currency {
+  return Object.hasOwn(CURRENCY_DECIMALS, text)
 }
 
 function feeOf(

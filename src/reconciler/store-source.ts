@@ -1,4 +1,9 @@
-import { CURRENCY_DECIMALS, formatAmount, parseAmount } from '../domain/money.ts'
+import {
+  CURRENCY_DECIMALS,
+  formatAmount,
+  parseAmount,
+  STABLECOIN_DECIMALS,
+} from '../domain/money.ts'
 import { isInEther, type OrderState } from '../domain/orders.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database.ts'
@@ -111,10 +116,11 @@ const STATUSES: Record<OrderState, TransactionStatus> = {
   failed: 'failed',
 }
 
-function amountOfOrder({ amount, route }: RecordedOrder): RecordedAmount {
+function amountOfOrder({ amount, route, token }: RecordedOrder): RecordedAmount {
   const units = BigInt(amount)
   if (!isInEther(route)) {
-    return { units, asset: 'stablecoin', text: formatAmount({ amount: units, decimals: 6 }) }
+    const text = formatAmount({ amount: units, decimals: STABLECOIN_DECIMALS })
+    return { units, asset: 'stablecoin', text, token }
   }
   return { units, asset: 'native', text: formatAmount({ amount: units, decimals: 18 }) }
 }

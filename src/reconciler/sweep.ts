@@ -15,6 +15,7 @@ import {
 } from '../store/settled-logs.ts'
 import type { Panel } from './agree.ts'
 import type { Node } from './node.ts'
+import { readFees } from './settlement-fees.ts'
 
 export type SweepDeps = {
   db: Db
@@ -54,7 +55,10 @@ export async function sweep(deps: SweepDeps): Promise<void> {
     )
     const hash = isShared ? await hashAt(deps.nodes, toBlock, signal) : undefined
     if (hash === undefined) return
-    const read = { logs: logs.flatMap((log) => readSettled(log)), to: { number: toBlock, hash } }
+    const settled = logs.flatMap((log) => readSettled(log))
+    const fees = await readFees({ ...deps, needed: panel.needed }, settled)
+    const priced = settled.map((log) => ({ ...log, fee: fees.get(log.hash) }))
+    const read = { logs: priced, to: { number: toBlock, hash } }
     await db
       .transaction()
       .execute((transaction) => storeSettledLogs(transaction, { chainId, contract }, read))
@@ -131,6 +135,7 @@ function readSettled(log: MinedLog): SettledLog[] {
       payee,
       token: /^0x0{40}$/.test(token) ? undefined : token,
       amount: BigInt(amount),
+      fee: undefined,
     },
   ]
 }

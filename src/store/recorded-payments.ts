@@ -24,6 +24,8 @@ export type RecordedOrder = {
   signer: Hex
   payee: Hex
   amount: string
+  /** What it pays in; undefined for ether. */
+  token: Hex | undefined
   nonce: bigint | undefined
   /** Of the attempt that is final, and only where it has the hash. */
   blockHash: Hex | undefined
@@ -63,6 +65,7 @@ function selectOrders(): RawBuilder<unknown> {
   return sql`
     select o.id, o.subject, coalesce(t.eth_transaction_hash, a.hash) as hash, t.status, o.state,
       o.route, o.reference, o.signer, o.payee, o.amount, a.nonce, o.accepted_at,
+      case o.route when 'mint' then o.contract else o.token end as token,
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
         then a.block_hash end as block_hash,
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
@@ -76,6 +79,7 @@ function selectOrders(): RawBuilder<unknown> {
             and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
             and s.token is not distinct from o.token and s.block_hash = a.block_hash
             and s.hash = coalesce(t.eth_transaction_hash, a.hash)
+            and s.fee = a.gas_used * a.gas_price
         ) as is_settled
     from orders o
     left join transactions t on t.transaction_id = o.subject
@@ -100,6 +104,7 @@ function readOrder(row: OrderRow): RecordedOrder {
     signer: row.signer,
     payee: row.payee,
     amount: row.amount,
+    token: row.token ?? undefined,
     nonce: row.nonce,
     blockHash: row.block_hash ?? undefined,
     fee: row.fee === null ? undefined : BigInt(row.fee),
@@ -160,6 +165,19 @@ export async function countRecorded(db: Db, wanted: RecordsWanted): Promise<bigi
   return rows[0]?.total ?? 0n
 }
 
+/** Those of the hashes that our signers signed. */
+export async function listOwnHashes(
+  db: Db,
+  { chainId, hashes }: { chainId: number; hashes: readonly Hex[] },
+): Promise<Hex[]> {
+  const { rows } = await sql<{ hash: Hex }>`
+    select hash from attempts
+    where chain_id = ${chainId}
+      and hash in (select jsonb_array_elements_text(${JSON.stringify(hashes)}::jsonb))
+    order by id`.execute(db)
+  return rows.map(({ hash }) => hash)
+}
+
 /** Whether we signed it, for whatever. */
 export async function isOurHash(
   db: Db,
@@ -191,6 +209,7 @@ type OrderRow = {
   signer: Hex
   payee: Hex
   amount: string
+  token: Hex | null
   nonce: bigint
   accepted_at: Date
   block_hash: Hex | null

@@ -15,6 +15,8 @@ export type SettledLog = {
   /** Undefined for the native coin. */
   token: Hex | undefined
   amount: bigint
+  /** Of its whole transaction, in wei; undefined where nobody asked for it. */
+  fee: bigint | undefined
 }
 
 export type SweepKey = { chainId: number; contract: Hex }
@@ -52,15 +54,16 @@ export async function storeSettledLogs(
       payee: log.payee,
       token: log.token ?? null,
       amount: String(log.amount),
+      fee: log.fee === undefined ? null : String(log.fee),
     }))
     await sql`
       insert into settled_logs (chain_id, contract, block_number, log_index, block_hash, hash,
-        reference, payer, payee, token, amount)
+        reference, payer, payee, token, amount, fee)
       select ${chainId}, ${contract}, block_number, log_index, block_hash, hash, reference, payer,
-        payee, token, amount
+        payee, token, amount, fee
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (
         block_number bigint, log_index integer, block_hash text, hash text, reference text,
-        payer text, payee text, token text, amount numeric
+        payer text, payee text, token text, amount numeric, fee numeric
       )
       on conflict do nothing`.execute(db)
   }
@@ -81,7 +84,7 @@ export async function forgetSweep(db: Db, { chainId, contract }: SweepKey): Prom
     delete from sweep_cursors where chain_id = ${chainId} and contract = ${contract}`.execute(db)
 }
 
-export type StraySettlement = SettledLog & {
+export type StraySettlement = Omit<SettledLog, 'fee'> & {
   /** Set where another settlement of the same order is the one that counts. */
   repeats: { subject: string; hash: Hex } | undefined
 }

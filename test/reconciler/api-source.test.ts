@@ -86,6 +86,24 @@ describe('the records of a server', () => {
     expect(records[0]?.amount?.units).to.equal(1_500_000_000_000_000_000n)
   })
 
+  it('have their amounts in the exact units of their currency', async () => {
+    rows = [
+      row(0, { amount: 0.1, currency: 'ETH' }),
+      row(1, { amount: 12.5, currency: 'USD' }),
+      row(2, { amount: 12.34, currency: 'EUR' }),
+      row(3, { amount: 1200, currency: 'JPY' }),
+      row(4, { amount: 12.345, currency: 'GBP' }),
+    ]
+    const { records, unreadable } = await read()
+    expect(records.map(({ amount }) => amount)).to.deep.equal([
+      { units: 10n ** 17n, asset: 'native', text: '0.1' },
+      { units: 12_500_000n, asset: 'stablecoin', text: '12.5', isPrice: true },
+      undefined,
+      undefined,
+    ])
+    expect(unreadable.map(({ line }) => line)).to.deep.equal([5])
+  })
+
   it('are asked for by the days that the times fall into', async () => {
     await read({ since: new Date('2025-01-01T12:00:00Z'), until: new Date('2025-02-01') })
     expect(asked[0]?.get('start_date')).to.equal('2025-01-01')

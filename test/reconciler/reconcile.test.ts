@@ -2,8 +2,16 @@ import { expect } from 'chai'
 import type { Hex } from 'viem'
 
 import type { BreakKind } from '../../src/domain/breaks.ts'
+import { readRecord, type PaymentRecord, type RecordSource } from '../../src/reconciler/records.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { csvFile, placeOf, reconcileFile, removeFiles, type Row } from '../support/reconcile.ts'
+import {
+  csvFile,
+  placeOf,
+  reconcileFile,
+  reconcileSource,
+  removeFiles,
+  type Row,
+} from '../support/reconcile.ts'
 import { createKeyedDraw } from '../support/random.ts'
 import {
   calls,
@@ -168,6 +176,32 @@ describe('reconciling a file', () => {
     const { totals } = await reconcileFile(csvFile(rows), placeOf(world), { confirmations: 900 })
     expect(totals).to.include({ pending: 3, breaks: 0 })
     expect(totals.byCause).to.deep.equal({ not_final: 2, young: 1 })
+  })
+
+  it('holds a price in dollars against dollars, not against the ether that paid it', async () => {
+    const priced = (id: string, hash: Hex, amount: string): PaymentRecord => {
+      const fields = { transaction_id: id, eth_transaction_hash: hash, amount, currency: 'USD' }
+      const record = readRecord(fields, undefined)
+      if (typeof record === 'string' || !record.amount) throw new Error('no record of dollars')
+      return { ...record, amount: { ...record.amount, isPrice: true } }
+    }
+    const records = [
+      priced('TXa', minted, '12.5'),
+      priced('TXb', minted, '12.51'),
+      priced('TXc', direct, '2500'),
+    ]
+    const source: RecordSource = {
+      name: 'list',
+      version: undefined,
+      size: undefined,
+      positionOf: () => 0,
+      async *chunks() {
+        yield { records, unreadable: [], repeated: 0, cursor: '' }
+      },
+    }
+    const { kinds, totals } = await reconcileSource(source, placeOf(world))
+    expect(kinds).to.deep.equal(['TXb wrong_amount'])
+    expect(totals).to.include({ matched: 2 })
   })
 
   it('keeps to the times that are asked for', async () => {
