@@ -5,6 +5,7 @@ import type {
   BlockchainCreatedSchema,
   BlockchainCreateSchema,
 } from '../wire/group-b/blockchain.ts'
+import type { ReceiptWire } from '../wire/group-b/admin.ts'
 import type { EventWire } from '../wire/group-b/events.ts'
 import type {
   GatewayList,
@@ -135,6 +136,9 @@ export type TransferState = Answered<
   TransferStatus,
   'transaction_id' | 'transfer_id' | 'status' | 'amount' | 'currency' | 'institution_reference'
 >
+
+/** Where the payee's page and its quittance are. */
+export type Receipt = Answered<ReceiptWire, 'token' | 'path'>
 
 /** How much ETH to pay to whom; `use_contract` sends it through the settlement contract. */
 export type BlockchainRequest = Asked<Static<typeof BlockchainCreateSchema>>

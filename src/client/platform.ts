@@ -1,3 +1,5 @@
+import { administrationOf, type Administration } from './admin.ts'
+import { callerOf, get } from './calls.ts'
 import { staticCredentials, tokenCredentials, type Credentials, type Token } from './credentials.ts'
 import { ApiError, invalidCall } from './errors.ts'
 import { followEvents, type FollowOptions } from './events.ts'
@@ -14,6 +16,7 @@ import type {
   PaymentRequest,
   PaymentState,
   PlatformEvent,
+  Receipt,
   Refund,
   Transaction,
   TransactionDetail,
@@ -38,7 +41,7 @@ import {
 export type PlatformClientOptions = ClientOptions &
   ({ apiKey: string } | { username: string; password: string })
 
-/** Every operation of Group B. A failure is an `ApiError`. */
+/** Every operation of Group B, and of our server beyond it. A failure is an `ApiError`. */
 export type PlatformClient = {
   transactions: {
     list: (query?: TransactionQuery, options?: CallOptions) => Promise<TransactionPage>
@@ -46,6 +49,8 @@ export type PlatformClient = {
     pages: (query?: TransactionQuery, options?: CallOptions) => AsyncGenerator<TransactionPage>
     iterate: (query?: TransactionQuery, options?: CallOptions) => AsyncGenerator<Transaction>
     get: (transactionId: string, options?: CallOptions) => Promise<TransactionDetail>
+    /** A page on which the payee's browser verifies the payment; the same one each time. */
+    receipt: (transactionId: string, options?: PostOptions) => Promise<Receipt>
   }
   payments: {
     create: (request: PaymentRequest, options?: PostOptions) => Promise<Payment>
@@ -76,6 +81,8 @@ export type PlatformClient = {
   }
   gateways: { list: (options?: CallOptions) => Promise<Gateway[]> }
   institutions: { list: (options?: CallOptions) => Promise<Institution[]> }
+  /** What our own server has for administrators; the interface names none of it. */
+  admin: Administration
 }
 
 /**
@@ -130,6 +137,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         return (await call<{ institutions: Institution[] }>(wire, options)).institutions
       },
     },
+    admin: administrationOf(call),
   }
 }
 
@@ -156,18 +164,6 @@ function credentialsOf(options: PlatformClientOptions, runtime: Runtime): Creden
   return tokenCredentials(runtime, () => callerOf(transport)<Token>(wire))
 }
 
-type Call = <T>(wire: WireCall, options?: PostOptions) => Promise<T>
-
-/** The server is believed on the types of its fields; those that must be there are looked for. */
-function callerOf(transport: Transport): Call {
-  return async <T>(wire: WireCall, options?: PostOptions) =>
-    (await transport.send(wire, options)) as T
-}
-
-function get(path: string, requires: readonly string[], query?: WireCall['query']): WireCall {
-  return { method: 'GET', path, requires, query }
-}
-
 function post(path: string, request?: { amount: string }): WireCall {
   const body = request === undefined ? {} : { ...request, amount: decimal(request.amount) }
   return { method: 'POST', path, body, requires: ['transaction_id'] }
@@ -187,6 +183,11 @@ function transactionsOf(transport: Transport): PlatformClient['transactions'] {
     iterate: (query, options) => iterateRows(pages(query, options)),
     get: (id, options) =>
       callerOf(transport)(get(`/api/transactions/${pathPart(id)}`, STATUS), options),
+    receipt: (id, options) => {
+      const path = `/api/transactions/${pathPart(id)}/receipt`
+      const wire: WireCall = { method: 'POST', path, body: {}, requires: ['token'] }
+      return callerOf(transport)(wire, options)
+    },
   }
 }
 

@@ -111,11 +111,132 @@ describe('the platform client at our own server', () => {
     await expectFailure(() => wrong.transactions.list(), 'unauthorized')
   })
 
+  it('has a call for every operation that the server tells of, and none besides', async () => {
+    const { paths } = (await (await fetch(`${app.url}/openapi/group-b.json`)).json()) as {
+      paths: Record<string, Record<string, unknown>>
+    }
+    const told = Object.entries(paths)
+      .flatMap(([path, methods]) => Object.keys(methods).map((m) => `${m.toUpperCase()} ${path}`))
+      .filter((operation) => !NO_CALLS.has(operation))
+    const called = new Set<string>()
+    const refusing: typeof fetch = async (input, init) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input)
+      const path = pathname.replace(/SOME|4711/, '{}')
+      called.add(`${init?.method ?? 'GET'} ${path}`)
+      return Response.json({ success: false, error: 'x', code: 'not_found' }, { status: 404 })
+    }
+    const runtime = { fetch: refusing }
+    const client = createPlatformClient({ baseUrl: app.url, apiKey: 'key', runtime })
+    for (const call of Object.values(CALLS)) await expectFailure(() => call(client), 'not_found')
+    const user = { username: 'a', password: 'b', runtime }
+    const signingIn = createPlatformClient({ baseUrl: app.url, ...user })
+    await expectFailure(() => signingIn.transactions.list(), 'not_found')
+    expect([...called].toSorted()).to.deep.equal(
+      told.map((operation) => operation.replace(/\{\w+\}/, '{}')).toSorted(),
+    )
+    expect(Object.keys(CALLS).toSorted()).to.deep.equal(functionsOf(client).toSorted())
+  })
+
+  it('serves administrators', async () => {
+    const apiKey = app.facts.admin?.apiKey ?? ''
+    const { admin } = createPlatformClient({ baseUrl: app.url, apiKey })
+    expect((await admin.overview()).chain_id).to.equal(app.facts.chainId)
+    expect((await admin.samples({ hours: 1 })).samples).to.be.an('array')
+    expect((await admin.solvency()).findings).to.deep.equal([])
+    const { run_id } = await admin.runs.start({ since: '2025-01-01T00:00:00Z' })
+    expect(await admin.runs.get(run_id)).to.include({ run_id, source: 'store' })
+    expect((await admin.runs.list({ limit: 100 })).runs.map((run) => run.run_id)).to.include(run_id)
+    expect((await admin.breaks.list({ state: 'open' })).breaks).to.be.an('array')
+    const password = 'a long enough passphrase'
+    const { id } = await admin.users.create({ username: 'eve', password, scopes: ['admin'] })
+    const key = await admin.keys.create({
+      user_id: id,
+      name: 'laptop',
+      scopes: ['admin'],
+      dialect: 'flat',
+    })
+    const hers = createPlatformClient({ baseUrl: app.url, apiKey: key.api_key })
+    expect((await hers.admin.users.list()).users.map((user) => user.id)).to.include(id)
+    expect((await admin.keys.revoke(key.id)).revoked_at).to.be.a('string')
+    expect((await admin.users.disable(id)).disabled_at).to.be.a('string')
+    expect((await admin.users.enable(id)).disabled_at).to.equal(null)
+    const { transaction_id } = await platform.blockchain.send(request('0.003'))
+    const { transactions } = await admin.transactions.list({ limit: 1 })
+    expect(transactions[0]).to.include({ transaction_id, amount: '0.003' })
+    expect((await admin.transactions.get(transaction_id)).order?.attempts).to.have.length(1)
+    expect((await admin.payments.list()).payments).to.be.an('array')
+    expect((await admin.wallets.list({ limit: 1 })).wallets).to.have.length(1)
+    expect((await admin.postings.list({ limit: 1 })).postings).to.have.length(1)
+    expect((await admin.deliveries.list()).deliveries).to.be.an('array')
+  })
+
   it('learns from any answer that keys are honoured', async () => {
     const { headers } = await fetch(`${app.url}/api/transactions`)
     expect(headers.get('accept-idempotency-key')).to.equal('POST')
   })
 })
+
+/** A stream has no end, and what it tells `events` tells as well; of health no client asks. */
+const NO_CALLS = new Set(['GET /api/stream', 'GET /healthz', 'GET /readyz'])
+
+const PAYMENT = { amount: '1', currency: 'USD', description: 'x' }
+const ID = 'SOME'
+
+/** By the names of the client's functions. */
+const CALLS: Record<string, (platform: PlatformClient) => Promise<unknown>> = {
+  'transactions.list': ({ transactions }) => transactions.list(),
+  'transactions.pages': ({ transactions }) => transactions.pages().next(),
+  'transactions.iterate': ({ transactions }) => transactions.iterate().next(),
+  'transactions.get': ({ transactions }) => transactions.get(ID),
+  'transactions.receipt': ({ transactions }) => transactions.receipt(ID),
+  'payments.create': ({ payments }) => payments.create({ ...PAYMENT, gateway_id: 1 }),
+  'payments.status': ({ payments }) => payments.status(ID),
+  'payments.refund': ({ payments }) => payments.refund(ID),
+  'transfers.create': ({ transfers }) => transfers.create({ ...PAYMENT, institution_id: 1 }),
+  'transfers.status': ({ transfers }) => transfers.status(ID),
+  'blockchain.send': ({ blockchain }) =>
+    blockchain.send({ to_address: PAYEE, amount: '1', description: 'x' }),
+  'blockchain.balance': ({ blockchain }) => blockchain.balance(),
+  'events.after': ({ events }) => events.after(),
+  'events.follow': ({ events }) => events.follow().next(),
+  'gateways.list': ({ gateways }) => gateways.list(),
+  'institutions.list': ({ institutions }) => institutions.list(),
+  'admin.overview': ({ admin }) => admin.overview(),
+  'admin.samples': ({ admin }) => admin.samples(),
+  'admin.solvency': ({ admin }) => admin.solvency(),
+  'admin.runs.list': ({ admin }) => admin.runs.list(),
+  'admin.runs.get': ({ admin }) => admin.runs.get(ID),
+  'admin.runs.start': ({ admin }) => admin.runs.start(),
+  'admin.breaks.list': ({ admin }) => admin.breaks.list(),
+  'admin.breaks.get': ({ admin }) => admin.breaks.get(ID),
+  'admin.breaks.close': ({ admin }) => admin.breaks.close(ID, 'known'),
+  'admin.breaks.verify': ({ admin }) => admin.breaks.verify(ID),
+  'admin.deliveries.list': ({ admin }) => admin.deliveries.list(),
+  'admin.deliveries.replay': ({ admin }) => admin.deliveries.replay(ID),
+  'admin.transactions.list': ({ admin }) => admin.transactions.list(),
+  'admin.transactions.get': ({ admin }) => admin.transactions.get(ID),
+  'admin.payments.list': ({ admin }) => admin.payments.list(),
+  'admin.payments.decide': ({ admin }) =>
+    admin.payments.decide(ID, { decision: 'accept', received_decimal: '1', note: 'x' }),
+  'admin.wallets.list': ({ admin }) => admin.wallets.list(),
+  'admin.postings.list': ({ admin }) => admin.postings.list(),
+  'admin.users.list': ({ admin }) => admin.users.list(),
+  'admin.users.create': ({ admin }) =>
+    admin.users.create({ username: 'a', password: 'b', scopes: ['admin'] }),
+  'admin.users.disable': ({ admin }) => admin.users.disable(4711),
+  'admin.users.enable': ({ admin }) => admin.users.enable(4711),
+  'admin.keys.list': ({ admin }) => admin.keys.list(),
+  'admin.keys.create': ({ admin }) =>
+    admin.keys.create({ user_id: 1, name: 'x', scopes: ['admin'], dialect: 'flat' }),
+  'admin.keys.revoke': ({ admin }) => admin.keys.revoke(4711),
+}
+
+function functionsOf(part: object, under = ''): string[] {
+  return Object.entries(part).flatMap(([name, value]: [string, unknown]) => {
+    if (typeof value === 'function') return [`${under}${name}`]
+    return typeof value === 'object' && value !== null ? functionsOf(value, `${under}${name}.`) : []
+  })
+}
 
 const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 

@@ -1,0 +1,162 @@
+import type {
+  BreakCheck,
+  BreakDetail,
+  BreakPage,
+  BreakQuery,
+  Decision,
+  Delivery,
+  DeliveryPage,
+  DeliveryQuery,
+  Key,
+  KeyPage,
+  KeyQuery,
+  KeyRequest,
+  NewKey,
+  OwnedTransactionPage,
+  OwnedTransactionQuery,
+  Overview,
+  PostingPage,
+  PostingQuery,
+  Run,
+  RunPage,
+  RunQuery,
+  RunRequest,
+  Samples,
+  Solvency,
+  TransactionLife,
+  UndecidedPayment,
+  UndecidedPayments,
+  User,
+  UserPage,
+  UserQuery,
+  UserRequest,
+  WalletPage,
+  WalletQuery,
+} from './admin-types.ts'
+import { get, type Call } from './calls.ts'
+import { pathPart, type CallOptions, type PostOptions, type WireCall } from './transport.ts'
+
+/** The operations that our platform has beyond the interface, for credentials of administrators. */
+export type Administration = {
+  overview: (options?: CallOptions) => Promise<Overview>
+  /** The overview of the past; 24 hours of it by default. */
+  samples: (query?: { hours?: number | undefined }, options?: CallOptions) => Promise<Samples>
+  solvency: (options?: CallOptions) => Promise<Solvency>
+  runs: {
+    list: (query?: RunQuery, options?: CallOptions) => Promise<RunPage>
+    get: (runId: string, options?: CallOptions) => Promise<Run>
+    start: (request?: RunRequest, options?: PostOptions) => Promise<Run>
+  }
+  breaks: {
+    list: (query?: BreakQuery, options?: CallOptions) => Promise<BreakPage>
+    get: (breakId: string, options?: CallOptions) => Promise<BreakDetail>
+    close: (breakId: string, note: string, options?: PostOptions) => Promise<BreakDetail>
+    /** Looks at it again, now. */
+    verify: (breakId: string, options?: PostOptions) => Promise<BreakCheck>
+  }
+  deliveries: {
+    list: (query?: DeliveryQuery, options?: CallOptions) => Promise<DeliveryPage>
+    replay: (deliveryId: string, options?: PostOptions) => Promise<Delivery>
+  }
+  transactions: {
+    list: (query?: OwnedTransactionQuery, options?: CallOptions) => Promise<OwnedTransactionPage>
+    get: (transactionId: string, options?: CallOptions) => Promise<TransactionLife>
+  }
+  payments: {
+    list: (
+      query?: { limit?: number | undefined },
+      options?: CallOptions,
+    ) => Promise<UndecidedPayments>
+    decide: (
+      transactionId: string,
+      decision: Decision,
+      options?: PostOptions,
+    ) => Promise<UndecidedPayment>
+  }
+  wallets: { list: (query?: WalletQuery, options?: CallOptions) => Promise<WalletPage> }
+  postings: { list: (query?: PostingQuery, options?: CallOptions) => Promise<PostingPage> }
+  users: {
+    list: (query?: UserQuery, options?: CallOptions) => Promise<UserPage>
+    create: (request: UserRequest, options?: PostOptions) => Promise<User>
+    /** Ends the user's tokens, and keeps the keys out until it is enabled. */
+    disable: (userId: number, options?: PostOptions) => Promise<User>
+    enable: (userId: number, options?: PostOptions) => Promise<User>
+  }
+  keys: {
+    list: (query?: KeyQuery, options?: CallOptions) => Promise<KeyPage>
+    create: (request: KeyRequest, options?: PostOptions) => Promise<NewKey>
+    revoke: (keyId: number, options?: PostOptions) => Promise<Key>
+  }
+}
+
+export function administrationOf(call: Call): Administration {
+  const list =
+    <Page>(path: string, field: string) =>
+    (query?: WireCall['query'], options?: CallOptions): Promise<Page> =>
+      call(get(path, [field], query), options)
+  const [runs, breaks, deliveries] = ['/api/runs', '/api/breaks', '/api/deliveries']
+  const [users, keys] = [admin('users'), admin('keys')]
+  return {
+    overview: (options) => call(get(admin('overview'), ['claimed', 'settled']), options),
+    samples: list(admin('samples'), 'samples'),
+    solvency: (options) => call(get('/api/solvency', ['findings']), options),
+    runs: {
+      list: list(runs, 'runs'),
+      get: async (id, options) => runOf(await call(get(at(runs, id), ['run']), options)),
+      start: async (request = {}, options) =>
+        runOf(await call(post(runs, request, ['run']), options)),
+    },
+    breaks: {
+      list: list(breaks, 'breaks'),
+      get: (id, options) => call(get(at(breaks, id), ['break']), options),
+      close: (id, note, options) =>
+        call(post(at(breaks, id, '/close'), { note }, ['break']), options),
+      verify: (id, options) => call(post(at(breaks, id, '/verify'), {}, ['result']), options),
+    },
+    deliveries: {
+      list: list(deliveries, 'deliveries'),
+      replay: async (id, options) => {
+        const wire = post(at(deliveries, id, '/replay'), {}, ['delivery'])
+        return (await call<{ delivery: Delivery }>(wire, options)).delivery
+      },
+    },
+    transactions: {
+      list: list(admin('transactions'), 'transactions'),
+      get: (id, options) => call(get(at(admin('transactions'), id), ['transaction_id']), options),
+    },
+    payments: {
+      list: list(admin('payments'), 'payments'),
+      decide: (id, decision, options) =>
+        call(post(at(admin('payments'), id, '/decide'), decision, ['status']), options),
+    },
+    wallets: { list: list(admin('wallets'), 'wallets') },
+    postings: { list: list(admin('postings'), 'postings') },
+    users: {
+      list: list(users, 'users'),
+      create: (request, options) => call(post(users, request, ['id']), options),
+      disable: (id, options) => call(post(at(users, id, '/disable'), {}, ['id']), options),
+      enable: (id, options) => call(post(at(users, id, '/enable'), {}, ['id']), options),
+    },
+    keys: {
+      list: list(keys, 'api_keys'),
+      create: (request, options) => call(post(keys, request, ['api_key']), options),
+      revoke: (id, options) => call(post(at(keys, id, '/revoke'), {}, ['id']), options),
+    },
+  }
+}
+
+function admin(part: string): string {
+  return `/api/admin/${part}`
+}
+
+function at(path: string, id: string | number, then = ''): string {
+  return `${path}/${pathPart(String(id))}${then}`
+}
+
+function runOf({ run }: { run: Run }): Run {
+  return run
+}
+
+function post(path: string, body: object, requires: readonly string[]): WireCall {
+  return { method: 'POST', path, body, requires }
+}
