@@ -2,7 +2,14 @@ import { codeOf } from '../base/errors.ts'
 import type { Hex, Order } from '../domain/orders.ts'
 import { insertAttempt, supersedeOthers } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
-import { advanceLane, closeNonce, openNonce, type Lease } from '../store/lanes.ts'
+import {
+  advanceLane,
+  closeNonce,
+  lockLanes,
+  noLane,
+  openNonce,
+  type Lease,
+} from '../store/lanes.ts'
 import { findOrder, moveOrder } from '../store/orders.ts'
 import { openAlert } from '../store/sender-alerts.ts'
 import { later, signPayment } from './accept.ts'
@@ -29,13 +36,16 @@ export async function moveTakenSlot(context: SenderContext, taken: Taken): Promi
   const fees = offerOf(await context.quoteFees(quorum.signal), context.policy.maxFeePerGas)
   const chainNonce = await nonceOnChain(quorum, { signer: lease.signer, at: 'latest' })
   context.logger.warn({ nonce: String(slot.nonce), by: taker.hash }, 'a nonce was used outside')
-  await writeLane(context, lease, async (db, lane) => {
+  await writeLane(context, lease, async (db) => {
     if (!(await closeForeign(db, taken))) return
     if (order === undefined) return
     if (errorCode !== undefined) {
       await fail(context, db, { order, errorCode, taken })
       return
     }
+    const { chainId, signer } = lease
+    const [lane] = await lockLanes(db, { chainId, signers: [signer] })
+    if (lane === undefined) throw noLane(lease)
     const nonce = later(lane.nextNonce, chainNonce)
     const { nextCounter } = lane
     await advanceLane(db, { lane, next: { nextNonce: nonce + 1n, nextCounter } })

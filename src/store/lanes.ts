@@ -6,7 +6,7 @@ import type { Db } from './database.ts'
 
 export type LaneKey = { chainId: number; signer: Hex }
 
-/** What stands in the row of a lane while the caller holds it. */
+/** What the next order of the lane gets. */
 export type Lane = LaneKey & { nextNonce: bigint; nextCounter: bigint }
 
 /** The right of one worker to write to a lane, until another one takes it. */
@@ -21,9 +21,12 @@ export type LaneNonce = {
 /** Begins a lane at the nonce that the chain expects. A lane that is there stays as it is. */
 export async function createLane(db: Db, lane: LaneKey & { nextNonce: bigint }): Promise<void> {
   await sql`
-    insert into nonce_lanes (chain_id, signer, next_nonce)
-    values (${lane.chainId}, ${lane.signer}, ${lane.nextNonce})
-    on conflict do nothing`.execute(db)
+    with lane as (
+      insert into nonce_lanes (chain_id, signer, next_nonce)
+      values (${lane.chainId}, ${lane.signer}, ${lane.nextNonce})
+      on conflict do nothing returning chain_id, signer
+    )
+    insert into lane_leases (chain_id, signer) select chain_id, signer from lane`.execute(db)
 }
 
 export async function findLane(db: Db, key: LaneKey): Promise<Lane | undefined> {
@@ -45,7 +48,7 @@ export async function lockLanes(
   const { rows } = await sql<LaneRow & { signer: Hex }>`
     select signer, next_nonce, next_counter from nonce_lanes
     where chain_id = ${chainId} and signer = any(${signers}::text[])
-    order by signer for update`.execute(db)
+    order by signer for no key update`.execute(db)
   return rows.map(({ signer, ...row }) => readLane({ chainId, signer }, row))
 }
 
@@ -103,9 +106,9 @@ export async function leaseLane(
   lease: { chainId: number; before: Date; until: Date },
 ): Promise<Lease | undefined> {
   const { rows } = await sql<{ signer: Hex; fence: bigint }>`
-    update nonce_lanes set fence = fence + 1, leased_until = ${lease.until}
+    update lane_leases set fence = fence + 1, leased_until = ${lease.until}
     where (chain_id, signer) = (
-      select chain_id, signer from nonce_lanes as lane
+      select chain_id, signer from lane_leases as lane
       where chain_id = ${lease.chainId} and leased_until < ${lease.before} and exists (
         select 1 from lane_nonces
         where lane_nonces.chain_id = lane.chain_id and lane_nonces.signer = lane.signer
@@ -118,21 +121,22 @@ export async function leaseLane(
   return row && { chainId: lease.chainId, ...row }
 }
 
-/** Holds the row to the end of the transaction, and refuses a worker whose lease another took. */
-export async function holdLane(db: Db, lease: Lease): Promise<Lane> {
-  const { rows } = await sql<LaneRow>`
-    select next_nonce, next_counter from nonce_lanes
+/**
+ * Holds the lease to the end of the transaction, and refuses a worker whose lease another took.
+ * Orders are accepted on the lane all the same.
+ */
+export async function holdLease(db: Db, lease: Lease): Promise<void> {
+  const { rows } = await sql`
+    select 1 from lane_leases
     where chain_id = ${lease.chainId} and signer = ${lease.signer} and fence = ${lease.fence}
-    for update`.execute(db)
-  const [row] = rows
-  if (!row) throw leaseLost(lease)
-  return readLane(lease, row)
+    for no key update`.execute(db)
+  if (rows.length === 0) throw leaseLost(lease)
 }
 
 export async function releaseLane(db: Db, lease: Lease, now: Date): Promise<void> {
   const { chainId, signer, fence } = lease
   await sql`
-    update nonce_lanes set leased_until = ${now}
+    update lane_leases set leased_until = ${now}
     where chain_id = ${chainId} and signer = ${signer} and fence = ${fence}`.execute(db)
 }
 
