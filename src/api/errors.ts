@@ -128,6 +128,5 @@ const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureCode, string]
     'The body must be JSON in UTF-8. Send it as Content-Type: application/json.',
   ],
   FST_ERR_BAD_URL: ['invalid_request', 'The path cannot be decoded. Correct its percent signs.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is nothing at this path.'],
   FST_ERR_HANDLER_TIMEOUT: ['unavailable', 'The answer took too long. Try again in a moment.'],
 }

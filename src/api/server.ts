@@ -66,6 +66,9 @@ export function createStatusServer(
     // The nearest address in X-Forwarded-For that is no such proxy is the caller's.
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: limits.requestBodyBytes,
+    // Every id has a shape of its own. A path that the router gave up on would be a 404, whatever
+    // the method.
+    routerOptions: { maxParamLength: limits.requestHeaderBytes },
     requestTimeout,
     handlerTimeout: limits.handlerTimeoutMs,
     forceCloseConnections: 'idle',
