@@ -19,6 +19,7 @@ if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(runs) || runs < 1) {
   process.exit(2)
 }
 
+let played = 0
 const failed: number[] = []
 const counts: Record<string, number> = {}
 const startedAt = performance.now()
@@ -27,6 +28,8 @@ await simulate({
   runs,
   play: values.money ? runMoneySeed : runSeed,
   onReport: (report) => {
+    played += 1
+    process.stderr.write(`\r${played} of ${runs}, ${failed.length} wrong `)
     for (const [name, count] of Object.entries(report.counts)) {
       counts[name] = (counts[name] ?? 0) + count
     }
@@ -38,6 +41,7 @@ await simulate({
   },
 })
 await dropOwnDatabases()
+process.stderr.write('\r')
 
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
 for (const [name, count] of Object.entries(counts)) console.log(`${count} ${name}`)
