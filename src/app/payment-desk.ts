@@ -6,13 +6,7 @@ import type { PaymentDesk } from '../api/group-b/payments.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
-import {
-  GATEWAY_IDS,
-  GATEWAY_TERMS,
-  type Gateway,
-  type GatewayKind,
-  type Terms,
-} from '../domain/gateways.ts'
+import { GATEWAY_TERMS, type Gateway, type GatewayKind, type Terms } from '../domain/gateways.ts'
 import { createId } from '../domain/ids.ts'
 import { createCard } from '../rails/card.ts'
 import type { ChargePolicy } from '../rails/charge-deps.ts'
@@ -48,7 +42,7 @@ export function createPaymentGateways(deps: {
   const adapters = adaptersOf(deps)
   const rail = createChargeRail({ ...deps, adapters })
   const desk: PaymentDesk = {
-    gateways: gatewaysOf({ adapters, checkout: deps.checkout }),
+    gateways: gatewaysOf({ ...deps, adapters }),
     accept: async (db, { transactionId, gateway }) => {
       const charge = { transactionId, gatewayId: gateway.id, kind: gateway.kind }
       if (gateway.kind === 'crypto_checkout') {
@@ -64,10 +58,10 @@ export function createPaymentGateways(deps: {
     payBack: deps.checkout && deps.payBack,
     kick: rail.kick,
   }
+  const own = desk.gateways.find(({ kind }) => kind === 'crypto_checkout')
   const door: GatewayDoor = {
     checkoutPage: async (externalId) => {
-      const wanted = { gatewayId: GATEWAY_IDS.crypto_checkout, externalId }
-      const charge = deps.checkout && (await findChargeByExternalId(db, wanted))
+      const charge = own && (await findChargeByExternalId(db, { gatewayId: own.id, externalId }))
       return charge && deps.checkout && renderCheckout(charge, deps.checkout, clock.now())
     },
     receive: async (gatewayId, webhook) =>
@@ -84,24 +78,30 @@ function adaptersOf(deps: {
   publicUrl: () => string
 }): Map<number, GatewayAdapter> {
   const { parties, clock, publicUrl } = deps
-  const { stripe, paypal } = parties
   const adapters = new Map<number, GatewayAdapter>()
-  if (stripe) adapters.set(GATEWAY_IDS.card, createCard({ ...stripe, now: clock.now }))
-  if (paypal) {
-    const wallet = createWallet({ ...paypal, returnUrl: publicUrl, now: clock.now })
-    adapters.set(GATEWAY_IDS.wallet_checkout, wallet)
+  for (const { id, kind, party } of parties.gateways) {
+    const { stripe, paypal } = party === undefined ? parties : partiesOf(parties, party)
+    if (kind === 'card' && stripe) adapters.set(id, createCard({ ...stripe, now: clock.now }))
+    if (kind === 'wallet_checkout' && paypal) {
+      adapters.set(id, createWallet({ ...paypal, returnUrl: publicUrl, now: clock.now }))
+    }
   }
   return adapters
 }
 
+function partiesOf({ named }: RailsConfig, name: string): Pick<RailsConfig, 'stripe' | 'paypal'> {
+  return { stripe: named.stripe.get(name), paypal: named.paypal.get(name) }
+}
+
 function gatewaysOf(deps: {
+  parties: RailsConfig
   adapters: ReadonlyMap<number, GatewayAdapter>
   checkout: CheckoutTerms | undefined
 }): Gateway[] {
-  const kinds = Object.entries(GATEWAY_IDS) as Array<[GatewayKind, number]>
-  return kinds
-    .filter(([kind, id]) => deps.adapters.has(id) || (kind === 'crypto_checkout' && deps.checkout))
-    .map(([kind, id]) => ({ id, kind, ...termsOf(kind, deps.checkout) }))
+  const { parties, adapters, checkout } = deps
+  return parties.gateways
+    .filter(({ kind, id }) => adapters.has(id) || (kind === 'crypto_checkout' && checkout))
+    .map(({ kind, id }) => ({ id, kind, ...termsOf(kind, checkout) }))
     .toSorted((a, b) => a.id - b.id)
 }
 

@@ -16,7 +16,7 @@ import { createSettlementReader } from '../chain/settlements.ts'
 import { createSupplyReader } from '../chain/supply.ts'
 import { INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
-import { createBank } from '../rails/bank.ts'
+import { createBank, type Bank } from '../rails/bank.ts'
 import { CHARGE_POLICY } from '../rails/charge-deps.ts'
 import { checkoutPass, dueOf, type CheckoutTerms } from '../rails/checkout.ts'
 import { createLoop, type Loop } from '../rails/loop.ts'
@@ -142,24 +142,29 @@ export function createPayBack(deps: {
 }
 
 /** Those that a bank stands behind. */
-export function institutionsOf(parties: Pick<RailsConfig, 'bank'>): Institution[] {
-  if (parties.bank === undefined) return []
-  return [
-    { id: 1, kind: 'ach', ...INSTITUTION_TERMS.ach },
-    { id: 2, kind: 'wire', ...INSTITUTION_TERMS.wire },
-  ]
+export function institutionsOf(
+  parties: Pick<RailsConfig, 'institutions' | 'bank' | 'named'>,
+): Institution[] {
+  const { institutions, bank, named } = parties
+  return institutions
+    .filter(({ party }) => (party === undefined ? bank : named.bank.get(party)))
+    .map(({ id, kind, party }) => ({ id, kind, bank: party, ...INSTITUTION_TERMS[kind] }))
+    .toSorted((a, b) => a.id - b.id)
 }
 
 function createWires(
   deps: Deps & { parties: RailsConfig; isSimulated: boolean; moveByWire: OnWireMoved },
 ): Loop | undefined {
   const { db, clock, logger, parties, moveByWire } = deps
-  if (parties.bank === undefined) return undefined
+  const banks = new Map<string | undefined, Bank>()
+  for (const [name, bank] of parties.named.bank) banks.set(name, createBank(bank))
+  if (parties.bank) banks.set(undefined, createBank(parties.bank))
+  if (banks.size === 0) return undefined
   return createWireRail({
     db,
     clock,
     logger,
-    bank: createBank(parties.bank),
+    banks,
     policy: deps.isSimulated ? QUICK_WIRES : WIRE_POLICY,
     onMoved: async (db, moved) => {
       if (moved.purpose === 'transfer') return moveTransferByWire(db, moved)

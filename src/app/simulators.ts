@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import type { Config } from '../base/config.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
-import { GATEWAY_IDS } from '../domain/gateways.ts'
 import { startSimulator, type SimulatorProcess } from '../rails/simulators/start.ts'
 
 export type Simulators = {
@@ -62,8 +61,11 @@ export async function startSimulators(options: {
     },
     announce(url) {
       const hooks = `${url}/webhooks/gateways`
-      atCard?.tell({ webhookUrl: `${hooks}/${GATEWAY_IDS.card}` })
-      atWallet?.tell({ webhookUrl: `${hooks}/${GATEWAY_IDS.wallet_checkout}` })
+      // The simulated ones stand for those without a name.
+      for (const { id, kind, party } of rails.gateways) {
+        const simulator = { card: atCard, wallet_checkout: atWallet, crypto_checkout: undefined }
+        if (party === undefined) simulator[kind]?.tell({ webhookUrl: `${hooks}/${id}` })
+      }
     },
   }
 }

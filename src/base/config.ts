@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
+import { BadValue } from './bad-value.ts'
 import { BaseError } from './errors.ts'
 import { LOG_LEVELS, type LogLevel } from './logger.ts'
 import {
@@ -47,7 +48,9 @@ export type HexAddress = `0x${string}`
 /** Reads the environment once. Every bad value is named, all of them in one error. */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = []
-  const read = <T>(name: keyof typeof VARIABLES, parse: (text: string) => T): T | undefined => {
+  const asked = new Set<string>()
+  const read = <T>(name: Name, parse: (text: string) => T): T | undefined => {
+    asked.add(name)
     const text = env[name]?.trim()
     if (text === undefined || text === '') return undefined
     try {
@@ -80,7 +83,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     logLevel: read('QUITTANCE_LOG_LEVEL', oneOf(LOG_LEVELS)),
     rails: readRails({ read, problems, parseUrl, parseAddress }),
   }
-  problems.push(...unknownVariables(env))
+  problems.push(...unknownVariables(env, asked))
   if (problems.length > 0) throw new ConfigError(problems)
   return config
 }
@@ -109,6 +112,9 @@ export const VARIABLES = {
   ...RAIL_VARIABLES,
 } as const
 
+/** Those of a party with a name end in it, after two lines. */
+type Name = keyof typeof VARIABLES | `${keyof typeof RAIL_VARIABLES}__${string}`
+
 const SECRET_VARIABLES: readonly string[] = [
   'DATABASE_URL',
   'ETH_RPC_URL',
@@ -119,14 +125,18 @@ const SECRET_VARIABLES: readonly string[] = [
 
 /** A value that may carry a password is described, never printed. */
 function quote(name: string, text: string): string {
-  return SECRET_VARIABLES.includes(name)
+  return SECRET_VARIABLES.includes(name.replace(/__.*$/, ''))
     ? `${text.length} characters of something else`
     : `"${text}"`
 }
 
-function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+function unknownVariables(
+  env: Readonly<Record<string, string | undefined>>,
+  asked: ReadonlySet<string>,
+): string[] {
   return Object.keys(env)
-    .filter((name) => name.startsWith('QUITTANCE_') && !Object.hasOwn(VARIABLES, name))
+    .filter((name) => name.startsWith('QUITTANCE_'))
+    .filter((name) => !Object.hasOwn(VARIABLES, name) && !asked.has(name))
     .map((name) => `${name} is no variable of this program`)
 }
 
@@ -204,8 +214,6 @@ function parseAddress(text: string): HexAddress {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new BadValue('must be 0x and 40 hexadecimal digits')
   return text as HexAddress
 }
-
-class BadValue extends Error {}
 
 export class ConfigError extends BaseError {
   readonly problems: readonly string[]

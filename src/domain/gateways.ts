@@ -8,20 +8,18 @@ export type InstitutionKind = (typeof INSTITUTION_KINDS)[number]
 
 /** A way in or out for money, by the id under which requests choose it. */
 export type Gateway = { id: number; kind: GatewayKind } & Terms
-export type Institution = { id: number; kind: InstitutionKind } & Terms
+export type Institution = {
+  id: number
+  kind: InstitutionKind
+  /** The name of the bank behind it; undefined for the usual one. */
+  bank: string | undefined
+} & Terms
 
 /** What it takes; in the smallest unit of each currency. */
 export type Terms = {
   currencies: readonly Currency[]
   min: Readonly<Partial<Record<Currency, bigint>>>
   max: Readonly<Partial<Record<Currency, bigint>>>
-}
-
-/** Under which id requests choose each kind. */
-export const GATEWAY_IDS: Readonly<Record<GatewayKind, number>> = {
-  card: 1,
-  crypto_checkout: 2,
-  wallet_checkout: 3,
 }
 
 /** Dollars arrive at the crypto checkout as a token, which has more decimals than a dollar. */

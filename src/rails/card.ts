@@ -29,6 +29,7 @@ export type CardSettings = {
 export function createCard(settings: CardSettings): GatewayAdapter {
   const stripe = connect(settings)
   return {
+    kind: 'card',
     create: async (charge) => {
       const { transactionId, currency, description, metadata } = charge
       const intent = await asking(async () =>

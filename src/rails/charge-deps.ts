@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
+import type { Charge } from '../store/charges.ts'
 import type { Db } from '../store/database.ts'
 import type { GatewayAdapter } from './gateway.ts'
 import { RailError } from './reply.ts'
@@ -30,6 +31,16 @@ export type ChargeRailDeps = {
   clock: Clock
   logger: Logger
   policy: ChargePolicy
+}
+
+/** Under an id that another kind of gateway has got since, nobody is asked. */
+export function adapterOf(
+  { adapters }: Pick<ChargeRailDeps, 'adapters'>,
+  { gatewayId, kind }: Pick<Charge, 'gatewayId' | 'kind'>,
+): GatewayAdapter {
+  const adapter = adapters.get(gatewayId)
+  if (adapter?.kind === kind) return adapter
+  throw new RailError('rail_unauthorized', 'gateway_not_configured')
 }
 
 /** In a word, for the row and for the log. */

@@ -8,7 +8,7 @@ import {
 } from '../store/charges.ts'
 import type { Db } from '../store/database.ts'
 import { findStatus, moveTransaction } from '../store/transactions.ts'
-import { troubleOf, type ChargeRailDeps } from './charge-deps.ts'
+import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import { disputePass } from './dispute-rail.ts'
 import type { ChargeView } from './gateway.ts'
 import { backoffMs, createLoop, type Loop } from './loop.ts'
@@ -79,8 +79,7 @@ async function look(
   charge: Charge,
   signal: AbortSignal,
 ): Promise<ChargeView> {
-  const adapter = deps.adapters.get(charge.gatewayId)
-  if (adapter === undefined) throw new RailError('rail_unauthorized', 'gateway_not_configured')
+  const adapter = adapterOf(deps, charge)
   const { externalId } = charge
   if (externalId !== undefined) return adapter.read({ ...charge, externalId }, signal)
   try {

@@ -9,7 +9,7 @@ import {
   type Dispute,
 } from '../store/disputes.ts'
 import { notify } from '../store/notifications.ts'
-import { troubleOf, type ChargeRailDeps } from './charge-deps.ts'
+import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { DisputeView } from './gateway.ts'
 import { backoffMs } from './loop.ts'
 import { RailError } from './reply.ts'
@@ -49,7 +49,7 @@ async function look(
   signal: AbortSignal,
 ): Promise<{ charge: Charge; view: DisputeView }> {
   const charge = await findCharge(deps.db, dispute.transactionId)
-  const readDispute = charge && deps.adapters.get(charge.gatewayId)?.readDispute
+  const readDispute = charge && adapterOf(deps, charge).readDispute
   const externalId = charge?.externalId
   if (charge === undefined || readDispute === undefined || externalId === undefined) {
     throw new RailError('rail_unauthorized', 'gateway_not_configured')

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
+import type { GatewayKind } from '../domain/gateways.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Charge, ChargeFacts } from '../store/charges.ts'
 import type { Refund } from '../store/refunds.ts'
@@ -37,6 +38,7 @@ export type GatewayNews = {
 
 /** A way for money in. Each call may be repeated without a second effect; rejects: RailError. */
 export type GatewayAdapter = {
+  kind: GatewayKind
   create: (charge: Charge, signal: AbortSignal) => Promise<ChargeView>
   /** Reads how it stands, and does what is ours to do next. */
   read: (charge: Charge & { externalId: string }, signal: AbortSignal) => Promise<ChargeView>

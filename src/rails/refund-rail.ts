@@ -10,7 +10,7 @@ import {
   type Refund,
 } from '../store/refunds.ts'
 import { moveTransaction } from '../store/transactions.ts'
-import { troubleOf, type ChargeRailDeps } from './charge-deps.ts'
+import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { RefundView } from './gateway.ts'
 import { backoffMs } from './loop.ts'
 import { codeFrom, RailError } from './reply.ts'
@@ -49,11 +49,11 @@ async function look(
 ): Promise<RefundView> {
   const charge = await findCharge(deps.db, refund.transactionId)
   if (charge?.kind === 'crypto_checkout') return lookOnChain(deps.db, refund)
-  const adapter = charge && deps.adapters.get(charge.gatewayId)
   const externalId = charge?.externalId
-  if (charge === undefined || adapter === undefined || externalId === undefined) {
+  if (charge === undefined || externalId === undefined) {
     throw new RailError('rail_unauthorized', 'gateway_not_configured')
   }
+  const adapter = adapterOf(deps, charge)
   try {
     return await adapter.refund({ ...charge, externalId }, refund, signal)
   } catch (error) {

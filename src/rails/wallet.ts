@@ -29,6 +29,7 @@ export type WalletSettings = {
 export function createWallet(settings: WalletSettings): GatewayAdapter {
   const ask = createAsk(settings)
   return {
+    kind: 'wallet_checkout',
     create: async (charge, signal) => {
       const json = orderOf(charge, settings.returnUrl())
       const key = charge.transactionId

@@ -71,7 +71,8 @@ export function createWireRail(deps: WireRailDeps): WireRail {
 
 export type WireRailDeps = {
   db: Db
-  bank: Bank
+  /** By their names; undefined for the usual one. */
+  banks: ReadonlyMap<string | undefined, Bank>
   clock: Clock
   logger: Logger
   policy: WirePolicy
@@ -85,7 +86,7 @@ async function workOn(deps: WireRailDeps, wire: LeasedWire, signal: AbortSignal)
   let state: WireState = wire.state
   let trouble: string | undefined
   try {
-    const seen = await look(deps.bank, wire, signal)
+    const seen = await look(bankOf(deps, wire), wire, signal)
     const moves = pathOf(wire.state, seen.state)
     if (moves === undefined) trouble = `went_back_to_${seen.state}`
     for (const to of moves ?? []) {
@@ -102,6 +103,13 @@ async function workOn(deps: WireRailDeps, wire: LeasedWire, signal: AbortSignal)
   }
   const dueAt = nextLook(deps, { ...wire, tries: state === wire.state ? wire.tries : 1 }, state)
   await releaseWire(deps.db, wire, { dueAt, trouble: trouble?.slice(0, 64) })
+}
+
+/** The one that it was ordered from, since no other one knows whether it was sent. */
+function bankOf({ banks }: WireRailDeps, wire: LeasedWire): Bank {
+  const bank = banks.get(wire.bank)
+  if (bank === undefined) throw new RailError('rail_unauthorized', 'bank_not_configured')
+  return bank
 }
 
 /** What the bank knows of the wire. One that it has not heard of is sent. */

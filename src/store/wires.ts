@@ -27,6 +27,8 @@ export type WireOrder = {
   subject: string
   /** Absent: a wire rather than a transfer through the clearing house. */
   method?: WireMethod
+  /** The name of the bank that sends it; absent for the usual one. */
+  bank?: string | undefined
   /** In cents. */
   amountMinor: bigint
   currency: 'USD'
@@ -55,11 +57,11 @@ export async function orderWire(db: Db, order: WireOrder): Promise<{ id: bigint 
   const { beneficiary } = order
   const { rows } = await sql<{ id: bigint }>`
     insert into wires (user_id, purpose, subject, method, amount_minor, currency,
-      beneficiary_name, address_line1, account_number, routing_number)
+      beneficiary_name, address_line1, account_number, routing_number, bank)
     values (${order.userId}, ${order.purpose}, ${order.subject}, ${order.method ?? 'wire'},
       ${order.amountMinor}, ${order.currency}, ${beneficiary.name},
       ${beneficiary.addressLine1 ?? null}, ${beneficiary.accountNumber ?? null},
-      ${beneficiary.routingNumber ?? null})
+      ${beneficiary.routingNumber ?? null}, ${order.bank ?? null})
     on conflict (purpose, subject) do nothing
     returning id`.execute(db)
   if (rows[0]) return rows[0]
@@ -147,6 +149,7 @@ type WireRow = {
   address_line1: string | null
   account_number: string | null
   routing_number: string | null
+  bank: string | null
   state: WireState
   bank_id: string | null
   reference: string | null
@@ -171,6 +174,7 @@ function wireOf(row: WireRow): Wire {
       accountNumber: row.account_number ?? undefined,
       routingNumber: row.routing_number ?? undefined,
     },
+    bank: row.bank ?? undefined,
     state: row.state,
     bankId: row.bank_id ?? undefined,
     reference: row.reference ?? undefined,

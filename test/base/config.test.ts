@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 
 import { ConfigError, parseConfig } from '../../src/base/config.ts'
+import { USUAL_GATEWAYS, USUAL_INSTITUTIONS } from '../../src/base/rails-config.ts'
 
 describe('parseConfig', () => {
   it('needs nothing', () => {
@@ -58,6 +59,9 @@ describe('parseConfig', () => {
       logLevel: 'debug',
       rails: {
         publicUrl: 'https://pay.example',
+        gateways: USUAL_GATEWAYS,
+        institutions: USUAL_INSTITUTIONS,
+        named: { stripe: new Map(), paypal: new Map(), bank: new Map() },
         stripe: { url: 'http://127.0.0.1:9101', key: 'sk_test', webhookSecret: 'whsec' },
         paypal: {
           url: 'https://api-m.paypal.com',
@@ -74,6 +78,34 @@ describe('parseConfig', () => {
   it('refuses half of what a party takes, and names what is missing', () => {
     const half = { QUITTANCE_PAYPAL_CLIENT_ID: 'id', QUITTANCE_PAYPAL_CLIENT_SECRET: 'secret' }
     expect(() => parseConfig(half)).to.throw(/QUITTANCE_PAYPAL_WEBHOOK_ID is missing/)
+  })
+
+  it('reads which gateways there are, with the settings of each that has a name', () => {
+    const { rails } = parseConfig({
+      QUITTANCE_GATEWAYS: '5=card, 6=card:eu,2=crypto_checkout',
+      QUITTANCE_STRIPE_KEY__EU: 'sk_test',
+      QUITTANCE_STRIPE_WEBHOOK_SECRET__EU: 'whsec',
+    })
+    expect(rails.gateways).to.deep.equal([
+      { id: 5, kind: 'card', party: undefined },
+      { id: 6, kind: 'card', party: 'eu' },
+      { id: 2, kind: 'crypto_checkout', party: undefined },
+    ])
+    const eu = { url: 'https://api.stripe.com', key: 'sk_test', webhookSecret: 'whsec' }
+    expect([...rails.named.stripe]).to.deep.equal([['eu', eu]])
+    expect(rails.stripe).to.equal(undefined)
+    expect(rails.institutions).to.equal(USUAL_INSTITUTIONS)
+  })
+
+  it('refuses a gateway whose settings are missing, and settings that no gateway has', () => {
+    const named = { QUITTANCE_GATEWAYS: '6=card:eu' }
+    expect(() => parseConfig(named)).to.throw(/__EU/)
+    const half = { ...named, QUITTANCE_STRIPE_KEY__EU: 'sk_live_0123456789' }
+    expect(() => parseConfig(half)).to.throw(/QUITTANCE_STRIPE_WEBHOOK_SECRET__EU is missing/)
+    const stray = { QUITTANCE_STRIPE_KEY__EU: 'sk_live_0123456789' }
+    expect(() => parseConfig(stray)).to.throw(/QUITTANCE_STRIPE_KEY__EU is no variable/)
+    const url = { ...half, QUITTANCE_STRIPE_URL__EU: 'nowhere' }
+    expect(() => parseConfig(url)).to.throw(/QUITTANCE_STRIPE_URL__EU must be an http/)
   })
 
   it('waits for 12 confirmations on a chain that is not its own', () => {
@@ -96,6 +128,15 @@ describe('parseConfig', () => {
     ['QUITTANCE_TRUST_PROXY', '10.0.0.0/33'],
     ['QUITTANCE_TRUST_PROXY', '10.0.0.1,'],
     ['QUITTANCE_TRUST_PROXY', 'proxy.example'],
+    ['QUITTANCE_GATEWAYS', 'card'],
+    ['QUITTANCE_GATEWAYS', '0=card'],
+    ['QUITTANCE_GATEWAYS', '1=bank'],
+    ['QUITTANCE_GATEWAYS', '1=card,'],
+    ['QUITTANCE_GATEWAYS', '1=card,1=wallet_checkout'],
+    ['QUITTANCE_GATEWAYS', '1=card,2=card'],
+    ['QUITTANCE_GATEWAYS', '1=crypto_checkout:own'],
+    ['QUITTANCE_GATEWAYS', '1=card:EU'],
+    ['QUITTANCE_INSTITUTIONS', '1=card'],
     ['QUITTANCE_ENVIRONMENT', 'live'],
     ['DATABASE_URL', 'mysql://a'],
     ['DATABASE_URL', 'nonsense'],

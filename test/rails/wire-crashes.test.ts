@@ -43,7 +43,7 @@ describe('a transfer, whatever dies', () => {
     })
     rail = createWireRail({
       db: crashes.db(db),
-      bank: createBank({ url: server.url, ...ACCOUNT }),
+      banks: new Map([[undefined, createBank({ url: server.url, ...ACCOUNT })]]),
       clock,
       logger: createLogger({ level: 'silent' }),
       policy: WIRE_POLICY,

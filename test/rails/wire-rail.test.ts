@@ -52,7 +52,7 @@ describe('the bank rail', () => {
     })
     return createWireRail({
       db,
-      bank: createBank({ url: server.url, ...ACCOUNT, timeoutMs: 200 }),
+      banks: new Map([[undefined, createBank({ url: server.url, ...ACCOUNT, timeoutMs: 200 })]]),
       clock,
       logger: createLogger({ level: 'silent' }),
       policy: WIRE_POLICY,

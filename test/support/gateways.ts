@@ -4,7 +4,11 @@ import type { PayBack } from '../../src/api/group-b/payment-refund.ts'
 import { paymentEndpoints } from '../../src/api/group-b/payments.ts'
 import { createPaymentGateways, type PaymentGateways } from '../../src/app/payment-desk.ts'
 import { createLogger } from '../../src/base/logger.ts'
-import type { RailsConfig } from '../../src/base/rails-config.ts'
+import {
+  USUAL_GATEWAYS,
+  USUAL_INSTITUTIONS,
+  type RailsConfig,
+} from '../../src/base/rails-config.ts'
 import { CHARGE_POLICY } from '../../src/rails/charge-deps.ts'
 import type { CheckoutTerms } from '../../src/rails/checkout.ts'
 import type { Db } from '../../src/store/database.ts'
@@ -13,6 +17,9 @@ import { startRailsApi, type RailsApi } from './rails-api.ts'
 
 export const NO_PARTIES: RailsConfig = {
   publicUrl: 'https://pay.example',
+  gateways: USUAL_GATEWAYS,
+  institutions: USUAL_INSTITUTIONS,
+  named: { stripe: new Map(), paypal: new Map(), bank: new Map() },
   stripe: undefined,
   paypal: undefined,
   bank: undefined,

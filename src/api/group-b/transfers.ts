@@ -72,6 +72,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
         purpose: 'transfer',
         subject: transactionId,
         method: institution.kind,
+        bank: institution.bank,
         amountMinor: amount,
         currency: 'USD',
         beneficiary: beneficiaryOf(body, institution),

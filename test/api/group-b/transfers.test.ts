@@ -9,6 +9,7 @@ import type { WireMoved } from '../../../src/rails/wire-rail.ts'
 import type { Db } from '../../../src/store/database.ts'
 import { findWire } from '../../../src/store/wires.ts'
 import { freshDatabase } from '../../support/database.ts'
+import { NO_PARTIES } from '../../support/gateways.ts'
 import { countRows, startRailsApi, type RailsApi } from '../../support/rails-api.ts'
 
 const BANK = { url: 'http://127.0.0.1:1', key: 'key', accountId: 'account_1' }
@@ -29,7 +30,7 @@ describe('transfers to an institution', () => {
   beforeEach(async () => {
     kicks = 0
     db = (await freshDatabase()).db
-    const institutions = institutionsOf({ bank: BANK })
+    const institutions = institutionsOf({ ...NO_PARTIES, bank: BANK })
     const kick = () => void (kicks += 1)
     api = await startRailsApi(db, transferEndpoints({ institutions, randomBytes, kick }))
   })
@@ -151,6 +152,6 @@ describe('transfers to an institution', () => {
       { institution_id: 1, kind: 'ach', currencies: ['USD'] },
       { institution_id: 2, kind: 'wire', currencies: ['USD'] },
     ])
-    expect(institutionsOf({ bank: undefined })).to.deep.equal([])
+    expect(institutionsOf(NO_PARTIES)).to.deep.equal([])
   })
 })
