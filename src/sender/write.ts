@@ -2,7 +2,10 @@ import type { Db } from '../store/database.ts'
 import { holdLease, type Lease } from '../store/lanes.ts'
 import type { SenderContext } from './context.ts'
 
-/** One SQL transaction for the open nonces of a lane, refused to a worker whose lease another one took. */
+/**
+ * One SQL transaction for the open nonces of a lane, refused to a worker whose lease another one
+ * took.
+ */
 export async function writeLane(
   { db }: SenderContext,
   lease: Lease,
