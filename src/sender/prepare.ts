@@ -52,8 +52,11 @@ export async function prepareOrder(
   if (payee === signer) throw badPayee('payee_is_payer', payee)
   const { subject, spender, route, amount } = request
   const counter = await counterOf(context, db, signer)
-  const reference = request.reference ?? context.references.encode({ payer: signer, counter })
-  const estimating = gasOf(quorum, { signer, route, contract, token, reference, payee, amount })
+  const simulate = (counter: bigint): Promise<bigint> => {
+    const reference = request.reference ?? context.references.encode({ payer: signer, counter })
+    return gasOf(quorum, { signer, route, contract, token, reference, payee, amount })
+  }
+  const estimating = simulate(counter)
   // It is awaited last, for a lack of funds is told as such.
   estimating.catch(() => undefined)
   const [chainNonce, quote, balance] = await Promise.all([
@@ -63,11 +66,34 @@ export async function prepareOrder(
   ])
   if (balance < weiOf(request)) throw insufficientFunds(signer)
   const fees = offerOf(quote, policy.maxFeePerGas)
-  const gas = await estimating
+  const read = (): Promise<bigint> => counterOf(context, db, signer)
+  const gas = await estimating.catch((error) => simulateNext(error, { counter, read, simulate }))
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
   const wanted = { subject, spender, route, payee, amount, reference: request.reference }
   const payment = { ...wanted, signer, contract, token }
   return Object.assign(payment, { gas, fees, balance, chainNonce })
+}
+
+/**
+ * An order that was accepted meanwhile, and is mined already, has taken the reference that was
+ * simulated. Then the next one is; whatever else failed stands.
+ */
+async function simulateNext(
+  error: unknown,
+  lane: {
+    counter: bigint
+    read: () => Promise<bigint>
+    simulate: (counter: bigint) => Promise<bigint>
+  },
+): Promise<bigint> {
+  if (codeOf(error) !== 'simulation_failed') throw error
+  const counter = await lane.read()
+  if (counter === lane.counter) throw error
+  try {
+    return await lane.simulate(counter)
+  } catch (next) {
+    return simulateNext(next, { ...lane, counter })
+  }
 }
 
 /** Of the payment itself, or of what shows that it will succeed. */

@@ -46,6 +46,23 @@ describe('the sender', () => {
       expect(await bench.world.balanceOf(addressFrom('b'))).to.equal(7n)
     })
 
+    it('an order whose reference another one took while it was simulated', async () => {
+      const [payer] = bench.signers.addresses
+      const contract = { payer, route: 'contract' } as const
+      bench.intercept = async (call, forward) => {
+        if (call.method === 'eth_estimateGas') {
+          bench.intercept = undefined
+          await bench.pay(contract)
+          await bench.passAndMine()
+        }
+        return forward(call)
+      }
+      const { order } = await bench.pay({ ...contract, payee: addressFrom('late'), amount: 8n })
+      await bench.finish()
+      expect(await bench.stateOf(order)).to.equal('completed')
+      expect(await bench.world.balanceOf(addressFrom('late'))).to.equal(8n)
+    })
+
     it('one order for one subject, however often it is asked', async () => {
       const first = await bench.pay({ subject: 'TX1', payee: addressFrom('c'), amount: 9n })
       const second = await bench.pay({ subject: 'TX1', payee: addressFrom('c'), amount: 9n })
