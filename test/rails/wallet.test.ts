@@ -13,6 +13,15 @@ import { startGateways, type GatewayBench } from '../support/gateways.ts'
 const SECRETS = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }
 const PAYMENT = { gateway_id: 3, amount: 20.5, currency: 'EUR', description: 'Two books' }
 
+const NOISE: ReadonlyArray<[string, Simulated]> = [
+  ['a page of a proxy', () => ({ status: 200, html: '<h1>It works!</h1>' })],
+  ['a redirect', () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } })],
+  ['a huge body', () => ({ status: 200, json: { x: 'x'.repeat(1 << 20) } })],
+  ['a list', () => ({ status: 200, json: [] })],
+  ['an error of its own', () => ({ status: 500, json: { name: 'INTERNAL_SERVER_ERROR' } })],
+  ['a wrong secret', () => ({ status: 401, json: { error: 'invalid_client' } })],
+]
+
 type Sent = { headers: Record<string, string>; body: string }
 
 describe('wallet payments', () => {
@@ -142,6 +151,34 @@ describe('wallet payments', () => {
       expect(await status(body)).to.include({ status: 'completed' })
     })
   }
+
+  for (const [name, reply] of NOISE) {
+    it(`concludes nothing from ${name}`, async () => {
+      const body = await create()
+      await answer(body, 'approve')
+      let isBroken = true
+      between = (wallet) => (isBroken ? reply : wallet)
+      await bench.pass(2)
+      expect(await status(body)).to.include({ status: 'pending' })
+      isBroken = false
+      await bench.pass(24)
+      expect(await status(body)).to.include({ status: 'completed' })
+    })
+  }
+
+  it('comes to the same whatever the number and order of its webhooks', async () => {
+    const body = await create({ description: 'twice' })
+    await answer(body, 'approve')
+    await bench.pass(2)
+    // Approved and captured, each told twice.
+    expect(sent).to.have.length(4)
+    for (const message of [...sent.toReversed(), ...sent]) {
+      expect(await receive(message)).to.equal('received')
+      await bench.pass()
+    }
+    expect(await status(body)).to.include({ status: 'completed' })
+    expect(asked.filter((one) => one.endsWith('/capture'))).to.have.length(1)
+  })
 })
 
 type Order = { purchase_units: object[]; [field: string]: unknown }
