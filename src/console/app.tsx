@@ -37,7 +37,7 @@ const SCREENS: readonly Screen[] = [
     list: TransactionsScreen,
     one: TransactionScreen,
   },
-  { name: 'payments', title: 'Payments to decide', list: PaymentsScreen, one: PaymentScreen },
+  { name: 'payments', title: 'Decisions', list: PaymentsScreen, one: PaymentScreen },
   { name: 'breaks', title: 'Breaks', list: BreaksScreen, one: BreakScreen },
   { name: 'runs', title: 'Reconciliation', list: RunsScreen },
   { name: 'wallets', title: 'Wallets', list: WalletsScreen, one: WalletScreen },

@@ -13,12 +13,28 @@ import { settlementAbi } from '../../src/bindings/abis.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
 import { findChromium, obstaclesOf, startBrowser } from '../support/browser.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { poison } from '../support/hostile.ts'
 import { fillDataFolder } from '../support/prepared-data.ts'
 import { runProgram, type Program } from '../support/program.ts'
 import { until } from '../support/until.ts'
 
 const chromium = findChromium()
 const EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+const LOOKS = [
+  [360, 'light'],
+  [1440, 'dark'],
+] as const
+const LISTS = [
+  '',
+  'transactions',
+  'payments',
+  'breaks',
+  'runs',
+  'wallets',
+  'deliveries',
+  'users',
+  'keys',
+]
 const ARABIC = 'فاتورة رقم ١٢٣'
 
 describe('the console in a browser', () => {
@@ -88,6 +104,11 @@ describe('the console in a browser', () => {
     await rpc('eth_sendTransaction', { from, to: facts.settlement, data, value })
     await rpc('anvil_stopImpersonatingAccount', from)
   }
+  const pagesInPrint = async (): Promise<number> => {
+    const margin = { top: '1cm', bottom: '1cm', left: '1cm', right: '1cm' }
+    const paper = await page.pdf({ format: 'A4', margin })
+    return [...paper.toString('latin1').matchAll(/\/Type\s*\/Page\b/g)].length
+  }
   /** What the checkout's page has a wallet pay. */
   const callOf = async () => {
     const link = await page.getByRole('link', { name: 'Pay with a wallet' }).getAttribute('href')
@@ -97,21 +118,44 @@ describe('the console in a browser', () => {
     await rpc('anvil_setBalance', from, `0x${(10n ** 18n).toString(16)}`)
     return { from, reference, payee, wei: BigInt(wei) }
   }
-  /** Nobody trips, and nothing is beyond the edge: narrow and light, wide and dark. */
-  const isForEverybody = async (what: string): Promise<void> => {
-    for (const [width, colorScheme] of [
-      [360, 'light'],
-      [1440, 'dark'],
-    ] as const) {
+  /** Nothing is beyond the edge: narrow and light, wide and dark. */
+  const fits = async (what: string, alsoIn = async (): Promise<void> => {}): Promise<void> => {
+    for (const [width, colorScheme] of LOOKS) {
       await page.setViewportSize({ width, height: 800 })
       await page.emulateMedia({ colorScheme })
-      expect(await obstaclesOf(page), `${what} at ${width}`).to.deep.equal([])
       const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
       expect(beyond, `${what} at ${width}`).to.be.at.most(0)
+      await alsoIn()
     }
   }
+  /** And nobody trips. */
+  const isForEverybody = (what: string): Promise<void> =>
+    fits(what, async () => void expect(await obstaclesOf(page), what).to.deep.equal([]))
+  /** Each list, and one of what stands in it, with the ids that are there by now. */
+  const allScreens = async (): Promise<string[]> => {
+    const first = async (path: string, list: string, id: string): Promise<string> => {
+      const { body } = await ask(path, undefined, facts.admin?.apiKey)
+      const [one] = body[list] as unknown as Array<Record<string, string>>
+      return one?.[id] ?? ''
+    }
+    const transaction = await first('/api/admin/transactions', 'transactions', 'transaction_id')
+    const found = await first('/api/breaks?state=closed', 'breaks', 'id')
+    const wallet = await first('/api/admin/wallets', 'wallets', 'wallet_id')
+    const ones = [`transactions/${transaction}`, `breaks/${found}`, `wallets/${wallet}`]
+    return [...LISTS, ...ones, 'breaks?state=closed', 'payments/TX0', 'elsewhere']
+  }
   const open = (hash: string) => page.goto(`${facts.console}#/${hash}`)
-  const sees = (text: string | RegExp) => page.getByText(text).first().waitFor()
+  const sees = (text: string | RegExp, state: 'visible' | 'detached' = 'visible') =>
+    page.getByText(text).first().waitFor({ state })
+  /** Comes from elsewhere, and waits for all of it. */
+  const show = async (screen: string): Promise<void> => {
+    await open('elsewhere')
+    await sees('There is no such page')
+    if (screen === 'elsewhere') return
+    await open(screen)
+    await sees('There is no such page', 'detached')
+    await sees(/^Loading/, 'detached')
+  }
 
   it('lets an operator in by password, and nobody else', async () => {
     await page.goto(facts.console ?? '')
@@ -161,7 +205,8 @@ describe('the console in a browser', () => {
     await page.goto(`${facts.url}${path}`)
     await page.getByRole('button', { name: 'Verify' }).click()
     await sees('It holds.')
-    expect(await obstaclesOf(page)).to.deep.equal([])
+    await isForEverybody('the receipt')
+    expect(await pagesInPrint()).to.equal(1)
     const waiting = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Download the quittance' }).click()
     const text = readFileSync(await (await waiting).path(), 'utf8')
@@ -305,22 +350,44 @@ describe('the console in a browser', () => {
   })
 
   it('is for everybody: every screen, narrow and wide, light and dark', async () => {
-    const lists = [
-      '',
-      'transactions',
-      'payments',
-      'breaks',
-      'runs',
-      'wallets',
-      'deliveries',
-      'users',
-      'keys',
-    ]
-    for (const screen of lists) {
-      await open(screen)
-      await page.getByRole('heading', { level: 1 }).waitFor()
+    for (const screen of await allScreens()) {
+      await show(screen)
       await isForEverybody(screen)
     }
+  })
+
+  it('holds its form and runs nothing, whatever others have written', async () => {
+    const screens = await allScreens()
+    const restore = await poison(page)
+    for (const screen of screens) {
+      await show(screen)
+      await fits(`${screen} with hostile text`)
+      expect(await page.title()).to.match(/ · Quittance$/)
+      expect(await page.locator('main :is(img, script)').count()).to.equal(0)
+    }
+    await restore()
+  })
+
+  it('says what it does while it waits, and what to do when the platform fails', async () => {
+    const isAsked = (url: URL) => url.pathname.startsWith('/api/')
+    await page.route(isAsked, () => undefined)
+    for (const screen of LISTS) {
+      await open(screen)
+      await sees(/^Loading/)
+      await fits(`${screen} while it waits`)
+    }
+    const json = { error: 'It broke.', request_id: 'req-1' }
+    await page.route(isAsked, (route) => route.fulfill({ status: 500, json }))
+    for (const screen of LISTS) {
+      await open('elsewhere')
+      await open(screen)
+      await sees('Request req-1')
+      await fits(`${screen} when the platform fails`)
+    }
+    await isForEverybody('a screen when the platform fails')
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await sees('Request req-1', 'detached')
   })
 
   it('says that the connection is lost when the platform is gone', async () => {

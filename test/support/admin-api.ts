@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { createAccess } from '../../src/api/access.ts'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import { createIdempotently } from '../../src/api/idempotently.ts'
+import type { PagesOptions } from '../../src/api/pages.ts'
 import { transactionListEndpoint } from '../../src/api/group-b/transactions-list.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { consoleEndpoints, type Operating } from '../../src/app/console.ts'
 import type { Db } from '../../src/store/database.ts'
 import { ensureSigningKey } from '../../src/store/signing-keys.ts'
@@ -26,7 +28,11 @@ export type AdminApi = {
 }
 
 /** What the console asks, with an administrator, a user, and their real keys. */
-export async function startAdminApi(parts: Partial<Operating> = {}): Promise<AdminApi> {
+export async function startAdminApi(
+  parts: Partial<Operating> = {},
+  /** The console itself, for a browser. */
+  loadPages?: PagesOptions['loadPages'],
+): Promise<AdminApi> {
   const { db } = await freshDatabase()
   const clock = createTestClock()
   await ensureSigningKey(db)
@@ -41,11 +47,18 @@ export async function startAdminApi(parts: Partial<Operating> = {}): Promise<Adm
   const operating = operatingOf(parts)
   const endpoints: Endpoint[] = [
     transactionListEndpoint,
-    ...consoleEndpoints({ clock, environment, operating, forgetUser }),
+    // A browser follows events for as long as it looks, by a clock that goes on by itself.
+    ...consoleEndpoints({
+      clock: loadPages ? systemClock : clock,
+      environment,
+      operating,
+      forgetUser,
+    }),
   ]
   const idempotently = createIdempotently({ db })
   const hooks = { db, authenticate, limitRate, idempotently }
-  const api = await startApi({ endpoints, hooks })
+  const server = loadPages && { pages: { db, loadPages, visitorRpcUrl: undefined } }
+  const api = await startApi({ endpoints, hooks, ...(server && { server }) })
   return {
     db,
     clock,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 
 import axe from 'axe-core'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -26,4 +26,10 @@ export async function obstaclesOf(page: Page): Promise<string[]> {
   return found.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
+}
+
+/** Opens the console as somebody who has signed in before. */
+export async function keepSession(page: Page | BrowserContext, token: string): Promise<void> {
+  const session = JSON.stringify(JSON.stringify({ token, username: 'operator' }))
+  await page.addInitScript(`sessionStorage.setItem('quittance.session', ${session})`)
 }
