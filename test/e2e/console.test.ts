@@ -24,17 +24,7 @@ const LOOKS = [
   [360, 'light'],
   [1440, 'dark'],
 ] as const
-const LISTS = [
-  '',
-  'transactions',
-  'payments',
-  'breaks',
-  'runs',
-  'wallets',
-  'deliveries',
-  'users',
-  'keys',
-]
+const LISTS = ['', ...'transactions payments breaks runs wallets deliveries users keys'.split(' ')]
 const ARABIC = 'فاتورة رقم ١٢٣'
 
 describe('the console in a browser', () => {
@@ -118,7 +108,7 @@ describe('the console in a browser', () => {
     await rpc('anvil_setBalance', from, `0x${(10n ** 18n).toString(16)}`)
     return { from, reference, payee, wei: BigInt(wei) }
   }
-  /** Nothing is beyond the edge: narrow and light, wide and dark. */
+  /** Nothing is beyond the edge, and below nobody trips: narrow and light, wide and dark. */
   const fits = async (what: string, alsoIn = async (): Promise<void> => {}): Promise<void> => {
     for (const [width, colorScheme] of LOOKS) {
       await page.setViewportSize({ width, height: 800 })
@@ -128,7 +118,6 @@ describe('the console in a browser', () => {
       await alsoIn()
     }
   }
-  /** And nobody trips. */
   const isForEverybody = (what: string): Promise<void> =>
     fits(what, async () => void expect(await obstaclesOf(page), what).to.deep.equal([]))
   /** Each list, and one of what stands in it, with the ids that are there by now. */
@@ -172,6 +161,17 @@ describe('the console in a browser', () => {
     await enter(facts.admin?.username ?? '', facts.admin?.password ?? '')
     await sees('The books and the chain agree.')
     expect(await page.evaluate('localStorage.length')).to.equal(0)
+  })
+
+  it('asks again where the session has ended, and goes on from there', async () => {
+    const isAsked = (url: URL) => url.pathname === '/api/admin/keys'
+    await page.route(isAsked, (route) => route.fulfill({ status: 401, json: {} }), { times: 1 })
+    await open('keys')
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+    await dialog.getByLabel('Password').fill(facts.admin?.password ?? '')
+    await page.keyboard.press('Enter')
+    await page.getByRole('row').filter({ hasText: 'demo nested' }).waitFor()
+    expect(await dialog.count()).to.equal(0)
   })
 
   it('shows a payment as it is made, and text of others as text', async () => {
