@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, createWriteStream } from 'node:fs'
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,17 +7,13 @@ import { finished } from 'node:stream/promises'
 import { JsonRpcProvider } from 'ethers'
 import { createPublicClient, http, type Hex } from 'viem'
 
-import { systemClock } from '../src/base/clock.ts'
 import { messageOf } from '../src/base/errors.ts'
 import { topicOf } from '../src/chain/events.ts'
-import { createProviders } from '../src/chain/providers.ts'
 import { callRpc } from '../src/chain/rpc.ts'
-import { BREAK_KINDS, type BreakKind, type Finding } from '../src/domain/breaks.ts'
-import { createExaminer } from '../src/reconciler/examine.ts'
-import { createFileSource } from '../src/reconciler/file-source.ts'
-import { createNode } from '../src/reconciler/node.ts'
-import { reconcile, type RunTotals } from '../src/reconciler/reconcile.ts'
+import { BREAK_KINDS, type BreakKind } from '../src/domain/breaks.ts'
 import { tellRows } from '../test/support/bench-result.ts'
+import { runProgram } from '../test/support/program.ts'
+import { measureSweep } from '../test/support/sweep-bench.ts'
 import { calls, CHAIN_ID, startPaidChain, type PaidChain } from '../test/support/verify.ts'
 
 const SETTLEMENTS = Number(process.env['BENCH_SETTLEMENTS'] ?? 100_000)
@@ -38,9 +34,15 @@ async function main(): Promise<void> {
     const settlements = await timed('settle', SETTLEMENTS, () => settle(world))
     const direct = await timed('transfer', DIRECT, () => transfer(world))
     await world.mine(5)
-    const reverted = await revert(world, settlements.value[0])
+    const strange = await makeStrange(world, {
+      settled: settlements.value[0],
+      direct: direct.value[0],
+    })
     const file = join(folder, 'settlements.csv')
-    const expected = await writeRecords(file, { settlements: settlements.value, reverted, world })
+    const expected = await writeRecords(file, {
+      settlements: settlements.value,
+      strange,
+    })
     const found = await timed('settlements', SETTLEMENTS, () => run(world, file))
     const hashes = join(folder, 'hashes.csv')
     await writeRows(
@@ -48,30 +50,39 @@ async function main(): Promise<void> {
       direct.value.map((hash, at) => bare(`TXd${at}`, hash)),
     )
     const ours = await timed('hashes', DIRECT, () => run(world, hashes))
-    const floor = await timed('eth_getLogs', SETTLEMENTS, () => readRaw(world))
+    const swept = await timed('sweep beside eth_getLogs', SETTLEMENTS, () =>
+      measureSweep(world, () => readRaw(world)),
+    )
     const peers = await measurePeers(world, direct.value.slice(0, PEER))
+    const { readingSeconds, floorSeconds } = swept.value
     const result = {
       filled: [settlements.told, direct.told],
-      settlements: { ...found.told, ...found.value.memory },
-      getLogsFloor: floor.told,
-      hashes: { ...ours.told, ...ours.value.memory, matched: ours.value.totals.matched },
+      settlements: toldOf(found.value, SETTLEMENTS),
+      sweep: swept.value,
+      hashes: toldOf(ours.value, DIRECT),
       peers,
-      faults: score(expected, found.value.findings),
-      totals: found.value.totals,
+      faults: score(expected, found.value.breaks),
     }
     console.log(JSON.stringify(result, null, 2))
     const [plain] = peers
     tellRows('reconcile', [
       {
-        what: 'settlements compared',
+        what: 'settlements read by the sweep',
         unit: 'a second',
-        ours: found.told.perSecond,
-        floor: { what: 'eth_getLogs and no more', value: floor.told.perSecond },
+        ours: SETTLEMENTS / readingSeconds,
+        peer: { what: `receipts: ${plain?.what}`, value: plain?.perSecond ?? Number.NaN },
+        floor: { what: 'eth_getLogs and no more', value: SETTLEMENTS / floorSeconds },
+      },
+      {
+        what: 'settlements of a file compared',
+        unit: 'a second',
+        ours: toldOf(found.value, SETTLEMENTS).perSecond,
+        peer: { what: `receipts: ${plain?.what}`, value: plain?.perSecond ?? Number.NaN },
       },
       {
         what: 'bare hashes looked up and compared',
         unit: 'a second',
-        ours: ours.told.perSecond,
+        ours: toldOf(ours.value, DIRECT).perSecond,
         peer: { what: plain?.what ?? '', value: plain?.perSecond ?? Number.NaN },
       },
     ])
@@ -124,18 +135,37 @@ async function transfer(world: PaidChain): Promise<Hex[]> {
   const hashes: Hex[] = []
   for (let at = 0; at < DIRECT; at += 1) {
     hashes.push(await world.send({ to: world.payee, value: 1n, gas: '0x5208' }))
-    if (at % 1000 === 999) await ask('anvil_mine', '0x1')
+    if (at % 200 === 199) await ask('anvil_mine', '0x1')
   }
   await ask('anvil_mine', '0x1')
   await ask('evm_setAutomine', true)
   return hashes
 }
 
-async function revert(world: PaidChain, settled: Settlement | undefined): Promise<Hex> {
-  const data = calls.settle(settled?.reference ?? '0x', world.payee)
-  const hash = await world.send({ to: world.settlement, data, value: 5n })
+/** What breaks need that is on the chain. */
+type Strange = { reverted: Hex; elsewhere: Settlement; ours: Row; others: Row }
+
+async function makeStrange(
+  world: PaidChain,
+  of: { settled: Settlement | undefined; direct: Hex | undefined },
+): Promise<Strange> {
+  const { settlement, payee, chain } = world
+  const ask = (method: string, ...params: unknown[]) =>
+    callRpc({ url: chain.url, method, params, timeoutMs: 60_000 })
+  const again = calls.settle(of.settled?.reference ?? '0x', payee)
+  const reverted = await world.send({ to: settlement, data: again, value: 5n })
+  const other: Hex = `0x${'c0'.repeat(20)}`
+  await ask('anvil_setCode', other, await ask('eth_getCode', settlement, 'latest'))
+  const reference: Hex = `0x${'33'.repeat(32)}`
+  const data = calls.settle(reference, payee)
+  const hash = await world.send({ to: other, data, value: 5n })
   await world.mine(5)
-  return hash
+  const nonceOf = async (hash: Hex | undefined): Promise<Row> => {
+    const { nonce } = (await ask('eth_getTransactionByHash', hash)) as { nonce: Hex }
+    return { from_address: world.payer, nonce: String(BigInt(nonce)) }
+  }
+  const [ours, others] = [await nonceOf(of.settled?.hash), await nonceOf(of.direct)]
+  return { reverted, elsewhere: { hash, reference, payee }, ours, others }
 }
 
 type Expected = Map<string, BreakKind>
@@ -143,7 +173,7 @@ type Expected = Map<string, BreakKind>
 /** All good records, with the bad ones spread among them. */
 async function writeRecords(
   file: string,
-  on: { settlements: readonly Settlement[]; reverted: Hex; world: PaidChain },
+  on: { settlements: readonly Settlement[]; strange: Strange },
 ): Promise<Expected> {
   const { settlements } = on
   const expected: Expected = new Map()
@@ -158,13 +188,13 @@ async function writeRecords(
     const next = at % every === 0 ? bad.shift() : undefined
     if (next === undefined) continue
     expected.set(next.id, next.kind)
-    mixed.push(next.make(next.id, settlements[at] as Settlement, on))
+    mixed.push(next.make(next.id, settlements[at] as Settlement, on.strange))
   }
   await writeRows(file, mixed)
   return expected
 }
 
-type Make = (id: string, near: Settlement, on: { reverted: Hex }) => Row
+type Make = (id: string, near: Settlement, on: Strange) => Row
 
 const BAD: readonly (readonly [BreakKind, Make])[] = [
   ['missing', (id, near) => good(id, { ...near, hash: ghost(id) })],
@@ -177,6 +207,16 @@ const BAD: readonly (readonly [BreakKind, Make])[] = [
     }),
   ],
   ['reverted', (id, near, on) => good(id, { ...near, hash: on.reverted })],
+  ['wrong_contract', (id, _, on) => good(id, on.elsewhere)],
+  ['wrong_hash', (id, near) => ({ ...good(id, near), raw_transaction: '0x02c0' })],
+  [
+    'replaced_by_ours',
+    (id, near, on) => ({ ...good(id, { ...near, hash: ghost(id) }), ...on.ours }),
+  ],
+  [
+    'replaced_unknown',
+    (id, near, on) => ({ ...good(id, { ...near, hash: ghost(id) }), ...on.others }),
+  ],
   ['wrong_amount', (id, near) => ({ ...good(id, near), amount: '0.000000000000000006' })],
   ['wrong_recipient', (id, near) => ({ ...good(id, near), to_address: `0x${'11'.repeat(20)}` })],
   ['wrong_reference', (id, near) => ({ ...good(id, near), reference: `0x${'22'.repeat(32)}` })],
@@ -201,7 +241,17 @@ function ghost(id: string): Hex {
 
 async function writeRows(file: string, rows: readonly Row[]): Promise<void> {
   const first = ['transaction_id', 'eth_transaction_hash', 'to_address', 'amount', 'reference']
-  const names = first.concat('status', 'created_at', 'block_hash', 'gas_used', 'gas_price')
+  const names = [
+    ...first,
+    'status',
+    'created_at',
+    'block_hash',
+    'gas_used',
+    'gas_price',
+    'raw_transaction',
+    'from_address',
+    'nonce',
+  ]
   const stream = createWriteStream(file)
   stream.write(`${names.join(',')}\n`)
   for (const row of rows) {
@@ -212,27 +262,43 @@ async function writeRows(file: string, rows: readonly Row[]): Promise<void> {
   await finished(stream)
 }
 
-type Ran = { totals: RunTotals; findings: Finding[]; memory: { peakMb: number } }
+type Found = { transaction_id: string | null; kind: string }
+type Ran = { summary: { matched: number; elapsed_ms: number }; breaks: Found[]; peakMb: number }
 
+/** The program itself, whose memory holds nothing of this one's. */
 async function run(world: PaidChain, file: string): Promise<Ran> {
-  const clock = systemClock
-  const urls = [world.chain.url]
-  const providers = createProviders({ urls, chainId: CHAIN_ID, clock, random: Math.random })
-  const nodes = providers.all.map((provider) => createNode({ provider, confirmations: 2, clock }))
-  const contracts = { settlement: world.settlement, stablecoin: world.dollar }
-  const findings: Finding[] = []
-  let peak = 0
-  const totals = await reconcile({
-    source: createFileSource(file),
-    examiner: createExaminer({ chainId: CHAIN_ID, nodes, contracts, clock }),
-    signal: new AbortController().signal,
-    onChunk(done) {
-      findings.push(...done.findings)
-      peak = Math.max(peak, process.memoryUsage.rss())
-    },
-    onEnd: (late) => void findings.push(...late),
+  const program = runProgram(['reconcile', '--source', file, '--json'], {
+    ETH_RPC_URL: world.chain.url,
+    QUITTANCE_CONFIRMATIONS: '2',
+    QUITTANCE_DATA: `${file}-none`,
+    SETTLEMENT_ADDRESS: world.settlement,
+    STABLECOIN_ADDRESS: world.dollar,
   })
-  return { totals, findings, memory: { peakMb: Math.round(peak / 2 ** 20) } }
+  let peakMb = 0
+  const watching = setInterval(() => {
+    peakMb = Math.max(peakMb, peakMemoryOf(program.pid))
+  }, 100)
+  const code = await program.ended
+  clearInterval(watching)
+  const { stdout, stderr } = program.output()
+  if (code !== 0 && code !== 1) throw new Error(stderr)
+  return { ...(JSON.parse(stdout) as Omit<Ran, 'peakMb'>), peakMb }
+}
+
+/** By its own clock, which leaves out how long a process takes to start. */
+function toldOf({ summary, peakMb }: Ran, count: number) {
+  const seconds = summary.elapsed_ms / 1000
+  return { count, seconds, perSecond: Math.round(count / seconds), peakMb, ...summary }
+}
+
+/** The most that it has held so far, which Linux tells. */
+function peakMemoryOf(pid: number): number {
+  try {
+    const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return Math.round(Number(kilobytes ?? 0) / 1024)
+  } catch {
+    return 0
+  }
 }
 
 /** What reading the logs costs at the least: the same ranges, and nothing done with them. */
@@ -284,11 +350,10 @@ async function measurePeers(world: PaidChain, hashes: readonly Hex[]): Promise<T
 }
 
 /** Every injected break must be found with its kind, and nothing else may be found. */
-function score(expected: Expected, findings: readonly Finding[]) {
-  const isRight = ({ transactionId, kind }: Finding): boolean =>
-    expected.get(transactionId ?? '') === kind
+function score(expected: Expected, findings: readonly Found[]) {
+  const isRight = ({ transaction_id: id, kind }: Found): boolean => expected.get(id ?? '') === kind
   const right = findings.filter(isRight)
-  const found = new Set(right.map(({ transactionId }) => transactionId))
+  const found = new Set(right.map((one) => one.transaction_id))
   const kinds = BREAK_KINDS.flatMap((kind) => {
     const injected = [...expected].filter(([, wanted]) => wanted === kind)
     const hits = injected.filter(([id]) => found.has(id)).length

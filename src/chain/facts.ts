@@ -80,7 +80,7 @@ export function parseLogs(answer: Seen<unknown>): MinedLog[] {
   return list.map((value) => {
     const read = readerOf({ ...answer, value })
     return {
-      ...parseLog({ ...answer, value }),
+      ...readLog(read, answer.provider),
       transactionHash: read.hash('transactionHash'),
       blockHash: read.hash('blockHash'),
       blockNumber: read.quantity('blockNumber'),
@@ -89,15 +89,30 @@ export function parseLogs(answer: Seen<unknown>): MinedLog[] {
 }
 
 function parseLog(answer: Seen<unknown>): EventLog {
-  const read = readerOf(answer)
+  return readLog(readerOf(answer), answer.provider)
+}
+
+/** There are millions of them in a sweep. */
+function readLog(read: ReturnType<typeof readerOf>, provider: string): EventLog {
   return {
     address: read.address('address'),
-    topics: read
-      .list('topics')
-      .map((topic) => readerOf({ ...answer, value: { topic } }).hash('topic')),
+    topics: read.list('topics').map((topic) => hexOf(topic, HASH) ?? unreadable(provider, 'topic')),
     data: read.bytes('data'),
     logIndex: Number(read.quantity('logIndex')),
   }
+}
+
+const HASH = /^0x[0-9a-f]{64}$/i
+const BYTES = /^0x[0-9a-f]*$/i
+const ADDRESS = /^0x[0-9a-f]{40}$/i
+
+function hexOf(value: unknown, pattern: RegExp): Hex | undefined {
+  if (typeof value !== 'string' || value.length % 2 !== 0 || !pattern.test(value)) return undefined
+  return value.toLowerCase() as Hex
+}
+
+function unreadable(provider: string, field: string): never {
+  throw new AnswerUnreadableError(provider, field)
 }
 
 /** Every field is checked where it enters; behind this, types are trusted. */
@@ -106,17 +121,14 @@ function readerOf({ value, provider }: Seen<unknown>) {
     throw new AnswerUnreadableError(provider, 'an object')
   }
   const json = value as Json
-  const textOf = (field: string, pattern: RegExp): Hex => {
-    const text = json[field]
-    if (typeof text === 'string' && pattern.test(text)) return text.toLowerCase() as Hex
-    throw new AnswerUnreadableError(provider, field)
-  }
+  const textOf = (field: string, pattern: RegExp): Hex =>
+    hexOf(json[field], pattern) ?? unreadable(provider, field)
   return {
     isNull: (field: string) => json[field] === null || json[field] === undefined,
-    hash: (field: string) => textOf(field, /^0x[0-9a-f]{64}$/i),
-    bytes: (field: string) => textOf(field, /^0x([0-9a-f]{2})*$/i),
+    hash: (field: string) => textOf(field, HASH),
+    bytes: (field: string) => textOf(field, BYTES),
     address(field: string): Address {
-      const text = textOf(field, /^0x[0-9a-f]{40}$/i)
+      const text = textOf(field, ADDRESS)
       if (isAddress(text)) return getAddress(text)
       throw new AnswerUnreadableError(provider, field)
     },

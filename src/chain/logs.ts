@@ -24,6 +24,7 @@ export type LogReader = (query: LogQuery) => AsyncGenerator<LogPart>
 /** One provider's reader: how much one takes says nothing of another. */
 export function createLogReader(provider: Provider): LogReader {
   let span = FIRST_SPAN
+  let refused: bigint | undefined
   return async function* readLogs(query) {
     let from = query.fromBlock
     while (from <= query.toBlock) {
@@ -32,22 +33,35 @@ export function createLogReader(provider: Provider): LogReader {
       try {
         const value = await provider.request(callFor(query, { from, to }))
         from = to + 1n
-        // Slowly, since each refusal costs a call.
-        span = min(span + span / 8n + 1n, MAX_SPAN)
         const { name } = provider
-        yield { value: parseLogs({ value, provider: name }), provider: name, toBlock: to }
+        const logs = parseLogs({ value, provider: name })
+        span = spanAfter(span, { count: logs.length, refused })
+        yield { value: logs, provider: name, toBlock: to }
       } catch (error) {
         const isTooMuch = error instanceof RpcError && TOO_MUCH.has(error.code) && to > from
         if (!isTooMuch) throw error
         // It ends: at one block a refusal is thrown.
-        span = (to - from + 1n) / 2n
+        refused = to - from + 1n
+        span = refused / 2n
       }
     }
   }
 }
 
-const FIRST_SPAN = 2000n
+/** Few, since nobody knows yet how much is in them: an answer too large is made for nothing. */
+const FIRST_SPAN = 128n
 const MAX_SPAN = 100_000n
+/** So many logs are some megabytes, and the next question is as large as what gives about them. */
+const MANY_LOGS = 10_000
+
+function spanAfter(span: bigint, seen: { count: number; refused: bigint | undefined }): bigint {
+  if (seen.count > MANY_LOGS) return span > 1n ? span / 2n : 1n
+  if (seen.count > MANY_LOGS / 2) return span
+  const doubled = span * 2n
+  // Slowly where it was too much before, since each refusal costs a call.
+  const isNear = seen.refused !== undefined && doubled >= seen.refused
+  return min(isNear ? span + span / 8n + 1n : doubled, MAX_SPAN)
+}
 const TOO_MUCH: ReadonlySet<string> = new Set(['rpc_range_too_large', 'rpc_answer_too_large'])
 
 function callFor(query: LogQuery, part: { from: bigint; to: bigint }) {

@@ -136,18 +136,34 @@ async function judgeAll(
     lagGraceMs: deps.lagGraceMs ?? 0,
   }
   const examined: Examined[] = []
+  const lost: Examined[] = []
   for (const record of records) {
     const signed = signedOf(record, deps.contracts)
     const told = facts.get(record.hash) ?? { kind: 'unknown', reason: 'provider_unavailable' }
     const fact = withTransaction(told, signed)
     const judgement = judge(record, fact, rules)
-    const replacement =
-      fact.kind === 'absent' && judgement.state !== 'matched'
-        ? await findReplacement(record, { nodes: deps.nodes, panel, signal })
-        : undefined
-    examined.push({ record, judgement: withSigned(replacement ?? judgement, signed.breaks) })
+    const one = { record, judgement: withSigned(judgement, signed.breaks) }
+    examined.push(one)
+    if (fact.kind === 'absent' && judgement.state !== 'matched') lost.push(one)
+  }
+  // Each takes a dozen answers, one after the other.
+  for (let at = 0; at < lost.length; at += LOST_AT_ONCE) {
+    const some = lost.slice(at, at + LOST_AT_ONCE)
+    await Promise.all(some.map((one) => findTaker(deps, { lost: one, panel, signal })))
   }
   return examined
+}
+
+const LOST_AT_ONCE = 16
+
+async function findTaker(
+  deps: ExaminerDeps,
+  { lost, panel, signal }: { lost: Examined } & Pick<Reading, 'panel' | 'signal'>,
+): Promise<void> {
+  const { record } = lost
+  const replacement = await findReplacement(record, { nodes: deps.nodes, panel, signal })
+  if (replacement === undefined) return
+  lost.judgement = withSigned(replacement, signedOf(record, deps.contracts).breaks)
 }
 
 const checked = new WeakMap<PaymentRecord, SignedCheck>()

@@ -47,7 +47,8 @@ export async function sweep(deps: SweepDeps): Promise<void> {
     .slice(0, panel.needed)
     .map((provider) => createLogReader(patient(provider, deps.clock)))
   let next = from
-  for await (const part of first?.({ ...query, fromBlock: from, toBlock: final }) ?? []) {
+  if (first === undefined) return
+  for await (const part of ahead(first({ ...query, fromBlock: from, toBlock: final }))) {
     const { value: logs, toBlock } = part
     const range = { ...query, fromBlock: next, toBlock }
     const isShared = await everyOf(others, async (reader) =>
@@ -64,6 +65,23 @@ export async function sweep(deps: SweepDeps): Promise<void> {
       .execute((transaction) => storeSettledLogs(transaction, { chainId, contract }, read))
     await deps.onPart({ from, at: toBlock, to: final })
     next = toBlock + 1n
+  }
+}
+
+/** Asks for the next part while this one is stored, so that node and database work side by side. */
+async function* ahead<T>(parts: AsyncGenerator<T>): AsyncGenerator<T> {
+  let next = parts.next()
+  try {
+    for (;;) {
+      const { value, done } = await next
+      if (done === true) return
+      next = parts.next()
+      // It is awaited later, or never where the sweep ends before.
+      next.catch(() => undefined)
+      yield value
+    }
+  } finally {
+    await parts.return(undefined)
   }
 }
 

@@ -72,6 +72,24 @@ describe('reading logs', () => {
     expect(asked.length - before).to.be.below(3)
   })
 
+  it('asks for fewer blocks where many logs are in them, and for more where few are', async () => {
+    const spans: bigint[] = []
+    const provider: Provider = {
+      name: 'node',
+      request: ({ params }) => {
+        const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }]
+        const [from, to] = [BigInt(fromBlock), BigInt(toBlock)]
+        spans.push(to - from + 1n)
+        // Up to the 300th block there are 200 logs in each, and none behind.
+        const dense = Number(from > 300n ? 0n : (to < 300n ? to : 300n) - from + 1n)
+        return Promise.resolve(Array.from({ length: dense * 200 }, () => logAt(from)))
+      },
+    }
+    await collect(createLogReader(provider), { fromBlock: 1n, toBlock: 20_000n })
+    expect(spans.slice(0, 5)).to.deep.equal([128n, 64n, 32n, 32n, 32n])
+    expect(Math.max(...spans.map(Number))).to.be.above(2000)
+  })
+
   it('asks nothing of an empty range', async () => {
     const { provider, asked } = nodeOf(300n)
     const found = await collect(createLogReader(provider), { fromBlock: 2n, toBlock: 1n })
