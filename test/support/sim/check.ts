@@ -92,7 +92,11 @@ function wrongsOfState(order: Order, attempts: Attempt[]): string[] {
   const expected = order.state === 'completed' ? 1 : 0
   return paying.length === expected
     ? []
-    : [`${order.subject} is ${order.state} with ${paying.length} payments`]
+    : [`${order.subject} is ${toldOf(order)} with ${paying.length} payments`]
+}
+
+function toldOf({ state, route, errorCode }: Order): string {
+  return `${state} (${[route, errorCode].filter(Boolean).join(', ')})`
 }
 
 async function wrongsOfAttempt({ world }: Checked, attempt: Attempt): Promise<string[]> {
