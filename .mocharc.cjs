@@ -1,5 +1,10 @@
 const { availableParallelism } = require('node:os')
 
+// On one PostgreSQL server the tests would hold back each other's events, which follow its
+// transactions, so each of those that run at once has a server of its own: DATABASE_URL may name
+// several, with spaces between them.
+const servers = (process.env.DATABASE_URL ?? '').split(' ').filter((url) => url !== '')
+
 module.exports = {
   ignore: ['test/contracts/**'],
   require: ['test/support/hooks.ts'],
@@ -7,8 +12,7 @@ module.exports = {
   timeout: 300_000,
   forbidOnly: true,
   forbidPending: true,
-  // Many tests wait for a chain or a program: two at once pay off even where there is one core. On
-  // one PostgreSQL server they would hold back each other's events, which follow its transactions.
-  parallel: process.env.DATABASE_URL === undefined,
-  jobs: Math.max(2, availableParallelism() - 1),
+  // Many tests wait for a chain or a program: two at once pay off even where there is one core.
+  parallel: servers.length !== 1,
+  jobs: servers.length > 1 ? servers.length : Math.max(2, availableParallelism() - 1),
 }

@@ -39,22 +39,24 @@ export async function emptyDatabaseUrl(): Promise<string | undefined> {
   if (server === undefined) return undefined
   const name = `${RUN}_${process.pid}_${made}`
   made += 1
-  await onServer(`create database ${name}`)
+  await onServer(server, `create database ${name}`)
   const url = new URL(server)
   url.pathname = `/${name}`
   return url.href
 }
 
 /** Once, when all tests have run and the processes that ran them have ended. */
-export async function dropOwnDatabases(): Promise<void> {
+export async function dropOwnDatabases(server = process.env['DATABASE_URL']): Promise<void> {
   await (await shared)?.close()
-  if (process.env['DATABASE_URL'] === undefined) return
-  const names = await onServer(`select datname from pg_database where datname like '${RUN}\\_%'`)
-  for (const name of names) await onServer(`drop database if exists ${name} with (force)`)
+  if (server === undefined) return
+  const listing = `select datname from pg_database where datname like '${RUN}\\_%'`
+  for (const name of await onServer(server, listing)) {
+    await onServer(server, `drop database if exists ${name} with (force)`)
+  }
 }
 
-async function onServer(statement: string): Promise<string[]> {
-  const client = new Client({ connectionString: process.env['DATABASE_URL'] })
+async function onServer(server: string, statement: string): Promise<string[]> {
+  const client = new Client({ connectionString: server })
   await client.connect()
   try {
     const { rows } = await client.query<{ datname: string }>(statement)

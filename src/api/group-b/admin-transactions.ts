@@ -50,7 +50,10 @@ export const everyonesListEndpoint = defineEndpoint({
     return {
       success: true as const,
       transactions: shown.map(toOwnedWire),
-      total: await countEveryonesTransactions(db, filter, MAX_COUNTED),
+      // To count takes longer than to list, and the pages behind the first one know it.
+      ...(after === undefined && {
+        total: await countEveryonesTransactions(db, filter, MAX_COUNTED),
+      }),
       next_cursor: last && found.length > limit ? cursorOf(last) : null,
     }
   },

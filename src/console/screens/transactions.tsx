@@ -192,7 +192,8 @@ function usePages(query: Route['query']): Pages {
         if (signal.aborted) return
         setError(undefined)
         const rows = [...latest.current.rows, ...answer.transactions]
-        setState({ rows, next: answer.next_cursor, total: answer.total })
+        const { next_cursor: next, total = latest.current.total } = answer
+        setState({ rows, next, ...(total !== undefined && { total }) })
       } catch (failure) {
         if (!signal.aborted) setError(failure)
       }

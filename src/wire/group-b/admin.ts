@@ -149,10 +149,12 @@ export const OwnedListSchema = named(
   Type.Object({
     success: Type.Literal(true),
     transactions: Type.Array(OwnedTransactionSchema, { maxItems: LIST_LIMIT_MAX }),
-    total: Type.Integer({
-      description: 'All that pass the filters, counted up to 100,000.',
-      examples: [1],
-    }),
+    total: Type.Optional(
+      Type.Integer({
+        description: 'On the first page: all that pass the filters, counted up to 100,000.',
+        examples: [1],
+      }),
+    ),
     next_cursor: nullable(
       Type.String({ description: 'For the next page; null on the last.', examples: ['MTc0MQ'] }),
     ),

@@ -55,15 +55,19 @@ describe('what administrators see', () => {
       made.unshift((await makeTransaction(db, { userId: alice.id })).transactionId)
     }
     const seen: unknown[] = []
+    const totals: unknown[] = []
     let cursor = ''
     do {
       const page = await get(`/api/admin/transactions?limit=3${cursor}`)
       seen.push(...rowsOf(page).map((row) => row['transaction_id']))
+      totals.push(page.body['total'])
       const { next_cursor: next } = page.body
       cursor = typeof next === 'string' ? `&cursor=${next}` : ''
       await makeTransaction(db, { userId: alice.id })
     } while (cursor !== '')
     expect(seen).to.deep.equal(made)
+    // Counted once, on the first page.
+    expect(totals).to.deep.equal([made.length, undefined, undefined])
   })
 
   it('refuses a cursor and days that cannot be', async () => {

@@ -32,7 +32,9 @@ export type Checked = {
 /** Holds the tables against the chain itself. Every sentence is something that must not be. */
 export async function wrongsOf(checked: Checked): Promise<string[]> {
   const orders = await ordersOf(checked)
+  const code = await checked.world.rpc('eth_getCode', [settlementAddress, 'latest'])
   return [
+    ...(code === '0x' ? ['the settlement contract is gone from the chain'] : []),
     ...(await wrongsOfOrders(checked, orders)),
     ...(await wrongsOfPayees(checked, orders)),
     ...(await wrongsOfLanes(checked, orders)),

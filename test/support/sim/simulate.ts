@@ -27,7 +27,8 @@ export async function simulate(simulation: Simulation): Promise<void> {
     for (let run = 0; run < runs && (run === 0 || performance.now() < endAt); run++) {
       const { db } = await freshDatabase()
       await world.rpc('anvil_dropAllTransactions')
-      await world.rpc('evm_revert', [untouched])
+      const isReverted = await world.rpc('evm_revert', [untouched])
+      if (isReverted !== true) throw new TypeError('the chain did not return to its beginning')
       untouched = await world.rpc('evm_snapshot')
       onReport(await play({ seed: seed + run, db, world }))
     }
