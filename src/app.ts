@@ -29,10 +29,12 @@ import { createShutdown, type Shutdown } from './base/shutdown.ts'
 import { checksummed } from './chain/address.ts'
 import type { Contracts } from './chain/contracts.ts'
 import { moveByWire } from './ledger/wires.ts'
+import { CHARGE_POLICY } from './rails/charge-deps.ts'
 import { refuseDefaultSecrets } from './store/default-secrets.ts'
 import { ensureDemoAccounts } from './store/demo-accounts.ts'
 import type { Database, Db } from './store/database.ts'
 import { claimInstallation } from './store/installation.ts'
+import { takeBackLeases } from './store/leases.ts'
 import { ensureSigningKey } from './store/signing-keys.ts'
 
 /**
@@ -164,6 +166,10 @@ async function open(
   await ensureSigningKey(db)
   const contracts = await timed(options, 'contracts', () => startContracts({ config, chain }))
   const clock = systemClock
+  // The lock of the folder says that whoever held them is gone.
+  if (role === 'up' && database.kind === 'embedded') {
+    await takeBackLeases(db, { now: clock.now(), leaseMs: CHARGE_POLICY.leaseMs })
+  }
   measureOrders({ registry, db, chainId, clock })
   measureWebhooks(registry, db)
   measureBreaks({ registry, db, chainId })

@@ -1,0 +1,40 @@
+import { expect } from 'chai'
+
+import { createLane, leaseLane, openNonce } from '../../src/store/lanes.ts'
+import { takeBackLeases } from '../../src/store/leases.ts'
+import { leaseWires, orderWire, releaseWire } from '../../src/store/wires.ts'
+import { makeUser } from '../support/access.ts'
+import { freshDatabase } from '../support/database.ts'
+
+describe('leases of processes that are gone', () => {
+  const now = new Date()
+  const in1Minute = new Date(now.getTime() + 60_000)
+
+  it('are taken back: what they held is worked on at once', async () => {
+    const { db } = await freshDatabase()
+    const { id: userId } = await makeUser(db)
+    const beneficiary = { name: 'Ada Lovelace', addressLine1: '12 St James Square' }
+    const order = { userId, purpose: 'payment', amountMinor: 100n, currency: 'USD' } as const
+    await orderWire(db, { ...order, subject: 'PAY1', beneficiary })
+    await orderWire(db, { ...order, subject: 'PAY2', beneficiary })
+    const lane = { chainId: 1, signer: `0x${'ab'.repeat(20)}` } as const
+    await createLane(db, { ...lane, nextNonce: 0n })
+    await openNonce(db, { ...lane, nonce: 0n, orderId: undefined })
+
+    const leaseAll = async () => ({
+      wires: await leaseWires(db, { now, until: in1Minute, limit: 10 }),
+      lane: await leaseLane(db, { chainId: 1, before: now, until: in1Minute }),
+    })
+    const { wires } = await leaseAll()
+    // The bank asked to be left alone for an hour; that is no lease.
+    const [held, patient] = wires
+    const dueAt = new Date(now.getTime() + 3_600_000)
+    await releaseWire(db, patient!, { dueAt, trouble: undefined })
+    expect(await leaseAll()).to.deep.equal({ wires: [], lane: undefined })
+
+    await takeBackLeases(db, { now, leaseMs: 60_000 })
+    const again = await leaseAll()
+    expect(again.wires.map(({ id }) => id)).to.deep.equal([held!.id])
+    expect(again.lane).to.include({ signer: lane.signer, fence: 2n })
+  })
+})
