@@ -4,7 +4,7 @@ import { simulate } from '../support/sim/simulate.ts'
 
 /** `npm run sim` runs as many seeds as one asks for; here time bounds them. */
 const SEEDS = 300
-const BUDGET_MS = 20_000
+const BUDGET_MS = 12_000
 
 describe('the sender under faults and crashes', () => {
   it('pays every order once, or says that it did not', async () => {
