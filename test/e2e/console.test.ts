@@ -11,7 +11,7 @@ import { encodeFunctionData } from 'viem'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { settlementAbi } from '../../src/bindings/abis.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
-import { findChromium, obstaclesOf, startBrowser } from '../support/browser.ts'
+import { findChromium, obstaclesOf, startBrowser, tabTo } from '../support/browser.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { poison } from '../support/hostile.ts'
 import { fillDataFolder } from '../support/prepared-data.ts'
@@ -218,6 +218,36 @@ describe('the console in a browser', () => {
     const unknown = await page.goto(`${facts.url}/r/${'a'.repeat(43)}`)
     expect(unknown?.status()).to.equal(404)
     await sees('There is no such receipt')
+  })
+
+  it('is worked without a mouse, and shows where the keys go', async () => {
+    const id = await pay('by the keyboard')
+    const own = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+    own.setDefaultTimeout(20_000)
+    const press = async (name: string, key = 'Enter'): Promise<void> => {
+      const focus = await tabTo(own, name)
+      expect(focus.outline, name).not.to.equal('none')
+      await own.keyboard.press(key)
+    }
+    await own.goto(facts.console ?? '')
+    await own.getByLabel('Username').waitFor()
+    await tabTo(own, 'Username')
+    await own.keyboard.type(facts.admin?.username ?? '')
+    await tabTo(own, 'Password')
+    await own.keyboard.type(facts.admin?.password ?? '')
+    await press('Sign in')
+    await own.getByText('The books and the chain agree.').waitFor()
+    await press('Transactions')
+    await own.getByRole('link', { name: id }).waitFor()
+    await press(id)
+    await own.getByText('Final on chain').waitFor()
+    await press('Make a receipt')
+    await own.getByRole('link', { name: 'the receipt' }).waitFor()
+    await press('the receipt')
+    await own.waitForURL(/\/r\//)
+    await press('Verify')
+    await own.getByText('It holds.').waitFor()
+    await own.close()
   })
 
   it('runs a reconciliation and shows what it found', async () => {
