@@ -11,9 +11,10 @@ import { encodeFunctionData } from 'viem'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { settlementAbi } from '../../src/bindings/abis.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
-import { findChromium, obstaclesOf, startBrowser, tabTo } from '../support/browser.ts'
+import { findChromium, obstaclesOf, pagesInPrint, startBrowser } from '../support/browser.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { poison } from '../support/hostile.ts'
+import { workByKeys } from '../support/keyboard.ts'
 import { fillDataFolder } from '../support/prepared-data.ts'
 import { runProgram, type Program } from '../support/program.ts'
 import { until } from '../support/until.ts'
@@ -93,11 +94,6 @@ describe('the console in a browser', () => {
     const value = `0x${wei.toString(16)}`
     await rpc('eth_sendTransaction', { from, to: facts.settlement, data, value })
     await rpc('anvil_stopImpersonatingAccount', from)
-  }
-  const pagesInPrint = async (): Promise<number> => {
-    const margin = { top: '1cm', bottom: '1cm', left: '1cm', right: '1cm' }
-    const paper = await page.pdf({ format: 'A4', margin })
-    return [...paper.toString('latin1').matchAll(/\/Type\s*\/Page\b/g)].length
   }
   /** What the checkout's page has a wallet pay. */
   const callOf = async () => {
@@ -206,7 +202,7 @@ describe('the console in a browser', () => {
     await page.getByRole('button', { name: 'Verify' }).click()
     await sees('It holds.')
     await isForEverybody('the receipt')
-    expect(await pagesInPrint()).to.equal(1)
+    expect(await pagesInPrint(page)).to.equal(1)
     const waiting = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Download the quittance' }).click()
     const text = readFileSync(await (await waiting).path(), 'utf8')
@@ -221,33 +217,7 @@ describe('the console in a browser', () => {
   })
 
   it('is worked without a mouse, and shows where the keys go', async () => {
-    const id = await pay('by the keyboard')
-    const own = await browser.newPage({ viewport: { width: 1440, height: 900 } })
-    own.setDefaultTimeout(20_000)
-    const press = async (name: string, key = 'Enter'): Promise<void> => {
-      const focus = await tabTo(own, name)
-      expect(focus.outline, name).not.to.equal('none')
-      await own.keyboard.press(key)
-    }
-    await own.goto(facts.console ?? '')
-    await own.getByLabel('Username').waitFor()
-    await tabTo(own, 'Username')
-    await own.keyboard.type(facts.admin?.username ?? '')
-    await tabTo(own, 'Password')
-    await own.keyboard.type(facts.admin?.password ?? '')
-    await press('Sign in')
-    await own.getByText('The books and the chain agree.').waitFor()
-    await press('Transactions')
-    await own.getByRole('link', { name: id }).waitFor()
-    await press(id)
-    await own.getByText('Final on chain').waitFor()
-    await press('Make a receipt')
-    await own.getByRole('link', { name: 'the receipt' }).waitFor()
-    await press('the receipt')
-    await own.waitForURL(/\/r\//)
-    await press('Verify')
-    await own.getByText('It holds.').waitFor()
-    await own.close()
+    await workByKeys(browser, facts, await pay('by the keyboard'))
   })
 
   it('runs a reconciliation and shows what it found', async () => {

@@ -28,18 +28,11 @@ export async function obstaclesOf(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
 }
 
-/** Presses Tab until what is called so has the focus, and tells how that is drawn. */
-export async function tabTo(page: Page, name: string): Promise<{ outline: string }> {
-  for (let steps = 0; steps < 80; steps++) {
-    await page.keyboard.press('Tab')
-    const focus = await page.evaluate<{ name: string; outline: string }>(`(() => {
-      const at = document.activeElement
-      const label = at?.labels?.[0] ?? at
-      return { name: label?.textContent?.trim(), outline: getComputedStyle(at).outlineStyle }
-    })()`)
-    if (focus.name === name) return focus
-  }
-  throw new Error(`Tab does not lead to ${name}`)
+/** How many sheets of A4 the page takes. */
+export async function pagesInPrint(page: Page): Promise<number> {
+  const margin = { top: '1cm', bottom: '1cm', left: '1cm', right: '1cm' }
+  const paper = await page.pdf({ format: 'A4', margin })
+  return [...paper.toString('latin1').matchAll(/\/Type\s*\/Page\b/g)].length
 }
 
 /** Opens the console as somebody who has signed in before. */

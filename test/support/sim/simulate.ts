@@ -14,7 +14,7 @@ export type Simulation = {
   onReport: (report: RunReport) => void
 }
 
-/** Runs one seed after the other, each on a chain of its own that begins alike, so that it repeats. */
+/** One seed after the other, each on a chain of its own that begins alike, so that it repeats. */
 export async function simulate(simulation: Simulation): Promise<void> {
   const { seed, runs, budgetMs = Infinity, play = runSeed, onReport } = simulation
   const endAt = performance.now() + budgetMs
