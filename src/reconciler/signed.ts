@@ -3,7 +3,7 @@ import { readSigned, type SignedTransaction } from '../chain/block-transaction.t
 import { selectorOf } from '../chain/events.ts'
 import { hashOfBytes, type Hex } from '../chain/hex.ts'
 import { BREAK_MEANINGS, type BreakFacts, type BreakKind } from '../domain/breaks.ts'
-import type { Payment } from '../verify/payments.ts'
+import { BLANK, type Payment } from '../verify/payments.ts'
 import { compareIntent, type Contracts } from './compare.ts'
 import { factsOfPayment, placeOf, recordedOf, type FoundBreak } from './judge.ts'
 import type { PaymentRecord } from './records.ts'
@@ -150,18 +150,6 @@ const CALLS: ReadonlyMap<string, Call> = new Map(
     },
   }).map(([signature, call]) => [selectorOf(signature), call]),
 )
-
-const BLANK: Omit<Payment, 'kind' | 'amount'> = {
-  contract: null,
-  token: null,
-  payer: null,
-  payee: null,
-  reference: null,
-  rail: null,
-  beside: null,
-  minter: null,
-  log: null,
-}
 
 /** The arguments behind the selector; none where they are not whole words. */
 function wordsOf(input: Hex): bigint[] {

@@ -59,7 +59,8 @@ function nativeOf({ from, to, value }: Pick<ChainTransaction, 'from' | 'to' | 'v
   return [{ ...BLANK, kind: 'native', payer: from, payee: to, amount: value }]
 }
 
-const BLANK: Omit<Payment, 'kind' | 'amount'> = {
+/** Says nothing yet but what is put in. */
+export const BLANK: Omit<Payment, 'kind' | 'amount'> = {
   contract: null,
   token: null,
   payer: null,

@@ -4,7 +4,7 @@ import { CURRENCY_DECIMALS, formatAmount } from '../../domain/money.ts'
 import { findCharge, type Charge } from '../../store/charges.ts'
 import type { Db } from '../../store/database.ts'
 import { listDisputes } from '../../store/disputes.ts'
-import { listRefunds, sumRefunds } from '../../store/refunds.ts'
+import { listRefunds } from '../../store/refunds.ts'
 import { recordTransaction } from '../../store/transactions.ts'
 import { amountFields, readAmount } from '../../wire/amounts.ts'
 import { RequestError } from '../../wire/errors.ts'
@@ -108,7 +108,9 @@ const paymentStatus = defineEndpoint({
     const decimals = receivedDecimals(charge)
     const disputes = await listDisputes(db, charge.transactionId)
     const refunds = await listRefunds(db, charge.transactionId)
-    const { completed } = await sumRefunds(db, charge.transactionId)
+    const completed = refunds
+      .filter(({ state }) => state === 'completed')
+      .reduce((sum, { amount }) => sum + amount, 0n)
     return {
       success: true as const,
       transaction_id: charge.transactionId,
