@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import type { TLocalizedValidationError } from 'typebox/error'
 
 import { amountSentence } from '../wire/amounts.ts'
@@ -106,7 +106,7 @@ function compilePart(options: { group: Group; schema: TSchema | undefined; prefi
   return (value: unknown): FieldProblem[] =>
     validator.Check(value)
       ? []
-      : validator.Errors(value).flatMap((error, _index, all) => {
+      : validator.Errors(value)[1].flatMap((error, _index, all) => {
           const problems = problemsOf({ error, all, prefix })
           const wrong = group === 'a' ? scalarAt(value, error.instancePath) : undefined
           return wrong === undefined ? problems : problems.map((one) => ({ ...one, value: wrong }))

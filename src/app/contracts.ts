@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 
 import type { Config } from '../base/config.ts'
-import { connectDeployer } from '../chain/connect-deployer.ts'
 import { findContracts, type Contracts } from '../chain/contracts.ts'
 import { createDeploymentRecords } from '../chain/deployment-records.ts'
-import { MAX_ALLOWANCE } from '../chain/minter.ts'
 import { NETWORKS } from '../chain/networks.ts'
 import { callRpc } from '../chain/rpc.ts'
 import type { Chain } from './chain.ts'
@@ -31,6 +29,9 @@ export async function startContracts(options: {
 }
 
 async function deployEmbedded(config: Config, chain: Chain): Promise<Contracts> {
+  // What deploys is loaded here alone: no other chain is deployed to at a start.
+  const { connectDeployer } = await import('../chain/connect-deployer.ts')
+  const { MAX_ALLOWANCE } = await import('../chain/minter.ts')
   const [account] = (await callRpc({ url: chain.url, method: 'eth_accounts' })) as string[]
   const deployer = await connectDeployer(
     {

@@ -1,4 +1,5 @@
-import { getAddress, isAddress, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { getAddress, isAddress } from 'viem/utils'
 
 /** With the checksum in its case, as people should see it. */
 export function checksummed(address: string): Address {

@@ -1,4 +1,5 @@
-import { keccak256, recoverAddress, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { keccak256, recoverAddress } from 'viem/utils'
 
 import {
   array,

@@ -1,4 +1,4 @@
-import { getAddress, isAddress } from 'viem'
+import { getAddress, isAddress } from 'viem/utils'
 
 import { settlementAddress } from '../bindings/addresses.ts'
 import { BaseError } from '../base/errors.ts'

@@ -1,12 +1,5 @@
-import {
-  getContractAddress,
-  parseGwei,
-  serializeTransaction,
-  stringToHex,
-  type Address,
-  type Hex,
-  type TransactionSerializedLegacy,
-} from 'viem'
+import type { Address, Hex, TransactionSerializedLegacy } from 'viem'
+import { getContractAddress, parseGwei, serializeTransaction, stringToHex } from 'viem/utils'
 
 /**
  * The deterministic deployer, a contract of 69 bytes that is at one address on nearly every chain.

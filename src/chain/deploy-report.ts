@@ -1,4 +1,4 @@
-import { formatEther, formatGwei } from 'viem'
+import { formatEther, formatGwei } from 'viem/utils'
 
 import type { DeployEvent } from './deploy.ts'
 import type { DeploymentPlan, PlanStep } from './deploy-plan.ts'

@@ -1,4 +1,5 @@
-import { concatHex, encodeAbiParameters, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { concatHex, encodeAbiParameters } from 'viem/utils'
 
 import { referenceDollarCode, settlementCode } from '../bindings/code.ts'
 import { create2Address } from './create2.ts'

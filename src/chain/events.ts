@@ -1,4 +1,5 @@
-import { keccak256, stringToBytes, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { keccak256, stringToBytes } from 'viem/utils'
 
 import type { Log } from './receipt.ts'
 

@@ -1,4 +1,5 @@
-import { getAddress, isAddress, type Address, type Hash, type Hex } from 'viem'
+import type { Address, Hash, Hex } from 'viem'
+import { getAddress, isAddress } from 'viem/utils'
 
 import { BaseError } from '../base/errors.ts'
 import { parseQuantity } from './quantity.ts'

@@ -1,4 +1,5 @@
-import { isAddress, keccak256, sha256, stringToBytes, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { isAddress, keccak256, sha256, stringToBytes } from 'viem/utils'
 
 export type { Hex } from 'viem'
 

@@ -1,7 +1,8 @@
 import { createDecipheriv, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-import { keccak256, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { keccak256 } from 'viem/utils'
 import { privateKeyToAddress } from 'viem/accounts'
 
 import { BaseError } from '../base/errors.ts'

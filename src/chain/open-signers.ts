@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 
-import { getAddress, isAddress, type Address } from 'viem'
+import type { Address } from 'viem'
+import { getAddress, isAddress } from 'viem/utils'
 
 import { BaseError, codeOf } from '../base/errors.ts'
 import { decryptKeystore } from './keystore.ts'

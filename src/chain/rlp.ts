@@ -1,4 +1,5 @@
-import { fromRlp, isHex, toRlp, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { fromRlp, isHex, toRlp } from 'viem/utils'
 
 import { BaseError, messageOf } from '../base/errors.ts'
 

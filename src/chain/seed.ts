@@ -1,6 +1,6 @@
 import { createHash, pbkdf2Sync } from 'node:crypto'
 
-import { toHex } from 'viem'
+import { toHex } from 'viem/utils'
 import { english, HDKey } from 'viem/accounts'
 
 import { BaseError } from '../base/errors.ts'

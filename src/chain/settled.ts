@@ -1,11 +1,5 @@
-import {
-  decodeEventLog,
-  encodeEventTopics,
-  isAddressEqual,
-  zeroAddress,
-  type Address,
-  type Hex,
-} from 'viem'
+import type { Address, Hex } from 'viem'
+import { decodeEventLog, encodeEventTopics, isAddressEqual } from 'viem/utils'
 
 import { settlementAbi } from '../bindings/abis.ts'
 import type { EventLog, Receipt } from './facts.ts'
@@ -51,7 +45,7 @@ export function decodeSettled(log: EventLog, settlement: Address): Settled | und
       reference: orderReference,
       payer,
       payee,
-      token: isAddressEqual(token, zeroAddress) ? undefined : token,
+      token: isAddressEqual(token, NATIVE) ? undefined : token,
       amount,
       logIndex: log.logIndex,
     }
@@ -59,6 +53,9 @@ export function decodeSettled(log: EventLog, settlement: Address): Settled | und
     return undefined
   }
 }
+
+/** How the contract names the native coin. */
+const NATIVE: Address = `0x${'0'.repeat(40)}`
 
 /** The twelve empty bytes before an address in a word. */
 const EMPTY = /^0x0{24}/

@@ -1,4 +1,5 @@
-import { keccak256, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { keccak256 } from 'viem/utils'
 import { privateKeyToAccount } from 'viem/accounts'
 
 import { BaseError } from '../base/errors.ts'

@@ -1,16 +1,12 @@
+import type { Address, Hash, Hex, TransactionSerializableEIP1559 } from 'viem'
 import {
   getAddress,
   isAddressEqual,
   keccak256,
-  parseSignature,
   parseTransaction,
-  recoverTransactionAddress,
+  recoverAddress,
   serializeTransaction,
-  type Address,
-  type Hash,
-  type Hex,
-  type TransactionSerializableEIP1559,
-} from 'viem'
+} from 'viem/utils'
 
 import { BaseError } from '../base/errors.ts'
 import type { OwnSignatures, SignatureNumbers } from './own-signature.ts'
@@ -84,24 +80,24 @@ export async function decodeTransaction(
     maxPriorityFeePerGas: parsed.maxPriorityFeePerGas ?? 0n,
   }
   const hash = keccak256(raw)
-  const isOwn = () => own?.isOf(keccak256(payloadOf(request)), signature) === true
-  return { ...request, raw, hash, from: await signerOf({ raw, hash, own, isOwn }) }
+  const digest = () => keccak256(payloadOf(request))
+  return { ...request, raw, hash, from: await signerOf({ hash, own, digest, signature }) }
 }
 
 /** Finding the signer costs a thousand times more than reading the rest, and never changes. */
 async function signerOf(signed: {
-  raw: Hex
   hash: Hash
   own: OwnSignatures | undefined
-  isOwn: () => boolean
+  /** Of what was signed. */
+  digest: () => Hex
+  signature: SignatureNumbers
 }): Promise<Address> {
-  const { raw, hash, own, isOwn } = signed
+  const { hash, own, signature } = signed
   const known = SIGNERS.get(hash)
   if (known !== undefined) return known
-  const from =
-    own !== undefined && isOwn()
-      ? own.address
-      : await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })
+  const digest = signed.digest()
+  const isOwn = own?.isOf(digest, signature) === true
+  const from = isOwn ? own.address : await recoverAddress({ hash: digest, signature })
   const [oldest] = SIGNERS.keys()
   if (SIGNERS.size >= MAX_SIGNERS && oldest !== undefined) SIGNERS.delete(oldest)
   SIGNERS.set(hash, from)
@@ -144,17 +140,18 @@ function parseSignatureStrictly(signature: Hex): SignatureNumbers {
   if (!/^0x[0-9a-fA-F]{130}$/.test(signature)) {
     throw new SignatureWrongError('it is not 65 bytes', {})
   }
-  try {
-    const { r, s, yParity } = parseSignature(signature)
-    if (BigInt(r) === 0n || BigInt(s) === 0n || BigInt(s) > HALF_ORDER) throw new RangeError()
-    return { r, s, yParity }
-  } catch {
-    throw new SignatureWrongError('its numbers are out of range', {})
-  }
+  const r: Hex = `0x${signature.slice(2, 66).toLowerCase()}`
+  const s: Hex = `0x${signature.slice(66, 130).toLowerCase()}`
+  const last = Number(`0x${signature.slice(130)}`)
+  const yParity = last >= 27 ? last - 27 : last
+  const isInRange = BigInt(r) > 0n && BigInt(r) < ORDER && BigInt(s) > 0n && BigInt(s) <= HALF_ORDER
+  if (!isInRange || yParity > 1) throw new SignatureWrongError('its numbers are out of range', {})
+  return { r, s, yParity }
 }
 
 /** Nodes refuse the larger of the two values that s may have (EIP-2). */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+const ORDER = 2n * HALF_ORDER + 1n
 
 type Parsed = TransactionSerializableEIP1559 & { to: Address; signature: SignatureNumbers }
 

@@ -1,4 +1,5 @@
-import { bytesToHex, concat, hexToBytes, keccak256, toRlp, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { bytesToHex, concat, hexToBytes, keccak256, toRlp } from 'viem/utils'
 
 import { bytesOf, decodeRlp, EncodingError, encodeRlp, listOf, numberBytes } from './rlp.ts'
 import type { RlpItem } from './rlp.ts'

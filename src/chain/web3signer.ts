@@ -1,4 +1,5 @@
-import { getAddress, isAddressEqual, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { getAddress, isAddressEqual } from 'viem/utils'
 import { publicKeyToAddress } from 'viem/accounts'
 
 import { BaseError } from '../base/errors.ts'

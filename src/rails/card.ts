@@ -1,4 +1,4 @@
-import { Stripe } from 'stripe'
+import type { Stripe } from 'stripe'
 
 import type { Charge } from '../store/charges.ts'
 import type { Refund } from '../store/refunds.ts'
@@ -32,8 +32,8 @@ export function createCard(settings: CardSettings): GatewayAdapter {
     kind: 'card',
     create: async (charge) => {
       const { transactionId, currency, description, metadata } = charge
-      const intent = await asking(async () =>
-        stripe.paymentIntents.create(
+      const intent = await asking(stripe, async ({ paymentIntents }) =>
+        paymentIntents.create(
           {
             amount: Number(charge.amount),
             currency: currency.toLowerCase(),
@@ -52,7 +52,9 @@ export function createCard(settings: CardSettings): GatewayAdapter {
     },
     read: async (charge) => {
       const { externalId } = charge
-      const intent = await asking(async () => stripe.paymentIntents.retrieve(externalId))
+      const intent = await asking(stripe, async ({ paymentIntents }) =>
+        paymentIntents.retrieve(externalId),
+      )
       requireSame(fieldsOf(intent), 'id', externalId)
       return viewOf(fieldsOf(intent), charge)
     },
@@ -62,8 +64,8 @@ export function createCard(settings: CardSettings): GatewayAdapter {
         const known = await findRefund(stripe, { externalId, refundId: refund.refundId })
         if (known) return refundViewOf(known, charge, refund)
       }
-      const made = await asking(async () =>
-        stripe.refunds.create(
+      const made = await asking(stripe, async ({ refunds }) =>
+        refunds.create(
           {
             payment_intent: externalId,
             // The whole needs no amount.
@@ -76,7 +78,7 @@ export function createCard(settings: CardSettings): GatewayAdapter {
       return refundViewOf(fieldsOf(made), charge, refund)
     },
     readDispute: async (charge, disputeId) => {
-      const dispute = await asking(async () => stripe.disputes.retrieve(disputeId))
+      const dispute = await asking(stripe, async ({ disputes }) => disputes.retrieve(disputeId))
       return disputeViewOf(fieldsOf(dispute), charge, disputeId)
     },
     verify: async ({ headers, body }) => newsOf(stripe, settings, { headers, body }),
@@ -86,7 +88,16 @@ export function createCard(settings: CardSettings): GatewayAdapter {
 const OUR_ID = 'quittance_transaction'
 const OUR_REFUND = 'quittance_refund'
 
-function connect(settings: CardSettings): Stripe {
+/** Most programs start long before they see a card, so the library is loaded for the first one. */
+type Connection = () => Promise<Stripe>
+
+function connect(settings: CardSettings): Connection {
+  let client: Promise<Stripe> | undefined
+  return () => (client ??= open(settings))
+}
+
+async function open(settings: CardSettings): Promise<Stripe> {
+  const { Stripe } = await import('stripe')
   const { protocol, hostname, port } = new URL(settings.url)
   return new Stripe(settings.key, {
     host: hostname,
@@ -101,10 +112,12 @@ function connect(settings: CardSettings): Stripe {
 }
 
 /** The library's errors in our words. Only an error in the gateway's own form is a refusal. */
-async function asking<T>(work: () => Promise<T>): Promise<T> {
+async function asking<T>(connection: Connection, work: (stripe: Stripe) => Promise<T>): Promise<T> {
+  const stripe = await connection()
   try {
-    return await work()
+    return await work(stripe)
   } catch (error) {
+    const { Stripe } = await import('stripe')
     if (!(error instanceof Stripe.errors.StripeError)) throw unknown(error)
     if (error instanceof Stripe.errors.StripeAuthenticationError) {
       throw new RailError('rail_unauthorized', 'key', error)
@@ -171,11 +184,11 @@ const STATUSES: Readonly<Record<string, 'pending' | 'processing' | 'completed' |
 
 /** One that was made before, though we have never heard of it. */
 async function findRefund(
-  stripe: Stripe,
+  stripe: Connection,
   wanted: { externalId: string; refundId: string },
 ): Promise<Fields | undefined> {
-  const { data, has_more: isCut } = await asking(async () =>
-    stripe.refunds.list({ payment_intent: wanted.externalId, limit: 100 }),
+  const { data, has_more: isCut } = await asking(stripe, async ({ refunds }) =>
+    refunds.list({ payment_intent: wanted.externalId, limit: 100 }),
   )
   const found = data.map(fieldsOf).find((one) => {
     return objectAt(one, 'metadata')?.[OUR_REFUND] === wanted.refundId
@@ -221,14 +234,15 @@ function disputeViewOf(dispute: Fields, charge: Charge, disputeId: string): Disp
 const TOLERANCE_SECONDS = 300
 
 async function newsOf(
-  stripe: Stripe,
+  stripe: Connection,
   settings: CardSettings,
   webhook: { headers: Readonly<Record<string, unknown>>; body: Buffer },
 ): Promise<GatewayNews | undefined> {
   const signature = webhook.headers['stripe-signature']
   if (typeof signature !== 'string') return undefined
+  const { webhooks } = await stripe()
   try {
-    stripe.webhooks.constructEvent(
+    webhooks.constructEvent(
       webhook.body,
       signature,
       settings.webhookSecret,

@@ -1,6 +1,7 @@
-import { encodeFunctionData, erc20Abi, isAddress } from 'viem'
+import { encodeFunctionData, isAddress } from 'viem/utils'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
+import { referenceDollarAbi } from '../bindings/abis.ts'
 import type { Provider } from '../chain/provider.ts'
 import { weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
@@ -109,7 +110,7 @@ async function gasOf(
   // The allowance before it is not on the chain yet, so the token is asked for the same transfer.
   if ((await tokensOf(quorum, { token, holder: signer })) < amount) throw insufficientFunds(signer)
   const args = [payee, amount] as const
-  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args })
+  const data = encodeFunctionData({ abi: referenceDollarAbi, functionName: 'transfer', args })
   const moving = await estimateGas(quorum, { signer, call: { to: token, value: 0n, data } })
   return moving + SETTLING_GAS
 }
@@ -118,7 +119,11 @@ async function gasOf(
 const SETTLING_GAS = 150_000n
 
 function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }): Promise<bigint> {
-  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [holder] })
+  const data = encodeFunctionData({
+    abi: referenceDollarAbi,
+    functionName: 'balanceOf',
+    args: [holder],
+  })
   const params = [{ to: token, data }, 'latest']
   return firstAnswer(quorum, async (provider, signal) =>
     BigInt(hex(await provider.request({ method: 'eth_call', params, signal }))),

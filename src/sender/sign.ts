@@ -1,4 +1,4 @@
-import { encodeFunctionData, erc20Abi, keccak256 } from 'viem'
+import { encodeFunctionData, keccak256 } from 'viem/utils'
 
 import { BaseError, codeOf } from '../base/errors.ts'
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
@@ -65,7 +65,7 @@ export function paymentCall(payment: PaymentCall): Call {
     case 'allowance': {
       if (contract === undefined) throw new TypeError('the schema has a contract on this route')
       const args = [payee, amount] as const
-      const data = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args })
+      const data = encodeFunctionData({ abi: referenceDollarAbi, functionName: 'approve', args })
       return { to: contract, value: 0n, data }
     }
     case 'mint': {
