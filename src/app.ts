@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import type { HealthCheck } from './api/health.ts'
-import { createServer, createStatusServer, listen } from './api/server.ts'
+import { createServer, createStatusServer } from './api/server.ts'
+import { listen, requireListenable, type Where } from './api/listen.ts'
 import { requireChain, startChain, type Chain } from './app/chain.ts'
 import { createOperating } from './app/console.ts'
 import { startContracts } from './app/contracts.ts'
@@ -148,17 +149,21 @@ async function open(
   } else {
     requireShared(config, role)
   }
+  const where = role === 'work' ? whereIsStatus(config) : whereIsApi(config)
+  if (where) await requireListenable(where)
   const shared = { config, logger, shutdown }
-  const [database, chain] = await both(
-    timed(options, 'database', () => startDatabase({ ...shared, migrates: role === 'up' })),
-    timed(options, 'chain', () =>
-      startChain({ ...shared, onEnd, onEvent: countProviders(registry) }),
-    ),
-  )
-  const { chainId } = chain
-  if (database.kind === 'embedded' && chainId === 1 && !config.allowsEmbeddedMainnet) {
-    throw new EmbeddedMainnetError()
+  const openDatabase = () =>
+    timed(options, 'database', () => startDatabase({ ...shared, migrates: role === 'up' }))
+  const openChain = async () => {
+    const onEvent = countProviders(registry)
+    const opened = await timed(options, 'chain', () => startChain({ ...shared, onEnd, onEvent }))
+    if (opened.chainId === 1) requireDurable(config)
+    return opened
   }
+  // What runs elsewhere is asked first: where it is wrong or away, nothing is started here.
+  const elsewhere = config.rpcUrls.length > 0 ? await openChain() : undefined
+  const [database, chain] = await both(openDatabase(), elsewhere ?? openChain())
+  const { chainId } = chain
   const { db } = database
   const { environment } = config
   const { referenceKey } = await claimInstallation(db, { environment, chainId })
@@ -224,18 +229,26 @@ async function serve(ground: Ground, served: Served): Promise<string> {
     checks: checksOf(ground),
   })
   shutdown.add('the HTTP server', () => server.close())
-  return listen(server, { ...config, variable: 'PORT' })
+  return listen(server, whereIsApi(config))
 }
 
 /** What a process without an HTTP server of its own tells those who watch over it. */
 async function serveStatus(ground: Ground): Promise<string | undefined> {
   const { config, shutdown } = ground
-  const { host, statusPort: port } = config
-  if (port === undefined) return undefined
+  const where = whereIsStatus(config)
+  if (where === undefined) return undefined
   const isStopping = (): boolean => shutdown.signal.aborted
   const server = createStatusServer({ ...ground, isStopping, checks: checksOf(ground) })
   shutdown.add('the status server', () => server.close())
-  return listen(server, { host, port, variable: 'QUITTANCE_STATUS_PORT' })
+  return listen(server, where)
+}
+
+function whereIsApi({ host, port }: Config): Where {
+  return { host, port, variable: 'PORT' }
+}
+
+function whereIsStatus({ host, statusPort: port }: Config): Where | undefined {
+  return port === undefined ? undefined : { host, port, variable: 'QUITTANCE_STATUS_PORT' }
 }
 
 function checksOf({ database, chain }: Ground): HealthCheck[] {
@@ -269,7 +282,7 @@ async function startDemo(
 }
 
 /** Waits for both even when one fails, so that the shutdown knows all that was started. */
-async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+async function both<A, B>(first: Promise<A>, second: B | Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second])
   return Promise.all([first, second])
 }
@@ -285,6 +298,10 @@ async function timed<T extends Started>(
   const part = await work()
   options.onProgress?.({ name, detail: part.detail, elapsedMs: performance.now() - startedAt })
   return part
+}
+
+function requireDurable({ databaseUrl, allowsEmbeddedMainnet }: Config): void {
+  if (databaseUrl === undefined && !allowsEmbeddedMainnet) throw new EmbeddedMainnetError()
 }
 
 function requireShared(config: Config, role: Role): void {

@@ -1,7 +1,6 @@
 import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 
-import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import { addBodyParser } from './body.ts'
@@ -91,29 +90,4 @@ export function createStatusServer(
   addMetricsRoute(server, options.registry)
   addHealthRoutes(server, options)
   return server
-}
-
-/** Starts to listen and tells where. */
-export async function listen(server: FastifyInstance, where: Where): Promise<string> {
-  try {
-    return await server.listen({ host: where.host, port: where.port })
-  } catch (error) {
-    throw new ListenError(where, error)
-  }
-}
-
-/** With the variable that the port is from, for whoever has to set another one. */
-type Where = { host: string; port: number; variable: string }
-
-class ListenError extends BaseError {
-  constructor({ host, port, variable }: Where, cause: unknown) {
-    const code = codeOf(cause)
-    const sentence =
-      code === 'EADDRINUSE'
-        ? `Port ${port} on ${host} is in use by another program. Stop it, or set ${variable} to another port; 0 takes any free one.`
-        : code === 'EACCES'
-          ? `Port ${port} needs rights that this user lacks. Set ${variable} to one above 1023.`
-          : `Cannot listen on ${host} (${code ?? messageOf(cause)}). Set HOST to an address of this machine.`
-    super(sentence, { code: 'cannot_listen', cause, details: { host, port } })
-  }
 }

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 
 import { expect } from 'chai'
 
-import { listen } from '../../src/api/server.ts'
+import { listen } from '../../src/api/listen.ts'
 import { startApi, type Api, type ApiAnswer } from '../support/api.ts'
 import { echoEndpoints } from '../support/endpoints.ts'
 

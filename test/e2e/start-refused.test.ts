@@ -21,7 +21,6 @@ describe('up where it cannot run gives one clear line, exit code 2, and leaves n
   let server: Server
 
   before(async () => {
-    fillDataFolder(data)
     server = createServer((_request, response) => response.end('<html>not JSON</html>'))
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   })
@@ -57,33 +56,36 @@ describe('up where it cannot run gives one clear line, exit code 2, and leaves n
     expect(pid !== 0 && isRunning(pid)).to.equal(false)
   }
 
-  it('when the port is taken', () => refuses({ PORT: String(port()) }, 'PORT'))
+  /** Opening a database takes most of a start: nobody waits for it to be told of a wrong port. */
+  const refusesAtOnce = async (more: Record<string, string>, words: string): Promise<void> => {
+    const untouched = join(folder.path, 'untouched')
+    await refuses({ ...more, QUITTANCE_DATA: untouched }, words)
+    const started = ['database', 'chain', 'rails'].filter((part) =>
+      existsSync(join(untouched, part)),
+    )
+    expect(started).to.deep.equal([])
+  }
 
-  it('when the host is not of this machine', () => refuses({ HOST: '192.0.2.1' }, 'HOST'))
+  it('when the port is taken', () => refusesAtOnce({ PORT: String(port()) }, 'PORT'))
 
-  it('when a variable has a bad value', () => refuses({ QUITTANCE_BLOCK_MS: 'fast' }, 'BLOCK_MS'))
+  it('when the host is not of this machine', () => refusesAtOnce({ HOST: '192.0.2.1' }, 'HOST'))
+
+  it('when a variable has a bad value', () =>
+    refusesAtOnce({ QUITTANCE_BLOCK_MS: 'fast' }, 'BLOCK_MS'))
 
   it('when the data folder cannot be written', async () => {
     writeFileSync(join(folder.path, 'plain-file'), '')
     await refuses({ QUITTANCE_DATA: join(folder.path, 'plain-file/data') }, 'cannot be written')
   })
 
-  it('when another process holds the data folder', async () => {
-    const holder = up()
-    await holder.untilReady()
-    const program = up()
-    expect(await program.ended).to.equal(2)
-    expect(program.output().stderr).to.include(`process ${holder.pid}`)
-  })
-
   it('when the database server does not answer', () =>
     refuses({ DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }, '127.0.0.1:1/none'))
 
   it('when the provider does not answer', () =>
-    refuses({ ETH_RPC_URL: 'http://127.0.0.1:1' }, '127.0.0.1:1'))
+    refusesAtOnce({ ETH_RPC_URL: 'http://127.0.0.1:1' }, '127.0.0.1:1'))
 
   it('when the provider answers with a web page', () =>
-    refuses({ ETH_RPC_URL: `http://127.0.0.1:${port()}` }, 'not JSON-RPC'))
+    refusesAtOnce({ ETH_RPC_URL: `http://127.0.0.1:${port()}` }, 'not JSON-RPC'))
 
   it('when the schema is newer than the program', async () => {
     const newer = join(folder.path, 'newer')
@@ -95,16 +97,13 @@ describe('up where it cannot run gives one clear line, exit code 2, and leaves n
   })
 
   it('when the chain is mainnet and the database does not flush to the disk', async () => {
-    const own = join(folder.path, 'main-data')
-    fillDataFolder(own)
     const mainnet = await startAnvil({
       folder: join(folder.path, 'mainnet'),
       blockMs: 100,
       mnemonic: 'test test test test test test test test test test test junk',
       chainId: 1,
     })
-    const more = { ETH_RPC_URL: mainnet.url, QUITTANCE_DATA: own }
-    await refuses(more, 'QUITTANCE_EMBEDDED_MAINNET')
+    await refusesAtOnce({ ETH_RPC_URL: mainnet.url }, 'QUITTANCE_EMBEDDED_MAINNET')
     await mainnet.stop()
   })
 

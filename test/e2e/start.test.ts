@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { isRunning } from '../../src/base/process.ts'
-import { readReady } from '../../src/base/ready.ts'
+import { readReady, type ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
 import { openDatabase } from '../../src/store/database.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -84,18 +84,7 @@ describe('up', () => {
     expect([isRunning(facts.pid), isRunning(anvil)]).to.deep.equal([false, false])
   })
 
-  it('stops cleanly when npm doubles the signal of Ctrl-C', async () => {
-    const program = up()
-    await program.untilReady()
-    const anvil = chainPid()
-    program.kill('SIGINT')
-    await new Promise((later) => setTimeout(later, 5))
-    program.kill('SIGINT')
-    expect(await program.ended).to.equal(0)
-    expect(isRunning(anvil)).to.equal(false)
-  })
-
-  it('goes on with the same data and chain after kill -9 at rest', async () => {
+  it('goes on after kill -9 at rest, and stops cleanly when npm doubles the Ctrl-C', async () => {
     const first = up()
     const before = await first.untilReady()
     const orphan = chainPid()
@@ -108,6 +97,13 @@ describe('up', () => {
     const after = await second.untilReady()
     expect(isRunning(orphan)).to.equal(false)
     expect(await heightOf(after.rpcUrl)).to.be.at.least(height)
+
+    const anvil = chainPid()
+    second.kill('SIGINT')
+    await new Promise((later) => setTimeout(later, 5))
+    second.kill('SIGINT')
+    expect(await second.ended).to.equal(0)
+    expect(isRunning(anvil)).to.equal(false)
   })
 
   it('goes on after kill -9 at any moment of the start', async () => {
@@ -122,64 +118,76 @@ describe('up', () => {
     await program.untilReady()
   })
 
-  it('answers status and its --json while it runs, and says so when nothing does', async () => {
-    const program = up()
-    const facts = await program.untilReady()
-    const status = await runToEnd(['status', '--json'], env)
-    expect(status.code).to.equal(0)
-    expect(JSON.parse(status.stdout)).to.include({ status: 'ready', pid: facts.pid })
-    program.kill('SIGTERM')
-    await program.ended
-    expect(await runToEnd(['status'], env)).to.include({ code: 2 })
-  })
+  describe('while one runs', () => {
+    let program: Program
+    let facts: ReadyFacts
+    let broken: string
 
-  it('reconciles its own records on request, and says so when nothing runs', async () => {
-    const { db, close } = await openDatabase({ folder: join(env['QUITTANCE_DATA']!, 'database') })
-    const broken = await makeBreak(db)
-    await close()
-    const program = up()
-    const { chainId } = await program.untilReady()
-    const out = join(folder.path, 'report')
-    const answer = await runToEnd(['reconcile', '--json', '--out', out], env)
-    expect(answer.code, answer.stderr).to.equal(1)
-    const { summary, breaks, unreadable } = JSON.parse(answer.stdout)
-    expect(summary).to.include({ chain_id: chainId, source: 'store', breaks: 1, unreadable: 0 })
-    expect(summary.by_kind).to.deep.equal({ missing: 1 })
-    expect(unreadable).to.deep.equal([])
-    expect(breaks).to.have.length(1)
-    const fields = ['id', 'kind', 'transaction_id', 'eth_transaction_hash', 'recorded', 'on_chain']
-    expect(breaks[0]).to.have.all.keys(...fields, 'evidence')
-    expect(breaks[0]).to.include({ id: broken, kind: 'missing' })
-    expect(readFileSync(join(out, 'breaks.csv'), 'utf8')).to.include(broken)
+    before(async () => {
+      const { db, close } = await openDatabase({ folder: join(env['QUITTANCE_DATA']!, 'database') })
+      broken = await makeBreak(db)
+      await close()
+      program = runProgram(['up', '--json'], env)
+      facts = await program.untilReady()
+    })
 
-    // It was made long after that day, but an open break is told until somebody closes it.
-    const early = await runToEnd(['reconcile', '--until', '2020-01-01'], env)
-    expect(early, early.stderr).to.include({ code: 1 })
-    expect(early.stdout).to.match(/records +0\n/)
-    const wrong = ['--since', '2020-01-02', '--until', '2020-01-01']
-    expect(await runToEnd(['reconcile', ...wrong], env)).to.include({ code: 2 })
-    expect(await runToEnd(['reconcile', '--grace', '5'], env)).to.include({ code: 2 })
+    // The last case has ended it, unless one failed.
+    after(async () => {
+      program.kill('SIGTERM')
+      await program.ended
+    })
 
-    program.kill('SIGTERM')
-    await program.ended
-    const stopped = await runToEnd(['reconcile', '--json'], env)
-    expect(stopped.code).to.equal(2)
-    expect(JSON.parse(stopped.stdout).error.code).to.equal('records_missing')
-  })
+    it('refuses the same data folder to another', async () => {
+      const other = up()
+      expect(await other.ended).to.equal(2)
+      expect(other.output().stderr).to.include(`process ${program.pid}`)
+    })
 
-  it('prints ready.json with --json', async () => {
-    const program = up({}, ['--json'])
-    const facts = await program.untilReady()
-    program.kill('SIGTERM')
-    await program.ended
-    expect(JSON.parse(program.output().stdout)).to.deep.equal(facts)
-  })
+    it('answers status and its --json', async () => {
+      const status = await runToEnd(['status', '--json'], env)
+      expect(status.code).to.equal(0)
+      expect(JSON.parse(status.stdout)).to.include({ status: 'ready', pid: facts.pid })
+    })
 
-  it('ends with exit code 2 when the chain dies under it', async () => {
-    const program = up()
-    await program.untilReady()
-    process.kill(chainPid(), 'SIGKILL')
-    expect(await program.ended).to.equal(2)
+    it('reconciles its own records on request', async () => {
+      const out = join(folder.path, 'report')
+      const answer = await runToEnd(['reconcile', '--json', '--out', out], env)
+      expect(answer.code, answer.stderr).to.equal(1)
+      const { summary, breaks, unreadable } = JSON.parse(answer.stdout)
+      const { chainId } = facts
+      expect(summary).to.include({ chain_id: chainId, source: 'store', breaks: 1, unreadable: 0 })
+      expect(summary.by_kind).to.deep.equal({ missing: 1 })
+      expect(unreadable).to.deep.equal([])
+      expect(breaks).to.have.length(1)
+      const fields = ['id', 'kind', 'transaction_id', 'eth_transaction_hash', 'recorded']
+      expect(breaks[0]).to.have.all.keys(...fields, 'on_chain', 'evidence')
+      expect(breaks[0]).to.include({ id: broken, kind: 'missing' })
+      expect(readFileSync(join(out, 'breaks.csv'), 'utf8')).to.include(broken)
+
+      // It was made long after that day, but an open break is told until somebody closes it.
+      const early = await runToEnd(['reconcile', '--until', '2020-01-01'], env)
+      expect(early, early.stderr).to.include({ code: 1 })
+      expect(early.stdout).to.match(/records +0\n/)
+      const wrong = ['--since', '2020-01-02', '--until', '2020-01-01']
+      expect(await runToEnd(['reconcile', ...wrong], env)).to.include({ code: 2 })
+      expect(await runToEnd(['reconcile', '--grace', '5'], env)).to.include({ code: 2 })
+    })
+
+    it('ends with exit code 2 when the chain dies under it', async () => {
+      process.kill(chainPid(), 'SIGKILL')
+      expect(await program.ended).to.equal(2)
+    })
+
+    it('has printed ready.json with --json', () => {
+      expect(JSON.parse(program.output().stdout)).to.deep.equal(facts)
+    })
+
+    it('says so in status and reconcile when nothing runs any more', async () => {
+      expect(await runToEnd(['status'], env)).to.include({ code: 2 })
+      const stopped = await runToEnd(['reconcile', '--json'], env)
+      expect(stopped.code).to.equal(2)
+      expect(JSON.parse(stopped.stdout).error.code).to.equal('records_missing')
+    })
   })
 })
 

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import { reconcileSource, type ReportJson } from '../../app/reconcile.ts'
-import { reconcileOwn } from '../../app/reconcile-own.ts'
+import type { ReportJson } from '../../app/reconcile.ts'
+import type { OwnRequest } from '../../app/reconcile-own.ts'
 import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
@@ -64,21 +64,10 @@ async function run(flags: Flags): Promise<number> {
     nowMs: () => performance.now(),
   })
   try {
-    const { chainId, grace, source, since, until, out } = flags
+    const { since, until, out } = flags
     const config = parseConfig(process.env)
     const request = { config, since, until, out, signal, onProgress: progress.update }
-    const report = await (
-      source === undefined
-        ? reconcileOwn(request)
-        : reconcileSource({
-            ...addressesOf(flags),
-            ...request,
-            source,
-            chainId: chainId === undefined ? undefined : Number(chainId),
-            graceMs: grace * 60_000,
-            isResumed: flags.resume,
-          })
-    ).finally(progress.end)
+    const report = await reconcile(flags, request).finally(progress.end)
     const output = createOutput(flags)
     output.result(report)
     printReport(report, { output, flags })
@@ -87,6 +76,24 @@ async function run(flags: Flags): Promise<number> {
   } finally {
     stop()
   }
+}
+
+/** Each of the two stands on packages that the other does without. */
+async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson> {
+  const { chainId, grace, source } = flags
+  if (source === undefined) {
+    const { reconcileOwn } = await import('../../app/reconcile-own.ts')
+    return reconcileOwn(request)
+  }
+  const { reconcileSource } = await import('../../app/reconcile.ts')
+  return reconcileSource({
+    ...addressesOf(flags),
+    ...request,
+    source,
+    chainId: chainId === undefined ? undefined : Number(chainId),
+    graceMs: grace * 60_000,
+    isResumed: flags.resume,
+  })
 }
 
 /** Our own records are held against the chain as the installation is set up, and not otherwise. */

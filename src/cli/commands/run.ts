@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-import { startApp, type App, type Role } from '../../app.ts'
+import type { App, Role } from '../../app.ts'
 import { parseConfig, type Config } from '../../base/config.ts'
 import type { BaseError } from '../../base/errors.ts'
 import type { ReadyFacts } from '../../base/ready.ts'
@@ -22,6 +22,8 @@ async function run(role: Role, output: Output): Promise<number> {
   const config = parseConfig(process.env)
   const logger = createLogger({ level: config.logLevel ?? (role === 'up' ? 'warn' : 'info') })
   const startedAt = performance.now()
+  // After the configuration: a bad one is told at once, and help needs none of it.
+  const { startApp } = await import('../../app.ts')
   const ended = untilSignal()
 
   output.line(`Quittance ${version}, ${config.environment}`)
