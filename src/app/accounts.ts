@@ -1,5 +1,4 @@
 import { BaseError } from '../base/errors.ts'
-import type { OwnSignatures } from '../chain/own-signature.ts'
 import type { Signer, Signers } from '../chain/signer.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { UnsignedTransaction } from '../sender/sign.ts'
@@ -13,8 +12,6 @@ export type Accounts = {
   /** The user's own address, in lower case. It stays what it was, or is refused. */
   addressOf: (userId: number) => Promise<Hex>
   sign: (by: Hex, transaction: UnsignedTransaction, signal: AbortSignal) => Promise<Hex>
-  /** Undefined where the key is elsewhere. */
-  ownSignatures: (by: Hex) => Promise<OwnSignatures | undefined>
 }
 
 export async function createAccounts(deps: { signers: Signers; db: Db }): Promise<Accounts> {
@@ -40,7 +37,6 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
   }
   return {
     platform,
-    ownSignatures: async (by) => (await signerOf(by))?.own,
     async addressOf(userId) {
       const address = know(userId)
       if (claimed.has(userId)) return address

@@ -53,7 +53,6 @@ export async function createPaying(deps: {
     onEvent,
     chainId: chain.chainId,
     providers: chain.providers.all,
-    ownSignatures: accounts.ownSignatures,
     sign: (by, transaction) => accounts.sign(by, transaction, signal),
     quoteFees: (signal) => quoteFees(chain.providers, signal),
     references: createReferenceCodec(deps.referenceKey),

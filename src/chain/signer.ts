@@ -1,9 +1,9 @@
 import type { Address, Hex } from 'viem'
-import { keccak256 } from 'viem/utils'
+import { hexToBytes, keccak256 } from 'viem/utils'
 import { privateKeyToAccount } from 'viem/accounts'
 
 import { BaseError } from '../base/errors.ts'
-import { createOwnSignatures, type OwnSignatures } from './own-signature.ts'
+import { signDigest } from './secp256k1.ts'
 import {
   assemble,
   payloadOf,
@@ -16,8 +16,6 @@ export type Signer = {
   address: Address
   /** Fails rather than return anything else than the request, signed by the address. */
   sign: (request: TransactionRequest, signal: AbortSignal) => Promise<SignedTransaction>
-  /** Where the key is here. */
-  own: OwnSignatures | undefined
 }
 
 /** All accounts that the platform signs with. */
@@ -33,30 +31,24 @@ export type Signers = {
 export type SignPayload = (payload: Hex, signal: AbortSignal) => Promise<Hex>
 
 /** Every signer is made here, so that each signature is checked, whoever made it. */
-export function createSigner(deps: {
-  address: Address
-  signPayload: SignPayload
-  /** Where the key is here, signatures are checked by it. */
-  own?: OwnSignatures | undefined
-}): Signer {
-  const { address, signPayload, own } = deps
+export function createSigner(deps: { address: Address; signPayload: SignPayload }): Signer {
+  const { address, signPayload } = deps
   return {
     address,
-    own,
     async sign(request, signal) {
       const signature = await signPayload(payloadOf(request), signal)
-      return assemble({ request, signature, address, own })
+      return assemble({ request, signature, address })
     },
   }
 }
 
 /** Signs in this process. The key stays in the closure and is in no property. */
 export function createKeySigner(privateKey: Hex): Signer {
-  const account = privateKeyToAccount(privateKey)
+  const { address } = privateKeyToAccount(privateKey)
+  const key = hexToBytes(privateKey)
   return createSigner({
-    address: account.address,
-    signPayload: (payload) => account.sign({ hash: keccak256(payload) }),
-    own: createOwnSignatures(privateKey, account),
+    address,
+    signPayload: async (payload) => signDigest(keccak256(payload), key),
   })
 }
 

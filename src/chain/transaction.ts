@@ -4,12 +4,11 @@ import {
   isAddressEqual,
   keccak256,
   parseTransaction,
-  recoverAddress,
   serializeTransaction,
 } from 'viem/utils'
 
 import { BaseError } from '../base/errors.ts'
-import type { OwnSignatures, SignatureNumbers } from './own-signature.ts'
+import { recoverSigner, type SignatureNumbers } from './secp256k1.ts'
 
 // Beside this encoder of what we sign stands block-transaction.ts, which reads every type that a
 // block may hold. They are two on purpose: viem's serializer would make the checker in a browser a
@@ -42,16 +41,14 @@ export function payloadOf(request: TransactionRequest): Hex {
  * Puts request and signature together and holds the whole against the request: whoever signed, be
  * it another machine, the result pays what was asked from the address that was asked, or nothing.
  */
-export async function assemble(signed: {
+export function assemble(signed: {
   request: TransactionRequest
   signature: Hex
   address: Address
-  /** Where the key is here, the signature is checked by it. */
-  own?: OwnSignatures | undefined
-}): Promise<SignedTransaction> {
-  const { request, address, own } = signed
+}): SignedTransaction {
+  const { request, address } = signed
   const raw = serializeSigned(request, signed.signature)
-  const decoded = await decodeTransaction(raw, own)
+  const decoded = decodeTransaction(raw)
   if (!isAddressEqual(decoded.from, address)) {
     throw new SignatureWrongError('it is another account’s', { address, from: decoded.from })
   }
@@ -61,15 +58,28 @@ export async function assemble(signed: {
 }
 
 /**
- * Reads a raw EIP-1559 transaction without asking anybody. Only the one form that nodes accept is
- * read, so that its keccak256 is the hash on the chain.
+ * Reads a raw EIP-1559 transaction without asking anybody, all but who signed it. Only the one form
+ * that nodes accept is read, so that its keccak256 is the hash on the chain.
  */
-export async function decodeTransaction(
+export function readTransaction(raw: Hex): TransactionRequest & SignedTransaction {
+  const { signature: _, ...read } = readParts(raw)
+  return read
+}
+
+/** The same with who signed it, whose signature it carries. */
+export function decodeTransaction(raw: Hex): DecodedTransaction {
+  const { signature, ...read } = readParts(raw)
+  const from = SIGNERS.get(read.hash) ?? recoverSigner(keccak256(payloadOf(read)), signature)
+  if (from === undefined) throw new TransactionUnreadableError(raw)
+  remember(read.hash, from)
+  return { ...read, from }
+}
+
+function readParts(
   raw: Hex,
-  own?: OwnSignatures,
-): Promise<DecodedTransaction> {
+): TransactionRequest & SignedTransaction & { signature: SignatureNumbers } {
   const { signature, ...parsed } = parseRaw(raw)
-  const request: TransactionRequest = {
+  return {
     chainId: parsed.chainId,
     nonce: parsed.nonce ?? 0,
     to: getAddress(parsed.to),
@@ -78,30 +88,17 @@ export async function decodeTransaction(
     gas: parsed.gas ?? 0n,
     maxFeePerGas: parsed.maxFeePerGas ?? 0n,
     maxPriorityFeePerGas: parsed.maxPriorityFeePerGas ?? 0n,
+    raw,
+    hash: keccak256(raw),
+    signature,
   }
-  const hash = keccak256(raw)
-  const digest = () => keccak256(payloadOf(request))
-  return { ...request, raw, hash, from: await signerOf({ hash, own, digest, signature }) }
 }
 
-/** Finding the signer costs a thousand times more than reading the rest, and never changes. */
-async function signerOf(signed: {
-  hash: Hash
-  own: OwnSignatures | undefined
-  /** Of what was signed. */
-  digest: () => Hex
-  signature: SignatureNumbers
-}): Promise<Address> {
-  const { hash, own, signature } = signed
-  const known = SIGNERS.get(hash)
-  if (known !== undefined) return known
-  const digest = signed.digest()
-  const isOwn = own?.isOf(digest, signature) === true
-  const from = isOwn ? own.address : await recoverAddress({ hash: digest, signature })
+/** Finding the signer costs more than reading all the rest, and never changes. */
+function remember(hash: Hash, from: Address): void {
   const [oldest] = SIGNERS.keys()
   if (SIGNERS.size >= MAX_SIGNERS && oldest !== undefined) SIGNERS.delete(oldest)
   SIGNERS.set(hash, from)
-  return from
 }
 
 /** By the hash of all bytes, the signature's included. */

@@ -1,4 +1,3 @@
-import type { OwnSignatures } from '../chain/own-signature.ts'
 import type { Attempt, Hex, Order } from '../domain/orders.ts'
 import { recordBlocks, supersedeOthers } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
@@ -19,7 +18,7 @@ export type Closing = { slot: Slot; attempt: Attempt; seen: Seen }
 export async function closeSlots(
   context: SenderContext,
   db: Db,
-  { own, closing }: { own: OwnSignatures | undefined; closing: readonly Closing[] },
+  closing: readonly Closing[],
 ): Promise<void> {
   const taken = closing.map(({ attempt, seen }) => {
     const { chainId, signer, nonce, hash } = attempt
@@ -41,7 +40,7 @@ export async function closeSlots(
   for (const { slot, attempt, seen } of closing) {
     const order = slot.orderId === undefined ? undefined : orders.get(slot.orderId)
     if (order?.state !== 'mined') continue
-    decided.push({ order, attempt, outcome: await outcomeOf(order, { attempt, seen, own }) })
+    decided.push({ order, attempt, outcome: outcomeOf(order, { attempt, seen }) })
   }
   if (decided.length > 0) await decide(context, db, decided)
 }

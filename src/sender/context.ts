@@ -1,6 +1,5 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { OwnSignatures } from '../chain/own-signature.ts'
 import type { Provider } from '../chain/provider.ts'
 import {
   isInEther,
@@ -32,8 +31,6 @@ export type SenderContext = {
   policy: SenderPolicy
   clock: Clock
   logger: Logger
-  /** Where the key of the signer is in this process; its signatures are then checked by it. */
-  ownSignatures?: (signer: Hex) => Promise<OwnSignatures | undefined>
   /** Runs in the SQL transaction that moves the orders, so that their records move with them. */
   onMoved: (db: Db, moves: readonly OrderMove[]) => Promise<void>
   /** For metrics; told at once, even where the open transaction will not commit. */

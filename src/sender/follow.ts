@@ -1,5 +1,4 @@
 import { codeOf } from '../base/errors.ts'
-import type { OwnSignatures } from '../chain/own-signature.ts'
 import type { Attempt } from '../domain/orders.ts'
 import type { Db } from '../store/database.ts'
 import { forgetBlock, recordBlocks } from '../store/attempts.ts'
@@ -69,10 +68,8 @@ async function recordSeen(
 ): Promise<void> {
   const seen = told.flatMap(({ slot, news }) => (news.kind === 'seen' ? { slot, ...news } : []))
   if (seen.length === 0) return
-  // The open transaction must not wait for it.
-  const own = await context.ownSignatures?.(lease.signer)
   const write = (some: typeof seen) =>
-    writeLane(context, lease, async (db) => record(context, db, { look, own, seen: some }))
+    writeLane(context, lease, async (db) => record(context, db, { look, seen: some }))
   try {
     await write(seen)
   } catch (error) {
@@ -105,7 +102,7 @@ type Mined = { slot: Slot; attempt: Attempt; seen: Seen }
 async function record(
   context: SenderContext,
   db: Db,
-  { look, own, seen: all }: { look: Look; own: OwnSignatures | undefined; seen: readonly Mined[] },
+  { look, seen: all }: { look: Look; seen: readonly Mined[] },
 ): Promise<void> {
   const news = all.filter(
     ({ attempt, seen }) => attempt.state !== 'mined' || attempt.block?.hash !== seen.block.hash,
@@ -118,7 +115,7 @@ async function record(
     await markMined(context, db, news)
   }
   const final = all.filter(({ seen }) => isFinal(seen.block.number, look))
-  if (final.length > 0) await closeSlots(context, db, { own, closing: final })
+  if (final.length > 0) await closeSlots(context, db, final)
 }
 
 async function markMined(context: SenderContext, db: Db, mined: readonly Mined[]): Promise<void> {

@@ -1,27 +1,26 @@
-import type { OwnSignatures } from '../chain/own-signature.ts'
 import { decodeEvent, type DecodedEvent, type EventName } from '../chain/events.ts'
 import type { Attempt, Hex, Order } from '../domain/orders.ts'
 import type { Seen, Taker } from './chain-view.ts'
-import { isSigned, paymentCall, type Call } from './sign.ts'
+import { isBehind, paymentCall, type Call } from './sign.ts'
 
 /** What a final transaction at the nonce of an order means for the order. */
 export type Outcome =
   { state: 'completed' } | { state: 'failed'; errorCode: string; isMismatch: boolean }
 
-type Found = { attempt: Attempt; seen: Seen; own: OwnSignatures | undefined }
+type Found = { attempt: Attempt; seen: Seen }
 
 /**
  * An order is completed by a payment that succeeded AND whose payee and amount are proven: by the
  * signed bytes on the direct route, by the contract's events on the others. Status 1 alone is not
  * it.
  */
-export async function outcomeOf(order: Order, found: Found): Promise<Outcome> {
+export function outcomeOf(order: Order, found: Found): Outcome {
   const { attempt, seen } = found
   if (attempt.kind !== 'payment') {
     return { state: 'failed', errorCode: order.cancelCode ?? 'cancelled', isMismatch: false }
   }
   if (!seen.block.succeeded) return { state: 'failed', errorCode: 'reverted', isMismatch: false }
-  if (await isPaid(order, found)) return { state: 'completed' }
+  if (isPaid(order, found)) return { state: 'completed' }
   return { state: 'failed', errorCode: 'settlement_mismatch', isMismatch: true }
 }
 
@@ -31,13 +30,12 @@ export function isLikePayment(order: Order, taker: Taker): boolean {
   return taker.to === to && taker.value === value && taker.input === data
 }
 
-async function isPaid(order: Order, { attempt, seen, own }: Found): Promise<boolean> {
+function isPaid(order: Order, { attempt, seen }: Found): boolean {
   const call: Call = paymentCall(order)
-  const { chainId, gas, signer } = order
+  const { chainId, gas } = order
   const { nonce, fees } = attempt
   const wanted = { ...call, chainId, nonce, gas, fees }
-  const isOurs = await isSigned(attempt.raw, { signer, wanted, own })
-  if (!isOurs) return false
+  if (!isBehind(attempt, wanted)) return false
   const events = seen.logs.flatMap((log) => decodeEvent(log) ?? [])
   return proofOf(order).every(({ by, name, args }) =>
     events.some((event) => event.address === by && event.name === name && isSame(event.args, args)),

@@ -2,8 +2,12 @@ import { encodeFunctionData, keccak256 } from 'viem/utils'
 
 import { BaseError, codeOf } from '../base/errors.ts'
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
-import type { OwnSignatures } from '../chain/own-signature.ts'
-import { decodeTransaction, firstDifference } from '../chain/transaction.ts'
+import {
+  decodeTransaction,
+  firstDifference,
+  readTransaction,
+  type TransactionRequest,
+} from '../chain/transaction.ts'
 import type { Fees, Hex, Order } from '../domain/orders.ts'
 
 /** What a transaction does, whoever signs it and whatever it costs. */
@@ -31,7 +35,7 @@ export async function signChecked(
   transaction: UnsignedTransaction,
 ): Promise<Signed> {
   const raw = await sign(signer, transaction)
-  if (!(await isSigned(raw, { signer, wanted: transaction }))) throw wrongSignature(signer)
+  if (!isSigned(raw, { signer, wanted: transaction })) throw wrongSignature(signer)
   return { raw, hash: keccak256(raw) }
 }
 
@@ -89,17 +93,35 @@ export function emptyCall(signer: Hex): Call {
 
 export const EMPTY_CALL_GAS = 21_000n
 
-/** Whether the bytes are what was stored under the hash, and make exactly this call. */
-export async function isSigned(
+/** Whether the bytes make exactly this call, and are signed by whom it is asked of. */
+function isSigned(
   raw: Hex,
-  expected: { signer: Hex; wanted: UnsignedTransaction; own?: OwnSignatures | undefined },
-): Promise<boolean> {
-  const { signer, wanted, own } = expected
-  const { nonce, fees, ...call } = wanted
+  { signer, wanted }: { signer: Hex; wanted: UnsignedTransaction },
+): boolean {
+  return isRead(() => {
+    const found = decodeTransaction(raw)
+    return isCall(found, wanted) && found.from.toLowerCase() === signer
+  })
+}
+
+/**
+ * Whether the bytes are those under the hash, and make exactly this call. Who signed what is mined
+ * under the hash, the chain itself has checked.
+ */
+export function isBehind({ hash, raw }: Signed, wanted: UnsignedTransaction): boolean {
+  return isRead(() => {
+    const found = readTransaction(raw)
+    return isCall(found, wanted) && found.hash === hash
+  })
+}
+
+function isCall(found: TransactionRequest, { nonce, fees, ...call }: UnsignedTransaction): boolean {
+  return firstDifference(found, { ...call, nonce: Number(nonce), ...fees }) === undefined
+}
+
+function isRead(check: () => boolean): boolean {
   try {
-    const found = await decodeTransaction(raw, own)
-    const isSame = firstDifference(found, { ...call, nonce: Number(nonce), ...fees }) === undefined
-    return isSame && found.from.toLowerCase() === signer
+    return check()
   } catch (error) {
     if (codeOf(error) === 'transaction_unreadable') return false
     throw error

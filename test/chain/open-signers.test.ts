@@ -33,7 +33,7 @@ const request: TransactionRequest = {
 
 const expectSigns = async (signer: Signer) => {
   const { raw, hash } = await signer.sign(request, never)
-  expect(await decodeTransaction(raw)).to.deep.equal({
+  expect(decodeTransaction(raw)).to.deep.equal({
     ...request,
     raw,
     hash,

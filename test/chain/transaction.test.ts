@@ -5,13 +5,15 @@ import {
   keccak256,
   parseSignature,
   parseTransaction,
+  recoverAddress,
   recoverTransactionAddress,
+  toBytes,
   toHex,
   type Hex,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-import { createOwnSignatures } from '../../src/chain/own-signature.ts'
+import { recoverSigner, signDigest, type SignatureNumbers } from '../../src/chain/secp256k1.ts'
 import { createKeySigner } from '../../src/chain/signer.ts'
 import {
   assemble,
@@ -23,6 +25,7 @@ import {
 import { expectFailure } from '../support/errors.ts'
 
 const never = new AbortController().signal
+const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const KEY: Hex = `0x${'11'.repeat(32)}`
 const account = privateKeyToAccount(KEY)
 const request: TransactionRequest = {
@@ -53,7 +56,7 @@ describe('a transaction', () => {
     await assert(
       asyncProperty(anyRequest, async (asked) => {
         const { raw, hash } = await signer.sign(asked, never)
-        const decoded = await decodeTransaction(raw)
+        const decoded = decodeTransaction(raw)
         expect(decoded).to.deep.equal({ ...asked, raw, hash, from: account.address })
         expect(hash).to.equal(keccak256(raw))
         expect(firstDifference(decoded, asked)).to.equal(undefined)
@@ -76,29 +79,43 @@ describe('a transaction', () => {
     expect(from).to.equal(account.address)
   })
 
-  it('is known to be signed by a key that is here, as everybody finds it out', async () => {
+  it('is signed with the bytes that viem signs, and shows its signer as viem finds it', async () => {
     await assert(
-      asyncProperty(anyRequest, bigInt(1n, 2n ** 255n), async (asked, number) => {
+      asyncProperty(anyRequest, bigInt(1n, CURVE_ORDER - 1n), async (asked, number) => {
         const key = toHex(number, { size: 32 })
         const theirs = privateKeyToAccount(key)
-        const own = createOwnSignatures(key, theirs)
         const digest = keccak256(payloadOf(asked))
-        const { r, s, yParity } = parseSignature(await theirs.sign({ hash: digest }))
-        expect(own?.isOf(digest, { r, s, yParity })).to.equal(true)
-        expect(own?.isOf(digest, { r, s, yParity: 1 - yParity })).to.equal(false)
-        expect(own?.isOf(digest, { r: s, s: r, yParity })).to.equal(false)
-        expect(own?.isOf(keccak256(digest), { r, s, yParity })).to.equal(false)
-        const mine = parseSignature(await account.sign({ hash: digest }))
-        expect(own?.isOf(digest, mine)).to.equal(false)
+        const signature = await theirs.sign({ hash: digest })
+        expect(signDigest(digest, toBytes(key))).to.equal(signature)
+        const { r, s, yParity } = parseSignature(signature)
+        expect(recoverSigner(digest, { r, s, yParity })).to.equal(theirs.address)
+        for (const wrong of [
+          { digest, r, s, yParity: 1 - yParity },
+          { digest, r: s, s: r, yParity },
+          { digest: keccak256(digest), r, s, yParity },
+        ]) {
+          const { digest: hash, ...numbers } = wrong
+          const signer = recoverSigner(hash, numbers)
+          expect(signer).to.not.equal(theirs.address)
+          expect(signer).to.equal(await viemsSigner(hash, numbers))
+        }
       }),
       { numRuns: 40 },
     )
   })
 
-  it('is not checked by a key that is another account’s', () => {
-    const other = privateKeyToAccount(`0x${'22'.repeat(32)}`)
-    expect(createOwnSignatures(KEY, other)).to.equal(undefined)
-    expect(createOwnSignatures(KEY, account)?.address).to.equal(account.address)
+  it('is nobody’s where its numbers are none of the curve’s', () => {
+    const digest = keccak256('0x01')
+    const one = toHex(1n, { size: 32 })
+    // The curve has no point with x = 5.
+    for (const r of [0n, 5n, CURVE_ORDER, 2n ** 256n - 1n]) {
+      expect(recoverSigner(digest, { r: toHex(r, { size: 32 }), s: one, yParity: 0 })).to.equal(
+        undefined,
+      )
+    }
+    expect(recoverSigner(digest, { r: one, s: toHex(0n, { size: 32 }), yParity: 0 })).to.equal(
+      undefined,
+    )
   })
 
   for (const field of ['chainId', 'nonce', 'value', 'gas', 'maxFeePerGas'] as const) {
@@ -120,16 +137,6 @@ describe('a transaction', () => {
       expect(error.details['from']).to.equal(other.address)
     })
 
-    it('when another account signed it, and the key of this one is here', async () => {
-      const other = privateKeyToAccount(`0x${'33'.repeat(32)}`)
-      const signature = await other.sign({ hash: keccak256(payloadOf(request)) })
-      const own = createOwnSignatures(KEY, account)
-      const { address } = account
-      const put = () => assemble({ request, signature, address, own })
-      const error = await expectFailure(put, 'signature_wrong')
-      expect(error.details['from']).to.equal(other.address)
-    })
-
     it('when another transaction was signed', async () => {
       const payload = payloadOf({ ...request, value: request.value + 1n })
       const signature = await account.sign({ hash: keccak256(payload) })
@@ -138,8 +145,7 @@ describe('a transaction', () => {
 
     it('when its signature is the twin that nodes refuse', async () => {
       const signature = await sign()
-      const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-      const s = toHex(order - BigInt(`0x${signature.slice(66, 130)}`), { size: 32 }).slice(2)
+      const s = toHex(CURVE_ORDER - BigInt(`0x${signature.slice(66, 130)}`), { size: 32 }).slice(2)
       const v = signature.endsWith('1b') ? '1c' : '1b'
       const twin = `${signature.slice(0, 66)}${s}${v}` as Hex
       await expectFailure(() => put(twin), 'signature_wrong')
@@ -166,3 +172,11 @@ describe('a transaction', () => {
     })
   })
 })
+
+async function viemsSigner(hash: Hex, signature: SignatureNumbers) {
+  try {
+    return await recoverAddress({ hash, signature })
+  } catch {
+    return undefined
+  }
+}

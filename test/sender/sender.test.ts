@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { sql } from 'kysely'
 
 import { codeOf } from '../../src/base/errors.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
@@ -280,6 +281,24 @@ describe('the sender', () => {
       chainId: CHAIN_ID,
       orderId: order.id,
       hash,
+    })
+  })
+
+  it('does not take the bytes of another transaction for those that were mined', async () => {
+    const { order } = await bench.pay({})
+    await bench.pass()
+    await bench.world.mine(5)
+    const [attempt] = await listAttemptsOf(bench.db, order.id)
+    const other = bench.signers.addresses.find((address) => address !== order.signer)!
+    // The same call at the same nonce, but by another signer, so that its hash is another one.
+    const { chainId, nonce, fees, gas } = attempt!
+    const call = { chainId, nonce, to: order.payee, value: order.amount, gas, fees }
+    const raw = await bench.signers.sign(other, { ...call, data: '0x' })
+    await sql`update attempts set raw = ${raw} where id = ${attempt?.id}`.execute(bench.db)
+    await bench.finish()
+    expect(await findOrder(bench.db, order.id)).to.include({
+      state: 'failed',
+      errorCode: 'settlement_mismatch',
     })
   })
 
