@@ -5,9 +5,15 @@ import type { Lease } from '../store/lanes.ts'
 import type { SenderContext } from './context.ts'
 import { isRefusal, NO_FUNDS } from './prepare.ts'
 import type { Quorum } from './quorum.ts'
-import { listSlots, listWaiting } from './slots.ts'
+import type { Standing } from './slots.ts'
 
-export type Broadcasting = { lease: Lease; quorum: Quorum; expected: bigint | undefined }
+export type Broadcasting = {
+  lease: Lease
+  quorum: Quorum
+  /** The nonce that the chain waits for, where enough providers agree on it. */
+  expected: bigint | undefined
+  standing: Standing
+}
 
 /**
  * Sends the newest transaction of each nonce that may be on its way to every provider. Repeating it
@@ -15,13 +21,12 @@ export type Broadcasting = { lease: Lease; quorum: Quorum; expected: bigint | un
  */
 export async function broadcastLane(
   context: SenderContext,
-  { lease, quorum, expected }: Broadcasting,
+  { lease, quorum, expected, standing }: Broadcasting,
 ): Promise<void> {
-  const [lowest] = await listSlots(context.db, lease, 1)
+  const { lowest, waiting } = standing
   if (lowest !== undefined && expected !== undefined && expected < lowest.nonce) {
     await resend(context, { lease, quorum, from: expected, below: lowest.nonce })
   }
-  const waiting = await listWaiting(context.db, lease, context.policy.inFlight)
   const due = waiting.map(({ newest }) => newest).filter((newest) => isDue(context, newest))
   await sendAll(context, quorum, due)
 }

@@ -8,7 +8,7 @@ import { findSeen, findTaker, nonceOnChain, type Look, type Seen } from './chain
 import { closeSlots } from './close.ts'
 import type { SenderContext } from './context.ts'
 import { moveTakenSlot } from './move.ts'
-import { listSlots, minedOf, type Slot } from './slots.ts'
+import { listTaken, minedOf, type Slot } from './slots.ts'
 import { writeLane } from './write.ts'
 
 /** Brings the open nonces of a lane to what the chain says of them. */
@@ -17,10 +17,9 @@ export async function followLane(context: SenderContext, lease: Lease, look: Loo
   const { signer } = lease
   const latest = await nonceOnChain(quorum, { signer, at: 'latest' })
   if (latest === undefined) return
-  const slots = await listSlots(context.db, lease, MAX_SLOTS)
-  const touched = slots.filter((slot) => slot.nonce < latest || minedOf(slot) !== undefined)
-  for (let start = 0; start < touched.length; start += SLOTS_AT_ONCE) {
-    const some = touched.slice(start, start + SLOTS_AT_ONCE)
+  const taken = await listTaken(context.db, { ...lease, latest, limit: MAX_SLOTS })
+  for (let start = 0; start < taken.length; start += SLOTS_AT_ONCE) {
+    const some = taken.slice(start, start + SLOTS_AT_ONCE)
     const news = await Promise.all(some.map((slot) => newsOf(slot, look)))
     const told = some.map((slot, at): Told => ({ slot, news: news[at] ?? { kind: 'unknown' } }))
     await recordSeen(context, { lease, look, told })

@@ -5,7 +5,7 @@ import { findOrders, requestCancel } from '../store/orders.ts'
 import type { SenderContext } from './context.ts'
 import { bumped, isPricedOut, offerOf } from './fees.ts'
 import { EMPTY_CALL_GAS, emptyCall, paymentCall, signChecked } from './sign.ts'
-import { listSlots, listWaiting, type Slot } from './slots.ts'
+import { listStanding, type Slot, type Standing } from './slots.ts'
 import { writeLane } from './write.ts'
 
 export type Replacing = {
@@ -13,41 +13,48 @@ export type Replacing = {
   /** The nonce that the chain waits for, where enough providers agree on it. */
   expected: bigint | undefined
   signal: AbortSignal
+  standing: Standing
 }
 
-/** Signs replacements for what is stuck or to be cancelled, and fills gaps before the lowest. */
-export async function replaceLane(context: SenderContext, replacing: Replacing): Promise<void> {
-  const { lease, expected } = replacing
-  const [lowest] = await listSlots(context.db, lease, 1)
-  const waiting = await listWaiting(context.db, lease, context.policy.inFlight)
-  if (lowest === undefined || waiting.length === 0) return
+/**
+ * Signs replacements for what is stuck or to be cancelled, and fills gaps before the lowest. True:
+ * the lane stands otherwise now.
+ */
+export async function replaceLane(context: SenderContext, replacing: Replacing): Promise<boolean> {
+  const { lease, expected, standing } = replacing
+  const { lowest, waiting } = standing
+  if (lowest === undefined || waiting.length === 0) return false
   const quote = await context.quoteFees(replacing.signal)
   const ids = waiting.flatMap(({ orderId }) => orderId ?? [])
   const orders = new Map((await findOrders(context.db, ids)).map((order) => [order.id, order]))
+  let hasReplaced = false
   for (const slot of waiting) {
     // What took a lower nonce is not known yet; a replacement there could only be refused.
     if (expected !== undefined && slot.nonce < expected) continue
     const order = slot.orderId === undefined ? undefined : orders.get(slot.orderId)
-    await replaceSlot(context, { ...replacing, slot, order, quote })
+    if (await replaceSlot(context, { ...replacing, slot, order, quote })) hasReplaced = true
   }
-  if (expected === undefined || expected >= lowest.nonce || !isOld(context, lowest)) return
+  const isGap = expected !== undefined && expected < lowest.nonce && isOld(context, lowest)
+  if (!isGap) return hasReplaced
   await fillGap(context, { lease, quote, from: expected, below: lowest.nonce })
+  return true
 }
 
 type ReplacingSlot = Replacing & { slot: Slot; order: Order | undefined; quote: Fees }
 
-async function replaceSlot(context: SenderContext, replacing: ReplacingSlot): Promise<void> {
+async function replaceSlot(context: SenderContext, replacing: ReplacingSlot): Promise<boolean> {
   const { lease, slot, order, quote } = replacing
   const { policy } = context
   if (order !== undefined) await giveUpWithoutFunds(context, { order, slot })
   const isCancel = order?.cancelCode !== undefined && slot.newest.kind === 'payment'
-  if (!isCancel && !isStuck(context, replacing)) return
-  if (slot.attempts.length >= policy.attemptsPerNonce) return
+  if (!isCancel && !isStuck(context, replacing)) return false
+  if (slot.attempts.length >= policy.attemptsPerNonce) return false
   const { maxFeePerGas } = policy
   const fees = bumped({ before: slot.newest.fees, quote, maxFeePerGas })
-  if (fees === undefined) return
+  if (fees === undefined) return false
   const kind = isCancel ? 'cancel' : slot.newest.kind
   await storeReplacement(context, { lease, slot, order, kind, fees })
+  return true
 }
 
 /** The bytes for a nonce exist before they are sent, as in `acceptOrder`. */
@@ -64,7 +71,7 @@ async function storeReplacement(
   const { lease, slot, order, kind, fees } = replacement
   const { nonce, orderId, newest } = slot
   await writeLane(context, lease, async (db) => {
-    const waiting = await listWaiting(db, lease, context.policy.inFlight)
+    const { waiting } = await listStanding(db, lease, context.policy.inFlight)
     const now = waiting.find((one) => one.nonce === nonce)
     if (now?.newest.id !== newest.id) return
     await sign(context, db, { lease, nonce, orderId, kind, fees, order })

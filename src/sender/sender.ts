@@ -11,6 +11,7 @@ import { followLane } from './follow.ts'
 import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
 import type { Quorum } from './quorum.ts'
 import { replaceLane } from './replace.ts'
+import { listStanding } from './slots.ts'
 import { watchChain } from './watch.ts'
 
 export type Sender = {
@@ -101,19 +102,25 @@ type Work = { lease: Lease; quorum: Quorum; look: Look | undefined }
 async function workOn(context: SenderContext, { lease, quorum, look }: Work): Promise<void> {
   const { signer } = lease
   const { signal } = quorum
-  const step = async (name: string, work: () => Promise<void>): Promise<void> => {
+  const step = async <T>(name: string, work: () => Promise<T>): Promise<T | undefined> => {
     try {
-      await work()
+      return await work()
     } catch (error) {
       if (codeOf(error) === 'lane_lost') throw error
       context.logger.warn({ signer, step: name, reason: messageOf(error) }, 'a step failed')
+      return undefined
     }
   }
   try {
     if (look !== undefined) await step('follow', () => followLane(context, lease, look))
     const expected = await nonceOnChain(quorum, { signer, at: 'latest' })
-    await step('replace', () => replaceLane(context, { lease, expected, signal }))
-    await step('broadcast', () => broadcastLane(context, { lease, quorum, expected }))
+    const read = () => listStanding(context.db, lease, context.policy.inFlight)
+    const before = await read()
+    const isReplaced = await step('replace', () =>
+      replaceLane(context, { lease, expected, signal, standing: before }),
+    )
+    const standing = isReplaced === false ? before : await read()
+    await step('broadcast', () => broadcastLane(context, { lease, quorum, expected, standing }))
     await releaseLane(context.db, lease, context.clock.now())
   } catch (error) {
     context.logger.warn({ signer, reason: messageOf(error) }, 'a lane was left to its next turn')

@@ -1,7 +1,7 @@
 import type { Attempt } from '../domain/orders.ts'
-import { listAttempts } from '../store/attempts.ts'
+import { listTakenAttempts, listWaitingAttempts } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
-import { listOpenNonces, listWaitingNonces, type LaneKey, type LaneNonce } from '../store/lanes.ts'
+import type { LaneKey } from '../store/lanes.ts'
 
 /** An open nonce with everything that was signed for it, oldest first and never empty. */
 export type Slot = {
@@ -11,17 +11,28 @@ export type Slot = {
   newest: Attempt
 }
 
-/** The open nonces of a lane, from the lowest on. */
-export async function listSlots(db: Db, key: LaneKey, limit: number): Promise<Slot[]> {
-  return slotsOf(db, key, await listOpenNonces(db, key, limit))
+/** What a lane waits for. */
+export type Standing = {
+  /** The one that all others wait for: it is mined and not final yet, or the first to be mined. */
+  lowest: Slot | undefined
+  /**
+   * Those that may be on their way at a time: the lowest that are not mined. Mined ones stay open
+   * until they are final, and take nobody's turn.
+   */
+  waiting: Slot[]
 }
 
-/**
- * Those that may be on their way at a time: the lowest that are not mined. Mined ones stay open
- * until they are final, and take nobody's turn.
- */
-export async function listWaiting(db: Db, key: LaneKey, inFlight: number): Promise<Slot[]> {
-  return slotsOf(db, key, await listWaitingNonces(db, key, inFlight))
+/** The open nonces that the chain may have news of, from the lowest on. */
+export async function listTaken(
+  db: Db,
+  lane: LaneKey & { latest: bigint; limit: number },
+): Promise<Slot[]> {
+  return slotsOf(await listTakenAttempts(db, lane))
+}
+
+export async function listStanding(db: Db, key: LaneKey, inFlight: number): Promise<Standing> {
+  const slots = slotsOf(await listWaitingAttempts(db, { ...key, limit: inFlight }))
+  return { lowest: slots[0], waiting: slots.filter((slot) => minedOf(slot) === undefined) }
 }
 
 /** The attempt of the slot that is in a block, as far as we know. */
@@ -29,15 +40,10 @@ export function minedOf({ attempts }: Slot): Attempt | undefined {
   return attempts.find((attempt) => attempt.state === 'mined')
 }
 
-async function slotsOf(db: Db, key: LaneKey, nonces: LaneNonce[]): Promise<Slot[]> {
-  const [first, last] = [nonces[0], nonces.at(-1)]
-  if (first === undefined || last === undefined) return []
-  const attempts = await listAttempts(db, { ...key, from: first.nonce, to: last.nonce })
-  const byNonce = Map.groupBy(attempts, (attempt) => attempt.nonce)
-  return nonces.flatMap((nonce) => slotOf(nonce, byNonce.get(nonce.nonce) ?? []))
-}
-
-function slotOf({ nonce, orderId }: LaneNonce, attempts: Attempt[]): Slot[] {
-  const newest = attempts.at(-1)
-  return newest === undefined ? [] : [{ nonce, orderId, attempts, newest }]
+function slotsOf(attempts: readonly Attempt[]): Slot[] {
+  return [...Map.groupBy(attempts, ({ nonce }) => nonce)].map(([nonce, some]) => {
+    const newest = some.at(-1)
+    if (newest === undefined) throw new TypeError('a group has a member')
+    return { nonce, orderId: newest.orderId, attempts: some, newest }
+  })
 }

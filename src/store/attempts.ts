@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError } from '../base/errors.ts'
 import type {
@@ -56,6 +56,56 @@ export async function listAttempts(
     where chain_id = ${range.chainId} and signer = ${range.signer}
       and nonce between ${range.from} and ${range.to}
     order by nonce, id`.execute(db)
+  return rows.map(readAttempt)
+}
+
+/** What was signed for open nonces of a lane that the chain has counted, or that are in a block. */
+export async function listTakenAttempts(
+  db: Db,
+  lane: LaneKey & { latest: bigint; limit: number },
+): Promise<Attempt[]> {
+  return listOpenAttempts(
+    db,
+    lane,
+    sql`select nonce from open where nonce < ${lane.latest} or ${IS_MINED}
+      order by nonce limit ${lane.limit}`,
+  )
+}
+
+/** What was signed for the lowest open nonce of a lane, and for the lowest that are in no block. */
+export async function listWaitingAttempts(
+  db: Db,
+  lane: LaneKey & { limit: number },
+): Promise<Attempt[]> {
+  return listOpenAttempts(
+    db,
+    lane,
+    sql`(select nonce from open order by nonce limit 1)
+      union (select nonce from open where not ${IS_MINED} order by nonce limit ${lane.limit})`,
+  )
+}
+
+/** As far as we know. */
+const IS_MINED = sql`exists (
+  select 1 from attempts
+  where attempts.chain_id = open.chain_id and attempts.signer = open.signer
+    and attempts.nonce = open.nonce and attempts.state = 'mined'
+)`
+
+async function listOpenAttempts(
+  db: Db,
+  { chainId, signer }: LaneKey,
+  nonces: RawBuilder<unknown>,
+): Promise<Attempt[]> {
+  const { rows } = await sql<AttemptRow>`
+    with open as not materialized (
+      select chain_id, signer, nonce from lane_nonces
+      where chain_id = ${chainId} and signer = ${signer} and state = 'open'
+    )
+    select attempts.* from (${nonces}) as wanted
+    join attempts on attempts.chain_id = ${chainId} and attempts.signer = ${signer}
+      and attempts.nonce = wanted.nonce
+    order by attempts.nonce, attempts.id`.execute(db)
   return rows.map(readAttempt)
 }
 

@@ -193,28 +193,6 @@ export async function closeNonces(db: Db, taken: readonly TakenNonce[]): Promise
   return rows.length
 }
 
-/** From the lowest on, which is the one that all others wait for. */
-export async function listOpenNonces(db: Db, key: LaneKey, limit: number): Promise<LaneNonce[]> {
-  const { rows } = await sql<NonceRow>`
-    select nonce, order_id, state from lane_nonces
-    where chain_id = ${key.chainId} and signer = ${key.signer} and state = 'open'
-    order by nonce limit ${limit}`.execute(db)
-  return rows.map(readNonce)
-}
-
-/** Those of which nothing is in a block, as far as we know; from the lowest on. */
-export async function listWaitingNonces(db: Db, key: LaneKey, limit: number): Promise<LaneNonce[]> {
-  const { rows } = await sql<NonceRow>`
-    select nonce, order_id, state from lane_nonces as open
-    where chain_id = ${key.chainId} and signer = ${key.signer} and state = 'open' and not exists (
-      select 1 from attempts
-      where attempts.chain_id = open.chain_id and attempts.signer = open.signer
-        and attempts.nonce = open.nonce and attempts.state = 'mined'
-    )
-    order by nonce limit ${limit}`.execute(db)
-  return rows.map(readNonce)
-}
-
 export async function findNonce(
   db: Db,
   key: LaneKey & { nonce: bigint },

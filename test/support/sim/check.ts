@@ -6,7 +6,7 @@ import type { Attempt, Hex, Order, Route } from '../../../src/domain/orders.ts'
 import { listAttemptsOf } from '../../../src/store/attempts.ts'
 import { readCursor } from '../../../src/store/chain-cursor.ts'
 import type { Db } from '../../../src/store/database.ts'
-import { listOpenNonces } from '../../../src/store/lanes.ts'
+import { listStanding } from '../../../src/sender/slots.ts'
 import { findOrderOf, listOpenOrders } from '../../../src/store/orders.ts'
 import { CHAIN_ID, toHex, type World } from './world.ts'
 
@@ -148,8 +148,8 @@ async function wrongsOfLanes(checked: Checked, orders: Order[]): Promise<string[
     const used = await world.nonceOf(signer)
     const gaps = attempts.flat().filter(({ nonce }) => nonce >= used)
     if (gaps.length > 0) wrongs.push(`${signer} has signed beyond the nonce ${used}`)
-    const open = await listOpenNonces(db, { chainId: CHAIN_ID, signer }, 1)
-    if (open.length > 0) wrongs.push(`${signer} has the nonce ${open[0]?.nonce} open for ever`)
+    const { lowest } = await listStanding(db, { chainId: CHAIN_ID, signer }, 1)
+    if (lowest !== undefined) wrongs.push(`${signer} has the nonce ${lowest.nonce} open for ever`)
   }
   return wrongs
 }
