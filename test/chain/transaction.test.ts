@@ -79,7 +79,7 @@ describe('a transaction', () => {
     expect(from).to.equal(account.address)
   })
 
-  it('is signed with the bytes that viem signs, and shows its signer as viem finds it', async () => {
+  it('is signed with the bytes that viem signs, its signer found as viem finds it', async () => {
     await assert(
       asyncProperty(anyRequest, bigInt(1n, CURVE_ORDER - 1n), async (asked, number) => {
         const key = toHex(number, { size: 32 })
