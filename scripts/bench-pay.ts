@@ -1,8 +1,10 @@
 /**
  * Payments a second through the API of real processes, accepted and confirmed, beside loops of viem
- * and of ethers that send and wait: the same signers, the same chain, the same run.
+ * and of ethers that send and wait: the same signers, the same chain, the same run. On PostgreSQL
+ * once more with no worker, for what `serve` accepts where workers have machines of their own.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -19,6 +21,7 @@ import { migrate } from '../src/store/migrate.ts'
 import { makeKey, makeUser } from '../test/support/access.ts'
 import { tellRows } from '../test/support/bench-result.ts'
 import { dropOwnDatabases, emptyDatabaseUrl } from '../test/support/database.ts'
+import { postJson } from '../test/support/post.ts'
 import { runProgram, type Program } from '../test/support/program.ts'
 
 const PAYMENTS = Number(process.env['BENCH_PAYMENTS'] ?? 3000)
@@ -35,24 +38,29 @@ const programs: Program[] = []
 let databaseUrl: string | undefined
 try {
   const keys = await prepare()
-  const urls = await startPrograms()
+  const { url, work } = await startPrograms()
   const mode = databaseUrl ? 'serve and work on PostgreSQL' : 'up on PGlite'
-  const ours = await measureOurs(urls, keys)
+  const ours = await measureOurs(url, keys)
+  const alone = work && (await measureAlone({ url, work, keys }))
+  const viem = await measureViem()
   const rows = [
     { what: `ours, ${mode}`, ...ours },
-    { what: 'viem: sendTransaction with its nonce manager, then wait', ...(await measureViem()) },
+    ...(alone ? [{ what: 'ours, serve without a worker', ...alone }] : []),
+    { what: 'viem: sendTransaction with its nonce manager, then wait', ...viem },
     { what: 'ethers: NonceManager, then wait', ...(await measureEthers()) },
   ]
   for (const { what, ...figures } of rows) console.log(what, figures)
   console.log(JSON.stringify({ payments: PAYMENTS, signers: SIGNERS, rows }))
-  const [, viem] = rows
   tellRows('pay', [
-    { what: 'payments accepted', unit: 'a second', ours: ours.acceptedPerSecond ?? Number.NaN },
+    { what: 'payments accepted', unit: 'a second', ours: ours.acceptedPerSecond },
+    ...(alone
+      ? [{ what: 'accepted with no worker', unit: 'a second', ours: alone.acceptedPerSecond }]
+      : []),
     {
       what: 'payments confirmed',
       unit: 'a second',
       ours: ours.confirmedPerSecond,
-      peer: { what: viem?.what ?? '', value: viem?.confirmedPerSecond ?? Number.NaN },
+      peer: { what: 'viem with its nonce manager', value: viem.confirmedPerSecond },
     },
   ])
 } finally {
@@ -63,7 +71,8 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-type Figures = { acceptedPerSecond?: number; confirmedPerSecond: number; [name: string]: unknown }
+type Figures = { confirmedPerSecond: number }
+type Accepting = { acceptedPerSecond: number; p50Ms: number; p95Ms: number }
 
 function environment(name: string): Record<string, string> {
   return {
@@ -92,42 +101,61 @@ async function prepare(): Promise<string[]> {
   return keys
 }
 
-async function startPrograms(): Promise<string[]> {
+async function startPrograms(): Promise<{ url: string; work: Program | undefined }> {
   const roles = databaseUrl ? ['serve', 'work'] : ['up']
   const started = roles.map((role) => runProgram([role], environment(role)))
   programs.push(...started)
-  const facts = await Promise.all(started.map((program) => program.untilReady()))
-  return facts.flatMap(({ url }) => url ?? [])
+  const [facts] = await Promise.all(started.map((program) => program.untilReady()))
+  return { url: facts?.url ?? '', work: started[1] }
 }
 
-async function measureOurs([url = '']: string[], keys: readonly string[]): Promise<Figures> {
+async function measureOurs(url: string, keys: readonly string[]): Promise<Accepting & Figures> {
+  const startedAt = performance.now()
+  const accepting = await accept(url, keys)
+  while ((await openOrders(url)) > 0) await new Promise((later) => setTimeout(later, 100))
+  const confirmedPerSecond = perSecond(PAYMENTS, performance.now() - startedAt)
+  return { ...accepting, confirmedPerSecond }
+}
+
+/** What it leaves open nobody waits for. */
+async function measureAlone(programs: {
+  url: string
+  work: Program
+  keys: readonly string[]
+}): Promise<Accepting> {
+  const { url, work, keys } = programs
+  work.kill('SIGTERM')
+  await work.ended
+  return accept(url, keys)
+}
+
+async function accept(url: string, keys: readonly string[]): Promise<Accepting> {
   const times: number[] = []
+  const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY })
   let next = 0
   const startedAt = performance.now()
   const sendAll = async (): Promise<void> => {
     while (next < PAYMENTS) {
       const key = keys[next++ % keys.length] ?? ''
       const sentAt = performance.now()
-      const answer = await fetch(`${url}/api/blockchain/transactions`, {
-        method: 'POST',
-        headers: { 'x-api-key': key, 'content-type': 'application/json' },
-        body: JSON.stringify({ to_address: PAYEE, amount: '0.001', description: 'bench' }),
+      const { status, text } = await postJson({
+        agent,
+        url: `${url}/api/blockchain/transactions`,
+        headers: { 'x-api-key': key },
+        body: { to_address: PAYEE, amount: '0.001', description: 'bench' },
       })
-      if (answer.status !== 201) throw new Error(await answer.text())
-      await answer.arrayBuffer()
+      if (status !== 201) throw new Error(text)
       times.push(performance.now() - sentAt)
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, sendAll))
   const acceptedMs = performance.now() - startedAt
-  while ((await openOrders(url)) > 0) await new Promise((later) => setTimeout(later, 100))
-  const confirmedMs = performance.now() - startedAt
+  agent.destroy()
   times.sort((a, b) => a - b)
   return {
     acceptedPerSecond: perSecond(PAYMENTS, acceptedMs),
     p50Ms: Math.round(times[Math.floor(times.length * 0.5)] ?? 0),
     p95Ms: Math.round(times[Math.floor(times.length * 0.95)] ?? 0),
-    confirmedPerSecond: perSecond(PAYMENTS, confirmedMs),
   }
 }
 
