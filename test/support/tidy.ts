@@ -48,6 +48,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   commander: ['cli'],
   'prom-client': ['api', 'app'],
   stripe: ['rails'],
+  'tiny-secp256k1': ['chain'],
   uqr: ['rails'],
 }
 
