@@ -74,7 +74,7 @@ function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
         throw invalidRequest([{ field: 'scopes', code: 'beyond_user', message }])
       }
       const { text, sha256, shown } = createApiKey({ environment, randomBytes })
-      const { name, dialect } = body
+      const { name, dialect = 'flat' } = body
       const key = { userId: user.id, name, dialect, sha256, shown, scopes }
       const inserted = await insertApiKey(db, key)
       return { success: true as const, ...toKeyWire(inserted), api_key: text }

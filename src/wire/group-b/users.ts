@@ -125,7 +125,7 @@ export const KeyCreateSchema = named(
     user_id: IdSchema,
     name: Type.String({ minLength: 1, maxLength: 100, examples: ['laptop'] }),
     scopes: ScopesSchema,
-    dialect: Type.Enum(['flat', 'nested'], { default: 'flat' }),
+    dialect: Type.Optional(Type.Enum(['flat', 'nested'], { default: 'flat' })),
   }),
 )
 

@@ -68,6 +68,13 @@ describe('what administrators do to users and keys', () => {
     expect(rows).to.deep.equal([])
   })
 
+  it('makes a key of the default dialect, which may be left out as documented', async () => {
+    const body = { user_id: admin.alice.id, name: 'plain', scopes: ['mint:read'] }
+    const made = await post('keys', body)
+    expect(made.status).to.equal(201)
+    expect(made.body).to.include({ dialect: 'flat' })
+  })
+
   it('revokes a key, which is refused from the next request on', async () => {
     const { keys } = admin
     expect((await asks(keys.alice)).status).to.equal(200)
