@@ -9,7 +9,7 @@ import {
   sumRefunds,
   type Refund,
 } from '../store/refunds.ts'
-import { moveTransaction } from '../store/transactions.ts'
+import { moveTransaction, tellOfTransaction } from '../store/transactions.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { RefundView } from './gateway.ts'
 import { backoffMs } from './loop.ts'
@@ -91,14 +91,18 @@ async function settle(
     if (charge === undefined) return
     if (!(await settleRefund(db, { refundId, ...view })) || view.state === 'failed') return
     const { completed } = await sumRefunds(db, transactionId)
+    const reason = `refund ${refundId} has arrived`
     // A payment of which a part is back is still a completed one.
-    if (completed < refundableOf(charge)) return
+    if (completed < refundableOf(charge)) {
+      await tellOfTransaction(db, { transactionId, type: 'transaction.partly_refunded', reason })
+      return
+    }
     await moveTransaction(db, {
       transactionId,
       from: 'completed',
       to: 'refunded',
       actor: 'gateway:refund',
-      reason: `refund ${refundId} has arrived`,
+      reason,
     })
   })
 }

@@ -98,6 +98,25 @@ export async function tryMoveTransactions(
   return folded(db, await updateStatuses(db, moves))
 }
 
+/** Tells of what happened to a transaction that stays as it is: an event, and an outbox row. */
+export async function tellOfTransaction(
+  db: Db,
+  told: { transactionId: string; type: `transaction.${string}`; reason: string },
+): Promise<void> {
+  await sql`
+    with told as (
+      select user_id, transaction_id, greatest(log_key, log_key_now()) as log_key,
+        jsonb_build_object('status', status, 'previous_status', status, 'reason',
+          ${told.reason}::text) as event_data
+      from transactions where transaction_id = ${told.transactionId}
+    ), queued as (
+      insert into outbox (user_id, topic, subject, data)
+      select user_id, ${TRANSACTION_TOPIC}, transaction_id, event_data from told
+    )
+    insert into events (log_key, user_id, type, subject, data)
+    select log_key, user_id, ${told.type}, transaction_id, event_data from told`.execute(db)
+}
+
 /** Only the user's own: one of somebody else is as unknown as one that does not exist. */
 export async function findTransaction(
   db: Db,
@@ -170,7 +189,7 @@ export function transactionOf(row: TransactionRow): Transaction {
   }
 }
 
-/** The outbox topic of every move. Its data are the event's. */
+/** The outbox topic of whatever happens to a transaction. Its data are the event's. */
 export const TRANSACTION_TOPIC = 'transaction.moved'
 
 type Moved = { transaction: Transaction; moveId: bigint }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { sql } from 'kysely'
 
 import { createSimulatedCard } from '../../src/rails/simulators/card.ts'
 import {
@@ -83,6 +84,35 @@ for (const [name, start] of Object.entries(GATEWAYS)) {
       expect(refunds.map((one) => one['amount_decimal'])).to.have.members(['5', '0.01', '15.49'])
       expect([...gateway.made.values()]).to.have.members([500, 1, 1549])
       expect((await refund(id, { amount: 1 })).status).to.equal(409)
+    })
+
+    it('are told as events, each once, though the payment stays completed', async () => {
+      const id = await paid()
+      await refund(id, { amount: 5 })
+      await bench.pass(3)
+      await refund(id)
+      await bench.pass(3)
+      const { rows } = await sql<{ type: string; data: Body }>`
+        select type, data from events where subject = ${id} order by id`.execute(db)
+      const [first, last] = (await status(id))['refunds'] as Body[]
+      const part = { status: 'completed', previous_status: 'completed' }
+      expect(rows.slice(-2)).to.deep.equal([
+        {
+          type: 'transaction.partly_refunded',
+          data: { ...part, reason: `refund ${String(first?.['refund_id'])} has arrived` },
+        },
+        {
+          type: 'transaction.refunded',
+          data: {
+            ...part,
+            status: 'refunded',
+            reason: `refund ${String(last?.['refund_id'])} has arrived`,
+          },
+        },
+      ])
+      const { rows: queued } = await sql<{ data: Body }>`
+        select data from outbox where subject = ${id} order by id`.execute(db)
+      expect(queued.map(({ data }) => data)).to.deep.equal(rows.map(({ data }) => data))
     })
 
     it('are never more than the payment, also when they are asked for at one time', async () => {

@@ -31,7 +31,12 @@ export const EventSchema = named(
         'Names the event. Events are in the order of the log, which is mostly that of ids.',
       examples: [1025],
     }),
-    type: Type.String({ examples: ['transaction.created', 'transaction.completed'] }),
+    type: Type.String({
+      description:
+        '`transaction.` and the new status; `transaction.created`; `transaction.partly_refunded` ' +
+        'when a part of a payment has arrived back, which stays `completed`.',
+      examples: ['transaction.created', 'transaction.completed'],
+    }),
     transaction_id: TransactionIdSchema,
     status: TransactionStatusSchema,
     previous_status: nullable(TransactionStatusSchema),
