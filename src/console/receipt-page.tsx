@@ -103,7 +103,7 @@ function Verification({ facts, file }: Loaded) {
     setWork({ state: 'busy' })
     const { steps } = await checkReceipt({
       file: other?.text ?? file,
-      shown: { hash: facts.eth_transaction_hash, amountWei: facts.amount_wei },
+      shown: { hash: facts.eth_transaction_hash, amount: facts },
       node: nodeAt(node),
       confirmations: facts.rpc_url === null ? CONFIRMATIONS : 1,
     })

@@ -11,7 +11,12 @@ export type ReceiptStep = {
 }
 
 /** What the page says of the payment; the file must prove the same. */
-export type Shown = { hash: string | null; amountWei: string | undefined }
+export type Shown = {
+  hash: string | null
+  amount: ShownAmount
+}
+
+type ShownAmount = { amount_decimal: string; amount_wei?: string; currency: string }
 
 export type Checked = { steps: ReceiptStep[]; verdict: Verdict | undefined }
 
@@ -97,10 +102,24 @@ function samePayment(
   if (transaction?.hash !== shown.hash) {
     return fails(SAME, `The file proves the transaction ${transaction?.hash}, which is another.`)
   }
-  if (shown.amountWei !== undefined && `${payment?.amount}` !== shown.amountWei) {
-    return fails(SAME, `The file proves ${payment?.amount} wei, and this page says otherwise.`)
+  const { amount_wei: wei, amount_decimal: decimal, currency } = shown.amount
+  // Whatever is no native coin is paid in the dollar token.
+  const [amount, coin] = wei === undefined ? [inMillionths(decimal), 'a token'] : [wei, 'ETH']
+  const proven = payment?.token ? 'a token' : 'ETH'
+  if (proven !== coin) {
+    return fails(SAME, `The file proves a payment in ${proven}, and this page one in ${currency}.`)
+  }
+  if (`${payment?.amount}` !== amount) {
+    const unit = wei === undefined ? 'millionths' : 'wei'
+    return fails(SAME, `The file proves ${payment?.amount} ${unit}, and this page says otherwise.`)
   }
   return holds(SAME, `${payment?.amount} in the smallest unit, to ${payment?.payee}.`)
+}
+
+/** The smallest unit of the token; the page shows at most so many decimals. */
+function inMillionths(decimal: string): string {
+  const [whole = '', fraction = ''] = decimal.split('.')
+  return `${BigInt(whole + fraction.padEnd(6, '0'))}`
 }
 
 const LATER: ReadonlySet<string> = new Set(['not_final', 'provider_lags', 'unavailable'])

@@ -53,4 +53,19 @@ describe('a long list in the console', () => {
     expect(changed).to.equal(0)
     expect(elements).to.be.below(2 * few)
   })
+
+  it('says that it loads more for as long as it does', async () => {
+    const held = Promise.withResolvers<void>()
+    await page.route(/[?&]cursor=/, async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.reload()
+    await page.getByRole('link', { name: ids[0]! }).waitFor()
+    const telling = page.locator('[role=status][aria-live=polite]', { hasText: 'Loading more' })
+    await page.evaluate("document.querySelector('.rows').scrollTop = 1e6")
+    await telling.waitFor()
+    held.resolve()
+    await telling.waitFor({ state: 'detached' })
+  })
 })

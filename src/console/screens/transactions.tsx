@@ -27,7 +27,7 @@ const PAGE = 100
 export function TransactionsScreen({ route }: ScreenProps) {
   const { query } = route
   const list = usePages(query)
-  const { rows, total, error, isDone, loadMore, reload, fresh } = list
+  const { rows, total, error, isDone, isLoading, loadMore, reload, fresh } = list
   return (
     <>
       <Heading aside={<Count total={total} />}>Transactions</Heading>
@@ -50,6 +50,7 @@ export function TransactionsScreen({ route }: ScreenProps) {
           total={total}
         />
       )}
+      <More isLoading={isLoading && rows.length > 0} />
       {rows.length === 0 && !isDone && error === undefined && <Loading what="transactions" />}
       {rows.length === 0 && isDone && <Nothing isFiltered={Object.keys(query).length > 0} />}
     </>
@@ -63,6 +64,15 @@ function Count({ total }: { total: number | undefined }) {
     <p class="faint" role="status">
       {plural(total, 'transaction')}
       {more}
+    </p>
+  )
+}
+
+/** Always there, since a screen reader tells of changes and not of what is new. */
+function More({ isLoading }: { isLoading: boolean }) {
+  return (
+    <p class="more" role="status" aria-live="polite">
+      {isLoading && 'Loading more …'}
     </p>
   )
 }
@@ -156,6 +166,7 @@ type Pages = {
   total: number | undefined
   error: unknown
   isDone: boolean
+  isLoading: boolean
   /** How many were made since the list was loaded. */
   fresh: number
   loadMore: () => void
@@ -172,6 +183,7 @@ function usePages(query: Route['query']): Pages {
   const [error, setError] = useState<unknown>()
   const [fresh, setFresh] = useState(0)
   const [round, setRound] = useState(0)
+  const [isLoading, setIsLoading] = useState(false)
   const abort = useRef<AbortController>(undefined)
   const isBusy = useRef(false)
   const latest = useRef(state)
@@ -181,6 +193,7 @@ function usePages(query: Route['query']): Pages {
     const controller = abort.current
     if (isBusy.current || next === null || !controller) return
     isBusy.current = true
+    setIsLoading(true)
     const { signal } = controller
     const page = { ...query, limit: PAGE, cursor: next }
     const load = async (): Promise<void> => {
@@ -197,7 +210,9 @@ function usePages(query: Route['query']): Pages {
       } catch (failure) {
         if (!signal.aborted) setError(failure)
       }
-      if (!signal.aborted) isBusy.current = false
+      if (signal.aborted) return
+      isBusy.current = false
+      setIsLoading(false)
     }
     void load()
   }, [api, key])
@@ -226,6 +241,7 @@ function usePages(query: Route['query']): Pages {
     total: state.total,
     error,
     isDone: state.next === null,
+    isLoading,
     fresh,
     loadMore,
     reload,
