@@ -23,9 +23,25 @@ export type LogReader = (query: LogQuery) => AsyncGenerator<LogPart>
 
 /** One provider's reader: how much one takes says nothing of another. */
 export function createLogReader(provider: Provider): LogReader {
+  const read = createPartReader(provider, (answer) => {
+    const value = parseLogs(answer)
+    return { value, count: value.length }
+  })
+  return async function* readLogs(query) {
+    for await (const { value, toBlock } of read(query)) {
+      yield { value, provider: provider.name, toBlock }
+    }
+  }
+}
+
+/** As a reader of logs, for one who reads the answers in a way of his own, and counts the logs. */
+export function createPartReader<T extends { count: number }>(
+  provider: Provider,
+  parse: (answer: Seen<unknown>) => T,
+): (query: LogQuery) => AsyncGenerator<T & { toBlock: bigint }> {
   let span = FIRST_SPAN
   let refused: bigint | undefined
-  return async function* readLogs(query) {
+  return async function* readParts(query) {
     let from = query.fromBlock
     while (from <= query.toBlock) {
       const last = from + span - 1n
@@ -33,10 +49,9 @@ export function createLogReader(provider: Provider): LogReader {
       try {
         const value = await provider.request(callFor(query, { from, to }))
         from = to + 1n
-        const { name } = provider
-        const logs = parseLogs({ value, provider: name })
-        span = spanAfter(span, { count: logs.length, refused })
-        yield { value: logs, provider: name, toBlock: to }
+        const part = parse({ value, provider: provider.name })
+        span = spanAfter(span, { count: part.count, refused })
+        yield { ...part, toBlock: to }
       } catch (error) {
         const isTooMuch = error instanceof RpcError && TOO_MUCH.has(error.code) && to > from
         if (!isTooMuch) throw error
@@ -52,7 +67,7 @@ export function createLogReader(provider: Provider): LogReader {
 const FIRST_SPAN = 128n
 const MAX_SPAN = 100_000n
 /** So many logs are some megabytes, and the next question is as large as what gives about them. */
-const MANY_LOGS = 10_000
+const MANY_LOGS = 5_000
 
 function spanAfter(span: bigint, seen: { count: number; refused: bigint | undefined }): bigint {
   if (seen.count > MANY_LOGS) return span > 1n ? span / 2n : 1n

@@ -1,3 +1,4 @@
+import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../chain/hex.ts'
 import type { Log } from '../chain/receipt.ts'
 import { array, data, quantity, record } from '../chain/rlp.ts'
@@ -41,10 +42,20 @@ export function readReceipt(value: unknown): ReceiptFacts {
       hash: data(receipt['blockHash'], 'blockHash', 32),
     },
     succeeded: quantity(receipt['status'], 'status') === 1n,
-    fee: quantity(receipt['gasUsed'], 'gasUsed') * priceOf(receipt),
+    fee: feeOf(receipt),
     from: data(receipt['from'], 'from', 20),
     to: addressOrNull(receipt['to']),
     logs: array(receipt['logs'], 'logs').map(readLog),
+  }
+}
+
+/** What the transaction of a receipt has cost, and no more; undefined where that is unreadable. */
+export function readFee(value: unknown): bigint | undefined {
+  try {
+    return feeOf(record(value, 'the receipt'))
+  } catch (error) {
+    if (error instanceof BaseError) return undefined
+    throw error
   }
 }
 
@@ -79,6 +90,10 @@ function readLog(value: unknown): Log {
     topics: array(log['topics'], 'topics').map((topic) => data(topic, 'topic', 32)),
     data: data(log['data'], 'data'),
   }
+}
+
+function feeOf(receipt: Readonly<Record<string, unknown>>): bigint {
+  return quantity(receipt['gasUsed'], 'gasUsed') * priceOf(receipt)
 }
 
 /** Nodes of chains without a fee market leave it out. */

@@ -6,6 +6,7 @@ import { toQuantity } from '../chain/quantity.ts'
 import { quantity } from '../chain/rlp.ts'
 import { RpcError } from '../chain/rpc-error.ts'
 import type { RpcItem, RpcOutcome } from '../chain/rpc.ts'
+import { createFeeReader, type FeeReader } from './block-fees.ts'
 import {
   readBlock,
   readReceipt,
@@ -28,6 +29,8 @@ export type Node = {
     wanted: readonly { number: bigint; isFull: boolean }[],
     signal: AbortSignal,
   ) => Promise<Answers<bigint, BlockFacts>>
+  /** What transactions have cost, as far as that can be had. */
+  fees: FeeReader
   /** How many transactions of the account stand in blocks up to the number. */
   nonceAt: (account: Hex, at: bigint, signal: AbortSignal) => Promise<bigint>
 }
@@ -63,6 +66,7 @@ export function createNode(deps: NodeDeps): Node {
     name: provider.name,
     head: (signal) => readHead(deps, signal),
     receipts: (hashes, signal) => readReceipts({ direct, blockReceipts }, hashes, signal),
+    fees: createFeeReader(ask),
     async transactions(hashes, signal) {
       const items = hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] }))
       return answersOf(hashes, await ask(items, signal), (hash, value) => {
@@ -106,7 +110,11 @@ async function readHead(deps: NodeDeps, signal: AbortSignal): Promise<NodeHead> 
   return { ...head, final: isTold ? readBlock(finalized.result).number : undefined }
 }
 
-type Ask = (items: readonly RpcItem[], signal: AbortSignal, group?: number) => Promise<RpcOutcome[]>
+export type Ask = (
+  items: readonly RpcItem[],
+  signal: AbortSignal,
+  group?: number,
+) => Promise<RpcOutcome[]>
 
 /** One request's worth; a provider's own batches may be smaller, which it learns by itself. */
 const GROUP = 100

@@ -7,7 +7,12 @@ import type { Db } from '../store/database.ts'
 import { listGaps, listLaneSpans } from '../store/lane-gaps.ts'
 import { isOurHash } from '../store/recorded-payments.ts'
 import { listOpenAlerts, type SenderAlertKind } from '../store/sender-alerts.ts'
-import { listStraySettlements, type StraySettlement } from '../store/settled-logs.ts'
+import {
+  listStraySettlements,
+  logBehind,
+  type LogPlace,
+  type StraySettlement,
+} from '../store/settled-logs.ts'
 import type { Panel } from './agree.ts'
 import type { Node } from './node.ts'
 import type { TransactionFacts } from './node-facts.ts'
@@ -123,26 +128,37 @@ function unknownOutgoing(
   })
 }
 
-const STRAYS_AT_ONCE = 1_000
+const LOGS_AT_ONCE = 20_000
 
 /** Settlements in the sweep that no order stands behind, or that pay an order once more. */
 export async function* findStraySettlements(
   { db, chainId, signal }: Omit<StrayDeps, 'nodes' | 'panel'>,
-  after: string | undefined,
+  cursor: string | undefined,
 ): AsyncGenerator<StrayPart> {
-  const [number = '-1', logIndex = '0'] = after?.split(':') ?? []
-  let place = { number: BigInt(number), logIndex: Number(logIndex) }
+  let after = placeOf(cursor)
   for (;;) {
     signal.throwIfAborted()
-    const page = { chainId, after: place, limit: STRAYS_AT_ONCE }
-    const strays = await listStraySettlements(db, page)
-    const last = strays.at(-1)
-    if (last === undefined) return
-    place = { number: last.block.number, logIndex: last.logIndex }
+    const to = await logBehind(db, { chainId, after, count: LOGS_AT_ONCE })
+    const strays = await listStraySettlements(db, { chainId, after, to })
     const findings = strays.map((stray) => strayFinding(chainId, stray))
-    yield { findings, cursor: `${place.number}:${place.logIndex}` }
-    if (strays.length < STRAYS_AT_ONCE) return
+    if (to === undefined) {
+      if (findings.length > 0) yield { findings, cursor: END }
+      return
+    }
+    after = to
+    yield { findings, cursor: `${to.contract}:${to.block}:${to.logIndex}` }
   }
+}
+
+/** Behind every contract. */
+const END = '1x'
+
+/** A cursor in the words of an earlier version begins anew. */
+function placeOf(cursor: string | undefined): LogPlace {
+  const [contract = '', block = '0', logIndex = '0'] = cursor?.split(':') ?? []
+  const isPlace = contract.startsWith('0x') || contract === END
+  if (!isPlace) return { contract: '', block: 0n, logIndex: 0 }
+  return { contract, block: BigInt(block), logIndex: Number(logIndex) }
 }
 
 function strayFinding(chainId: number, stray: StraySettlement): Finding {

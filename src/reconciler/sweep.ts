@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
-import { decodeEvent, topicOf } from '../chain/events.ts'
-import type { MinedLog } from '../chain/facts.ts'
+import { topicOf } from '../chain/events.ts'
 import type { Hex } from '../chain/hex.ts'
-import { createLogReader, type LogReader } from '../chain/logs.ts'
+import { createPartReader } from '../chain/logs.ts'
 import type { Provider } from '../chain/provider.ts'
+import type { BlockId } from '../store/chain-cursor.ts'
 import type { Db } from '../store/database.ts'
 import {
   firstBlockOfOurs,
@@ -14,8 +14,10 @@ import {
   type SettledLog,
 } from '../store/settled-logs.ts'
 import type { Panel } from './agree.ts'
+import { ahead } from './ahead.ts'
 import type { Node } from './node.ts'
 import { readFees } from './settlement-fees.ts'
+import { readSettledLogs } from './settled-logs.ts'
 
 export type SweepDeps = {
   db: Db
@@ -45,43 +47,42 @@ export async function sweep(deps: SweepDeps): Promise<void> {
   const query = { address: contract, topics: [topicOf('Settled')], signal }
   const [first, ...others] = deps.providers
     .slice(0, panel.needed)
-    .map((provider) => createLogReader(patient(provider, deps.clock)))
-  let next = from
+    .map((provider) => readerOf(patient(provider, deps.clock), contract))
   if (first === undefined) return
-  for await (const part of ahead(first({ ...query, fromBlock: from, toBlock: final }))) {
-    const { value: logs, toBlock } = part
+  const parts = ahead(first({ ...query, fromBlock: from, toBlock: final }))
+  for await (const read of ahead(complete({ ...deps, query, others, from, parts }))) {
+    await db
+      .transaction()
+      .execute((transaction) => storeSettledLogs(transaction, { chainId, contract }, read))
+    await deps.onPart({ from, at: read.to.number, to: final })
+  }
+}
+
+type SettledReader = ReturnType<typeof readerOf>
+type Query = Omit<Parameters<SettledReader>[0], 'fromBlock' | 'toBlock'>
+
+/** Each part with what its logs leave out; it ends where the nodes do not show the same. */
+async function* complete(
+  deps: SweepDeps & {
+    query: Query
+    others: readonly SettledReader[]
+    from: bigint
+    parts: ReturnType<SettledReader>
+  },
+): AsyncGenerator<{ logs: SettledLog[]; to: BlockId }> {
+  const { query, others, parts, panel, signal } = deps
+  let next = deps.from
+  for await (const { logs, toBlock } of parts) {
     const range = { ...query, fromBlock: next, toBlock }
     const isShared = await everyOf(others, async (reader) =>
       isSame(logs, await readAll(reader, range)),
     )
     const hash = isShared ? await hashAt(deps.nodes, toBlock, signal) : undefined
     if (hash === undefined) return
-    const settled = logs.flatMap((log) => readSettled(log))
-    const fees = await readFees({ ...deps, needed: panel.needed }, settled)
-    const priced = settled.map((log) => ({ ...log, fee: fees.get(log.hash) }))
-    const read = { logs: priced, to: { number: toBlock, hash } }
-    await db
-      .transaction()
-      .execute((transaction) => storeSettledLogs(transaction, { chainId, contract }, read))
-    await deps.onPart({ from, at: toBlock, to: final })
+    const fees = await readFees({ ...deps, needed: panel.needed }, logs)
+    for (const log of logs) log.fee = fees.get(log.hash)
+    yield { logs, to: { number: toBlock, hash } }
     next = toBlock + 1n
-  }
-}
-
-/** Asks for the next part while this one is stored, so that node and database work side by side. */
-async function* ahead<T>(parts: AsyncGenerator<T>): AsyncGenerator<T> {
-  let next = parts.next()
-  try {
-    for (;;) {
-      const { value, done } = await next
-      if (done === true) return
-      next = parts.next()
-      // It is awaited later, or never where the sweep ends before.
-      next.catch(() => undefined)
-      yield value
-    }
-  } finally {
-    await parts.return(undefined)
   }
 }
 
@@ -115,12 +116,16 @@ async function hashAt(
   return hashes.every((hash) => hash === first) ? first : undefined
 }
 
+function readerOf(provider: Provider, contract: Hex) {
+  return createPartReader(provider, (answer) => readSettledLogs(answer, contract))
+}
+
 async function readAll(
-  reader: LogReader,
-  query: Parameters<LogReader>[0],
-): Promise<readonly MinedLog[]> {
-  const logs: MinedLog[] = []
-  for await (const part of reader(query)) logs.push(...part.value)
+  reader: SettledReader,
+  query: Parameters<SettledReader>[0],
+): Promise<readonly SettledLog[]> {
+  const logs: SettledLog[] = []
+  for await (const part of reader(query)) for (const log of part.logs) logs.push(log)
   return logs
 }
 
@@ -128,34 +133,15 @@ async function everyOf<T>(list: readonly T[], holds: (one: T) => Promise<boolean
   return (await Promise.all(list.map(holds))).every(Boolean)
 }
 
-function isSame(a: readonly MinedLog[], b: readonly MinedLog[]): boolean {
-  return a.length === b.length && textOf(a) === textOf(b)
+function isSame(a: readonly SettledLog[], b: readonly SettledLog[]): boolean {
+  return a.length === b.length && a.every((log, at) => textOf(log) === textOf(b[at]))
 }
 
-function textOf(logs: readonly MinedLog[]): string {
-  return JSON.stringify(logs, (_, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  )
-}
-
-function readSettled(log: MinedLog): SettledLog[] {
-  const event = decodeEvent({ ...log, address: log.address.toLowerCase() as Hex })
-  if (event?.name !== 'Settled') return []
-  const { reference, payer, payee, token, amount } = event.args as Record<string, Hex>
-  if (!reference || !payer || !payee || !token || amount === undefined) return []
-  return [
-    {
-      block: { number: log.blockNumber, hash: log.blockHash },
-      logIndex: log.logIndex,
-      hash: log.transactionHash,
-      reference,
-      payer,
-      payee,
-      token: /^0x0{40}$/.test(token) ? undefined : token,
-      amount: BigInt(amount),
-      fee: undefined,
-    },
-  ]
+function textOf(log: SettledLog | undefined): string {
+  if (log === undefined) return ''
+  const { block, logIndex, hash, reference, payer, payee, token, amount } = log
+  const place = [block.number, block.hash, logIndex, hash]
+  return [...place, reference, payer, payee, token, amount].join()
 }
 
 const ROUNDS = 6

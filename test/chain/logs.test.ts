@@ -80,9 +80,9 @@ describe('reading logs', () => {
         const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }]
         const [from, to] = [BigInt(fromBlock), BigInt(toBlock)]
         spans.push(to - from + 1n)
-        // Up to the 300th block there are 200 logs in each, and none behind.
+        // Up to the 300th block there are 100 logs in each, and none behind.
         const dense = Number(from > 300n ? 0n : (to < 300n ? to : 300n) - from + 1n)
-        return Promise.resolve(Array.from({ length: dense * 200 }, () => logAt(from)))
+        return Promise.resolve(Array.from({ length: dense * 100 }, () => logAt(from)))
       },
     }
     await collect(createLogReader(provider), { fromBlock: 1n, toBlock: 20_000n })

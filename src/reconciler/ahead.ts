@@ -1,0 +1,16 @@
+/** Asks for the next part while this one is worked on, so that two parties work side by side. */
+export async function* ahead<T>(parts: AsyncGenerator<T>): AsyncGenerator<T, void, undefined> {
+  let next = parts.next()
+  try {
+    for (;;) {
+      const { value, done } = await next
+      if (done === true) return
+      next = parts.next()
+      // It is awaited later, or never where whoever works on the parts ends before.
+      next.catch(() => undefined)
+      yield value
+    }
+  } finally {
+    await parts.return(undefined)
+  }
+}
