@@ -10,9 +10,10 @@ import type { Db } from '../store/database.ts'
 import { countRecorded, isOurHash } from '../store/recorded-payments.ts'
 import { advanceRun, RUN_PHASES, type RunLease, type RunPhase } from '../store/runs.ts'
 import type { Panel } from './agree.ts'
-import { emptyTotals, reconcile, type RunTotals } from './reconcile.ts'
+import { createDuplicates } from './duplicates.ts'
+import { emptyTotals, reconcile, remember, type RunTotals } from './reconcile.ts'
 import type { RunsDeps } from './runs.ts'
-import { createStoreSource } from './store-source.ts'
+import { createStoreSource, readShared } from './store-source.ts'
 import { findAlerted, findStraySettlements, findUnknownOutgoing, type StrayPart } from './strays.ts'
 import { sweep } from './sweep.ts'
 
@@ -73,9 +74,10 @@ const PHASES: Record<RunPhase, (performance: Performance) => Promise<void>> = {
       count(performance.totals, alerted)
       // Part of the records, or of the time, says nothing of the breaks in the rest.
       const isWhole = lease.run.since === undefined && lease.run.until === undefined
-      const isInOneGo = lease.fence === 1n
-      if (isWhole) await resolveUnattached(transaction, seeing)
-      if (isWhole && isInOneGo) await resolveKinds(transaction, ['duplicate_payment'], seeing)
+      if (isWhole) {
+        await resolveUnattached(transaction, seeing)
+        await resolveKinds(transaction, ['duplicate_payment'], seeing)
+      }
       await advance(performance, transaction, 'repeats')
     })
   },
@@ -91,11 +93,18 @@ async function performRecords(performance: Performance): Promise<void> {
     expected,
     ...(chunkRecords !== undefined && { chunkRecords }),
   })
+  const duplicates = createDuplicates()
+  if (cursor !== undefined) {
+    const before = { chainId, since, until, before: cursor, signal }
+    for await (const records of readShared(db, before)) {
+      await remember(records, { examiner, duplicates, signal })
+    }
+  }
   await reconcile({
     source,
     examiner,
     signal,
-    from: { cursor, totals },
+    from: { cursor, totals, duplicates },
     isOurs: (hash) => isOurHash(db, { chainId, hash }),
     onChunk: ({ findings, concluded, cursor }) =>
       db.transaction().execute(async (transaction) => {

@@ -69,14 +69,10 @@ export async function reconcile(options: ReconcileOptions): Promise<RunTotals> {
   const deferred = [...(from?.deferred ?? [])]
   for await (const chunk of source.chunks({ after: from?.cursor, signal })) {
     const fresh = chunk.records.filter((record) => isWanted(record, options))
-    const records = fresh.filter((record) => !duplicates.isRepeated(record))
+    const records = fresh.filter((record) => isAlone(record) || !duplicates.isRepeated(record))
     totals.repeated += fresh.length - records.length
     totals.unreadable += chunk.unreadable.length
-    const open = records.filter(({ isProven }) => isProven !== true)
-    const examined = [
-      ...records.filter(({ isProven }) => isProven === true).map(examiner.examineProven),
-      ...(await examiner.examine(open, signal)),
-    ]
+    const examined = await examineAll(records, options)
     const found = examined.flatMap((one) => tally(one, tallying))
     const { now, later } = await splitDeferred(found, options)
     countKinds(totals, now)
@@ -97,6 +93,32 @@ export async function reconcile(options: ReconcileOptions): Promise<RunTotals> {
   countKinds(totals, findings)
   await options.onEnd(findings)
   return totals
+}
+
+/** What a run that goes on has to remember of the records before its cursor. */
+export async function remember(
+  records: readonly PaymentRecord[],
+  { duplicates, ...by }: Pick<ReconcileOptions, 'examiner' | 'signal'> & { duplicates: Duplicates },
+): Promise<void> {
+  const fresh = records.filter((record) => !duplicates.isRepeated(record))
+  if (fresh.length === 0) return
+  for (const examined of await examineAll(fresh, by)) duplicates.claim(examined)
+}
+
+async function examineAll(
+  records: readonly PaymentRecord[],
+  { examiner, signal }: Pick<ReconcileOptions, 'examiner' | 'signal'>,
+): Promise<Examined[]> {
+  const open = records.filter(({ isProven }) => isProven !== true)
+  return [
+    ...records.filter(({ isProven }) => isProven === true).map(examiner.examineProven),
+    ...(await examiner.examine(open, signal)),
+  ]
+}
+
+/** What cannot be doubled need not be remembered. */
+function isAlone({ isShared }: PaymentRecord): boolean {
+  return isShared === false
 }
 
 /** Where nobody else can tell whose it is, it is known when all hashes were read. */
@@ -167,7 +189,7 @@ function tally(examined: Examined, { totals, duplicates, examiner }: Tallying): 
     totals.byCause[judgement.cause] = (totals.byCause[judgement.cause] ?? 0) + 1
     return []
   }
-  const claimed = duplicates.claim(examined)
+  const claimed = isAlone(record) ? undefined : duplicates.claim(examined)
   const breaks = judgement.state === 'broken' ? judgement.breaks : claimed ? [claimed] : []
   if (breaks.length === 0) totals.matched += 1
   totals.breaks += breaks.length

@@ -30,6 +30,8 @@ export type PaymentRecord = {
   line: number | undefined
   /** The settlement that the sweep read is the recorded one in every field. */
   isProven?: boolean
+  /** False where the source knows that no other record of it claims the same payment. */
+  isShared?: boolean
 }
 
 /** In the smallest unit of what is paid: wei, or the stablecoin's millionths. */

@@ -12,10 +12,14 @@ import {
   findRecordedOrder,
   listRecordedHashes,
   listRecordedOrders,
+  listSharedHashes,
+  listSharedOrders,
+  lastRecordId,
   type RecordedHash,
   type RecordedOrder,
   type RecordsWanted,
 } from '../store/recorded-payments.ts'
+import { ahead } from './ahead.ts'
 import type { Chunk, PaymentRecord, RecordedAmount, RecordSource } from './records.ts'
 
 const CHUNK = 5_000
@@ -32,23 +36,60 @@ export function createStoreSource(
     version: undefined,
     size: { total: Number(expected), unit: 'records' },
     positionOf: () => read,
-    async *chunks({ after, signal }) {
-      const start = placeOf(after)
-      for (const table of TABLES.slice(TABLES.indexOf(start.table))) {
-        let id = table === start.table ? start.id : 0n
-        for (;;) {
-          signal.throwIfAborted()
-          const page = await READERS[table](db, { ...wanted, after: id, limit })
-          read += page.records.length
-          if (page.records.length > 0) {
-            id = page.last
-            yield chunkOf(page.records, `${table}:${id}`)
-          }
-          if (page.records.length < limit) break
-        }
+    async *chunks(wants) {
+      for await (const chunk of ahead(readChunks(db, { ...wanted, ...wants, limit }))) {
+        read += chunk.records.length
+        yield chunk
       }
     },
   }
+}
+
+async function* readChunks(
+  db: Db,
+  wanted: RecordsWanted & { after: string | undefined; limit: number; signal: AbortSignal },
+): AsyncGenerator<Chunk> {
+  const { after, limit, signal } = wanted
+  const start = placeOf(after)
+  for (const table of TABLES.slice(TABLES.indexOf(start.table))) {
+    let id = table === start.table ? start.id : 0n
+    for (;;) {
+      signal.throwIfAborted()
+      const page = await READERS[table](db, { ...wanted, after: id, limit })
+      if (page.records.length > 0) {
+        id = page.last
+        yield chunkOf(page.records, `${table}:${id}`)
+      }
+      if (page.records.length < limit) break
+    }
+  }
+}
+
+/** Before the cursor, the records whose transaction others claim as well. */
+export async function* readShared(
+  db: Db,
+  wanted: RecordsWanted & { before: string; signal: AbortSignal },
+): AsyncGenerator<readonly PaymentRecord[]> {
+  const end = placeOf(wanted.before)
+  for (const table of TABLES.slice(0, TABLES.indexOf(end.table) + 1)) {
+    const last = table === end.table ? end.id : await lastRecordId(db, table)
+    for (let after = 0n; after < last; after += STRETCH) {
+      wanted.signal.throwIfAborted()
+      const to = after + STRETCH < last ? after + STRETCH : last
+      yield await SHARED[table](db, { ...wanted, after, to })
+    }
+  }
+}
+
+/** So many ids at a time, few of which have a record that is wanted. */
+const STRETCH = 50_000n
+
+const SHARED: Record<
+  Table,
+  (db: Db, wanted: RecordsWanted & { after: bigint; to: bigint }) => Promise<PaymentRecord[]>
+> = {
+  orders: async (db, wanted) => (await listSharedOrders(db, wanted)).map(recordOfOrder),
+  transactions: async (db, wanted) => (await listSharedHashes(db, wanted)).map(recordOfHash),
 }
 
 /** The record behind a public id, as it stands now. */
@@ -58,7 +99,7 @@ export async function findStoreRecord(
 ): Promise<PaymentRecord | undefined> {
   const order = await findRecordedOrder(db, of)
   if (order !== undefined) return recordOfOrder(order)
-  const hash = await findRecordedHash(db, of.transactionId)
+  const hash = await findRecordedHash(db, of)
   return hash && recordOfHash(hash)
 }
 
@@ -106,6 +147,7 @@ function recordOfOrder(order: RecordedOrder): PaymentRecord {
     raw: order.raw,
     line: undefined,
     isProven: order.isSettled,
+    isShared: order.isShared,
   }
 }
 
@@ -144,5 +186,6 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
     fee: undefined,
     raw: undefined,
     line: undefined,
+    isShared: row.isShared,
   }
 }

@@ -35,6 +35,8 @@ export type RecordedOrder = {
   createdAt: Date
   /** Whether the settlement that the sweep read is, in every field, the one that is recorded. */
   isSettled: boolean
+  /** Whether another record may claim the same transaction. */
+  isShared: boolean
 }
 
 /** In the order of their ids, after that one. */
@@ -46,6 +48,19 @@ export async function listRecordedOrders(
     ${within(sql`o.accepted_at`, wanted)}
     order by o.id limit ${wanted.limit}`
   const { rows } = await sql<OrderRow>`${selectOrders()} where ${which}`.execute(db)
+  return rows.map(readOrder)
+}
+
+/** Those of a stretch of ids that share their transaction with others. */
+export async function listSharedOrders(
+  db: Db,
+  wanted: RecordsWanted & { after: bigint; to: bigint },
+): Promise<RecordedOrder[]> {
+  const { rows } = await sql<OrderRow>`
+    select * from (${selectOrders()}
+      where o.chain_id = ${wanted.chainId} and o.id > ${wanted.after} and o.id <= ${wanted.to}
+        and ${IS_PAYMENT} ${within(sql`o.accepted_at`, wanted)}
+    ) as every where is_shared order by id`.execute(db)
   return rows.map(readOrder)
 }
 
@@ -61,6 +76,14 @@ export async function findRecordedOrder(
 /** An allowance moves no money. The one whose tokens it allows to be taken is counted itself. */
 const IS_PAYMENT = sql`o.route <> 'allowance'`
 
+/**
+ * Found by the reference, which `offset 0` makes sure of: of a table that was just filled the
+ * database knows nothing yet, and would read all logs of the payer for each of its orders.
+ */
+const LOGS_OF_REFERENCE = sql`
+  select * from settled_logs l
+  where l.chain_id = o.chain_id and l.reference = o.reference offset 0`
+
 function selectOrders(): RawBuilder<unknown> {
   return sql`
     select o.id, o.subject, coalesce(t.eth_transaction_hash, a.hash) as hash, t.status, o.state,
@@ -74,13 +97,18 @@ function selectOrders(): RawBuilder<unknown> {
         then a.raw end as raw,
       o.state = 'completed' and coalesce(t.status, 'completed') in ('completed', 'refunded')
         and exists (
-          select 1 from settled_logs s
-          where s.chain_id = o.chain_id and s.reference = o.reference and s.contract = o.contract
+          select 1 from (${LOGS_OF_REFERENCE}) as s
+          where s.contract = o.contract
             and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
             and s.token is not distinct from o.token and s.block_hash = a.block_hash
             and s.hash = coalesce(t.eth_transaction_hash, a.hash)
             and s.fee = a.gas_used * a.gas_price
-        ) as is_settled
+        ) as is_settled,
+      coalesce(t.eth_transaction_hash <> a.hash, false) or exists (
+        select 1 from transactions other
+        where other.eth_transaction_hash = coalesce(t.eth_transaction_hash, a.hash)
+          and other.transaction_id <> o.subject
+      ) as is_shared
     from orders o
     left join transactions t on t.transaction_id = o.subject
     cross join lateral (
@@ -111,6 +139,7 @@ function readOrder(row: OrderRow): RecordedOrder {
     raw: row.raw ?? undefined,
     createdAt: row.accepted_at,
     isSettled: row.is_settled,
+    isShared: row.is_shared,
   }
 }
 
@@ -123,6 +152,7 @@ export type RecordedHash = {
   amount: string
   currency: Currency
   createdAt: Date
+  isShared: boolean
 }
 
 export async function listRecordedHashes(
@@ -130,26 +160,51 @@ export async function listRecordedHashes(
   wanted: RecordsWanted & { after: bigint; limit: number },
 ): Promise<RecordedHash[]> {
   const { rows } = await sql<RecordedHash>`
-    select id, transaction_id as "transactionId", eth_transaction_hash as hash, status, amount,
-      currency, created_at as "createdAt"
-    from transactions t
-    where eth_transaction_hash is not null and id > ${wanted.after}
-      and not exists (select 1 from orders where subject = t.transaction_id)
+    ${selectHashes(wanted)} and t.id > ${wanted.after} ${within(sql`t.created_at`, wanted)}
+    order by t.id limit ${wanted.limit}`.execute(db)
+  return rows
+}
+
+/** Those of a stretch of ids that share their transaction with others. */
+export async function listSharedHashes(
+  db: Db,
+  wanted: RecordsWanted & { after: bigint; to: bigint },
+): Promise<RecordedHash[]> {
+  const { rows } = await sql<RecordedHash>`
+    select * from (${selectHashes(wanted)} and t.id > ${wanted.after} and t.id <= ${wanted.to}
       ${within(sql`t.created_at`, wanted)}
-    order by id limit ${wanted.limit}`.execute(db)
+    ) as every where "isShared" order by id`.execute(db)
   return rows
 }
 
 export async function findRecordedHash(
   db: Db,
-  transactionId: string,
+  { chainId, transactionId }: { chainId: number; transactionId: string },
 ): Promise<RecordedHash | undefined> {
   const { rows } = await sql<RecordedHash>`
-    select id, transaction_id as "transactionId", eth_transaction_hash as hash, status, amount,
-      currency, created_at as "createdAt"
-    from transactions
-    where transaction_id = ${transactionId} and eth_transaction_hash is not null`.execute(db)
+    ${selectHashes({ chainId })} and t.transaction_id = ${transactionId}`.execute(db)
   return rows[0]
+}
+
+function selectHashes({ chainId }: { chainId: number }): RawBuilder<unknown> {
+  return sql`
+    select t.id, t.transaction_id as "transactionId", t.eth_transaction_hash as hash, t.status,
+      t.amount, t.currency, t.created_at as "createdAt",
+      exists (
+        select 1 from transactions other
+        where other.eth_transaction_hash = t.eth_transaction_hash and other.id <> t.id
+      ) or exists (
+        select 1 from attempts a where a.chain_id = ${chainId} and a.hash = t.eth_transaction_hash
+      ) as "isShared"
+    from transactions t
+    where t.eth_transaction_hash is not null
+      and not exists (select 1 from orders where subject = t.transaction_id)`
+}
+
+export async function lastRecordId(db: Db, table: 'orders' | 'transactions'): Promise<bigint> {
+  const { rows } = await sql<{ last: bigint | null }>`
+    select max(id) as last from ${sql.table(table)}`.execute(db)
+  return rows[0]?.last ?? 0n
 }
 
 /** For the time that is left; exact when nothing is added meanwhile. */
@@ -216,4 +271,5 @@ type OrderRow = {
   fee: string | null
   raw: Hex | null
   is_settled: boolean
+  is_shared: boolean
 }
