@@ -8,7 +8,8 @@ import { sweep } from '../../src/reconciler/sweep.ts'
 import type { Db } from '../../src/store/database.ts'
 import { forgetSweep, storeSettledLogs } from '../../src/store/settled-logs.ts'
 import { freshDatabase } from './database.ts'
-import { CHAIN_ID, type PaidChain } from './verify.ts'
+import type { SettledChain } from './settled-chain.ts'
+import { CHAIN_ID } from './verify.ts'
 
 const ROUNDS = 3
 
@@ -16,14 +17,17 @@ const ROUNDS = 3
  * The sweep of our own runs beside the same logs read and thrown away, in turn, so that whatever
  * else the machine does slows both. The time in the database is told apart.
  */
-export async function measureSweep(world: PaidChain, readRaw: () => Promise<void>) {
+export async function measureSweep(
+  world: Pick<SettledChain, 'chain' | 'settlement'>,
+  readRaw: () => Promise<void>,
+) {
   const { db } = await freshDatabase()
   const clock = systemClock
   const { signal } = new AbortController()
   const urls = [world.chain.url]
   const providers = createProviders({ urls, chainId: CHAIN_ID, clock, random: Math.random })
   const nodes = providers.all.map((provider) => createNode({ provider, confirmations: 2, clock }))
-  const contracts = { settlement: world.settlement, stablecoin: world.dollar }
+  const contracts = { settlement: world.settlement, stablecoin: undefined }
   const examiner = createExaminer({ chainId: CHAIN_ID, nodes, contracts, clock })
   const key = { chainId: CHAIN_ID, contract: world.settlement }
   const first = await nodes[0]?.blocks([{ number: 0n, isFull: false }], signal)

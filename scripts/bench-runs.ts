@@ -1,0 +1,234 @@
+/** One run over our own records, beside those who ask for one receipt after the other. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { JsonRpcProvider } from 'ethers'
+import { createPublicClient, http, type Hex } from 'viem'
+
+import { systemClock } from '../src/base/clock.ts'
+import { messageOf } from '../src/base/errors.ts'
+import { topicOf } from '../src/chain/events.ts'
+import { callRpc } from '../src/chain/rpc.ts'
+import { requestRun } from '../src/reconciler/runs.ts'
+import { openDatabase } from '../src/store/database.ts'
+import { migrate } from '../src/store/migrate.ts'
+import { tellRows } from '../test/support/bench-result.ts'
+import { dropOwnDatabases, emptyDatabaseUrl } from '../test/support/database.ts'
+import { runFile } from '../test/support/program.ts'
+import { recordSettlements } from '../test/support/recorded-settlements.ts'
+import {
+  confirm,
+  fillSettlements,
+  startSettledChain,
+  type SettledChain,
+} from '../test/support/settled-chain.ts'
+import { measureSweep } from '../test/support/sweep-bench.ts'
+import { CHAIN_ID } from '../test/support/verify.ts'
+
+const SETTLEMENTS = Number(process.env['BENCH_SETTLEMENTS'] ?? 100_000)
+/** The node of the benchmark takes longer for each receipt of a block, the more the block has. */
+const PER_BLOCK = Number(process.env['BENCH_PER_BLOCK'] ?? 50)
+/** The loops are measured over so many hashes, and counted up to all. */
+const PEER = Math.min(SETTLEMENTS, Number(process.env['BENCH_PEER'] ?? 2_000))
+/** More than these are not swept three times over for the sake of a ratio. */
+const MAX_SWEPT = 200_000
+const LOGS_AT_ONCE = 5_000
+
+type Place = { url: string | undefined; folder: string }
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-bench-'))
+  const place: Place = { url: await emptyDatabaseUrl(), folder: join(folder, 'database') }
+  const started = await startSettledChain()
+  try {
+    const filling = { count: SETTLEMENTS, perBlock: PER_BLOCK, onFilled: tellEvery('settled') }
+    const world = await fillSettlements(started, filling)
+    await confirm(world, 5)
+    await prepare(place, world)
+    const run = await performRun(world, place)
+    const floor = await timed(() => readRaw(world))
+    const loops = await measureLoops(world)
+    const isSwept = SETTLEMENTS <= MAX_SWEPT
+    const sweep = isSwept ? await measureSweep(world, () => readRaw(world)) : undefined
+    tellAll({ run, floor, loops, sweep })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+    await started.chain.stop()
+    await dropOwnDatabases()
+  }
+}
+
+/** The database is closed again, since an embedded one belongs to one process. */
+async function prepare(place: Place, world: SettledChain): Promise<void> {
+  const database = await openDatabase(place.url === undefined ? place : { url: place.url })
+  const { db } = database
+  await migrate(db)
+  await recordSettlements(db, world, tellEvery('recorded'))
+  const asking = { db, clock: systemClock, randomBytes }
+  await requestRun(asking, { chainId: CHAIN_ID, requestedBy: 'bench' })
+  await database.close()
+}
+
+type Line = {
+  phase?: string
+  waited?: Record<string, number>
+  memoryMb?: { now: number; peak: number }
+  state?: string
+  totals?: { records: number; matched: number; breaks: number }
+  seconds?: number
+}
+
+/** The run in a process of its own, which tells what it waits for and what it holds. */
+async function performRun(world: SettledChain, place: Place) {
+  const program = runFile('test/support/run-process.ts', [], {
+    DATABASE_URL: place.url,
+    RUN_DATA: place.folder,
+    RUN_NODE: world.chain.url,
+    RUN_SETTLEMENT: world.settlement,
+  })
+  const code = await program.ended
+  const { stdout, stderr } = program.output()
+  if (code !== 0) throw new Error(stderr)
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+  const end = lines.at(-1)
+  if (end?.totals?.matched !== SETTLEMENTS)
+    throw new Error(`not all matched: ${stdout.slice(-500)}`)
+  const memory = lines.flatMap(({ memoryMb }) => memoryMb ?? [])
+  const phases = lines.filter(({ waited }) => waited !== undefined)
+  const waitedFor = (party: string) =>
+    phases
+      .flatMap(({ waited }) => Object.entries(waited ?? {}))
+      .filter(([parties]) => parties.split('+').includes(party))
+      .reduce((sum, [, seconds]) => sum + seconds, 0)
+  return {
+    seconds: end.seconds ?? Number.NaN,
+    chainSeconds: waitedFor('chain'),
+    sqlSeconds: waitedFor('sql'),
+    phases,
+    // After a tenth of the time, half of it, and in all.
+    memoryMb: [0.1, 0.5, 1].map((part) => memory[Math.ceil(memory.length * part) - 1]?.peak),
+  }
+}
+
+/** The same logs in ranges as large as the sweep's, as JSON and no more. */
+async function readRaw({ chain, settlement, first, last }: SettledChain): Promise<void> {
+  const step = Math.max(1, Math.floor(LOGS_AT_ONCE / PER_BLOCK))
+  for (let from = first; from <= last; from += step) {
+    const range = { fromBlock: hex(from), toBlock: hex(Math.min(last, from + step - 1)) }
+    const wanted = { address: settlement, topics: [topicOf('Settled')], ...range }
+    await callRpc({ url: chain.url, method: 'eth_getLogs', params: [wanted], timeoutMs: 60_000 })
+  }
+}
+
+type Loop = { what: string; hashes: number; seconds: number; secondsForAll: number }
+
+async function measureLoops(world: SettledChain): Promise<Loop[]> {
+  const { url } = world.chain
+  const hashes = await sampleHashes(world)
+  const plain = createPublicClient({ transport: http(url) })
+  const batching = createPublicClient({ transport: http(url, { batch: { batchSize: 100 } }) })
+  const ethers = new JsonRpcProvider(url, CHAIN_ID, { staticNetwork: true })
+  const works: Record<string, () => Promise<void>> = {
+    'viem, one by one': async () => {
+      for (const hash of hashes) await plain.getTransactionReceipt({ hash })
+    },
+    'viem, batches of 100': async () => {
+      for (let at = 0; at < hashes.length; at += 100) {
+        const some = hashes.slice(at, at + 100)
+        await Promise.all(some.map((hash) => batching.getTransactionReceipt({ hash })))
+      }
+    },
+    'ethers, one by one': async () => {
+      for (const hash of hashes) await ethers.getTransactionReceipt(hash)
+    },
+  }
+  const loops: Loop[] = []
+  for (const [what, work] of Object.entries(works)) {
+    const seconds = await timed(work)
+    const secondsForAll = (seconds * SETTLEMENTS) / hashes.length
+    loops.push({ what, hashes: hashes.length, seconds, secondsForAll })
+  }
+  ethers.destroy()
+  return loops
+}
+
+/** Of blocks all over the chain. */
+async function sampleHashes({ chain, first, last }: SettledChain): Promise<Hex[]> {
+  const blocks = Math.ceil(PEER / PER_BLOCK)
+  const hashes: Hex[] = []
+  for (let index = 0; index < blocks; index += 1) {
+    const number = first + Math.floor((index * (last - first)) / Math.max(1, blocks - 1))
+    const call = { method: 'eth_getBlockByNumber', params: [hex(number), false] }
+    const block = (await callRpc({ url: chain.url, ...call })) as { transactions: Hex[] }
+    hashes.push(...block.transactions)
+  }
+  return hashes.slice(0, PEER)
+}
+
+function tellAll(found: {
+  run: Awaited<ReturnType<typeof performRun>>
+  floor: number
+  loops: readonly Loop[]
+  sweep: Awaited<ReturnType<typeof measureSweep>> | undefined
+}): void {
+  const { run, floor, loops, sweep } = found
+  const timesFaster = Object.fromEntries(
+    loops.map(({ what, secondsForAll }) => [what, secondsForAll / run.chainSeconds]),
+  )
+  console.log(JSON.stringify({ settlements: SETTLEMENTS, ...found, timesFaster }, null, 2))
+  const [plain] = loops
+  const peer = {
+    what: `receipts: ${plain?.what}, of ${plain?.hashes}`,
+    value: SETTLEMENTS / (plain?.secondsForAll ?? Number.NaN),
+  }
+  const logs = { what: 'eth_getLogs and no more', value: SETTLEMENTS / floor }
+  tellRows('runs', [
+    {
+      what: 'settlements reconciled in a run, fees and all',
+      unit: 'a second',
+      ours: SETTLEMENTS / run.seconds,
+      peer,
+    },
+    ...(sweep === undefined
+      ? []
+      : [
+          {
+            what: 'settlements read by the sweep, without fees',
+            unit: 'a second',
+            ours: SETTLEMENTS / sweep.readingSeconds,
+            peer,
+            floor: { ...logs, value: SETTLEMENTS / sweep.floorSeconds },
+          },
+        ]),
+    { what: 'the most memory of the run', unit: 'MB', ours: run.memoryMb.at(-1) ?? Number.NaN },
+  ])
+}
+
+function tellEvery(what: string) {
+  const startedAt = performance.now()
+  return (count: number): void => {
+    if (count % 50_000 !== 0) return
+    const seconds = (performance.now() - startedAt) / 1000
+    console.error(`${what} ${count} of ${SETTLEMENTS} in ${seconds.toFixed(1)} s`)
+  }
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return (performance.now() - startedAt) / 1000
+}
+
+function hex(number: number): Hex {
+  return `0x${number.toString(16)}`
+}
+
+await main().catch((error: unknown) => {
+  console.error(messageOf(error))
+  process.exitCode = 2
+})
