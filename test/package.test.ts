@@ -87,11 +87,20 @@ describe('the package', () => {
     return stdout
   }
 
-  const checkTypes = (...files: string[]) => {
+  /** Together, for each run of the compiler reads all the types of the packages anew. */
+  const checkTypes = (files: readonly string[]) => {
     const tsc = resolve('node_modules/typescript/bin/tsc')
     const language = ['--strict', '--target', 'es2024', '--lib', 'es2024,dom']
     const modules = ['--module', 'nodenext', '--resolveJsonModule', '--skipLibCheck']
     return run(process.execPath, [tsc, '--noEmit', ...language, ...modules, ...files])
+  }
+
+  const readmePrograms = () => {
+    const readme = readFileSync('README.md', 'utf8')
+    return [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text = ''], index) => {
+      write(`readme-${index}.ts`, text)
+      return { file: `readme-${index}.ts`, text }
+    })
   }
 
   it('is as its manifest says, for publint', async () => {
@@ -112,11 +121,6 @@ describe('the package', () => {
         !('resolutionKind' in problem && problem.resolutionKind === 'node10'),
     )
     expect(found).to.deep.equal([])
-  })
-
-  it('is used from TypeScript, which knows its types', async () => {
-    write('use.ts', USE_TYPES)
-    await checkTypes('use.ts')
   })
 
   const nodes = {
@@ -148,15 +152,14 @@ describe('the package', () => {
       await program.ended
     })
 
+    it('is used from TypeScript, which knows its types, also by the README', async () => {
+      write('use.ts', USE_TYPES)
+      await checkTypes(['use.ts', ...readmePrograms().map(({ file }) => file)])
+    })
+
     it('runs the programs of the README as written, where they need no argument', async () => {
-      const readme = readFileSync('README.md', 'utf8')
-      const programs = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text = ''], index) => {
-        write(`readme-${index}.ts`, text)
-        return { file: `readme-${index}.ts`, text }
-      })
-      await checkTypes(...programs.map(({ file }) => file))
       let printed = ''
-      for (const { file, text } of programs) {
+      for (const { file, text } of readmePrograms()) {
         if (!text.includes('process.argv')) printed += await run(process.execPath, [file])
       }
       expect(printed).to.match(/^holds$/m)
