@@ -1,8 +1,8 @@
 /**
- * Pays through real processes while they are killed with kill -9 at random, and then compares the
- * chain with the records: `npm run chaos -- --kills 100`. On DATABASE_URL it runs three `serve` and
- * three `work`, else one `up` on the embedded database. `--restart COMMAND` is run once, half way:
- * it may restart the database server.
+ * Pays, transfers and mints through real processes while they are killed with kill -9 at random, and
+ * then compares chain, ledger and records: `npm run chaos -- --kills 100`. On DATABASE_URL it runs
+ * three `serve` and three `work`, else one `up` on the embedded database. `--restart COMMAND` is run
+ * once, half way: it may restart the database server.
  */
 import { exec } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -15,15 +15,19 @@ import { toHex } from 'viem'
 
 import { startAnvil } from '../src/chain/anvil.ts'
 import { connectDeployer } from '../src/chain/connect-deployer.ts'
+import { MAX_ALLOWANCE } from '../src/chain/minter.ts'
 import { NETWORKS } from '../src/chain/networks.ts'
 import { callRpc } from '../src/chain/rpc.ts'
-import { openDatabase } from '../src/store/database.ts'
+import type { Hex } from '../src/domain/orders.ts'
+import { openDatabase, type Database } from '../src/store/database.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { makeKey, makeUser } from '../test/support/access.ts'
+import { compareChain, compareLedger } from '../test/support/chaos/compare.ts'
 import { startFleet, type Fleet } from '../test/support/chaos/fleet.ts'
-import { askOnce, send, type Asked } from '../test/support/chaos/payer.ts'
+import { askOnce, PATHS, send, type Asked, type Payer } from '../test/support/chaos/payer.ts'
 import { dropOwnDatabases, emptyDatabaseUrl } from '../test/support/database.ts'
 import { account, forgetfulRecords } from '../test/support/deployment.ts'
+import { DOLLAR, makeWallets } from '../test/support/money.ts'
 import { createRandom } from '../test/support/random.ts'
 
 const { values } = parseArgs({
@@ -36,6 +40,11 @@ const { values } = parseArgs({
 const KILLS = Number(values.kills)
 const USERS = 8
 const CLIENTS = 8
+/** In millionths of a dollar; nobody spends all of it. */
+const FUNDED = 1_000_000n * DOLLAR
+const ACTS = 3
+const SETTLE_MS = 5 * 60_000
+const OPEN: ReadonlySet<string> = new Set(['pending', 'processing'])
 const MNEMONIC = 'test test test test test test test test test test test junk'
 
 const { below: pick } = createRandom(`chaos ${values.seed}`)
@@ -43,22 +52,37 @@ const folder = mkdtempSync(join(tmpdir(), 'quittance-chaos-'))
 const chain = await startAnvil({ folder: join(folder, 'chain'), blockMs: 500, mnemonic: MNEMONIC })
 let fleet: Fleet | undefined
 try {
-  await deploy()
-  const { env, keys } = await prepare()
-  const roles = env['DATABASE_URL'] ? SHARED_ROLES() : (['up'] as const)
+  const stablecoin = await deploy()
+  const url = await emptyDatabaseUrl()
+  const payers = await prepare(url)
+  const env = {
+    ETH_RPC_URL: chain.url,
+    STABLECOIN_ADDRESS: stablecoin,
+    QUITTANCE_CONFIRMATIONS: '2',
+    QUITTANCE_LOG_LEVEL: 'fatal',
+    ...(url && { DATABASE_URL: url }),
+  }
+  const roles = url ? SHARED_ROLES() : (['up'] as const)
   fleet = await startFleet({ roles, folder, env })
   const startedAt = performance.now()
-  const asked = await payWhileKilling(fleet, keys)
-  await untilSettled(fleet.urls, keys)
+  const asked = await askWhileKilling(fleet, payers)
+  await untilSettled(fleet.urls, asked)
   const seconds = (performance.now() - startedAt) / 1000
-  const wrongs = await compare(fleet.urls, asked, keys)
+  const wrongs = await compareRecords(fleet.urls, { asked, payers })
+  wrongs.push(...(await compareChain({ rpc, stablecoin, asked, payers })))
+  await fleet.stop()
+  const database = await open(url)
+  wrongs.push(...(await compareLedger(database.db, { asked, payers, funded: FUNDED })))
+  await database.close()
   for (const wrong of wrongs) console.log(wrong)
-  const rate = (asked.length / seconds).toFixed(1)
+  const counts = Object.entries(Object.groupBy(asked, ({ act }) => act))
   console.log(
-    `${asked.length} payments, ${KILLS} kills of ${roles.length} processes, ` +
-      `${seconds.toFixed(0)} s, ${rate} payments a second, ${wrongs.length} wrong`,
+    `${counts.map(([act, some]) => `${some.length} ${act}s`).join(', ')}; ` +
+      `${KILLS} kills of ${roles.length} processes; ` +
+      `${(asked.length / seconds).toFixed(1)} a second in ${seconds.toFixed(0)} s; ` +
+      `${wrongs.length} wrong`,
   )
-  process.exitCode = wrongs.length === 0 && asked.length > 0 ? 0 : 1
+  process.exitCode = wrongs.length === 0 && counts.length === ACTS ? 0 : 1
 } finally {
   await fleet?.stop()
   await chain.stop()
@@ -70,40 +94,44 @@ function SHARED_ROLES() {
   return ['serve', 'serve', 'serve', 'work', 'work', 'work'] as const
 }
 
-async function deploy(): Promise<void> {
-  const minter = { address: account(0).address, allowance: 1n }
+async function deploy(): Promise<Hex> {
+  const minter = { address: account(0).address, allowance: MAX_ALLOWANCE }
   const deployer = await connectDeployer(
     { network: NETWORKS.localhost, rpcUrls: [chain.url], minter },
     { records: forgetfulRecords, waiting: { pollIntervalMs: 50 } },
   )
-  await deployer.execute()
+  const { addresses } = await deployer.execute()
+  return addresses.ReferenceDollar
 }
 
-/** Users with money and a key each, on a database that all processes share. */
-async function prepare(): Promise<{ env: Record<string, string>; keys: string[] }> {
-  const url = await emptyDatabaseUrl()
+function open(url: string | undefined): Promise<Database> {
+  return openDatabase(url ? { url } : { folder: join(folder, 'up-0', 'database') })
+}
+
+/** Users with money on the chain and in a wallet, on a database that all processes share. */
+async function prepare(url: string | undefined): Promise<Payer[]> {
   mkdirSync(join(folder, 'up-0'))
-  const database = await openDatabase(url ? { url } : { folder: join(folder, 'up-0', 'database') })
-  await migrate(database.db)
-  const keys: string[] = []
+  const { db, close } = await open(url)
+  await migrate(db)
+  const payers: Payer[] = []
   for (let place = 0; place < USERS; place++) {
-    const user = await makeUser(database.db)
-    keys.push((await makeKey(database.db, { user })).text)
+    const user = await makeUser(db)
     const { address } = account(user.id)
     await rpc('anvil_setBalance', [address, toHex(10n ** 24n)])
+    const { text: apiKey } = await makeKey(db, { user })
+    payers.push({ userId: user.id, apiKey, address, ...(await makeWallets(db, user.id, FUNDED)) })
   }
-  await database.close()
-  const env = { ETH_RPC_URL: chain.url, QUITTANCE_CONFIRMATIONS: '2', QUITTANCE_LOG_LEVEL: 'fatal' }
-  return { keys, env: { ...env, ...(url && { DATABASE_URL: url }) } }
+  await close()
+  return payers
 }
 
-async function payWhileKilling({ urls, killOne }: Fleet, keys: readonly string[]) {
+async function askWhileKilling({ urls, killOne }: Fleet, payers: readonly Payer[]) {
   const asked: Asked[] = []
   const over = new AbortController()
   const client = async (number: number): Promise<void> => {
     for (let count = 0; !over.signal.aborted; count++) {
-      const apiKey = keys[(number + count) % keys.length] ?? ''
-      asked.push(await askOnce({ urls, apiKey, name: `client-${number}-${count}`, pick }))
+      const payer = payers[(number + count) % payers.length]!
+      asked.push(await askOnce({ urls, payer, name: `client-${number}-${count}`, pick }))
       await sleep(pick(100))
     }
   }
@@ -123,7 +151,7 @@ async function payWhileKilling({ urls, killOne }: Fleet, keys: readonly string[]
 }
 
 /** Asks whoever is up. */
-async function ask(urls: readonly string[], path: string, key: string): Promise<unknown> {
+async function read(urls: readonly string[], path: string, key: string): Promise<unknown> {
   for (let round = 0; round < 600; round++) {
     const answer = await send(`${urls[round % urls.length]}${path}`, {
       headers: { 'x-api-key': key },
@@ -134,42 +162,43 @@ async function ask(urls: readonly string[], path: string, key: string): Promise<
   throw new Error(`nobody answered ${path}`)
 }
 
-async function untilSettled(urls: readonly string[], keys: readonly string[]): Promise<void> {
-  for (const key of keys) {
-    for (const status of ['pending', 'processing']) {
-      for (let round = 0; ; round++) {
-        const path = `/api/transactions?status=${status}&limit=1`
-        const { total } = (await ask(urls, path, key)) as { total: number }
-        if (total === 0) break
-        if (round > 600) throw new Error(`${total} transactions are ${status} after 5 minutes`)
-        await sleep(500)
-      }
+async function statusOf(urls: readonly string[], { act, id, payer }: Asked): Promise<string> {
+  const path = act === 'payment' ? '/api/transactions' : PATHS[act]
+  const body = (await read(urls, `${path}/${id}`, payer.apiKey)) as {
+    status?: string
+    data?: { status: string }
+  }
+  return body.status ?? body.data?.status ?? ''
+}
+
+async function untilSettled(urls: readonly string[], asked: readonly Asked[]): Promise<void> {
+  const endsAt = performance.now() + SETTLE_MS
+  for (const one of asked) {
+    while (OPEN.has(await statusOf(urls, one))) {
+      if (performance.now() > endsAt) throw new Error(`${one.key} is open after 5 minutes`)
+      await sleep(500)
     }
   }
 }
 
-/** Every accepted payment is paid once, and nothing else is; each record tells the truth. */
-async function compare(urls: readonly string[], asked: readonly Asked[], keys: readonly string[]) {
+/** Each is told as done, and there are no records of anything else. */
+async function compareRecords(
+  urls: readonly string[],
+  { asked, payers }: { asked: readonly Asked[]; payers: readonly Payer[] },
+): Promise<string[]> {
   const wrongs: string[] = []
-  for (const { key, apiKey, payee, wei, transactionId } of asked) {
-    const balance = BigInt(String(await rpc('eth_getBalance', [payee, 'latest'])))
-    const path = `/api/transactions/${transactionId}`
-    const { status } = (await ask(urls, path, apiKey)) as { status: string }
-    const owed = status === 'completed' ? wei : 0n
-    if (balance !== owed) wrongs.push(`${key}: ${status}, owed ${owed} wei, paid ${balance}`)
-    if (status !== 'completed') wrongs.push(`${key}: ${transactionId} is ${status}`)
+  for (const one of asked) {
+    const status = await statusOf(urls, one)
+    const done = one.act === 'payment' ? 'completed' : 'complete'
+    if (status !== done) wrongs.push(`${one.key}: the ${one.act} ${one.id} is ${status}`)
   }
-  for (const [index, apiKey] of keys.entries()) {
-    const { total } = (await ask(urls, '/api/transactions?limit=1', apiKey)) as { total: number }
-    const mine = asked.filter((one) => one.apiKey === apiKey).length
-    if (total !== mine) wrongs.push(`user ${index + 1} has ${total} records for ${mine} requests`)
-    const { address } = account(index + 1)
-    const [mined, pending] = await Promise.all(
-      ['latest', 'pending'].map((at) => rpc('eth_getTransactionCount', [address, at])),
-    )
-    if (mined !== pending) wrongs.push(`user ${index + 1} has a transaction that waits`)
-    if (Number(mined) !== mine)
-      wrongs.push(`user ${index + 1}: ${mine} paid, nonce ${Number(mined)}`)
+  for (const payer of payers) {
+    const path = '/api/transactions?type=settlement&limit=1'
+    const { total } = (await read(urls, path, payer.apiKey)) as { total: number }
+    const mine = asked.filter((one) => one.act === 'payment' && one.payer === payer).length
+    if (total !== mine) {
+      wrongs.push(`user ${payer.userId} has ${total} records for ${mine} payments`)
+    }
   }
   return wrongs
 }

@@ -1,45 +1,65 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { formatAmount } from '../../../src/domain/money.ts'
+import type { Hex } from '../../../src/domain/orders.ts'
 import { addressFrom } from '../sim/world.ts'
+
+/** Ether over the chain, dollars between two wallets, or dollars that are minted for wallet money. */
+export type Act = 'payment' | 'transfer' | 'mint'
+
+/** Somebody who asks, with two wallets. */
+export type Payer = {
+  userId: number
+  apiKey: string
+  address: string
+  main: bigint
+  second: bigint
+}
 
 /** What was asked for, under one idempotency key, and what became of it. */
 export type Asked = {
+  act: Act
   key: string
-  apiKey: string
-  payee: string
-  wei: bigint
-  transactionId: string | undefined
+  payer: Payer
+  /** Nobody else is paid there. */
+  payee: Hex
+  /** In wei, or in millionths of a dollar. */
+  amount: bigint
+  id: string
+}
+
+/** Where each act is asked for, and where what became of it is read. */
+export const PATHS: Record<Act, string> = {
+  payment: '/api/blockchain/transactions',
+  transfer: '/v1/transfers',
+  mint: '/v1/businessAccount/transfers',
 }
 
 /**
- * Asks for one payment as a careful client does: with the same key at one server after the other,
+ * Asks for one thing as a careful client does: with the same key at one server after the other,
  * until one of them has answered.
  */
 export async function askOnce(options: {
   urls: readonly string[]
-  apiKey: string
+  payer: Payer
   name: string
   pick: (count: number) => number
 }): Promise<Asked> {
-  const { urls, apiKey, name, pick } = options
-  const payee = addressFrom(name)
-  const wei = BigInt(1 + pick(1_000_000))
-  const body = {
-    to_address: payee,
-    amount: `0.${String(wei).padStart(18, '0')}`,
-    description: name,
-    use_contract: pick(2) === 1,
-  }
+  const { urls, payer, name, pick } = options
+  const act = (['payment', 'payment', 'transfer', 'mint'] as const)[pick(4)]!
+  const asked = { act, key: name, payer, payee: addressFrom(name), amount: amountFor(act, pick) }
+  const body = JSON.stringify(bodyOf(asked, pick(2) === 1))
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const answer = await send(`${urls[pick(urls.length)]}/api/blockchain/transactions`, {
+    const answer = await send(`${urls[pick(urls.length)]}${PATHS[act]}`, {
       method: 'POST',
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json', 'idempotency-key': name },
-      body: JSON.stringify(body),
+      headers: {
+        'x-api-key': payer.apiKey,
+        'content-type': 'application/json',
+        'idempotency-key': name,
+      },
+      body,
     })
-    if (answer?.status === 201) {
-      const { transaction_id: id } = answer.body as { transaction_id: string }
-      return { key: name, apiKey, payee, wei, transactionId: id }
-    }
+    if (answer?.status === 201) return { ...asked, id: idOf(answer.body) }
     const isFinal = answer !== undefined && answer.status < 500 && !AGAIN.has(answer.status)
     if (isFinal) throw new Error(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`)
     await sleep(50 + pick(200))
@@ -50,6 +70,42 @@ export async function askOnce(options: {
 const MAX_ROUNDS = 500
 /** In flight elsewhere, or too many at once. */
 const AGAIN: ReadonlySet<number> = new Set([409, 429])
+
+/** Dollars in whole cents, as the API has them. */
+function amountFor(act: Act, pick: (count: number) => number): bigint {
+  return BigInt(1 + pick(1000)) * (act === 'payment' ? 1n : 10_000n)
+}
+
+function bodyOf({ act, key, payer, payee, amount }: Omit<Asked, 'id'>, useContract: boolean) {
+  const dollars = formatAmount({ amount, decimals: 6 })
+  switch (act) {
+    case 'payment':
+      return {
+        to_address: payee,
+        amount: formatAmount({ amount, decimals: 18 }),
+        description: key,
+        use_contract: useContract,
+      }
+    case 'transfer':
+      return {
+        source: { type: 'wallet', id: String(payer.main) },
+        destination: { type: 'wallet', id: String(payer.second) },
+        amount: dollars,
+      }
+    case 'mint':
+      return { destination: { type: 'blockchain', chain: 'ETH', address: payee }, amount: dollars }
+    default:
+      return act satisfies never
+  }
+}
+
+function idOf(body: unknown): string {
+  const { transaction_id: transactionId, data } = body as {
+    transaction_id?: string
+    data?: { id: string }
+  }
+  return transactionId ?? data?.id ?? ''
+}
 
 /** Undefined where nobody listens, or the answer was cut off. */
 export async function send(
