@@ -1,7 +1,8 @@
 /**
  * Payments a second through the API of real processes, accepted and confirmed, beside loops of viem
  * and of ethers that send and wait: the same signers, the same chain, the same run. On PostgreSQL
- * once more with no worker, for what `serve` accepts where workers have machines of their own.
+ * once more with no worker, for what `serve` accepts where workers have machines of their own; and
+ * with BENCH_PROCESSES by so many `serve` and `work`, beside one of each.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { Agent } from 'node:http'
@@ -28,23 +29,27 @@ const PAYMENTS = Number(process.env['BENCH_PAYMENTS'] ?? 3000)
 const PEER_PAYMENTS = Math.min(PAYMENTS, 1000)
 const SIGNERS = 20
 const CONCURRENCY = Number(process.env['BENCH_CONCURRENCY'] ?? 32)
+const PROCESSES = Number(process.env['BENCH_PROCESSES'] ?? 1)
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const PAYEE = '0x00000000000000000000000000000000000000aa'
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-bench-'))
 const chain = await startAnvil({ folder: join(folder, 'chain'), blockMs: 1000, mnemonic: MNEMONIC })
-const programs: Program[] = []
+const programs: Array<{ role: 'serve' | 'work' | 'up'; program: Program }> = []
+const urls: string[] = []
 /** Undefined stands for the embedded database. */
 let databaseUrl: string | undefined
 try {
   const keys = await prepare()
-  const { url, work } = await startPrograms()
+  await startPrograms()
   const mode = databaseUrl ? 'serve and work on PostgreSQL' : 'up on PGlite'
-  const ours = await measureOurs(url, keys)
-  const alone = work && (await measureAlone({ url, work, keys }))
+  const ours = await measureOurs(keys)
+  const many = databaseUrl && PROCESSES > 1 ? await measureMany(keys) : undefined
+  const alone = databaseUrl ? await measureAlone(keys) : undefined
   const viem = await measureViem()
   const rows = [
     { what: `ours, ${mode}`, ...ours },
+    ...(many ? [{ what: `ours, ${PROCESSES} serve and ${PROCESSES} work`, ...many }] : []),
     ...(alone ? [{ what: 'ours, serve without a worker', ...alone }] : []),
     { what: 'viem: sendTransaction with its nonce manager, then wait', ...viem },
     { what: 'ethers: NonceManager, then wait', ...(await measureEthers()) },
@@ -64,8 +69,8 @@ try {
     },
   ])
 } finally {
-  for (const program of programs) program.kill('SIGTERM')
-  await Promise.all(programs.map((program) => program.ended))
+  for (const { program } of programs) program.kill('SIGTERM')
+  await Promise.all(programs.map(({ program }) => program.ended))
   await chain.stop()
   await dropOwnDatabases()
   rmSync(folder, { recursive: true, force: true })
@@ -101,35 +106,39 @@ async function prepare(): Promise<string[]> {
   return keys
 }
 
-async function startPrograms(): Promise<{ url: string; work: Program | undefined }> {
-  const roles = databaseUrl ? ['serve', 'work'] : ['up']
-  const started = roles.map((role) => runProgram([role], environment(role)))
+async function startPrograms(): Promise<void> {
+  const roles = databaseUrl ? (['serve', 'work'] as const) : (['up'] as const)
+  const started = roles.map((role) => {
+    const name = role === 'up' ? role : `${role}-${programs.length}`
+    return { role, program: runProgram([role], environment(name)) }
+  })
   programs.push(...started)
-  const [facts] = await Promise.all(started.map((program) => program.untilReady()))
-  return { url: facts?.url ?? '', work: started[1] }
+  const facts = await Promise.all(started.map(({ program }) => program.untilReady()))
+  urls.push(...facts.flatMap(({ url }) => url ?? []))
 }
 
-async function measureOurs(url: string, keys: readonly string[]): Promise<Accepting & Figures> {
+async function measureOurs(keys: readonly string[]): Promise<Accepting & Figures> {
   const startedAt = performance.now()
-  const accepting = await accept(url, keys)
-  while ((await openOrders(url)) > 0) await new Promise((later) => setTimeout(later, 100))
+  const accepting = await accept(keys)
+  while ((await openOrders()) > 0) await new Promise((later) => setTimeout(later, 100))
   const confirmedPerSecond = perSecond(PAYMENTS, performance.now() - startedAt)
   return { ...accepting, confirmedPerSecond }
 }
 
-/** What it leaves open nobody waits for. */
-async function measureAlone(programs: {
-  url: string
-  work: Program
-  keys: readonly string[]
-}): Promise<Accepting> {
-  const { url, work, keys } = programs
-  work.kill('SIGTERM')
-  await work.ended
-  return accept(url, keys)
+async function measureMany(keys: readonly string[]): Promise<Accepting & Figures> {
+  for (let process = 1; process < PROCESSES; process++) await startPrograms()
+  return measureOurs(keys)
 }
 
-async function accept(url: string, keys: readonly string[]): Promise<Accepting> {
+/** What it leaves open nobody waits for. */
+async function measureAlone(keys: readonly string[]): Promise<Accepting> {
+  const workers = programs.filter(({ role }) => role === 'work').map(({ program }) => program)
+  for (const worker of workers) worker.kill('SIGTERM')
+  await Promise.all(workers.map(({ ended }) => ended))
+  return accept(keys)
+}
+
+async function accept(keys: readonly string[]): Promise<Accepting> {
   const times: number[] = []
   const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY })
   let next = 0
@@ -140,7 +149,7 @@ async function accept(url: string, keys: readonly string[]): Promise<Accepting> 
       const sentAt = performance.now()
       const { status, text } = await postJson({
         agent,
-        url: `${url}/api/blockchain/transactions`,
+        url: `${urls[next % urls.length]}/api/blockchain/transactions`,
         headers: { 'x-api-key': key },
         body: { to_address: PAYEE, amount: '0.001', description: 'bench' },
       })
@@ -159,8 +168,8 @@ async function accept(url: string, keys: readonly string[]): Promise<Accepting> 
   }
 }
 
-async function openOrders(url: string): Promise<number> {
-  const metrics = await (await fetch(`${url}/metrics`)).text()
+async function openOrders(): Promise<number> {
+  const metrics = await (await fetch(`${urls[0]}/metrics`)).text()
   return Number(/^quittance_open_orders (\d+)$/m.exec(metrics)?.[1] ?? Number.NaN)
 }
 

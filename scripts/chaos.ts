@@ -1,8 +1,8 @@
 /**
- * Pays, transfers and mints through real processes while they are killed with kill -9 at random, and
- * then compares chain, ledger and records: `npm run chaos -- --kills 100`. On DATABASE_URL it runs
- * three `serve` and three `work`, else one `up` on the embedded database. `--restart COMMAND` is run
- * once, half way: it may restart the database server.
+ * Pays, transfers and mints through real processes while they are killed with kill -9 at random,
+ * and then compares chain, ledger and records: `npm run chaos -- --kills 100`. On DATABASE_URL it
+ * runs three `serve` and three `work`, else one `up` on the embedded database. `--restart COMMAND`
+ * is run once, half way: it may restart the database server.
  */
 import { exec } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

@@ -4,7 +4,7 @@ import { formatAmount } from '../../../src/domain/money.ts'
 import type { Hex } from '../../../src/domain/orders.ts'
 import { addressFrom } from '../sim/world.ts'
 
-/** Ether over the chain, dollars between two wallets, or dollars that are minted for wallet money. */
+/** Ether over the chain, dollars between two wallets, or a mint for dollars of a wallet. */
 export type Act = 'payment' | 'transfer' | 'mint'
 
 /** Somebody who asks, with two wallets. */
