@@ -63,7 +63,7 @@ try {
     ...(url && { DATABASE_URL: url }),
   }
   const roles = url ? SHARED_ROLES() : (['up'] as const)
-  fleet = await startFleet({ roles, folder, env })
+  fleet = await startFleet({ roles, folder, env, onEnd: console.log })
   const startedAt = performance.now()
   const asked = await askWhileKilling(fleet, payers)
   await untilSettled(fleet.urls, asked)
@@ -137,9 +137,9 @@ async function askWhileKilling({ urls, killOne }: Fleet, payers: readonly Payer[
   }
   const kill = async (): Promise<void> => {
     for (let killed = 1; killed <= KILLS; killed++) {
-      await sleep(200 + pick(1500))
-      // On a busy machine they start more slowly than they are killed, and nothing would be paid.
+      // Whoever was killed has to start first: killed at its first answer, it would serve nobody.
       for (const had = asked.length; asked.length === had;) await sleep(50)
+      await sleep(200 + pick(1500))
       const name = await killOne(pick)
       if (killed === Math.ceil(KILLS / 2) && values.restart) await promisify(exec)(values.restart)
       if (killed % 10 === 0) console.log(`${killed} kills, last ${name}; ${asked.length} accepted`)

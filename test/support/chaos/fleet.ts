@@ -18,6 +18,8 @@ export async function startFleet(options: {
   roles: readonly Role[]
   folder: string
   env: Readonly<Record<string, string>>
+  /** Of one that ends by itself, which everybody then waits for. */
+  onEnd: (sentence: string) => void
 }): Promise<Fleet> {
   const members = await Promise.all(
     options.roles.map(async (role, index) => {
@@ -36,6 +38,7 @@ export async function startFleet(options: {
       member.program.kill('SIGKILL')
       await member.program.ended
       member.program = runProgram([member.role], member.env)
+      void endOfItself(member).then((sentence) => sentence && options.onEnd(sentence))
       return member.name
     },
     async stop() {
@@ -43,6 +46,14 @@ export async function startFleet(options: {
       await Promise.all(members.map(({ program }) => endOf(program)))
     },
   }
+}
+
+async function endOfItself(member: { name: string; program: Program }) {
+  const { name, program } = member
+  const code = await program.ended
+  if (typeof code !== 'number' || code === 0) return undefined
+  const { stdout, stderr } = program.output()
+  return `${name} ended with ${code}: ${stdout.trim()} ${stderr.trim()}`
 }
 
 /** One that was started a moment ago may not listen to signals yet. */

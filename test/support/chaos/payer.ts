@@ -49,6 +49,7 @@ export async function askOnce(options: {
   const act = (['payment', 'payment', 'transfer', 'mint'] as const)[pick(4)]!
   const asked = { act, key: name, payer, payee: addressFrom(name), amount: amountFor(act, pick) }
   const body = JSON.stringify(bodyOf(asked, pick(2) === 1))
+  let last = ''
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const answer = await send(`${urls[pick(urls.length)]}${PATHS[act]}`, {
       method: 'POST',
@@ -62,9 +63,10 @@ export async function askOnce(options: {
     if (answer?.status === 201) return { ...asked, id: idOf(answer.body) }
     const isFinal = answer !== undefined && answer.status < 500 && !AGAIN.has(answer.status)
     if (isFinal) throw new Error(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    if (answer !== undefined) last = `${answer.status} ${JSON.stringify(answer.body)}`
     await sleep(50 + pick(200))
   }
-  throw new Error(`${name}: nobody answered`)
+  throw new Error(`${name}: the ${act} was not accepted; last ${last || 'nobody answered'}`)
 }
 
 const MAX_ROUNDS = 500
