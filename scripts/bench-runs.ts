@@ -4,12 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { JsonRpcProvider } from 'ethers'
-import { createPublicClient, http, type Hex } from 'viem'
+import type { Hex } from 'viem'
 
 import { systemClock } from '../src/base/clock.ts'
 import { messageOf } from '../src/base/errors.ts'
-import { topicOf } from '../src/chain/events.ts'
+import { toQuantity } from '../src/chain/quantity.ts'
 import { callRpc } from '../src/chain/rpc.ts'
 import { requestRun } from '../src/reconciler/runs.ts'
 import { openDatabase } from '../src/store/database.ts'
@@ -17,6 +16,12 @@ import { migrate } from '../src/store/migrate.ts'
 import { tellRows } from '../test/support/bench-result.ts'
 import { dropOwnDatabases, emptyDatabaseUrl } from '../test/support/database.ts'
 import { runFile } from '../test/support/program.ts'
+import {
+  measureReceiptLoops,
+  readRawLogs,
+  timed,
+  type Loop,
+} from '../test/support/receipt-loops.ts'
 import { recordSettlements } from '../test/support/recorded-settlements.ts'
 import {
   confirm,
@@ -34,6 +39,7 @@ const PER_BLOCK = Number(process.env['BENCH_PER_BLOCK'] ?? 50)
 const PEER = Math.min(SETTLEMENTS, Number(process.env['BENCH_PEER'] ?? 2_000))
 /** More than these are not swept three times over for the sake of a ratio. */
 const MAX_SWEPT = 200_000
+/** The ranges of the floor are as large as the sweep's. */
 const LOGS_AT_ONCE = 5_000
 
 type Place = { url: string | undefined; folder: string }
@@ -48,10 +54,12 @@ async function main(): Promise<void> {
     await confirm(world, 5)
     await prepare(place, world)
     const run = await performRun(world, place)
-    const floor = await timed(() => readRaw(world))
-    const loops = await measureLoops(world)
+    const step = Math.max(1, Math.floor(LOGS_AT_ONCE / PER_BLOCK))
+    const readRaw = () => readRawLogs(world, { ...world, step })
+    const { seconds: floor } = await timed(readRaw)
+    const loops = await measureReceiptLoops(world.chain.url, await sampleHashes(world))
     const isSwept = SETTLEMENTS <= MAX_SWEPT
-    const sweep = isSwept ? await measureSweep(world, () => readRaw(world)) : undefined
+    const sweep = isSwept ? await measureSweep(world, readRaw) : undefined
     tellAll({ run, floor, loops, sweep })
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -115,55 +123,13 @@ async function performRun(world: SettledChain, place: Place) {
   }
 }
 
-/** The same logs in ranges as large as the sweep's, as JSON and no more. */
-async function readRaw({ chain, settlement, first, last }: SettledChain): Promise<void> {
-  const step = Math.max(1, Math.floor(LOGS_AT_ONCE / PER_BLOCK))
-  for (let from = first; from <= last; from += step) {
-    const range = { fromBlock: hex(from), toBlock: hex(Math.min(last, from + step - 1)) }
-    const wanted = { address: settlement, topics: [topicOf('Settled')], ...range }
-    await callRpc({ url: chain.url, method: 'eth_getLogs', params: [wanted], timeoutMs: 60_000 })
-  }
-}
-
-type Loop = { what: string; hashes: number; seconds: number; secondsForAll: number }
-
-async function measureLoops(world: SettledChain): Promise<Loop[]> {
-  const { url } = world.chain
-  const hashes = await sampleHashes(world)
-  const plain = createPublicClient({ transport: http(url) })
-  const batching = createPublicClient({ transport: http(url, { batch: { batchSize: 100 } }) })
-  const ethers = new JsonRpcProvider(url, CHAIN_ID, { staticNetwork: true })
-  const works: Record<string, () => Promise<void>> = {
-    'viem, one by one': async () => {
-      for (const hash of hashes) await plain.getTransactionReceipt({ hash })
-    },
-    'viem, batches of 100': async () => {
-      for (let at = 0; at < hashes.length; at += 100) {
-        const some = hashes.slice(at, at + 100)
-        await Promise.all(some.map((hash) => batching.getTransactionReceipt({ hash })))
-      }
-    },
-    'ethers, one by one': async () => {
-      for (const hash of hashes) await ethers.getTransactionReceipt(hash)
-    },
-  }
-  const loops: Loop[] = []
-  for (const [what, work] of Object.entries(works)) {
-    const seconds = await timed(work)
-    const secondsForAll = (seconds * SETTLEMENTS) / hashes.length
-    loops.push({ what, hashes: hashes.length, seconds, secondsForAll })
-  }
-  ethers.destroy()
-  return loops
-}
-
 /** Of blocks all over the chain. */
 async function sampleHashes({ chain, first, last }: SettledChain): Promise<Hex[]> {
   const blocks = Math.ceil(PEER / PER_BLOCK)
   const hashes: Hex[] = []
   for (let index = 0; index < blocks; index += 1) {
     const number = first + Math.floor((index * (last - first)) / Math.max(1, blocks - 1))
-    const call = { method: 'eth_getBlockByNumber', params: [hex(number), false] }
+    const call = { method: 'eth_getBlockByNumber', params: [toQuantity(number), false] }
     const block = (await callRpc({ url: chain.url, ...call })) as { transactions: Hex[] }
     hashes.push(...block.transactions)
   }
@@ -176,17 +142,19 @@ function tellAll(found: {
   loops: readonly Loop[]
   sweep: Awaited<ReturnType<typeof measureSweep>> | undefined
 }): void {
-  const { run, floor, loops, sweep } = found
+  const { run, loops, sweep } = found
   const timesFaster = Object.fromEntries(
-    loops.map(({ what, secondsForAll }) => [what, secondsForAll / run.chainSeconds]),
+    loops.map(({ what, count, seconds }) => {
+      const secondsForAll = (seconds * SETTLEMENTS) / count
+      return [what, secondsForAll / run.chainSeconds]
+    }),
   )
   console.log(JSON.stringify({ settlements: SETTLEMENTS, ...found, timesFaster }, null, 2))
   const [plain] = loops
   const peer = {
-    what: `receipts: ${plain?.what}, of ${plain?.hashes}`,
-    value: SETTLEMENTS / (plain?.secondsForAll ?? Number.NaN),
+    what: `receipts: ${plain?.what}, of ${plain?.count}`,
+    value: plain?.perSecond ?? Number.NaN,
   }
-  const logs = { what: 'eth_getLogs and no more', value: SETTLEMENTS / floor }
   tellRows('runs', [
     {
       what: 'settlements reconciled in a run, fees and all',
@@ -202,7 +170,10 @@ function tellAll(found: {
             unit: 'a second',
             ours: SETTLEMENTS / sweep.readingSeconds,
             peer,
-            floor: { ...logs, value: SETTLEMENTS / sweep.floorSeconds },
+            floor: {
+              what: 'eth_getLogs and no more',
+              value: SETTLEMENTS / sweep.floorSeconds,
+            },
           },
         ]),
     { what: 'the most memory of the run', unit: 'MB', ours: run.memoryMb.at(-1) ?? Number.NaN },
@@ -216,16 +187,6 @@ function tellEvery(what: string) {
     const seconds = (performance.now() - startedAt) / 1000
     console.error(`${what} ${count} of ${SETTLEMENTS} in ${seconds.toFixed(1)} s`)
   }
-}
-
-async function timed(work: () => Promise<void>): Promise<number> {
-  const startedAt = performance.now()
-  await work()
-  return (performance.now() - startedAt) / 1000
-}
-
-function hex(number: number): Hex {
-  return `0x${number.toString(16)}`
 }
 
 await main().catch((error: unknown) => {

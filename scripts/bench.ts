@@ -16,7 +16,8 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   pay: { BENCH_PAYMENTS: '60' },
   webhooks: { BENCH_RATE: '20', BENCH_SECONDS: '2' },
   proofs: { BENCH_PAYMENTS: '20', BENCH_ROUNDS: '3' },
-  reconcile: { BENCH_SETTLEMENTS: '2000', BENCH_DIRECT: '200', BENCH_BREAKS: '2' },
+  reconcile: { BENCH_SETTLEMENTS: '2000', BENCH_DIRECT: '200' },
+  breaks: { BENCH_GOOD: '2000', BENCH_BREAKS: '20' },
   runs: { BENCH_SETTLEMENTS: '2000', BENCH_PEER: '100' },
   console: { BENCH_ROWS: '5000', BENCH_ROUNDS: '3' },
 }

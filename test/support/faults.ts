@@ -43,7 +43,8 @@ export type Lie =
 export type FaultKind = LineFault | CallFault
 
 /** How likely, from 0 to 1, and for which methods; for all of them when none is named. */
-export type Chance = number | { chance: number; methods: readonly string[] }
+export type Chance =
+  number | { chance: number; methods: readonly string[]; about?: ReadonlySet<string> }
 
 export type FaultPlan = Partial<Record<FaultKind, Chance>> & {
   /** The node seems to be this many blocks behind. */
@@ -89,19 +90,19 @@ export type Json = { [key: string]: unknown }
 
 /** Turns a true result into the lie; what it does not apply to is left alone. */
 export function lie(kind: Lie, call: { method: string; params: readonly unknown[] }, truth: Truth) {
-  const { result, newest } = truth
+  const { result, newest, about } = truth
   const isReceipt = /Receipts?$/.test(call.method)
   switch (kind) {
     case 'wrong_status':
-      return isReceipt ? mapObjects(result, flipStatus) : result
+      return isReceipt ? mapObjects(result, only(about, flipStatus)) : result
     case 'wrong_receipt':
-      return isReceipt ? mapObjects(result, otherReceipt) : result
+      return isReceipt ? mapObjects(result, only(about, otherReceipt)) : result
     case 'invented_receipt':
       return call.method === 'eth_getTransactionReceipt' && result === null
         ? invent(String(call.params[0]), newest)
         : result
     case 'wrong_block_hash':
-      return mapObjects(result, otherBlock)
+      return mapObjects(result, only(about, otherBlock))
     case 'wrong_chain_id':
       return call.method === 'eth_chainId' ? '0x539' : result
     default:
@@ -109,7 +110,13 @@ export function lie(kind: Lie, call: { method: string; params: readonly unknown[
   }
 }
 
-export type Truth = { result: unknown; newest: Json }
+/** `about`: whose receipts may be lied about; of all when it is left out. */
+export type Truth = { result: unknown; newest: Json; about?: ReadonlySet<string> | undefined }
+
+function only(about: Truth['about'], change: (object: Json) => Json): (object: Json) => Json {
+  if (about === undefined) return change
+  return (object) => (about.has(String(object['transactionHash'])) ? change(object) : object)
+}
 
 function mapObjects(result: unknown, change: (object: Json) => Json): unknown {
   if (Array.isArray(result)) return result.map((item) => mapObjects(item, change))

@@ -155,7 +155,9 @@ async function distort(state: State, call: ProxyCall, truth: unknown): Promise<u
   let result = lagBlocks > 0 ? await lagged({ call, truth, lagBlocks, ask }) : truth
   for (const kind of LIES.filter((kind) => strikes(state, kind, [call]))) {
     const newest = (await ask('eth_getBlockByNumber', ['latest', false])) as Json
-    result = lie(kind, call, { result, newest })
+    const planned = state.plan[kind]
+    const about = typeof planned === 'object' ? planned.about : undefined
+    result = lie(kind, call, { result, newest, about })
   }
   return result
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { burnCalldata } from '../../src/chain/burn.ts'
 import { selectorOf } from '../../src/chain/events.ts'
@@ -106,12 +107,12 @@ export async function createSupplyBench(
   }
 }
 
-function watchOf(
-  { db, clock, world }: Bench,
+export function watchOf(
+  { db, clock, world }: { db: Db; clock: Clock; world: { url: string } },
   deps: {
     ledger: LedgerContext
     stablecoin: { token: Hex; chainId: number }
-    asked: Pick<Providers, 'all' | 'askAll'> | undefined
+    asked?: Pick<Providers, 'all' | 'askAll'> | undefined
   },
 ): SupplyWatch {
   const { ledger: context, stablecoin, asked } = deps

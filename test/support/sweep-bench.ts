@@ -8,6 +8,7 @@ import { sweep } from '../../src/reconciler/sweep.ts'
 import type { Db } from '../../src/store/database.ts'
 import { forgetSweep, storeSettledLogs } from '../../src/store/settled-logs.ts'
 import { freshDatabase } from './database.ts'
+import { timed } from './receipt-loops.ts'
 import type { SettledChain } from './settled-chain.ts'
 import { CHAIN_ID } from './verify.ts'
 
@@ -35,14 +36,15 @@ export async function measureSweep(
   if (!genesis || genesis instanceof Error) throw new Error('the chain has no first block')
   const seconds = { floor: 0, sweep: 0, sql: 0 }
   for (let round = 0; round < ROUNDS; round += 1) {
-    seconds.floor += await secondsOf(readRaw)
+    seconds.floor += (await timed(readRaw)).seconds
     await forgetSweep(db, key)
     await storeSettledLogs(db, key, { logs: [], to: { number: 0n, hash: genesis.hash } })
-    const timed = timeTransactions(db, (took) => void (seconds.sql += took))
+    const watched = timeTransactions(db, (took) => void (seconds.sql += took))
     const parts = { ...key, nodes, providers: providers.all, clock, signal }
     const panel = await examiner.look(signal)
     const onPart = (): void => undefined
-    seconds.sweep += await secondsOf(() => sweep({ ...parts, db: timed, panel, onPart }))
+    const { seconds: took } = await timed(() => sweep({ ...parts, db: watched, panel, onPart }))
+    seconds.sweep += took
   }
   const { rows } = await sql<{ count: bigint }>`select count(*) from settled_logs`.execute(db)
   const reading = seconds.sweep - seconds.sql
@@ -59,9 +61,8 @@ function timeTransactions(db: Db, tell: (seconds: number) => void): Db {
   const execute = async <T>(
     work: (transaction: Transaction<unknown>) => Promise<T>,
   ): Promise<T> => {
-    const startedAt = performance.now()
-    const value = await db.transaction().execute(work)
-    tell((performance.now() - startedAt) / 1000)
+    const { value, seconds } = await timed(() => db.transaction().execute(work))
+    tell(seconds)
     return value
   }
   return new Proxy(db, {
@@ -71,10 +72,4 @@ function timeTransactions(db: Db, tell: (seconds: number) => void): Db {
       return typeof value === 'function' ? (value.bind(target) as unknown) : value
     },
   })
-}
-
-async function secondsOf(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now()
-  await work()
-  return (performance.now() - startedAt) / 1000
 }
