@@ -79,7 +79,7 @@ export function refusalOf(call: { provider: string; method: string }, error: Jso
 function codeOfRefusal(refusal: { method: string; rpcCode: unknown; text: string }): RpcErrorCode {
   const { method, rpcCode, text } = refusal
   if (rpcCode === 3 || /revert/i.test(text)) return 'rpc_reverted'
-  if (method === 'eth_getLogs' && RANGE_WORDS.test(text)) return 'rpc_range_too_large'
+  if (method === 'eth_getLogs' && isAboutRange(text)) return 'rpc_range_too_large'
   if (BATCH_WORDS.test(text)) return 'rpc_batch_too_large'
   if (SIZE_WORDS.test(text)) return 'rpc_answer_too_large'
   if (rpcCode === -32_601 || rpcCode === -32_004 || MISSING_WORDS.test(text)) {
@@ -89,10 +89,17 @@ function codeOfRefusal(refusal: { method: string; rpcCode: unknown; text: string
   return 'rpc_refused'
 }
 
-const RANGE_WORDS = anyOf(
-  /block range|range (is )?too|returned more than|more than \d+ (results|logs)/,
-  /(results|logs) (limit|exceed)|response size|too many (results|logs)/,
-)
+/**
+ * Each provider has its own sentence for a query that takes in too much. What they share is a bound
+ * and what it is a bound of; asked for less where it was about something else, nothing is lost.
+ */
+function isAboutRange(text: string): boolean {
+  return BOUNDED_WORDS.test(text) && BOUND_WORDS.test(text) && !RATE_WORDS.test(text)
+}
+
+const BOUNDED_WORDS = /\b(range|blocks?|results|logs|size|query timeout|response)\b/i
+const BOUND_WORDS =
+  /\bmax|limit|exceed|too (large|big|wide|many)|more than|at most|(great|small)er than|allowed|distance/i
 const BATCH_WORDS = /batch.*(too (large|big|many)|limit|exceed|maximum|not (supported|allowed))/i
 const SIZE_WORDS = /(response|result|answer).*too (large|big)|response size (exceed|limit)/i
 const MISSING_WORDS = anyOf(

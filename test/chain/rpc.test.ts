@@ -66,12 +66,40 @@ describe('a JSON-RPC call', () => {
     })
   }
 
-  it('names the limits of a log query, which share the code of other limits', async () => {
-    const error = { code: -32_005, message: 'query returned more than 10000 results' }
-    await expectFailure(
-      () => call(refusal(error), { method: 'eth_getLogs' }),
-      'rpc_range_too_large',
-    )
+  const tooMuch = [
+    'query returned more than 10000 results',
+    'Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range',
+    'eth_getLogs is limited to a 10,000 range',
+    'eth_getLogs is limited to 1024 block range',
+    'block range is too wide',
+    'exceed maximum block range: 50000',
+    'requested too many blocks from 1 to 9000, maximum is set to 2048',
+    'Max range: 800',
+    'Maximum allowed number of requested blocks is 1000',
+    'query exceeds max results 20000, retry with the range 5-9',
+    'logs matched by query exceeds limit of 10000',
+    'backend response too large',
+    'exceeds the range allowed for your plan (5000 > 500)',
+    'please limit the query to at most 1000 blocks',
+    'query must be smaller than size 1024',
+    'maximum [from, to] blocks distance: 1000',
+    'Query timeout exceeded. Consider reducing your block range.',
+  ]
+  for (const message of tooMuch) {
+    it(`asks for less where a node says of logs: ${message}`, async () => {
+      const error = { code: -32_005, message }
+      await expectFailure(
+        () => call(refusal(error), { method: 'eth_getLogs' }),
+        'rpc_range_too_large',
+      )
+    })
+  }
+
+  it('does not take a limit of requests for one of logs', async () => {
+    for (const message of ['rate limit exceeded for eth_getLogs', 'limit exceeded']) {
+      const script = refusal({ code: -32_005, message })
+      await expectFailure(() => call(script, { method: 'eth_getLogs' }), 'rpc_rate_limited')
+    }
   })
 
   it('keeps the data of a revert', async () => {
