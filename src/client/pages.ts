@@ -8,19 +8,24 @@ import type {
 
 type ReadPage = (query: TransactionQuery) => Promise<TransactionPage>
 
-/** Page after page. A page that repeats the one before it ends in an error and not in a circle. */
+/** Page after page. A list that only repeats itself ends in an error and not in a circle. */
 export async function* iteratePages(
   read: ReadPage,
   query: TransactionQuery,
 ): AsyncGenerator<TransactionPage, void, undefined> {
   const seen = createMemory(REMEMBERED_ROWS)
   let position: PagePosition | undefined = query
+  let repeated = 0
   while (position !== undefined) {
     const { offset: _, cursor: __, ...filters } = query
     const page: TransactionPage = await read({ ...filters, ...position })
-    // A row that came in meanwhile pushes others onto the next page of a list with offsets.
-    const transactions = page.transactions.filter((row) => seen.isNew(row.transaction_id))
-    if (page.transactions.length > 0 && transactions.length === 0) throw repeats(position)
+    // A row that came in meanwhile pushes others onto the next page of a list with offsets, and
+    // where many came in, a whole page of them.
+    const transactions = page.transactions.filter((row) => seen.isNew(nameOf(row)))
+    const isRepeated = page.transactions.length > 0 && transactions.length === 0
+    repeated = isRepeated ? repeated + 1 : 0
+    const most = position.cursor === undefined ? MAX_REPEATED_PAGES : 0
+    if (repeated > most) throw repeats(position)
     yield { ...page, transactions }
     position = page.next
   }
@@ -48,6 +53,14 @@ export function nextPosition(page: {
   if (nextCursor === null || rows === 0) return undefined
   const end = offset + rows
   return rows < limit && end >= total ? undefined : { offset: end }
+}
+
+const MAX_REPEATED_PAGES = 5
+
+/** Another server may leave its ids out; then a row is what stands in it. */
+function nameOf(row: Transaction): string {
+  const id: unknown = row.transaction_id
+  return typeof id === 'string' ? id : JSON.stringify(row)
 }
 
 /** Some pages' worth; what repeats does so soon, and a list may have millions of rows. */

@@ -193,11 +193,19 @@ function transactionsOf(transport: Transport): PlatformClient['transactions'] {
 
 function readPage(body: Record<string, unknown>, query: TransactionQuery): TransactionPage {
   const { transactions, next_cursor: nextCursor } = body
-  if (!Array.isArray(transactions)) throw notAList('transactions')
+  if (!Array.isArray(transactions) || !transactions.every(isObject)) throw notAList('transactions')
   const limit = Number(body['limit'] ?? query.limit ?? 50)
   const offset = Number(body['offset'] ?? query.offset ?? 0)
   const total = Number(body['total'] ?? 0)
-  const next = nextPosition({ rows: transactions.length, offset, limit, total, nextCursor })
+  // The rows are those behind the offset that was asked for, whatever the answer repeats of it.
+  const from = query.offset ?? offset
+  const next = nextPosition({
+    rows: transactions.length,
+    offset: from,
+    limit,
+    total,
+    nextCursor,
+  })
   return { transactions: transactions as Transaction[], total, limit, offset, next }
 }
 
@@ -219,6 +227,10 @@ function eventsOf(transport: Transport, runtime: Runtime): PlatformClient['event
   }
 }
 
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
 function notAList(field: string): ApiError {
-  return new ApiError(`${field} is no list.`, { code: 'answer_unexpected' })
+  return new ApiError(`${field} is no list of objects.`, { code: 'answer_unexpected' })
 }

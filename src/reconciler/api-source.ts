@@ -13,7 +13,8 @@ const CHUNK = 2_000
 
 /**
  * The transactions of any server of Group B that have a hash. A row that cannot be read is told by
- * its place in the list; one that comes twice is read once.
+ * its place in the list, one that comes twice is read once, and a list that ends before its total
+ * is told at its end.
  */
 export function createApiSource(
   client: Pick<PlatformClient, 'transactions'>,
@@ -30,14 +31,16 @@ export function createApiSource(
     },
     positionOf: (cursor) => placeOf(cursor).read,
     async *chunks({ after, signal }) {
-      const { read, next } = placeOf(after)
+      const { read, next, least = Infinity } = placeOf(after)
       if (next === null) return
       const days = { start_date: dayOf(since), end_date: dayOf(until) }
       const pages = client.transactions.pages({ ...days, ...next, limit: PAGE }, { signal })
-      const place: Place = { read, next }
+      const place: Place = { read, next, least }
       let filling = empty()
       for await (const page of pages) {
         total = page.total
+        // Rows that come in meanwhile stand before those that were read.
+        place.least = Math.min(place.least ?? Infinity, total)
         for (const row of page.transactions) {
           place.read += 1
           take(row, place.read, filling)
@@ -47,13 +50,22 @@ export function createApiSource(
         yield { ...filling, repeated: 0, cursor: JSON.stringify(place) }
         filling = empty()
       }
+      if (place.read < (place.least ?? 0)) filling.unreadable.push(endedEarly(place, total))
       yield { ...filling, repeated: 0, cursor: JSON.stringify({ ...place, next: null }) }
     },
   }
 }
 
-/** How many rows were read, and where the next begin; null behind the last. */
-type Place = { read: number; next: PagePosition | null }
+/**
+ * How many rows were read, and where the next begin; null behind the last. `least` is the smallest
+ * total that any page told.
+ */
+type Place = { read: number; next: PagePosition | null; least?: number }
+
+function endedEarly({ read }: Place, total: number): UnreadableRow {
+  const problem = `the list ends after ${read} rows, and the server told of ${total}`
+  return { line: read + 1, problem }
+}
 
 function placeOf(cursor: string | undefined): Place {
   return cursor === undefined ? { read: 0, next: {} } : (JSON.parse(cursor) as Place)

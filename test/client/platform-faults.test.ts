@@ -305,6 +305,34 @@ describe('the platform client at a server that fails', () => {
       const error = await failureOf(idsOf(connect()))
       expect(error.code).to.equal('list_repeats')
       expect(bare.requests).to.have.length(2)
+      const same = () => page([1, 2], { total: 9, limit: 2, offset: 0 })
+      bare.faults.splice(0, 5, ...Array.from({ length: 20 }, same))
+      expect((await failureOf(idsOf(connect()))).code).to.equal('list_repeats')
+      expect(bare.requests).to.have.length(2 + 7)
+    })
+
+    it('goes on behind a whole page of rows that were pushed onto the next one', async () => {
+      bare.faults.push(page([5, 4], { total: 4, limit: 2, offset: 0 }))
+      bare.faults.push(page([5, 4], { total: 6, limit: 2, offset: 2 }))
+      bare.faults.push(page([3, 2], { total: 6, limit: 2, offset: 4 }))
+      expect(await idsOf(connect())).to.deep.equal(['TX5', 'TX4', 'TX3', 'TX2'])
+    })
+
+    it('asks for the next rows where a server always tells the offset 0', async () => {
+      bare.faults.push(page([5, 4], { total: 5, limit: 2, offset: 0 }))
+      bare.faults.push(page([3, 2], { total: 5, limit: 2, offset: 0 }))
+      bare.faults.push(page([1], { total: 5, limit: 2, offset: 0 }))
+      expect(await idsOf(connect())).to.deep.equal(['TX5', 'TX4', 'TX3', 'TX2', 'TX1'])
+    })
+
+    it('gives every row of a server that leaves ids out, and refuses what is no row', async () => {
+      const rows = '[{"description":"a"},{"description":"b"}]'
+      bare.faults.push(faults.status(200, `{"transactions":${rows},"total":2}`))
+      const given = []
+      for await (const row of connect().transactions.iterate()) given.push(row.description)
+      expect(given).to.deep.equal(['a', 'b'])
+      bare.faults.push(faults.status(200, '{"transactions":[null],"total":1}'))
+      expect((await failureOf(idsOf(connect()))).code).to.equal('answer_unexpected')
     })
 
     it('keeps every digit of an amount, and bears with words that it does not know', async () => {

@@ -18,12 +18,17 @@ describe('the records of a server', () => {
   let faults: Record<number, number>
   let asked: URLSearchParams[]
   let shift = 0
+  /** How many the total tells of that no page has, and how many more with each page. */
+  let hidden = 0
+  let growth = 0
 
   beforeEach(async () => {
     rows = []
     faults = {}
     asked = []
     shift = 0
+    hidden = 0
+    growth = 0
     server = createServer((request, response) => {
       const query = new URL(request.url ?? '', 'http://localhost').searchParams
       const status = faults[asked.length] ?? 200
@@ -37,7 +42,9 @@ describe('the records of a server', () => {
       const offset = Number(query.get('offset') ?? 0)
       const from = Math.max(0, offset - (offset > 0 ? shift : 0))
       const transactions = rows.slice(from, from + 100)
-      response.end(JSON.stringify({ transactions, total: rows.length, limit: 100, offset }))
+      const total = rows.length + hidden
+      hidden += growth
+      response.end(JSON.stringify({ transactions, total, limit: 100, offset }))
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -135,6 +142,23 @@ describe('the records of a server', () => {
       expect(await readAfter(cursor)).to.deep.equal(whole.slice(at + 1))
     }
     expect(whole.at(-1)?.unreadable.map(({ line }) => line)).to.deep.equal([4001])
+  })
+
+  it('that the server told of and did not give are told at the end of the list', async () => {
+    rows = Array.from({ length: 120 }, (_, at) => row(at))
+    hidden = 130
+    const { records, unreadable } = await read()
+    expect(records).to.have.length(120)
+    const problem = 'the list ends after 120 rows, and the server told of 250'
+    expect(unreadable).to.deep.equal([{ line: 121, problem }])
+  })
+
+  it('are all there although more came in meanwhile', async () => {
+    rows = Array.from({ length: 150 }, (_, at) => row(at))
+    growth = 7
+    expect(await read())
+      .to.include({ repeated: 0 })
+      .and.to.deep.include({ unreadable: [] })
   })
 
   it('survive a server that is busy or broken now and then', async () => {
