@@ -98,8 +98,10 @@ function isAboutRange(text: string): boolean {
 }
 
 const BOUNDED_WORDS = /\b(range|blocks?|results|logs|size|query timeout|response)\b/i
-const BOUND_WORDS =
-  /\bmax|limit|exceed|too (large|big|wide|many)|more than|at most|(great|small)er than|allowed|distance/i
+const BOUND_WORDS = anyOf(
+  /\bmax|limit|exceed|allowed|distance|too (large|big|wide|many)/,
+  /more than|at most|(great|small)er than/,
+)
 const BATCH_WORDS = /batch.*(too (large|big|many)|limit|exceed|maximum|not (supported|allowed))/i
 const SIZE_WORDS = /(response|result|answer).*too (large|big)|response size (exceed|limit)/i
 const MISSING_WORDS = anyOf(
