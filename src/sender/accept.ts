@@ -1,8 +1,9 @@
 import { weiOf, type Attempt, type Order } from '../domain/orders.ts'
-import { insertAttempts, listAttemptsOf, type NewAttempt } from '../store/attempts.ts'
+import { storePayments, type NewPayment } from '../store/acceptances.ts'
+import { listAttemptsOf } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
-import { advanceLanes, lockLanes, noLane, openNonces, type LaneStep } from '../store/lanes.ts'
-import { findOrdersOf, insertOrders, readLaneLoads, type NewOrder } from '../store/orders.ts'
+import { lockLanes, noLane, type LaneStep } from '../store/lanes.ts'
+import { findOrdersOf, readLaneLoads } from '../store/orders.ts'
 import type { SenderContext } from './context.ts'
 import { insufficientFunds, OrderRefusedError, type PreparedOrder } from './prepare.ts'
 import { paymentCall, signChecked, type Signed } from './sign.ts'
@@ -24,10 +25,11 @@ export async function acceptOrders(
   db: Db,
   prepared: readonly PreparedOrder[],
 ): Promise<Acceptance[]> {
+  // The limits are held where it is stored, so what was spent before is read while nobody waits.
+  const spending = await openSpending(context, db, prepared)
   const { admit, steps } = await openLanes(context, db, prepared)
   const subjects = prepared.map(({ subject }) => subject)
   const earlier = new Map((await findOrdersOf(db, subjects)).map((one) => [one.subject, one]))
-  const spending = await openSpending(context, db, prepared)
   const admitted = new Map<PreparedOrder, Admitted | OrderRefusedError>()
   for (const one of prepared) {
     if (!earlier.has(one.subject))
@@ -37,13 +39,13 @@ export async function acceptOrders(
       )
   }
   const taken = [...admitted.values()].flatMap((one) => (isRefused(one) ? [] : one))
+  const accepted = new Map<string, AcceptedOrder>()
   if (taken.length > 0) {
+    for (const one of await storeAdmitted(context, db, { admitted: taken, steps: steps() })) {
+      accepted.set(one.order.subject, one)
+    }
     await spending.store(db)
-    await advanceLanes(db, steps())
   }
-  const accepted = new Map(
-    (await storePayments(context, db, taken)).map((one) => [one.order.subject, one]),
-  )
   return Promise.all(
     prepared.map(async (one): Promise<Acceptance> => {
       const decided = admitted.get(one)
@@ -127,31 +129,21 @@ function triedTo<T>(work: () => T): T | OrderRefusedError {
   }
 }
 
-async function storePayments(
+async function storeAdmitted(
   context: SenderContext,
   db: Db,
-  admitted: readonly Admitted[],
+  { admitted, steps }: { admitted: readonly Admitted[]; steps: readonly LaneStep[] },
 ): Promise<AcceptedOrder[]> {
-  if (admitted.length === 0) return []
-  const { chainId } = context
-  const orders = await insertOrders(
-    db,
-    admitted.map((one) => newOrder(context, one)),
-  )
-  const payments = orders.map((order, place): NoncePayment => {
-    const one = admitted[place]
-    if (one?.prepared.subject !== order.subject) throw new TypeError('orders come in their order')
-    return { order, nonce: one.nonce, fees: one.prepared.fees }
-  })
-  await openNonces(
-    db,
-    payments.map(({ order, nonce }) => {
-      return { chainId, signer: order.signer, nonce, orderId: order.id }
+  const payments = await Promise.all(
+    admitted.map(async (one): Promise<NewPayment> => {
+      const order = newOrder(context, one)
+      const { nonce, prepared } = one
+      const { fees } = prepared
+      return { order, nonce, fees, ...(await signPayment(context, { order, nonce, fees })) }
     }),
   )
-  const signed = await Promise.all(payments.map((payment) => signPayment(context, payment)))
-  await insertAttempts(db, signed)
-  const accepted = payments.map(({ order }, place) => ({ order, hash: signed[place]!.hash }))
+  const orders = await storePayments(db, { payments, steps })
+  const accepted = orders.map((order, place) => ({ order, hash: payments[place]!.hash }))
   await context.onMoved(
     db,
     accepted.map((one) => ({ ...one, from: undefined })),
@@ -159,24 +151,19 @@ async function storePayments(
   return accepted
 }
 
-type NoncePayment = { order: Order; nonce: bigint; fees: PreparedOrder['fees'] }
-
 /** What is to be stored, before anybody else sees it. */
 export async function signPayment(
   context: SenderContext,
-  { order, nonce, fees }: NoncePayment,
-): Promise<NewAttempt> {
-  const { chainId, gas, signer, id } = order
-  const call = { ...paymentCall(order), chainId, nonce, gas, fees }
-  const signed: Signed = await signChecked(context.sign, signer, call)
-  const signedAt = context.clock.now()
-  return { chainId, signer, nonce, gas, fees, orderId: id, kind: 'payment', ...signed, signedAt }
+  { order, nonce, fees }: Pick<NewPayment, 'order' | 'nonce' | 'fees'>,
+): Promise<Signed> {
+  const { chainId, gas, signer } = order
+  return signChecked(context.sign, signer, { ...paymentCall(order), chainId, nonce, gas, fees })
 }
 
 function newOrder(
   { chainId, references, clock }: SenderContext,
   { prepared, counter }: Admitted,
-): NewOrder {
+): NewPayment['order'] {
   const { subject, spender, signer, route, contract, token, payee, amount, gas } = prepared
   const reference = prepared.reference ?? references.encode({ payer: signer, counter })
   const payment = { subject, spender, signer, route, contract, token, payee, amount, gas }

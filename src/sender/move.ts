@@ -30,6 +30,7 @@ type Taken = { lease: Lease; quorum: Quorum; slot: Slot; taker: Taker }
  * more, and the order may be paid at another nonce: once, and only if it would succeed.
  */
 export async function moveTakenSlot(context: SenderContext, taken: Taken): Promise<void> {
+  const { clock } = context
   const { lease, quorum, slot, taker } = taken
   const order = slot.orderId === undefined ? undefined : await findOrder(context.db, slot.orderId)
   const errorCode = order && (await reasonToFail(order, taken))
@@ -50,7 +51,10 @@ export async function moveTakenSlot(context: SenderContext, taken: Taken): Promi
     const { nextCounter } = lane
     await advanceLane(db, { lane, next: { nextNonce: nonce + 1n, nextCounter } })
     await openNonce(db, { ...lease, nonce, orderId: order.id })
-    await insertAttempt(db, await signPayment(context, { order, nonce, fees }))
+    const { id: orderId, gas } = order
+    const signed = await signPayment(context, { order, nonce, fees })
+    const attempt = { ...signed, gas, fees, kind: 'payment' as const, signedAt: clock.now() }
+    await insertAttempt(db, { chainId, signer, nonce, orderId, ...attempt })
   })
 }
 

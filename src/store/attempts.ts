@@ -19,31 +19,12 @@ export type NewAttempt = Pick<
 
 /** Rule 1: what is signed is stored, before anybody else sees it. */
 export async function insertAttempt(db: Db, attempt: NewAttempt): Promise<void> {
-  await insertAttempts(db, [attempt])
-}
-
-export async function insertAttempts(db: Db, attempts: readonly NewAttempt[]): Promise<void> {
-  const rows = attempts.map((attempt) => ({
-    chain_id: attempt.chainId,
-    signer: attempt.signer,
-    nonce: String(attempt.nonce),
-    order_id: attempt.orderId === undefined ? null : String(attempt.orderId),
-    kind: attempt.kind,
-    hash: attempt.hash,
-    raw: attempt.raw,
-    gas: String(attempt.gas),
-    max_fee: String(attempt.fees.maxFeePerGas),
-    max_tip: String(attempt.fees.maxPriorityFeePerGas),
-    signed_at: attempt.signedAt,
-  }))
+  const { chainId, signer, nonce, orderId, kind, hash, raw, gas, fees, signedAt } = attempt
   await sql`
     insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
       max_fee_per_gas, max_priority_fee_per_gas, signed_at)
-    select chain_id, signer, nonce, order_id, kind, hash, raw, gas, max_fee, max_tip, signed_at
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (
-      chain_id bigint, signer text, nonce bigint, order_id bigint, kind text, hash text, raw text,
-      gas bigint, max_fee numeric, max_tip numeric, signed_at timestamptz
-    )`.execute(db)
+    values (${chainId}, ${signer}, ${nonce}, ${orderId ?? null}, ${kind}, ${hash}, ${raw}, ${gas},
+      ${String(fees.maxFeePerGas)}, ${String(fees.maxPriorityFeePerGas)}, ${signedAt})`.execute(db)
 }
 
 /** Of the nonces of a lane, both ends included; oldest first. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../domain/orders.ts'
@@ -54,12 +54,17 @@ export async function lockLanes(
 
 export type LaneStep = { lane: Lane; next: Omit<Lane, keyof LaneKey> }
 
-/** Hands out nonces from where the lane stood; the guard is the nonce that the caller read. */
+/** Hands out nonces from where the lane stood; the guard is what the caller read. */
 export async function advanceLane(db: Db, step: LaneStep): Promise<void> {
-  await advanceLanes(db, [step])
+  const { rows } = await advancing([step]).execute(db)
+  requireAdvanced(
+    [step],
+    rows.map(({ signer }) => signer),
+  )
 }
 
-export async function advanceLanes(db: Db, steps: readonly LaneStep[]): Promise<void> {
+/** The statement for several lanes, which returns those that stood where the caller saw them. */
+export function advancing(steps: readonly LaneStep[]): RawBuilder<{ signer: Hex }> {
   const wanted = steps.map(({ lane, next }) => ({
     of_chain: lane.chainId,
     of_signer: lane.signer,
@@ -68,7 +73,7 @@ export async function advanceLanes(db: Db, steps: readonly LaneStep[]): Promise<
     to_nonce: String(next.nextNonce),
     to_counter: String(next.nextCounter),
   }))
-  const { rows } = await sql<{ signer: Hex }>`
+  return sql`
     update nonce_lanes set next_nonce = to_nonce, next_counter = to_counter
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
       of_chain bigint, of_signer text, nonce bigint, counter bigint, to_nonce bigint,
@@ -76,9 +81,12 @@ export async function advanceLanes(db: Db, steps: readonly LaneStep[]): Promise<
     )
     where chain_id = of_chain and signer = of_signer
       and next_nonce = nonce and next_counter = counter
-    returning signer`.execute(db)
-  const advanced = new Set(rows.map(({ signer }) => signer))
-  for (const { lane } of steps) if (!advanced.has(lane.signer)) throw leaseLost(lane)
+    returning signer`
+}
+
+/** Where it throws, the transaction must not commit. */
+export function requireAdvanced(steps: readonly LaneStep[], advanced: readonly Hex[]): void {
+  for (const { lane } of steps) if (!advanced.includes(lane.signer)) throw leaseLost(lane)
 }
 
 /**
@@ -140,25 +148,13 @@ export async function releaseLane(db: Db, lease: Lease, now: Date): Promise<void
     where chain_id = ${chainId} and signer = ${signer} and fence = ${fence}`.execute(db)
 }
 
-export type NewNonce = LaneKey & { nonce: bigint; orderId: bigint | undefined }
-
-export async function openNonce(db: Db, nonce: NewNonce): Promise<void> {
-  await openNonces(db, [nonce])
-}
-
-export async function openNonces(db: Db, nonces: readonly NewNonce[]): Promise<void> {
-  const rows = nonces.map(({ chainId, signer, nonce, orderId }) => ({
-    chain_id: chainId,
-    signer,
-    nonce: String(nonce),
-    order_id: orderId === undefined ? null : String(orderId),
-  }))
+export async function openNonce(
+  db: Db,
+  { chainId, signer, nonce, orderId }: LaneKey & { nonce: bigint; orderId: bigint | undefined },
+): Promise<void> {
   await sql`
     insert into lane_nonces (chain_id, signer, nonce, order_id)
-    select chain_id, signer, nonce, order_id
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (
-      chain_id bigint, signer text, nonce bigint, order_id bigint
-    )`.execute(db)
+    values (${chainId}, ${signer}, ${nonce}, ${orderId ?? null})`.execute(db)
 }
 
 export type TakenNonce = LaneKey & {

@@ -5,43 +5,6 @@ import type { Hex, Order, OrderState, Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
 import type { Db } from './database.ts'
 
-export type NewOrder = Omit<Order, 'id' | 'state' | 'errorCode' | 'cancelCode' | 'updatedAt'>
-
-/** All or none; in the order given. */
-export async function insertOrders(db: Db, orders: readonly NewOrder[]): Promise<Order[]> {
-  const { rows } = await sql<OrderRow>`
-    insert into orders (subject, spender, chain_id, signer, reference, counter, route, contract,
-      token, payee, amount, gas, accepted_at, updated_at)
-    select subject, spender, chain_id, signer, reference, counter, route, contract, token, payee,
-      amount, gas, accepted_at, accepted_at
-    from jsonb_to_recordset(${JSON.stringify(orders.map(newRow))}::jsonb) as row (
-      subject text, spender text, chain_id bigint, signer text, reference text, counter bigint,
-      route text, contract text, token text, payee text, amount numeric, gas bigint,
-      accepted_at timestamptz
-    )
-    returning *`.execute(db)
-  const stored = new Map(rows.map((row) => [row.subject, readOrder(row)]))
-  return orders.flatMap(({ subject }) => stored.get(subject) ?? [])
-}
-
-function newRow(order: NewOrder) {
-  return {
-    subject: order.subject,
-    spender: order.spender,
-    chain_id: order.chainId,
-    signer: order.signer,
-    reference: order.reference,
-    counter: String(order.counter),
-    route: order.route,
-    contract: order.contract ?? null,
-    token: order.token ?? null,
-    payee: order.payee,
-    amount: String(order.amount),
-    gas: String(order.gas),
-    accepted_at: order.acceptedAt,
-  }
-}
-
 export async function findOrder(db: Db, id: bigint): Promise<Order | undefined> {
   const { rows } = await sql<OrderRow>`select * from orders where id = ${id}`.execute(db)
   return rows[0] && readOrder(rows[0])
@@ -172,7 +135,7 @@ export async function readLaneLoads(
   return new Map(rows.map(({ signer, open, owed }) => [signer, { open, owed: BigInt(owed) }]))
 }
 
-type OrderRow = {
+export type OrderRow = {
   id: bigint
   subject: string
   spender: string
@@ -193,7 +156,7 @@ type OrderRow = {
   updated_at: Date
 }
 
-function readOrder(row: OrderRow): Order {
+export function readOrder(row: OrderRow): Order {
   return {
     id: row.id,
     subject: row.subject,

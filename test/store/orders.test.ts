@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 
 import { codeOf } from '../../src/base/errors.ts'
 import type { Hex, Order } from '../../src/domain/orders.ts'
+import { storePayments, type NewPayment } from '../../src/store/acceptances.ts'
 import {
   findAttempt,
   forgetBlock,
@@ -21,14 +22,10 @@ import {
   lockLanes,
   openNonce,
   releaseLane,
+  type Lane,
+  type LaneStep,
 } from '../../src/store/lanes.ts'
-import {
-  insertOrders,
-  moveOrder,
-  readLaneLoads,
-  requestCancel,
-  type NewOrder,
-} from '../../src/store/orders.ts'
+import { moveOrder, readLaneLoads, requestCancel } from '../../src/store/orders.ts'
 import { addSpends } from '../../src/store/spends.ts'
 import { freshDatabase } from '../support/database.ts'
 import { expectFailure } from '../support/errors.ts'
@@ -37,6 +34,32 @@ const signer: Hex = `0x${'aa'.repeat(20)}`
 const lane = { chainId: 1, signer }
 const now = new Date('2026-01-01T00:00:00Z')
 const hashOf = (digit: string): Hex => `0x${digit.repeat(64)}`
+const fees = { maxFeePerGas: 10n, maxPriorityFeePerGas: 1n }
+const stepBy = (from: Lane, count: bigint): LaneStep => {
+  const { nextNonce, nextCounter } = from
+  return { lane: from, next: { nextNonce: nextNonce + count, nextCounter: nextCounter + count } }
+}
+/** Each digit is another payment at a nonce of its own. */
+const paymentOf = (digit: string): NewPayment => ({
+  order: {
+    ...lane,
+    subject: `TX${digit}`,
+    spender: 'user:1',
+    reference: hashOf(digit),
+    counter: BigInt(digit),
+    route: 'direct',
+    contract: undefined,
+    token: undefined,
+    payee: `0x${'bb'.repeat(20)}`,
+    amount: 10n ** 30n,
+    gas: 21_000n,
+    acceptedAt: now,
+  },
+  nonce: 5n + BigInt(digit),
+  fees,
+  hash: hashOf(digit),
+  raw: '0x02',
+})
 const block = { number: 7n, hash: hashOf('b'), succeeded: true, gasUsed: 21_000n, gasPrice: 9n }
 
 describe('the store of orders', () => {
@@ -46,22 +69,9 @@ describe('the store of orders', () => {
   beforeEach(async () => {
     ;({ db } = await freshDatabase())
     await createLane(db, { ...lane, nextNonce: 5n })
-    const first: NewOrder = {
-      ...lane,
-      subject: 'TX1',
-      spender: 'user:1',
-      reference: hashOf('1'),
-      counter: 0n,
-      route: 'direct',
-      contract: undefined,
-      token: undefined,
-      payee: `0x${'bb'.repeat(20)}`,
-      amount: 10n ** 30n,
-      gas: 21_000n,
-      acceptedAt: now,
-    }
-    ;[order] = (await insertOrders(db, [first])) as [Order]
-    await openNonce(db, { ...lane, nonce: 5n, orderId: order.id })
+    const [seen] = await lockLanes(db, { chainId: 1, signers: [signer] })
+    const accepted = { payments: [paymentOf('0')], steps: [stepBy(seen!, 1n)] }
+    ;[order] = (await storePayments(db, accepted)) as [Order]
   })
 
   const attempt = (digit: string, nonce = 5n) =>
@@ -73,7 +83,7 @@ describe('the store of orders', () => {
       hash: hashOf(digit),
       raw: '0x02',
       gas: 21_000n,
-      fees: { maxFeePerGas: 10n, maxPriorityFeePerGas: 1n },
+      fees,
       signedAt: now,
     })
   const idOf = async (digit: string) =>
@@ -169,8 +179,6 @@ describe('the store of orders', () => {
   it('adds up what a signer owes, the most gas included', async () => {
     const loadOf = async () =>
       (await readLaneLoads(db, { chainId: 1, signers: [signer] })).get(signer)
-    expect(await loadOf()).to.deep.equal({ open: 1, owed: 0n })
-    await attempt('1')
     expect(await loadOf()).to.deep.equal({ open: 1, owed: 10n ** 30n + 210_000n })
     await moveOrder(db, { id: order.id, from: 'accepted', to: 'mined', now })
     expect((await loadOf())?.owed).to.equal(0n)
@@ -190,9 +198,17 @@ describe('the store of orders', () => {
 
   it('hands out no nonce on a view of the lane that is out of date', async () => {
     const [seen] = await lockLanes(db, { chainId: 1, signers: [signer] })
-    const step = { lane: seen!, next: { nextNonce: 6n, nextCounter: 1n } }
+    const step = stepBy(seen!, 1n)
     await advanceLane(db, step)
     await expectFailure(() => advanceLane(db, step), 'lane_lost')
+    const outOfDate = async () =>
+      db
+        .transaction()
+        .execute((transaction) =>
+          storePayments(transaction, { payments: [paymentOf('2')], steps: [step] }),
+        )
+    await expectFailure(outOfDate, 'lane_lost')
+    expect(await findAttempt(db, { chainId: 1, hash: hashOf('2') })).to.equal(undefined)
   })
 
   it('counts spending up to the limit of the day, and not beyond', async () => {
