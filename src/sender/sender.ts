@@ -61,13 +61,14 @@ export function createSender(context: SenderContext): Sender {
     cancel: (id) => requestCancel(db, { id, code: 'cancelled', now: clock.now() }),
     pass: (signal) => runPass(context, signal),
     async run(signal) {
+      let isKicked = true
       while (!signal.aborted) {
         try {
-          await runPass(context, signal)
+          await runPass(context, signal, isKicked ? 0 : policy.pollIntervalMs * RESTED)
         } catch (error) {
           if (!signal.aborted) logger.error({ err: error }, 'a pass of the sender failed')
         }
-        await waker.wait((end) => clock.sleep(policy.pollIntervalMs, end), signal)
+        isKicked = await waker.wait((end) => clock.sleep(policy.pollIntervalMs, end), signal)
       }
     },
     kick: waker.kick,
@@ -75,12 +76,18 @@ export function createSender(context: SenderContext): Sender {
   return sender
 }
 
-async function runPass(context: SenderContext, signal: AbortSignal): Promise<void> {
+/**
+ * How much of an interval a lane rests, whoever looked at it: so several workers look as often as
+ * one. Not all of it, for a timer that is early would have it wait for the next one.
+ */
+const RESTED = 0.8
+
+async function runPass(context: SenderContext, signal: AbortSignal, restMs = 0): Promise<void> {
   const quorum = quorumOf(context, await findRightProviders(context, signal), signal)
   if (quorum.providers.length === 0) return
   const look = await lookAt(quorum, context.policy.confirmations)
   if (look !== undefined) await watchChain(context, look)
-  const before = context.clock.now()
+  const before = new Date(context.clock.now().getTime() - restMs)
   // Each lane is leased once, since the release moves it behind `before`.
   const workThrough = async (): Promise<void> => {
     for (let lanes = 0; lanes < MAX_LANES && !signal.aborted; lanes++) {
@@ -180,7 +187,8 @@ async function findRightProviders(
 
 type Waker = {
   kick: () => void
-  wait: (sleep: (end: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>
+  /** True: a kick ended it. */
+  wait: (sleep: (end: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<boolean>
 }
 
 /** A kick during a pass is kept, so that the wait after it ends at once. */
@@ -196,8 +204,10 @@ function createWaker(): Waker {
       const controller = new AbortController()
       wake = () => controller.abort()
       if (!isKicked) await sleep(AbortSignal.any([signal, controller.signal]))
+      const wasKicked = isKicked
       isKicked = false
       wake = undefined
+      return wasKicked
     },
   }
 }

@@ -1,0 +1,68 @@
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { DEFAULT_POLICY } from '../../src/sender/context.ts'
+import { createBench, type Bench } from '../support/sender-bench.ts'
+
+describe('the turns of a lane', () => {
+  let bench: Bench
+
+  before(async () => {
+    bench = await createBench()
+  })
+  after(() => bench.stop())
+
+  it('are no more with two workers than with one, unless something is new', async () => {
+    await bench.pay({})
+    const ending = new AbortController()
+    const workers = [await work(bench, ending.signal), await work(bench, ending.signal)] as const
+    const begun = await turnsOf(bench)
+    for (const inTheirOrder of [workers, workers.toReversed()]) {
+      bench.clock.advance(DEFAULT_POLICY.pollIntervalMs)
+      for (const { wake } of inTheirOrder) {
+        await wake()
+        bench.clock.advance(1)
+      }
+    }
+    expect((await turnsOf(bench)) - begun).to.equal(2)
+    await workers[0].kick()
+    expect((await turnsOf(bench)) - begun).to.equal(3)
+    ending.abort()
+    await Promise.all(workers.map(({ ended }) => ended))
+  })
+})
+
+type Worker = {
+  /** Each resolves when the pass that it begins is over. */
+  wake: () => Promise<void>
+  kick: () => Promise<void>
+  ended: Promise<void>
+}
+
+/** A worker that sleeps until it is woken, whatever the time; it has made its first pass. */
+async function work(bench: Bench, signal: AbortSignal): Promise<Worker> {
+  let asleep = Promise.withResolvers<void>()
+  let endSleep = (): void => undefined
+  const sleep = (_ms: number, end: AbortSignal): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    end.addEventListener('abort', () => resolve())
+    endSleep = resolve
+    asleep.resolve()
+    return promise
+  }
+  const sender = bench.sender({ clock: { ...bench.clock, sleep } })
+  const ended = sender.run(signal)
+  await asleep.promise
+  const passing = async (begin: () => void): Promise<void> => {
+    asleep = Promise.withResolvers<void>()
+    begin()
+    await asleep.promise
+  }
+  return { wake: () => passing(() => endSleep()), kick: () => passing(sender.kick), ended }
+}
+
+async function turnsOf({ db }: Bench): Promise<number> {
+  const { rows } = await sql<{ turns: number }>`
+    select sum(fence)::integer as turns from lane_leases`.execute(db)
+  return rows[0]?.turns ?? 0
+}
