@@ -1,6 +1,7 @@
 /**
  * Mixed traffic at an even rate against one `up`, for as long as asked: `npm run soak -- --minutes
- * 60 --rate 20`. Each minute it prints memory, open files and latency, which have to stay flat.
+ * 60`. Without `--rate` it measures how much this machine can do, and asks for half of it. Each
+ * minute it prints memory, open files and latency, which have to stay flat.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 
 import type { ReadyFacts } from '../src/base/ready.ts'
+import { SCOPES } from '../src/domain/access.ts'
 import { runProgram } from '../test/support/program.ts'
 import { createRandom } from '../test/support/random.ts'
 import { addressFrom } from '../test/support/sim/world.ts'
@@ -16,16 +18,19 @@ import { addressFrom } from '../test/support/sim/world.ts'
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '60' },
-    rate: { type: 'string', default: '15' },
+    rate: { type: 'string' },
     seed: { type: 'string', default: '1' },
   },
 })
 const MINUTES = Number(values.minutes)
-/** In requests a second; a key may ask a thousand times a minute. */
-const RATE = Number(values.rate)
+/** A key may ask a thousand times a minute in each group. */
+const KEYS = 64
+const AT_ONCE = 16
+const MEASURED_MS = 30_000
 
 type Sample = { minute: number; rssMb: number; files: number; p50Ms: number; p99Ms: number }
 type Traffic = { times: number[]; failures: string[]; asked: number }
+type Platform = { facts: ReadyFacts; keys: readonly string[] }
 
 const random = createRandom(`soak ${values.seed}`)
 
@@ -34,15 +39,16 @@ async function main(): Promise<void> {
   const program = runProgram(['up'], { QUITTANCE_DATA: join(folder, 'data'), PORT: '0' })
   try {
     const facts = await program.untilReady()
+    const platform = { facts, keys: await makeKeys(facts) }
+    const rate = values.rate === undefined ? await halfOfCapacity(platform) : Number(values.rate)
     const samples: Sample[] = []
     for (let minute = 1; minute <= MINUTES; minute++) {
-      const traffic = await oneMinute(facts)
-      if (traffic.failures.length > 0) console.log(traffic.failures.slice(0, 3).join('\n'))
+      const traffic = await oneMinute(platform, rate)
       samples.push({ minute, ...measure(facts.pid, traffic) })
       console.log({ ...samples.at(-1), failures: traffic.failures.length, asked: traffic.asked })
-      if (traffic.failures.length > 0) process.exitCode = 1
+      tellFailures(traffic)
     }
-    console.log(JSON.stringify({ rate: RATE, ...growth(samples) }))
+    console.log(JSON.stringify({ rate, ...growth(samples) }))
   } finally {
     program.kill('SIGTERM')
     await program.ended
@@ -50,24 +56,59 @@ async function main(): Promise<void> {
   }
 }
 
-async function oneMinute(facts: ReadyFacts): Promise<Traffic> {
+async function makeKeys({ url, groupB, admin }: ReadyFacts): Promise<string[]> {
+  const keys = Array.from({ length: KEYS }, async (_, index) => {
+    const scopes = SCOPES.filter((scope) => scope !== 'admin')
+    const answer = await fetch(`${url}/api/admin/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${admin?.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ user_id: groupB?.userId, name: `soak ${index}`, scopes }),
+    })
+    const body = (await answer.json()) as { api_key?: string }
+    if (body.api_key === undefined) throw new Error(`no key: ${JSON.stringify(body)}`)
+    return body.api_key
+  })
+  return Promise.all(keys)
+}
+
+/** What several callers get who ask again as soon as they are answered. */
+async function halfOfCapacity(platform: Platform): Promise<number> {
   const traffic: Traffic = { times: [], failures: [], asked: 0 }
-  const endsAt = performance.now() + 60_000
+  const startedAt = performance.now()
+  const keepAsking = async (): Promise<void> => {
+    while (performance.now() - startedAt < MEASURED_MS) await ask(platform, traffic)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, keepAsking))
+  tellFailures(traffic)
+  const capacity = (traffic.asked * 1000) / (performance.now() - startedAt)
+  console.log({ capacity: Math.round(capacity), rate: Math.round(capacity / 2) })
+  return Math.round(capacity / 2)
+}
+
+function tellFailures({ failures }: Traffic): void {
+  if (failures.length === 0) return
+  console.log(failures.slice(0, 3).join('\n'))
+  process.exitCode = 1
+}
+
+/** Each request has its time, and those that are late follow at once. */
+async function oneMinute(platform: Platform, rate: number): Promise<Traffic> {
+  const traffic: Traffic = { times: [], failures: [], asked: 0 }
+  const startedAt = performance.now()
   const open = new Set<Promise<void>>()
-  while (performance.now() < endsAt) {
-    const one = ask(facts, traffic).finally(() => open.delete(one))
+  for (let due = 0; due < 60_000; due += 1000 / rate) {
+    await sleep(Math.max(0, due - (performance.now() - startedAt)))
+    const one = ask(platform, traffic).finally(() => open.delete(one))
     open.add(one)
-    await sleep(1000 / RATE)
   }
   await Promise.all(open)
   return traffic
 }
 
 /** One request of the mix: four reads of five, and money that moves on chain and in the ledger. */
-async function ask(facts: ReadyFacts, traffic: Traffic): Promise<void> {
-  const [path, body] = random.pick(MIX)(facts)
-  const isGroupA = path.startsWith('/v1')
-  const key = isGroupA ? (facts.groupA?.apiKey ?? '') : (facts.groupB?.apiKey ?? '')
+async function ask({ facts, keys }: Platform, traffic: Traffic): Promise<void> {
+  const [path, body] = random.pick(MIX)()
+  const key = keys[traffic.asked % keys.length]
   const startedAt = performance.now()
   traffic.asked += 1
   try {
@@ -85,7 +126,7 @@ async function ask(facts: ReadyFacts, traffic: Traffic): Promise<void> {
   traffic.times.push(performance.now() - startedAt)
 }
 
-type Request = (facts: ReadyFacts) => [path: string, body?: object]
+type Request = () => [path: string, body?: object]
 
 const MIX: readonly Request[] = [
   () => ['/api/transactions?limit=20'],
