@@ -1,9 +1,11 @@
 import type { Finding } from '../domain/breaks.ts'
 import {
+  keepOfSigner,
   recordFindings,
   resolveKinds,
   resolveTransactions,
   resolveUnattached,
+  withoutSeen,
   type Seeing,
 } from '../store/breaks.ts'
 import type { Db } from '../store/database.ts'
@@ -70,8 +72,7 @@ const PHASES: Record<RunPhase, (performance: Performance) => Promise<void>> = {
     const alerted = await findAlerted(performance)
     await db.transaction().execute(async (transaction) => {
       const seeing = seeingOf(performance)
-      await recordFindings(transaction, alerted, seeing)
-      count(performance.totals, alerted)
+      await recordStrays(performance, transaction, alerted)
       // Part of the records, or of the time, says nothing of the breaks in the rest.
       const isWhole = lease.run.since === undefined && lease.run.until === undefined
       if (isWhole) {
@@ -124,14 +125,26 @@ async function performParts(
   phase: RunPhase,
   parts: AsyncIterable<StrayPart>,
 ): Promise<void> {
-  for await (const { findings, cursor } of parts) {
+  for await (const { findings, cursor, unsure } of parts) {
     await performance.db.transaction().execute(async (transaction) => {
-      await recordFindings(transaction, findings, seeingOf(performance))
-      count(performance.totals, findings)
+      await recordStrays(performance, transaction, findings)
+      if (unsure !== undefined) await keepOfSigner(transaction, unsure, seeingOf(performance))
       performance.cursor = cursor
       await advance(performance, transaction, phase)
     })
   }
+}
+
+/** What was found by its nonce may be found by its settlement as well: it is one break. */
+async function recordStrays(
+  performance: Performance,
+  db: Db,
+  findings: readonly Finding[],
+): Promise<void> {
+  const seeing = seeingOf(performance)
+  const fresh = await withoutSeen(db, findings, seeing)
+  await recordFindings(db, fresh, seeing)
+  count(performance.totals, fresh)
 }
 
 async function advance(

@@ -56,6 +56,8 @@ function settlementOf(
   const token = addressOf(data.slice(0, 66))
   const amount = wordOf(`0x${data.slice(66)}`) ?? unreadable(provider, 'data')
   if (payer === undefined || payee === undefined || token === undefined) return undefined
+  // The contract pays no nothing, and no row can hold it.
+  if (BigInt(amount) === 0n) return undefined
   return {
     reference,
     payer,

@@ -4,7 +4,7 @@ import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.t
 import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database.ts'
-import { listGaps, listLaneSpans } from '../store/lane-gaps.ts'
+import { listGaps, listLaneSpans, type LaneSpan, type OpenGap } from '../store/lane-gaps.ts'
 import { isOurHash } from '../store/recorded-payments.ts'
 import { listOpenAlerts, type SenderAlertKind } from '../store/sender-alerts.ts'
 import {
@@ -24,15 +24,19 @@ export type StrayDeps = {
   nodes: readonly Node[]
   panel: Panel
   signal: AbortSignal
+  /** So many gaps of a lane are read at once. */
+  chunkRecords?: number
 }
 
 const LANES_AT_ONCE = 100
 const MAX_LANES = 100_000
-/** More than that in one lane is told in the next run, when these are closed. */
-const MAX_GAPS = 1_000
+const GAPS_AT_ONCE = 1_000
 
-/** What each part of the search found, and where to go on after it. */
-export type StrayPart = { findings: Finding[]; cursor: string }
+/**
+ * What each part of the search found, and where to go on after it. `unsure`: of this signer the
+ * nodes could not tell all, so what was found of it before stands.
+ */
+export type StrayPart = { findings: Finding[]; cursor: string; unsure?: Hex }
 
 /**
  * Accounts for every nonce of every lane of ours up to the last final block. One that none of our
@@ -42,38 +46,51 @@ export async function* findUnknownOutgoing(
   deps: StrayDeps,
   after: string | undefined,
 ): AsyncGenerator<StrayPart> {
-  const { db, chainId, panel } = deps
+  const { db, chainId } = deps
   let last = after ?? ''
-  for (let done = 0; done < MAX_LANES && panel.final !== undefined;) {
+  for (let done = 0; done < MAX_LANES;) {
     const lanes = await listLaneSpans(db, { chainId, after: last, limit: LANES_AT_ONCE })
-    for (const { signer, first } of lanes) {
-      const findings = await findInLane(deps, { signer, first, final: panel.final })
-      last = signer
-      yield { findings, cursor: signer }
+    for (const lane of lanes) {
+      const { findings, isSure } = await findInLane(deps, lane)
+      last = lane.signer
+      yield { findings, cursor: last, ...(!isSure && { unsure: lane.signer }) }
     }
     done += lanes.length
     if (lanes.length < LANES_AT_ONCE) return
   }
 }
 
-async function findInLane(
-  deps: StrayDeps,
-  lane: { signer: Hex; first: bigint; final: bigint },
-): Promise<Finding[]> {
-  const { db, chainId } = deps
-  const { signer, first: from } = lane
-  const below = await agreedNonce(deps, lane)
-  if (below === undefined || below <= from) return []
-  const findings: Finding[] = []
-  const gaps = await listGaps(db, { chainId, signer, from, below, limit: MAX_GAPS })
-  for (const { nonce, takenBy } of gaps) {
-    const taker = await agreedTaker(deps, { signer, nonce, high: lane.final })
-    const hash = takenBy ?? taker?.hash
-    // What is ours and final on the chain is only not followed yet.
-    if (hash === undefined || (await isOurHash(db, { chainId, hash }))) continue
-    findings.push(unknownOutgoing(chainId, { signer, nonce, hash, taker }))
+type Searched = { findings: Finding[]; isSure: boolean }
+
+async function findInLane(deps: StrayDeps, { signer, first }: LaneSpan): Promise<Searched> {
+  const { db, chainId, panel, chunkRecords: limit = GAPS_AT_ONCE } = deps
+  const { final } = panel
+  const below = final === undefined ? undefined : await agreedNonce(deps, { signer, final })
+  if (final === undefined || below === undefined) return { findings: [], isSure: false }
+  const searched: Searched = { findings: [], isSure: true }
+  for (let from = first; from < below;) {
+    const gaps = await listGaps(db, { chainId, signer, from, below, limit })
+    for (const gap of gaps) await searchGap(deps, { signer, final, gap, searched })
+    from = gaps.length < limit ? below : (gaps.at(-1)?.nonce ?? below) + 1n
   }
-  return findings
+  return searched
+}
+
+async function searchGap(
+  deps: StrayDeps,
+  at: { signer: Hex; final: bigint; gap: OpenGap; searched: Searched },
+): Promise<void> {
+  const { db, chainId } = deps
+  const { signer, final, gap, searched } = at
+  const { nonce, takenBy } = gap
+  deps.signal.throwIfAborted()
+  const taker = await agreedTaker(deps, { signer, nonce, high: final })
+  const hash = takenBy ?? taker?.hash
+  if (hash === undefined) searched.isSure = false
+  // What is ours and final on the chain is only not followed yet.
+  else if (!(await isOurHash(db, { chainId, hash }))) {
+    searched.findings.push(unknownOutgoing(chainId, { signer, nonce, hash, taker }))
+  }
 }
 
 /** Undefined where too few nodes say the same. */

@@ -68,6 +68,32 @@ export async function recordFindings(
     where known.break_id is null or known.reopens`.execute(db)
 }
 
+/** Each of the findings once that this run has not stored before: what it saw first stands. */
+export async function withoutSeen(
+  db: Db,
+  findings: readonly Finding[],
+  { run }: Pick<Seeing, 'run'>,
+): Promise<Finding[]> {
+  if (findings.length === 0) return []
+  const ids = JSON.stringify(findings.map(({ id }) => id))
+  const { rows } = await sql<{ break_id: string }>`
+    select break_id from breaks
+    where break_id in (select jsonb_array_elements_text(${ids}::jsonb)) and last_run = ${run}
+  `.execute(db)
+  const fresh = new Map(findings.map((finding) => [finding.id, finding]))
+  for (const { break_id: id } of rows) fresh.delete(id)
+  return [...fresh.values()]
+}
+
+/** Of this signer the run could not tell, so what is open of it stays so. */
+export async function keepOfSigner(db: Db, signer: string, seeing: Seeing): Promise<void> {
+  await sql`
+    update breaks set last_run = ${seeing.run}
+    where chain_id = ${seeing.chainId} and source = ${seeing.source} and state = 'open'
+      and transaction_id is null and kind = 'unknown_outgoing'
+      and on_chain ->> 'from_address' = ${signer}`.execute(db)
+}
+
 function reopens(): RawBuilder<unknown> {
   return sql`(breaks.closed_as = 'resolved' or breaks.recorded <> excluded.recorded
     or breaks.on_chain <> excluded.on_chain)`

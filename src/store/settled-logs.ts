@@ -108,8 +108,9 @@ export async function logBehind(
 }
 
 /**
- * Settlements that no order stands behind: by a signer of ours under a reference that no order has,
- * or under an order's reference and not as its payment.
+ * Settlements that no order stands behind: by a signer of ours and not as the payment of an order,
+ * or by anybody who paid once more what an order has paid. Anybody may use a reference of ours for
+ * something else, which is nothing to us.
  */
 export async function listStraySettlements(
   db: Db,
@@ -122,16 +123,17 @@ export async function listStraySettlements(
       select o.subject, a.hash from orders o
       join attempts a on a.order_id = o.id and a.kind = 'payment' and a.state = 'final'
         and a.succeeded
-      where o.chain_id = s.chain_id and o.reference = s.reference and a.hash <> s.hash limit 1
+      where o.chain_id = s.chain_id and o.reference = s.reference and a.hash <> s.hash
+        and (${IS_BY_US} or (o.payee = s.payee and o.amount = s.amount
+          and o.token is not distinct from s.token))
+      limit 1
     ) as other on true
     where s.chain_id = ${page.chainId} and ${PLACE} > ${placeOf(page.after)}
       ${page.to === undefined ? sql`` : sql`and ${PLACE} <= ${placeOf(page.to)}`}
       and not exists (
         select 1 from attempts where chain_id = s.chain_id and attempts.hash = s.hash
       )
-      and (other.subject is not null or exists (
-        select 1 from nonce_lanes l where l.chain_id = s.chain_id and l.signer = s.payer
-      ))
+      and (other.subject is not null or ${IS_BY_US})
     order by s.contract, s.block_number, s.log_index`.execute(db)
   return rows.map((row) => ({
     block: { number: row.block_number, hash: row.block_hash },
@@ -148,6 +150,10 @@ export async function listStraySettlements(
         : { subject: row.other_subject, hash: row.other_hash },
   }))
 }
+
+const IS_BY_US = sql`exists (
+  select 1 from nonce_lanes l where l.chain_id = s.chain_id and l.signer = s.payer
+)`
 
 const PLACE = sql`(s.contract, s.block_number, s.log_index)`
 

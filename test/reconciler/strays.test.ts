@@ -1,0 +1,103 @@
+import { expect } from 'chai'
+
+import { settlementAddress } from '../../src/bindings/addresses.ts'
+import type { Hex } from '../../src/domain/orders.ts'
+import type { RunsDeps } from '../../src/reconciler/runs.ts'
+import { closeBreak } from '../../src/store/breaks.ts'
+import { makeUser } from '../support/access.ts'
+import { startFaultyProxy, type FaultyProxy } from '../support/faulty-proxy.ts'
+import { createKeyedDraw } from '../support/random.ts'
+import { allBreaks, runOnce, runsDeps } from '../support/runs.ts'
+import { createBench, type Bench } from '../support/sender-bench.ts'
+import { addressFrom, CHAIN_ID, ETHER, GWEI } from '../support/sim/world.ts'
+import { makeTransaction } from '../support/transactions.ts'
+import { calls, reference } from '../support/verify.ts'
+
+describe('what nobody recorded', () => {
+  let bench: Bench
+  let node: FaultyProxy
+  let deps: RunsDeps
+  let ours: Hex
+  let strange: Hex
+
+  beforeEach(async () => {
+    bench = await createBench()
+    node = await startFaultyProxy({ target: bench.url, random: createKeyedDraw(1) })
+    deps = runsDeps({ db: bench.db, urls: [node.url] })
+    ;[ours, strange] = bench.signers.addresses as [Hex, Hex]
+    await bench.pay({ payer: ours })
+    await bench.finish()
+  })
+  afterEach(() => node.stop())
+  after(() => bench.stop())
+
+  /** Sends without telling the tables. */
+  const sendAside = async (from: Hex, call: { to: Hex; value: bigint; data?: Hex }) => {
+    const fees = { maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI }
+    const nonce = await bench.world.nonceOf(from)
+    const request = { chainId: CHAIN_ID, nonce, gas: 200_000n, fees, data: '0x' as Hex, ...call }
+    const raw = await bench.signers.sign(from, request)
+    const hash = (await bench.world.rpc('eth_sendRawTransaction', [raw])) as Hex
+    await bench.world.mine(4)
+    return hash
+  }
+  const open = async () =>
+    (await allBreaks(bench.db, 'open')).map(({ kind, hash }) => `${kind} ${hash}`)
+
+  it('stays closed by an operator though two searches find it, each with its facts', async () => {
+    const data = calls.settle(reference(404), addressFrom('stranger'))
+    const hash = await sendAside(ours, { to: settlementAddress, value: 5n, data })
+    await bench.pay({ payer: ours, route: 'contract' })
+    await bench.finish()
+    expect((await runOnce(deps)).totals).to.include({ breaks: 1 })
+    const [found] = await allBreaks(bench.db, 'open')
+    expect(found).to.include({ kind: 'unknown_outgoing', hash })
+    const close = { breakId: found!.id, as: 'operator', actor: 'user:1', note: 'known' } as const
+    await closeBreak(bench.db, { ...close, now: new Date() })
+    await runOnce(deps)
+    expect(await open()).to.deep.equal([])
+  })
+
+  it('stands while the nodes cannot tell of its signer, until it is recorded', async () => {
+    const hash = await sendAside(ours, { to: addressFrom('stranger'), value: ETHER })
+    await runOnce(deps)
+    expect(await open()).to.deep.equal([`unknown_outgoing ${hash}`])
+    node.setPlan({ method_missing: { chance: 1, methods: ['eth_getTransactionCount'] } })
+    expect(await runOnce(deps)).to.include({ state: 'completed' })
+    expect(await open()).to.deep.equal([`unknown_outgoing ${hash}`])
+    node.setPlan({})
+    const { id: userId } = await makeUser(bench.db)
+    const eth = { userId, currency: 'ETH', type: 'settlement', status: 'completed' } as const
+    await makeTransaction(bench.db, { ...eth, amount: ETHER, ethTransactionHash: hash })
+    await runOnce(deps)
+    expect(await open()).to.deep.equal([])
+  })
+
+  it('is told of every nonce of a signer, however many there are', async () => {
+    const hashes: Hex[] = []
+    for (let count = 0; count < 5; count += 1) {
+      hashes.push(await sendAside(ours, { to: addressFrom('stranger'), value: 1n }))
+    }
+    await runOnce({ ...deps, chunkRecords: 2 })
+    expect(await open()).to.have.members(hashes.map((hash) => `unknown_outgoing ${hash}`))
+  })
+
+  it('is no break where a stranger used a reference of ours, unless he paid it again', async () => {
+    const payee = addressFrom('payee')
+    const { order } = await bench.pay({ payer: ours, route: 'contract', payee, amount: 7n })
+    await bench.finish()
+    const aside = calls.settle(order.reference, addressFrom('himself'))
+    await sendAside(strange, { to: settlementAddress, value: 1n, data: aside })
+    await runOnce(deps)
+    expect(await open()).to.deep.equal([])
+    const other = addressFrom('other')
+    await bench.world.rpc('anvil_setBalance', [other, '0xde0b6b3a7640000'])
+    await bench.world.rpc('anvil_impersonateAccount', [other])
+    const data = calls.settle(order.reference, payee)
+    const call = { from: other, to: settlementAddress, value: '0x7', data, gas: '0x30d40' }
+    const hash = await bench.world.rpc('eth_sendTransaction', [call])
+    await bench.world.mine(4)
+    await runOnce(deps)
+    expect(await open()).to.deep.equal([`duplicate_payment ${String(hash)}`])
+  })
+}).timeout(60_000)
