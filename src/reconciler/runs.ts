@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import { systemClock, type Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Hex } from '../chain/hex.ts'
@@ -11,6 +11,7 @@ import {
   latestRun,
   leaseRun,
   releaseRun,
+  renewRun,
   type Run,
   type RunLease,
 } from '../store/runs.ts'
@@ -33,6 +34,8 @@ export type RunsDeps = {
   everyMs: number
   pollMs: number
   chunkRecords?: number
+  /** How long a run is left to a worker that does not say that it lives. */
+  leaseMs?: number
 }
 
 /** The runs over our own records: whoever asks for one writes a row, and a worker takes it. */
@@ -51,7 +54,9 @@ export type RunRequest = {
 }
 
 export const STORE = 'store'
-const LEASE_MS = 300_000
+const LEASE_MS = 60_000
+/** So often in that time a worker says that it lives. */
+const RENEWALS = 4
 
 /** Asks for a run; a worker begins it soon. */
 export function requestRun(
@@ -99,13 +104,14 @@ async function beginWhenDue(deps: RunsDeps): Promise<void> {
 }
 
 async function takeNext(deps: RunsDeps, signal: AbortSignal): Promise<boolean> {
-  const { db, chainId, clock, logger } = deps
+  const { db, chainId, clock, logger, leaseMs = LEASE_MS } = deps
   const now = clock.now()
-  const until = new Date(now.getTime() + LEASE_MS)
+  const until = new Date(now.getTime() + leaseMs)
   const lease = await leaseRun(db, { chainId, source: STORE, now, until })
   if (lease === undefined) return false
   try {
-    await performRun({ ...deps, leaseMs: LEASE_MS, signal }, lease)
+    const work = () => performRun({ ...deps, leaseMs, signal }, lease)
+    await whileRenewed({ ...deps, leaseMs }, lease, work)
     await endRun(db, lease, { state: 'completed', now: clock.now() })
     return true
   } catch (error) {
@@ -113,6 +119,43 @@ async function takeNext(deps: RunsDeps, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false
     logger.warn({ run: lease.run.runId, reason: messageOf(error) }, 'a reconciliation run failed')
     return true
+  }
+}
+
+/**
+ * A worker that was killed is known by its silence, and not by how long a step may take. One that
+ * is only slow loses nothing but its turn: whoever takes the run raises its fence.
+ */
+async function whileRenewed(
+  deps: RunsDeps & { leaseMs: number },
+  lease: RunLease,
+  work: () => Promise<void>,
+): Promise<void> {
+  const ended = new AbortController()
+  const renewing = renew(deps, lease, ended.signal)
+  try {
+    await work()
+  } finally {
+    // Before the lease is given back: a renewal behind that would take it again.
+    ended.abort()
+    await renewing
+  }
+}
+
+/** In real time, as the processes beside it see it. */
+async function renew(
+  { db, clock, logger, leaseMs }: RunsDeps & { leaseMs: number },
+  lease: RunLease,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await systemClock.sleep(leaseMs / RENEWALS, signal)
+    if (signal.aborted) return
+    try {
+      await renewRun(db, lease, new Date(clock.now().getTime() + leaseMs))
+    } catch (error) {
+      logger.warn({ err: error }, 'the lease of a reconciliation run was not renewed')
+    }
   }
 }
 

@@ -119,6 +119,13 @@ export async function advanceRun(
   if (rows.length !== 1) throw runLost(lease)
 }
 
+/** While the worker lives, however long a step of it takes. */
+export async function renewRun(db: Db, lease: RunLease, until: Date): Promise<void> {
+  await sql`
+    update runs set leased_until = ${until}
+    where id = ${lease.run.id} and fence = ${lease.fence} and state = 'running'`.execute(db)
+}
+
 export async function endRun(
   db: Db,
   lease: RunLease,

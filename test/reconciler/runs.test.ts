@@ -13,6 +13,7 @@ import { allBreaks, runOnce, runsDeps } from '../support/runs.ts'
 import { createBench, type Bench } from '../support/sender-bench.ts'
 import { addressFrom, CHAIN_ID, ETHER, GWEI } from '../support/sim/world.ts'
 import { makeTransaction } from '../support/transactions.ts'
+import { until } from '../support/until.ts'
 import { calls, reference } from '../support/verify.ts'
 
 const NOBODY = 'http://127.0.0.1:9'
@@ -338,6 +339,29 @@ describe('runs over our own records', () => {
       expect(await createRuns(deps).pass(signal)).to.equal(true)
       expect(await doubled(), `stopped in chunk ${stopAt}`).to.have.deep.members(expected)
     }
+  })
+
+  it('are kept by a worker in a long step, by saying again and again that it lives', async () => {
+    await bench.pay({})
+    await requestRun(deps, { chainId: CHAIN_ID, requestedBy: 'test' })
+    const gate = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
+    const examine: RunsDeps['examiner']['examine'] = async (records, signal) => {
+      reached.resolve()
+      await gate.promise
+      return deps.examiner.examine(records, signal)
+    }
+    const examiner = { ...deps.examiner, examine }
+    const done = createRuns({ ...deps, examiner, leaseMs: 1_000 }).pass(signal)
+    await reached.promise
+    const leased = async () =>
+      (await sql<{ until: Date }>`select leased_until as until from runs`.execute(bench.db)).rows[0]
+    const first = await leased()
+    await until(async () => (await leased())!.until > first!.until)
+    gate.resolve()
+    expect(await done).to.equal(true)
+    const run = await latestRun(bench.db, { chainId: CHAIN_ID, source: 'store' })
+    expect(run).to.include({ state: 'completed' })
   })
 
   it('write nothing once another worker has taken them', async () => {
