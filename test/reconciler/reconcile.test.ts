@@ -1,8 +1,11 @@
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
+import { callRpc } from '../../src/chain/rpc.ts'
 import type { BreakKind } from '../../src/domain/breaks.ts'
 import { readRecord, type PaymentRecord, type RecordSource } from '../../src/reconciler/records.ts'
+import { startChain } from '../support/anvil.ts'
+import { createJumpingClock } from '../support/clock.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import {
   csvFile,
@@ -261,6 +264,40 @@ describe('reconciling a file', () => {
       const { totals } = await beside(plan, [paid('TXa', direct, {}), only('TXb', GHOST)])
       expect(totals).to.include({ pending: 2, breaks: 0 })
     })
+  })
+
+  it('goes on at a node that limits its calls, and finds all that is there', async () => {
+    const target = world.chain.url
+    const methods = ['eth_getTransactionReceipt']
+    const plan = { limit_exceeded: { chance: 0.2, methods } }
+    const proxy = await startFaultyProxy({ target, random: createKeyedDraw(7), plan })
+    const place = { ...placeOf(world), urls: [proxy.url] }
+    const clock = createJumpingClock()
+    const rows = [...good(), ...Array.from({ length: 20 }, (_, at) => only(`TXg${at}`, GHOST))]
+    const { totals } = await reconcileFile(csvFile(rows), place, { clock })
+    await proxy.stop()
+    expect(proxy.count('limit_exceeded')).to.be.above(0)
+    expect(clock.slept).not.to.deep.equal([])
+    expect(totals).to.include({ matched: 6, breaks: 20, pending: 0 })
+  })
+
+  it('calls the hash of another chain missing, and what is no hash of ours unreadable', async () => {
+    const other = await startChain()
+    const params = [{ from: world.payer, to: world.payee, value: '0x77' }]
+    const call = { url: other.url, method: 'eth_sendTransaction', params }
+    const elsewhere = (await callRpc(call)) as Hex
+    await other.stop()
+    const bitcoin = 'ab'.repeat(32)
+    const rows = [
+      only('TXa', elsewhere),
+      only('TXb', bitcoin as Hex),
+      only('TXc', '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnb' as Hex),
+      only('TXd', direct),
+    ]
+    const { kinds, totals, unreadable } = await reconcileFile(csvFile(rows), placeOf(world))
+    expect(kinds).to.deep.equal(['TXa missing'])
+    expect(unreadable.map(({ line }) => line)).to.deep.equal([3, 4])
+    expect(totals).to.include({ matched: 1 })
   })
 
   it('finds a receipt of a block that the node does not have', async () => {
