@@ -281,7 +281,7 @@ describe('reconciling a file', () => {
     expect(totals).to.include({ matched: 6, breaks: 20, pending: 0 })
   })
 
-  it('calls the hash of another chain missing, and what is no hash of ours unreadable', async () => {
+  it('calls the hash of another chain missing, and what is no hash unreadable', async () => {
     const other = await startChain()
     const params = [{ from: world.payer, to: world.payee, value: '0x77' }]
     const call = { url: other.url, method: 'eth_sendTransaction', params }
