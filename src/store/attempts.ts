@@ -66,13 +66,17 @@ export async function listWaitingAttempts(
   )
 }
 
-/** As far as we know. */
+/** As far as we know. The offset keeps it one look by the nonce, as below. */
 const IS_MINED = sql`exists (
   select 1 from attempts
   where attempts.chain_id = open.chain_id and attempts.signer = open.signer
-    and attempts.nonce = open.nonce and attempts.state = 'mined'
+    and attempts.nonce = open.nonce and attempts.state = 'mined' offset 0
 )`
 
+/**
+ * A database without statistics takes a lane for one row, and would rather read all that it ever
+ * signed, again for each nonce. So each nonce is a look of its own.
+ */
 async function listOpenAttempts(
   db: Db,
   { chainId, signer }: LaneKey,
@@ -83,10 +87,12 @@ async function listOpenAttempts(
       select chain_id, signer, nonce from lane_nonces
       where chain_id = ${chainId} and signer = ${signer} and state = 'open'
     )
-    select attempts.* from (${nonces}) as wanted
-    join attempts on attempts.chain_id = ${chainId} and attempts.signer = ${signer}
-      and attempts.nonce = wanted.nonce
-    order by attempts.nonce, attempts.id`.execute(db)
+    select attempt.* from (${nonces}) as wanted
+    cross join lateral (
+      select * from attempts
+      where chain_id = ${chainId} and signer = ${signer} and nonce = wanted.nonce offset 0
+    ) as attempt
+    order by attempt.nonce, attempt.id`.execute(db)
   return rows.map(readAttempt)
 }
 
