@@ -9,6 +9,7 @@ import { expect } from 'chai'
 import { publint } from 'publint'
 
 import { temporaryFolder } from './support/folder.ts'
+import { fillUnmigrated } from './support/prepared-data.ts'
 import { runFile, type Program } from './support/program.ts'
 
 const ENTRIES = ['.', './client', './verify', './contracts', './server']
@@ -140,8 +141,10 @@ describe('the package', () => {
     let program: Program
 
     before(async () => {
+      const data = join(folder.path, '.quittance')
+      fillUnmigrated(data)
       program = runFile(join(installed, 'dist/cli/main.js'), ['up'], {
-        QUITTANCE_DATA: join(folder.path, '.quittance'),
+        QUITTANCE_DATA: data,
         QUITTANCE_BLOCK_MS: '100',
         PORT: '0',
       })

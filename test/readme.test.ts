@@ -6,6 +6,7 @@ import { expect } from 'chai'
 
 import { VARIABLES } from '../src/base/config.ts'
 import { temporaryFolder } from './support/folder.ts'
+import { fillUnmigrated } from './support/prepared-data.ts'
 import { runScript, runToEnd } from './support/program.ts'
 
 const readme = readFileSync('README.md', 'utf8')
@@ -38,7 +39,9 @@ describe('the README', () => {
 
   it('shows the session that npm start prints, and its curls work', async () => {
     const folder = temporaryFolder()
-    const program = runScript('start', { QUITTANCE_DATA: join(folder.path, 'data'), PORT: '0' })
+    const data = join(folder.path, 'data')
+    fillUnmigrated(data)
+    const program = runScript('start', { QUITTANCE_DATA: data, PORT: '0' })
     await program.untilReady()
     while (!program.output().stdout.includes('Ctrl-C')) {
       await new Promise((later) => setTimeout(later, 10))

@@ -24,6 +24,8 @@ export type DatabaseOptions = {
    */
   url?: string | undefined
   folder?: string | undefined
+  /** What the one in memory begins with: a data folder, as PGlite dumps it. */
+  image?: Blob | undefined
   connections?: number
   /** A connection that breaks is reported here; the next query opens another. */
   onBroken?: (error: Error) => void
@@ -31,13 +33,13 @@ export type DatabaseOptions = {
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   return options.url === undefined
-    ? openEmbedded(options.folder)
+    ? openEmbedded(options)
     : openServer({ ...options, url: options.url })
 }
 
-async function openEmbedded(folder: string | undefined): Promise<Database> {
+async function openEmbedded({ folder, image }: DatabaseOptions): Promise<Database> {
   if (folder !== undefined) await createWhole(folder)
-  const pglite = await createPglite(folder)
+  const pglite = await createPglite(folder === undefined ? { image } : { folder })
   const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
   return {
     kind: 'embedded',
@@ -57,14 +59,15 @@ async function createWhole(folder: string): Promise<void> {
   if (existsSync(folder)) return
   const draft = `${folder}.new`
   rmSync(draft, { recursive: true, force: true })
-  const pglite = await createPglite(draft)
+  const pglite = await createPglite({ folder: draft })
   await pglite.close()
   renameSync(draft, folder)
 }
 
-async function createPglite(folder: string | undefined): Promise<PGlite> {
+async function createPglite({ folder, image }: DatabaseOptions): Promise<PGlite> {
+  const place = folder === undefined ? image && { loadDataDir: image } : { dataDir: folder }
   try {
-    return await PGlite.create({ ...(folder ? { dataDir: folder } : {}), parsers: PARSERS })
+    return await PGlite.create({ ...place, parsers: PARSERS })
   } catch (error) {
     throw new DatabaseDamagedError(folder ?? 'memory', error)
   }

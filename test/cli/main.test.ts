@@ -5,6 +5,7 @@ import { expect } from 'chai'
 
 import { COMMANDS, commandsFor } from '../../src/cli/commands.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { fillUnmigrated } from '../support/prepared-data.ts'
 import { runToEnd } from '../support/program.ts'
 
 describe('the command line', () => {
@@ -67,6 +68,7 @@ describe('the command line', () => {
   it('migrates, and tells with a dry run that nothing is left to do', async () => {
     const folder = temporaryFolder()
     const env = { QUITTANCE_DATA: join(folder.path, 'data') }
+    fillUnmigrated(env.QUITTANCE_DATA)
     expect(await runToEnd(['migrate', '--dry-run'], env)).to.include({ code: 1 })
     const migrated = await runToEnd(['migrate', '--json'], env)
     expect(JSON.parse(migrated.stdout).applied).to.include('0001_installation')

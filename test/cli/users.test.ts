@@ -7,6 +7,7 @@ import { findUserByName } from '../../src/store/users.ts'
 import { makeUser } from '../support/access.ts'
 import { createCommandBench, type CommandBench } from '../support/commands.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { fillUnmigrated } from '../support/prepared-data.ts'
 import { runToEnd } from '../support/program.ts'
 
 describe('quittance users', () => {
@@ -81,6 +82,7 @@ describe('quittance users', () => {
 
   it('says so where the schema is missing, or a server holds the folder', async () => {
     const folder = temporaryFolder()
+    fillUnmigrated(folder.path)
     const env = { QUITTANCE_DATA: folder.path }
     const missing = await runToEnd(['users', 'list', '--json'], env)
     expect(missing.code).to.equal(2)

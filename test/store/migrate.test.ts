@@ -44,7 +44,7 @@ describe('migrate', () => {
 
   it('lets processes that start together take turns', async () => {
     const url = await emptyDatabaseUrl()
-    database = await openDatabase({ url })
+    database = url === undefined ? await emptyDatabase() : await openDatabase({ url })
     const others =
       url === undefined ? [] : await Promise.all([1, 2, 3].map(() => openDatabase({ url })))
     const applied = await Promise.all([database, ...others].map(({ db }) => migrate(db)))
