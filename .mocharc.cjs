@@ -1,4 +1,11 @@
+const { spawnSync } = require('node:child_process')
 const { availableParallelism } = require('node:os')
+const { join } = require('node:path')
+
+// A test that runs `npm start` would else install packages beneath all the others.
+const setup = join(__dirname, 'scripts/setup.mjs')
+const { status } = spawnSync(process.execPath, [setup, '--check'], { stdio: 'inherit' })
+if (status !== 0) process.exit(2)
 
 // On one PostgreSQL server the tests would hold back each other's events, which follow its
 // transactions, so each of those that run at once has a server of its own: DATABASE_URL may name

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Makes node_modules fit package-lock.json, on whatever Node of 20 or later the machine has, and
-// returns at once when it fits already. Uses built-ins only, because it runs before anything is
-// installed.
+// returns at once when it fits already. With --check it only says whether it does. Uses built-ins
+// only, because it runs before anything is installed.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -19,6 +19,8 @@ async function main() {
   const [major = 0] = process.versions.node.split('.').map(Number)
   if (major < 20) fail(`Node ${process.versions.node} is too old. Install Node 20 or later.`)
   if (isInstalled()) return
+  if (process.argv.includes('--check'))
+    fail('node_modules does not fit package-lock.json. Install what it wants: npm ci')
   await withTurn(async () => {
     if (!isInstalled()) await install()
   })

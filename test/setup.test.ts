@@ -60,6 +60,19 @@ describe('the setup', () => {
       expect(runSetup(folder.path)).to.include({ status: 0, stderr: '' })
     })
 
+    it('installs nothing when it is only asked, as mocha does before the tests', () => {
+      const { status, stderr } = runSetup(folder.path, ['--check'])
+      expect({ status, stderr }).to.deep.equal({
+        status: 2,
+        stderr: 'node_modules does not fit package-lock.json. Install what it wants: npm ci\n',
+      })
+      cpSync('.mocharc.cjs', join(folder.path, '.mocharc.cjs'))
+      const mocha = resolve('node_modules/mocha/bin/mocha.js')
+      const asked = spawnSync(process.execPath, [mocha], { cwd: folder.path, encoding: 'utf8' })
+      expect({ status: asked.status, stderr: asked.stderr }).to.deep.equal({ status, stderr })
+      expect(existsSync(join(folder.path, 'npm-install.log'))).to.equal(false)
+    })
+
     it('takes the turn of an install that was killed', () => {
       const turn = join(folder.path, '.setup-in-progress')
       mkdirSync(turn)
@@ -77,8 +90,8 @@ describe('the setup', () => {
 })
 
 /** No registry answers here, and npm does not try again. */
-function runSetup(folder: string) {
-  return spawnSync(process.execPath, [join(folder, 'scripts/setup.mjs')], {
+function runSetup(folder: string, args: readonly string[] = []) {
+  return spawnSync(process.execPath, [join(folder, 'scripts/setup.mjs'), ...args], {
     encoding: 'utf8',
     env: {
       ...process.env,
