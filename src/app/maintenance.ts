@@ -1,9 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { Db } from '../store/database.ts'
+import type { Database, Db } from '../store/database.ts'
 import { pruneNotifications } from '../store/deliveries.ts'
 import { prune, type Prunable } from '../store/prune.ts'
 import { pruneSigningKeys } from '../store/signing-keys.ts'
+import { vacuumNext } from '../store/vacuum.ts'
 
 export type Maintenance = { stop: () => Promise<void> }
 
@@ -11,17 +12,19 @@ export type Maintenance = { stop: () => Promise<void> }
  * Removes what has outlived its use, in small batches. Any number of processes may do it at once.
  */
 export function startMaintenance(deps: {
-  db: Db
+  database: Pick<Database, 'kind' | 'db'>
   clock: Clock
   logger: Logger
   signal: AbortSignal
 }): Maintenance {
-  const { clock, logger, signal } = deps
+  const { database, clock, logger, signal } = deps
+  const { db } = database
+  const tasks = Object.entries(database.kind === 'embedded' ? { ...TASKS, tables } : TASKS)
   const done = (async () => {
     while (!signal.aborted) {
-      for (const [name, task] of Object.entries(TASKS)) {
+      for (const [name, task] of tasks) {
         if (signal.aborted) return
-        await task({ db: deps.db, now: clock.now(), signal }).catch((error: unknown) => {
+        await task({ db, now: clock.now(), signal }).catch((error: unknown) => {
           logger.warn({ err: error, task: name }, 'maintenance failed and is tried again')
         })
       }
@@ -47,6 +50,13 @@ const TASKS: Readonly<Record<string, Task>> = {
   samples: pruning(30 * DAY_MS, batchesOf('samples')),
   // A token lives one hour; its key is kept for twice that.
   signingKeys: ({ db, now }) => pruneSigningKeys(db, before(now, 2 * HOUR_MS)),
+}
+
+/** A server does this by itself. */
+const tables: Task = async ({ db, signal }) => {
+  for (let count = 0; count < MAX_BATCHES && !signal.aborted; count++) {
+    if ((await vacuumNext(db)) === undefined) return
+  }
 }
 
 /**
