@@ -18,6 +18,7 @@ const program = new Command('quittance')
   .version(version)
   .addHelpText('after', HELP_AFTER)
   .showSuggestionAfterError()
+  .showHelpAfterError('Add --help to see what it takes.')
   .exitOverride()
 
 for (const command of await commandsFor(process.argv.slice(2))) program.addCommand(command)

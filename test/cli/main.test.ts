@@ -47,8 +47,10 @@ describe('the command line', () => {
     expect(answer.stderr).to.include('status')
   })
 
-  it('ends with exit code 2 on an unknown option', async () => {
-    expect(await runToEnd(['status', '--loud'], {})).to.include({ code: 2 })
+  it('ends with exit code 2 on an unknown option, and says where the known ones are', async () => {
+    const answer = await runToEnd(['status', '--loud'], {})
+    expect(answer.code).to.equal(2)
+    expect(answer.stderr).to.include('--loud').and.to.include('--help')
   })
 
   it('gives an error as JSON where a program reads', async () => {
