@@ -216,6 +216,7 @@ const QUICK_WIRES = {
   pollIntervalMs: 500,
   firstLookMs: 200,
   maxLookMs: 5000,
+  maxPaidLookMs: 5000,
   returnWindowMs: 14 * SANDBOX_DAY_MS,
   leaseMs: 60_000,
 }

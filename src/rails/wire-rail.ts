@@ -5,10 +5,11 @@ import type { Db } from '../store/database.ts'
 import {
   leaseWires,
   moveWire,
-  releaseWire,
+  releaseWires,
   type LeasedWire,
   type Wire,
   type WirePurpose,
+  type WireRelease,
   type WireState,
 } from '../store/wires.ts'
 import type { Bank, BankTransfer } from './bank.ts'
@@ -31,6 +32,8 @@ export type WirePolicy = {
   /** How soon a wire is looked at again; twice as long after each look in vain. */
   firstLookMs: number
   maxLookMs: number
+  /** Of one that is paid, and may only come back. */
+  maxPaidLookMs: number
   /** For how long after its payment a wire may still come back. */
   returnWindowMs: number
   leaseMs: number
@@ -40,6 +43,7 @@ export const WIRE_POLICY: WirePolicy = {
   pollIntervalMs: 1000,
   firstLookMs: 5000,
   maxLookMs: 3_600_000,
+  maxPaidLookMs: 24 * 3_600_000,
   // Banks send credits back within two days; recalls by agreement take longer.
   returnWindowMs: 30 * 24 * 3_600_000,
   leaseMs: 60_000,
@@ -54,7 +58,9 @@ export function createWireRail(deps: WireRailDeps): WireRail {
       const now = deps.clock.now()
       const until = new Date(now.getTime() + deps.policy.leaseMs)
       const leased = await leaseWires(deps.db, { now, until, limit: BATCH })
-      await Promise.all(leased.map(async (wire) => workOn(deps, wire, signal)))
+      const worked = await Promise.all(leased.map(async (wire) => workOn(deps, wire, signal)))
+      const releases = worked.filter((release) => release !== undefined)
+      if (releases.length > 0) await releaseWires(deps.db, releases)
       if (leased.length < BATCH) return
     }
   }
@@ -79,10 +85,15 @@ export type WireRailDeps = {
   onMoved: OnWireMoved
 }
 
-const BATCH = 10
+const BATCH = 32
 const MAX_ROUNDS = 1000
 
-async function workOn(deps: WireRailDeps, wire: LeasedWire, signal: AbortSignal): Promise<void> {
+/** Undefined: the process stops, and the wire comes again when its lease is over. */
+async function workOn(
+  deps: WireRailDeps,
+  wire: LeasedWire,
+  signal: AbortSignal,
+): Promise<WireRelease | undefined> {
   let state: WireState = wire.state
   let trouble: string | undefined
   try {
@@ -95,14 +106,14 @@ async function workOn(deps: WireRailDeps, wire: LeasedWire, signal: AbortSignal)
     }
   } catch (error) {
     // A wire that fails waits for its next turn, and keeps no other from its own.
-    if (signal.aborted) return
+    if (signal.aborted) return undefined
     trouble = error instanceof RailError ? error.reason : (codeOf(error) ?? 'failed')
     const { purpose, subject, tries } = wire
     const told = { purpose, subject, tries, trouble, reason: messageOf(error) }
     deps.logger.warn(told, 'a wire waits for its next turn')
   }
   const dueAt = nextLook(deps, { ...wire, tries: state === wire.state ? wire.tries : 1 }, state)
-  await releaseWire(deps.db, wire, { dueAt, trouble: trouble?.slice(0, 64) })
+  return { wire, dueAt, trouble: trouble?.slice(0, 64) }
 }
 
 /** The one that it was ordered from, since no other one knows whether it was sent. */
@@ -167,9 +178,10 @@ const PATHS: Record<WireState, Paths> = {
 }
 
 function nextLook(deps: WireRailDeps, wire: Wire, state: WireState): Date | undefined {
-  const { firstLookMs, maxLookMs, returnWindowMs } = deps.policy
+  const { firstLookMs, maxLookMs, maxPaidLookMs, returnWindowMs } = deps.policy
   const now = deps.clock.now().getTime()
   if (state === 'returned' || state === 'rejected') return undefined
   if (state === 'paid' && now - (wire.paidAt?.getTime() ?? now) > returnWindowMs) return undefined
-  return new Date(now + backoffMs({ tries: wire.tries, firstMs: firstLookMs, maxMs: maxLookMs }))
+  const maxMs = state === 'paid' ? maxPaidLookMs : maxLookMs
+  return new Date(now + backoffMs({ tries: wire.tries, firstMs: firstLookMs, maxMs }))
 }

@@ -126,15 +126,27 @@ export async function moveWire(
   return rows.length > 0
 }
 
-/** Lays it aside until then, or for good; with what went wrong, if anything did. */
-export async function releaseWire(
-  db: Db,
-  leased: Pick<LeasedWire, 'id' | 'lease'>,
-  next: { dueAt: Date | undefined; trouble: string | undefined },
-): Promise<void> {
+export type WireRelease = {
+  wire: Pick<LeasedWire, 'id' | 'lease'>
+  /** Undefined: it is laid aside for good. */
+  dueAt: Date | undefined
+  trouble: string | undefined
+}
+
+/** Lays them aside until then, with what went wrong, if anything did. */
+export async function releaseWires(db: Db, releases: readonly WireRelease[]): Promise<void> {
+  const wanted = releases.map(({ wire, dueAt, trouble }) => ({
+    wire_id: String(wire.id),
+    held: wire.lease,
+    next: dueAt ?? null,
+    word: trouble ?? null,
+  }))
   await sql`
-    update wires set due_at = ${next.dueAt ?? null}, trouble = ${next.trouble ?? null}
-    where id = ${leased.id} and lease = ${leased.lease}`.execute(db)
+    update wires set due_at = next, trouble = word
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      wire_id bigint, held integer, next timestamptz, word text
+    )
+    where id = wire_id and lease = held`.execute(db)
 }
 
 type WireRow = {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 
 import { createLane, leaseLane, openNonce } from '../../src/store/lanes.ts'
 import { takeBackLeases } from '../../src/store/leases.ts'
-import { leaseWires, orderWire, releaseWire } from '../../src/store/wires.ts'
+import { leaseWires, orderWire, releaseWires } from '../../src/store/wires.ts'
 import { makeUser } from '../support/access.ts'
 import { freshDatabase } from '../support/database.ts'
 
@@ -29,7 +29,7 @@ describe('leases of processes that are gone', () => {
     // The bank asked to be left alone for an hour; that is no lease.
     const [held, patient] = wires
     const dueAt = new Date(now.getTime() + 3_600_000)
-    await releaseWire(db, patient!, { dueAt, trouble: undefined })
+    await releaseWires(db, [{ wire: patient!, dueAt, trouble: undefined }])
     expect(await leaseAll()).to.deep.equal({ wires: [], lane: undefined })
 
     await takeBackLeases(db, { now, leaseMs: 60_000 })

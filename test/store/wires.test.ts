@@ -7,7 +7,7 @@ import {
   leaseWires,
   moveWire,
   orderWire,
-  releaseWire,
+  releaseWires,
   type WireOrder,
 } from '../../src/store/wires.ts'
 import { makeUser } from '../support/access.ts'
@@ -66,7 +66,7 @@ describe('wires in the database', () => {
     expect(await moveWire(db, first!, move)).to.equal(false)
     expect(await moveWire(db, second!, move)).to.equal(true)
     expect(await moveWire(db, second!, move), 'once').to.equal(false)
-    await releaseWire(db, first!, { dueAt: undefined, trouble: 'late' })
+    await releaseWires(db, [{ wire: first!, dueAt: undefined, trouble: 'late' }])
     expect(await lease(new Date(now.getTime() + 5000))).to.have.length(1)
   })
 
