@@ -4,6 +4,7 @@ import type { GatewayKind } from '../domain/gateways.ts'
 import { CURRENCY_DECIMALS, parseAmount, type Currency } from '../domain/money.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Db } from './database.ts'
+import { leasing, type Due } from './due.ts'
 
 /** A payment at a gateway: the transaction, and what the gateway says of it. */
 export type Charge = {
@@ -79,21 +80,9 @@ export async function findChargeByExternalId(
   return rows[0] && chargeOf(rows[0])
 }
 
-/** Takes what is due, past what others are taking; after `until` it comes again. */
-export async function leaseCharges(
-  db: Db,
-  wanted: { now: Date; until: Date; limit: number },
-): Promise<Charge[]> {
+export async function leaseCharges(db: Db, due: Due): Promise<Charge[]> {
   const { rows } = await sql<ChargeRow>`
-    with leased as (
-      update charges c set lease = c.lease + 1, tries = c.tries + 1, due_at = ${wanted.until}
-      from (
-        select transaction_id from charges where due_at <= ${wanted.now}
-        order by due_at limit ${wanted.limit} for update skip locked
-      ) due
-      where c.transaction_id = due.transaction_id
-      returning c.*
-    )
+    with leased as (${leasing('charges', due)})
     select ${COLUMNS} from leased c join transactions t using (transaction_id)`.execute(db)
   return rows.map(chargeOf)
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Db } from './database.ts'
+import { leasing, type Due } from './due.ts'
 
 /** Its status is undefined until the gateway was asked for it. */
 export type Dispute = {
@@ -29,18 +30,8 @@ export async function noteDispute(
       where d.transaction_id = excluded.transaction_id`.execute(db)
 }
 
-export async function leaseDisputes(
-  db: Db,
-  wanted: { now: Date; until: Date; limit: number },
-): Promise<Dispute[]> {
-  const { rows } = await sql<DisputeRow>`
-    update disputes d set lease = d.lease + 1, tries = d.tries + 1, due_at = ${wanted.until}
-    from (
-      select dispute_id from disputes where due_at <= ${wanted.now}
-      order by due_at limit ${wanted.limit} for update skip locked
-    ) due
-    where d.dispute_id = due.dispute_id
-    returning d.*`.execute(db)
+export async function leaseDisputes(db: Db, due: Due): Promise<Dispute[]> {
+  const { rows } = await leasing<DisputeRow>('disputes', due).execute(db)
   return rows.map(disputeOf)
 }
 

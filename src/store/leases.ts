@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Db } from './database.ts'
+import { FOLLOWED_TABLES } from './due.ts'
 
 /**
  * Takes back what was in the hands of processes that are gone, instead of waiting for each lease to
@@ -14,7 +15,7 @@ export async function takeBackLeases(
   const until = new Date(now.getTime() + leaseMs)
   await sql`update lane_leases set leased_until = '-infinity'`.execute(db)
   await sql`update runs set leased_until = '-infinity' where state = 'running'`.execute(db)
-  for (const table of ['wires', 'charges', 'refunds', 'disputes']) {
+  for (const table of FOLLOWED_TABLES) {
     await sql`
       update ${sql.table(table)} set due_at = ${now}
       where due_at > ${now} and due_at <= ${until}`.execute(db)

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Db } from './database.ts'
+import { leasing, type Due } from './due.ts'
 
 export type Refund = {
   refundId: string
@@ -46,18 +47,8 @@ export async function listRefunds(db: Db, transactionId: string): Promise<Refund
   return rows.map(refundOf)
 }
 
-export async function leaseRefunds(
-  db: Db,
-  wanted: { now: Date; until: Date; limit: number },
-): Promise<Refund[]> {
-  const { rows } = await sql<RefundRow>`
-    update refunds r set lease = r.lease + 1, tries = r.tries + 1, due_at = ${wanted.until}
-    from (
-      select refund_id from refunds where due_at <= ${wanted.now}
-      order by due_at limit ${wanted.limit} for update skip locked
-    ) due
-    where r.refund_id = due.refund_id
-    returning r.*`.execute(db)
+export async function leaseRefunds(db: Db, due: Due): Promise<Refund[]> {
+  const { rows } = await leasing<RefundRow>('refunds', due).execute(db)
   return rows.map(refundOf)
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import { BaseError } from '../base/errors.ts'
 import type { Db } from './database.ts'
+import { leasing, type Due } from './due.ts'
 
 export type WirePurpose = 'payment' | 'redeem' | 'transfer'
 
@@ -83,22 +84,8 @@ export async function findWire(
 /** A wire in the hands of one worker, until the lease ends. */
 export type LeasedWire = Wire & { lease: number }
 
-/**
- * Takes what is due, past what others are taking. A worker that dies leaves it to come again; one
- * that comes too late no longer knows the number of the lease, and writes nothing.
- */
-export async function leaseWires(
-  db: Db,
-  wanted: { now: Date; until: Date; limit: number },
-): Promise<LeasedWire[]> {
-  const { rows } = await sql<WireRow>`
-    update wires w set lease = w.lease + 1, tries = w.tries + 1, due_at = ${wanted.until}
-    from (
-      select id from wires where due_at <= ${wanted.now}
-      order by due_at, id limit ${wanted.limit} for update skip locked
-    ) due
-    where w.id = due.id
-    returning w.*`.execute(db)
+export async function leaseWires(db: Db, due: Due): Promise<LeasedWire[]> {
+  const { rows } = await leasing<WireRow>('wires', due).execute(db)
   return rows.map((row) => ({ ...wireOf(row), lease: row.lease }))
 }
 
