@@ -21,6 +21,9 @@ const program = new Command('quittance')
   .showHelpAfterError('Add --help to see what it takes.')
   .exitOverride()
 
+// Whoever read it is gone, as a terminal that was closed: what is under way ends as it should.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+
 for (const command of await commandsFor(process.argv.slice(2))) program.addCommand(command)
 inheritSettings(program)
 

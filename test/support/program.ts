@@ -12,6 +12,8 @@ export type Program = {
   /** The exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals>
   kill: (signal: NodeJS.Signals) => void
+  /** As when the terminal is closed: nobody reads what it says from now on. */
+  leave: () => void
   untilReady: () => Promise<ReadyFacts>
 }
 
@@ -57,6 +59,10 @@ function follow(command: readonly string[], env: Record<string, string | undefin
     ended,
     output: () => ({ stdout, stderr }),
     kill: (signal) => void child.kill(signal),
+    leave() {
+      child.stdout.destroy()
+      child.stderr.destroy()
+    },
     async untilReady() {
       const folder = env['QUITTANCE_DATA'] ?? ''
       for (;;) {
