@@ -62,13 +62,13 @@ const PHASES: Record<RunPhase, (performance: Performance) => Promise<void>> = {
     await sweep({ ...performance, contract: settlement, onPart })
   },
   records: performRecords,
-  nonces: async (performance) => {
-    await performParts(performance, 'nonces', findUnknownOutgoing(performance, performance.cursor))
-  },
   repeats: async (performance) => {
-    const { db, lease } = performance
     const parts = findStraySettlements(performance, performance.cursor)
     await performParts(performance, 'repeats', parts)
+  },
+  nonces: async (performance) => {
+    const { db, lease } = performance
+    await performParts(performance, 'nonces', findUnknownOutgoing(performance, performance.cursor))
     const alerted = await findAlerted(performance)
     await db.transaction().execute(async (transaction) => {
       const seeing = seeingOf(performance)
@@ -79,7 +79,7 @@ const PHASES: Record<RunPhase, (performance: Performance) => Promise<void>> = {
         await resolveUnattached(transaction, seeing)
         await resolveKinds(transaction, ['duplicate_payment'], seeing)
       }
-      await advance(performance, transaction, 'repeats')
+      await advance(performance, transaction, 'nonces')
     })
   },
 }
@@ -135,7 +135,7 @@ async function performParts(
   }
 }
 
-/** What was found by its nonce may be found by its settlement as well: it is one break. */
+/** What was found by its settlement may be found by its nonce as well: it is one break. */
 async function recordStrays(
   performance: Performance,
   db: Db,

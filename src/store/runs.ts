@@ -6,7 +6,8 @@ import type { Db } from './database.ts'
 export type RunState = 'queued' | 'running' | 'completed' | 'failed'
 
 /** In this order. */
-export const RUN_PHASES = ['sweep', 'records', 'nonces', 'repeats'] as const
+/** What a settlement tells of a payment is more than what its nonce does, so it is told first. */
+export const RUN_PHASES = ['sweep', 'records', 'repeats', 'nonces'] as const
 
 export type RunPhase = (typeof RUN_PHASES)[number]
 

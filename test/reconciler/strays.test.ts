@@ -52,6 +52,7 @@ describe('what nobody recorded', () => {
     expect((await runOnce(deps)).totals).to.include({ breaks: 1 })
     const [found] = await allBreaks(bench.db, 'open')
     expect(found).to.include({ kind: 'unknown_outgoing', hash })
+    expect(found!.onChain, 'what tells more').to.include({ reference: reference(404) })
     const close = { breakId: found!.id, as: 'operator', actor: 'user:1', note: 'known' } as const
     await closeBreak(bench.db, { ...close, now: new Date() })
     await runOnce(deps)

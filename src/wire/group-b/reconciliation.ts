@@ -29,7 +29,7 @@ export const RunSchema = named(
     run_id: RunIdSchema,
     source: Type.String({ examples: ['store'] }),
     state: Type.Enum(['queued', 'running', 'completed', 'failed']),
-    phase: Type.Enum(['sweep', 'records', 'nonces', 'repeats'], {
+    phase: Type.Enum(['sweep', 'records', 'repeats', 'nonces'], {
       description: 'What it is at, in this order.',
     }),
     records: CountSchema,
