@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 
+import { isRunning } from '../src/base/process.ts'
 import type { ReadyFacts } from '../src/base/ready.ts'
 import { SCOPES } from '../src/domain/access.ts'
 import { runProgram } from '../test/support/program.ts'
@@ -44,6 +45,7 @@ async function main(): Promise<void> {
     const samples: Sample[] = []
     for (let minute = 1; minute <= MINUTES; minute++) {
       const traffic = await oneMinute(platform, rate)
+      if (!isRunning(facts.pid)) throw new Error(`it ended by itself: ${program.output().stderr}`)
       samples.push({ minute, ...measure(facts.pid, traffic) })
       console.log({ ...samples.at(-1), failures: traffic.failures.length, asked: traffic.asked })
       tellFailures(traffic)

@@ -85,7 +85,7 @@ export type WireRailDeps = {
   onMoved: OnWireMoved
 }
 
-const BATCH = 32
+const BATCH = 10
 const MAX_ROUNDS = 1000
 
 /** Undefined: the process stops, and the wire comes again when its lease is over. */

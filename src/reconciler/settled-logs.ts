@@ -54,16 +54,16 @@ function settlementOf(
   const reference = wordOf(topics[1]) ?? unreadable(provider, 'topics')
   const [payer, payee] = [addressOf(topics[2]), addressOf(topics[3])]
   const token = addressOf(data.slice(0, 66))
-  const amount = wordOf(`0x${data.slice(66)}`) ?? unreadable(provider, 'data')
+  const amount = BigInt(wordOf(`0x${data.slice(66)}`) ?? unreadable(provider, 'data'))
   if (payer === undefined || payee === undefined || token === undefined) return undefined
   // The contract pays no nothing, and no row can hold it.
-  if (BigInt(amount) === 0n) return undefined
+  if (amount === 0n) return undefined
   return {
     reference,
     payer,
     payee,
     token: token === NO_TOKEN ? undefined : token,
-    amount: BigInt(amount),
+    amount,
   }
 }
 

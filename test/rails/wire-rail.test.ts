@@ -115,6 +115,26 @@ describe('the bank rail', () => {
     expect(asked).to.deep.equal([])
   })
 
+  it('looks at a paid wire once a day in the end, until it cannot come back', async () => {
+    const rail = await start()
+    await order('987654321')
+    await pass(rail, 1)
+    const everyDay = async (days: number) => {
+      for (let day = 0; day < days; day += 1) {
+        await rail.pass(signal)
+        clock.advance(24 * 3_600_000)
+      }
+    }
+    await everyDay(5)
+    asked = []
+    await pass(rail, 2)
+    expect(asked).to.have.length.within(2, 3)
+    await everyDay(30)
+    asked = []
+    await everyDay(2)
+    expect(asked).to.deep.equal([])
+  })
+
   it('rejects what the bank refuses, at once or later', async () => {
     const rail = await start()
     await order('1000000004')
