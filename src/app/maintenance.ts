@@ -48,6 +48,7 @@ const TASKS: Readonly<Record<string, Task>> = {
   outbox: pruning(30 * DAY_MS, batchesOf('outbox')),
   rateLimits: pruning(HOUR_MS, batchesOf('rateLimits')),
   samples: pruning(30 * DAY_MS, batchesOf('samples')),
+  spans: pruning(2 * DAY_MS, batchesOf('spans')),
   // A token lives one hour; its key is kept for twice that.
   signingKeys: ({ db, now }) => pruneSigningKeys(db, before(now, 2 * HOUR_MS)),
 }

@@ -40,7 +40,7 @@ export async function withDatabaseDesk<T>(
     const done = new AbortController()
     const reconciliation = createReconciliation({
       config,
-      db,
+      database,
       chain: {
         chainId,
         providers: createProviders({ urls, chainId, clock, random: Math.random }),

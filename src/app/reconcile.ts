@@ -22,8 +22,7 @@ export type { ReportJson } from '../reconciler/report-json.ts'
 
 export type ReconcileRequest = {
   config: Config
-  /** A CSV, JSON lines, or the address of a server of Group B. */
-  source: string
+  source: RecordSource
   urls: readonly string[]
   chainId?: number | undefined
   confirmations: number | 'finalized'
@@ -38,15 +37,30 @@ export type ReconcileRequest = {
   onProgress: (state: { done: number; total: number | undefined; counted: number }) => void
 }
 
+/** A CSV, JSON lines, or the address of a server of Group B. */
+export function openSource(
+  where: string,
+  { config, since, until }: Pick<ReconcileRequest, 'config' | 'since' | 'until'>,
+): RecordSource {
+  if (!/^https?:\/\//.test(where)) return createFileSource(where)
+  const { sourceKey } = config
+  if (sourceKey === undefined) {
+    throw new BaseError('The server wants a key. Set QUITTANCE_SOURCE_KEY to one that may read.', {
+      code: 'source_key_missing',
+    })
+  }
+  const client = createPlatformClient({ baseUrl: where, apiKey: sourceKey })
+  return createApiSource(client, { name: nameOfProvider(where), since, until })
+}
+
 /** Reconciles a file, or what a server lists, against the chain, without a database. */
 export async function reconcileSource(request: ReconcileRequest): Promise<ReportJson> {
-  const source = sourceOf(request)
   const { examiner, contracts } = await examinerOf(request)
   const { out: folder, isResumed = false } = request
-  const head = headOf(request, { source, chainId: examiner.chainId, contracts })
+  const head = headOf(request, { chainId: examiner.chainId, contracts })
   const run = await keepRun({ folder, head, isResumed })
   try {
-    return await reconcileInto(run, { request, source, examiner })
+    return await reconcileInto(run, { request, examiner })
   } finally {
     await run.close()
   }
@@ -54,10 +68,9 @@ export async function reconcileSource(request: ReconcileRequest): Promise<Report
 
 async function reconcileInto(
   run: KeptRun,
-  parts: { request: ReconcileRequest; source: RecordSource; examiner: Examiner },
+  { request, examiner }: { request: ReconcileRequest; examiner: Examiner },
 ): Promise<ReportJson> {
-  const { request, source, examiner } = parts
-  const { signal, since, until } = request
+  const { source, signal, since, until } = request
   const startedAt = performance.now() - run.earlierMs
   const elapsed = (): number => Math.round(performance.now() - startedAt)
   const totals = await reconcile({
@@ -88,10 +101,9 @@ async function reconcileInto(
 
 /** All that the result hangs on, but the nodes: another one tells the same of the same chain. */
 function headOf(
-  { since, until, graceMs, confirmations }: ReconcileRequest,
-  of: { source: RecordSource; chainId: number; contracts: Contracts },
+  { source, since, until, graceMs, confirmations }: ReconcileRequest,
+  { chainId, contracts }: { chainId: number; contracts: Contracts },
 ): JournalHead {
-  const { source, chainId, contracts } = of
   return {
     source: source.name,
     version: source.version,
@@ -103,18 +115,6 @@ function headOf(
     settlement: contracts.settlement,
     stablecoin: contracts.stablecoin,
   }
-}
-
-function sourceOf({ config, source, since, until }: ReconcileRequest): RecordSource {
-  if (!/^https?:\/\//.test(source)) return createFileSource(source)
-  const { sourceKey } = config
-  if (sourceKey === undefined) {
-    throw new BaseError('The server wants a key. Set QUITTANCE_SOURCE_KEY to one that may read.', {
-      code: 'source_key_missing',
-    })
-  }
-  const client = createPlatformClient({ baseUrl: source, apiKey: sourceKey })
-  return createApiSource(client, { name: nameOfProvider(source), since, until })
 }
 
 async function examinerOf(

@@ -14,7 +14,7 @@ import { BREAK_KINDS } from '../domain/breaks.ts'
 import { createRuns, requestRun, type Runs } from '../reconciler/runs.ts'
 import { checkBreak, settleBreak } from '../reconciler/verify-break.ts'
 import { countOpenBreaks } from '../store/breaks.ts'
-import type { Db } from '../store/database.ts'
+import type { Database, Db } from '../store/database.ts'
 import type { Chain } from './chain.ts'
 import { createPanelOf } from './reconcile.ts'
 
@@ -23,14 +23,15 @@ export type Reconciliation = Runs & { endpoints: Endpoint[] }
 
 export function createReconciliation(deps: {
   config: Pick<Config, 'confirmations'>
-  db: Db
+  database: Pick<Database, 'kind' | 'db'>
   chain: Pick<Chain, 'chainId' | 'providers' | 'isEmbedded'>
   contracts: Contracts
   clock: Clock
   logger: Logger
   signal: AbortSignal
 }): Reconciliation {
-  const { config, db, chain, contracts, clock, logger, signal } = deps
+  const { config, database, chain, contracts, clock, logger, signal } = deps
+  const { db } = database
   const { chainId, providers, isEmbedded } = chain
   const { confirmations } = config
   const { examiner, nodes } = createPanelOf({
@@ -51,6 +52,7 @@ export function createReconciliation(deps: {
     logger,
     everyMs: isEmbedded ? EMBEDDED_EVERY_MS : EVERY_MS,
     pollMs: POLL_MS,
+    ...(database.kind === 'embedded' && { chunkRecords: EMBEDDED_CHUNK }),
   })
   return {
     ...runs,
@@ -73,6 +75,8 @@ export function createReconciliation(deps: {
 
 const EVERY_MS = 15 * 60_000
 const EMBEDDED_EVERY_MS = 60_000
+/** The embedded database answers nobody else while it reads a chunk. */
+const EMBEDDED_CHUNK = 500
 const POLL_MS = 1_000
 /** The follower is quicker; what it has not done by then is worth a look. */
 const LAG_GRACE_MS = 120_000

@@ -1,11 +1,10 @@
-import { OVERVIEW_MS } from '../api/group-b/admin-overview.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Contracts } from '../chain/contracts.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { countOpenBreaks } from '../store/breaks.ts'
 import type { Db } from '../store/database.ts'
-import { insertSample, readOverview } from '../store/overview.ts'
+import { insertSample, keepSpans, readOverview } from '../store/overview.ts'
 import { readSolvency } from '../store/supply.ts'
 import type { Chain } from './chain.ts'
 import { healthOf } from './console.ts'
@@ -35,8 +34,8 @@ const SAMPLE_MS = 60_000
 export async function takeSample({ db, clock, chain, contracts }: Sampling): Promise<void> {
   const { chainId, providers } = chain
   const now = clock.now()
-  const since = new Date(now.getTime() - OVERVIEW_MS)
-  const overview = await readOverview(db, { chainId, since, now })
+  await keepSpans(db, { chainId, now })
+  const overview = await readOverview(db, { chainId, now })
   const breaks = await countOpenBreaks(db, chainId)
   const token = parseAddress(contracts.stablecoin)
   const solvency = token && (await readSolvency(db, { chainId, token }))

@@ -3,6 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { parseConfig, type Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
 import { readReady } from '../base/ready.ts'
+import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
 import { plainProvider } from '../chain/plain-provider.ts'
 import type { Provider } from '../chain/provider.ts'
 import { quantity } from '../chain/rlp.ts'
@@ -85,6 +86,18 @@ function findAddresses(flags: ProviderFlags): Addresses {
 export function wholeNumber(text: string): bigint {
   if (!/^\d{1,78}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return BigInt(text)
+}
+
+export function hexHash(text: string): Hex {
+  const found = parseHash(text)
+  if (found !== undefined) return found
+  throw new InvalidArgumentError('It must be 0x and 64 hexadecimal digits.')
+}
+
+export function hexAddress(text: string): Hex {
+  const found = parseAddress(text)
+  if (found !== undefined) return found
+  throw new InvalidArgumentError('It must be an address with a valid checksum.')
 }
 
 function confirmations(text: string): number | 'finalized' {

@@ -30,7 +30,7 @@ export type RunsDeps = {
   clock: Clock
   logger: Logger
   randomBytes: RandomBytes
-  /** How long after a run began the next one begins. */
+  /** How long after a run began the next one begins, unless that one took long. */
   everyMs: number
   pollMs: number
   chunkRecords?: number
@@ -98,9 +98,17 @@ async function beginWhenDue(deps: RunsDeps): Promise<void> {
   const { db, chainId, clock, everyMs } = deps
   const latest = await latestRun(db, { chainId, source: STORE })
   if (latest !== undefined && latest.endedAt === undefined) return
-  const dueMs = latest === undefined ? 0 : latest.createdAt.getTime() + everyMs
+  const dueMs = latest === undefined ? 0 : nextAfter(latest, everyMs)
   if (clock.now().getTime() < dueMs) return
   await requestRun(deps, { chainId, requestedBy: 'schedule' })
+}
+
+/** What grows with all that was ever recorded takes a tenth of the time at most. */
+const SHARE = 10
+
+function nextAfter({ createdAt, startedAt = createdAt, endedAt }: Run, everyMs: number): number {
+  const tookMs = endedAt === undefined ? 0 : endedAt.getTime() - startedAt.getTime()
+  return Math.max(createdAt.getTime() + everyMs, startedAt.getTime() + SHARE * tookMs)
 }
 
 async function takeNext(deps: RunsDeps, signal: AbortSignal): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import type { Db } from './database.ts'
 
@@ -6,6 +6,7 @@ import type { Db } from './database.ts'
 export type Totals = { count: number; amountWei: bigint }
 
 export type Overview = {
+  since: Date
   claimed: Totals
   settled: Totals
   inFlight: { count: number; oldestSeconds: number; byAge: AgeCount[] }
@@ -18,16 +19,18 @@ export type Overview = {
 export type AgeCount = { underSeconds: number | undefined; count: number }
 
 /**
- * Where the platform stands. Claimed is what transactions say of the orders that were accepted
- * since then; settled is what receipts of final blocks say of the same orders. Minted dollars are
+ * Where the platform stands. Claimed is what transactions say of the orders that were accepted in
+ * the last day; settled is what receipts of final blocks say of the same orders. Minted dollars are
  * no part of it: they are counted in another unit.
  */
 export async function readOverview(
   db: Db,
-  wanted: { chainId: number; since: Date; now: Date },
+  wanted: { chainId: number; now: Date },
 ): Promise<Overview> {
-  const { claimed, settled } = await readTotals(db, wanted)
+  const since = startOf(wanted.now)
+  const { claimed, settled } = await readTotals(db, { ...wanted, since })
   return {
+    since,
     claimed,
     settled,
     inFlight: await readInFlight(db, wanted),
@@ -39,17 +42,73 @@ export async function readOverview(
 /** Transactions that the chain has not decided yet, by the age of their orders. */
 const AGES = [60, 600, 3600]
 
+/** The day is cut into spans, so that not all of it is read again each minute. */
+const DAY_MS = 24 * 3_600_000
+const SPAN_MS = 5 * 60_000
+const SPAN = sql`make_interval(secs => ${SPAN_MS / 1000})`
+
+function startOf(now: Date): Date {
+  return new Date(Math.floor((now.getTime() - DAY_MS) / SPAN_MS) * SPAN_MS)
+}
+
+/**
+ * Keeps the sums of spans where nothing is open and the claims are what is settled: they stay so.
+ * One where they differ is read each time. A span is given as long again for orders that were
+ * accepted in it and are stored late.
+ */
+export async function keepSpans(
+  db: Db,
+  { chainId, now }: { chainId: number; now: Date },
+): Promise<void> {
+  const last = new Date(now.getTime() - 2 * SPAN_MS)
+  await sql`
+    insert into overview_spans (chain_id, start_at, count, wei)
+    select ${chainId}, start_at, claimed, claimed_wei
+    from (${spansOf({ chainId, since: startOf(now), last })}) as spans
+    where open = 0 and claimed = settled and claimed_wei = settled_wei
+    on conflict do nothing`.execute(db)
+}
+
 async function readTotals(
   db: Db,
-  { chainId, since }: { chainId: number; since: Date },
+  { chainId, since, now }: { chainId: number; since: Date; now: Date },
 ): Promise<{ claimed: Totals; settled: Totals }> {
   const { rows } = await sql<Record<'claimed' | 'settled' | 'claimed_wei' | 'settled_wei', string>>`
-    select count(*) filter (where is_claimed) as claimed,
-      count(*) filter (where is_settled) as settled,
-      coalesce(sum(amount) filter (where is_claimed), 0)::text as claimed_wei,
-      coalesce(sum(amount) filter (where is_settled), 0)::text as settled_wei
+    select sum(claimed) as claimed, sum(settled) as settled,
+      sum(claimed_wei)::text as claimed_wei, sum(settled_wei)::text as settled_wei
     from (
-      select orders.amount,
+      select claimed, settled, claimed_wei, settled_wei
+      from (${spansOf({ chainId, since, last: now })}) as spans
+      union all
+      select count, count, wei, wei from overview_spans
+      where chain_id = ${chainId} and start_at >= ${since}
+    ) as every`.execute(db)
+  const [row] = rows
+  return {
+    claimed: totalsOf(row?.claimed, row?.claimed_wei),
+    settled: totalsOf(row?.settled, row?.settled_wei),
+  }
+}
+
+/** The sums of the spans that are not kept, to the one that begins last. */
+function spansOf(wanted: { chainId: number; since: Date; last: Date }): RawBuilder<unknown> {
+  const { chainId, since, last } = wanted
+  return sql`
+    select start_at, count(*) filter (where is_open) as open,
+      count(*) filter (where is_claimed) as claimed,
+      count(*) filter (where is_settled) as settled,
+      coalesce(sum(amount) filter (where is_claimed), 0) as claimed_wei,
+      coalesce(sum(amount) filter (where is_settled), 0) as settled_wei
+    from (
+      select start_at from generate_series(${since}::timestamptz, ${last}::timestamptz, ${SPAN})
+        as every (start_at)
+      where not exists (
+        select from overview_spans as kept
+        where kept.chain_id = ${chainId} and kept.start_at = every.start_at
+      ) offset 0
+    ) as spans
+    left join lateral (
+      select orders.amount, orders.state in ('accepted', 'mined') as is_open,
         t.status in ('completed', 'refunded') as is_claimed,
         exists (
           select from attempts where order_id = orders.id and state = 'final'
@@ -57,13 +116,9 @@ async function readTotals(
         ) as is_settled
       from orders join transactions t on t.transaction_id = orders.subject
       where orders.chain_id = ${chainId} and orders.route in ('direct', 'contract')
-        and orders.accepted_at >= ${since}
-    ) as recent`.execute(db)
-  const [row] = rows
-  return {
-    claimed: totalsOf(row?.claimed, row?.claimed_wei),
-    settled: totalsOf(row?.settled, row?.settled_wei),
-  }
+        and orders.accepted_at >= start_at and orders.accepted_at < start_at + ${SPAN} offset 0
+    ) as recent on true
+    group by start_at`
 }
 
 function totalsOf(count: string | undefined, wei: string | undefined): Totals {

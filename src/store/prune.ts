@@ -9,6 +9,7 @@ const PRUNABLE = {
   outbox: ['outbox', 'created_at'],
   rateLimits: ['rate_limits', 'updated_at'],
   samples: ['overview_samples', 'at'],
+  spans: ['overview_spans', 'start_at'],
 } as const
 
 export type Prunable = keyof typeof PRUNABLE

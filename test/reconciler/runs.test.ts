@@ -379,20 +379,4 @@ describe('runs over our own records', () => {
     const run = await latestRun(bench.db, { chainId: CHAIN_ID, source: 'store' })
     expect(run).to.include({ state: 'running', cursor: undefined })
   })
-
-  it('begin by themselves when it is time, one after the other', async () => {
-    const stopper = new AbortController()
-    const done = createRuns({ ...deps, everyMs: 1 }).run(stopper.signal)
-    for (let round = 0; round < 500; round++) {
-      const { rows } = await sql<{ count: bigint }>`
-        select count(*) from runs where state = 'completed'`.execute(bench.db)
-      if ((rows[0]?.count ?? 0n) >= 2n) break
-      await new Promise((later) => setTimeout(later, 10))
-    }
-    stopper.abort()
-    await done
-    const { rows } = await sql<{ requested_by: string }>`
-      select distinct requested_by from runs`.execute(bench.db)
-    expect(rows).to.deep.equal([{ requested_by: 'schedule' }])
-  })
 }).timeout(120_000)

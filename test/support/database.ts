@@ -82,9 +82,14 @@ export async function emptyDatabaseUrl(): Promise<string | undefined> {
   return url.href
 }
 
+/** Once, when all tests of this process have run. */
+export async function closeShared(): Promise<void> {
+  await (await shared)?.close()
+}
+
 /** Once, when all tests have run and the processes that ran them have ended. */
 export async function dropOwnDatabases(server = process.env['DATABASE_URL']): Promise<void> {
-  await (await shared)?.close()
+  await closeShared()
   if (server === undefined) return
   const listing = `select datname from pg_database where datname like '${RUN}\\_%'`
   for (const name of await onServer(server, listing)) {

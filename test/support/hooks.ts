@@ -1,4 +1,4 @@
-import { dropOwnDatabases } from './database.ts'
+import { closeShared, dropOwnDatabases } from './database.ts'
 import { prepareData, removePrepared } from './prepared-data.ts'
 
 const servers = process.env['DATABASE_URL']?.split(' ') ?? []
@@ -12,5 +12,6 @@ export const mochaGlobalSetup = prepareData
 
 export async function mochaGlobalTeardown(): Promise<void> {
   removePrepared()
+  await closeShared()
   for (const server of servers) await dropOwnDatabases(server)
 }

@@ -33,14 +33,13 @@ export function overviewEndpoint(deps: OverviewDeps): Endpoint {
     answer: OverviewSchema,
     handle: async ({ db }) => {
       const now = clock.now()
-      const since = new Date(now.getTime() - OVERVIEW_MS)
-      const overview = await readOverview(db, { chainId, since, now })
+      const overview = await readOverview(db, { chainId, now })
       return {
         success: true as const,
         at: now.toISOString(),
         environment,
         chain_id: chainId,
-        since: since.toISOString(),
+        since: overview.since.toISOString(),
         claimed: toTotals(overview.claimed),
         settled: toTotals(overview.settled),
         in_flight: {
@@ -61,9 +60,6 @@ export function overviewEndpoint(deps: OverviewDeps): Endpoint {
     },
   })
 }
-
-/** What "recent" means on the page of the overview. */
-export const OVERVIEW_MS = 24 * 3_600_000
 
 export function sampleListEndpoint({ clock }: { clock: Clock }): Endpoint {
   return defineEndpoint({

@@ -7,7 +7,14 @@ import { check } from '../../verify/check.ts'
 import { prove } from '../../verify/prove.ts'
 import { MAX_QUITTANCE_BYTES } from '../../verify/quittance.ts'
 import { createOutput } from '../output.ts'
-import { findProviders, providersOf, wholeNumber, withProviders } from '../providers.ts'
+import {
+  findProviders,
+  hexAddress,
+  hexHash,
+  providersOf,
+  wholeNumber,
+  withProviders,
+} from '../providers.ts'
 import { printVerdict } from '../verdict.ts'
 
 type ProveFlags = {
@@ -31,11 +38,11 @@ type CheckFlags = {
 
 export function proveCommand(): Command {
   const command = new Command('prove')
-    .argument('<hash>')
+    .argument('<hash>', 'of the transaction', hexHash)
     .requiredOption('--out <file>', 'where to write it')
     .option('--reference <bytes>', 'which payment of the transaction is meant')
     .option('--log <number>', 'which payment is meant, by its place in the receipt', wholeNumber)
-    .option('--contract <address>', 'another settlement contract')
+    .option('--contract <address>', 'another settlement contract', hexAddress)
     .option('--fact <name=text...>', 'what the file says of the order')
     .addHelpText('after', PROVE_HELP)
   return withProviders(command).action(async (hash: string, flags: ProveFlags) => {
@@ -61,7 +68,7 @@ Exit code: 0 it holds, 1 it does not, or not yet, 2 could not run.`
 export function checkCommand(): Command {
   const command = new Command('check')
     .argument('<file>')
-    .option('--trusted-block-hash <hash>', 'the hash of its block; then no node is asked')
+    .option('--trusted-block-hash <hash>', 'the hash of its block; then no node is asked', hexHash)
     .option('--offline', 'ask nobody, and say which block hash must be trusted')
     .addHelpText('after', CHECK_HELP)
   return withProviders(command).action(async (file: string, flags: CheckFlags) => {

@@ -85,11 +85,13 @@ async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson>
     const { reconcileOwn } = await import('../../app/reconcile-own.ts')
     return reconcileOwn(request)
   }
-  const { reconcileSource } = await import('../../app/reconcile.ts')
+  const { openSource, reconcileSource } = await import('../../app/reconcile.ts')
+  // A source that cannot be read is told of before any node is looked for.
+  const records = openSource(source, request)
   return reconcileSource({
     ...addressesOf(flags),
     ...request,
-    source,
+    source: records,
     chainId: chainId === undefined ? undefined : Number(chainId),
     graceMs: grace * 60_000,
     isResumed: flags.resume,

@@ -7,7 +7,14 @@ import type { Verdict } from '../../verify/verdict.ts'
 import { verifyMint, verifyRedeem } from '../../verify/verify-supply.ts'
 import { verifySettlement, verifyTransaction } from '../../verify/verify-transaction.ts'
 import { createOutput } from '../output.ts'
-import { providersOf, wholeNumber, withProviders, type Asked } from '../providers.ts'
+import {
+  hexAddress,
+  hexHash,
+  providersOf,
+  wholeNumber,
+  withProviders,
+  type Asked,
+} from '../providers.ts'
 import { printVerdict } from '../verdict.ts'
 
 type Flags = {
@@ -52,18 +59,20 @@ Examples:
 The second went through the settlement contract.
 ${HELP_AFTER}`
 
+const CONTRACT_HELP = 'another settlement contract, or the proxy of a reference'
+
 function transactionCommand(): Command {
   const command = new Command('tx')
     .description('Tell whether the transaction of a hash pays what the record says')
-    .argument('<hash>')
-    .option('--payer <address>')
-    .option('--payee <address>')
+    .argument('<hash>', 'of the transaction', hexHash)
+    .option('--payer <address>', 'who paid', hexAddress)
+    .option('--payee <address>', 'who was paid', hexAddress)
     .option('--amount <units>', 'in the smallest unit', units)
-    .option('--token <address>', 'the ERC-20 that was paid; native coin without it')
+    .option('--token <address>', 'the ERC-20 that was paid; native coin without it', hexAddress)
     .option('--reference <bytes>', "the order's reference")
     .option('--settlement', 'paid through the settlement contract; --reference says so for ETH')
-    .option('--contract <address>', 'another settlement contract, or the proxy of a reference')
-    .option('--block-hash <hash>', 'the block in which the record saw it')
+    .option('--contract <address>', CONTRACT_HELP, hexAddress)
+    .option('--block-hash <hash>', 'the block in which the record saw it', hexHash)
     .option('--since <time>', 'it happened then or later, as in 2026-01-31T12:00Z', time)
     .option('--until <time>', 'it happened then or earlier', time)
     .addHelpText('after', TRANSACTION_HELP)
@@ -105,23 +114,23 @@ type Run = (flags: Flags, asked: Asked) => Promise<Verdict>
 function supplyCommand(name: 'mint' | 'redeem', run: Run): Command {
   const command = new Command(name)
     .description(`Tell whether a ${name} of a stablecoin is what the record says`)
-    .requiredOption('--token <address>')
+    .requiredOption('--token <address>', 'the stablecoin', hexAddress)
     .requiredOption('--profile <name>', `one of ${Object.keys(PROFILES).join(', ')}`)
     .requiredOption('--amount <units>', 'in the smallest unit', units)
     .option('--reference <memo>', "the order's memo, where the token has memos")
-    .option('--hash <hash>', 'the transaction; looked for in the blocks without it')
+    .option('--hash <hash>', 'the transaction; looked for in the blocks without it', hexHash)
     .option('--from-block <number>', 'the first block to look in', wholeNumber)
     .option('--to-block <number>', 'the last block to look in', wholeNumber)
-    .option('--block-hash <hash>', 'the block in which the record saw it')
+    .option('--block-hash <hash>', 'the block in which the record saw it', hexHash)
     .option('--since <time>', 'it happened then or later, as in 2026-01-31T12:00Z', time)
     .option('--until <time>', 'it happened then or earlier', time)
     .addHelpText('after', HELP_AFTER)
   if (name === 'mint') {
-    command.requiredOption('--payee <address>', 'who received')
-    command.option('--minter <address...>', 'who may mint for the issuer')
+    command.requiredOption('--payee <address>', 'who received', hexAddress)
+    command.option('--minter <address...>', 'who may mint for the issuer', hexAddresses)
   } else {
-    command.requiredOption('--payer <address>', 'who redeemed')
-    command.option('--issuer <address>', 'who received, where a redeem is a transfer')
+    command.requiredOption('--payer <address>', 'who redeemed', hexAddress)
+    command.option('--issuer <address>', 'who received, where a redeem is a transfer', hexAddress)
   }
   return withProviders(command).action(async (flags: Flags) => {
     const asked = await providersOf(flags)
@@ -155,6 +164,10 @@ function claimOf(flags: Flags, { chainId }: Asked) {
   const { payer, payee, amount, reference, contract, blockHash, since: from, until: to } = flags
   const window = from || to ? { ...(from ? { from } : {}), ...(to ? { to } : {}) } : undefined
   return { chainId, payer, payee, amount, reference, contract, blockHash, window }
+}
+
+function hexAddresses(text: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, hexAddress(text)]
 }
 
 function time(text: string): Date {

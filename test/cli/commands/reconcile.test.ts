@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import { reconcileSource } from '../../../src/app/reconcile.ts'
+import { openSource, reconcileSource } from '../../../src/app/reconcile.ts'
 import { parseConfig } from '../../../src/base/config.ts'
 import { startFaultyProxy } from '../../support/faulty-proxy.ts'
 import { temporaryFolder } from '../../support/folder.ts'
@@ -81,6 +81,12 @@ describe('reconcile on the command line', () => {
     }
   })
 
+  it('tells of a file that is not there before it looks for a node', async () => {
+    const args = ['reconcile', '--source', join(folder.path, 'absent.csv')]
+    const { stderr } = await runToEnd(args, { QUITTANCE_DATA: env['QUITTANCE_DATA'] })
+    expect(stderr).to.include('absent.csv')
+  })
+
   it('writes files that no spreadsheet runs', async () => {
     const out = join(folder.path, 'out')
     const args = ['reconcile', '--source', csvFile([bad]), '--out', out]
@@ -116,9 +122,10 @@ describe('reconcile on the command line', () => {
     const asked = proxy.calls
       .slice(before)
       .filter(({ method }) => method === 'eth_getTransactionReceipt')
+    const config = parseConfig(env)
     const unbroken = await reconcileSource({
-      config: parseConfig(env),
-      source: file,
+      config,
+      source: openSource(file, { config, since: undefined, until: undefined }),
       urls: [proxy.url],
       confirmations: 1,
       graceMs: 3_600_000,

@@ -46,7 +46,19 @@ describe('verify, prove and check on the command line', () => {
     expect(await runToEnd([...settled('100'), '--chain-id', '31337'], nobody)).to.include({
       code: 2,
     })
-    expect(await runToEnd(['verify', 'tx', '0x12'], env)).to.include({ code: 2 })
+  })
+
+  it('tells what is misspelt before it looks for a node', async () => {
+    const right = `0x${'12'.repeat(32)}`
+    for (const [option, args] of [
+      ["'hash'", ['verify', 'tx', '0x12']],
+      ["'--payee <address>'", ['verify', 'tx', right, '--payee', '0x12']],
+      ["'--trusted-block-hash <hash>'", ['check', file, '--trusted-block-hash', '0x12']],
+    ] as const) {
+      const { code, stderr } = await runToEnd(args, {})
+      expect(code).to.equal(2)
+      expect(stderr).to.include(option).and.to.include('It must be')
+    }
   })
 
   it('ends with 1 while it is pending', async () => {
