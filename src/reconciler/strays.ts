@@ -24,13 +24,13 @@ export type StrayDeps = {
   nodes: readonly Node[]
   panel: Panel
   signal: AbortSignal
-  /** So many gaps of a lane are read at once. */
+  /** So much is read at once. */
   chunkRecords?: number
 }
 
 const LANES_AT_ONCE = 100
 const MAX_LANES = 100_000
-const GAPS_AT_ONCE = 1_000
+const CHUNK = 5_000
 
 /**
  * What each part of the search found, and where to go on after it. `unsure`: of this signer the
@@ -63,7 +63,7 @@ export async function* findUnknownOutgoing(
 type Searched = { findings: Finding[]; isSure: boolean }
 
 async function findInLane(deps: StrayDeps, { signer, first }: LaneSpan): Promise<Searched> {
-  const { db, chainId, panel, chunkRecords: limit = GAPS_AT_ONCE } = deps
+  const { db, chainId, panel, chunkRecords: limit = CHUNK } = deps
   const { final } = panel
   const below = final === undefined ? undefined : await agreedNonce(deps, { signer, final })
   if (final === undefined || below === undefined) return { findings: [], isSure: false }
@@ -145,17 +145,15 @@ function unknownOutgoing(
   })
 }
 
-const LOGS_AT_ONCE = 20_000
-
 /** Settlements in the sweep that no order stands behind, or that pay an order once more. */
 export async function* findStraySettlements(
-  { db, chainId, signal }: Omit<StrayDeps, 'nodes' | 'panel'>,
+  { db, chainId, signal, chunkRecords: count = CHUNK }: Omit<StrayDeps, 'nodes' | 'panel'>,
   cursor: string | undefined,
 ): AsyncGenerator<StrayPart> {
   let after = placeOf(cursor)
   for (;;) {
     signal.throwIfAborted()
-    const to = await logBehind(db, { chainId, after, count: LOGS_AT_ONCE })
+    const to = await logBehind(db, { chainId, after, count })
     const strays = await listStraySettlements(db, { chainId, after, to })
     const findings = strays.map((stray) => strayFinding(chainId, stray))
     if (to === undefined) {

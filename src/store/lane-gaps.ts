@@ -11,11 +11,14 @@ export async function listLaneSpans(
   page: { chainId: number; after: string; limit: number },
 ): Promise<LaneSpan[]> {
   const { rows } = await sql<LaneSpan>`
-    select l.signer, coalesce(min(n.nonce), l.next_nonce) as first
+    select l.signer, coalesce(lowest.nonce, l.next_nonce) as first
     from nonce_lanes l
-    left join lane_nonces n on n.chain_id = l.chain_id and n.signer = l.signer
+    left join lateral (
+      select nonce from lane_nonces n
+      where n.chain_id = l.chain_id and n.signer = l.signer order by nonce limit 1
+    ) as lowest on true
     where l.chain_id = ${page.chainId} and l.signer > ${page.after}
-    group by l.signer, l.next_nonce order by l.signer limit ${page.limit}`.execute(db)
+    order by l.signer limit ${page.limit}`.execute(db)
   return rows
 }
 
