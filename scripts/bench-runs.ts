@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { sql } from 'kysely'
 import type { Hex } from 'viem'
 
 import { systemClock } from '../src/base/clock.ts'
@@ -74,6 +75,8 @@ async function prepare(place: Place, world: SettledChain): Promise<void> {
   const { db } = database
   await migrate(db)
   await recordSettlements(db, world, tellEvery('recorded'))
+  // What came over months was tended meanwhile.
+  await sql`vacuum (analyze)`.execute(db)
   const asking = { db, clock: systemClock, randomBytes }
   await requestRun(asking, { chainId: CHAIN_ID, requestedBy: 'bench' })
   await database.close()

@@ -27,7 +27,7 @@ export function readSettledLogs({ value, provider }: Seen<unknown>, contract: He
     const hash = wordOf(log.transactionHash) ?? unreadable(provider, 'transactionHash')
     const logIndex = Number(quantityOf(log, 'logIndex', provider))
     const settled = settlementOf(log, { provider, contract })
-    if (settled !== undefined) logs.push({ block, hash, logIndex, ...settled, fee: undefined })
+    if (settled !== undefined) logs.push({ block, hash, logIndex, ...settled, own: undefined })
   }
   return { logs, count: value.length }
 }

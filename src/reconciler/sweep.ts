@@ -16,7 +16,7 @@ import {
 import type { Panel } from './agree.ts'
 import { ahead } from './ahead.ts'
 import type { Node } from './node.ts'
-import { readFees } from './settlement-fees.ts'
+import { readOwn } from './own-settlements.ts'
 import { readSettledLogs } from './settled-logs.ts'
 
 export type SweepDeps = {
@@ -79,8 +79,8 @@ async function* complete(
     )
     const hash = isShared ? await hashAt(deps.nodes, toBlock, signal) : undefined
     if (hash === undefined) return
-    const fees = await readFees({ ...deps, needed: panel.needed }, logs)
-    for (const log of logs) log.fee = fees.get(log.hash)
+    const own = await readOwn({ ...deps, needed: panel.needed }, logs)
+    for (const log of logs) log.own = own.get(log.hash)
     yield { logs, to: { number: toBlock, hash } }
     next = toBlock + 1n
   }

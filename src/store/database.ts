@@ -80,6 +80,8 @@ async function openServer(options: DatabaseOptions & { url: string }): Promise<D
     connectionTimeoutMillis: limits.databaseConnectTimeoutMs,
     statement_timeout: limits.databaseStatementTimeoutMs,
     application_name: 'quittance',
+    // Our queries are done before their plans would be compiled.
+    options: '-c jit=off',
     types: { getTypeParser: parserOf },
   })
   // An error without a listener would end the process. The pool listens only to connections that

@@ -77,12 +77,10 @@ export async function findRecordedOrder(
 const IS_PAYMENT = sql`o.route <> 'allowance'`
 
 /**
- * Found by the reference, which `offset 0` makes sure of: of a table that was just filled the
- * database knows nothing yet, and would read all logs of the payer for each of its orders.
+ * Found by the order, which `offset 0` makes sure of: of a table that was just filled the database
+ * knows nothing yet, and would read all logs of the contract for each of its orders.
  */
-const LOGS_OF_REFERENCE = sql`
-  select * from settled_logs l
-  where l.chain_id = o.chain_id and l.reference = o.reference offset 0`
+const LOGS_OF_ORDER = sql`select * from settled_logs l where l.order_id = o.id offset 0`
 
 function selectOrders(): RawBuilder<unknown> {
   return sql`
@@ -97,8 +95,8 @@ function selectOrders(): RawBuilder<unknown> {
         then a.raw end as raw,
       o.state = 'completed' and coalesce(t.status, 'completed') in ('completed', 'refunded')
         and exists (
-          select 1 from (${LOGS_OF_REFERENCE}) as s
-          where s.contract = o.contract
+          select 1 from (${LOGS_OF_ORDER}) as s
+          where s.chain_id = o.chain_id and s.contract = o.contract and s.reference = o.reference
             and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
             and s.token is not distinct from o.token and s.block_hash = a.block_hash
             and s.hash = coalesce(t.eth_transaction_hash, a.hash)
@@ -220,17 +218,17 @@ export async function countRecorded(db: Db, wanted: RecordsWanted): Promise<bigi
   return rows[0]?.total ?? 0n
 }
 
-/** Those of the hashes that our signers signed. */
+/** Those of the hashes that our signers signed, and for which order. */
 export async function listOwnHashes(
   db: Db,
   { chainId, hashes }: { chainId: number; hashes: readonly Hex[] },
-): Promise<Hex[]> {
-  const { rows } = await sql<{ hash: Hex }>`
-    select hash from attempts
-    where chain_id = ${chainId}
+): Promise<{ hash: Hex; orderId: bigint }[]> {
+  const { rows } = await sql<{ hash: Hex; orderId: bigint }>`
+    select hash, order_id as "orderId" from attempts
+    where order_id is not null and chain_id = ${chainId}
       and hash in (select jsonb_array_elements_text(${JSON.stringify(hashes)}::jsonb))
     order by id`.execute(db)
-  return rows.map(({ hash }) => hash)
+  return rows
 }
 
 /** Whether we signed it, for whatever. */

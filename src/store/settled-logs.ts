@@ -15,7 +15,13 @@ export type SettledLog = {
   /** Undefined for the native coin. */
   token: Hex | undefined
   amount: bigint
-  /** Of its whole transaction, in wei; undefined where nobody asked for it. */
+  /** Of ours, which was signed before anybody could see it; undefined for all others. */
+  own: OwnPayment | undefined
+}
+
+export type OwnPayment = {
+  orderId: bigint
+  /** Of the whole transaction, in wei; undefined where too few nodes tell. */
   fee: bigint | undefined
 }
 
@@ -47,7 +53,7 @@ export async function storeSettledLogs(
     const rows = read.logs.slice(at, at + ROWS_AT_ONCE)
     await sql`
       insert into settled_logs (chain_id, contract, block_number, log_index, block_hash, hash,
-        reference, payer, payee, token, amount, fee)
+        reference, payer, payee, token, amount, order_id, fee)
       select ${chainId}, ${contract}, row.* from unnest(
         ${listOf(rows, ({ block }) => block.number)}::text::bigint[],
         ${listOf(rows, ({ logIndex }) => logIndex)}::text::integer[],
@@ -58,7 +64,8 @@ export async function storeSettledLogs(
         ${listOf(rows, ({ payee }) => payee)}::text::text[],
         ${listOf(rows, ({ token }) => token)}::text::text[],
         ${listOf(rows, ({ amount }) => amount)}::text::numeric[],
-        ${listOf(rows, ({ fee }) => fee)}::text::numeric[]
+        ${listOf(rows, ({ own }) => own?.orderId)}::text::bigint[],
+        ${listOf(rows, ({ own }) => own?.fee)}::text::numeric[]
       ) as row
       on conflict do nothing`.execute(db)
   }
@@ -87,7 +94,7 @@ export async function forgetSweep(db: Db, { chainId, contract }: SweepKey): Prom
     delete from sweep_cursors where chain_id = ${chainId} and contract = ${contract}`.execute(db)
 }
 
-export type StraySettlement = Omit<SettledLog, 'fee'> & {
+export type StraySettlement = Omit<SettledLog, 'own'> & {
   /** Set where another settlement of the same order is the one that counts. */
   repeats: { subject: string; hash: Hex } | undefined
 }
@@ -95,14 +102,14 @@ export type StraySettlement = Omit<SettledLog, 'fee'> & {
 /** Where a log stands among all that were read on a chain. */
 export type LogPlace = { contract: string; block: bigint; logIndex: number }
 
-/** The log so many places further on; undefined where there are not as many. */
+/** The log of none of ours so many places further on; undefined where there are not as many. */
 export async function logBehind(
   db: Db,
   page: { chainId: number; after: LogPlace; count: number },
 ): Promise<LogPlace | undefined> {
   const { rows } = await sql<LogPlace>`
     select contract, block_number as block, log_index as "logIndex" from settled_logs s
-    where chain_id = ${page.chainId} and ${PLACE} > ${placeOf(page.after)}
+    where chain_id = ${page.chainId} and ${IS_STRANGE} and ${PLACE} > ${placeOf(page.after)}
     order by contract, block_number, log_index offset ${page.count - 1} limit 1`.execute(db)
   return rows[0]
 }
@@ -128,7 +135,7 @@ export async function listStraySettlements(
           and o.token is not distinct from s.token))
       limit 1
     ) as other on true
-    where s.chain_id = ${page.chainId} and ${PLACE} > ${placeOf(page.after)}
+    where s.chain_id = ${page.chainId} and ${IS_STRANGE} and ${PLACE} > ${placeOf(page.after)}
       ${page.to === undefined ? sql`` : sql`and ${PLACE} <= ${placeOf(page.to)}`}
       and not exists (
         select 1 from attempts where chain_id = s.chain_id and attempts.hash = s.hash
@@ -150,6 +157,9 @@ export async function listStraySettlements(
         : { subject: row.other_subject, hash: row.other_hash },
   }))
 }
+
+/** As it was when the log was read. */
+const IS_STRANGE = sql`s.order_id is null`
 
 const IS_BY_US = sql`exists (
   select 1 from nonce_lanes l where l.chain_id = s.chain_id and l.signer = s.payer

@@ -31,7 +31,7 @@ describe('the settlements in an answer', () => {
       payee: B,
       token: undefined,
       amount: 5n,
-      fee: undefined,
+      own: undefined,
     }
     expect(read(good())).to.deep.equal({ logs: [settled], count: 1 })
     const inToken = { ...good(), data: `${addressWord(CONTRACT)}${'f'.repeat(64)}` }

@@ -1,0 +1,48 @@
+import type { Hex } from '../chain/hex.ts'
+import type { Db } from '../store/database.ts'
+import { listOwnHashes } from '../store/recorded-payments.ts'
+import type { OwnPayment, SettledLog } from '../store/settled-logs.ts'
+import type { MinedHash } from './block-fees.ts'
+import type { Node } from './node.ts'
+
+type Asking = {
+  db: Db
+  chainId: number
+  nodes: readonly Node[]
+  /** How many must say the same. */
+  needed: number
+  signal: AbortSignal
+}
+
+const HASHES_AT_ONCE = 5_000
+
+/**
+ * Which of the settlements are our own, and what the transactions behind those have cost, which no
+ * event tells. They are asked for once in their lives, by whole blocks where many of ours are in
+ * one. What too few nodes tell alike is left out: such an order is looked at by itself.
+ */
+export async function readOwn(
+  { db, chainId, nodes, needed, signal }: Asking,
+  logs: readonly SettledLog[],
+): Promise<Map<Hex, OwnPayment>> {
+  const mined: MinedHash[] = []
+  const own = new Map<Hex, OwnPayment>()
+  const blocks = new Map(logs.map(({ hash, block }) => [hash, block]))
+  const all = [...blocks.keys()]
+  for (let at = 0; at < all.length; at += HASHES_AT_ONCE) {
+    const hashes = all.slice(at, at + HASHES_AT_ONCE)
+    for (const { hash, orderId } of await listOwnHashes(db, { chainId, hashes })) {
+      const block = blocks.get(hash)
+      if (block === undefined) continue
+      mined.push({ hash, block })
+      own.set(hash, { orderId, fee: undefined })
+    }
+  }
+  const asked = nodes.slice(0, needed).map((node) => node.fees(mined, signal))
+  const [first, ...others] = await Promise.all(asked)
+  for (const [hash, payment] of own) {
+    const fee = first?.get(hash)
+    if (others.every((one) => one.get(hash) === fee)) payment.fee = fee
+  }
+  return own
+}
