@@ -103,12 +103,13 @@ async function beginWhenDue(deps: RunsDeps): Promise<void> {
   await requestRun(deps, { chainId, requestedBy: 'schedule' })
 }
 
-/** What grows with all that was ever recorded takes a tenth of the time at most. */
+/** What grows with all that was ever recorded takes a tenth of the time, but once a day it is due. */
 const SHARE = 10
+const MAX_PAUSE_MS = 24 * 3_600_000
 
-function nextAfter({ createdAt, startedAt = createdAt, endedAt }: Run, everyMs: number): number {
-  const tookMs = endedAt === undefined ? 0 : endedAt.getTime() - startedAt.getTime()
-  return Math.max(createdAt.getTime() + everyMs, startedAt.getTime() + SHARE * tookMs)
+function nextAfter({ createdAt, workedMs, endedAt = createdAt }: Run, everyMs: number): number {
+  const pauseMs = Math.min((SHARE - 1) * workedMs, MAX_PAUSE_MS)
+  return Math.max(createdAt.getTime() + everyMs, endedAt.getTime() + pauseMs)
 }
 
 async function takeNext(deps: RunsDeps, signal: AbortSignal): Promise<boolean> {

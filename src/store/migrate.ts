@@ -65,7 +65,11 @@ function loadMigrations(): Record<string, Migration> {
       const script = readFileSync(join(folder, file), 'utf8')
       // One block is one statement, which both engines take whole.
       const block = `do $migration$ begin\n${script}\nend $migration$`
-      const up = async (db: Db) => void (await sql.raw(block).execute(db))
+      const up = async (db: Db) => {
+        // What fills a new column of a large table takes longer than any request may.
+        await sql`set local statement_timeout = 0`.execute(db)
+        await sql.raw(block).execute(db)
+      }
       return [file.replace('.sql', ''), { up }]
     }),
   )

@@ -1,12 +1,11 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError } from '../base/errors.ts'
 import type { Db } from './database.ts'
 
 export type RunState = 'queued' | 'running' | 'completed' | 'failed'
 
-/** In this order. */
-/** What a settlement tells of a payment is more than what its nonce does, so it is told first. */
+/** In this order: a settlement tells more of a payment than its nonce does, so it is told first. */
 export const RUN_PHASES = ['sweep', 'records', 'repeats', 'nonces'] as const
 
 export type RunPhase = (typeof RUN_PHASES)[number]
@@ -31,6 +30,8 @@ export type Run = {
   startedAt: Date | undefined
   updatedAt: Date
   endedAt: Date | undefined
+  /** How long workers were at it. */
+  workedMs: number
 }
 
 /** The right of one worker to write to a run, until another one takes it. */
@@ -100,6 +101,12 @@ export async function leaseRun(
   return row && { run: readRun(row), fence: row.fence }
 }
 
+/** Since it was taken, or moved on last. */
+function worked(now: Date): RawBuilder<unknown> {
+  return sql`updated_at = ${now}, worked_ms = worked_ms + greatest(0, round(1000 *
+    extract(epoch from ${now}::timestamptz - updated_at)))`
+}
+
 /** Moves the cursor on, in the transaction that stores what was found up to it. */
 export async function advanceRun(
   db: Db,
@@ -114,7 +121,7 @@ export async function advanceRun(
   const { rows } = await sql`
     update runs set phase = ${step.phase}, cursor = ${step.cursor ?? null},
       totals = ${JSON.stringify(step.totals)}::jsonb, leased_until = ${step.until},
-      expected = coalesce(${step.expected ?? null}::bigint, expected), updated_at = ${step.now}
+      expected = coalesce(${step.expected ?? null}::bigint, expected), ${worked(step.now)}
     where id = ${lease.run.id} and fence = ${lease.fence} and state = 'running'
     returning 1`.execute(db)
   if (rows.length !== 1) throw runLost(lease)
@@ -134,7 +141,7 @@ export async function endRun(
 ): Promise<void> {
   const { rows } = await sql`
     update runs set state = ${end.state}, error = ${end.error?.slice(0, 1000) ?? null},
-      ended_at = ${end.now}, updated_at = ${end.now}
+      ended_at = ${end.now}, ${worked(end.now)}
     where id = ${lease.run.id} and fence = ${lease.fence} and state = 'running'
     returning 1`.execute(db)
   if (rows.length !== 1) throw runLost(lease)
@@ -165,6 +172,7 @@ type RunRow = {
   started_at: Date | null
   updated_at: Date
   ended_at: Date | null
+  worked_ms: bigint
   fence: bigint
 }
 
@@ -187,6 +195,7 @@ function readRun(row: RunRow): Run {
     startedAt: row.started_at ?? undefined,
     updatedAt: row.updated_at,
     endedAt: row.ended_at ?? undefined,
+    workedMs: Number(row.worked_ms),
   }
 }
 

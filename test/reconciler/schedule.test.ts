@@ -7,6 +7,8 @@ import { runsDeps } from '../support/runs.ts'
 import { createBench, type Bench } from '../support/sender-bench.ts'
 import { until } from '../support/until.ts'
 
+const MINUTELY = { everyMs: 60_000, pollMs: 1_000 }
+
 describe('scheduled runs', () => {
   let bench: Bench
   let deps: RunsDeps
@@ -18,16 +20,7 @@ describe('scheduled runs', () => {
   after(() => bench.stop())
 
   it('begin by themselves when it is time, one after the other', async () => {
-    const stopper = new AbortController()
-    const done = createRuns({ ...deps, everyMs: 1 }).run(stopper.signal)
-    for (let round = 0; round < 500; round++) {
-      const { rows } = await sql<{ count: bigint }>`
-        select count(*) from runs where state = 'completed'`.execute(bench.db)
-      if ((rows[0]?.count ?? 0n) >= 2n) break
-      await new Promise((later) => setTimeout(later, 10))
-    }
-    stopper.abort()
-    await done
+    await runUntil({ ...deps, everyMs: 1 }, async () => (await runs()).length > 2)
     const { rows } = await sql<{ requested_by: string }>`
       select distinct requested_by from runs`.execute(bench.db)
     expect(rows).to.deep.equal([{ requested_by: 'schedule' }])
@@ -40,18 +33,41 @@ describe('scheduled runs', () => {
       return deps.examiner.look(signal)
     }
     const examiner = { ...deps.examiner, look }
-    const runs = createRuns({ ...deps, clock, everyMs: 60_000, pollMs: 1_000, examiner })
-    const stopper = new AbortController()
-    const done = runs.run(stopper.signal)
-    const seconds = async () => {
-      const { rows } = await sql<{ seconds: number }>`
-        select extract(epoch from created_at - min(created_at) over ())::integer as seconds
-        from runs order by id`.execute(bench.db)
-      return rows.map((row) => row.seconds)
-    }
-    await until(async () => (await seconds()).length > 1)
-    stopper.abort()
-    await done
-    expect((await seconds())[1]).to.be.within(300, 310)
+    await runUntil({ ...deps, clock, ...MINUTELY, examiner }, async () => (await runs()).length > 1)
+    const [first, second] = await runs()
+    expect(second!.created - first!.created).to.be.within(300, 310)
   })
+
+  it('do not wait for the time that a stopped run lay still', async () => {
+    const clock = createJumpingClock()
+    const stopper = new AbortController()
+    const look: RunsDeps['examiner']['look'] = async (signal) => {
+      stopper.abort()
+      return deps.examiner.look(signal)
+    }
+    const examiner = { ...deps.examiner, look }
+    await createRuns({ ...deps, clock, ...MINUTELY, examiner }).run(stopper.signal)
+    clock.advance(10 * 3_600_000)
+    await runUntil({ ...deps, clock, ...MINUTELY }, async () => (await runs()).length > 1)
+    const [first, second] = await runs()
+    expect(first!.ended! - first!.created).to.be.at.least(36_000)
+    expect(second!.created - first!.ended!).to.be.at.most(60)
+  })
+
+  /** All of them, with their times in seconds. */
+  const runs = async () => {
+    const { rows } = await sql<{ created: number; ended: number | null }>`
+      select extract(epoch from created_at)::integer as created,
+        extract(epoch from ended_at)::integer as ended
+      from runs order by id`.execute(bench.db)
+    return rows
+  }
 }).timeout(120_000)
+
+async function runUntil(deps: RunsDeps, holds: () => Promise<boolean>): Promise<void> {
+  const stopper = new AbortController()
+  const done = createRuns(deps).run(stopper.signal)
+  await until(holds)
+  stopper.abort()
+  await done
+}

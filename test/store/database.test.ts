@@ -47,6 +47,12 @@ describe('the database', () => {
   })
 
   if (process.env['DATABASE_URL'] !== undefined) {
+    it('has no plan compiled', async () => {
+      const { db } = await freshDatabase()
+      const { rows } = await sql`show jit`.execute(db)
+      expect(rows).to.deep.equal([{ jit: 'off' }])
+    })
+
     it('survives a connection that breaks within a transaction', async () => {
       const { db, ping } = await freshDatabase()
       const broken = db.transaction().execute(async (open) => {

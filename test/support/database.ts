@@ -84,7 +84,9 @@ export async function emptyDatabaseUrl(): Promise<string | undefined> {
 
 /** Once, when all tests of this process have run. */
 export async function closeShared(): Promise<void> {
-  await (await shared)?.close()
+  const database = await shared
+  shared = undefined
+  await database?.close()
 }
 
 /** Once, when all tests have run and the processes that ran them have ended. */
