@@ -103,7 +103,7 @@ async function beginWhenDue(deps: RunsDeps): Promise<void> {
   await requestRun(deps, { chainId, requestedBy: 'schedule' })
 }
 
-/** What grows with all that was ever recorded takes a tenth of the time, but once a day it is due. */
+/** What grows with all that was ever recorded takes a tenth of the time, but is due once a day. */
 const SHARE = 10
 const MAX_PAUSE_MS = 24 * 3_600_000
 
