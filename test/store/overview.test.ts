@@ -2,15 +2,21 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import type { Db } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
 import { keepSpans, readOverview } from '../../src/store/overview.ts'
 import { makeUser } from '../support/access.ts'
-import { freshDatabase } from '../support/database.ts'
+import { emptyDatabase, freshDatabase } from '../support/database.ts'
+import { storePaidOrders, unchecked, type PaidOrders } from '../support/paid-orders.ts'
 import { rowsRead } from '../support/rows-read.ts'
 
 const CHAIN_ID = 1
 const NOW = new Date('2026-03-01T12:01:00Z')
 const MINUTE_MS = 60_000
-const SIGNER = `0x${'aa'.repeat(20)}`
+const PARTIES = {
+  chainId: CHAIN_ID,
+  signer: `0x${'aa'.repeat(20)}`,
+  payee: `0x${'bb'.repeat(20)}`,
+} as const
 
 describe('the totals of the last day', () => {
   let db: Db
@@ -34,11 +40,17 @@ describe('the totals of the last day', () => {
   })
 
   it('are not read again from orders that are long decided', async () => {
+    // The shared one has statistics of earlier tests, by which it may read a table from its start.
+    const own = await emptyDatabase()
+    await migrate(own.db)
+    ;({ db } = own)
+    ;({ id: userId } = await makeUser(db))
     await pay(400, { count: 2_000 })
     await pay(3)
     expect(await rowsRead(db, 'orders', totals)).to.be.at.least(2_001)
     await keepSpans(db, { chainId: CHAIN_ID, now: NOW })
     expect(await rowsRead(db, 'orders', totals)).to.be.at.most(2)
+    await own.close()
   })
 
   it('tell what is claimed and not settled, however old it is', async () => {
@@ -52,7 +64,7 @@ describe('the totals of the last day', () => {
     await pay(300, { isSettled: false, status: 'processing', state: 'mined' })
     await keepSpans(db, { chainId: CHAIN_ID, now: NOW })
     await pay(5)
-    await unchecked(async (open) => {
+    await unchecked(db, async (open) => {
       await sql`update orders set state = 'completed'`.execute(open)
       await sql`update transactions set status = 'completed'`.execute(open)
     })
@@ -65,43 +77,18 @@ describe('the totals of the last day', () => {
     return { claimed, settled }
   }
 
-  /** What else stands behind an order is nothing to the totals. */
-  const unchecked = <T>(work: (open: Db) => Promise<T>): Promise<T> =>
-    db.transaction().execute(async (open) => {
-      await sql`set local session_replication_role = replica`.execute(open)
-      return work(open)
-    })
+  type Fate = Pick<PaidOrders, 'state' | 'isSettled'> & { status?: string; count?: number }
 
-  type Fate = { isSettled?: boolean; status?: string; state?: string; count?: number }
-
-  /** Orders of five wei that were accepted so many minutes ago. */
-  const pay = (minutes: number, fate: Fate = {}): Promise<void> =>
-    unchecked(async (open) => {
-      const { isSettled = true, status = 'completed', state = 'completed', count = 1 } = fate
-      const acceptedAt = new Date(NOW.getTime() - minutes * MINUTE_MS)
-      const { rows } = await sql<{ id: bigint }>`
-        insert into orders (subject, spender, chain_id, signer, reference, counter, route, payee,
-          amount, gas, state, error_code, accepted_at, updated_at)
-        select 'TX' || lpad(number::text, 20, '0'), 'user:1', ${CHAIN_ID}, ${SIGNER},
-          '0x' || lpad(number::text, 64, '0'), number, 'direct', ${`0x${'bb'.repeat(20)}`}, 5,
-          21000, ${state}, ${state === 'failed' ? 'reverted' : null}, ${acceptedAt}, ${acceptedAt}
-        from (select count(*) as stored from orders) as before,
-          generate_series(stored + 1, stored + ${count}) as number
-        returning id`.execute(open)
-      const ids = sql`select unnest(${rows.map(({ id }) => String(id))}::bigint[])`
-      await sql`
-        insert into transactions (transaction_id, user_id, type, status, amount, currency,
-          description, eth_transaction_hash, log_key)
-        select subject, ${userId}, 'settlement', ${status}, 0.000000000000000005, 'ETH',
-          'one of many', reference, 0
-        from orders where id in (${ids})`.execute(open)
-      if (!isSettled) return
-      await sql`
-        insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
-          max_fee_per_gas, max_priority_fee_per_gas, state, block_number, block_hash, succeeded,
-          gas_used, gas_price, signed_at)
-        select ${CHAIN_ID}, ${SIGNER}, id, id, 'payment', reference, '0x02', 21000, 1, 1, 'final',
-          1, reference, true, 21000, 1, now()
-        from orders where id in (${ids})`.execute(open)
-    })
+  /** Orders that were accepted so many minutes ago, and the transactions that tell of them. */
+  const pay = async (minutes: number, fate: Fate = {}): Promise<void> => {
+    const { status = 'completed', count = 1, ...rest } = fate
+    const acceptedAt = new Date(NOW.getTime() - minutes * MINUTE_MS)
+    const subjects = await storePaidOrders(db, { ...PARTIES, ...rest, count, acceptedAt })
+    await sql`
+      insert into transactions (transaction_id, user_id, type, status, amount, currency,
+        description, eth_transaction_hash, log_key)
+      select subject, ${userId}, 'settlement', ${status}, 0.000000000000000005, 'ETH',
+        'one of many', reference, 0
+      from orders where subject = any(${subjects})`.execute(db)
+  }
 })

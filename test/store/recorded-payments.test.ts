@@ -1,16 +1,22 @@
 import { expect } from 'chai'
-import { sql } from 'kysely'
 
 import { listRecordedOrders } from '../../src/store/recorded-payments.ts'
 import { listStraySettlements, storeSettledLogs } from '../../src/store/settled-logs.ts'
-import type { Database, Db } from '../../src/store/database.ts'
+import type { Database } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { emptyDatabase } from '../support/database.ts'
+import { storePaidOrders } from '../support/paid-orders.ts'
 import { rowsRead } from '../support/rows-read.ts'
 import { CHAIN_ID } from '../support/verify.ts'
 
 const LOGS = 3_000
 const ORDERS = 1_000
+const PARTIES = {
+  chainId: CHAIN_ID,
+  contract: word(40, 1),
+  signer: word(40, 2),
+  payee: word(40, 3),
+}
 
 describe('the records of a database that has just read many settlements', () => {
   let database: Database
@@ -19,21 +25,11 @@ describe('the records of a database that has just read many settlements', () => 
   before(async () => {
     database = await emptyDatabase()
     await migrate(database.db)
-    await storeOrders(database.db)
-    const logs = Array.from({ length: LOGS }, (_, at) => ({
-      block: { number: BigInt(at), hash: word(64, at) },
-      logIndex: 0,
-      hash: word(64, at),
-      reference: word(64, at),
-      payer: word(40, 2),
-      payee: word(40, 3),
-      token: undefined,
-      amount: 5n,
-      own: at < ORDERS ? { orderId: BigInt(at + 1), fee: 1n } : undefined,
-    }))
-    const contract = { chainId: CHAIN_ID, contract: word(40, 1) }
+    await storePaidOrders(database.db, { ...PARTIES, count: ORDERS })
+    const logs = Array.from({ length: LOGS }, (_, before) => logOf(before + 1))
+    const { chainId, contract } = PARTIES
     const to = { number: BigInt(LOGS), hash: word(64, 1) }
-    await storeSettledLogs(database.db, contract, { to, logs })
+    await storeSettledLogs(database.db, { chainId, contract }, { to, logs })
   })
 
   after(() => database.close())
@@ -56,26 +52,20 @@ describe('the records of a database that has just read many settlements', () => 
   })
 })
 
-/** Those that the first of the logs have paid. */
-async function storeOrders(db: Db): Promise<void> {
-  await db.transaction().execute(async (open) => {
-    // What else stands behind an order is nothing to this.
-    await sql`set local session_replication_role = replica`.execute(open)
-    await sql`
-      insert into orders (subject, spender, chain_id, signer, reference, counter, route, contract,
-        payee, amount, gas, state, accepted_at, updated_at)
-      select 'TX' || lpad(number::text, 20, '0'), 'user:1', ${CHAIN_ID}, ${word(40, 2)},
-        '0x' || lpad(to_hex(number), 64, '0'), number, 'contract', ${word(40, 1)}, ${word(40, 3)},
-        5, 21000, 'completed', now(), now()
-      from generate_series(0, ${ORDERS}::integer - 1) as number`.execute(open)
-    await sql`
-      insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
-        max_fee_per_gas, max_priority_fee_per_gas, state, block_number, block_hash, succeeded,
-        gas_used, gas_price, signed_at)
-      select chain_id, signer, counter, id, 'payment', reference, '0x02', 21000, 1, 1, 'final',
-        counter, reference, true, 1, 1, now()
-      from orders`.execute(open)
-  })
+/** The first of them have paid the orders of the same number. */
+function logOf(number: number) {
+  const hash = word(64, number)
+  return {
+    block: { number: BigInt(number), hash },
+    logIndex: 0,
+    hash,
+    reference: hash,
+    payer: PARTIES.signer,
+    payee: PARTIES.payee,
+    token: undefined,
+    amount: 5n,
+    own: number <= ORDERS ? { orderId: BigInt(number), fee: 21_000n } : undefined,
+  }
 }
 
 function word(digits: number, number: number): `0x${string}` {
