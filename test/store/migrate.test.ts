@@ -1,14 +1,22 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { openDatabase, type Database } from '../../src/store/database.ts'
+import { openDatabase, type Database, type Db } from '../../src/store/database.ts'
 import { migrate, readSchemaState } from '../../src/store/migrate.ts'
 import { emptyDatabase, emptyDatabaseUrl } from '../support/database.ts'
 import { failureOf } from '../support/errors.ts'
+import { storePaidOrders } from '../support/paid-orders.ts'
 
 const names = readdirSync('src/store/migrations').map((file) => file.replace('.sql', ''))
+
+const PARTIES = {
+  chainId: 1,
+  contract: `0x${'cc'.repeat(20)}`,
+  signer: `0x${'aa'.repeat(20)}`,
+  payee: `0x${'bb'.repeat(20)}`,
+} as const
 
 describe('migrate', () => {
   let database: Database
@@ -51,4 +59,57 @@ describe('migrate', () => {
     expect(applied.flat()).to.have.members(names)
     for (const other of others) await other.close()
   })
+
+  it('finds the order of each settlement that an older program stored', async () => {
+    database = await emptyDatabase()
+    const { db } = database
+    await migrate(db)
+    await undoOwnSettlements(db)
+    await storePaidOrders(db, { ...PARTIES, count: 2 })
+    const { chainId, contract, payee } = PARTIES
+    for (const number of [1, 2, 3]) {
+      const word = `0x${String(number).padStart(64, '0')}`
+      await sql`
+        insert into settled_logs (chain_id, contract, block_number, log_index, block_hash, hash,
+          reference, payer, payee, amount)
+        values (${chainId}, ${contract}, ${number}, 0, ${word}, ${word}, ${word},
+          ${PARTIES.signer}, ${payee}, 5)`.execute(db)
+    }
+    const script = readFileSync('src/store/migrations/0021_own_settlements.sql', 'utf8')
+    await sql.raw(`do $$ begin ${script} end $$`).execute(db)
+    const { rows } = await sql<{ subject: string | null }>`
+      select subject from settled_logs left join orders on id = order_id
+      order by block_number`.execute(db)
+    const found = rows.map(({ subject }) => subject)
+    expect(found).to.deep.equal([`TX${'1'.padStart(20, '0')}`, `TX${'2'.padStart(20, '0')}`, null])
+  })
+
+  if (process.env['DATABASE_URL'] !== undefined) {
+    it('may take longer than the statements of a request', async () => {
+      const url = new URL((await emptyDatabaseUrl())!)
+      url.searchParams.set('statement_timeout', '1000')
+      database = await openDatabase({ url: url.href })
+      const { db } = database
+      await sql`create sequence altered`.execute(db)
+      await sql`
+        create function wait() returns event_trigger language plpgsql as $$
+        begin if nextval('altered') = 1 then perform pg_sleep(2); end if; end $$`.execute(db)
+      await sql`
+        create event trigger slow on ddl_command_start when tag in ('ALTER TABLE')
+        execute function wait()`.execute(db)
+      expect(await migrate(db)).to.deep.equal(names)
+      const { rows } = await sql`show statement_timeout`.execute(db)
+      expect(rows).to.deep.equal([{ statement_timeout: '1s' }])
+    })
+  }
 })
+
+/** As the schema was before migration 0021. */
+async function undoOwnSettlements(db: Db): Promise<void> {
+  const statements = [
+    sql`alter table settled_logs drop column order_id`,
+    sql`create index settled_logs_reference on settled_logs (chain_id, reference)`,
+    sql`create index settled_logs_payer on settled_logs (chain_id, payer, block_number)`,
+  ]
+  for (const statement of statements) await statement.execute(db)
+}
