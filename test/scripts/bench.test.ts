@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { formatRows, tellRows, type BenchRow } from '../support/bench-result.ts'
+import { formatGrowth, formatRows, tellRows, type BenchRow } from '../support/bench-result.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 describe('the table of the benchmarks', () => {
@@ -19,6 +19,15 @@ describe('the table of the benchmarks', () => {
       'part  what     ours        peer           floor',
       'list  a thing  12.3 ms     1,235, theirs  1, none',
       'gas   another  39,199 gas',
+    ])
+  })
+
+  it('sets the sizes side by side where it tells how the figures grow', () => {
+    const grown = [1000, 10].flatMap((size) => rows.map((one) => ({ ...one, size })))
+    expect(formatGrowth(grown.slice(0, -1)).split('\n')).to.deep.equal([
+      'part  what     unit  10            1,000         (peer)',
+      'list  a thing  ms    12.3 (1,235)  12.3 (1,235)  theirs',
+      'gas   another  gas                 39,199',
     ])
   })
 

@@ -25,7 +25,25 @@ export function formatRows(rows: readonly BenchRow[]): string {
   const cells = rows.map(({ part, what, unit, ours, peer, floor }) => {
     return [part, what, `${figure(ours)} ${unit}`, beside(peer), beside(floor)]
   })
-  const table = [['part', 'what', 'ours', 'peer', 'floor'], ...cells]
+  return inColumns([['part', 'what', 'ours', 'peer', 'floor'], ...cells])
+}
+
+/** A column for each size, with the peer's figure in brackets; the last one says who that is. */
+export function formatGrowth(rows: readonly (BenchRow & { size: number })[]): string {
+  const sizes = [...new Set(rows.map(({ size }) => size))].toSorted((a, b) => a - b)
+  const lines = Map.groupBy(rows, ({ part, what, unit }) => [part, what, unit].join('\n'))
+  const cells = [...lines].map(([key, line]) => {
+    const figures = sizes.map((size) => {
+      const row = line.find((one) => one.size === size)
+      const peer = row?.peer === undefined ? '' : ` (${figure(row.peer.value)})`
+      return row === undefined ? '' : `${figure(row.ours)}${peer}`
+    })
+    return [...key.split('\n'), ...figures, line[0]?.peer?.what ?? '']
+  })
+  return inColumns([['part', 'what', 'unit', ...sizes.map(figure), '(peer)'], ...cells])
+}
+
+function inColumns(table: readonly (readonly string[])[]): string {
   const widths = table[0]!.map((_, at) => Math.max(...table.map((row) => row[at]!.length)))
   return table
     .map((row) =>
