@@ -1,7 +1,8 @@
 /**
  * Mixed traffic at an even rate against one `up`, for as long as asked: `npm run soak -- --minutes
  * 60`. Without `--rate` it measures how much this machine can do, and asks for half of it. Each
- * minute it prints memory, open files and latency, which have to stay flat.
+ * minute it prints memory, open files and latency, which have to stay flat. `--data` names a folder
+ * that is kept, so that another run goes on with what the last one left.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '60' },
     rate: { type: 'string' },
     seed: { type: 'string', default: '1' },
+    data: { type: 'string' },
   },
 })
 const MINUTES = Number(values.minutes)
@@ -37,7 +39,10 @@ const random = createRandom(`soak ${values.seed}`)
 
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-soak-'))
-  const program = runProgram(['up'], { QUITTANCE_DATA: join(folder, 'data'), PORT: '0' })
+  const program = runProgram(['up'], {
+    QUITTANCE_DATA: values.data ?? join(folder, 'data'),
+    PORT: '0',
+  })
   try {
     const facts = await program.untilReady()
     const platform = { facts, keys: await makeKeys(facts) }

@@ -24,7 +24,7 @@ export function startMaintenance(deps: {
     while (!signal.aborted) {
       for (const [name, task] of tasks) {
         if (signal.aborted) return
-        await task({ db, now: clock.now(), signal }).catch((error: unknown) => {
+        await task({ db, clock, signal }).catch((error: unknown) => {
           logger.warn({ err: error, task: name }, 'maintenance failed and is tried again')
         })
       }
@@ -35,12 +35,13 @@ export function startMaintenance(deps: {
 }
 
 const PAUSE_MS = 60_000
+const TABLE_PAUSE_MS = 1000
 const BATCH = 1000
 const MAX_BATCHES = 100
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-type Task = (options: { db: Db; now: Date; signal: AbortSignal }) => Promise<void>
+type Task = (options: { db: Db; clock: Clock; signal: AbortSignal }) => Promise<void>
 
 const TASKS: Readonly<Record<string, Task>> = {
   answers: pruning(30 * DAY_MS, batchesOf('answers')),
@@ -50,13 +51,14 @@ const TASKS: Readonly<Record<string, Task>> = {
   samples: pruning(30 * DAY_MS, batchesOf('samples')),
   spans: pruning(2 * DAY_MS, batchesOf('spans')),
   // A token lives one hour; its key is kept for twice that.
-  signingKeys: ({ db, now }) => pruneSigningKeys(db, before(now, 2 * HOUR_MS)),
+  signingKeys: ({ db, clock }) => pruneSigningKeys(db, before(clock.now(), 2 * HOUR_MS)),
 }
 
-/** A server does this by itself. */
-const tables: Task = async ({ db, signal }) => {
+/** A server does this by itself. After each table those have their turn who waited for it. */
+const tables: Task = async ({ db, clock, signal }) => {
   for (let count = 0; count < MAX_BATCHES && !signal.aborted; count++) {
     if ((await vacuumNext(db)) === undefined) return
+    await clock.sleep(TABLE_PAUSE_MS, signal)
   }
 }
 
@@ -65,8 +67,8 @@ const tables: Task = async ({ db, signal }) => {
  * is left after so many waits for the next round.
  */
 function pruning(ageMs: number, removeBatch: RemoveBatch): Task {
-  return async ({ db, now, signal }) => {
-    const olderThan = before(now, ageMs)
+  return async ({ db, clock, signal }) => {
+    const olderThan = before(clock.now(), ageMs)
     for (let batch = 0; batch < MAX_BATCHES && !signal.aborted; batch++) {
       if ((await removeBatch(db, { olderThan, limit: BATCH })) < BATCH) return
     }

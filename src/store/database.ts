@@ -40,6 +40,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 async function openEmbedded({ folder, image }: DatabaseOptions): Promise<Database> {
   if (folder !== undefined) await createWhole(folder)
   const pglite = await createPglite(folder === undefined ? { image } : { folder })
+  await pglite.exec(`set default_statistics_target = ${STATISTICS}`)
   const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
   return {
     kind: 'embedded',
@@ -53,6 +54,9 @@ async function openEmbedded({ folder, image }: DatabaseOptions): Promise<Databas
     },
   }
 }
+
+/** A fifth of a server's: everybody waits while a table is looked at, half a second with all. */
+const STATISTICS = 20
 
 /** A start that was killed while it created the database must not leave half of one behind. */
 async function createWhole(folder: string): Promise<void> {

@@ -6,7 +6,12 @@ import { sql } from 'kysely'
 import { startMaintenance } from '../../src/app/maintenance.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { createJumpingClock } from '../support/clock.ts'
 import { freshDatabase } from '../support/database.ts'
+
+const ROUND_MS = 60_000
 
 describe('maintenance', () => {
   it('removes what a flood left and makes room of it, and keeps what is in use', async () => {
@@ -21,7 +26,8 @@ describe('maintenance', () => {
     let rounds = 0
     const clock: Clock = {
       now: () => new Date('2026-01-01T12:00:00Z'),
-      async sleep(_ms, signal) {
+      async sleep(ms, signal) {
+        if (ms < ROUND_MS) return
         // What the first round did is known to the second one.
         await sql`select pg_stat_force_next_flush()`.execute(db)
         rounds += 1
@@ -48,5 +54,29 @@ describe('maintenance', () => {
       select n_dead_tup::integer as dead, last_vacuum is not null as "isTended"
       from pg_stat_user_tables where relname = 'rate_limits'`.execute(db)
     expect(tables, 'nobody else does it here').to.deep.equal([{ dead: 0, isTended: true }])
+  })
+
+  it('gives others their turn after each table of the embedded database', async () => {
+    const database = await openDatabase({})
+    const { db } = database
+    await migrate(db)
+    for (const name of ['busy', 'busier']) {
+      await sql`create table ${sql.table(name)} as select generate_series(1, 100)`.execute(db)
+    }
+    await sql`select pg_stat_force_next_flush()`.execute(db)
+    const clock = createJumpingClock()
+    const stopping = new AbortController()
+    const { signal } = stopping
+    const sleep: Clock['sleep'] = (ms, ending) => {
+      if (ms === ROUND_MS) stopping.abort()
+      return clock.sleep(ms, ending)
+    }
+    const logger = createLogger({ level: 'silent' })
+    await startMaintenance({ database, clock: { ...clock, sleep }, signal, logger }).stop()
+    const { rows } = await sql<{ name: string }>`
+      select relname as name from pg_stat_user_tables where last_analyze is not null`.execute(db)
+    expect(rows.map(({ name }) => name)).to.include.members(['busy', 'busier'])
+    expect(clock.slept.filter((ms) => ms === 1000)).to.have.length(rows.length)
+    await database.close()
   })
 })
