@@ -43,6 +43,11 @@ const { values, positionals } = parseArgs({
   },
 })
 
+const sizes = values.sizes.split(',').map(Number)
+if (!sizes.every((size) => Number.isSafeInteger(size) && size > 0)) {
+  console.error(`--sizes takes whole numbers, such as 1000,10000, and not ${values.sizes}.`)
+  process.exit(2)
+}
 const known = Object.keys(values.growth ? GROWING : PARTS)
 const unknown = positionals.filter((part) => !known.includes(part))
 if (unknown.length > 0) {
@@ -54,7 +59,6 @@ const failed: string[] = []
 
 mkdirSync(FOLDER, { recursive: true })
 if (values.growth) {
-  const sizes = values.sizes.split(',').map(Number)
   const rows = parts.flatMap((part) =>
     sizes.flatMap((size) =>
       run(part, { [GROWING[part]!]: String(size) }).map((row) => ({ ...row, size })),
@@ -86,7 +90,7 @@ function tell(name: string, { rows, table }: { rows: readonly BenchRow[]; table:
     at: new Date().toISOString(),
     machine: { cores: cpus().length, memoryGiB: Math.round(totalmem() / 2 ** 30) },
     engine: process.env['DATABASE_URL'] === undefined ? 'embedded' : 'server',
-    sizes: values.small ? 'small' : 'whole',
+    sizes: values.growth ? sizes : values.small ? 'small' : 'whole',
     failed,
     rows,
   }

@@ -27,16 +27,27 @@ describe('scheduled runs', () => {
   })
 
   it('begin more seldom where they take long', async () => {
+    expect(await pauseAfter({ tookMs: 30_000, pollMs: 1_000 })).to.be.within(270, 280)
+  })
+
+  it('begin once a day where they take many hours', async () => {
+    const pollMs = 600_000
+    expect(await pauseAfter({ tookMs: 5 * 3_600_000, pollMs })).to.be.within(86_400, 87_600)
+  })
+
+  /** The seconds between a run that took so long and the next one. */
+  const pauseAfter = async ({ tookMs, pollMs }: { tookMs: number; pollMs: number }) => {
     const clock = createJumpingClock()
     const look: RunsDeps['examiner']['look'] = (signal) => {
-      clock.advance(30_000)
+      clock.advance(tookMs)
       return deps.examiner.look(signal)
     }
     const examiner = { ...deps.examiner, look }
-    await runUntil({ ...deps, clock, ...MINUTELY, examiner }, async () => (await runs()).length > 1)
+    const timed = { ...deps, clock, ...MINUTELY, pollMs, examiner }
+    await runUntil(timed, async () => (await runs()).length > 1)
     const [first, second] = await runs()
-    expect(second!.created - first!.created).to.be.within(300, 310)
-  })
+    return second!.created - first!.ended!
+  }
 
   it('do not wait for the time that a stopped run lay still', async () => {
     const clock = createJumpingClock()
