@@ -15,6 +15,8 @@ const DENSE = 4
 /** So many receipts of ours are held at a time, and those of others that come with them. */
 const RECEIPTS_AT_ONCE = 4_000
 const BLOCKS_AT_ONCE = 32
+/** Of which so many are in one request, whose answer has some megabytes at most. */
+const BLOCKS_A_REQUEST = 8
 
 /**
  * What transactions have cost, by the receipts of their blocks. Their logs, most of a receipt, are
@@ -29,7 +31,7 @@ export function createFeeReader(ask: Ask): FeeReader {
     const dense = [...byBlock].filter(([, ours]) => ours.length >= DENSE)
     for (const numbers of partsOf(dense)) {
       if (!hasBlocks) break
-      for (const outcome of await ask(numbers.map(blockCall), signal, 1)) {
+      for (const outcome of await ask(numbers.map(blockCall), signal, BLOCKS_A_REQUEST)) {
         if (!outcome.ok && outcome.error.code === 'rpc_method_missing') hasBlocks = false
         if (outcome.ok && Array.isArray(outcome.result)) add(fees, { wanted, list: outcome.result })
       }

@@ -65,7 +65,10 @@ export function compareIntent(
   intended: Payment,
   contracts: Contracts,
 ): { kinds: BreakKind[] } {
-  return saysWhat(record) ? nearestOf(record, [intended], contracts) : { kinds: [] }
+  if (!saysWhat(record)) return { kinds: [] }
+  // Who signed it is for the chain to tell.
+  const { payer: _, ...told } = record
+  return nearestOf(told, [intended], contracts)
 }
 
 function nearestOf(
@@ -76,8 +79,7 @@ function nearestOf(
   const expected = expectedOf(record, contracts)
   const direct = matchPayment(payments, { ...expected, kinds: DIRECT })
   if (direct.disagreements.length === 0) return { kinds: [], payment: direct.payment }
-  const { settlement: contract } = contracts
-  const settled = matchPayment(payments, { ...expected, kinds: SETTLED, contract })
+  const settled = matchPayment(payments, { ...expected, ...settledBy(record, contracts) })
   const isNearer = settled.payment !== undefined && weigh(settled) <= weigh(direct)
   const { payment, disagreements } = isNearer ? settled : direct
   const kinds = disagreements.map(({ kind }) => KINDS[kind] ?? 'wrong_contract')
@@ -103,19 +105,24 @@ export function provenByEvent(
         ? payments
         : byPayee.get(payee)
   const expected = expectedOf(record, contracts)
-  const { settlement } = contracts
+  const settled = settledBy(record, contracts)
   const matching = (candidates ?? []).filter((payment) => {
-    const isSettled = payment.kind === 'settlement'
-    const contract = isSettled ? settlement : undefined
-    const kinds = isSettled ? SETTLED : DIRECT
-    return matchPayment([payment], { ...expected, contract, kinds }).disagreements.length === 0
+    const how = payment.kind === 'settlement' ? settled : { kinds: DIRECT }
+    return matchPayment([payment], { ...expected, ...how }).disagreements.length === 0
   })
   const [payment] = matching
   return payment && { kinds: [], payment, count: matching.length }
 }
 
 const DIRECT: Expected['kinds'] = ['native', 'transfer', 'mint', 'burn']
-const SETTLED: Expected['kinds'] = ['settlement']
+
+/** Of a settlement, who logged it and who paid must be right as well. */
+function settledBy(
+  { payer }: PaymentRecord,
+  { settlement: contract }: Contracts,
+): Pick<Expected, 'kinds' | 'contract' | 'payer'> {
+  return { kinds: ['settlement'], contract, payer }
+}
 
 /** What a payer is scopes the reference, and what a token is, its contract. */
 const KINDS: Partial<Record<DisagreementKind, BreakKind>> = {

@@ -11,7 +11,7 @@ import type { ReceiptFacts } from './node-facts.ts'
 import type { Node } from './node.ts'
 import type { PaymentRecord } from './records.ts'
 import { findReplacement } from './replaced.ts'
-import { checkSigned, checkSignedHash, type SignedCheck } from './signed.ts'
+import { checkSigned, type SignedCheck } from './signed.ts'
 
 /** Holds records against the chain, whichever source they come from. */
 export type Examiner = {
@@ -20,8 +20,6 @@ export type Examiner = {
   look: (signal: AbortSignal) => Promise<Panel>
   /** One judgement for each record, in their order. */
   examine: (records: readonly PaymentRecord[], signal: AbortSignal) => Promise<Examined[]>
-  /** The judgement of what the chain shows already, as it is recorded. */
-  examineProven: (record: PaymentRecord) => Examined
 }
 
 export type Examined = { record: PaymentRecord; judgement: Judgement }
@@ -63,11 +61,6 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
       const panel = await look(signal)
       const facts = await readFacts(deps, { records, panel, signal })
       return judgeAll(deps, { records, facts, panel, signal })
-    },
-    examineProven(record) {
-      const comparison = { kinds: [], payment: undefined, count: 1 }
-      const judgement = withSigned({ state: 'matched', comparison }, checkSignedHash(record))
-      return { record, judgement }
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Hex } from '../chain/hex.ts'
 import type { Db } from '../store/database.ts'
-import { listOwnHashes } from '../store/recorded-payments.ts'
+import { listFinalHashes, listOwnHashes } from '../store/recorded-payments.ts'
 import type { OwnPayment, SettledLog } from '../store/settled-logs.ts'
 import type { MinedHash } from './block-fees.ts'
 import type { Node } from './node.ts'
@@ -28,15 +28,11 @@ export async function readOwn(
   const mined: MinedHash[] = []
   const own = new Map<Hex, OwnPayment>()
   const blocks = new Map(logs.map(({ hash, block }) => [hash, block]))
-  const all = [...blocks.keys()]
-  for (let at = 0; at < all.length; at += HASHES_AT_ONCE) {
-    const hashes = all.slice(at, at + HASHES_AT_ONCE)
-    for (const { hash, orderId } of await listOwnHashes(db, { chainId, hashes })) {
-      const block = blocks.get(hash)
-      if (block === undefined) continue
-      mined.push({ hash, block })
-      own.set(hash, { orderId, fee: undefined })
-    }
+  for await (const { hash, orderId } of listOwn(db, { chainId, blocks })) {
+    const block = blocks.get(hash)
+    if (block === undefined) continue
+    mined.push({ hash, block })
+    own.set(hash, { orderId, fee: undefined })
   }
   const asked = nodes.slice(0, needed).map((node) => node.fees(mined, signal))
   const [first, ...others] = await Promise.all(asked)
@@ -45,4 +41,24 @@ export async function readOwn(
     if (others.every((one) => one.get(hash) === fee)) payment.fee = fee
   }
   return own
+}
+
+type Signed = { hash: Hex; orderId: bigint }
+
+/** Nearly all are where we have seen them too, and cheaper to read by that than one by one. */
+async function* listOwn(
+  db: Db,
+  { chainId, blocks }: { chainId: number; blocks: ReadonlyMap<Hex, { number: bigint }> },
+): AsyncGenerator<Signed> {
+  const numbers = [...blocks.values()].map(({ number }) => number)
+  const [from, to] = [numbers[0], numbers.at(-1)]
+  if (from === undefined || to === undefined) return
+  const open = new Set(blocks.keys())
+  for (const one of await listFinalHashes(db, { chainId, from, to, limit: 2 * open.size })) {
+    if (open.delete(one.hash)) yield one
+  }
+  const rest = [...open]
+  for (let at = 0; at < rest.length; at += HASHES_AT_ONCE) {
+    yield* await listOwnHashes(db, { chainId, hashes: rest.slice(at, at + HASHES_AT_ONCE) })
+  }
 }

@@ -72,7 +72,10 @@ export async function reconcile(options: ReconcileOptions): Promise<RunTotals> {
     const records = fresh.filter((record) => isAlone(record) || !duplicates.isRepeated(record))
     totals.repeated += fresh.length - records.length
     totals.unreadable += chunk.unreadable.length
-    const examined = await examineAll(records, options)
+    const { proven = [] } = chunk
+    totals.records += proven.length
+    totals.matched += proven.length
+    const examined = await examiner.examine(records, signal)
     const found = examined.flatMap((one) => tally(one, tallying))
     const { now, later } = await splitDeferred(found, options)
     countKinds(totals, now)
@@ -81,7 +84,7 @@ export async function reconcile(options: ReconcileOptions): Promise<RunTotals> {
       totals,
       findings: now,
       unreadable: chunk.unreadable,
-      concluded: concludedOf(examined, later),
+      concluded: [...proven, ...concludedOf(examined, later)],
       cursor: chunk.cursor,
       position: source.positionOf(chunk.cursor),
       carried: { deferred: later, seen: duplicates.takeAdded() },
@@ -98,22 +101,15 @@ export async function reconcile(options: ReconcileOptions): Promise<RunTotals> {
 /** What a run that goes on has to remember of the records before its cursor. */
 export async function remember(
   records: readonly PaymentRecord[],
-  { duplicates, ...by }: Pick<ReconcileOptions, 'examiner' | 'signal'> & { duplicates: Duplicates },
+  {
+    duplicates,
+    examiner,
+    signal,
+  }: Pick<ReconcileOptions, 'examiner' | 'signal'> & { duplicates: Duplicates },
 ): Promise<void> {
   const fresh = records.filter((record) => !duplicates.isRepeated(record))
   if (fresh.length === 0) return
-  for (const examined of await examineAll(fresh, by)) duplicates.claim(examined)
-}
-
-async function examineAll(
-  records: readonly PaymentRecord[],
-  { examiner, signal }: Pick<ReconcileOptions, 'examiner' | 'signal'>,
-): Promise<Examined[]> {
-  const open = records.filter(({ isProven }) => isProven !== true)
-  return [
-    ...records.filter(({ isProven }) => isProven === true).map(examiner.examineProven),
-    ...(await examiner.examine(open, signal)),
-  ]
+  for (const examined of await examiner.examine(fresh, signal)) duplicates.claim(examined)
 }
 
 /** What cannot be doubled need not be remembered. */

@@ -20,6 +20,8 @@ export type PaymentRecord = {
   /** Who signed and with which nonce, which tells what took the place of a lost transaction. */
   signer: Hex | undefined
   nonce: bigint | undefined
+  /** Of whom a settlement must tell that it is theirs, which scopes its reference. */
+  payer?: Hex
   /** The block in which the record saw it. */
   blockHash: Hex | undefined
   /** In wei, for the whole transaction. */
@@ -28,8 +30,6 @@ export type PaymentRecord = {
   raw: Hex | undefined
   /** Where a person finds it: the line of a file. */
   line: number | undefined
-  /** The settlement that the sweep read is the recorded one in every field. */
-  isProven?: boolean
   /** False where the source knows that no other record of it claims the same payment. */
   isShared?: boolean
 }
@@ -51,6 +51,8 @@ export type UnreadableRow = { line: number; problem: string }
 /** Records, rows that cannot be read, and where to go on after a stop. */
 export type Chunk = {
   records: readonly PaymentRecord[]
+  /** The transactions of further ones, which the source itself has shown to hold. */
+  proven?: readonly string[]
   unreadable: readonly UnreadableRow[]
   /** Rows that repeat an earlier one word for word, which some servers do at the seam of pages. */
   repeated: number

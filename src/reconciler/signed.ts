@@ -1,10 +1,11 @@
 import { BaseError } from '../base/errors.ts'
 import { readSigned, type SignedTransaction } from '../chain/block-transaction.ts'
 import { selectorOf } from '../chain/events.ts'
-import { hashOfBytes, type Hex } from '../chain/hex.ts'
+import type { Hex } from '../chain/hex.ts'
 import { BREAK_MEANINGS, type BreakFacts, type BreakKind } from '../domain/breaks.ts'
 import { BLANK, type Payment } from '../verify/payments.ts'
 import { compareIntent, type Contracts } from './compare.ts'
+import { fastHashOf } from './keccak.ts'
 import { factsOfPayment, placeOf, recordedOf, type FoundBreak } from './judge.ts'
 import type { PaymentRecord } from './records.ts'
 
@@ -30,14 +31,16 @@ export function checkSigned(record: PaymentRecord, contracts: Contracts): Signed
   return { breaks: kinds.map((kind) => breakOf(record, kind, onChain)), transaction }
 }
 
-/** The half of it that is enough where the chain shows what the hash has paid. */
-export function checkSignedHash(record: PaymentRecord): FoundBreak[] {
-  const { raw, hash } = record
-  // On its way, a blob carries more than what is hashed.
-  if (raw === undefined || raw.startsWith(BLOB)) return []
-  const found = hashOfBytes(raw)
-  if (found === hash) return []
+function checkSignedHash(record: PaymentRecord): FoundBreak[] {
+  const found = signedHashOf(record)
+  if (found === undefined || found === record.hash) return []
   return [breakOf(record, 'wrong_hash', { status: 'signed', eth_transaction_hash: found })]
+}
+
+/** The hash of what was signed; undefined where the bytes are not recorded or cannot tell it. */
+export function signedHashOf({ raw }: Pick<PaymentRecord, 'raw'>): Hex | undefined {
+  // On its way, a blob carries more than what is hashed.
+  return raw === undefined || raw.startsWith(BLOB) ? undefined : fastHashOf(raw)
 }
 
 const BLOB = '0x03'

@@ -14,13 +14,16 @@ import {
   listRecordedOrders,
   listSharedHashes,
   listSharedOrders,
+  listSweptOrders,
   lastRecordId,
   type RecordedHash,
   type RecordedOrder,
   type RecordsWanted,
+  type SweptOrder,
 } from '../store/recorded-payments.ts'
 import { ahead } from './ahead.ts'
 import type { Chunk, PaymentRecord, RecordedAmount, RecordSource } from './records.ts'
+import { signedHashOf } from './signed.ts'
 
 const CHUNK = 5_000
 
@@ -38,7 +41,7 @@ export function createStoreSource(
     positionOf: () => read,
     async *chunks(wants) {
       for await (const chunk of ahead(readChunks(db, { ...wanted, ...wants, limit }))) {
-        read += chunk.records.length
+        read += chunk.records.length + chunk.proven.length
         yield chunk
       }
     },
@@ -48,7 +51,7 @@ export function createStoreSource(
 async function* readChunks(
   db: Db,
   wanted: RecordsWanted & { after: string | undefined; limit: number; signal: AbortSignal },
-): AsyncGenerator<Chunk> {
+): AsyncGenerator<Chunk & Required<Pick<Chunk, 'proven'>>> {
   const { after, limit, signal } = wanted
   const start = placeOf(after)
   for (const table of TABLES.slice(TABLES.indexOf(start.table))) {
@@ -56,11 +59,11 @@ async function* readChunks(
     for (;;) {
       signal.throwIfAborted()
       const page = await READERS[table](db, { ...wanted, after: id, limit })
-      if (page.records.length > 0) {
-        id = page.last
-        yield chunkOf(page.records, `${table}:${id}`)
-      }
-      if (page.records.length < limit) break
+      const { last, isLast, ...rows } = page
+      if (last === undefined) break
+      id = last
+      yield { ...rows, unreadable: [], repeated: 0, cursor: `${table}:${id}` }
+      if (isLast) break
     }
   }
 }
@@ -106,22 +109,46 @@ export async function findStoreRecord(
 const TABLES = ['orders', 'transactions'] as const
 
 type Table = (typeof TABLES)[number]
-type Page = { records: PaymentRecord[]; last: bigint }
+type Page = {
+  records: PaymentRecord[]
+  proven: string[]
+  /** What is after it is the next page; undefined where there is no row. */
+  last: bigint | undefined
+  isLast: boolean
+}
 type Paging = RecordsWanted & { after: bigint; limit: number }
 
 const READERS: Record<Table, (db: Db, paging: Paging) => Promise<Page>> = {
   async orders(db, paging) {
-    const orders = await listRecordedOrders(db, paging)
-    return { records: orders.map(recordOfOrder), last: orders.at(-1)?.id ?? paging.after }
+    const orders = await listSweptOrders(db, paging)
+    const { proven = [], open = [] } = Object.groupBy(orders, (order) =>
+      isProven(order) ? 'proven' : 'open',
+    )
+    const others = await listRecordedOrders(
+      db,
+      open.map(({ id }) => id),
+    )
+    return {
+      records: others.map(recordOfOrder),
+      proven: proven.map(({ subject }) => subject),
+      last: orders.at(-1)?.id,
+      isLast: orders.length < paging.limit,
+    }
   },
   async transactions(db, paging) {
     const hashes = await listRecordedHashes(db, paging)
-    return { records: hashes.map(recordOfHash), last: hashes.at(-1)?.id ?? paging.after }
+    const last = hashes.at(-1)?.id
+    const isLast = hashes.length < paging.limit
+    return { records: hashes.map(recordOfHash), proven: [], last, isLast }
   },
 }
 
-function chunkOf(records: readonly PaymentRecord[], cursor: string): Chunk {
-  return { records, unreadable: [], repeated: 0, cursor }
+/**
+ * The settlement that the sweep read is the recorded one in every field, and its hash is that of
+ * what was signed. By its payer and its reference it can be no other record's.
+ */
+function isProven({ settled }: SweptOrder): boolean {
+  return settled !== undefined && signedHashOf(settled) === settled.hash
 }
 
 function placeOf(cursor: string | undefined): { table: Table; id: bigint } {
@@ -141,12 +168,12 @@ function recordOfOrder(order: RecordedOrder): PaymentRecord {
     reference: order.route === 'direct' ? undefined : order.reference,
     createdAt: order.createdAt,
     signer: order.signer,
+    payer: order.signer,
     nonce: order.nonce,
     blockHash: order.blockHash,
     fee: order.fee,
     raw: order.raw,
     line: undefined,
-    isProven: order.isSettled,
     isShared: order.isShared,
   }
 }

@@ -51,9 +51,11 @@ export async function sweep(deps: SweepDeps): Promise<void> {
   if (first === undefined) return
   const parts = ahead(first({ ...query, fromBlock: from, toBlock: final }))
   for await (const read of ahead(complete({ ...deps, query, others, from, parts }))) {
-    await db
+    const isStored = await db
       .transaction()
       .execute((transaction) => storeSettledLogs(transaction, { chainId, contract }, read))
+    // Another process sweeps: it goes on, and what it has not read is asked for one by one.
+    if (!isStored) return
     await deps.onPart({ from, at: read.to.number, to: final })
   }
 }
@@ -69,7 +71,7 @@ async function* complete(
     from: bigint
     parts: ReturnType<SettledReader>
   },
-): AsyncGenerator<{ logs: SettledLog[]; to: BlockId }> {
+): AsyncGenerator<{ logs: SettledLog[]; from: bigint; to: BlockId }> {
   const { query, others, parts, panel, signal } = deps
   let next = deps.from
   for await (const { logs, toBlock } of parts) {
@@ -79,11 +81,21 @@ async function* complete(
     )
     const hash = isShared ? await hashAt(deps.nodes, toBlock, signal) : undefined
     if (hash === undefined) return
-    const own = await readOwn({ ...deps, needed: panel.needed }, logs)
-    for (const log of logs) log.own = own.get(log.hash)
-    yield { logs, to: { number: toBlock, hash } }
+    const found = onceEach(logs, { from: next, to: toBlock })
+    const own = await readOwn({ ...deps, needed: panel.needed }, found)
+    for (const log of found) log.own = own.get(log.hash)
+    yield { logs: found, from: next, to: { number: toBlock, hash } }
     next = toBlock + 1n
   }
+}
+
+/** Of what was asked for, each log once, whatever a node adds to it. */
+function onceEach(
+  logs: readonly SettledLog[],
+  { from, to }: { from: bigint; to: bigint },
+): SettledLog[] {
+  const asked = logs.filter(({ block: { number } }) => number >= from && number <= to)
+  return [...new Map(asked.map((log) => [`${log.block.number}:${log.logIndex}`, log])).values()]
 }
 
 /** Behind the last sweep, where its block still stands; else where payments of ours begin. */

@@ -33,21 +33,58 @@ export type RecordedOrder = {
   /** What was signed under the hash. */
   raw: Hex | undefined
   createdAt: Date
-  /** Whether the settlement that the sweep read is, in every field, the one that is recorded. */
-  isSettled: boolean
   /** Whether another record may claim the same transaction. */
   isShared: boolean
 }
 
+/** An order, and what was signed for it where its settlement is seen. */
+export type SweptOrder = {
+  id: bigint
+  subject: string
+  /** Set where the settlement that the sweep read is, in every field, the one that is recorded. */
+  settled: { hash: Hex; raw: Hex } | undefined
+}
+
 /** In the order of their ids, after that one. */
-export async function listRecordedOrders(
+export async function listSweptOrders(
   db: Db,
   wanted: RecordsWanted & { after: bigint; limit: number },
-): Promise<RecordedOrder[]> {
-  const which = sql`o.chain_id = ${wanted.chainId} and o.id > ${wanted.after} and ${IS_PAYMENT}
-    ${within(sql`o.accepted_at`, wanted)}
-    order by o.id limit ${wanted.limit}`
-  const { rows } = await sql<OrderRow>`${selectOrders()} where ${which}`.execute(db)
+): Promise<SweptOrder[]> {
+  const { rows } = await sql<SweptRow>`
+    select o.id, o.subject, a.hash, case when o.contract is not null and o.state = 'completed'
+        and coalesce(t.status, 'completed') in ('completed', 'refunded')
+        and coalesce(t.eth_transaction_hash, a.hash) = a.hash
+        and exists (
+          select 1 from (${LOGS_OF_ORDER}) as s
+          where s.chain_id = o.chain_id and s.contract = o.contract and s.reference = o.reference
+            and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
+            and s.token is not distinct from o.token and s.block_hash = a.block_hash
+            and s.hash = a.hash and s.fee = a.gas_used * a.gas_price
+        ) then a.raw end as raw
+    from orders o
+    left join lateral (
+      select * from attempts where order_id = o.id and state = 'final' and kind = 'payment' offset 0
+    ) as a on true
+    left join lateral (
+      select * from transactions where transaction_id = o.subject offset 0
+    ) as t on true
+    where o.chain_id = ${wanted.chainId} and o.id > ${wanted.after} and ${IS_PAYMENT}
+      ${within(sql`o.accepted_at`, wanted)}
+    order by o.id limit ${wanted.limit}`.execute(db)
+  return rows.map(({ id, subject, hash, raw }) => ({
+    id,
+    subject,
+    settled: hash === null || raw === null ? undefined : { hash, raw },
+  }))
+}
+
+/** In the order of their ids; one of which nothing was signed yet is left out. */
+export async function listRecordedOrders(db: Db, ids: readonly bigint[]): Promise<RecordedOrder[]> {
+  if (ids.length === 0) return []
+  const list = JSON.stringify(ids.map(String))
+  const { rows } = await sql<OrderRow>`${selectOrders()}
+    where o.id in (select jsonb_array_elements_text(${list}::jsonb)::bigint)
+    order by o.id`.execute(db)
   return rows.map(readOrder)
 }
 
@@ -93,15 +130,6 @@ function selectOrders(): RawBuilder<unknown> {
         then a.gas_used * a.gas_price end as fee,
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
         then a.raw end as raw,
-      o.state = 'completed' and coalesce(t.status, 'completed') in ('completed', 'refunded')
-        and exists (
-          select 1 from (${LOGS_OF_ORDER}) as s
-          where s.chain_id = o.chain_id and s.contract = o.contract and s.reference = o.reference
-            and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
-            and s.token is not distinct from o.token and s.block_hash = a.block_hash
-            and s.hash = coalesce(t.eth_transaction_hash, a.hash)
-            and s.fee = a.gas_used * a.gas_price
-        ) as is_settled,
       coalesce(t.eth_transaction_hash <> a.hash, false) or exists (
         select 1 from transactions other
         where other.eth_transaction_hash = coalesce(t.eth_transaction_hash, a.hash)
@@ -136,7 +164,6 @@ function readOrder(row: OrderRow): RecordedOrder {
     fee: row.fee === null ? undefined : BigInt(row.fee),
     raw: row.raw ?? undefined,
     createdAt: row.accepted_at,
-    isSettled: row.is_settled,
     isShared: row.is_shared,
   }
 }
@@ -231,6 +258,19 @@ export async function listOwnHashes(
   return rows
 }
 
+/** Those of ours that are final in these blocks, as far as the limit goes. */
+export async function listFinalHashes(
+  db: Db,
+  blocks: { chainId: number; from: bigint; to: bigint; limit: number },
+): Promise<{ hash: Hex; orderId: bigint }[]> {
+  const { rows } = await sql<{ hash: Hex; orderId: bigint }>`
+    select hash, order_id as "orderId" from attempts
+    where order_id is not null and chain_id = ${blocks.chainId} and state = 'final'
+      and block_number between ${blocks.from} and ${blocks.to}
+    order by block_number limit ${blocks.limit}`.execute(db)
+  return rows
+}
+
 /** Whether we signed it, for whatever. */
 export async function isOurHash(
   db: Db,
@@ -251,6 +291,8 @@ function within(
     ${until === undefined ? sql`` : sql`and ${time} < ${until}`}`
 }
 
+type SweptRow = { id: bigint; subject: string; hash: Hex | null; raw: Hex | null }
+
 type OrderRow = {
   id: bigint
   subject: string
@@ -268,6 +310,5 @@ type OrderRow = {
   block_hash: Hex | null
   fee: string | null
   raw: Hex | null
-  is_settled: boolean
   is_shared: boolean
 }

@@ -42,15 +42,26 @@ export async function firstBlockOfOurs(db: Db, chainId: number): Promise<bigint 
   return rows[0]?.first ?? undefined
 }
 
-/** Stores what was read up to the block. What is there already was read before a stop. */
+/**
+ * Stores what was read of these blocks, where the cursor stands before them or nowhere yet. False:
+ * somebody else has stored meanwhile, and nothing was stored. The cursor comes first, so that of
+ * two who store at once the second waits, and sees.
+ */
 export async function storeSettledLogs(
   db: Db,
-  key: SweepKey,
-  read: { logs: readonly SettledLog[]; to: BlockId },
-): Promise<void> {
-  const { chainId, contract } = key
-  for (let at = 0; at < read.logs.length; at += ROWS_AT_ONCE) {
-    const rows = read.logs.slice(at, at + ROWS_AT_ONCE)
+  { chainId, contract }: SweepKey,
+  { logs, from, to }: { logs: readonly SettledLog[]; from: bigint; to: BlockId },
+): Promise<boolean> {
+  const { rows: moved } = await sql`
+    insert into sweep_cursors (chain_id, contract, block_number, block_hash)
+    values (${chainId}, ${contract}, ${to.number}, ${to.hash})
+    on conflict (chain_id, contract) do update set block_number = excluded.block_number,
+      block_hash = excluded.block_hash
+    where sweep_cursors.block_number = ${from - 1n}
+    returning 1`.execute(db)
+  if (moved.length === 0) return false
+  for (let at = 0; at < logs.length; at += ROWS_AT_ONCE) {
+    const rows = logs.slice(at, at + ROWS_AT_ONCE)
     await sql`
       insert into settled_logs (chain_id, contract, block_number, log_index, block_hash, hash,
         reference, payer, payee, token, amount, order_id, fee)
@@ -66,14 +77,9 @@ export async function storeSettledLogs(
         ${listOf(rows, ({ amount }) => amount)}::text::numeric[],
         ${listOf(rows, ({ own }) => own?.orderId)}::text::bigint[],
         ${listOf(rows, ({ own }) => own?.fee)}::text::numeric[]
-      ) as row
-      on conflict do nothing`.execute(db)
+      ) as row`.execute(db)
   }
-  await sql`
-    insert into sweep_cursors (chain_id, contract, block_number, block_hash)
-    values (${chainId}, ${contract}, ${read.to.number}, ${read.to.hash})
-    on conflict (chain_id, contract) do update set block_number = excluded.block_number,
-      block_hash = excluded.block_hash`.execute(db)
+  return true
 }
 
 const ROWS_AT_ONCE = 5_000

@@ -59,21 +59,6 @@ describe('runs over our own records', () => {
     expect(rows).to.have.length(3)
   })
 
-  it('prove settlements by the sweep alone, and read each block of it once', async () => {
-    await bench.pay({ route: 'contract' })
-    await bench.finish()
-    const blind: RunsDeps = {
-      ...deps,
-      examiner: { ...deps.examiner, examine: async (records) => (records.length > 0 ? [] : []) },
-    }
-    expect((await runOnce(blind)).totals).to.include({ records: 1, matched: 1 })
-    await bench.pay({ route: 'contract' })
-    await bench.finish()
-    expect((await runOnce(blind)).totals).to.include({ records: 2, matched: 2 })
-    const { rows } = await sql`select 1 from settled_logs`.execute(bench.db)
-    expect(rows).to.have.length(2)
-  })
-
   it('leave an order on its way to time', async () => {
     await bench.pay({})
     await bench.passAndMine()
@@ -148,6 +133,21 @@ describe('runs over our own records', () => {
         `${fee!.subject} fee_mismatch`,
         `${amount!.subject} wrong_amount`,
         `${token!.subject} wrong_contract`,
+      ])
+    })
+
+    it('a settlement that another signer has paid than the recorded one', async () => {
+      const [, other] = bench.signers.addresses
+      const { order } = await bench.pay({ route: 'contract' })
+      await bench.finish()
+      await bench.db.transaction().execute(async (transaction) => {
+        await sql`set local session_replication_role = replica`.execute(transaction)
+        await sql`update orders set signer = ${other}`.execute(transaction)
+      })
+      await runOnce(deps)
+      const found = await allBreaks(bench.db)
+      expect(found.map(({ transactionId, kind }) => [transactionId, kind])).to.have.deep.members([
+        [order.subject, 'wrong_reference'],
       ])
     })
 

@@ -3,10 +3,11 @@ import { keccak256, type Hex } from 'viem'
 
 import type { PaymentRecord } from '../../src/reconciler/records.ts'
 import { readRecord } from '../../src/reconciler/records.ts'
+import { fastHashOf } from '../../src/reconciler/keccak.ts'
 import { checkSigned } from '../../src/reconciler/signed.ts'
 import { account } from '../support/deployment.ts'
 import { startFaultyProxy } from '../support/faulty-proxy.ts'
-import { createKeyedDraw } from '../support/random.ts'
+import { createKeyedDraw, createRandom } from '../support/random.ts'
 import { csvFile, reconcileFile, removeFiles, type Row } from '../support/reconcile.ts'
 import { calls, CHAIN_ID, reference, startPaidChain } from '../support/verify.ts'
 
@@ -40,6 +41,16 @@ function recordOf(row: Row): PaymentRecord {
 
 const kindsOf = (row: Row): string[] =>
   checkSigned(recordOf(row), CONTRACTS).breaks.map(({ kind }) => kind)
+
+describe('the hash made in WebAssembly', () => {
+  it('is the one of everybody else, of whatever length, half bytes and all', () => {
+    const random = createRandom('hashes')
+    for (let digits = 0; digits <= 600; digits += 1) {
+      const hex: Hex = `0x${random.bytes(300).toString('hex').slice(0, digits)}`
+      expect(fastHashOf(hex), hex).to.equal(keccak256(hex))
+    }
+  })
+})
 
 describe('a signed transaction that a record carries', () => {
   const five = '0.000000000000000005'

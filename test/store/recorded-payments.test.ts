@@ -1,7 +1,11 @@
 import { expect } from 'chai'
 
-import { listRecordedOrders } from '../../src/store/recorded-payments.ts'
-import { listStraySettlements, storeSettledLogs } from '../../src/store/settled-logs.ts'
+import { listSweptOrders } from '../../src/store/recorded-payments.ts'
+import {
+  listStraySettlements,
+  readSweepCursor,
+  storeSettledLogs,
+} from '../../src/store/settled-logs.ts'
 import type { Database } from '../../src/store/database.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { emptyDatabase } from '../support/database.ts'
@@ -29,7 +33,7 @@ describe('the records of a database that has just read many settlements', () => 
     const logs = Array.from({ length: LOGS }, (_, before) => logOf(before + 1))
     const { chainId, contract } = PARTIES
     const to = { number: BigInt(LOGS), hash: word(64, 1) }
-    await storeSettledLogs(database.db, { chainId, contract }, { to, logs })
+    await storeSettledLogs(database.db, { chainId, contract }, { logs, from: 1n, to })
   })
 
   after(() => database.close())
@@ -37,10 +41,29 @@ describe('the records of a database that has just read many settlements', () => 
   it('finds the settlement of an order by the order, in a table not yet analysed', async () => {
     const wanted = { chainId: CHAIN_ID, since: undefined, until: undefined, after: 0n, limit: 5000 }
     const read = await rowsRead(database.db, 'settled_logs', async (open) => {
-      const records = await listRecordedOrders(open, wanted)
-      expect(records.filter(({ isSettled }) => isSettled)).to.have.length(ORDERS)
+      const records = await listSweptOrders(open, wanted)
+      expect(records.filter(({ settled }) => settled !== undefined)).to.have.length(ORDERS)
     })
     expect(read).to.equal(ORDERS)
+  })
+
+  it('stores what follows the cursor, and nothing where another has stored it', async () => {
+    const { chainId } = PARTIES
+    const key = { chainId, contract: word(40, 9) }
+    const partOf = (number: number) => {
+      const to = { number: BigInt(number), hash: word(64, number) }
+      return { logs: [logOf(number)], from: BigInt(number), to }
+    }
+    const store = (number: number) =>
+      database.db.transaction().execute((open) => storeSettledLogs(open, key, partOf(number)))
+    expect([await store(7), await store(8), await store(8), await store(7)]).to.deep.equal([
+      true,
+      true,
+      false,
+      false,
+    ])
+    expect(await Promise.all([store(9), store(9)])).to.have.members([true, false])
+    expect((await readSweepCursor(database.db, key))?.number).to.equal(9n)
   })
 
   it('finds the order behind a reference that somebody else used by the reference', async () => {

@@ -1,0 +1,62 @@
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import type { Hex } from '../../src/domain/orders.ts'
+import type { RunsDeps } from '../../src/reconciler/runs.ts'
+import { runOnce, runsDeps } from '../support/runs.ts'
+import { createBench, type Bench } from '../support/sender-bench.ts'
+
+describe('the sweep of a run', () => {
+  let bench: Bench
+  let deps: RunsDeps
+
+  beforeEach(async () => {
+    bench = await createBench()
+    deps = runsDeps({ db: bench.db, urls: [bench.url] })
+  })
+  after(() => bench.stop())
+
+  it('proves settlements by itself, and reads each block once', async () => {
+    await bench.pay({ route: 'contract' })
+    await bench.finish()
+    const blind: RunsDeps = { ...deps, examiner: blindly(deps.examiner) }
+    expect((await runOnce(blind)).totals).to.include({ records: 1, matched: 1 })
+    await bench.pay({ route: 'contract' })
+    await bench.finish()
+    expect((await runOnce(blind)).totals).to.include({ records: 2, matched: 2 })
+    const { rows } = await sql`select 1 from settled_logs`.execute(bench.db)
+    expect(rows).to.have.length(2)
+  })
+
+  it('proves settlements though a node tells some twice, and some unasked', async () => {
+    await bench.pay({ route: 'contract' })
+    await bench.pay({ route: 'contract' })
+    await bench.finish()
+    const providers = deps.providers.map((provider) => ({
+      ...provider,
+      async request(call: Parameters<typeof provider.request>[0]) {
+        const told = await provider.request(call)
+        if (call.method !== 'eth_getLogs') return told
+        const logs = told as { blockNumber: Hex }[]
+        return [...logs, ...logs, { ...logs[0], blockNumber: '0x0' }].toReversed()
+      },
+    }))
+    const run = await runOnce({ ...deps, providers, examiner: blindly(deps.examiner) })
+    expect(run.totals).to.include({ records: 2, matched: 2 })
+    const { rows } = await sql`select 1 from settled_logs`.execute(bench.db)
+    expect(rows).to.have.length(2)
+  })
+
+  it('knows a settlement of ours where its attempt is recorded in another block', async () => {
+    await bench.pay({ route: 'contract' })
+    await bench.finish()
+    await sql`update attempts set block_number = block_number - 1`.execute(bench.db)
+    const run = await runOnce({ ...deps, examiner: blindly(deps.examiner) })
+    expect(run.totals).to.include({ records: 1, matched: 1 })
+  })
+}).timeout(120_000)
+
+/** It never asks a node: what it is given stays without a judgement. */
+function blindly(examiner: RunsDeps['examiner']): RunsDeps['examiner'] {
+  return { ...examiner, examine: () => Promise.resolve([]) }
+}
