@@ -17,7 +17,7 @@ import {
   type Loop,
 } from '../test/support/receipt-loops.ts'
 import type { Row } from '../test/support/reconcile.ts'
-import { measureSweep } from '../test/support/sweep-bench.ts'
+import { measureReading } from '../test/support/sweep-bench.ts'
 import { startPaidChain, type PaidChain } from '../test/support/verify.ts'
 
 const SETTLEMENTS = Number(process.env['BENCH_SETTLEMENTS'] ?? 100_000)
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
     const { url } = world.chain
     const last = Number(await callRpc({ url, method: 'eth_blockNumber', params: [] }))
     const readRaw = () => readRawLogs(world, { first: 0, last, step: STEP })
-    const sweep = await measureSweep(world, readRaw)
+    const sweep = await measureReading({ ...world, first: 0, last }, readRaw)
     const loops = await measureReceiptLoops(url, direct.slice(0, PEER))
     tellAll({
       settlements: toldOf(compared, SETTLEMENTS),
@@ -69,7 +69,7 @@ async function fill<T>(what: string, count: number, work: () => Promise<T>): Pro
 
 function tellAll(found: {
   settlements: ReturnType<typeof toldOf>
-  sweep: Awaited<ReturnType<typeof measureSweep>>
+  sweep: Awaited<ReturnType<typeof measureReading>>
   hashes: ReturnType<typeof toldOf>
   loops: readonly Loop[]
 }): void {

@@ -17,12 +17,7 @@ import { migrate } from '../src/store/migrate.ts'
 import { tellRows } from '../test/support/bench-result.ts'
 import { dropOwnDatabases, emptyDatabaseUrl } from '../test/support/database.ts'
 import { runFile } from '../test/support/program.ts'
-import {
-  measureReceiptLoops,
-  readRawLogs,
-  timed,
-  type Loop,
-} from '../test/support/receipt-loops.ts'
+import { measureReceiptLoops, readRawLogs, type Loop } from '../test/support/receipt-loops.ts'
 import { recordSettlements } from '../test/support/recorded-settlements.ts'
 import {
   confirm,
@@ -30,7 +25,7 @@ import {
   startSettledChain,
   type SettledChain,
 } from '../test/support/settled-chain.ts'
-import { measureSweep } from '../test/support/sweep-bench.ts'
+import { measureReading } from '../test/support/sweep-bench.ts'
 import { CHAIN_ID } from '../test/support/verify.ts'
 
 const SETTLEMENTS = Number(process.env['BENCH_SETTLEMENTS'] ?? 100_000)
@@ -38,8 +33,6 @@ const SETTLEMENTS = Number(process.env['BENCH_SETTLEMENTS'] ?? 100_000)
 const PER_BLOCK = Number(process.env['BENCH_PER_BLOCK'] ?? 50)
 /** The loops are measured over so many hashes, and counted up to all. */
 const PEER = Math.min(SETTLEMENTS, Number(process.env['BENCH_PEER'] ?? 2_000))
-/** More than these are not swept three times over for the sake of a ratio. */
-const MAX_SWEPT = 200_000
 /** The ranges of the floor are as large as the sweep's. */
 const LOGS_AT_ONCE = 5_000
 
@@ -57,11 +50,8 @@ async function main(): Promise<void> {
     const run = await performRun(world, place)
     const step = Math.max(1, Math.floor(LOGS_AT_ONCE / PER_BLOCK))
     const readRaw = () => readRawLogs(world, { ...world, step })
-    const { seconds: floor } = await timed(readRaw)
     const loops = await measureReceiptLoops(world.chain.url, await sampleHashes(world))
-    const isSwept = SETTLEMENTS <= MAX_SWEPT
-    const sweep = isSwept ? await measureSweep(world, readRaw) : undefined
-    tellAll({ run, floor, loops, sweep })
+    tellAll({ run, loops, sweep: await measureReading(world, readRaw) })
   } finally {
     rmSync(folder, { recursive: true, force: true })
     await started.chain.stop()
@@ -141,9 +131,8 @@ async function sampleHashes({ chain, first, last }: SettledChain): Promise<Hex[]
 
 function tellAll(found: {
   run: Awaited<ReturnType<typeof performRun>>
-  floor: number
   loops: readonly Loop[]
-  sweep: Awaited<ReturnType<typeof measureSweep>> | undefined
+  sweep: Awaited<ReturnType<typeof measureReading>>
 }): void {
   const { run, loops, sweep } = found
   const timesFaster = Object.fromEntries(
@@ -165,20 +154,13 @@ function tellAll(found: {
       ours: SETTLEMENTS / run.seconds,
       peer,
     },
-    ...(sweep === undefined
-      ? []
-      : [
-          {
-            what: 'settlements read by the sweep, without fees',
-            unit: 'a second',
-            ours: SETTLEMENTS / sweep.readingSeconds,
-            peer,
-            floor: {
-              what: 'eth_getLogs and no more',
-              value: SETTLEMENTS / sweep.floorSeconds,
-            },
-          },
-        ]),
+    {
+      what: 'settlements read by the sweep, without fees',
+      unit: 'a second',
+      ours: SETTLEMENTS / sweep.readingSeconds,
+      peer,
+      floor: { what: 'eth_getLogs and no more', value: SETTLEMENTS / sweep.floorSeconds },
+    },
     { what: 'the most memory of the run', unit: 'MB', ours: run.memoryMb.at(-1) ?? Number.NaN },
   ])
 }
