@@ -51,7 +51,9 @@ async function main(): Promise<void> {
     const step = Math.max(1, Math.floor(LOGS_AT_ONCE / PER_BLOCK))
     const readRaw = () => readRawLogs(world, { ...world, step })
     const loops = await measureReceiptLoops(world.chain.url, await sampleHashes(world))
-    tellAll({ run, loops, sweep: await measureReading(world, readRaw) })
+    const sweep = await measureReading(world, readRaw)
+    if (sweep.logs !== SETTLEMENTS) throw new Error(`${sweep.logs} of all settlements were read`)
+    tellAll({ run, loops, sweep })
   } finally {
     rmSync(folder, { recursive: true, force: true })
     await started.chain.stop()

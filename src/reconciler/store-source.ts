@@ -145,7 +145,7 @@ const READERS: Record<Table, (db: Db, paging: Paging) => Promise<Page>> = {
 
 /**
  * The settlement that the sweep read is the recorded one in every field, and its hash is that of
- * what was signed. By its payer and its reference it can be no other record's.
+ * what was signed. No other record that names a payer and a reference can claim it.
  */
 function isProven({ settled }: SweptOrder): boolean {
   return settled !== undefined && signedHashOf(settled) === settled.hash

@@ -45,7 +45,11 @@ export type SweptOrder = {
   settled: { hash: Hex; raw: Hex } | undefined
 }
 
-/** In the order of their ids, after that one. */
+/**
+ * In the order of their ids, after that one. What belongs to an order is found by it, which
+ * `offset 0` makes sure of: of a table that was just filled the database knows nothing yet, and
+ * would read all logs of the contract for each of its orders.
+ */
 export async function listSweptOrders(
   db: Db,
   wanted: RecordsWanted & { after: bigint; limit: number },
@@ -55,7 +59,7 @@ export async function listSweptOrders(
         and coalesce(t.status, 'completed') in ('completed', 'refunded')
         and coalesce(t.eth_transaction_hash, a.hash) = a.hash
         and exists (
-          select 1 from (${LOGS_OF_ORDER}) as s
+          select 1 from (select * from settled_logs where order_id = o.id offset 0) as s
           where s.chain_id = o.chain_id and s.contract = o.contract and s.reference = o.reference
             and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
             and s.token is not distinct from o.token and s.block_hash = a.block_hash
@@ -112,12 +116,6 @@ export async function findRecordedOrder(
 
 /** An allowance moves no money. The one whose tokens it allows to be taken is counted itself. */
 const IS_PAYMENT = sql`o.route <> 'allowance'`
-
-/**
- * Found by the order, which `offset 0` makes sure of: of a table that was just filled the database
- * knows nothing yet, and would read all logs of the contract for each of its orders.
- */
-const LOGS_OF_ORDER = sql`select * from settled_logs l where l.order_id = o.id offset 0`
 
 function selectOrders(): RawBuilder<unknown> {
   return sql`
