@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 
 import { formatGrowth, formatRows, type BenchRow } from '../test/support/bench-result.ts'
+import { positive, scriptCommand } from '../test/support/script.ts'
 
 type Settings = Readonly<Record<string, string>>
 
@@ -34,31 +34,27 @@ const GROWING: Settings = {
 
 const FOLDER = 'bench-results'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    small: { type: 'boolean', default: false },
-    growth: { type: 'boolean', default: false },
-    sizes: { type: 'string', default: '10000,100000,1000000' },
-  },
-})
-
-const sizes = values.sizes.split(',').map(Number)
-if (!sizes.every((size) => Number.isSafeInteger(size) && size > 0)) {
-  console.error(`--sizes takes whole numbers, such as 1000,10000, and not ${values.sizes}.`)
-  process.exit(2)
-}
-const known = Object.keys(values.growth ? GROWING : PARTS)
-const unknown = positionals.filter((part) => !known.includes(part))
+const command = scriptCommand('bench', 'Measures every part, each beside its peer in the same run.')
+  .argument('[parts...]', `which: ${Object.keys(PARTS).join(', ')} (default: all)`)
+  .option('--small', 'shows in minutes that all of it runs, and measures little')
+  .option('--growth', `${Object.keys(GROWING).join(', ')} at several sizes, side by side`)
+  .option('--sizes <counts>', 'which sizes (default: 10000,100000,1000000)', sizesOf)
+  .parse()
+const {
+  small = false,
+  growth = false,
+  sizes = [10_000, 100_000, 1_000_000],
+} = command.opts<{ small?: boolean; growth?: boolean; sizes?: number[] }>()
+const known = Object.keys(growth ? GROWING : PARTS)
+const unknown = command.args.filter((part) => !known.includes(part))
 if (unknown.length > 0) {
-  console.error(`There is no part ${unknown.join(', ')}. There are ${known.join(', ')}.`)
-  process.exit(2)
+  command.error(`There is no part ${unknown.join(', ')}. There are ${known.join(', ')}.`)
 }
-const parts = known.filter((part) => positionals.length === 0 || positionals.includes(part))
+const parts = known.filter((part) => command.args.length === 0 || command.args.includes(part))
 const failed: string[] = []
 
 mkdirSync(FOLDER, { recursive: true })
-if (values.growth) {
+if (growth) {
   const rows = parts.flatMap((part) =>
     sizes.flatMap((size) =>
       run(part, { [GROWING[part]!]: String(size) }).map((row) => ({ ...row, size })),
@@ -66,18 +62,22 @@ if (values.growth) {
   )
   tell('growth', { rows, table: formatGrowth(rows) })
 } else {
-  const rows = parts.flatMap((part) => run(part, values.small ? PARTS[part]! : {}))
+  const rows = parts.flatMap((part) => run(part, small ? PARTS[part]! : {}))
   tell('bench', { rows, table: formatRows(rows) })
+}
+
+function sizesOf(text: string): number[] {
+  return text.split(',').map(positive)
 }
 
 /** A part that fails leaves none of an earlier run behind. */
 function run(part: string, settings: Settings): BenchRow[] {
   const told = join(FOLDER, `${part}.json`)
   rmSync(told, { force: true })
-  const title = [part, ...Object.values(values.growth ? settings : {})].join(' ')
+  const title = [part, ...Object.values(growth ? settings : {})].join(' ')
   console.log(`\n== ${title}`)
   const { status } = spawnSync('npm', ['run', '--silent', `bench:${part}`], {
-    env: { ...settings, ...process.env, ...(values.growth && settings), BENCH_RESULT: told },
+    env: { ...settings, ...process.env, ...(growth && settings), BENCH_RESULT: told },
     stdio: 'inherit',
   })
   if (status === 0 && existsSync(told)) return JSON.parse(readFileSync(told, 'utf8')) as BenchRow[]
@@ -90,7 +90,7 @@ function tell(name: string, { rows, table }: { rows: readonly BenchRow[]; table:
     at: new Date().toISOString(),
     machine: { cores: cpus().length, memoryGiB: Math.round(totalmem() / 2 ** 30) },
     engine: process.env['DATABASE_URL'] === undefined ? 'embedded' : 'server',
-    sizes: values.growth ? sizes : values.small ? 'small' : 'whole',
+    sizes: growth ? sizes : small ? 'small' : 'whole',
     failed,
     rows,
   }

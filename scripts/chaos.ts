@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 
 import { toHex } from 'viem'
 
@@ -29,15 +29,17 @@ import { dropOwnDatabases, emptyDatabaseUrl } from '../test/support/database.ts'
 import { account, forgetfulRecords } from '../test/support/deployment.ts'
 import { DOLLAR, makeWallets } from '../test/support/money.ts'
 import { createRandom } from '../test/support/random.ts'
+import { positive, scriptCommand, wholeNumber } from '../test/support/script.ts'
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '100' },
-    seed: { type: 'string', default: '1' },
-    restart: { type: 'string' },
-  },
-})
-const KILLS = Number(values.kills)
+const about =
+  'Pays through real processes that are killed with kill -9, and compares chain, ledger and records.'
+const { kills, seed, restart } = scriptCommand('chaos', about)
+  .option('--kills <count>', 'how many', positive, 100)
+  .option('--seed <number>', 'which ones are killed, and when', wholeNumber, 1)
+  .option('--restart <command>', 'restarts the PostgreSQL server, which is done half way')
+  .parse()
+  .opts<{ kills: number; seed: number; restart?: string }>()
+
 const USERS = 8
 const CLIENTS = 8
 /** In millionths of a dollar; nobody spends all of it. */
@@ -47,7 +49,7 @@ const SETTLE_MS = 5 * 60_000
 const OPEN: ReadonlySet<string> = new Set(['pending', 'processing'])
 const MNEMONIC = 'test test test test test test test test test test test junk'
 
-const { below: pick } = createRandom(`chaos ${values.seed}`)
+const { below: pick } = createRandom(`chaos ${seed}`)
 const folder = mkdtempSync(join(tmpdir(), 'quittance-chaos-'))
 const chain = await startAnvil({ folder: join(folder, 'chain'), blockMs: 500, mnemonic: MNEMONIC })
 let fleet: Fleet | undefined
@@ -78,7 +80,7 @@ try {
   const counts = Object.entries(Object.groupBy(asked, ({ act }) => act))
   console.log(
     `${counts.map(([act, some]) => `${some.length} ${act}s`).join(', ')}; ` +
-      `${KILLS} kills of ${roles.length} processes; ` +
+      `${kills} kills of ${roles.length} processes; ` +
       `${(asked.length / seconds).toFixed(1)} a second in ${seconds.toFixed(0)} s; ` +
       `${wrongs.length} wrong`,
   )
@@ -136,12 +138,12 @@ async function askWhileKilling({ urls, killOne }: Fleet, payers: readonly Payer[
     }
   }
   const kill = async (): Promise<void> => {
-    for (let killed = 1; killed <= KILLS; killed++) {
+    for (let killed = 1; killed <= kills; killed++) {
       // Whoever was killed has to start first: killed at its first answer, it would serve nobody.
       for (const had = asked.length; asked.length === had;) await sleep(50)
       await sleep(200 + pick(1500))
       const name = await killOne(pick)
-      if (killed === Math.ceil(KILLS / 2) && values.restart) await promisify(exec)(values.restart)
+      if (killed === Math.ceil(kills / 2) && restart) await promisify(exec)(restart)
       if (killed % 10 === 0) console.log(`${killed} kills, last ${name}; ${asked.length} accepted`)
     }
     over.abort()

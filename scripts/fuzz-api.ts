@@ -1,22 +1,17 @@
 /** Fuzzes every operation of a server of its own: `npm run fuzz:api -- --requests 100000`. */
-import { parseArgs } from 'node:util'
-
 import { messageOf } from '../src/base/errors.ts'
 import { dropOwnDatabases } from '../test/support/database.ts'
 import { fuzz } from '../test/support/fuzz/fuzz.ts'
 import { startFuzzTarget } from '../test/support/fuzz/start.ts'
+import { positive, scriptCommand, wholeNumber } from '../test/support/script.ts'
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '10000' },
-    seed: { type: 'string', default: '1' },
-  },
-})
-const [requests, seed] = [Number(values.requests), Number(values.seed)]
-if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(requests) || requests < 1) {
-  console.error('--requests and --seed are whole numbers.')
-  process.exit(2)
-}
+const about =
+  'Sends what the served OpenAPI documents allow, and what they do not, to a server of its own.'
+const { requests, seed } = scriptCommand('fuzz:api', about)
+  .option('--requests <count>', 'how many', positive, 10_000)
+  .option('--seed <number>', 'which ones', wholeNumber, 1)
+  .parse()
+  .opts<{ requests: number; seed: number }>()
 
 // Each key may send a thousand requests a minute; one in some hundred is enough.
 const target = await startFuzzTarget({ users: Math.ceil(requests / 400) + 8 })

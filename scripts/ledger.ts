@@ -1,19 +1,18 @@
 /** Random operations on the real ledger, beside a model: `npm run ledger -- --steps 100000`. */
-import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { isDeepStrictEqual } from 'node:util'
 
 import { dropOwnDatabases, freshDatabase } from '../test/support/database.ts'
 import { ACTS, createPlay, type Play, type Step } from '../test/support/ledger-play.ts'
 import { readLedger } from '../test/support/money.ts'
 import { createRandom, type Random } from '../test/support/random.ts'
+import { positive, scriptCommand, wholeNumber } from '../test/support/script.ts'
 
-const { values } = parseArgs({
-  options: { seed: { type: 'string', default: '1' }, steps: { type: 'string', default: '100000' } },
-})
-const [seed, steps] = [Number(values.seed), Number(values.steps)]
-if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(steps) || steps < 1) {
-  console.error('--seed and --steps are whole numbers.')
-  process.exit(2)
-}
+const about = 'Does random operations on the ledger beside a simple model, and compares.'
+const { seed, steps } = scriptCommand('ledger', about)
+  .option('--seed <number>', 'which operations', wholeNumber, 1)
+  .option('--steps <count>', 'how many', positive, 100_000)
+  .parse()
+  .opts<{ seed: number; steps: number }>()
 
 /** What goes wrong stays wrong, so that it shows at the next comparison. */
 const COMPARE_EVERY = 10

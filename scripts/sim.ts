@@ -1,23 +1,18 @@
 /** Seeds of the simulation: `npm run sim -- --seed 1 --runs 100 --money`. */
-import { parseArgs } from 'node:util'
-
 import { dropOwnDatabases } from '../test/support/database.ts'
+import { positive, scriptCommand, wholeNumber } from '../test/support/script.ts'
 import { runMoneySeed } from '../test/support/sim/money/run.ts'
 import { runSeed } from '../test/support/sim/run.ts'
 import { simulate } from '../test/support/sim/simulate.ts'
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    runs: { type: 'string', default: '100' },
-    money: { type: 'boolean', default: false },
-  },
-})
-const [seed, runs] = [Number(values.seed), Number(values.runs)]
-if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(runs) || runs < 1) {
-  console.error('--seed and --runs are whole numbers.')
-  process.exit(2)
-}
+const about =
+  'Drives the sender against a real chain behind faults, crashing it at any await, and compares.'
+const { seed, runs, money } = scriptCommand('sim', about)
+  .option('--seed <number>', 'the first seed', wholeNumber, 1)
+  .option('--runs <count>', 'how many seeds', positive, 100)
+  .option('--money', 'mint, burn and redeem beside a bank')
+  .parse()
+  .opts<{ seed: number; runs: number; money?: boolean }>()
 
 let played = 0
 const failed: number[] = []
@@ -26,7 +21,7 @@ const startedAt = performance.now()
 await simulate({
   seed,
   runs,
-  play: values.money ? runMoneySeed : runSeed,
+  play: money ? runMoneySeed : runSeed,
   onReport: (report) => {
     played += 1
     process.stderr.write(`\r${played} of ${runs}, ${failed.length} wrong `)

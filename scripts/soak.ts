@@ -8,24 +8,24 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 
 import { isRunning } from '../src/base/process.ts'
 import type { ReadyFacts } from '../src/base/ready.ts'
 import { SCOPES } from '../src/domain/access.ts'
 import { runProgram } from '../test/support/program.ts'
 import { createRandom } from '../test/support/random.ts'
+import { positive, scriptCommand, wholeNumber } from '../test/support/script.ts'
 import { addressFrom } from '../test/support/sim/world.ts'
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '60' },
-    rate: { type: 'string' },
-    seed: { type: 'string', default: '1' },
-    data: { type: 'string' },
-  },
-})
-const MINUTES = Number(values.minutes)
+const about =
+  'Sends mixed traffic at an even rate to one `up`, and watches memory, open files and latency.'
+const { minutes, seed, ...given } = scriptCommand('soak', about)
+  .option('--minutes <count>', 'for how long', positive, 60)
+  .option('--rate <count>', 'requests a second; without it, half of what is measured', positive)
+  .option('--seed <number>', 'which requests', wholeNumber, 1)
+  .option('--data <folder>', 'a folder that is kept, for another run to go on with')
+  .parse()
+  .opts<{ minutes: number; rate?: number; seed: number; data?: string }>()
 /** A key may ask a thousand times a minute in each group. */
 const KEYS = 64
 const AT_ONCE = 16
@@ -35,20 +35,20 @@ type Sample = { minute: number; rssMb: number; files: number; p50Ms: number; p99
 type Traffic = { times: number[]; failures: string[]; asked: number }
 type Platform = { facts: ReadyFacts; keys: readonly string[] }
 
-const random = createRandom(`soak ${values.seed}`)
+const random = createRandom(`soak ${seed}`)
 
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-soak-'))
   const program = runProgram(['up'], {
-    QUITTANCE_DATA: values.data ?? join(folder, 'data'),
+    QUITTANCE_DATA: given.data ?? join(folder, 'data'),
     PORT: '0',
   })
   try {
     const facts = await program.untilReady()
     const platform = { facts, keys: await makeKeys(facts) }
-    const rate = values.rate === undefined ? await halfOfCapacity(platform) : Number(values.rate)
+    const rate = given.rate ?? (await halfOfCapacity(platform))
     const samples: Sample[] = []
-    for (let minute = 1; minute <= MINUTES; minute++) {
+    for (let minute = 1; minute <= minutes; minute++) {
       const traffic = await oneMinute(platform, rate)
       if (!isRunning(facts.pid)) throw new Error(`it ended by itself: ${program.output().stderr}`)
       samples.push({ minute, ...measure(facts.pid, traffic) })

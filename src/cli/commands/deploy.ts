@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 
 import { parseConfig, type Config } from '../../base/config.ts'
 import { BaseError, codeOf } from '../../base/errors.ts'
@@ -13,6 +13,7 @@ import type { DeploymentPlan } from '../../chain/deploy-plan.ts'
 import { eventLine, planJson, planLines } from '../../chain/deploy-report.ts'
 import { findNetwork, NETWORKS, type Network } from '../../chain/networks.ts'
 import { createOutput, EXIT, reportError, type Output } from '../output.ts'
+import { wholeNumber } from '../providers.ts'
 import {
   findHardhat,
   verifySources,
@@ -219,11 +220,6 @@ async function confirm(question: string): Promise<boolean> {
   } finally {
     readline.close()
   }
-}
-
-function wholeNumber(text: string): bigint {
-  if (/^\d{1,40}$/.test(text)) return BigInt(text)
-  throw new InvalidArgumentError('It is a whole number.')
 }
 
 function halfAGrant(): DeployCommandError {
