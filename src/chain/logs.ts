@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 
+import { ahead } from '../base/ahead.ts'
 import { parseLogs, type MinedLog, type Seen } from './facts.ts'
 import type { Provider } from './provider.ts'
 import { toQuantity } from './quantity.ts'
@@ -23,25 +24,29 @@ export type LogReader = (query: LogQuery) => AsyncGenerator<LogPart>
 
 /** One provider's reader: how much one takes says nothing of another. */
 export function createLogReader(provider: Provider): LogReader {
-  const read = createPartReader(provider, (answer) => {
-    const value = parseLogs(answer)
-    return { value, count: value.length }
+  return createPartReader(provider, (answer) => {
+    return { value: parseLogs(answer), provider: provider.name }
   })
-  return async function* readLogs(query) {
-    for await (const { value, toBlock } of read(query)) {
-      yield { value, provider: provider.name, toBlock }
+}
+
+/** As a reader of logs, for one who reads the answers in a way of his own. */
+export function createPartReader<T extends object>(
+  provider: Provider,
+  parse: (answer: Seen<unknown>) => T,
+): (query: LogQuery) => AsyncGenerator<T & { toBlock: bigint }> {
+  const ask = createAsker(provider)
+  return async function* readParts(query) {
+    for await (const { value, toBlock } of ahead(ask(query))) {
+      yield { ...parse({ value, provider: provider.name }), toBlock }
     }
   }
 }
 
-/** As a reader of logs, for one who reads the answers in a way of his own, and counts the logs. */
-export function createPartReader<T extends { count: number }>(
-  provider: Provider,
-  parse: (answer: Seen<unknown>) => T,
-): (query: LogQuery) => AsyncGenerator<T & { toBlock: bigint }> {
+/** What the provider answers, unread, so that it works on the next part while this one is read. */
+function createAsker(provider: Provider) {
   let span = FIRST_SPAN
   let refused: bigint | undefined
-  return async function* readParts(query) {
+  return async function* askForParts(query: LogQuery) {
     let from = query.fromBlock
     while (from <= query.toBlock) {
       const last = from + span - 1n
@@ -49,9 +54,8 @@ export function createPartReader<T extends { count: number }>(
       try {
         const value = await provider.request(callFor(query, { from, to }))
         from = to + 1n
-        const part = parse({ value, provider: provider.name })
-        span = spanAfter(span, { count: part.count, refused })
-        yield { ...part, toBlock: to }
+        span = spanAfter(span, { count: Array.isArray(value) ? value.length : 0, refused })
+        yield { value, toBlock: to }
       } catch (error) {
         const isTooMuch = error instanceof RpcError && TOO_MUCH.has(error.code) && to > from
         if (!isTooMuch) throw error
@@ -64,7 +68,7 @@ export function createPartReader<T extends { count: number }>(
 }
 
 /** Few, since nobody knows yet how much is in them: an answer too large is made for nothing. */
-const FIRST_SPAN = 128n
+const FIRST_SPAN = 16n
 const MAX_SPAN = 100_000n
 /** So many logs are some megabytes, and the next question is as large as what gives about them. */
 const MANY_LOGS = 5_000

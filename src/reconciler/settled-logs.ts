@@ -4,14 +4,12 @@ import type { Hex } from '../chain/hex.ts'
 import { parseQuantity } from '../chain/quantity.ts'
 import type { SettledLog } from '../store/settled-logs.ts'
 
-type Read = { logs: SettledLog[]; count: number }
-
 /**
  * The settlements among the logs that a node answered with. There are millions of them in a sweep,
  * so each is read straight into its row: every field is checked, and none is read that no row has.
- * Logs of another form, or of another contract, are passed over; the count is of all.
+ * Logs of another form, or of another contract, are passed over.
  */
-export function readSettledLogs({ value, provider }: Seen<unknown>, contract: Hex): Read {
+export function readSettledLogs({ value, provider }: Seen<unknown>, contract: Hex): SettledLog[] {
   if (!Array.isArray(value)) throw new AnswerUnreadableError(provider, 'logs')
   const logs: SettledLog[] = []
   let block: SettledLog['block'] | undefined
@@ -29,7 +27,7 @@ export function readSettledLogs({ value, provider }: Seen<unknown>, contract: He
     const settled = settlementOf(log, { provider, contract })
     if (settled !== undefined) logs.push({ block, hash, logIndex, ...settled, own: undefined })
   }
-  return { logs, count: value.length }
+  return logs
 }
 
 type RawLog = Readonly<{
@@ -70,7 +68,8 @@ function settlementOf(
 const SETTLED = topicOf('Settled')
 const NO_TOKEN: Hex = `0x${'0'.repeat(40)}`
 const WORD = /^0x[0-9a-f]{64}$/
-const ADDRESS_WORD = /^0x0{24}[0-9a-f]{40}$/
+const BEFORE_ADDRESS = `0x${'0'.repeat(24)}`
+const ADDRESS = /^[0-9a-f]{40}$/
 
 /** Nodes write lower case; the few that do not are asked to be read all the same. */
 function wordOf(value: unknown): Hex | undefined {
@@ -82,9 +81,11 @@ function wordOf(value: unknown): Hex | undefined {
 
 /** Undefined where the word is no address: the bytes before one are empty. */
 function addressOf(value: unknown): Hex | undefined {
-  if (typeof value !== 'string') return undefined
-  const word = ADDRESS_WORD.test(value) ? value : value.toLowerCase()
-  return ADDRESS_WORD.test(word) ? `0x${word.slice(26)}` : undefined
+  if (typeof value !== 'string' || !value.startsWith(BEFORE_ADDRESS)) return undefined
+  const address = value.slice(BEFORE_ADDRESS.length)
+  if (ADDRESS.test(address)) return `0x${address}`
+  const lower = address.toLowerCase()
+  return ADDRESS.test(lower) ? `0x${lower}` : undefined
 }
 
 function quantityOf(log: RawLog, field: 'blockNumber' | 'logIndex', provider: string): bigint {

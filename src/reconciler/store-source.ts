@@ -1,3 +1,4 @@
+import { ahead } from '../base/ahead.ts'
 import {
   CURRENCY_DECIMALS,
   formatAmount,
@@ -21,7 +22,6 @@ import {
   type RecordsWanted,
   type SweptOrder,
 } from '../store/recorded-payments.ts'
-import { ahead } from './ahead.ts'
 import type { Chunk, PaymentRecord, RecordedAmount, RecordSource } from './records.ts'
 import { signedHashOf } from './signed.ts'
 

@@ -1,3 +1,4 @@
+import { ahead } from '../base/ahead.ts'
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
 import { topicOf } from '../chain/events.ts'
@@ -14,7 +15,6 @@ import {
   type SettledLog,
 } from '../store/settled-logs.ts'
 import type { Panel } from './agree.ts'
-import { ahead } from './ahead.ts'
 import type { Node } from './node.ts'
 import { readOwn } from './own-settlements.ts'
 import { readSettledLogs } from './settled-logs.ts'
@@ -129,7 +129,7 @@ async function hashAt(
 }
 
 function readerOf(provider: Provider, contract: Hex) {
-  return createPartReader(provider, (answer) => readSettledLogs(answer, contract))
+  return createPartReader(provider, (answer) => ({ logs: readSettledLogs(answer, contract) }))
 }
 
 async function readAll(

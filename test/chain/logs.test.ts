@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { createLogReader, type LogQuery } from '../../src/chain/logs.ts'
+import { createLogReader, createPartReader, type LogQuery } from '../../src/chain/logs.ts'
 import type { Provider } from '../../src/chain/provider.ts'
 import { refusalOf } from '../../src/chain/rpc-error.ts'
 import { expectFailure } from '../support/errors.ts'
@@ -86,8 +86,46 @@ describe('reading logs', () => {
       },
     }
     await collect(createLogReader(provider), { fromBlock: 1n, toBlock: 20_000n })
-    expect(spans.slice(0, 5)).to.deep.equal([128n, 64n, 32n, 32n, 32n])
+    expect(spans.slice(0, 5)).to.deep.equal([16n, 32n, 32n, 32n, 32n])
     expect(Math.max(...spans.map(Number))).to.be.above(2000)
+  })
+
+  it('has the node work on the next part while a part is read', async () => {
+    const { provider, asked } = nodeOf(300n)
+    const read = createPartReader(provider, () => ({ askedBefore: asked.length }))
+    const parts: { askedBefore: number; toBlock: bigint }[] = []
+    for await (const part of read({ ...query, fromBlock: 1n, toBlock: 48n })) parts.push(part)
+    expect(parts).to.deep.equal([
+      { askedBefore: 2, toBlock: 16n },
+      { askedBefore: 2, toBlock: 48n },
+    ])
+  })
+
+  it('shows what was read before the node failed', async () => {
+    const { provider } = nodeOf(300n)
+    let calls = 0
+    const failing: Provider = {
+      name: 'node',
+      request: (call) => {
+        calls += 1
+        return calls === 1 ? provider.request(call) : Promise.reject(new Error('it is gone'))
+      },
+    }
+    const read: bigint[] = []
+    let failure: unknown
+    try {
+      for await (const part of createLogReader(failing)({
+        ...query,
+        fromBlock: 1n,
+        toBlock: 384n,
+      })) {
+        read.push(part.toBlock)
+      }
+    } catch (error) {
+      failure = error
+    }
+    expect(read).to.deep.equal([16n])
+    expect(failure).to.have.property('message', 'it is gone')
   })
 
   it('asks nothing of an empty range', async () => {

@@ -20,7 +20,9 @@ export async function measureReading(
   const { chain, settlement: address, first, last } = world
   const how = { chainId: CHAIN_ID, clock: systemClock, random: Math.random }
   const [provider] = createProviders({ ...how, urls: [chain.url] }).all
-  const read = createPartReader(provider!, (answer) => readSettledLogs(answer, address))
+  const read = createPartReader(provider!, (answer) => {
+    return { logs: readSettledLogs(answer, address) }
+  })
   const query = {
     address,
     topics: [topicOf('Settled')],

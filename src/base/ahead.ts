@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises'
+
 /** Asks for the next part while this one is worked on, so that two parties work side by side. */
 export async function* ahead<T>(parts: AsyncGenerator<T>): AsyncGenerator<T, void, undefined> {
   let next = parts.next()
@@ -8,6 +10,8 @@ export async function* ahead<T>(parts: AsyncGenerator<T>): AsyncGenerator<T, voi
       next = parts.next()
       // It is awaited later, or never where whoever works on the parts ends before.
       next.catch(() => undefined)
+      // What is asked for leaves this process first: the work may let nothing else by.
+      await turn()
       yield value
     }
   } finally {
