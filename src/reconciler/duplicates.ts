@@ -36,7 +36,10 @@ export function createDuplicates(): Duplicates {
     hasHash: (hash) => hashes.has(hash),
     claim({ record, judgement }) {
       if (judgement.state !== 'matched' || judgement.comparison === undefined) return undefined
-      const { transactionId, reference, line = 0 } = record
+      const { transactionId, reference, signedFor, line = 0 } = record
+      if (signedFor !== undefined) {
+        return duplicate(record, { of: 'eth_transaction_hash', times: 1, mark: 0, by: signedFor })
+      }
       const { count: capacity } = judgement.comparison
       const claimed = claims.add(`payment ${whatOf(record)}`, line)
       if (claimed.times >= capacity) return duplicate(record, { of: 'payment', ...claimed })
@@ -56,7 +59,7 @@ function whatOf({ hash, reference, payee, amount }: PaymentRecord): string {
 
 function duplicate(
   record: PaymentRecord,
-  earlier: { of: string; times: number; mark: number },
+  earlier: { of: string; times: number; mark: number; by?: string },
 ): FoundBreak {
   const kind = 'duplicate_payment'
   return {
@@ -67,6 +70,7 @@ function duplicate(
       meaning: BREAK_MEANINGS[kind],
       same: earlier.of,
       claimed_before: String(earlier.times),
+      ...(earlier.by !== undefined && { claimed_by: earlier.by }),
       ...(earlier.mark > 0 && { first_line: String(earlier.mark) }),
       ...(record.line !== undefined && { line: String(record.line) }),
     },

@@ -32,6 +32,8 @@ export type PaymentRecord = {
   line: number | undefined
   /** False where the source knows that no other record of it claims the same payment. */
   isShared?: boolean
+  /** The other record that it was signed for, and which it pays and nothing else. */
+  signedFor?: string | undefined
 }
 
 /** In the smallest unit of what is paid: wei, or the stablecoin's millionths. */

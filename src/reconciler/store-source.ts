@@ -214,5 +214,6 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
     raw: undefined,
     line: undefined,
     isShared: row.isShared,
+    signedFor: row.signedFor ?? undefined,
   }
 }

@@ -176,6 +176,8 @@ export type RecordedHash = {
   currency: Currency
   createdAt: Date
   isShared: boolean
+  /** The transaction of ours that it was signed for, where this one says that we paid as well. */
+  signedFor: string | null
 }
 
 export async function listRecordedHashes(
@@ -218,7 +220,11 @@ function selectHashes({ chainId }: { chainId: number }): RawBuilder<unknown> {
         where other.eth_transaction_hash = t.eth_transaction_hash and other.id <> t.id
       ) or exists (
         select 1 from attempts a where a.chain_id = ${chainId} and a.hash = t.eth_transaction_hash
-      ) as "isShared"
+      ) as "isShared",
+      case when t.type = 'settlement' then (
+        select o.subject from attempts a join orders o on o.id = a.order_id
+        where a.chain_id = ${chainId} and a.hash = t.eth_transaction_hash and a.kind = 'payment'
+      ) end as "signedFor"
     from transactions t
     where t.eth_transaction_hash is not null
       and not exists (select 1 from orders where subject = t.transaction_id)`

@@ -302,45 +302,6 @@ describe('runs over our own records', () => {
     expect(await kinds()).to.deep.equal(Array.from({ length: 7 }, () => 'fee_mismatch'))
   })
 
-  it('find what is paid once and claimed twice, on both sides of a stop', async () => {
-    const hashes = await Promise.all(
-      [1, 2, 3].map(
-        async (index) => (await bench.pay({ amount: ETHER, payee: addressFrom(`${index}`) })).hash,
-      ),
-    )
-    await bench.finish()
-    await sql`truncate orders, lane_nonces, nonce_lanes, attempts cascade`.execute(bench.db)
-    const { id: userId } = await makeUser(bench.db)
-    const eth = { userId, currency: 'ETH', type: 'settlement', status: 'completed' } as const
-    const claim = (ethTransactionHash: Hex) =>
-      makeTransaction(bench.db, { ...eth, amount: ETHER, ethTransactionHash })
-    for (const hash of hashes) await claim(hash)
-    const [first, second] = hashes
-    const [again, last] = [await claim(first!), await claim(second!)]
-    const doubled = async () =>
-      (await allBreaks(bench.db, 'open')).map(({ kind, transactionId }) => [kind, transactionId])
-    const expected = [again, last].map(({ transactionId }) => ['duplicate_payment', transactionId])
-    await runOnce(deps)
-    expect(await doubled()).to.have.deep.members(expected)
-    for (const stopAt of [1, 2, 3]) {
-      await sql`truncate breaks, break_moves cascade`.execute(bench.db)
-      const stopper = new AbortController()
-      let chunks = 0
-      const examiner: RunsDeps['examiner'] = {
-        ...deps.examiner,
-        async examine(records, signal) {
-          chunks += 1
-          if (chunks === stopAt) stopper.abort()
-          return deps.examiner.examine(records, signal)
-        },
-      }
-      await requestRun(deps, { chainId: CHAIN_ID, requestedBy: 'test' })
-      expect(await createRuns({ ...deps, examiner }).pass(stopper.signal)).to.equal(false)
-      expect(await createRuns(deps).pass(signal)).to.equal(true)
-      expect(await doubled(), `stopped in chunk ${stopAt}`).to.have.deep.members(expected)
-    }
-  })
-
   it('are kept by a worker in a long step, by saying again and again that it lives', async () => {
     await bench.pay({})
     await requestRun(deps, { chainId: CHAIN_ID, requestedBy: 'test' })
