@@ -33,7 +33,8 @@ async function main(executablePath: string): Promise<void> {
     const found = await scroll(browser, { facts, ids })
     console.log({ load: loadavg().map((load) => Math.round(load * 10) / 10), ...times, ...found })
     tell(times, found)
-    if (found.missing > 0 || found.doubled > 0 || found.outOfPlace > 0) process.exitCode = 1
+    const wrongs = found.missing + found.doubled + found.outOfPlace + found.blankFrames
+    if (wrongs > 0) process.exitCode = 1
   } finally {
     await browser.close()
     program.kill('SIGTERM')

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 export type RowsProps<T> = {
   label: string
@@ -30,10 +30,13 @@ export function Rows<T>(props: RowsProps<T>) {
   const first = Math.max(0, Math.floor(top / rowHeight) - BEYOND)
   const count = Math.ceil(height / rowHeight) + 2 * BEYOND
   const shown = rows.slice(first, first + count)
-  useEffect(() => {
+  // Before anything is painted: a tall window would show a gap for a frame.
+  useLayoutEffect(() => {
     const element = region.current
     if (!element) return undefined
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight))
+    const measure = (): void => setHeight(element.clientHeight)
+    measure()
+    const observer = new ResizeObserver(measure)
     observer.observe(element)
     return () => observer.disconnect()
   }, [])

@@ -54,6 +54,23 @@ describe('a long list in the console', () => {
     expect(elements).to.be.below(2 * few)
   })
 
+  it('fills a tall window in the first frame that it is painted in', async () => {
+    const tall = await browser.newPage({ viewport: { width: 1440, height: 3000 } })
+    await keepSession(tall, admin.keys.admin)
+    await tall.addInitScript(`
+      const look = () => {
+        const rows = document.querySelectorAll('.rows .body .row')
+        if (rows.length === 0) return requestAnimationFrame(look)
+        const end = document.querySelector('.rows').getBoundingClientRect().bottom
+        globalThis.gap = end - [...rows].at(-1).getBoundingClientRect().bottom
+      }
+      look()`)
+    await tall.goto(page.url())
+    await tall.waitForFunction('globalThis.gap !== undefined')
+    expect(await tall.evaluate('globalThis.gap')).to.be.at.most(0)
+    await tall.close()
+  })
+
   it('says that it loads more for as long as it does', async () => {
     const held = Promise.withResolvers<void>()
     await page.route(/[?&]cursor=/, async (route) => {
