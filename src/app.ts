@@ -167,7 +167,7 @@ async function open(
   const { db } = database
   const { environment } = config
   const { referenceKey } = await claimInstallation(db, { environment, chainId })
-  await refuseDefaultSecrets(db, config)
+  await refuseDefaultSecrets(db, { ...config, chainId })
   await ensureSigningKey(db)
   const contracts = await timed(options, 'contracts', () => startContracts({ config, chain }))
   const clock = systemClock

@@ -3,6 +3,7 @@ import { BaseError, messageOf } from '../base/errors.ts'
 import type { Hex } from '../chain/hex.ts'
 import { breakId } from '../domain/break-ids.ts'
 import type { Finding } from '../domain/breaks.ts'
+import { isDevelopmentChain } from '../domain/chains.ts'
 import { agree, createPanel, type ChainFact, type NodeAnswer, type Panel } from './agree.ts'
 import { claimOf, provenByEvent, saysWhat, type Contracts } from './compare.ts'
 import { gather, type Wanted } from './gather.ts'
@@ -36,8 +37,6 @@ export type ExaminerDeps = {
 export const DEFAULT_GRACE_MS = 3_600_000
 /** As in verification: a node whose newest block is older has not seen what is missing. */
 const MAX_HEAD_AGE_MS = 600_000
-/** These chains make a block only when there is something to put into it. */
-const IDLE_CHAINS: ReadonlySet<number> = new Set([1337, 31_337])
 
 export function createExaminer(deps: ExaminerDeps): Examiner {
   const { chainId, nodes, clock } = deps
@@ -50,7 +49,8 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
     })
     const needed = Math.min(2, nodes.length)
     if (heads.length < needed) throw new NodesUnreachableError(outcomes, needed)
-    const maxHeadAgeMs = IDLE_CHAINS.has(chainId) ? undefined : MAX_HEAD_AGE_MS
+    // Those make a block only when there is something to put into it.
+    const maxHeadAgeMs = isDevelopmentChain(chainId) ? undefined : MAX_HEAD_AGE_MS
     return createPanel({ heads, needed, maxHeadAgeMs, nowMs: clock.now().getTime() })
   }
   return {

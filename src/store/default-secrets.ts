@@ -1,22 +1,24 @@
 import type { Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
+import { isDevelopmentChain } from '../domain/chains.ts'
 import type { Db } from './database.ts'
 import { hasDemoUsers } from './users.ts'
 
-/** Outside the sandbox nothing may stand on a secret that everybody knows. Names all of them. */
+/**
+ * Outside the sandbox nothing may stand on a secret that everybody knows, and not even a sandbox
+ * may sign by one where others could take what is paid to it. Names all of them.
+ */
 export async function refuseDefaultSecrets(
   db: Db,
-  config: Pick<Config, 'environment' | 'signer' | 'databaseUrl'>,
+  config: Pick<Config, 'environment' | 'signer' | 'databaseUrl'> & { chainId: number },
 ): Promise<void> {
-  if (config.environment === 'sandbox') return
+  const { environment, signer, databaseUrl, chainId } = config
+  const isSandbox = environment === 'sandbox'
   const problems = [
-    ...problemsOfSigner(config.signer),
-    ...problemsOfDatabase(config.databaseUrl),
-    ...((await hasDemoUsers(db))
-      ? ['The database has the demo accounts of a sandbox. Use another database.']
-      : []),
+    ...(isSandbox && isDevelopmentChain(chainId) ? [] : problemsOfSigner(signer)),
+    ...(isSandbox ? [] : await problemsOfDatabase(db, databaseUrl)),
   ]
-  if (problems.length > 0) throw new DefaultSecretsError(config.environment, problems)
+  if (problems.length > 0) throw new DefaultSecretsError({ environment, chainId }, problems)
 }
 
 function problemsOfSigner(signer: string | undefined): string[] {
@@ -37,13 +39,19 @@ const WELL_KNOWN_SIGNERS = [
   '5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a',
 ]
 
-function problemsOfDatabase(url: string | undefined): string[] {
+async function problemsOfDatabase(db: Db, url: string | undefined): Promise<string[]> {
   // Search parameters decode a stray percent sign too, which decodeURIComponent throws at.
   const written = url === undefined ? '' : new URL(url).password
   const password = new URLSearchParams(`password=${written}`).get('password') ?? ''
-  return DEFAULT_PASSWORDS.includes(password.toLowerCase())
-    ? ['The password in DATABASE_URL is a default that everybody tries first. Change it.']
-    : []
+  const isDefault = DEFAULT_PASSWORDS.includes(password.toLowerCase())
+  return [
+    ...(isDefault
+      ? ['The password in DATABASE_URL is a default that everybody tries first. Change it.']
+      : []),
+    ...((await hasDemoUsers(db))
+      ? ['The database has the demo accounts of a sandbox. Use another database.']
+      : []),
+  ]
 }
 
 const DEFAULT_PASSWORDS = [
@@ -58,13 +66,14 @@ const DEFAULT_PASSWORDS = [
 ]
 
 class DefaultSecretsError extends BaseError {
-  constructor(environment: string, problems: string[]) {
-    super(
-      [`The ${environment} environment does not start on default secrets.`, ...problems].join(' '),
-      {
-        code: 'default_secrets',
-        details: { problems },
-      },
-    )
+  constructor(
+    { environment, chainId }: { environment: string; chainId: number },
+    problems: string[],
+  ) {
+    const sentence = `The ${environment} environment does not start on default secrets`
+    super([`${sentence} on chain ${chainId}.`, ...problems].join(' '), {
+      code: 'default_secrets',
+      details: { problems, chainId },
+    })
   }
 }

@@ -9,17 +9,19 @@ import { failureOf } from '../support/errors.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const good = {
+  chainId: 1,
   environment: 'production' as const,
   signer: 'https://signer.example:9000',
   databaseUrl: 'postgres://quittance:9fK2-long-and-random@db.example/quittance',
 }
 
 describe('refuseDefaultSecrets', () => {
-  it('lets own secrets through, and anything in the sandbox', async () => {
+  it('lets own secrets through, and anything in a sandbox on a chain of this machine', async () => {
     const { db } = await freshDatabase()
     await refuseDefaultSecrets(db, good)
     await refuseDefaultSecrets(db, { ...good, databaseUrl: 'postgres://db.example/quittance' })
     await refuseDefaultSecrets(db, {
+      chainId: 31_337,
       environment: 'sandbox',
       signer: undefined,
       databaseUrl: 'postgres://postgres:postgres@127.0.0.1/postgres',
@@ -35,6 +37,21 @@ describe('refuseDefaultSecrets', () => {
       expect(failure.code).to.equal('default_secrets')
       expect(failure.details['problems']).to.have.length(1)
       expect(failure.message).not.to.contain(key)
+    }
+  })
+
+  it('refuses the well-known seed in a sandbox too, on a chain where others can take the money', async () => {
+    const { db } = await freshDatabase()
+    const seed = 'seed:test test test test test test test test test test test junk'
+    for (const chainId of [1, 10, 11_155_111]) {
+      for (const signer of [undefined, seed]) {
+        const sandbox = { ...good, environment: 'sandbox' as const, chainId, signer }
+        const failure = await failureOf(() => refuseDefaultSecrets(db, sandbox))
+        expect(failure.code).to.equal('default_secrets')
+        expect(failure.message).to.include(`on chain ${chainId}`).and.to.include('QUITTANCE_SIGNER')
+      }
+      const own = { ...good, environment: 'sandbox' as const, chainId }
+      await refuseDefaultSecrets(db, own)
     }
   })
 
