@@ -1,9 +1,8 @@
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 
-import { loadPages } from '../../src/app/pages.ts'
-import { startAdminApi, type AdminApi } from '../support/admin-api.ts'
-import { findChromium, keepSession, startBrowser } from '../support/browser.ts'
+import { findChromium, keepSession } from '../support/browser.ts'
+import { openConsole, type OpenConsole } from '../support/console.ts'
 import { insertManyTransactions } from '../support/many-transactions.ts'
 import { walkThrough } from '../support/scroll.ts'
 
@@ -19,32 +18,20 @@ describe('a long list in the console', () => {
     return
   }
 
-  let admin: AdminApi
-  let browser: Browser
+  let opened: OpenConsole
   let page: Page
   let ids: string[]
-  // The console follows the platform's events for as long as the platform lets it.
-  const stopped = new AbortController()
 
   before(async () => {
-    const { signal } = stopped
-    ;[admin, browser] = await Promise.all([
-      startAdminApi({ signal }, loadPages),
-      startBrowser(chromium),
-    ])
+    opened = await openConsole(chromium)
+    const { admin } = opened
     ids = await insertManyTransactions(admin.db, { userId: admin.alice.id, count: ROWS })
-    const url = await admin.api.server.listen({ host: '127.0.0.1', port: 0 })
-    page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
-    await keepSession(page, admin.keys.admin)
-    await page.goto(`${url}/console#/transactions`)
+    page = opened.page
+    await opened.show('transactions')
     await page.getByRole('link', { name: ids[0]! }).waitFor()
   })
 
-  after(async () => {
-    await browser?.close()
-    stopped.abort()
-    await admin?.api.close()
-  })
+  after(() => opened?.close())
 
   it('shows each row once, in its place, and never more of them than can be seen', async () => {
     const few = Number(await page.evaluate("document.querySelectorAll('*').length"))
@@ -55,8 +42,8 @@ describe('a long list in the console', () => {
   })
 
   it('fills a tall window in the first frame that it is painted in', async () => {
-    const tall = await browser.newPage({ viewport: { width: 1440, height: 3000 } })
-    await keepSession(tall, admin.keys.admin)
+    const tall = await opened.browser.newPage({ viewport: { width: 1440, height: 3000 } })
+    await keepSession(tall, opened.admin.keys.admin)
     await tall.addInitScript(`
       const look = () => {
         const rows = document.querySelectorAll('.rows .body .row')

@@ -27,7 +27,7 @@ const PAGE = 100
 export function TransactionsScreen({ route }: ScreenProps) {
   const { query } = route
   const list = usePages(query)
-  const { rows, total, error, isDone, isLoading, loadMore, reload, fresh } = list
+  const { rows, total, failure, isDone, isLoading, loadMore, reload, fresh } = list
   return (
     <>
       <Heading aside={<Count total={total} />}>Transactions</Heading>
@@ -37,9 +37,10 @@ export function TransactionsScreen({ route }: ScreenProps) {
           Show {plural(fresh, 'new transaction')}
         </button>
       )}
-      {error !== undefined && <Failure error={error} retry={rows.length > 0 ? loadMore : reload} />}
+      {failure && <Failure {...failure} />}
       {rows.length > 0 && (
         <Rows
+          key={list.lists}
           label="Transactions, newest first"
           rows={rows}
           keyOf={(row) => row.transaction_id}
@@ -51,7 +52,7 @@ export function TransactionsScreen({ route }: ScreenProps) {
         />
       )}
       <More isLoading={isLoading && rows.length > 0} />
-      {rows.length === 0 && !isDone && error === undefined && <Loading what="transactions" />}
+      {rows.length === 0 && !isDone && !failure && <Loading what="transactions" />}
       {rows.length === 0 && isDone && <Nothing isFiltered={Object.keys(query).length > 0} />}
     </>
   )
@@ -161,10 +162,8 @@ function Filters({ query }: { query: Route['query'] }) {
   )
 }
 
-type Pages = {
-  rows: OwnedTransactionWire[]
-  total: number | undefined
-  error: unknown
+type Pages = Pick<Loading, 'rows' | 'total' | 'lists'> & {
+  failure: Failed | undefined
   isDone: boolean
   isLoading: boolean
   /** How many were made since the list was loaded. */
@@ -173,58 +172,74 @@ type Pages = {
   reload: () => void
 }
 
-type Loading = { rows: OwnedTransactionWire[]; next: string | null | undefined; total?: number }
+type Loading = {
+  /** The filters that the rows pass. */
+  key: string
+  rows: OwnedTransactionWire[]
+  next: string | null | undefined
+  total: number | undefined
+  /** How often a list was begun: a new one is read from its top. */
+  lists: number
+}
+
+type Failed = { error: unknown; retry: () => void }
 
 /** Page after page by cursor: whatever is added meanwhile, no row is shown twice or left out. */
 function usePages(query: Route['query']): Pages {
   const { api } = usePlatform()
   const key = JSON.stringify(query)
-  const [state, setState] = useState<Loading>({ rows: [], next: undefined })
-  const [error, setError] = useState<unknown>()
+  const [loaded, setLoaded] = useState<Loading>(() => nothingOf(key))
+  const [failure, setFailure] = useState<Failed>()
   const [fresh, setFresh] = useState(0)
   const [round, setRound] = useState(0)
   const [isLoading, setIsLoading] = useState(false)
   const abort = useRef<AbortController>(undefined)
   const isBusy = useRef(false)
-  const latest = useRef(state)
-  latest.current = state
+  // What was loaded for other filters is not shown; loaded once more, the list stays till then.
+  const list = loaded.key === key ? loaded : nothingOf(key)
+  const latest = useRef(list)
+  latest.current = list
+  const load = useCallback(
+    (cursor?: string) => {
+      const controller = abort.current
+      if (isBusy.current || !controller) return
+      isBusy.current = true
+      setIsLoading(true)
+      setFailure(undefined)
+      const { signal } = controller
+      const page = { ...query, limit: PAGE, cursor }
+      const ask = async (): Promise<void> => {
+        try {
+          const answer = await api.get<OwnedListWire>('/api/admin/transactions', {
+            query: page,
+            signal,
+          })
+          if (signal.aborted) return
+          setLoaded((before) =>
+            cursor === undefined ? firstPage(before, key, answer) : nextPage(before, answer),
+          )
+        } catch (error) {
+          if (!signal.aborted) setFailure({ error, retry: () => load(cursor) })
+        }
+        if (signal.aborted) return
+        isBusy.current = false
+        setIsLoading(false)
+      }
+      void ask()
+    },
+    [api, key],
+  )
   const loadMore = useCallback(() => {
     const { next } = latest.current
-    const controller = abort.current
-    if (isBusy.current || next === null || !controller) return
-    isBusy.current = true
-    setIsLoading(true)
-    const { signal } = controller
-    const page = { ...query, limit: PAGE, cursor: next }
-    const load = async (): Promise<void> => {
-      try {
-        const answer = await api.get<OwnedListWire>('/api/admin/transactions', {
-          query: page,
-          signal,
-        })
-        if (signal.aborted) return
-        setError(undefined)
-        const rows = [...latest.current.rows, ...answer.transactions]
-        const { next_cursor: next, total = latest.current.total } = answer
-        setState({ rows, next, ...(total !== undefined && { total }) })
-      } catch (failure) {
-        if (!signal.aborted) setError(failure)
-      }
-      if (signal.aborted) return
-      isBusy.current = false
-      setIsLoading(false)
-    }
-    void load()
-  }, [api, key])
+    if (typeof next === 'string') load(next)
+  }, [load])
   useEffect(() => {
     abort.current = new AbortController()
     isBusy.current = false
-    latest.current = { rows: [], next: undefined }
     setFresh(0)
-    setError(undefined)
-    loadMore()
+    load()
     return () => abort.current?.abort()
-  }, [loadMore, round])
+  }, [load, round])
   const reload = useCallback(() => setRound((before) => before + 1), [])
   const waiting = useRef(0)
   const showFresh = useThrottled(() => setFresh((before) => before + take(waiting)), 500)
@@ -234,18 +249,24 @@ function usePages(query: Route['query']): Pages {
       showFresh()
       return
     }
-    setState((before) => ({ ...before, rows: withStatus(before.rows, event) }))
+    setLoaded((before) => ({ ...before, rows: withStatus(before.rows, event) }))
   })
-  return {
-    rows: state.rows,
-    total: state.total,
-    error,
-    isDone: state.next === null,
-    isLoading,
-    fresh,
-    loadMore,
-    reload,
-  }
+  const { rows, total, lists, next } = list
+  return { rows, total, lists, failure, isDone: next === null, isLoading, fresh, loadMore, reload }
+}
+
+function nothingOf(key: string): Loading {
+  return { key, rows: [], next: undefined, total: undefined, lists: 0 }
+}
+
+function firstPage({ lists }: Loading, key: string, answer: OwnedListWire): Loading {
+  const { transactions: rows, next_cursor: next, total } = answer
+  return { key, rows, next, total, lists: lists + 1 }
+}
+
+function nextPage(before: Loading, answer: OwnedListWire): Loading {
+  const { transactions, next_cursor: next } = answer
+  return { ...before, rows: [...before.rows, ...transactions], next }
 }
 
 function take(counter: { current: number }): number {

@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+
+import { findChromium } from '../support/browser.ts'
+import { openConsole, type OpenConsole } from '../support/console.ts'
+import { insertManyTransactions } from '../support/many-transactions.ts'
+import { makeTransaction } from '../support/transactions.ts'
+
+const chromium = findChromium()
+/** All of them are in sight of a window of this height. */
+const ROWS = 15
+
+describe('lists in the console', () => {
+  if (chromium === undefined) {
+    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
+      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
+    })
+    return
+  }
+
+  let opened: OpenConsole
+  let page: Page
+  let ids: string[]
+
+  before(async () => {
+    opened = await openConsole(chromium)
+    page = opened.page
+    const { db, alice } = opened.admin
+    ids = await insertManyTransactions(db, { userId: alice.id, count: ROWS })
+    await showAll()
+  })
+
+  after(() => opened?.close())
+
+  const shownIds = () => page.locator('.rows .body .row a').allTextContents()
+  const showAll = async (): Promise<void> => {
+    await opened.show('elsewhere')
+    await opened.show('transactions')
+    await page.getByRole('link', { name: ids.at(-1)! }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+  }
+
+  it('shows what passes a filter, and no row from before it', async () => {
+    await showAll()
+    await page.getByLabel('Status').selectOption('failed')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^1 transaction$/ })
+      .waitFor()
+    expect(await shownIds()).to.deep.equal([ids.at(-1)])
+  })
+
+  it('shows each row once after "Show 1 new transaction", the new one first', async () => {
+    await showAll()
+    const { db, alice } = opened.admin
+    const { transactionId } = await makeTransaction(db, { userId: alice.id })
+    // Whatever is on the way, the list stays: somebody is reading it.
+    const held = Promise.withResolvers<void>()
+    await page.route(/admin\/transactions/, async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'Show 1 new transaction' }).click()
+    await page.getByText('Loading more …').waitFor()
+    expect(await shownIds()).to.deep.equal(ids)
+    held.resolve()
+    await page.getByRole('link', { name: transactionId }).waitFor()
+    expect(await shownIds()).to.deep.equal([transactionId, ...ids])
+    await page
+      .getByRole('status')
+      .filter({ hasText: `${ROWS + 1} transactions` })
+      .waitFor()
+  })
+})
