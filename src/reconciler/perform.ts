@@ -17,7 +17,7 @@ import { emptyTotals, reconcile, remember, type RunTotals } from './reconcile.ts
 import type { RunsDeps } from './runs.ts'
 import { createStoreSource, readShared } from './store-source.ts'
 import { findAlerted, findStraySettlements, findUnknownOutgoing, type StrayPart } from './strays.ts'
-import { sweep } from './sweep.ts'
+import { isSweepStanding, sweep } from './sweep.ts'
 
 export type PerformDeps = RunsDeps & { leaseMs: number; signal: AbortSignal }
 
@@ -87,11 +87,14 @@ const PHASES: Record<RunPhase, (performance: Performance) => Promise<void>> = {
 async function performRecords(performance: Performance): Promise<void> {
   const { db, chainId, examiner, signal, lease, totals, cursor, chunkRecords } = performance
   const { since, until, expected } = lease.run
+  const { settlement: contract } = performance
+  const isSwept = contract !== undefined && (await isSweepStanding({ ...performance, contract }))
   const source = createStoreSource(db, {
     chainId,
     since,
     until,
     expected,
+    isSwept,
     ...(chunkRecords !== undefined && { chunkRecords }),
   })
   const duplicates = createDuplicates()

@@ -30,7 +30,12 @@ const CHUNK = 5_000
 /** Our own records: first the orders by their ids, then the transactions without an order. */
 export function createStoreSource(
   db: Db,
-  wanted: RecordsWanted & { expected: bigint; chunkRecords?: number },
+  wanted: RecordsWanted & {
+    expected: bigint
+    /** Whether what the sweep has read proves settlements. */
+    isSwept: boolean
+    chunkRecords?: number
+  },
 ): RecordSource {
   const { expected, chunkRecords: limit = CHUNK } = wanted
   let read = 0
@@ -50,7 +55,12 @@ export function createStoreSource(
 
 async function* readChunks(
   db: Db,
-  wanted: RecordsWanted & { after: string | undefined; limit: number; signal: AbortSignal },
+  wanted: RecordsWanted & {
+    after: string | undefined
+    isSwept: boolean
+    limit: number
+    signal: AbortSignal
+  },
 ): AsyncGenerator<Chunk & Required<Pick<Chunk, 'proven'>>> {
   const { after, limit, signal } = wanted
   const start = placeOf(after)
@@ -116,13 +126,13 @@ type Page = {
   last: bigint | undefined
   isLast: boolean
 }
-type Paging = RecordsWanted & { after: bigint; limit: number }
+type Paging = RecordsWanted & { after: bigint; isSwept: boolean; limit: number }
 
 const READERS: Record<Table, (db: Db, paging: Paging) => Promise<Page>> = {
   async orders(db, paging) {
     const orders = await listSweptOrders(db, paging)
     const { proven = [], open = [] } = Object.groupBy(orders, (order) =>
-      isProven(order) ? 'proven' : 'open',
+      paging.isSwept && isProven(order) ? 'proven' : 'open',
     )
     const others = await listRecordedOrders(
       db,

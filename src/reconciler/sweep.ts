@@ -1,6 +1,7 @@
 import { ahead } from '../base/ahead.ts'
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
 import { topicOf } from '../chain/events.ts'
 import type { Hex } from '../chain/hex.ts'
 import { createPartReader } from '../chain/logs.ts'
@@ -28,6 +29,7 @@ export type SweepDeps = {
   providers: readonly Provider[]
   panel: Panel
   clock: Clock
+  logger: Logger
   signal: AbortSignal
   /** Called after each part that was stored. */
   onPart: (done: { from: bigint; at: bigint; to: bigint }) => Promise<void> | void
@@ -37,17 +39,37 @@ export type SweepDeps = {
  * Reads what the settlement contract logged, from where the last sweep ended up to the last final
  * block, in ranges as large as the nodes take. With several nodes, a part counts when enough of
  * them show the same logs; otherwise the sweep ends there, and the records are asked for one by
- * one.
+ * one. A node that cannot show its logs is left out, for as long as enough others can.
  */
 export async function sweep(deps: SweepDeps): Promise<void> {
+  let providers = heardIn(deps)
+  while (providers.length >= deps.panel.needed) {
+    try {
+      await sweepBy(deps, providers.slice(0, deps.panel.needed))
+      return
+    } catch (error) {
+      if (!(error instanceof UnheardError)) throw error
+      deps.signal.throwIfAborted()
+      const { of: silent, message: reason } = error
+      deps.logger.warn({ provider: silent.name, reason }, 'a node cannot show its settlements')
+      providers = providers.filter((one) => one !== silent)
+    }
+  }
+}
+
+/** Those whose nodes told where they stand, and are not behind. */
+function heardIn({ nodes, providers, panel }: SweepDeps): Provider[] {
+  const heard = new Set(panel.nodes.flatMap(({ name, isStale }) => (isStale ? [] : [name])))
+  return providers.filter((_, at) => heard.has(nodes[at]?.name ?? ''))
+}
+
+async function sweepBy(deps: SweepDeps, providers: readonly Provider[]): Promise<void> {
   const { db, chainId, contract, panel, signal } = deps
   const { final } = panel
   const from = final === undefined ? undefined : await startOf(deps)
   if (final === undefined || from === undefined || from > final) return
   const query = { address: contract, topics: [topicOf('Settled')], signal }
-  const [first, ...others] = deps.providers
-    .slice(0, panel.needed)
-    .map((provider) => readerOf(patient(provider, deps.clock), contract))
+  const [first, ...others] = providers.map((provider) => readerOf(provider, deps))
   if (first === undefined) return
   const parts = ahead(first({ ...query, fromBlock: from, toBlock: final }))
   for await (const read of ahead(complete({ ...deps, query, others, from, parts }))) {
@@ -58,6 +80,18 @@ export async function sweep(deps: SweepDeps): Promise<void> {
     if (!isStored) return
     await deps.onPart({ from, at: read.to.number, to: final })
   }
+}
+
+/**
+ * Whether the chain still has the block up to which was swept, by the word of enough nodes. If not,
+ * what the sweep has read proves nothing.
+ */
+export async function isSweepStanding(
+  deps: Pick<SweepDeps, 'db' | 'chainId' | 'contract' | 'nodes' | 'panel' | 'signal'>,
+): Promise<boolean> {
+  const { db, chainId, contract } = deps
+  const cursor = await readSweepCursor(db, { chainId, contract })
+  return cursor !== undefined && (await hashAt(deps, cursor.number)) === cursor.hash
 }
 
 type SettledReader = ReturnType<typeof readerOf>
@@ -72,14 +106,14 @@ async function* complete(
     parts: ReturnType<SettledReader>
   },
 ): AsyncGenerator<{ logs: SettledLog[]; from: bigint; to: BlockId }> {
-  const { query, others, parts, panel, signal } = deps
+  const { query, others, parts, panel } = deps
   let next = deps.from
   for await (const { logs, toBlock } of parts) {
     const range = { ...query, fromBlock: next, toBlock }
     const isShared = await everyOf(others, async (reader) =>
       isSame(logs, await readAll(reader, range)),
     )
-    const hash = isShared ? await hashAt(deps.nodes, toBlock, signal) : undefined
+    const hash = isShared ? await hashAt(deps, toBlock) : undefined
     if (hash === undefined) return
     const found = onceEach(logs, { from: next, to: toBlock })
     const own = await readOwn({ ...deps, needed: panel.needed }, found)
@@ -100,11 +134,11 @@ function onceEach(
 
 /** Behind the last sweep, where its block still stands; else where payments of ours begin. */
 async function startOf(deps: SweepDeps): Promise<bigint | undefined> {
-  const { db, chainId, contract, nodes, signal } = deps
+  const { db, chainId, contract } = deps
   const key = { chainId, contract }
   const cursor = await readSweepCursor(db, key)
   if (cursor !== undefined) {
-    const hash = await hashAt(nodes, cursor.number, signal)
+    const hash = await hashAt(deps, cursor.number)
     if (hash === undefined) return undefined
     if (hash === cursor.hash) return cursor.number + 1n
     await db.transaction().execute((transaction) => forgetSweep(transaction, key))
@@ -112,11 +146,10 @@ async function startOf(deps: SweepDeps): Promise<bigint | undefined> {
   return firstBlockOfOurs(db, chainId)
 }
 
-/** The hash that all nodes that answer give to the block. */
+/** The hash that enough nodes give to the block. */
 async function hashAt(
-  nodes: readonly Node[],
+  { nodes, panel, signal }: Pick<SweepDeps, 'nodes' | 'panel' | 'signal'>,
   number: bigint,
-  signal: AbortSignal,
 ): Promise<Hex | undefined> {
   const told = await Promise.all(
     nodes.map(async (node) => (await node.blocks([{ number, isFull: false }], signal)).get(number)),
@@ -124,12 +157,31 @@ async function hashAt(
   const hashes = told.flatMap((block) =>
     block && !(block instanceof BaseError) ? [block.hash] : [],
   )
-  const [first] = hashes
-  return hashes.every((hash) => hash === first) ? first : undefined
+  return hashes.find((hash) => hashes.filter((one) => one === hash).length >= panel.needed)
 }
 
-function readerOf(provider: Provider, contract: Hex) {
-  return createPartReader(provider, (answer) => ({ logs: readSettledLogs(answer, contract) }))
+function readerOf(provider: Provider, { clock, contract }: SweepDeps) {
+  const read = createPartReader(patient(provider, clock), (answer) => {
+    return { logs: readSettledLogs(answer, contract) }
+  })
+  return async function* readHeard(query: Parameters<typeof read>[0]) {
+    try {
+      yield* read(query)
+    } catch (error) {
+      if (error instanceof BaseError) throw new UnheardError(provider, error)
+      throw error
+    }
+  }
+}
+
+/** This one could not show its logs; others may. */
+class UnheardError extends Error {
+  readonly of: Provider
+
+  constructor(of: Provider, cause: BaseError) {
+    super(cause.message, { cause })
+    this.of = of
+  }
 }
 
 async function readAll(

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
+import { BaseError } from '../../src/base/errors.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import type { RunsDeps } from '../../src/reconciler/runs.ts'
 import { runOnce, runsDeps } from '../support/runs.ts'
@@ -54,7 +55,56 @@ describe('the sweep of a run', () => {
     const run = await runOnce({ ...deps, examiner: blindly(deps.examiner) })
     expect(run.totals).to.include({ records: 1, matched: 1 })
   })
+
+  it('goes on without a node that refuses to show its logs', async () => {
+    await bench.pay({ route: 'contract' })
+    await bench.finish()
+    const three = runsDeps({ db: bench.db, urls: [bench.url, bench.url, bench.url] })
+    const [deaf, ...others] = three.providers
+    const refusing: typeof three.providers = [
+      {
+        name: deaf!.name,
+        request: (call) =>
+          call.method === 'eth_getLogs'
+            ? Promise.reject(new BaseError('not here', { code: 'rpc_refused', retryable: false }))
+            : deaf!.request(call),
+      },
+      ...others,
+    ]
+    const examiner = blindly(three.examiner)
+    const run = await runOnce({ ...three, providers: refusing, examiner })
+    expect(run).to.include({ state: 'completed', error: undefined })
+    expect(run.totals).to.include({ records: 1, matched: 1 })
+    const none = await runOnce({ ...three, providers: refusing.map(() => refusing[0]!) })
+    expect(none).to.include({ state: 'completed', error: undefined })
+  })
+
+  it('proves nothing while nodes differ over the block up to which was swept', async () => {
+    await bench.pay({ route: 'contract' })
+    await bench.finish()
+    const two = runsDeps({ db: bench.db, urls: [bench.url, bench.url] })
+    const examiner = blindly(two.examiner)
+    expect((await runOnce({ ...two, examiner })).totals).to.include({ matched: 1 })
+    const [honest, other] = two.nodes
+    const forked: typeof other = {
+      ...other!,
+      async blocks(wanted, signal) {
+        const told = await other!.blocks(wanted, signal)
+        return new Map([...told].map(([number, block]) => [number, withHash(block, GHOST)]))
+      },
+    }
+    const run = await runOnce({ ...two, nodes: [honest!, forked], examiner })
+    expect(run.totals).to.include({ matched: 0 })
+    const { rows } = await sql`select 1 from settled_logs`.execute(bench.db)
+    expect(rows).to.have.length(1)
+  })
 }).timeout(120_000)
+
+const GHOST: Hex = `0x${'ee'.repeat(32)}`
+
+function withHash<T>(block: T, hash: Hex): T {
+  return block === null || block instanceof BaseError ? block : { ...block, hash }
+}
 
 /** It never asks a node: what it is given stays without a judgement. */
 function blindly(examiner: RunsDeps['examiner']): RunsDeps['examiner'] {

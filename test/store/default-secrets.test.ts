@@ -40,7 +40,7 @@ describe('refuseDefaultSecrets', () => {
     }
   })
 
-  it('refuses the well-known seed in a sandbox too, on a chain where others can take the money', async () => {
+  it('refuses the well-known seed in a sandbox too, on a chain that others use', async () => {
     const { db } = await freshDatabase()
     const seed = 'seed:test test test test test test test test test test test junk'
     for (const chainId of [1, 10, 11_155_111]) {
