@@ -18,13 +18,40 @@ export async function followLane(context: SenderContext, lease: Lease, look: Loo
   const latest = await nonceOnChain(quorum, { signer, at: 'latest' })
   if (latest === undefined) return
   const taken = await listTaken(context.db, { ...lease, latest, limit: MAX_SLOTS })
-  for (let start = 0; start < taken.length; start += SLOTS_AT_ONCE) {
-    const some = taken.slice(start, start + SLOTS_AT_ONCE)
-    const news = await Promise.all(some.map((slot) => newsOf(slot, look)))
-    const told = some.map((slot, at): Told => ({ slot, news: news[at] ?? { kind: 'unknown' } }))
-    await recordSeen(context, { lease, look, told })
-    for (const one of told) await apply(context, { lease, look, ...one })
+  await eachByItself(inBatches(taken), async (slots) => {
+    const news = await Promise.all(slots.map((slot) => newsOf(slot, look)))
+    const told = slots.map((slot, at): Told => ({ slot, news: news[at] ?? { kind: 'unknown' } }))
+    const recording = () => recordSeen(context, { lease, look, told })
+    const applying = told.map((one) => () => apply(context, { lease, look, ...one }))
+    await eachByItself([recording, ...applying], (step) => step())
+  })
+}
+
+function inBatches(slots: readonly Slot[]): Slot[][] {
+  const length = Math.ceil(slots.length / SLOTS_AT_ONCE)
+  return Array.from({ length }, (_, batch) =>
+    slots.slice(batch * SLOTS_AT_ONCE, (batch + 1) * SLOTS_AT_ONCE),
+  )
+}
+
+/**
+ * One that fails keeps no other from its turn; the first failure is thrown at the end. Only a lane
+ * that another worker took ends it at once.
+ */
+async function eachByItself<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const failures: unknown[] = []
+  for (const item of items) {
+    try {
+      await work(item)
+    } catch (error) {
+      if (codeOf(error) === 'lane_lost') throw error
+      failures.push(error)
+    }
   }
+  if (failures.length > 0) throw failures[0]
 }
 
 type Told = { slot: Slot; news: News }
@@ -73,7 +100,7 @@ async function recordSeen(
     await write(seen)
   } catch (error) {
     if (seen.length === 1 || codeOf(error) === 'lane_lost') throw error
-    for (const one of seen) await write([one])
+    await eachByItself(seen, (one) => write([one]))
   }
 }
 

@@ -69,7 +69,10 @@ async function reasonToFail(
     await estimateGas(quorum, { signer: lease.signer, call: paymentCall(order) })
     return undefined
   } catch (error) {
-    if (codeOf(error) === 'simulation_failed') return 'simulation_failed'
+    const code = codeOf(error)
+    if (code === 'simulation_failed') return code
+    // It waits for funds at its new nonce, and ends there when they stay away.
+    if (code === 'insufficient_funds') return undefined
     throw error
   }
 }

@@ -135,6 +135,41 @@ describe('an order whose transaction does not simply arrive', () => {
     expect(await findOrder(bench.db, order.id)).to.include({ errorCode: 'simulation_failed' })
   })
 
+  it('is cancelled when its nonce was taken from outside, with the money', async () => {
+    const { order } = await bench.pay({ payer, route: 'contract', amount: ETHER })
+    await useOutside(0n)
+    await bench.world.rpc('anvil_setBalance', [payer, toHex(ETHER / 2n)])
+    await bench.finish()
+    expect(await findOrder(bench.db, order.id)).to.include({
+      state: 'failed',
+      errorCode: 'insufficient_funds',
+    })
+    expect((await listAttemptsOf(bench.db, order.id)).at(-1)).to.include({
+      nonce: 1n,
+      kind: 'cancel',
+      state: 'final',
+    })
+  })
+
+  it('moves although the one before it cannot be looked at', async () => {
+    const stuck = await bench.pay({ payer, payee: addressFrom('cannot be looked at') })
+    const { order } = await bench.pay({ payer })
+    for (const nonce of [0n, 1n]) await useOutside(nonce)
+    bench.intercept = async (call, forward) => {
+      const isAsked = call.method === 'eth_estimateGas'
+      if (isAsked && JSON.stringify(call.params).includes(stuck.order.payee)) {
+        throw new Error('the line broke')
+      }
+      return forward(call)
+    }
+    for (let pass = 0; pass < 6; pass++) await bench.passAndMine()
+    expect(await bench.stateOf(stuck.order)).to.equal('accepted')
+    expect((await listAttemptsOf(bench.db, order.id)).at(-1)?.nonce).to.equal(2n)
+    bench.intercept = undefined
+    await bench.finish()
+    expect(await bench.stateOf(stuck.order)).to.equal('completed')
+  })
+
   it('is not paid again when the other transaction looks like its payment', async () => {
     const payee = addressFrom('twin')
     const { order } = await bench.pay({ payer, payee, amount: 5n })
