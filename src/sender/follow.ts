@@ -56,7 +56,7 @@ async function eachByItself<T>(
 
 type Told = { slot: Slot; news: News }
 
-/** Those beyond wait for the lower ones in any case. */
+/** Of those in a block and of the others each. Those beyond wait for the lower ones in any case. */
 const MAX_SLOTS = 512
 const SLOTS_AT_ONCE = 16
 

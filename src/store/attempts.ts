@@ -40,7 +40,10 @@ export async function listAttempts(
   return rows.map(readAttempt)
 }
 
-/** What was signed for open nonces of a lane that the chain has counted, or that are in a block. */
+/**
+ * What was signed for open nonces of a lane that the chain has counted, and for those that are in a
+ * block. Each kind has its own limit: many that wait to be final must not hide what is new.
+ */
 export async function listTakenAttempts(
   db: Db,
   lane: LaneKey & { latest: bigint; limit: number },
@@ -48,8 +51,9 @@ export async function listTakenAttempts(
   return listOpenAttempts(
     db,
     lane,
-    sql`select nonce from open where nonce < ${lane.latest} or ${IS_MINED}
-      order by nonce limit ${lane.limit}`,
+    sql`(select nonce from open where nonce < ${lane.latest} and not ${IS_MINED}
+        order by nonce limit ${lane.limit})
+      union all (select nonce from open where ${IS_MINED} order by nonce limit ${lane.limit})`,
   )
 }
 

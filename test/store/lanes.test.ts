@@ -2,7 +2,7 @@ import { expect } from 'chai'
 
 import type { Hex } from '../../src/domain/orders.ts'
 import { storePayments, type NewPayment } from '../../src/store/acceptances.ts'
-import { listTakenAttempts, listWaitingAttempts } from '../../src/store/attempts.ts'
+import { listTakenAttempts, listWaitingAttempts, recordBlock } from '../../src/store/attempts.ts'
 import type { Database, Db } from '../../src/store/database.ts'
 import { closeNonces, createLane, lockLanes } from '../../src/store/lanes.ts'
 import { migrate } from '../../src/store/migrate.ts'
@@ -36,6 +36,19 @@ describe('a lane that has paid much', () => {
       })
       expect(read).to.be.within(OPEN, 4 * OPEN)
     }
+  })
+
+  it('tells of what the chain took since, however many wait to be final', async () => {
+    const { db } = database
+    const latest = BigInt(DONE + OPEN)
+    const open = await listTakenAttempts(db, { ...lane, latest, limit: OPEN })
+    const mined = open.slice(0, 2)
+    const block = { number: 7n, succeeded: true, gasUsed: 21_000n, gasPrice: 9n }
+    for (const { id, hash } of mined) {
+      await recordBlock(db, { id, from: 'signed', to: 'mined', block: { ...block, hash } })
+    }
+    const taken = await listTakenAttempts(db, { ...lane, latest, limit: 2 })
+    expect(taken.map(({ nonce }) => nonce)).to.deep.equal(open.slice(0, 4).map((one) => one.nonce))
   })
 })
 
