@@ -106,7 +106,22 @@ const MAX_LANES = 10_000
 type Work = { lease: Lease; quorum: Quorum; look: Look | undefined }
 
 /** A lane that fails waits for the next pass; it keeps no other lane from its turn. */
-async function workOn(context: SenderContext, { lease, quorum, look }: Work): Promise<void> {
+async function workOn(context: SenderContext, work: Work): Promise<void> {
+  const { lease } = work
+  try {
+    try {
+      await takeTurn(context, work)
+    } finally {
+      // Where another worker took the lane, its lease is another one, and stays.
+      await releaseLane(context.db, lease, context.clock.now())
+    }
+  } catch (error) {
+    const { signer } = lease
+    context.logger.warn({ signer, reason: messageOf(error) }, 'a lane was left to its next turn')
+  }
+}
+
+async function takeTurn(context: SenderContext, { lease, quorum, look }: Work): Promise<void> {
   const { signer } = lease
   const { signal } = quorum
   const step = async <T>(name: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -118,20 +133,15 @@ async function workOn(context: SenderContext, { lease, quorum, look }: Work): Pr
       return undefined
     }
   }
-  try {
-    if (look !== undefined) await step('follow', () => followLane(context, lease, look))
-    const expected = await nonceOnChain(quorum, { signer, at: 'latest' })
-    const read = () => listStanding(context.db, lease, context.policy.inFlight)
-    const before = await read()
-    const isReplaced = await step('replace', () =>
-      replaceLane(context, { lease, expected, signal, standing: before }),
-    )
-    const standing = isReplaced === false ? before : await read()
-    await step('broadcast', () => broadcastLane(context, { lease, quorum, expected, standing }))
-    await releaseLane(context.db, lease, context.clock.now())
-  } catch (error) {
-    context.logger.warn({ signer, reason: messageOf(error) }, 'a lane was left to its next turn')
-  }
+  if (look !== undefined) await step('follow', () => followLane(context, lease, look))
+  const expected = await nonceOnChain(quorum, { signer, at: 'latest' })
+  const read = () => listStanding(context.db, lease, context.policy.inFlight)
+  const before = await read()
+  const isReplaced = await step('replace', () =>
+    replaceLane(context, { lease, expected, signal, standing: before }),
+  )
+  const standing = isReplaced === false ? before : await read()
+  await step('broadcast', () => broadcastLane(context, { lease, quorum, expected, standing }))
 }
 
 /** Many orders that are prepared at one time share one answer. */

@@ -2,12 +2,13 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { DEFAULT_POLICY } from '../../src/sender/context.ts'
+import type { Db } from '../../src/store/database.ts'
 import { createBench, type Bench } from '../support/sender-bench.ts'
 
 describe('the turns of a lane', () => {
   let bench: Bench
 
-  before(async () => {
+  beforeEach(async () => {
     bench = await createBench()
   })
   after(() => bench.stop())
@@ -30,7 +31,32 @@ describe('the turns of a lane', () => {
     ending.abort()
     await Promise.all(workers.map(({ ended }) => ended))
   })
+
+  it('come again at the next pass when one failed, before the lease is over', async () => {
+    await bench.pay({})
+    const sender = bench.sender({ db: failingOnce(bench.db), policy: { leaseMs: 60_000 } })
+    await bench.pass(sender)
+    expect(await bench.inPool()).to.equal(0)
+    await bench.pass(sender)
+    expect(await bench.inPool()).to.equal(1)
+  })
 })
+
+/** Cannot read what a lane waits for, once. */
+function failingOnce(db: Db): Db {
+  let hasFailed = false
+  return db.withPlugin({
+    transformQuery({ node }) {
+      const text = JSON.stringify(node, (_key, value) =>
+        typeof value === 'bigint' ? String(value) : value,
+      )
+      if (hasFailed || !text.includes('from open order by nonce limit 1')) return node
+      hasFailed = true
+      throw new Error('the database was away')
+    },
+    transformResult: async ({ result }) => result,
+  })
+}
 
 type Worker = {
   /** Each resolves when the pass that it begins is over. */
