@@ -29,6 +29,19 @@ export const TimestampSchema = Type.String({
   examples: ['2025-03-14T09:26:53.589Z'],
 })
 
+/**
+ * A moment in a request. Years that leave the four digits in UTC, leap seconds and names of zones
+ * are moments in some standard, and none to a database.
+ */
+export const MomentSchema = Type.String({
+  format: 'date-time',
+  pattern:
+    '^(?!9999-12-31.*-[0-9:]{5}$)[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9]' +
+    '([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$',
+  description: 'ISO 8601 with its zone.',
+  examples: ['2025-04-10T02:13:30.000Z'],
+})
+
 export const UserIdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
 
 export const UuidSchema = Type.String({

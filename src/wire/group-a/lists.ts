@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { LIST_LIMIT_MAX, requestObject, UuidSchema } from '../shapes.ts'
+import { LIST_LIMIT_MAX, MomentSchema, requestObject, UuidSchema } from '../shapes.ts'
 
 export const IdParamsSchema = requestObject({ id: UuidSchema })
 
@@ -12,8 +12,6 @@ export const IdempotencyKeySchema = Type.Optional(
     examples: ['ba943ff1-ca16-49b2-ba55-1057e70ca5c7'],
   }),
 )
-
-const MomentSchema = Type.String({ format: 'date-time', examples: ['2025-04-10T02:13:30.000Z'] })
 
 /** How lists of Group A are walked: newest first, from one row to the next. */
 export function pageQuery(id: typeof UuidSchema) {

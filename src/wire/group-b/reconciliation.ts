@@ -5,6 +5,7 @@ import {
   EthereumHashSchema,
   LIST_LIMIT_MAX,
   ListLimitSchema,
+  MomentSchema,
   named,
   nullable,
   requestObject,
@@ -52,8 +53,8 @@ export const RunSchema = named(
 export type RunWire = Static<typeof RunSchema>
 
 export const RunCreateSchema = requestObject({
-  since: Type.Optional({ ...TimestampSchema, description: 'Only records made from then on.' }),
-  until: Type.Optional({ ...TimestampSchema, description: 'Only records made before.' }),
+  since: Type.Optional({ ...MomentSchema, description: 'Only records made from then on.' }),
+  until: Type.Optional({ ...MomentSchema, description: 'Only records made before.' }),
 })
 
 export const RunListQuerySchema = requestObject({ limit: ListLimitSchema, cursor: CursorSchema })

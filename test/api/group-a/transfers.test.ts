@@ -105,12 +105,19 @@ describe('/v1/transfers between wallets', () => {
     expect(await list(`destinationWalletId=${money.second}`)).to.deep.equal(ids)
     expect(await list(`walletId=${money.second}&returnIdentities=true`)).to.deep.equal(ids)
     expect(await list('from=2000-01-01T00:00:00Z')).to.deep.equal(ids)
+    expect(await list('from=1000-01-01T00:00:00%2B14:00&to=9999-12-31T23:59:59Z')).to.deep.equal(
+      ids,
+    )
     expect(await list('to=2000-01-01T00:00:00Z')).to.deep.equal([])
     const bad = [
       `pageAfter=${ids[0]}&pageBefore=${ids[1]}`,
       'pageAfter=00000000-0000-4000-8000-000000000000',
       'from=2020-01-02T00:00:00Z&to=2020-01-01T00:00:00Z',
       'from=yesterday',
+      'from=2016-12-31T23:59:60Z',
+      'from=2025-01-01T00:00:00Z%5BEurope/Paris%5D',
+      'from=0000-01-01T00:00:00Z',
+      'to=9999-12-31T23:59:59-01:00',
       'pageSize=0',
       'page=1',
     ]

@@ -85,7 +85,12 @@ function textOf(schema: Schema, context: ValueContext): string {
 
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
   date: ['2025-03-14', '2024-02-29', '1000-01-01', '9999-12-31'],
-  'date-time': ['2025-03-14T09:26:53.589Z'],
+  'date-time': [
+    '2025-03-14T09:26:53.589Z',
+    '2025-03-14T23:26:53-14:00',
+    '1000-01-01T00:00:00+14:00',
+    '9999-12-31T23:59:59.999999Z',
+  ],
   email: ['a@example.com'],
   uri: ['http://127.0.0.1:9/hook', 'https://example.com/hook'],
   uuid: ['018f6d0e-7b54-7c3e-9d2f-0123456789ab'],
