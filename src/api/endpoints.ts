@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
+import { codeOf } from '../base/errors.ts'
 import { mayUse, type Caller } from '../domain/access.ts'
 import { RequestError } from '../wire/errors.ts'
 import { canonicalJson, stringifyJson } from '../wire/json.ts'
@@ -9,6 +10,7 @@ import { checkMediaType, readBody } from './body.ts'
 import { compileChecks, invalidRequest, type RequestParts } from './checks.ts'
 import { createSendEvents, FOLLOW_TIMEOUT_MS, type SendEvents } from './event-stream.ts'
 import type { Endpoint, EndpointHooks, EndpointRequest, RunTogether } from './endpoint.ts'
+import { TIMED_OUT } from './errors.ts'
 
 /** Turns the operations into routes. */
 export function addEndpoints(
@@ -101,9 +103,14 @@ async function runOnce(work: Work & { caller: Caller }): Promise<Answer> {
     caller,
     endpoint,
     fingerprint: fingerprintOf({ method: endpoint.method, path: pathOf(request.url), body }),
-    prepare: async () => endpoint.prepare?.({ ...facts, db: hooks.db, prepared: undefined }),
+    prepare: async () => {
+      const prepared = await endpoint.prepare?.({ ...facts, db: hooks.db, prepared: undefined })
+      requireInTime(request)
+      return prepared
+    },
     run: async (db, prepared) => {
       told.answer = await endpoint.handle({ ...facts, db, prepared })
+      requireInTime(request)
       return { status: endpoint.status, body: stringifyJson(told.answer) }
     },
     together: endpoint.handleTogether && {
@@ -114,6 +121,11 @@ async function runOnce(work: Work & { caller: Caller }): Promise<Answer> {
   })
   if (!answer.replayed) endpoint.onCommitted?.(told.answer as never)
   return answer
+}
+
+/** Whoever was told that it took too long may ask again, so it must not happen any more. */
+function requireInTime({ signal }: FastifyRequest): void {
+  if (signal.aborted && codeOf(signal.reason) === TIMED_OUT) throw signal.reason
 }
 
 /** What the handler answered, before it became text. */

@@ -24,6 +24,7 @@ export type StatusServerOptions = {
   isStopping: () => boolean
   /** How long a request may take to arrive; a test has less patience. */
   requestTimeoutMs?: number
+  handlerTimeoutMs?: number
 }
 
 export type ServerOptions = StatusServerOptions & {
@@ -69,7 +70,7 @@ export function createStatusServer(
     // the method.
     routerOptions: { maxParamLength: limits.requestHeaderBytes },
     requestTimeout,
-    handlerTimeout: limits.handlerTimeoutMs,
+    handlerTimeout: options.handlerTimeoutMs ?? limits.handlerTimeoutMs,
     forceCloseConnections: 'idle',
     // The guard answers while the program stops, in our own words.
     return503OnClosing: false,

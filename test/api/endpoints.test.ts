@@ -1,10 +1,12 @@
 import { expect } from 'chai'
 
-import type { Idempotently } from '../../src/api/endpoint.ts'
+import type { Endpoint, Idempotently } from '../../src/api/endpoint.ts'
+import { codeOf } from '../../src/base/errors.ts'
 import type { Scope } from '../../src/domain/access.ts'
 import { RequestError } from '../../src/wire/errors.ts'
 import { startApi, testCaller, type Api, type ApiRequest } from '../support/api.ts'
 import { echoEndpoints } from '../support/endpoints.ts'
+import { until } from '../support/until.ts'
 
 const payment: ApiRequest = {
   method: 'POST',
@@ -122,6 +124,34 @@ describe('an endpoint', () => {
         'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
       })
     }
+  })
+})
+
+describe('an endpoint that takes too long', () => {
+  it('does not do afterwards what it said took too long', async () => {
+    const slow = Promise.withResolvers<void>()
+    const calls: unknown[] = []
+    const done: unknown[] = []
+    const endpoints = echoEndpoints(calls).map((one): Endpoint => {
+      return one.method === 'POST' ? { ...one, prepare: () => slow.promise } : one
+    })
+    const idempotently: Idempotently = async ({ prepare, run }) => {
+      try {
+        return { ...(await run(undefined as never, await prepare?.())), replayed: false }
+      } catch (error) {
+        done.push(codeOf(error))
+        throw error
+      }
+    }
+    const server = { handlerTimeoutMs: 50 }
+    const api = await startApi({ endpoints, hooks: { idempotently }, server })
+    const answer = await api.send(payment)
+    expect(answer.status).to.equal(503)
+    expect(answer.body['error']).to.include('Idempotency-Key')
+    slow.resolve()
+    await until(() => Promise.resolve(done.length > 0))
+    expect([calls, done]).to.deep.equal([[], ['FST_ERR_HANDLER_TIMEOUT']])
+    await api.close()
   })
 })
 
