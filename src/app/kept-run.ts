@@ -7,12 +7,13 @@ import {
   openJournal,
   removeJournal,
   type Journal,
+  type JournalEntry,
   type JournalHead,
 } from '../reconciler/journal.ts'
 import type { ChunkDone, StoppedRun } from '../reconciler/reconcile.ts'
 import type { UnreadableRow } from '../reconciler/records.ts'
 import type { ReportJson } from '../reconciler/report-json.ts'
-import { createReportFiles, type ReportFiles } from './report-files.ts'
+import { createReportFiles, writingInto, type ReportFiles } from './report-files.ts'
 
 /** What a run over a foreign source has found, and where it goes on after a kill. */
 export type KeptRun = {
@@ -50,20 +51,22 @@ export async function keepRun(options: {
     const path = join(folder, 'journal.jsonl')
     const duplicates = createDuplicates()
     const deferred: Finding[] = []
-    const journal = await openJournal(path, {
-      head,
-      isResumed,
-      async onEntry(entry) {
-        const { cursor, totals, carried, elapsedMs } = entry
-        deferred.push(...carried.deferred)
-        duplicates.addTaken(carried.seen)
-        kept.from = { cursor, totals, deferred, duplicates }
-        kept.earlierMs = elapsedMs
-        keep(kept, entry)
-        await files.add(entry.findings)
-      },
+    const onEntry = async (entry: JournalEntry): Promise<void> => {
+      const { cursor, totals, carried, elapsedMs } = entry
+      deferred.push(...carried.deferred)
+      duplicates.addTaken(carried.seen)
+      kept.from = { cursor, totals, deferred, duplicates }
+      kept.earlierMs = elapsedMs
+      keep(kept, entry)
+      await files.add(entry.findings)
+    }
+    const journal = await writingInto(folder, () => openJournal(path, { head, isResumed, onEntry }))
+    return runOf(kept, files, {
+      add: (entry) => writingInto(folder, () => journal.add(entry)),
+      close: journal.close,
+      remove: () => removeJournal(path),
+      free: lock.release,
     })
-    return runOf(kept, files, { ...journal, remove: () => removeJournal(path), free: lock.release })
   } catch (error) {
     lock.release()
     throw error

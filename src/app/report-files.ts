@@ -1,8 +1,5 @@
-import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { finished } from 'node:stream/promises'
 
 import { BaseError, codeOf } from '../base/errors.ts'
 import type { Finding } from '../domain/breaks.ts'
@@ -18,27 +15,45 @@ export type ReportFiles = {
 
 export async function createReportFiles(folder: string | undefined): Promise<ReportFiles> {
   if (folder === undefined) return { add: async () => undefined, finish: async () => undefined }
-  try {
+  const csv = join(folder, 'breaks.csv')
+  await writingInto(folder, async () => {
     await mkdir(folder, { recursive: true })
-  } catch (error) {
-    throw new BaseError(`${folder} cannot be written (${codeOf(error)}). Name a folder.`, {
-      code: 'folder_unwritable',
-      cause: error,
-    })
-  }
-  const csv = createWriteStream(join(folder, 'breaks.csv'))
-  csv.write(csvHeader())
+    await writeFile(csv, csvHeader())
+  })
   return {
     async add(findings) {
       if (findings.length === 0) return
-      const isTaken = csv.write(findings.map(csvOfFinding).join(''))
-      if (!isTaken) await once(csv, 'drain')
+      await writingInto(folder, () => appendFile(csv, findings.map(csvOfFinding).join('')))
     },
-    async finish(report) {
-      csv.end()
-      await finished(csv)
-      await writeFile(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`)
-      await writeFile(join(folder, 'report.html'), reportHtml(report, new Date()))
-    },
+    finish: (report) =>
+      writingInto(folder, async () => {
+        await writeFile(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`)
+        await writeFile(join(folder, 'report.html'), reportHtml(report, new Date()))
+      }),
+  }
+}
+
+/** A right that is missing or a disk that is full is the folder's failure, and told as such. */
+export async function writingInto<Result>(
+  folder: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const code = codeOf(error)
+    throw error instanceof BaseError || code === undefined
+      ? error
+      : new FolderUnwritableError(folder, { code, cause: error })
+  }
+}
+
+class FolderUnwritableError extends BaseError {
+  constructor(folder: string, { code, cause }: { code: string; cause: unknown }) {
+    super(
+      `${folder} cannot be written (${code}). Make room or gain the right to write there, ` +
+        'or name another folder.',
+      { code: 'folder_unwritable', cause },
+    )
   }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
@@ -68,11 +68,14 @@ describe('reconcile on the command line', () => {
   it('ends with 2 where it could not run', async () => {
     const file = csvFile([good()])
     const nobody = { ...env, ETH_RPC_URL: 'http://127.0.0.1:9' }
+    const unwritable = join(folder.path, 'unwritable')
+    mkdirSync(join(unwritable, 'breaks.csv'), { recursive: true })
     for (const [args, where] of [
       [['--source', join(folder.path, 'absent.csv')], env],
       [['--source', textFile('a,b\n1,2\n')], env],
       [['--source', file, '--since', 'yesterday'], env],
       [['--source', file, '--resume'], env],
+      [['--source', file, '--out', unwritable], env],
       [['--source', file], nobody],
       [['--source', file], { QUITTANCE_DATA: env['QUITTANCE_DATA'] }],
     ] as const) {
