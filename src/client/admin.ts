@@ -77,14 +77,16 @@ export type Administration = {
   postings: { list: (query?: PostingQuery, options?: CallOptions) => Promise<PostingPage> }
   users: {
     list: (query?: UserQuery, options?: CallOptions) => Promise<UserPage>
-    create: (request: UserRequest, options?: PostOptions) => Promise<User>
+    /** Takes no idempotency key, and is not repeated: `mayHaveHappened` says when to look. */
+    create: (request: UserRequest, options?: CallOptions) => Promise<User>
     /** Ends the user's tokens, and keeps the keys out until it is enabled. */
     disable: (userId: number, options?: PostOptions) => Promise<User>
     enable: (userId: number, options?: PostOptions) => Promise<User>
   }
   keys: {
     list: (query?: KeyQuery, options?: CallOptions) => Promise<KeyPage>
-    create: (request: KeyRequest, options?: PostOptions) => Promise<NewKey>
+    /** As with users; a key whose answer was lost is in the list, and nobody knows its text. */
+    create: (request: KeyRequest, options?: CallOptions) => Promise<NewKey>
     revoke: (keyId: number, options?: PostOptions) => Promise<Key>
   }
 }
@@ -133,13 +135,13 @@ export function administrationOf(call: Call): Administration {
     postings: { list: list(admin('postings'), 'postings') },
     users: {
       list: list(users, 'users'),
-      create: (request, options) => call(post(users, request, ['id']), options),
+      create: (request, options) => call(postOnce(users, request, ['id']), options),
       disable: (id, options) => call(post(at(users, id, '/disable'), {}, ['id']), options),
       enable: (id, options) => call(post(at(users, id, '/enable'), {}, ['id']), options),
     },
     keys: {
       list: list(keys, 'api_keys'),
-      create: (request, options) => call(post(keys, request, ['api_key']), options),
+      create: (request, options) => call(postOnce(keys, request, ['api_key']), options),
       revoke: (id, options) => call(post(at(keys, id, '/revoke'), {}, ['id']), options),
     },
   }
@@ -159,4 +161,9 @@ function runOf({ run }: { run: Run }): Run {
 
 function post(path: string, body: object, requires: readonly string[]): WireCall {
   return { method: 'POST', path, body, requires }
+}
+
+/** What has a secret in it; no server keeps the answer for a repeat. */
+function postOnce(path: string, body: object, requires: readonly string[]): WireCall {
+  return { ...post(path, body, requires), takesNoKey: true }
 }

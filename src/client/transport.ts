@@ -29,6 +29,11 @@ export type WireCall = {
   requires: readonly string[]
   /** A POST that changes nothing is repeated like a GET. */
   isRead?: boolean
+  /**
+   * Of a POST whose answer is a secret, which no server keeps for a repeat: where it may have been
+   * done, it is never done again.
+   */
+  takesNoKey?: true
 }
 
 export type Transport = {
@@ -133,7 +138,10 @@ function begin(parts: {
   const { runtime } = options
   const headers: Record<string, string> = { accept: 'application/json' }
   if (call.body !== undefined) headers['content-type'] = 'application/json'
-  if (call.method === 'POST' && !call.isRead) {
+  if (call.takesNoKey && caller.idempotencyKey !== undefined) {
+    throw invalidCall('This operation takes no idempotencyKey: it cannot be repeated safely.')
+  }
+  if (call.method === 'POST' && !call.isRead && !call.takesNoKey) {
     const key = caller.idempotencyKey ?? runtime.randomId()
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
       throw invalidCall('idempotencyKey must have 1 to 255 visible ASCII characters.')
@@ -185,7 +193,9 @@ async function beforeNextTry(
     return undefined
   }
   if (!error.retryable || state.tries >= MAX_TRIES) return give()
-  if (!isSafe && mayHaveActed(error) && !(await parts.isHonoured(state))) return give()
+  if (!isSafe && mayHaveActed(error)) {
+    if (call.takesNoKey || !(await parts.isHonoured(state))) return give()
+  }
   const pauseMs = pauseBefore(state.tries, error, runtime)
   // A pause beyond the deadline would only hide what the server said.
   if (runtime.now() + pauseMs >= state.deadlineAt) return give()

@@ -6,6 +6,7 @@ import {
   type PlatformClient,
   type PlatformClientOptions,
 } from '../../src/client/platform.ts'
+import type { PostOptions } from '../../src/client/transport.ts'
 import { bareRow, faults, startBarePlatform, type BarePlatform } from '../support/bare-platform.ts'
 
 describe('the platform client at a server that fails', () => {
@@ -162,6 +163,30 @@ describe('the platform client at a server that fails', () => {
       bare.faults.push(faults.status(500))
       await failureOf(connect({ idempotencyKeys: 'ignored' }).payments.create(payment))
       expect(bare.requests).to.have.length(3)
+    })
+
+    it('makes no second key and no second user where the answer is lost', async () => {
+      const scopes = ['transactions:read' as const]
+      const { admin } = connect({ idempotencyKeys: 'honoured' })
+      for (const make of [
+        () => admin.keys.create({ user_id: 1, name: 'x', scopes, dialect: 'flat' }),
+        () => admin.users.create({ username: 'alice', password: 'p', scopes }),
+      ]) {
+        bare.requests.length = 0
+        bare.faults.push(faults.losesAnswer(faults.hangUp()))
+        const error = await failureOf(make)
+        expect(error).to.include({ mayHaveHappened: true, tries: 1, idempotencyKey: undefined })
+        expect(bare.requests).to.have.length(1)
+        expect(bare.requests[0]?.headers).not.to.have.property('idempotency-key')
+      }
+    })
+
+    it('refuses a key where the operation takes none', async () => {
+      const options: PostOptions = { idempotencyKey: 'mine' }
+      const user = { username: 'alice', password: 'p', scopes: [] }
+      const error = await failureOf(() => connect().admin.users.create(user, options))
+      expect(error.code).to.equal('invalid_call')
+      expect(bare.requests).to.have.length(0)
     })
 
     it('repeats a refusal that certainly changed nothing, whoever the server is', async () => {
