@@ -210,13 +210,23 @@ function processTerminal({ json = false }: DeployFlags): DeployTerminal {
     report: (error) => reportError(error, { json }),
     findHardhat,
   }
-  return process.stdin.isTTY ? { ...terminal, confirm } : terminal
+  const { stdin: input, stderr: output } = process
+  return input.isTTY
+    ? { ...terminal, confirm: (text) => confirm(text, { input, output }) }
+    : terminal
 }
 
-async function confirm(question: string): Promise<boolean> {
-  const readline = createInterface({ input: process.stdin, output: process.stderr })
+/** Ctrl-C is a no. */
+export async function confirm(
+  question: string,
+  { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream },
+): Promise<boolean> {
+  const readline = createInterface({ input, output })
   try {
     return /^y(es)?$/i.test((await readline.question(question)).trim())
+  } catch (error) {
+    if (codeOf(error) !== 'ABORT_ERR') throw error
+    return false
   } finally {
     readline.close()
   }

@@ -73,6 +73,9 @@ async function run(flags: Flags): Promise<number> {
     printReport(report, { output, flags })
     const { breaks, unreadable } = report.summary
     return breaks > 0 || unreadable > 0 ? EXIT.disagrees : EXIT.holds
+  } catch (error) {
+    // Whatever was under way fails in its own words, which say nothing of the person who ended it.
+    throw signal.aborted ? new StoppedError(flags, error) : error
   } finally {
     stop()
   }
@@ -116,6 +119,19 @@ class NoFolderError extends BaseError {
     super('--resume goes on with what is in a folder. Name it: --out', {
       code: 'option_without_out',
     })
+  }
+}
+
+class StoppedError extends BaseError {
+  constructor({ source, out }: Flags, cause: unknown) {
+    const onward =
+      source === undefined
+        ? 'A run over our own records that has begun goes on with what runs there, or with the ' +
+          'next worker.'
+        : out === undefined
+          ? 'Nothing is kept of it. With --out, a run that is stopped can be gone on with.'
+          : `Go on with it: the same command with --resume. What it has done is kept in ${out}`
+    super(`Stopped. ${onward}`, { code: 'stopped', cause })
   }
 }
 

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { PassThrough } from 'node:stream'
 
 import { expect } from 'chai'
 
 import { codeOf } from '../../../src/base/errors.ts'
 import { settlementAddress } from '../../../src/bindings/addresses.ts'
 import {
+  confirm,
   deployCommand,
   runDeploy,
   type DeployFlags,
@@ -117,6 +119,20 @@ describe('the command deploy', () => {
     // Nothing is missing now, so there is nothing to agree to.
     expect((await run({}, answer(false))).code).to.equal(0)
     expect(questions).to.have.length(2)
+  })
+
+  it('takes Ctrl-C for no, and yes or y for yes', async () => {
+    for (const [typed, agreed] of [
+      ['\u0003', false],
+      ['maybe\r', false],
+      ['YES\r', true],
+      ['y\r', true],
+    ] as const) {
+      const [input, output] = [new PassThrough(), new PassThrough()]
+      const answer = confirm('Deploy?', { input, output: Object.assign(output, { isTTY: true }) })
+      input.write(typed)
+      expect(await answer, typed).to.equal(agreed)
+    }
   })
 
   it('signs with the node’s own account on a local chain', async () => {

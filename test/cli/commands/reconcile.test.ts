@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
@@ -6,9 +6,10 @@ import type { Hex } from 'viem'
 
 import { openSource, reconcileSource } from '../../../src/app/reconcile.ts'
 import { parseConfig } from '../../../src/base/config.ts'
+import { faults, startBarePlatform } from '../../support/bare-platform.ts'
 import { startFaultyProxy } from '../../support/faulty-proxy.ts'
 import { temporaryFolder } from '../../support/folder.ts'
-import { runProgram, runToEnd } from '../../support/program.ts'
+import { runProgram, runToEnd, type Program } from '../../support/program.ts'
 import { csvFile, removeFiles, textFile } from '../../support/reconcile.ts'
 import { until } from '../../support/until.ts'
 import { startPaidChain, type PaidChain } from '../../support/verify.ts'
@@ -147,4 +148,46 @@ describe('reconcile on the command line', () => {
     expect(asked).to.have.length.below(8)
     expect(readdirSync(out).toSorted()).to.deep.equal(['breaks.csv', 'report.html', 'report.json'])
   })
+
+  it('says how to go on where Ctrl-C stops it, and shows no stack', async () => {
+    const plan = { swallow: { chance: 1, methods: ['eth_getTransactionReceipt'] } }
+    for (const [out, hint] of [
+      [[], '--out'],
+      [['--out', join(folder.path, 'stopped')], '--resume'],
+    ] as const) {
+      const proxy = await startFaultyProxy({ target: world.chain.url, random: () => 0, plan })
+      const args = ['reconcile', '--source', csvFile([good()]), '--json', ...out]
+      const program = runProgram(args, { ...env, ETH_RPC_URL: proxy.url })
+      await until(async () => proxy.count('swallow') > 0)
+      await expectStopped(program, hint)
+      await proxy.stop()
+    }
+    expect(readdirSync(join(folder.path, 'stopped'))).not.to.include('lock.json')
+  })
+
+  it('says that a run over our own records goes on where Ctrl-C stops it', async () => {
+    const data = join(folder.path, 'data')
+    mkdirSync(data)
+    const bare = await startBarePlatform()
+    const facts = { url: bare.url, chainId: 1, admin: { apiKey: 'k' }, pid: process.pid }
+    writeFileSync(join(data, 'ready.json'), JSON.stringify(facts))
+    bare.faults.push(faults.status(201, '{"run": {"run_id": "RUN1", "ended_at": null}}'))
+    bare.faults.push(faults.silence())
+    const program = runProgram(['reconcile', '--json'], { QUITTANCE_DATA: data })
+    await until(async () => bare.requests.length === 2)
+    await expectStopped(program, 'goes on')
+    await bare.stop()
+  })
 }).timeout(60_000)
+
+async function expectStopped(program: Program, hint: string): Promise<void> {
+  program.kill('SIGINT')
+  expect(await program.ended).to.equal(2)
+  const { stdout, stderr } = program.output()
+  const { error } = JSON.parse(stdout)
+  expect(error.code).to.equal('stopped')
+  expect(error.message).to.include(hint)
+  expect(stderr)
+    .to.include(error.message)
+    .and.not.match(/^ +at /m)
+}
