@@ -70,6 +70,8 @@ export type Attempt = {
   sentAt: Date | undefined
   lastSentAt: Date | undefined
   lastAnswer: SendAnswer | undefined
+  /** When the last answers, all of them `no_funds`, began. */
+  noFundsSince: Date | undefined
 }
 
 /** What the receipt said of an attempt. */

@@ -105,11 +105,11 @@ async function giveUpWithoutFunds(
   context: SenderContext,
   { order, slot }: { order: Order; slot: Slot },
 ): Promise<void> {
-  const { newest } = slot
+  const { kind, noFundsSince } = slot.newest
   const { clock, policy, db } = context
-  if (newest.lastAnswer !== 'no_funds' || newest.kind !== 'payment') return
+  if (noFundsSince === undefined || kind !== 'payment') return
   const now = clock.now()
-  if (now.getTime() - newest.signedAt.getTime() < policy.noFundsMs) return
+  if (now.getTime() - noFundsSince.getTime() < policy.noFundsMs) return
   await requestCancel(db, { id: order.id, code: 'insufficient_funds', now })
 }
 

@@ -169,7 +169,8 @@ export async function recordBlocks(db: Db, records: readonly BlockRecord[]): Pro
 export async function forgetBlock(db: Db, id: bigint): Promise<void> {
   const { rows } = await sql`
     update attempts set state = 'signed', block_number = null, block_hash = null,
-      succeeded = null, gas_used = null, gas_price = null, sent_at = null, last_sent_at = null
+      succeeded = null, gas_used = null, gas_price = null, sent_at = null, last_sent_at = null,
+      no_funds_since = null
     where id = ${id} and state = 'mined'
     returning 1`.execute(db)
   if (rows.length !== 1) throw attemptMoved({ id, from: 'mined', to: 'signed' })
@@ -203,7 +204,8 @@ export async function noteSent(
 ): Promise<void> {
   const wanted = sent.map(({ id, answer, now }) => ({ attempt_id: String(id), answer, at: now }))
   await sql`
-    update attempts set sent_at = coalesce(sent_at, at), last_sent_at = at, last_answer = answer
+    update attempts set sent_at = coalesce(sent_at, at), last_sent_at = at, last_answer = answer,
+      no_funds_since = case when answer = 'no_funds' then coalesce(no_funds_since, at) end
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
       attempt_id bigint, answer text, at timestamptz
     )
@@ -232,6 +234,7 @@ type AttemptRow = {
   sent_at: Date | null
   last_sent_at: Date | null
   last_answer: SendAnswer | null
+  no_funds_since: Date | null
 }
 
 function readAttempt(row: AttemptRow): Attempt {
@@ -255,6 +258,7 @@ function readAttempt(row: AttemptRow): Attempt {
     sentAt: row.sent_at ?? undefined,
     lastSentAt: row.last_sent_at ?? undefined,
     lastAnswer: row.last_answer ?? undefined,
+    noFundsSince: row.no_funds_since ?? undefined,
   }
 }
 

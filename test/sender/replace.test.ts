@@ -1,9 +1,11 @@
 import { expect } from 'chai'
 
+import { RpcError } from '../../src/chain/rpc-error.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { listAttemptsOf } from '../../src/store/attempts.ts'
 import { findOrder } from '../../src/store/orders.ts'
 import { listOpenAlerts } from '../../src/store/sender-alerts.ts'
+import { TEST_POLICY } from '../support/sender.ts'
 import { createBench, reverting, type Bench } from '../support/sender-bench.ts'
 import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../support/sim/world.ts'
 
@@ -93,6 +95,19 @@ describe('an order whose transaction does not simply arrive', () => {
       state: 'failed',
       errorCode: 'insufficient_funds',
     })
+  })
+
+  it('is not cancelled by one word of no funds after a long wait for its turn', async () => {
+    const { order } = await bench.pay({})
+    bench.clock.advance(10 * TEST_POLICY.noFundsMs)
+    bench.intercept = async (call, forward) => {
+      if (call.method !== 'eth_sendRawTransaction') return forward(call)
+      throw new RpcError('insufficient funds', { code: 'rpc_refused' })
+    }
+    for (let pass = 0; pass < 2; pass++) await bench.pass()
+    bench.intercept = undefined
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
   })
 
   it('goes back to broadcast after a reorg, with the same raw transaction', async () => {
