@@ -44,11 +44,7 @@ async function resend(
   }
 }
 
-export async function send(
-  context: SenderContext,
-  quorum: Quorum,
-  attempt: Sendable,
-): Promise<void> {
+async function send(context: SenderContext, quorum: Quorum, attempt: Sendable): Promise<void> {
   await note(context, [{ attempt, answer: await ask(context, quorum, attempt) }])
 }
 
@@ -58,7 +54,7 @@ type Sendable = Pick<Attempt, 'id' | 'raw' | 'hash'>
  * All at one time, so that they travel in one request. A node that takes nonces only in their order
  * may refuse those that came too early, so what is refused is sent once more, one after the other.
  */
-async function sendAll(
+export async function sendAll(
   context: SenderContext,
   quorum: Quorum,
   attempts: readonly Sendable[],

@@ -12,7 +12,7 @@ import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare
 import type { Quorum } from './quorum.ts'
 import { replaceLane } from './replace.ts'
 import { listStanding } from './slots.ts'
-import { watchChain } from './watch.ts'
+import { tendAlerts, watchChain } from './watch.ts'
 
 export type Sender = {
   /**
@@ -99,6 +99,7 @@ async function runPass(context: SenderContext, signal: AbortSignal, restMs = 0):
     }
   }
   await Promise.all(Array.from({ length: context.policy.lanesAtOnce }, workThrough))
+  if (look !== undefined) await tendAlerts(context, look)
 }
 
 const MAX_LANES = 10_000

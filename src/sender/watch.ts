@@ -1,9 +1,9 @@
 import type { Attempt } from '../domain/orders.ts'
-import { findAttempt, listFinalAttempts, recordBlock } from '../store/attempts.ts'
-import { readCursor, writeCursor, type ChainCursor } from '../store/chain-cursor.ts'
-import { closeAlert, listOpenAlerts, openAlert, type SenderAlert } from '../store/sender-alerts.ts'
-import { send } from './broadcast.ts'
-import { findSeen, type Look } from './chain-view.ts'
+import { findAttempt, listFinalAttempts, listFinalBlocks, recordBlock } from '../store/attempts.ts'
+import { readCursor, writeCursor, type BlockId, type ChainCursor } from '../store/chain-cursor.ts'
+import { closeAlert, openAlert, takeAlerts, type SenderAlert } from '../store/sender-alerts.ts'
+import { sendAll } from './broadcast.ts'
+import { findSeen, type Look, type Seen } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 
 /**
@@ -12,18 +12,16 @@ import type { SenderContext } from './context.ts'
  */
 export async function watchChain(context: SenderContext, look: Look): Promise<void> {
   const { db, chainId, clock } = context
+  const { head } = look
   const cursor = await readCursor(db, chainId)
-  if (cursor?.final !== undefined) {
-    const hash = await look.hashAt(cursor.final.number)
-    // Nothing is concluded, and the place is kept, until enough providers agree on that block.
-    if (hash === undefined) return
-    if (hash !== cursor.final.hash) await findLost(context, { look, below: cursor.final.number })
-  }
+  // The place is kept until enough providers agree on all that was final before it.
+  if (cursor?.final !== undefined && !(await isCompared(context, look, cursor.final))) return
   const isReorg = cursor !== undefined && (await isReplaced(cursor, look))
   if (isReorg) context.logger.warn({ block: String(cursor.head.number) }, 'the chain reorganised')
-  const { head, final } = look
+  const final = look.final ?? cursor?.final
+  // Another worker looked later.
+  if (final !== undefined && final.number > head.number) return
   await writeCursor(db, { chainId, head, final, isReorg, now: clock.now() })
-  await tendAlerts(context, look)
 }
 
 async function isReplaced({ head }: ChainCursor, look: Look): Promise<boolean> {
@@ -31,48 +29,81 @@ async function isReplaced({ head }: ChainCursor, look: Look): Promise<boolean> {
   return hash !== undefined && hash !== head.hash
 }
 
-/** How far below the final block it looks for lost ones, and how many at a time. */
+/** False: something is not agreed on. */
+async function isCompared(context: SenderContext, look: Look, final: BlockId): Promise<boolean> {
+  const hash = await look.hashAt(final.number)
+  if (hash === undefined) return false
+  return hash === final.hash || findLost(context, { look, below: final.number })
+}
+
+/** How far below the final block it looks for lost ones, and how many blocks at a time. */
 const DEPTH = 256n
-const MAX_LOST = 1000
+const BLOCKS_AT_ONCE = 64
 
+/** False: some blocks are not agreed on, and may be lost as well. */
 async function findLost(
-  { db, chainId, clock, logger }: SenderContext,
+  context: SenderContext,
   { look, below }: { look: Look; below: bigint },
+): Promise<boolean> {
+  const { db, chainId } = context
+  const from = below > DEPTH ? below - DEPTH : 0n
+  const blocks = await listFinalBlocks(db, { chainId, from })
+  let isComplete = true
+  for (let start = 0; start < blocks.length; start += BLOCKS_AT_ONCE) {
+    const some = blocks.slice(start, start + BLOCKS_AT_ONCE)
+    const hashes = await Promise.all(some.map(({ number }) => look.hashAt(number)))
+    for (const [at, block] of some.entries()) {
+      const hash = hashes[at]
+      if (hash === undefined) isComplete = false
+      else if (hash !== block.hash) await alertLost(context, block)
+    }
+  }
+  return isComplete
+}
+
+async function alertLost(
+  { db, chainId, clock, logger }: SenderContext,
+  block: BlockId,
 ): Promise<void> {
-  const fromBlock = below > DEPTH ? below - DEPTH : 0n
-  for (const attempt of await listFinalAttempts(db, { chainId, fromBlock, limit: MAX_LOST })) {
-    if (attempt.block === undefined) continue
-    const hash = await look.hashAt(attempt.block.number)
-    if (hash === undefined || hash === attempt.block.hash) continue
-    const alert = alertOf(attempt)
+  for (const { orderId, hash } of await listFinalAttempts(db, { chainId, block })) {
+    const alert: SenderAlert = { kind: 'reorg_after_final', chainId, orderId, hash }
     if (await openAlert(db, alert, clock.now())) {
-      logger.error({ hash: attempt.hash }, 'the block of a final transaction is gone')
+      logger.error({ hash }, 'the block of a final transaction is gone')
     }
   }
 }
 
-function alertOf({ chainId, orderId, hash }: Attempt): SenderAlert {
-  return { kind: 'reorg_after_final', chainId, orderId, hash }
+/** Some of the open alerts, each once in an interval: what is lost is sent until it is back. */
+export async function tendAlerts(context: SenderContext, look: Look): Promise<void> {
+  const { db, chainId, clock, policy } = context
+  const now = clock.now()
+  const since = new Date(now.getTime() - policy.rebroadcastMs)
+  const kind = 'reorg_after_final'
+  const alerts = await takeAlerts(db, { kind, chainId, since, now, limit: ALERTS_AT_ONCE })
+  const found = await Promise.all(alerts.map((alert) => findAttempt(db, alert)))
+  const attempts = found.filter((attempt) => attempt !== undefined)
+  const seen = await Promise.all(attempts.map((attempt) => findSeen(look, attempt)))
+  const lost = attempts.filter((_, at) => seen[at] === undefined)
+  await sendAll(context, look.quorum, lost)
+  for (const [at, attempt] of attempts.entries()) {
+    const again = seen[at]
+    if (again !== undefined) await heal(context, { look, attempt, seen: again })
+  }
 }
 
-async function tendAlerts(context: SenderContext, look: Look): Promise<void> {
-  const { db, chainId, clock } = context
-  for (const alert of await listOpenAlerts(db, chainId)) {
-    if (alert.kind !== 'reorg_after_final') continue
-    const attempt = await findAttempt(db, alert)
-    if (attempt?.block === undefined) continue
-    const seen = await findSeen(look, attempt)
-    if (seen === undefined) {
-      await send(context, look.quorum, attempt)
-      continue
-    }
-    const isFinal = look.final !== undefined && seen.block.number <= look.final.number
-    // The same transaction with another result is no repair: it stays for an operator to see.
-    if (!isFinal || seen.block.succeeded !== attempt.block.succeeded) continue
-    await db.transaction().execute(async (transaction) => {
-      const { id } = attempt
-      await recordBlock(transaction, { id, from: 'final', to: 'final', block: seen.block })
-      await closeAlert(transaction, alert, clock.now())
-    })
-  }
+/** All of them travel in one request. */
+const ALERTS_AT_ONCE = 32
+
+async function heal(
+  { db, chainId, clock }: SenderContext,
+  { look, attempt, seen }: { look: Look; attempt: Attempt; seen: Seen },
+): Promise<void> {
+  const { id, hash } = attempt
+  const isFinal = look.final !== undefined && seen.block.number <= look.final.number
+  // The same transaction with another result is no repair: it stays for an operator to see.
+  if (!isFinal || seen.block.succeeded !== attempt.block?.succeeded) return
+  await db.transaction().execute(async (transaction) => {
+    await recordBlock(transaction, { id, from: 'final', to: 'final', block: seen.block })
+    await closeAlert(transaction, { kind: 'reorg_after_final', chainId, hash }, clock.now())
+  })
 }

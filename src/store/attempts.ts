@@ -9,6 +9,7 @@ import type {
   Hex,
   SendAnswer,
 } from '../domain/orders.ts'
+import type { BlockId } from './chain-cursor.ts'
 import type { Db } from './database.ts'
 import type { LaneKey } from './lanes.ts'
 
@@ -116,15 +117,27 @@ export async function findAttempt(
   return rows[0] && readAttempt(rows[0])
 }
 
-/** The final ones of these blocks, newest block first. */
+/** The blocks from a height on that something final of ours is in, lowest first. */
+export async function listFinalBlocks(
+  db: Db,
+  { chainId, from }: { chainId: number; from: bigint },
+): Promise<BlockId[]> {
+  const { rows } = await sql<BlockId>`
+    select distinct block_number as number, block_hash as hash from attempts
+    where chain_id = ${chainId} and state = 'final' and block_number >= ${from}
+    order by number`.execute(db)
+  return rows.map(({ number, hash }) => ({ number, hash }))
+}
+
 export async function listFinalAttempts(
   db: Db,
-  range: { chainId: number; fromBlock: bigint; limit: number },
+  { chainId, block }: { chainId: number; block: BlockId },
 ): Promise<Attempt[]> {
   const { rows } = await sql<AttemptRow>`
     select * from attempts
-    where chain_id = ${range.chainId} and state = 'final' and block_number >= ${range.fromBlock}
-    order by block_number desc, id desc limit ${range.limit}`.execute(db)
+    where chain_id = ${chainId} and state = 'final'
+      and block_number = ${block.number} and block_hash = ${block.hash}
+    order by id`.execute(db)
   return rows.map(readAttempt)
 }
 

@@ -43,12 +43,31 @@ export async function listOpenAlerts(db: Db, chainId: number): Promise<SenderAle
   const { rows } = await sql<AlertRow>`
     select kind, order_id, hash from sender_alerts
     where chain_id = ${chainId} and closed_at is null order by id limit ${MAX_ALERTS}`.execute(db)
-  return rows.map((row) => ({
-    kind: row.kind,
-    chainId,
-    orderId: row.order_id ?? undefined,
-    hash: row.hash,
-  }))
+  return rows.map((row) => readAlert(chainId, row))
+}
+
+/**
+ * Takes those of a kind that nobody looked after since the time, the longest first, and leaves them
+ * alone from now on as long.
+ */
+export async function takeAlerts(
+  db: Db,
+  taking: Pick<SenderAlert, 'kind' | 'chainId'> & { since: Date; now: Date; limit: number },
+): Promise<SenderAlert[]> {
+  const { kind, chainId, since, now, limit } = taking
+  const { rows } = await sql<AlertRow>`
+    with taken as (
+      update sender_alerts set tended_at = ${now}
+      where id in (
+        select id from sender_alerts
+        where kind = ${kind} and chain_id = ${chainId} and closed_at is null
+          and (tended_at is null or tended_at <= ${since})
+        order by tended_at nulls first, id limit ${limit} for update skip locked
+      )
+      returning id, kind, order_id, hash
+    )
+    select kind, order_id, hash from taken order by id`.execute(db)
+  return rows.map((row) => readAlert(chainId, row))
 }
 
 export async function countOpenAlerts(
@@ -65,3 +84,7 @@ export async function countOpenAlerts(
 const MAX_ALERTS = 1000
 
 type AlertRow = { kind: SenderAlertKind; order_id: bigint | null; hash: Hex }
+
+function readAlert(chainId: number, { kind, order_id, hash }: AlertRow): SenderAlert {
+  return { kind, chainId, orderId: order_id ?? undefined, hash }
+}

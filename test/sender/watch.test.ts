@@ -1,0 +1,90 @@
+import { expect } from 'chai'
+
+import type { RpcCall } from '../../src/chain/provider.ts'
+import { listAttemptsOf } from '../../src/store/attempts.ts'
+import { listOpenAlerts } from '../../src/store/sender-alerts.ts'
+import { createBench, type Bench } from '../support/sender-bench.ts'
+import { CHAIN_ID, toHex } from '../support/sim/world.ts'
+
+describe('a reorg beyond the final block', () => {
+  let bench: Bench
+
+  beforeEach(async () => {
+    bench = await createBench()
+  })
+  after(() => bench.stop())
+
+  /** A payment that is final, and the block that it was in. */
+  const payFinally = async () => {
+    const { order } = await bench.pay({})
+    await bench.finish()
+    await bench.passAndMine()
+    await bench.pass()
+    const [attempt] = await listAttemptsOf(bench.db, order.id)
+    return { raw: attempt!.raw, hash: attempt!.hash, height: attempt!.block!.number }
+  }
+  const reorg = () => bench.world.rpc('anvil_reorg', [8, []])
+  const alerts = async () => (await listOpenAlerts(bench.db, CHAIN_ID)).map(({ hash }) => hash)
+  /** The node does not know this block for now. */
+  const hide = (height: bigint) => {
+    bench.intercept = async (call, forward) => (isFor(call, toHex(height)) ? null : forward(call))
+  }
+  /** Takes what is sent down, and sends none of it on. */
+  const holdBack = (): unknown[] => {
+    const sent: unknown[] = []
+    bench.intercept = async (call, forward) => {
+      if (call.method !== 'eth_sendRawTransaction') return forward(call)
+      sent.push(call.params?.[0])
+      throw new Error('the line broke')
+    }
+    return sent
+  }
+
+  it('is told of when its block was not agreed on at the first look', async () => {
+    const { hash, height } = await payFinally()
+    await reorg()
+    hide(height)
+    await bench.pass()
+    expect(await alerts()).to.deep.equal([])
+    bench.intercept = undefined
+    await bench.pass()
+    expect(await alerts()).to.deep.equal([hash])
+  })
+
+  it('is told of when the final block was not agreed on at the look before it', async () => {
+    const { hash } = await payFinally()
+    await bench.world.mine(1)
+    hide(BigInt(await bench.world.head()) - 2n)
+    await bench.pass()
+    bench.intercept = undefined
+    await reorg()
+    await bench.pass()
+    expect(await alerts()).to.deep.equal([hash])
+  })
+
+  it('has the transaction sent again once in an interval, and not at each pass', async () => {
+    const { raw } = await payFinally()
+    await reorg()
+    const sent = holdBack()
+    const patient = bench.sender({ policy: { rebroadcastMs: 60_000 } })
+    for (let pass = 0; pass < 3; pass++) await bench.pass(patient)
+    expect(sent).to.deep.equal([raw])
+    bench.clock.advance(60_000)
+    await bench.pass(patient)
+    expect(sent).to.deep.equal([raw, raw])
+  })
+
+  it('keeps no payment waiting', async () => {
+    const { raw } = await payFinally()
+    await reorg()
+    const { order } = await bench.pay({ payer: bench.signers.addresses[1] })
+    const sent = holdBack()
+    await bench.pass()
+    const [attempt] = await listAttemptsOf(bench.db, order.id)
+    expect(sent).to.deep.equal([attempt?.raw, raw])
+  })
+})
+
+function isFor({ method, params }: RpcCall, height: string): boolean {
+  return method === 'eth_getBlockByNumber' && params?.[0] === height
+}
