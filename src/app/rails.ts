@@ -11,7 +11,7 @@ import type { Logger } from '../base/logger.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { Contracts } from '../chain/contracts.ts'
-import { createReader } from '../chain/reader.ts'
+import { createFinal } from '../chain/final.ts'
 import { createSettlementReader } from '../chain/settlements.ts'
 import { createSupplyReader } from '../chain/supply.ts'
 import { INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
@@ -189,7 +189,7 @@ function createCheckout(
   const checkout = {
     db,
     terms,
-    reader: createReader({ providers, finality: config.confirmations }),
+    readFinal: createFinal({ providers, finality: config.confirmations }),
     blocks: createSupplyReader({ providers, token: terms.settlement }),
     settlements: createSettlementReader({ providers, ...terms }),
   }

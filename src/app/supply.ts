@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
-import { createReader } from '../chain/reader.ts'
+import { createFinal } from '../chain/final.ts'
 import { createSupplyReader } from '../chain/supply.ts'
 import { LEDGER_DECIMALS } from '../domain/money.ts'
 import type { LedgerContext, Stablecoin } from '../ledger/context.ts'
@@ -40,7 +40,7 @@ export function startSupply(
     logger,
     stablecoin,
     context: ledger,
-    reader: createReader({ providers, finality: config.confirmations }),
+    readFinal: createFinal({ providers, finality: config.confirmations }),
     supply: createSupplyReader({ providers, token: stablecoin.token }),
     pollIntervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
   })

@@ -7,22 +7,6 @@ import { parseQuantity } from './quantity.ts'
 /** Something that one provider said, and which one. */
 export type Seen<T> = { value: T; provider: string }
 
-export type BlockRef = { number: bigint; hash: Hash; parentHash: Hash }
-
-export type Receipt = {
-  transactionHash: Hash
-  transactionIndex: number
-  blockHash: Hash
-  blockNumber: bigint
-  from: Address
-  /** Absent where a contract was created. */
-  to: Address | undefined
-  status: 'success' | 'reverted'
-  gasUsed: bigint
-  effectiveGasPrice: bigint
-  logs: readonly EventLog[]
-}
-
 export type EventLog = { address: Address; topics: readonly Hex[]; data: Hex; logIndex: number }
 
 /** A log outside of its receipt, which says where it stands. */
@@ -31,49 +15,8 @@ export type MinedLog = EventLog & { transactionHash: Hash; blockHash: Hash; bloc
 type Json = Readonly<Record<string, unknown>>
 
 /** Undefined for null, by which a node says that it knows no such block. */
-export function parseBlock(answer: Seen<unknown>): BlockRef | undefined {
-  if (answer.value === null) return undefined
-  const read = readerOf(answer)
-  return {
-    number: read.quantity('number'),
-    hash: read.hash('hash'),
-    parentHash: read.hash('parentHash'),
-  }
-}
-
-/** The hashes of a block's transactions, in their order. */
-export function parseTransactionHashes(answer: Seen<unknown>): Hash[] {
-  const read = readerOf(answer)
-  return read
-    .list('transactions')
-    .map((hash) => readerOf({ ...answer, value: { hash } }).hash('hash'))
-}
-
-/** Undefined for null, by which a node says that it knows no such receipt: lag, or not mined. */
-export function parseReceipt(answer: Seen<unknown>): Receipt | undefined {
-  if (answer.value === null) return undefined
-  const read = readerOf(answer)
-  const status = read.quantity('status')
-  if (status > 1n) throw new AnswerUnreadableError(answer.provider, 'status')
-  return {
-    transactionHash: read.hash('transactionHash'),
-    transactionIndex: Number(read.quantity('transactionIndex')),
-    blockHash: read.hash('blockHash'),
-    blockNumber: read.quantity('blockNumber'),
-    from: read.address('from'),
-    to: read.isNull('to') ? undefined : read.address('to'),
-    status: status === 1n ? 'success' : 'reverted',
-    gasUsed: read.quantity('gasUsed'),
-    effectiveGasPrice: read.quantity('effectiveGasPrice'),
-    logs: read.list('logs').map((log) => parseLog({ ...answer, value: log })),
-  }
-}
-
-/** A block's receipts, undefined for null. */
-export function parseReceipts(answer: Seen<unknown>): Receipt[] | undefined {
-  if (answer.value === null) return undefined
-  const list = readerOf({ ...answer, value: { list: answer.value } }).list('list')
-  return list.flatMap((value) => parseReceipt({ ...answer, value }) ?? [])
+export function parseBlockNumber(answer: Seen<unknown>): bigint | undefined {
+  return answer.value === null ? undefined : readerOf(answer).quantity('number')
 }
 
 export function parseLogs(answer: Seen<unknown>): MinedLog[] {
@@ -87,10 +30,6 @@ export function parseLogs(answer: Seen<unknown>): MinedLog[] {
       blockNumber: read.quantity('blockNumber'),
     }
   })
-}
-
-function parseLog(answer: Seen<unknown>): EventLog {
-  return readLog(readerOf(answer), answer.provider)
 }
 
 /** There are millions of them in a sweep. */
@@ -125,7 +64,6 @@ function readerOf({ value, provider }: Seen<unknown>) {
   const textOf = (field: string, pattern: RegExp): Hex =>
     hexOf(json[field], pattern) ?? unreadable(provider, field)
   return {
-    isNull: (field: string) => json[field] === null || json[field] === undefined,
     hash: (field: string) => textOf(field, HASH),
     bytes: (field: string) => textOf(field, BYTES),
     address(field: string): Address {

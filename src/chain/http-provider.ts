@@ -8,7 +8,7 @@ import { limits } from '../base/limits.ts'
 
 /** A provider over HTTP that is held back, watched, and checked to serve the chain it should. */
 export type HttpProvider = Provider & {
-  /** Each item has its own outcome, a failure of the line included; only an abort is thrown. */
+  /** Each item has its own outcome, a failure of the line and an abort included. */
   batch: (items: readonly RpcItem[], signal: AbortSignal) => Promise<RpcOutcome[]>
   /** Asks for the chain id now, whenever it was asked before, and throws unless it is right. */
   check: (signal: AbortSignal) => Promise<void>

@@ -8,7 +8,7 @@ import {
 } from './http-provider.ts'
 import type { RpcCall } from './provider.ts'
 import { RpcError } from './rpc-error.ts'
-import { nameOfProvider, type RpcItem } from './rpc.ts'
+import { nameOfProvider } from './rpc.ts'
 
 /** All providers of one chain. Each answer comes with the name of the provider that gave it. */
 export type Providers = {
@@ -19,17 +19,8 @@ export type Providers = {
   ask: (call: RpcCall) => Promise<Answered>
   /** `ask` without the name, which is what a viem transport wants. */
   request: (call: RpcCall) => Promise<unknown>
-  /** Asks several things in one request; what one provider does not answer, the next is asked. */
-  askBatch: (items: readonly RpcItem[], options: BatchOptions) => Promise<ItemAnswer[]>
   /** Asks every provider at once and collects what they say, in their order. Throws never. */
   askAll: (call: RpcCall) => Promise<ProviderAnswer[]>
-  /**
-   * Asks another provider than the one that answered first. Where no other is in use the same one
-   * is asked again, and `isOther` says so. Throws when others are in use and none of them answers.
-   */
-  secondLook: (call: RpcCall, first: string) => Promise<SecondAnswer>
-  /** `secondLook` for several things at once, of which one provider answers all. */
-  secondLookBatch: (items: readonly RpcItem[], options: SecondOptions) => Promise<SecondBatch>
   /** Asks every provider for its chain id now. `error` tells why one cannot be used. */
   checkAll: (signal: AbortSignal) => Promise<ProviderCheck[]>
   states: () => ProviderState[]
@@ -39,11 +30,6 @@ export type ProviderCheck = ProviderState & { error: RpcError | undefined }
 export type Answered = { result: unknown; provider: string }
 export type ProviderAnswer =
   { provider: string; ok: true; result: unknown } | { provider: string; ok: false; error: RpcError }
-export type ItemAnswer = ProviderAnswer
-export type SecondAnswer = Answered & { isOther: boolean }
-export type SecondBatch = { provider: string; isOther: boolean; results: unknown[] }
-export type BatchOptions = { signal: AbortSignal }
-export type SecondOptions = { signal: AbortSignal; first: string }
 
 export type ProvidersDeps = {
   urls: readonly string[]
@@ -82,10 +68,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     all: list.map((provider) => ({ ...provider, ...coalescing(provider) })),
     ask: (call) => ask(pool, call),
     request: async (call) => (await ask(pool, call)).result,
-    askBatch: (items, { signal }) => askBatch(pool, { items, signal }),
     askAll: (call) => askAll(pool, call),
-    secondLook: (call, first) => secondLook(pool, { call, first }),
-    secondLookBatch: (items, options) => secondLookBatch(pool, { items, ...options }),
     checkAll: (signal) => Promise.all(list.map((provider) => checkOne(provider, signal))),
     states: () => list.map((provider) => provider.state()),
   }
@@ -184,44 +167,6 @@ function rankOf(state: ProviderState): number {
   return classes[state.circuit] - (state.isPaused ? 1 : 0) + state.score
 }
 
-async function askBatch(
-  pool: Pool,
-  { items, signal }: { items: readonly RpcItem[] } & BatchOptions,
-): Promise<ItemAnswer[]> {
-  const answers = new Map<number, ItemAnswer>()
-  const openItems = (): number[] =>
-    items.map((_, index) => index).filter((index) => !isSettled(answers.get(index)))
-  try {
-    await inRounds(pool, signal, async (errors) => {
-      for (const provider of inOrder(pool.list)) {
-        const indexes = openItems()
-        if (indexes.length === 0) break
-        const wanted = indexes.flatMap((index) => items[index] ?? [])
-        const outcomes = await provider.batch(wanted, signal)
-        indexes.forEach((index, at) => {
-          const outcome = outcomes[at]
-          if (outcome === undefined) return
-          answers.set(index, { provider: provider.name, ...outcome })
-          if (!outcome.ok) errors.push(outcome.error)
-        })
-        if (signal.aborted) throw new RpcError('The wait was ended.', { code: 'rpc_aborted' })
-      }
-      return openItems().length === 0 ? true : undefined
-    })
-  } catch (error) {
-    // The items carry their own errors; only an end by the caller is the whole call's.
-    if (!(error instanceof RpcError) || error.code === 'rpc_aborted') throw error
-  }
-  return items.map(
-    (_, index) =>
-      answers.get(index) ?? { provider: '', ok: false, error: noProvider('took the item') },
-  )
-}
-
-function isSettled(answer: ItemAnswer | undefined): boolean {
-  return answer !== undefined && (answer.ok || answer.error.code === 'rpc_reverted')
-}
-
 async function askAll(pool: Pool, call: RpcCall): Promise<ProviderAnswer[]> {
   const states = pool.list.map((provider) => provider.state())
   // One dead provider must not make every broadcast wait for its timeout.
@@ -240,46 +185,6 @@ async function askAll(pool: Pool, call: RpcCall): Promise<ProviderAnswer[]> {
       }
     }),
   )
-}
-
-async function secondLook(
-  pool: Pool,
-  { call, first }: { call: RpcCall; first: string },
-): Promise<SecondAnswer> {
-  const { candidates, isOther } = othersThan(pool, first)
-  const answer = await inRounds(pool, call.signal, (errors) => askOnce(candidates, call, errors))
-  return { ...answer, isOther }
-}
-
-async function secondLookBatch(
-  pool: Pool,
-  { items, first, signal }: { items: readonly RpcItem[] } & SecondOptions,
-): Promise<SecondBatch> {
-  const { candidates, isOther } = othersThan(pool, first)
-  return inRounds(pool, signal, async (errors) => {
-    for (const provider of candidates) {
-      const outcomes = await provider.batch(items, signal)
-      const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]))
-      if (failures.some(({ code }) => code === 'rpc_aborted')) throw worstOf(failures)
-      if (failures.length === 0) {
-        const results = outcomes.map((outcome) => (outcome.ok ? outcome.result : undefined))
-        return { provider: provider.name, isOther, results }
-      }
-      errors.push(...failures)
-    }
-    return undefined
-  })
-}
-
-/** A provider on another chain is no other one, nor is one that has been dead for a while. */
-function othersThan(pool: Pool, first: string) {
-  const others = inOrder(pool.list).filter((provider) => {
-    const { wrongChainId, circuit } = provider.state()
-    return provider.name !== first && wrongChainId === undefined && circuit !== 'open'
-  })
-  if (others.length > 0) return { candidates: others, isOther: true }
-  const same = pool.list.filter((provider) => provider.name === first)
-  return { candidates: same.length > 0 ? same : inOrder(pool.list), isOther: false }
 }
 
 function leftAlone(provider: string): RpcError {

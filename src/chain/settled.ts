@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import { decodeEventLog, encodeEventTopics, isAddressEqual } from 'viem/utils'
 
 import { settlementAbi } from '../bindings/abis.ts'
-import type { EventLog, Receipt } from './facts.ts'
+import type { EventLog } from './facts.ts'
 
 /** What the settlement contract says was paid; `token` is undefined for the native coin. */
 export type Settled = {
@@ -17,15 +17,9 @@ export type Settled = {
 const [SETTLED_TOPIC] = encodeEventTopics({ abi: settlementAbi, eventName: 'Settled' })
 
 /**
- * The settlements of a receipt, in their order. An event of the same form from another address
- * proves nothing, since anybody can log one.
+ * Undefined when the log is not this contract's `Settled`, to the last byte. An event of the same
+ * form from another address proves nothing, since anybody can log one.
  */
-export function settledIn(receipt: Receipt, settlement: Address): Settled[] {
-  if (receipt.status !== 'success') return []
-  return receipt.logs.flatMap((log) => decodeSettled(log, settlement) ?? [])
-}
-
-/** Undefined when the log is not this contract's `Settled`, to the last byte. */
 export function decodeSettled(log: EventLog, settlement: Address): Settled | undefined {
   if (!isAddressEqual(log.address, settlement) || log.topics[0] !== SETTLED_TOPIC) return undefined
   // Two words: what is longer or shorter was not logged by the contract that we know.
@@ -59,14 +53,3 @@ const NATIVE: Address = `0x${'0'.repeat(40)}`
 
 /** The twelve empty bytes before an address in a word. */
 const EMPTY = /^0x0{24}/
-
-/** The first field in which a settlement is not what an order asks for, undefined when it is. */
-export function differenceFromOrder(
-  settled: Settled,
-  order: Omit<Settled, 'logIndex'>,
-): keyof Omit<Settled, 'logIndex'> | undefined {
-  const fields = ['reference', 'payer', 'payee', 'token', 'amount'] as const
-  return fields.find(
-    (field) => String(settled[field]).toLowerCase() !== String(order[field]).toLowerCase(),
-  )
-}

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { BaseError, codeOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import type { Reader } from '../chain/reader.ts'
+import type { ReadFinal } from '../chain/final.ts'
 import type { SupplyReader, TimedBlock } from '../chain/supply.ts'
 import type { Db } from '../store/database.ts'
 import {
@@ -28,7 +28,7 @@ export type WatchDeps = {
   db: Db
   context: LedgerContext
   stablecoin: Stablecoin
-  reader: Pick<Reader, 'final'>
+  readFinal: ReadFinal
   supply: SupplyReader
   clock: Clock
   logger: Logger
@@ -78,8 +78,8 @@ async function passWithEyes(deps: WatchDeps, signal: AbortSignal): Promise<boole
 }
 
 async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
-  const { db, reader, supply, stablecoin } = deps
-  const final = await reader.final(signal)
+  const { db, readFinal, supply, stablecoin } = deps
+  const final = await readFinal(signal)
   const cursor = await readTokenCursor(db, stablecoin)
   const from = cursor === undefined ? 0n : cursor.blockNumber + 1n
   if (final === undefined || final.value < from) return false

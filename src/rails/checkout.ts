@@ -1,7 +1,7 @@
 import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { SettlementReader, MinedSettlement } from '../chain/settlements.ts'
-import type { Reader } from '../chain/reader.ts'
+import type { ReadFinal } from '../chain/final.ts'
 import type { SupplyReader } from '../chain/supply.ts'
 import { findCharge, lockCharge, type Charge } from '../store/charges.ts'
 import {
@@ -29,7 +29,7 @@ export type CheckoutTerms = {
 export type CheckoutDeps = {
   db: Db
   terms: CheckoutTerms
-  reader: Pick<Reader, 'final'>
+  readFinal: ReadFinal
   blocks: Pick<SupplyReader, 'block'>
   settlements: SettlementReader
 }
@@ -45,8 +45,8 @@ export function dueOf({ amount, currency }: Pick<Charge, 'amount' | 'currency'>)
  * whose time passed in them. True while there are more.
  */
 export async function checkoutPass(deps: CheckoutDeps, signal: AbortSignal): Promise<boolean> {
-  const { db, terms, reader, blocks, settlements } = deps
-  const final = await reader.final(signal)
+  const { db, terms, readFinal, blocks, settlements } = deps
+  const final = await readFinal(signal)
   if (final === undefined) return false
   const cursor = await readCheckoutCursor(db, terms)
   // Nothing that is older than the first look can pay a charge that was not made yet.

@@ -167,10 +167,11 @@ describe('the providers of a chain', () => {
     const controller = new AbortController()
     const providers = over([silent])
     const asked = providers.ask({ ...block, signal: controller.signal })
-    const batch = providers.askBatch([block], { signal: controller.signal })
+    const batch = providers.all[0]!.batch([block], controller.signal)
     controller.abort()
     await expectFailure(() => asked, 'rpc_aborted')
-    await expectFailure(() => batch, 'rpc_aborted')
+    const outcomes = await batch
+    expect(outcomes.map((one) => (one.ok ? 'ok' : one.error.code))).to.deep.equal(['rpc_aborted'])
   })
 
   describe('on another chain', () => {
@@ -205,14 +206,6 @@ describe('the providers of a chain', () => {
       expect(events.filter(({ kind }) => kind === 'wrong_chain')).to.have.length(1)
     })
 
-    it('are never the second look', async () => {
-      const [wrong, right] = [await node(() => '0x1', 5), await node(() => '0x2')]
-      const providers = over([wrong, right])
-      await providers.checkAll(never)
-      const look = await providers.secondLook(block, right.name)
-      expect(look).to.deep.equal({ result: '0x2', provider: right.name, isOther: false })
-    })
-
     it('are told by nonsense as well', async () => {
       const odd = await startScriptedNode((message) => ({
         body: { id: (message as Message).id, result: 'soon' },
@@ -236,64 +229,14 @@ describe('the providers of a chain', () => {
     })
   })
 
-  describe('at a second look', () => {
-    it('ask another one', async () => {
-      const [one, two] = [await node(() => '0x1'), await node(() => '0x2')]
-      const providers = over([one, two])
-      const look = await providers.secondLook(block, one.name)
-      expect(look).to.deep.equal({ result: '0x2', provider: two.name, isOther: true })
-      const back = await providers.secondLook(block, two.name)
-      expect(back).to.deep.equal({ result: '0x1', provider: one.name, isOther: true })
-    })
-
-    it('ask the only one again, and say so', async () => {
-      const one = await node(() => '0x1')
-      const look = await over([one]).secondLook(block, one.name)
-      expect(look).to.deep.equal({ result: '0x1', provider: one.name, isOther: false })
-    })
-
-    it('fail rather than ask the first again while another one is in use', async () => {
-      const [one, broken] = [await node(() => '0x1'), await dead()]
-      const providers = over([one, broken], {
-        retry: { rounds: 1, firstPauseMs: 0, maxPauseMs: 0 },
-      })
-      await expectFailure(() => providers.secondLook(block, one.name), 'rpc_unreachable')
-    })
-
-    it('take all answers of a batch from one provider', async () => {
-      const [one, two] = [await node(({ method }) => method), await node(refusing)]
-      const three = await node(({ method }) => `${method}!`)
-      const items = [{ method: 'a' }, { method: 'b' }]
-      const providers = over([one, two, three])
-      const look = await providers.secondLookBatch(items, { first: one.name, signal: never })
-      expect(look).to.deep.equal({ provider: three.name, isOther: true, results: ['a!', 'b!'] })
-    })
-  })
-
   describe('in a batch', () => {
-    it('are asked for what others did not answer', async () => {
-      const one = await node(({ method }) => (method === 'b' ? refusing() : `${method}1`))
-      const two = await node(({ method }) => `${method}2`)
-      const answers = await over([one, two]).askBatch(
-        [{ method: 'a' }, { method: 'b' }, { method: 'c' }],
-        { signal: never },
-      )
-      expect(answers).to.deep.equal([
-        { provider: one.name, ok: true, result: 'a1' },
-        { provider: two.name, ok: true, result: 'b2' },
-        { provider: one.name, ok: true, result: 'c1' },
-      ])
-    })
-
-    it('leave an item its error when nobody answers it', async () => {
+    it('leave an item its error', async () => {
       const one = await node(({ method }) => (method === 'b' ? refusing() : method))
-      const answers = await over([one]).askBatch([{ method: 'a' }, { method: 'b' }], {
-        signal: never,
-      })
-      expect(answers.map((answer) => (answer.ok ? 'ok' : answer.error.code))).to.deep.equal([
-        'ok',
-        'rpc_refused',
-      ])
+      const items = [{ method: 'a' }, { method: 'b' }]
+      const answers = await over([one]).all[0]!.batch(items, never)
+      expect(
+        answers.map((answer) => (answer.ok ? answer.result : answer.error.code)),
+      ).to.deep.equal(['a', 'rpc_refused'])
     })
 
     it('learn how many items one takes', async () => {
@@ -311,7 +254,7 @@ describe('the providers of a chain', () => {
         params: [value],
       }))
       const ask = async () => {
-        const answers = await providers.askBatch(items, { signal: never })
+        const answers = await providers.all[0]!.batch(items, never)
         return answers.map((answer) => (answer.ok ? answer.result : answer.error.code))
       }
       expect(await ask()).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -329,7 +272,7 @@ describe('the providers of a chain', () => {
       }))
       nodes.push(limited)
       const providers = over([limited])
-      await providers.askBatch([block], { signal: never })
+      await providers.all[0]!.batch([block], never)
       expect(providers.states()[0]).to.include({ isPaused: true, ratePerSecond: 1 })
     })
   })

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { createProviders } from '../../src/chain/providers.ts'
-import { createReader } from '../../src/chain/reader.ts'
+import { createFinal } from '../../src/chain/final.ts'
 import { createSettlementReader } from '../../src/chain/settlements.ts'
 import { createSupplyReader } from '../../src/chain/supply.ts'
 import type { Hex } from '../../src/domain/orders.ts'
@@ -97,7 +97,7 @@ function checkoutOf(deps: { chain: Bench; db: Db; payee: Hex; dollar: Hex }): Ch
   return {
     db,
     terms: { chainId: CHAIN_ID, settlement, payee, stablecoin: dollar },
-    reader: createReader({ providers, finality: 2 }),
+    readFinal: createFinal({ providers, finality: 2 }),
     blocks: createSupplyReader({ providers, token: settlement }),
     settlements: createSettlementReader({ providers, settlement, payee }),
   }

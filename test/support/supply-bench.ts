@@ -3,7 +3,7 @@ import { createLogger } from '../../src/base/logger.ts'
 import { burnCalldata } from '../../src/chain/burn.ts'
 import { selectorOf } from '../../src/chain/events.ts'
 import { createProviders, type Providers } from '../../src/chain/providers.ts'
-import { createFinal } from '../../src/chain/reader.ts'
+import { createFinal } from '../../src/chain/final.ts'
 import { createSupplyReader } from '../../src/chain/supply.ts'
 import type { Minting } from '../../src/api/group-a/minting.ts'
 import type { Hex } from '../../src/domain/orders.ts'
@@ -123,7 +123,7 @@ export function watchOf(
     context,
     stablecoin,
     clock,
-    reader: { final: createFinal({ providers, finality: TEST_POLICY.confirmations }) },
+    readFinal: createFinal({ providers, finality: TEST_POLICY.confirmations }),
     supply: createSupplyReader({ providers, token: stablecoin.token }),
     logger: createLogger({ level: 'silent' }),
     pollIntervalMs: 100,

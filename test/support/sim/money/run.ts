@@ -1,5 +1,5 @@
 import { createLogger } from '../../../../src/base/logger.ts'
-import { createFinal } from '../../../../src/chain/reader.ts'
+import { createFinal } from '../../../../src/chain/final.ts'
 import { createSupplyReader } from '../../../../src/chain/supply.ts'
 import type { LedgerContext, Stablecoin } from '../../../../src/ledger/context.ts'
 import { moveByMint } from '../../../../src/ledger/mints.ts'
@@ -103,7 +103,7 @@ function beginLiving(
       clock,
       stablecoin,
       context: ledger,
-      reader: { final: createFinal({ providers, finality: CONFIRMATIONS }) },
+      readFinal: createFinal({ providers, finality: CONFIRMATIONS }),
       supply: createSupplyReader({ providers, token: stablecoin.token }),
       logger: createLogger({ level: 'silent' }),
       pollIntervalMs: 100,
