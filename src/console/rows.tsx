@@ -52,10 +52,11 @@ export function Rows<T>(props: RowsProps<T>) {
       tabIndex={0}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
     >
+      {/* The row of the columns' names is counted, too. */}
       <div
         role="table"
         aria-label={props.label}
-        aria-rowcount={props.total ?? -1}
+        aria-rowcount={props.total === undefined ? -1 : props.total + 1}
         class={isWide ? 'wide' : 'narrow'}
       >
         <div role="rowgroup" class="head">

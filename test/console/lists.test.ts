@@ -5,6 +5,7 @@ import { findChromium } from '../support/browser.ts'
 import { openConsole, type OpenConsole } from '../support/console.ts'
 import { insertManyTransactions } from '../support/many-transactions.ts'
 import { makeTransaction } from '../support/transactions.ts'
+import { until } from '../support/until.ts'
 
 const chromium = findChromium()
 /** All of them are in sight of a window of this height. */
@@ -35,6 +36,7 @@ describe('lists in the console', () => {
   const shownIds = () => page.locator('.rows .body .row a').allTextContents()
   const showAll = async (): Promise<void> => {
     await opened.show('elsewhere')
+    await page.getByText('There is no such page').waitFor()
     await opened.show('transactions')
     await page.getByRole('link', { name: ids.at(-1)! }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
@@ -72,4 +74,56 @@ describe('lists in the console', () => {
       .filter({ hasText: `${ROWS + 1} transactions` })
       .waitFor()
   })
+
+  it('counts the row of names among the rows, as each row does', async () => {
+    await showAll()
+    const table = page.getByRole('table')
+    const last = page.locator('.rows .body .row').last()
+    const count = await table.getAttribute('aria-rowcount')
+    expect(count).to.equal(await last.getAttribute('aria-rowindex'))
+  })
+
+  const LISTS = [
+    {
+      screen: 'breaks',
+      param: 'cursor',
+      next: 'next_cursor',
+      more: 'Older',
+      filter: 'state=closed',
+    },
+    {
+      screen: 'deliveries',
+      param: 'after',
+      next: 'next_after',
+      more: 'Older',
+      filter: 'status=failed',
+    },
+    { screen: 'wallets', param: 'after', next: 'next_after', more: 'Next', filter: 'user_id=1' },
+  ] as const
+  for (const { screen, param, next, more, filter } of LISTS) {
+    it(`begins ${screen} anew with another filter, and does not go on in the middle`, async () => {
+      const asked: URLSearchParams[] = []
+      await page.route(new RegExp(`/api/(admin/)?${screen}\\b`), (route) => {
+        asked.push(new URL(route.request().url()).searchParams)
+        const json = {
+          success: true,
+          [screen]: [],
+          total: 0,
+          platform: [],
+          [next]: 'the second page',
+        }
+        return route.fulfill({ json })
+      })
+      await opened.show(screen)
+      await page.getByRole('button', { name: more }).click()
+      await page.getByRole('button', { name: /Newest|First/ }).waitFor()
+      await until(async () => asked.some((query) => query.has(param)))
+      await page.evaluate(`location.hash = '#/${screen}?${filter}'`)
+      await page.getByRole('button', { name: /Newest|First/ }).waitFor({ state: 'detached' })
+      const filtered = () => asked.filter((query) => query.toString().includes(filter))
+      await until(async () => filtered().length > 0)
+      await page.unrouteAll({ behavior: 'wait' })
+      expect(filtered().some((query) => query.has(param))).to.equal(false)
+    })
+  }
 })

@@ -1,5 +1,3 @@
-import { useState } from 'preact/hooks'
-
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import type { ScreenProps } from '../app.tsx'
 import { useInterval, useLoaded } from '../context.ts'
@@ -7,7 +5,7 @@ import { textsOf } from '../form.ts'
 import { plural, sentenceOf } from '../format.ts'
 import { Badge, Choice, Empty, Hash, Heading, LoadState, Time } from '../parts.tsx'
 import { hashOf } from '../route.ts'
-import { Paging } from './paging.tsx'
+import { Paging, useCursor } from './paging.tsx'
 
 export type BreakList = { breaks: BreakWire[]; total: number; next_cursor: string | null }
 
@@ -17,7 +15,7 @@ const AGES = ['under_1h', 'under_1d', 'under_7d', 'over_7d']
 /** Every disagreement of records and chain; the open ones unless others are asked for. */
 export function BreaksScreen({ route }: ScreenProps) {
   const { state = 'open', age } = route.query
-  const [cursor, setCursor] = useState<string>()
+  const [cursor, setCursor] = useCursor(`${state} ${age}`)
   const list = useLoaded(`breaks ${state} ${age} ${cursor}`, (api, signal) =>
     api.get<BreakList>('/api/breaks', { signal, query: { state, age, cursor, limit: 50 } }),
   )

@@ -1,5 +1,3 @@
-import { useState } from 'preact/hooks'
-
 import type { AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
 import { useAct } from '../act.ts'
 import type { ScreenProps } from '../app.tsx'
@@ -7,7 +5,7 @@ import { useInterval, useLoaded, usePlatform } from '../context.ts'
 import { sentenceOf } from '../format.ts'
 import { Badge, Choice, Empty, Failure, Foreign, Heading, LoadState, Time } from '../parts.tsx'
 import { hashOf } from '../route.ts'
-import { Paging } from './paging.tsx'
+import { Paging, useCursor } from './paging.tsx'
 
 type DeliveryList = { deliveries: AnyDeliveryWire[]; next_after: string | null }
 
@@ -18,7 +16,7 @@ const STATES = ['pending', 'delivered', 'failed', 'canceled']
 export function DeliveriesScreen({ route }: ScreenProps) {
   const { api } = usePlatform()
   const { status } = route.query
-  const [cursor, setCursor] = useState<string>()
+  const [cursor, setCursor] = useCursor(`${status}`)
   const { act, error } = useAct()
   const list = useLoaded(`deliveries ${status} ${cursor}`, (api, signal) =>
     api.get<DeliveryList>('/api/deliveries', {

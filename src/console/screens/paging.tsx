@@ -1,3 +1,15 @@
+import { useState } from 'preact/hooks'
+
+/** Where one is in a list. A cursor is of one list: with other filters it begins anew. */
+export function useCursor(list: string) {
+  const [place, setPlace] = useState<{ list: string; cursor?: string }>({ list })
+  if (place.list !== list) setPlace({ list })
+  const cursor = place.list === list ? place.cursor : undefined
+  const go = (next: string | undefined): void =>
+    setPlace({ list, ...(next !== undefined && { cursor: next }) })
+  return [cursor, go] as const
+}
+
 /** The way through a list page by page; `undefined` is the first one. */
 export function Paging<C extends string | number>(props: {
   cursor: C | undefined

@@ -1,5 +1,3 @@
-import { useState } from 'preact/hooks'
-
 import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/ledger.ts'
 import type { ScreenProps } from '../app.tsx'
 import { useInterval, useLoaded } from '../context.ts'
@@ -8,7 +6,7 @@ import { Amount, Empty, Facts, Foreign, Heading, LoadState, Panel, Time } from '
 import { Postings } from '../postings.tsx'
 import { hashOf } from '../route.ts'
 import { Told } from '../told.tsx'
-import { Paging } from './paging.tsx'
+import { Paging, useCursor } from './paging.tsx'
 
 const REFRESH_MS = 5000
 const PATH = '/api/admin/wallets'
@@ -16,7 +14,7 @@ const PATH = '/api/admin/wallets'
 /** Whose money the platform keeps, and where the rest of it is. */
 export function WalletsScreen({ route }: ScreenProps) {
   const userId = route.query['user_id']
-  const [after, setAfter] = useState<string>()
+  const [after, setAfter] = useCursor(`${userId}`)
   const list = useLoaded(`wallets ${userId} ${after}`, (api, signal) =>
     api.get<OwnedWalletListWire>(PATH, { signal, query: { user_id: userId, after, limit: 50 } }),
   )
