@@ -63,22 +63,38 @@ export function Hash({ value, whole = false }: { value: string; whole?: boolean 
   return (
     <span class="hash">
       <code title={value}>{whole ? value : shortHash(value)}</code>
-      <Copy value={value} />
+      <Copy value={value} isWhole={whole}>
+        <span class="hidden">{shortHash(value)}</span>
+      </Copy>
     </span>
   )
 }
 
-export function Copy({ value, label = 'Copy' }: { value: string; label?: string }) {
-  const [copied, setCopied] = useState(false)
+/** `children` say what is copied; where it is not shown whole, a failure shows it. */
+export function Copy(props: { value: string; children: ComponentChildren; isWhole?: boolean }) {
+  const { value, children, isWhole = true } = props
+  const [outcome, setOutcome] = useState<'copied' | 'failed'>()
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(value)
-    setCopied(true)
-    setTimeout(() => setCopied(false), 1500)
+    try {
+      // Without https there is no clipboard; with it, a browser may still refuse.
+      await navigator.clipboard.writeText(value)
+      setOutcome('copied')
+      setTimeout(() => setOutcome(undefined), 1500)
+    } catch {
+      setOutcome('failed')
+    }
   }
   return (
-    <button type="button" class="quiet" aria-label={label} onClick={() => void copy()}>
-      {copied ? 'Copied' : label}
-    </button>
+    <>
+      <button type="button" class="quiet" onClick={() => void copy()}>
+        {outcome === 'copied' ? 'Copied' : 'Copy'} {children}
+      </button>
+      <span role="status" class={outcome === 'failed' ? 'uncopied' : 'hidden'}>
+        {outcome === 'copied' && 'Copied'}
+        {outcome === 'failed' && 'Your browser does not copy here. Mark it, and copy it by hand'}
+        {outcome === 'failed' && (isWhole ? '.' : `: ${value}`)}
+      </span>
+    </>
   )
 }
 
@@ -168,11 +184,15 @@ export function Dialog(props: {
   const { title, onClose, isRequired = false, children } = props
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => ref.current?.showModal(), [])
+  const show = (): void => ref.current?.showModal()
+  useEffect(show, [])
   return (
     <dialog
       ref={ref}
       aria-labelledby={id}
+      closedby={isRequired ? 'none' : 'closerequest'}
+      // Some browsers do not know `closedby`, and let nobody prevent a second Escape.
+      onClose={isRequired ? show : onClose}
       onCancel={(event) => {
         event.preventDefault()
         if (!isRequired) onClose()

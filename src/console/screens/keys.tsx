@@ -144,7 +144,7 @@ function MadeDialog({ apiKey, onClose }: { apiKey: KeyCreatedWire; onClose: () =
         <code>{apiKey.api_key}</code>
       </p>
       <p class="buttons">
-        <Copy value={apiKey.api_key} label="Copy the key" />
+        <Copy value={apiKey.api_key}>the key</Copy>
         <button type="button" class="primary" onClick={onClose}>
           I have kept it
         </button>

@@ -169,7 +169,9 @@ function ReceiptPart({ life, reload }: { life: TransactionLifeWire; reload: () =
     return (
       <p>
         Whoever has this address may see it: <a href={life.receipt_path}>the receipt</a>{' '}
-        <Copy value={address} label="Copy the address" />
+        <Copy value={address} isWhole={false}>
+          the address
+        </Copy>
       </p>
     )
   }

@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+
+import { findChromium } from '../support/browser.ts'
+import { openConsole, type OpenConsole } from '../support/console.ts'
+
+const chromium = findChromium()
+
+describe('what must not be missed in the console', () => {
+  if (chromium === undefined) {
+    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
+      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
+    })
+    return
+  }
+
+  let opened: OpenConsole
+  let page: Page
+
+  before(async () => {
+    opened = await openConsole(chromium)
+    page = opened.page
+    await opened.show('keys')
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    await page.getByLabel('The number of its user').fill(String(opened.admin.alice.id))
+    await page.getByLabel('Name').fill('a key that is shown once')
+    await page.getByRole('button', { name: 'Make', exact: true }).click()
+    await keptNow().waitFor()
+  })
+
+  after(() => opened?.close())
+
+  const keptNow = () => page.getByRole('dialog', { name: 'Keep this key now' })
+  const clipboard = (value: string) =>
+    page.evaluate(`Object.defineProperty(navigator, 'clipboard', {
+      configurable: true, value: ${value} })`)
+
+  it('stays where somebody presses Escape, once and again', async () => {
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.evaluate('new Promise(requestAnimationFrame)')
+    expect(await keptNow().isVisible()).to.equal(true)
+  })
+
+  it('opens again where the browser closes it all the same', async () => {
+    await page.evaluate("document.querySelector('dialog').close()")
+    await keptNow().waitFor()
+  })
+
+  it('says that the clipboard took it, by name and aloud', async () => {
+    await clipboard('{ writeText: async (text) => { globalThis.copied = text } }')
+    await page.getByRole('button', { name: 'Copy the key' }).click()
+    await page.getByRole('button', { name: 'Copied the key' }).waitFor()
+    await keptNow().getByRole('status').getByText('Copied').waitFor()
+    const key = await page.locator('.secret').textContent()
+    expect(await page.evaluate('globalThis.copied')).to.equal(key)
+  })
+
+  it('says that there is no clipboard, and what to do', async () => {
+    const complaints: string[] = []
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await clipboard('undefined')
+    await page.getByRole('button', { name: /the key/ }).click()
+    await keptNow()
+      .getByRole('status')
+      .getByText(/by hand/)
+      .waitFor()
+    expect(complaints).to.deep.equal([])
+  })
+
+  it('goes when it is told to', async () => {
+    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await keptNow().waitFor({ state: 'detached' })
+  })
+})
