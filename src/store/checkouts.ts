@@ -96,12 +96,16 @@ export async function listCheckoutPayments(
 }
 
 /** Charges for which something has come that is neither the whole nor in time, oldest first. */
-export async function listUndecided(db: Db, wanted: { limit: number }): Promise<string[]> {
+export async function listUndecided(
+  db: Db,
+  { transactionId: id, limit }: { transactionId?: string | undefined; limit: number },
+): Promise<string[]> {
   const { rows } = await sql<{ transactionId: string }>`
     select c.transaction_id as "transactionId" from charges c
     join transactions t using (transaction_id)
     where c.kind = 'crypto_checkout' and t.status = 'processing'
-    order by t.created_at, t.id limit ${wanted.limit}`.execute(db)
+      ${id === undefined ? sql`` : sql`and c.transaction_id = ${id}`}
+    order by t.created_at, t.id limit ${limit}`.execute(db)
   return rows.map(({ transactionId }) => transactionId)
 }
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
+import { insertCharge } from '../../src/store/charges.ts'
 import { findChromium } from '../support/browser.ts'
 import { openConsole, type OpenConsole } from '../support/console.ts'
 import { insertManyTransactions } from '../support/many-transactions.ts'
@@ -126,4 +127,28 @@ describe('lists in the console', () => {
       expect(filtered().some((query) => query.has(param))).to.equal(false)
     })
   }
+
+  it('leads to a payment to decide, however many older ones wait', async () => {
+    const { db, alice } = opened.admin
+    const made = []
+    for (let count = 0; count < 2; count++) {
+      const { transactionId } = await makeTransaction(db, {
+        userId: alice.id,
+        status: 'processing',
+      })
+      await insertCharge(db, { transactionId, gatewayId: 2, kind: 'crypto_checkout' })
+      made.push(transactionId)
+    }
+    // The platform gives a hundred at most; here it gives one.
+    await page.route(/admin\/payments\?/, (route) => {
+      const url = route
+        .request()
+        .url()
+        .replace(/limit=\d+/, 'limit=1')
+      return route.continue({ url })
+    })
+    await opened.show(`payments/${made[1]}`)
+    await page.getByRole('button', { name: 'Decide' }).waitFor()
+    await page.getByRole('heading', { name: made[1]! }).waitFor()
+  })
 })

@@ -4,6 +4,7 @@ import {
   paymentDecideEndpoint,
   undecidedListEndpoint,
 } from '../../src/api/group-b/admin-payments.ts'
+import type { documentGroup } from '../../src/api/openapi.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { findEveryonesTransaction } from '../../src/store/everyone.ts'
 import { listMoves } from '../../src/store/transactions.ts'
@@ -73,6 +74,23 @@ describe('a payment on chain that is not as it was asked for', () => {
     expect(arrival).to.include({ amount_units: '9000000', verdict: 'counted' })
     expect((await decide(id, { decision: 'accept', ...SEEN })).status).to.equal(200)
     expect(await waiting()).to.deep.equal([])
+  })
+
+  it('is found by its id, however many older ones wait', async () => {
+    const [older, { id }] = [await paid('9'), await paid('9')]
+    const asked = async (query: string): Promise<unknown[]> => {
+      const { body } = await admin.get(`/api/admin/payments?limit=1${query}`)
+      return (body['payments'] as Body[]).map((payment) => payment['transaction_id'])
+    }
+    expect(await asked('')).to.deep.equal([older.id])
+    expect(await asked(`&transaction_id=${id}`)).to.deep.equal([id])
+    expect(await asked('&transaction_id=TX0')).to.deep.equal([])
+    await decide(id, { decision: 'accept', ...SEEN })
+    expect(await asked(`&transaction_id=${id}`)).to.deep.equal([])
+    const { text } = await admin.get('/openapi/group-b.json')
+    const { paths } = JSON.parse(text) as ReturnType<typeof documentGroup>
+    const operation = paths['/api/admin/payments']?.['get'] as { parameters: Body[] } | undefined
+    expect(operation?.parameters.map(({ name }) => name)).to.include('transaction_id')
   })
 
   it('is completed as it is, and its history tells who, when and why', async () => {

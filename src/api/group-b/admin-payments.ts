@@ -32,12 +32,15 @@ export const undecidedListEndpoint = defineEndpoint({
   path: '/api/admin/payments',
   operationId: 'listUndecidedPayments',
   summary: 'Lists payments on chain that wait for a decision, oldest first',
-  description: 'Less, more, late or in another coin: each with all that has come for it.',
+  description:
+    'Less, more, late or in another coin: each with all that has come for it. With ' +
+    '`transaction_id` that one alone, however many are older.',
   query: UndecidedListQuerySchema,
   status: 200,
   answer: UndecidedListSchema,
   handle: async ({ query, db }) => {
-    const ids = await listUndecided(db, query)
+    const { transaction_id: transactionId, limit } = query
+    const ids = await listUndecided(db, { transactionId, limit })
     const charges = new Map((await findCharges(db, ids)).map((one) => [one.transactionId, one]))
     const arrivals = await listCheckoutPayments(db, ids)
     const payments = ids.flatMap((id) => {

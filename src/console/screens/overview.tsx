@@ -30,7 +30,7 @@ export function OverviewScreen() {
   const solvency = useLoaded('solvency', (api, signal) =>
     api.get<SolvencyWire>('/api/solvency', { signal }),
   )
-  const undecided = useUndecided('overview')
+  const undecided = useUndecided()
   const reload = (): void => {
     for (const one of [overview, breaks, solvency, undecided]) one.reload()
   }

@@ -35,15 +35,17 @@ type Decision = 'accept' | 'refuse'
 export const MOST_UNDECIDED = 100
 const REFRESH_MS = 5000
 
-export function useUndecided(key: string): Loaded<UndecidedList> {
-  return useLoaded(`undecided ${key}`, (api, signal) =>
-    api.get<UndecidedList>('/api/admin/payments', { signal, query: { limit: MOST_UNDECIDED } }),
+/** All of them, or the one. */
+export function useUndecided(id?: string): Loaded<UndecidedList> {
+  const query = { limit: MOST_UNDECIDED, transaction_id: id }
+  return useLoaded(`undecided ${id}`, (api, signal) =>
+    api.get<UndecidedList>('/api/admin/payments', { signal, query }),
   )
 }
 
 /** Payments on chain that are less, more, late or in another coin, and wait for people. */
 export function PaymentsScreen() {
-  const list = useUndecided('list')
+  const list = useUndecided()
   useInterval(list.reload, REFRESH_MS)
   useEvents(useThrottled(list.reload, 500))
   const payments = list.data?.payments ?? []
@@ -128,7 +130,7 @@ export function PaymentScreen({ route }: ScreenProps) {
   const id = route.path[1] ?? ''
   const list = useUndecided(id)
   const [decision, setDecision] = useState<Decision>()
-  const payment = list.data?.payments.find((one) => one.transaction_id === id)
+  const [payment] = list.data?.payments ?? []
   return (
     <>
       <p class="back">

@@ -53,6 +53,7 @@ export type UndecidedPayment = Static<typeof UndecidedPaymentSchema>
 
 export const UndecidedListQuerySchema = requestObject({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, examples: [50] }),
+  transaction_id: Type.Optional(TransactionIdSchema),
 })
 
 export const UndecidedListSchema = named(
