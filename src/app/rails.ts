@@ -18,7 +18,8 @@ import { INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
 import { createBank, type Bank } from '../rails/bank.ts'
 import { CHARGE_POLICY } from '../rails/charge-deps.ts'
-import { checkoutPass, dueOf, type CheckoutTerms } from '../rails/checkout.ts'
+import { checkoutPass, type CheckoutTerms } from '../rails/checkout.ts'
+import { dueOf } from '../rails/checkout-judge.ts'
 import { createLoop, type Loop } from '../rails/loop.ts'
 import { moveTransferByWire } from '../rails/transfers.ts'
 import { createWireRail, WIRE_POLICY, type OnWireMoved } from '../rails/wire-rail.ts'
@@ -188,6 +189,8 @@ function createCheckout(
   }
   const checkout = {
     db,
+    clock,
+    logger,
     terms,
     readFinal: createFinal({ providers, finality: config.confirmations }),
     blocks: createSupplyReader({ providers, token: terms.settlement }),

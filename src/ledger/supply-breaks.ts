@@ -6,7 +6,9 @@ import type { Hex } from '../domain/orders.ts'
 import { closeBreak, recordFindings } from '../store/breaks.ts'
 import type { Db } from '../store/database.ts'
 import type { PlacedEvent, Solvency, SupplyFinding } from '../store/supply.ts'
-import { ensureSupplyRun, SUPPLY_SOURCE } from '../store/supply-runs.ts'
+import { ensureWatchRun } from '../store/watch-runs.ts'
+
+const SOURCE = 'supply'
 
 type Misfit = {
   chainId: number
@@ -100,7 +102,7 @@ export async function openDisagreement(db: Db, { chainId, now }: About): Promise
 export async function closeDisagreement(db: Db, { chainId, now }: About): Promise<void> {
   const id = breakId({ chainId, ...DISAGREEMENT })
   const note = 'the providers agree again'
-  await closeBreak(db, { breakId: id, as: 'resolved', actor: SUPPLY_SOURCE, note, now })
+  await closeBreak(db, { breakId: id, as: 'resolved', actor: SOURCE, note, now })
 }
 
 /** Opens the break of a drift, or closes it where there is none any more. */
@@ -112,7 +114,7 @@ export async function followDrift(
   const id = breakId(about)
   if (solvency.drift === 0n) {
     const note = 'supply and ledger agree again'
-    await closeBreak(db, { breakId: id, as: 'resolved', actor: SUPPLY_SOURCE, note, now })
+    await closeBreak(db, { breakId: id, as: 'resolved', actor: SOURCE, note, now })
     return
   }
   const { kind, transactionId, hash } = about
@@ -140,8 +142,8 @@ async function record(
   { chainId, now }: { chainId: number; now: Date },
   findings: readonly Finding[],
 ): Promise<void> {
-  const run = await ensureSupplyRun(db, { chainId, now })
-  const seeing = { chainId, source: SUPPLY_SOURCE, run, actor: SUPPLY_SOURCE, now }
+  const run = await ensureWatchRun(db, { source: SOURCE, chainId, now })
+  const seeing = { chainId, source: SOURCE, run, actor: SOURCE, now }
   await recordFindings(db, findings, seeing)
 }
 

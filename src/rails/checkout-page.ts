@@ -4,7 +4,8 @@ import { checksummed } from '../chain/address.ts'
 import { receivedDecimals } from '../domain/gateways.ts'
 import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
 import type { Charge } from '../store/charges.ts'
-import { dueOf, type CheckoutTerms } from './checkout.ts'
+import type { CheckoutTerms } from './checkout.ts'
+import { dueOf } from './checkout-judge.ts'
 
 /** What a payer sees: the inside of the document, all text of others in it escaped. */
 export type CheckoutPage = {

@@ -1,4 +1,5 @@
-import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { SettlementReader, MinedSettlement } from '../chain/settlements.ts'
 import type { ReadFinal } from '../chain/final.ts'
@@ -6,16 +7,18 @@ import type { SupplyReader } from '../chain/supply.ts'
 import { findCharge, lockCharge, type Charge } from '../store/charges.ts'
 import {
   findReferenced,
+  forgetElsewhere,
   insertCheckoutPayment,
   listExpired,
   readCheckoutCursor,
-  sumCheckoutPayments,
   writeCheckoutCursor,
+  type CheckoutCursor,
   type CheckoutPayment,
 } from '../store/checkouts.ts'
 import type { Db } from '../store/database.ts'
 import { applyView } from './charge-rail.ts'
-import type { ChargeView } from './gateway.ts'
+import { judge } from './checkout-judge.ts'
+import { closeReorged, forgetReplaced } from './checkout-reorgs.ts'
 
 /** Where our own checkout is paid: through the settlement contract, to this payee. */
 export type CheckoutTerms = {
@@ -32,12 +35,8 @@ export type CheckoutDeps = {
   readFinal: ReadFinal
   blocks: Pick<SupplyReader, 'block'>
   settlements: SettlementReader
-}
-
-/** What is due, in the unit of what it is paid in: wei, or millionths of the dollar token. */
-export function dueOf({ amount, currency }: Pick<Charge, 'amount' | 'currency'>): bigint {
-  const more = currency === 'ETH' ? 0 : STABLECOIN_DECIMALS - CURRENCY_DECIMALS[currency]
-  return amount * 10n ** BigInt(more)
+  clock: Clock
+  logger: Logger
 }
 
 /**
@@ -50,11 +49,10 @@ export async function checkoutPass(deps: CheckoutDeps, signal: AbortSignal): Pro
   if (final === undefined) return false
   const cursor = await readCheckoutCursor(db, terms)
   // Nothing that is older than the first look can pay a charge that was not made yet.
-  const known = cursor && (await blocks.block(cursor.blockNumber, signal))
-  const isSame = known?.hash === cursor?.blockHash
-  const next = cursor === undefined ? final.value : cursor.blockNumber + 1n
-  const from = isSame ? next : max(0n, next - REWIND_BLOCKS)
-  if (from > final.value) return false
+  const from = cursor === undefined ? final.value : await nextAfter(deps, cursor, signal)
+  if (from === undefined || from > final.value) return false
+  const { chainId } = terms
+  await forgetReplaced(deps, { chainId, from, to: final.value }, signal)
   const to = final.value < from + MAX_BLOCKS ? final.value : from + MAX_BLOCKS - 1n
   const last = await blocks.block(to, signal)
   if (last === undefined) return false
@@ -77,12 +75,21 @@ export const GRACE_MS = 15 * 60_000
 /** How far to go back where a block that was final is gone, which should not happen. */
 const REWIND_BLOCKS = 256n
 
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
+/** Undefined while the node does not know the block that was read last. */
+async function nextAfter(
+  { blocks, logger }: CheckoutDeps,
+  { blockNumber, blockHash }: CheckoutCursor,
+  signal: AbortSignal,
+): Promise<bigint | undefined> {
+  const known = await blocks.block(blockNumber, signal)
+  if (known === undefined) return undefined
+  if (known.hash === blockHash) return blockNumber + 1n
+  logger.error({ block: String(blockNumber) }, 'a final block was replaced by another')
+  return blockNumber > REWIND_BLOCKS ? blockNumber - REWIND_BLOCKS : 0n
 }
 
 async function takeIn(
-  { db, terms, blocks }: CheckoutDeps,
+  { db, terms, blocks, clock }: CheckoutDeps,
   settled: MinedSettlement,
   signal: AbortSignal,
 ): Promise<void> {
@@ -99,7 +106,10 @@ async function takeIn(
     const charge = await lockCharge(db, transactionId)
     if (charge === undefined) return
     const payment = paymentOf({ terms, charge, settled, paidAt: block.time })
-    if (await insertCheckoutPayment(db, payment)) await judge(db, charge, payment)
+    await forgetElsewhere(db, payment)
+    if (!(await insertCheckoutPayment(db, payment))) return
+    await judge(db, charge)
+    await closeReorged(db, payment, clock.now())
   })
 }
 
@@ -123,42 +133,9 @@ function paymentOf(facts: {
     amount: settled.amount,
     verdict: token !== wanted ? 'wrong_token' : isLate ? 'late' : 'counted',
     blockNumber: settled.blockNumber,
+    blockHash: settled.blockHash,
     paidAt,
   }
-}
-
-async function judge(db: Db, charge: Charge, payment: CheckoutPayment): Promise<void> {
-  const { counted, late } = await sumCheckoutPayments(db, charge.transactionId)
-  const { externalId } = charge
-  const view = (status: ChargeView['status'], gatewayStatus: string): ChargeView => ({
-    status,
-    gatewayStatus,
-    externalId,
-    received: counted + late,
-  })
-  await applyView(db, charge, viewOf({ charge, payment, counted, view }))
-}
-
-/** What is neither the whole nor in time is left to people, with what is due and what has come. */
-function viewOf(facts: {
-  charge: Charge
-  payment: CheckoutPayment
-  counted: bigint
-  view: (status: ChargeView['status'], gatewayStatus: string) => ChargeView
-}): ChargeView {
-  const { charge, payment, counted, view } = facts
-  const { errorCode } = charge
-  const due = dueOf(charge)
-  const isPaid = charge.status === 'completed' || charge.status === 'refunded'
-  // What was accepted stays so, unless there is now too much.
-  const paidAs = charge.gatewayStatus === 'RESOLVED' ? 'RESOLVED' : 'COMPLETED'
-  if (isPaid) return view('completed', counted > due ? 'OVERPAID' : paidAs)
-  // Nothing follows a charge that has expired or was refused, but what comes is shown.
-  if (charge.status === 'failed') return { ...view('failed', 'DELAYED'), errorCode }
-  if (payment.verdict === 'late') return view('processing', 'DELAYED')
-  if (payment.verdict === 'wrong_token' && counted === 0n) return view('processing', 'WRONG_TOKEN')
-  if (counted === due) return view('completed', 'COMPLETED')
-  return view('processing', counted < due ? 'UNDERPAID' : 'OVERPAID')
 }
 
 async function expire(db: Db, transactionId: string): Promise<void> {

@@ -18,6 +18,8 @@ export type CheckoutPayment = {
   amount: bigint
   verdict: 'counted' | 'late' | 'wrong_token'
   blockNumber: bigint
+  /** Undefined for one that was read before its block's hash was kept. */
+  blockHash: Hex | undefined
   paidAt: Date
 }
 
@@ -58,26 +60,71 @@ export async function findReferenced(db: Db, reference: Hex): Promise<string | u
 export async function insertCheckoutPayment(db: Db, payment: CheckoutPayment): Promise<boolean> {
   const { rows } = await sql`
     insert into checkout_payments (chain_id, transaction_hash, log_index, transaction_id, payer,
-      token, amount, verdict, block_number, paid_at)
+      token, amount, verdict, block_number, block_hash, paid_at)
     values (${payment.chainId}, ${payment.transactionHash}, ${payment.logIndex},
       ${payment.transactionId}, ${payment.payer}, ${payment.token ?? null},
       ${String(payment.amount)}::numeric, ${payment.verdict}, ${payment.blockNumber},
-      ${payment.paidAt})
+      ${payment.blockHash ?? null}, ${payment.paidAt})
     on conflict do nothing
     returning 1`.execute(db)
   return rows.length > 0
 }
 
-/** What has arrived in the right token, in time and late. */
-export async function sumCheckoutPayments(
+/** A transaction is in one block: what it paid for the charge in another one counts no more. */
+export async function forgetElsewhere(
   db: Db,
-  transactionId: string,
-): Promise<{ counted: bigint; late: bigint }> {
-  const { rows } = await sql<{ counted: string; late: string }>`
+  payment: Pick<CheckoutPayment, 'chainId' | 'transactionHash' | 'transactionId' | 'blockHash'>,
+): Promise<void> {
+  await sql`
+    update checkout_payments set gone_at = now()
+    where transaction_id = ${payment.transactionId} and chain_id = ${payment.chainId}
+      and transaction_hash = ${payment.transactionHash}
+      and block_hash is distinct from ${payment.blockHash ?? null} and gone_at is null`.execute(db)
+}
+
+/** In which block something came for which charge. */
+export type PaidBlock = { blockNumber: bigint; blockHash: Hex; transactionId: string }
+
+/** From the lowest block up; without those whose block's hash was not kept. */
+export async function listPaidBlocks(
+  db: Db,
+  wanted: { chainId: number; from: bigint; to: bigint; limit: number },
+): Promise<PaidBlock[]> {
+  const { rows } = await sql<PaidBlock>`
+    select distinct block_number as "blockNumber", block_hash as "blockHash",
+      transaction_id as "transactionId"
+    from checkout_payments
+    where chain_id = ${wanted.chainId} and block_number between ${wanted.from} and ${wanted.to}
+      and block_hash is not null and gone_at is null
+    order by block_number limit ${wanted.limit}`.execute(db)
+  return rows
+}
+
+/** What had come for the charge in a block that is gone counts no more; it is told once. */
+export async function forgetPaidIn(
+  db: Db,
+  gone: Omit<PaidBlock, 'blockNumber'> & { chainId: number },
+): Promise<CheckoutPayment[]> {
+  const { rows } = await sql<CheckoutPaymentRow>`
+    update checkout_payments set gone_at = now()
+    where transaction_id = ${gone.transactionId} and chain_id = ${gone.chainId}
+      and block_hash = ${gone.blockHash} and gone_at is null
+    returning *`.execute(db)
+  return rows.map(paymentOf)
+}
+
+/** In the right token, in time and late; and whether anything came in another one. */
+export type Arrived = { counted: bigint; late: bigint; hasOther: boolean }
+
+export async function sumCheckoutPayments(db: Db, transactionId: string): Promise<Arrived> {
+  const { rows } = await sql<{ counted: string; late: string; hasOther: boolean }>`
     select coalesce(sum(amount) filter (where verdict = 'counted'), 0)::text as counted,
-      coalesce(sum(amount) filter (where verdict = 'late'), 0)::text as late
-    from checkout_payments where transaction_id = ${transactionId}`.execute(db)
-  return { counted: BigInt(rows[0]?.counted ?? 0), late: BigInt(rows[0]?.late ?? 0) }
+      coalesce(sum(amount) filter (where verdict = 'late'), 0)::text as late,
+      count(*) filter (where verdict = 'wrong_token') > 0 as "hasOther"
+    from checkout_payments
+    where transaction_id = ${transactionId} and gone_at is null`.execute(db)
+  const { counted = '0', late = '0', hasOther = false } = rows[0] ?? {}
+  return { counted: BigInt(counted), late: BigInt(late), hasOther }
 }
 
 /** What has come for charges, a hundred of each at most, oldest first. */
@@ -88,7 +135,8 @@ export async function listCheckoutPayments(
   const { rows } = await sql<CheckoutPaymentRow>`
     select p.* from unnest(${transactionIds}::text[]) as wanted (transaction_id)
     cross join lateral (
-      select * from checkout_payments where transaction_id = wanted.transaction_id
+      select * from checkout_payments
+      where transaction_id = wanted.transaction_id and gone_at is null
       order by block_number, log_index limit 100
     ) p
     order by p.block_number, p.log_index`.execute(db)
@@ -132,6 +180,7 @@ type CheckoutPaymentRow = {
   amount: string
   verdict: CheckoutPayment['verdict']
   block_number: bigint
+  block_hash: Hex | null
   paid_at: Date
 }
 
@@ -146,6 +195,7 @@ function paymentOf(row: CheckoutPaymentRow): CheckoutPayment {
     amount: BigInt(row.amount),
     verdict: row.verdict,
     blockNumber: row.block_number,
+    blockHash: row.block_hash ?? undefined,
     paidAt: row.paid_at,
   }
 }

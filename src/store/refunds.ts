@@ -15,7 +15,7 @@ export type Refund = {
   tries: number
 }
 
-/** Rejects where the refunds of the charge would be more than has come for it. */
+/** Rejects where the refunds of the charge are frozen, or would be more than has come for it. */
 export async function insertRefund(
   db: Db,
   refund: Pick<Refund, 'refundId' | 'transactionId' | 'amount'> &
@@ -25,6 +25,15 @@ export async function insertRefund(
     insert into refunds (refund_id, transaction_id, amount, external_id)
     values (${refund.refundId}, ${refund.transactionId}, ${String(refund.amount)},
       ${refund.externalId ?? null})`.execute(db)
+}
+
+/** While the block is gone in which the money came, none of it goes back. */
+export async function areRefundsFrozen(db: Db, transactionId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from breaks
+    where transaction_id = ${transactionId} and state = 'open' and kind = 'reorged'
+    limit 1`.execute(db)
+  return rows.length > 0
 }
 
 /** Of all refunds of a charge: how many, how much goes or went back, and how much is there. */

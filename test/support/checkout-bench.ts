@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { encodeFunctionData } from 'viem'
 
 import { systemClock } from '../../src/base/clock.ts'
+import { createLogger } from '../../src/base/logger.ts'
 import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { createProviders } from '../../src/chain/providers.ts'
@@ -100,5 +101,7 @@ function checkoutOf(deps: { chain: Bench; db: Db; payee: Hex; dollar: Hex }): Ch
     readFinal: createFinal({ providers, finality: 2 }),
     blocks: createSupplyReader({ providers, token: settlement }),
     settlements: createSettlementReader({ providers, settlement, payee }),
+    clock: systemClock,
+    logger: createLogger({ level: 'silent' }),
   }
 }

@@ -5,7 +5,7 @@ import type { Hex } from '../../domain/orders.ts'
 import { refundReference, type Reference } from '../../domain/reference.ts'
 import { lockCharge, type Charge } from '../../store/charges.ts'
 import type { Db } from '../../store/database.ts'
-import { insertRefund, sumRefunds, type RefundSums } from '../../store/refunds.ts'
+import { areRefundsFrozen, insertRefund, sumRefunds, type RefundSums } from '../../store/refunds.ts'
 import { recordTransaction } from '../../store/transactions.ts'
 import { amountFields, readAmount } from '../../wire/amounts.ts'
 import { RequestError } from '../../wire/errors.ts'
@@ -82,7 +82,7 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
     failures: ['conflict', 'insufficient_funds', 'limit_exceeded', 'payment_would_fail'],
     prepare: async ({ params, body, caller, db }) => {
       const charge = await requireOwn(db, caller.userId, params.transaction_id)
-      requireCompleted(charge)
+      await requireRefundable(db, charge)
       if (charge.kind === 'crypto_checkout') {
         return prepareOnChain({ payBack, randomBytes, db, charge, body })
       }
@@ -95,7 +95,7 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
       // Another refund, and whatever still comes on the chain, waits for the end of this.
       const charge = await lockCharge(db, params.transaction_id)
       if (charge === undefined) throw new RequestError('not_found', 'There is no such payment.')
-      requireCompleted(charge)
+      await requireRefundable(db, charge)
       const { transactionId, currency } = charge
       const sums = await sumRefunds(db, transactionId)
       const amount = requireRest({ charge, sums, body })
@@ -120,10 +120,17 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
   })
 }
 
-function requireCompleted({ status }: Charge): void {
-  if (status === 'completed') return
-  const sentence = `The payment is ${status}. Only one that is completed can be refunded.`
-  throw new RequestError('conflict', sentence)
+async function requireRefundable(db: Db, { transactionId, status }: Charge): Promise<void> {
+  if (status !== 'completed') {
+    const sentence = `The payment is ${status}. Only one that is completed can be refunded.`
+    throw new RequestError('conflict', sentence)
+  }
+  if (await areRefundsFrozen(db, transactionId)) {
+    const sentence =
+      'The block in which this payment came was replaced, and a break is open. Nothing is ' +
+      'refunded until the payment is back or an operator has closed the break.'
+    throw new RequestError('conflict', sentence)
+  }
 }
 
 /** How much goes back: what is asked for, or all that is left. */

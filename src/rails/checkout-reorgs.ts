@@ -1,0 +1,112 @@
+import type { Clock } from '../base/clock.ts'
+import { BaseError } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { SupplyReader, TimedBlock } from '../chain/supply.ts'
+import { breakId } from '../domain/break-ids.ts'
+import type { Hex } from '../domain/orders.ts'
+import { closeBreak, recordFindings } from '../store/breaks.ts'
+import { lockCharge } from '../store/charges.ts'
+import {
+  forgetPaidIn,
+  listPaidBlocks,
+  type CheckoutPayment,
+  type PaidBlock,
+} from '../store/checkouts.ts'
+import type { Db } from '../store/database.ts'
+import { ensureWatchRun } from '../store/watch-runs.ts'
+import { judge } from './checkout-judge.ts'
+
+export type ReorgDeps = {
+  db: Db
+  blocks: Pick<SupplyReader, 'block'>
+  clock: Clock
+  logger: Logger
+}
+
+/**
+ * Counts no more what was paid in blocks of the range that are gone. A charge that was completed
+ * stays so: a break opens, and while it is open nothing of the charge is refunded.
+ */
+export async function forgetReplaced(
+  deps: ReorgDeps,
+  range: { chainId: number; from: bigint; to: bigint },
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, blocks } = deps
+  let block: TimedBlock | undefined
+  for (const paid of await listPaidBlocks(db, { ...range, limit: MAX_PAID_BLOCKS })) {
+    if (block?.number !== paid.blockNumber) block = await blocks.block(paid.blockNumber, signal)
+    if (block === undefined) throw new BlockUnknownError()
+    if (block.hash !== paid.blockHash) await forget(deps, { ...paid, ...range, now: block.hash })
+  }
+}
+
+const MAX_PAID_BLOCKS = 100_000
+
+/** `now` is the block that stands in the place of the one that is gone. */
+async function forget(
+  { db, clock, logger }: ReorgDeps,
+  gone: PaidBlock & { chainId: number; now: Hex },
+): Promise<void> {
+  const { chainId, transactionId } = gone
+  const forgotten = await db.transaction().execute(async (db) => {
+    const charge = await lockCharge(db, transactionId)
+    if (charge === undefined) return []
+    const payments = await forgetPaidIn(db, gone)
+    if (payments.length === 0) return []
+    await judge(db, charge)
+    const isPaid = charge.status === 'completed' || charge.status === 'refunded'
+    const counted = payments.filter(({ verdict }) => verdict !== 'wrong_token')
+    if (isPaid) await openReorged(db, { payments: counted, chainId, onChain: gone.now, clock })
+    return payments
+  })
+  for (const { transactionHash: hash } of forgotten) {
+    logger.error({ transactionId, hash }, 'the final block of a checkout payment is gone')
+  }
+}
+
+const SOURCE = 'checkouts'
+
+async function openReorged(
+  db: Db,
+  opened: { payments: CheckoutPayment[]; chainId: number; onChain: Hex; clock: Clock },
+): Promise<void> {
+  const { payments, chainId, onChain, clock } = opened
+  const now = clock.now()
+  const findings = payments.map((payment) => {
+    const { transactionId, transactionHash: hash, amount, blockHash = null } = payment
+    return {
+      id: reorgedId(payment),
+      kind: 'reorged' as const,
+      transactionId,
+      hash,
+      recorded: { amount_units: String(amount), block_hash: blockHash },
+      onChain: { block_hash: onChain },
+      evidence: { payer: payment.payer, block: String(payment.blockNumber) },
+    }
+  })
+  const run = await ensureWatchRun(db, { source: SOURCE, chainId, now })
+  await recordFindings(db, findings, { chainId, source: SOURCE, run, actor: SOURCE, now })
+}
+
+/** Ends what has frozen the refunds of a charge, where its payment is in a final block again. */
+export async function closeReorged(db: Db, payment: CheckoutPayment, now: Date): Promise<void> {
+  const note = 'the payment is in a final block again'
+  const id = reorgedId(payment)
+  await closeBreak(db, { breakId: id, as: 'resolved', actor: SOURCE, note, now })
+}
+
+type Paid = Pick<CheckoutPayment, 'chainId' | 'transactionId' | 'transactionHash'>
+
+function reorgedId({ chainId, transactionId, transactionHash: hash }: Paid): string {
+  return breakId({ chainId, kind: 'reorged', transactionId, hash })
+}
+
+class BlockUnknownError extends BaseError {
+  constructor() {
+    super('The node does not know a block that is final, so nothing is gone. It is asked again.', {
+      code: 'block_unknown',
+      retryable: true,
+    })
+  }
+}
