@@ -6,6 +6,7 @@ import type { ReadFinal } from '../chain/final.ts'
 import type { SupplyReader } from '../chain/supply.ts'
 import { findCharge, lockCharge, type Charge } from '../store/charges.ts'
 import {
+  findOldestUnpaid,
   findReferenced,
   forgetElsewhere,
   insertCheckoutPayment,
@@ -48,8 +49,10 @@ export async function checkoutPass(deps: CheckoutDeps, signal: AbortSignal): Pro
   const final = await readFinal(signal)
   if (final === undefined) return false
   const cursor = await readCheckoutCursor(db, terms)
-  // Nothing that is older than the first look can pay a charge that was not made yet.
-  const from = cursor === undefined ? final.value : await nextAfter(deps, cursor, signal)
+  const from =
+    cursor === undefined
+      ? await firstBlock(deps, final.value, signal)
+      : await nextAfter(deps, cursor, signal)
   if (from === undefined || from > final.value) return false
   const { chainId } = terms
   await forgetReplaced(deps, { chainId, from, to: final.value }, signal)
@@ -74,6 +77,30 @@ export const GRACE_MS = 15 * 60_000
 
 /** How far to go back where a block that was final is gone, which should not happen. */
 const REWIND_BLOCKS = 256n
+
+/**
+ * The first block in which a charge that waits can have been paid: they are made while nobody reads
+ * as well. Without one it is the last that is final, since what is younger is still to be read.
+ */
+async function firstBlock(
+  { db, blocks }: CheckoutDeps,
+  final: bigint,
+  signal: AbortSignal,
+): Promise<bigint | undefined> {
+  const oldest = await findOldestUnpaid(db)
+  if (oldest === undefined) return final
+  // The clock of whoever made it may be ahead of the chain's.
+  const since = new Date(oldest.getTime() - GRACE_MS)
+  let [low, high] = [0n, final]
+  while (low < high) {
+    const middle = (low + high) / 2n
+    const block = await blocks.block(middle, signal)
+    if (block === undefined) return undefined
+    if (block.time < since) low = middle + 1n
+    else high = middle
+  }
+  return low
+}
 
 /** Undefined while the node does not know the block that was read last. */
 async function nextAfter(

@@ -157,6 +157,14 @@ export async function listUndecided(
   return rows.map(({ transactionId }) => transactionId)
 }
 
+/** When the oldest charge was made for which nothing has come and whose time is not decided. */
+export async function findOldestUnpaid(db: Db): Promise<Date | undefined> {
+  const { rows } = await sql<{ madeAt: Date | null }>`
+    select min(t.created_at) as "madeAt" from charges c join transactions t using (transaction_id)
+    where c.kind = 'crypto_checkout' and t.status = 'pending'`.execute(db)
+  return rows[0]?.madeAt ?? undefined
+}
+
 /** Charges whose time has passed on the chain and for which nothing has come. */
 export async function listExpired(
   db: Db,

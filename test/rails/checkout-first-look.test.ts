@@ -1,0 +1,68 @@
+import { expect } from 'chai'
+
+import { createLogger } from '../../src/base/logger.ts'
+import type { Hex } from '../../src/domain/orders.ts'
+import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
+import { findCharge } from '../../src/store/charges.ts'
+import { createTestClock, type TestClock } from '../support/clock.ts'
+import { freshDatabase } from '../support/database.ts'
+import { startGateways, type GatewayBench } from '../support/gateways.ts'
+import { createScriptedBlocks, type ScriptedBlocks } from '../support/scripted-blocks.ts'
+
+const HOUR_MS = 3_600_000
+const PAYEE: Hex = `0x${'aa'.repeat(20)}`
+const DOLLAR: Hex = `0x${'dd'.repeat(20)}`
+const SETTLEMENT: Hex = `0x${'5e'.repeat(20)}`
+const { signal } = new AbortController()
+
+describe('the first look at what was paid at our own checkout', () => {
+  let clock: TestClock
+  let chain: ScriptedBlocks
+  let checkout: CheckoutDeps
+  let bench: GatewayBench
+
+  beforeEach(async () => {
+    const { db } = await freshDatabase()
+    clock = createTestClock()
+    const now = clock.now().getTime()
+    chain = createScriptedBlocks({ payee: PAYEE, now: clock.now })
+    for (let hour = 50; hour > 0; hour -= 1) chain.mine([], new Date(now - hour * HOUR_MS))
+    const terms = { chainId: 31337, settlement: SETTLEMENT, payee: PAYEE, stablecoin: DOLLAR }
+    const logger = createLogger({ level: 'silent' })
+    checkout = { db, clock, logger, terms, ...chain }
+    bench = await startGateways({ db, clock, checkout: terms })
+  })
+
+  const create = async () => {
+    const request = { gateway_id: 2, amount: '10', currency: 'USD', description: 'Two books' }
+    const { body } = await bench.api.post('/api/payments', request)
+    const id = String(body['transaction_id'])
+    return { id, reference: (await findCharge(checkout.db, id))!.reference! }
+  }
+  const status = async (id: string) => (await bench.api.get(`/api/payments/${id}/status`)).body
+
+  /** The blocks that were asked for settlements, from the first to the last. */
+  const look = async (): Promise<readonly [bigint, bigint]> => {
+    const ranges: { from: bigint; to: bigint }[] = []
+    const settlements: CheckoutDeps['settlements'] = async (range, signal) => {
+      ranges.push(range)
+      return chain.settlements(range, signal)
+    }
+    while (await checkoutPass({ ...checkout, settlements }, signal)) continue
+    return [ranges[0]!.from, ranges.at(-1)!.to]
+  }
+
+  it('finds a payment that became final before anybody read', async () => {
+    const { id, reference } = await create()
+    chain.mine([{ reference, amount: 10_000_000n, token: DOLLAR }])
+    for (let block = 0; block < 20; block += 1) chain.mine()
+    clock.advance(2 * HOUR_MS)
+    chain.mine()
+    expect(await look()).to.deep.equal([51n, 72n])
+    expect(await status(id)).to.include({ status: 'completed', received_decimal: '10' })
+  })
+
+  it('begins with the last final block where nobody has asked for anything yet', async () => {
+    expect(await look()).to.deep.equal([50n, 50n])
+  })
+})
