@@ -1,4 +1,5 @@
 import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import type { Hex } from '../domain/orders.ts'
 import type { Charge } from '../store/charges.ts'
 import { sumCheckoutPayments, type Arrived } from '../store/checkouts.ts'
 import type { Db } from '../store/database.ts'
@@ -9,6 +10,18 @@ import type { ChargeView } from './gateway.ts'
 export function dueOf({ amount, currency }: Pick<Charge, 'amount' | 'currency'>): bigint {
   const more = currency === 'ETH' ? 0 : STABLECOIN_DECIMALS - CURRENCY_DECIMALS[currency]
   return amount * 10n ** BigInt(more)
+}
+
+/**
+ * What the charge is paid in, the native coin where it names no token. Undefined where that cannot
+ * be told: the program that made a charge in dollars knew a dollar token, and this one knows none.
+ */
+export function coinOf(
+  { currency }: Pick<Charge, 'currency'>,
+  { stablecoin }: { stablecoin: Hex | undefined },
+): { token: Hex | undefined } | undefined {
+  if (currency === 'ETH') return { token: undefined }
+  return stablecoin && { token: stablecoin }
 }
 
 /** Moves a charge that the caller has locked to what all that has come for it makes of it. */

@@ -5,7 +5,7 @@ import { receivedDecimals } from '../domain/gateways.ts'
 import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
 import type { Charge } from '../store/charges.ts'
 import type { CheckoutTerms } from './checkout.ts'
-import { dueOf } from './checkout-judge.ts'
+import { coinOf, dueOf } from './checkout-judge.ts'
 
 /** What a payer sees: the inside of the document, all text of others in it escaped. */
 export type CheckoutPage = {
@@ -45,8 +45,14 @@ export function renderCheckout(charge: Charge, terms: CheckoutTerms, now: Date):
 const LIVE = `<p class="faint" id="connection" role="status"></p>
       <noscript><p>Load this page again to see whether the payment has arrived.</p></noscript>`
 
+const CLOSED = `<section class="panel">
+        <h2>This cannot be paid here now</h2>
+        <p>Dollars are not taken at the moment. Write to whoever sent you here.</p>
+      </section>`
+
 function howToPay(charge: Charge, terms: CheckoutTerms): string {
   const links = linksOf(charge, terms)
+  if (links.length === 0) return CLOSED
   const steps = links.map((link, index) => {
     const isAllowance = links.length > 1 && index === 0
     const name = isAllowance ? 'Allow the payment' : 'Pay with a wallet'
@@ -86,10 +92,10 @@ function codeOf(link: string, name: string): string {
 function factsOf(charge: Charge, terms: CheckoutTerms): string[] {
   const { currency } = charge
   const due = formatAmount({ amount: dueOf(charge), decimals: receivedDecimals(charge) })
-  const token = terms.stablecoin
+  const token = coinOf(charge, terms)?.token
   const rows = [
     ['Amount', `${due} ${currency}`, due],
-    ...(currency === 'ETH' || token === undefined ? [] : [['Token', checksummed(token)]]),
+    ...(token === undefined ? [] : [['Token', checksummed(token)]]),
     ['Contract', checksummed(terms.settlement)],
     ['Payee', checksummed(terms.payee)],
     ['Reference', charge.reference ?? ''],
@@ -128,16 +134,21 @@ function receivedOf(charge: Charge): string {
   return factOf('Received', words, received ?? '')
 }
 
-/** By EIP-681: a call of the contract with the charge's reference; a token is allowed before. */
+/**
+ * By EIP-681: a call of the contract with the charge's reference; a token is allowed before. None
+ * where nothing can be paid.
+ */
 export function linksOf(charge: Charge, terms: CheckoutTerms): string[] {
-  const { settlement, payee, stablecoin, chainId } = terms
+  const { settlement, payee, chainId } = terms
+  const coin = coinOf(charge, terms)
+  if (coin === undefined) return []
   const contract = `ethereum:${checksummed(settlement)}@${chainId}`
   const reference = charge.reference ?? ''
   const due = dueOf(charge)
-  if (charge.currency === 'ETH' || stablecoin === undefined) {
+  if (coin.token === undefined) {
     return [`${contract}/settle?bytes32=${reference}&address=${checksummed(payee)}&value=${due}`]
   }
-  const token = checksummed(stablecoin)
+  const token = checksummed(coin.token)
   const call = `bytes32=${reference}&address=${token}&address=${checksummed(payee)}&uint256=${due}`
   return [
     `ethereum:${token}@${chainId}/approve?address=${checksummed(settlement)}&uint256=${due}`,

@@ -18,7 +18,7 @@ import {
 } from '../store/checkouts.ts'
 import type { Db } from '../store/database.ts'
 import { applyView } from './charge-rail.ts'
-import { judge } from './checkout-judge.ts'
+import { coinOf, judge } from './checkout-judge.ts'
 import { closeReorged, forgetReplaced } from './checkout-reorgs.ts'
 
 /** Where our own checkout is paid: through the settlement contract, to this payee. */
@@ -148,7 +148,8 @@ function paymentOf(facts: {
 }): CheckoutPayment {
   const { terms, charge, settled, paidAt } = facts
   const token = settled.token?.toLowerCase() as Hex | undefined
-  const wanted = charge.currency === 'ETH' ? undefined : terms.stablecoin?.toLowerCase()
+  const coin = coinOf(charge, terms)
+  const isWanted = coin !== undefined && token === coin.token?.toLowerCase()
   const isLate = charge.expiresAt !== undefined && paidAt > charge.expiresAt
   return {
     chainId: terms.chainId,
@@ -158,7 +159,7 @@ function paymentOf(facts: {
     payer: settled.payer.toLowerCase() as Hex,
     token,
     amount: settled.amount,
-    verdict: token !== wanted ? 'wrong_token' : isLate ? 'late' : 'counted',
+    verdict: !isWanted ? 'wrong_token' : isLate ? 'late' : 'counted',
     blockNumber: settled.blockNumber,
     blockHash: settled.blockHash,
     paidAt,

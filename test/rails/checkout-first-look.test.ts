@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { createLogger } from '../../src/base/logger.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
+import { renderCheckout } from '../../src/rails/checkout-page.ts'
 import { findCharge } from '../../src/store/charges.ts'
 import { createTestClock, type TestClock } from '../support/clock.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -64,5 +65,24 @@ describe('the first look at what was paid at our own checkout', () => {
 
   it('begins with the last final block where nobody has asked for anything yet', async () => {
     expect(await look()).to.deep.equal([50n, 50n])
+  })
+
+  it('counts no wei as dollars where the reader knows no dollar token', async () => {
+    const { id, reference } = await create()
+    checkout = { ...checkout, terms: { ...checkout.terms, stablecoin: undefined } }
+    chain.mine([{ reference, amount: 10_000_000n, token: undefined }])
+    await look()
+    expect(await status(id)).to.include({
+      status: 'processing',
+      gateway_status: 'WRONG_TOKEN',
+      received_decimal: '0',
+    })
+  })
+
+  it('shows no link for dollars where there is no dollar token, but says so', async () => {
+    const { id } = await create()
+    const charge = await findCharge(checkout.db, id)
+    const page = renderCheckout(charge!, { ...checkout.terms, stablecoin: undefined }, clock.now())
+    expect(page.body).to.include('cannot be paid').and.not.to.include('ethereum:')
   })
 })
