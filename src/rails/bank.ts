@@ -63,7 +63,9 @@ export function createBank(settings: BankSettings): Bank {
     async find(wire, signal) {
       const query = `?idempotency_key=${encodeURIComponent(messageIdOf(wire))}`
       const reply = await call(PATHS[wire.method] + query, { signal })
-      if (reply.status !== 200 || !Array.isArray(reply.body['data'])) throw refusalOf(reply)
+      if (reply.status !== 200 || !Array.isArray(reply.body['data'])) {
+        throw new RailError('rail_unknown', `status_${reply.status}`)
+      }
       const [found] = objectsAt(reply.body, 'data')
       return found && read(found, wire, settings)
     },

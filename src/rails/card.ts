@@ -1,5 +1,6 @@
 import type { Stripe } from 'stripe'
 
+import { codeOf } from '../base/errors.ts'
 import type { Charge } from '../store/charges.ts'
 import type { Refund } from '../store/refunds.ts'
 import { readBounded } from './bounded-fetch.ts'
@@ -189,7 +190,10 @@ async function findRefund(
 ): Promise<Fields | undefined> {
   const { data, has_more: isCut } = await asking(stripe, async ({ refunds }) =>
     refunds.list({ payment_intent: wanted.externalId, limit: 100 }),
-  )
+  ).catch((error: unknown) => {
+    // A refusal to be asked is none of the refund, which may have been made.
+    throw codeOf(error) === 'rail_refused' ? unknown(error) : error
+  })
   const found = data.map(fieldsOf).find((one) => {
     return objectAt(one, 'metadata')?.[OUR_REFUND] === wanted.refundId
   })

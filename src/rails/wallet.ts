@@ -40,7 +40,8 @@ export function createWallet(settings: WalletSettings): GatewayAdapter {
     read: async (charge, signal) => {
       const path = `/v2/checkout/orders/${encodeURIComponent(charge.externalId)}`
       const reply = await ask(path, { signal })
-      if (isGone(reply) && charge.status === 'pending') return goneView(charge.externalId)
+      const { captureId } = charge
+      if (isGone(reply) && captureId === undefined) return goneView(charge.externalId)
       if (reply.status !== 200) throw refusalOf(reply)
       const view = viewOf(reply.body, charge, settings)
       if (view.gatewayStatus !== 'APPROVED') return view
@@ -206,7 +207,7 @@ function approvalOf(order: Fields, settings: WalletSettings): string | undefined
   return href
 }
 
-/** Orders that nobody approves are forgotten after a while. */
+/** Orders that nobody approves, or that were approved and not captured, are forgotten in time. */
 function isGone({ status, body }: Reply): boolean {
   return status === 404 && textAt(body, 'name') === 'RESOURCE_NOT_FOUND'
 }

@@ -127,10 +127,12 @@ function bankOf({ banks }: WireRailDeps, wire: LeasedWire): Bank {
 async function look(bank: Bank, wire: LeasedWire, signal: AbortSignal): Promise<BankTransfer> {
   const { bankId } = wire
   if (bankId !== undefined) return bank.read({ ...wire, bankId }, signal)
+  // An earlier try may have got through without our hearing of it. A bank that refuses to be asked
+  // has refused no wire.
+  const found = wire.tries > 1 ? await bank.find(wire, signal) : undefined
+  if (found !== undefined) return found
   try {
-    // An earlier try may have got through without our hearing of it.
-    const found = wire.tries > 1 ? await bank.find(wire, signal) : undefined
-    return found ?? (await bank.send(wire, signal))
+    return await bank.send(wire, signal)
   } catch (error) {
     if (!(error instanceof RailError) || error.code !== 'rail_refused') throw error
     return { bankId: '', state: 'rejected', reference: undefined, code: error.reason }

@@ -341,6 +341,30 @@ describe('card payments', () => {
       expect(await countRows(db, 'refunds')).to.equal(0n)
     })
 
+    it('fails no refund because the gateway refuses to be asked what came of it', async () => {
+      const body = await paid()
+      let isLost = true
+      let isRefusing = true
+      const error = { type: 'invalid_request_error', code: 'parameter_unknown' }
+      between = (card) => async (request) => {
+        if (request.path !== '/v1/refunds') return card(request)
+        if (request.method === 'GET') {
+          return isRefusing ? { status: 400, json: { error } } : card(request)
+        }
+        const reply = await card(request)
+        return isLost ? { status: 500, html: 'a proxy' } : reply
+      }
+      await refund(body)
+      await bench.pass()
+      isLost = false
+      await bench.pass(2)
+      const [waiting] = (await status(body))['refunds'] as Array<Record<string, unknown>>
+      expect(waiting).to.include({ status: 'pending', error_code: null })
+      isRefusing = false
+      await bench.pass(4)
+      expect(await status(body)).to.include({ status: 'refunded' })
+    })
+
     it('stays completed until a slow refund has arrived', async () => {
       const body = await paid('pm_card_pendingRefund')
       await refund(body)

@@ -96,6 +96,26 @@ describe('wallet payments', () => {
     expect(await status(declined)).to.include({ status: 'failed', error_code: 'declined' })
   })
 
+  it('fails where an order that was approved is forgotten before it was captured', async () => {
+    const body = await create()
+    await answer(body, 'approve')
+    let isSlow = true
+    let isForgotten = false
+    const gone = { status: 404, json: { name: 'RESOURCE_NOT_FOUND', details: [] } }
+    between = (wallet) => (request) => {
+      if (isForgotten && request.path.startsWith('/v2/checkout/orders/')) return gone
+      const declined = { issue: 'INSTRUMENT_DECLINED' }
+      const json = { name: 'UNPROCESSABLE_ENTITY', details: [declined] }
+      return isSlow && request.path.endsWith('/capture') ? { status: 422, json } : wallet(request)
+    }
+    await bench.pass(2)
+    expect(await status(body)).to.include({ status: 'processing' })
+    isForgotten = true
+    isSlow = false
+    await bench.pass(12)
+    expect(await status(body)).to.include({ status: 'failed', error_code: 'expired' })
+  })
+
   it('waits for a slow capture, and for a slow refund', async () => {
     const body = await create({ description: 'slow' })
     await answer(body, 'approve')

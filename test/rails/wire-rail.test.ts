@@ -164,6 +164,24 @@ describe('the bank rail', () => {
     expect(asked.filter((one) => one.startsWith('POST'))).to.have.length(1)
   })
 
+  it('rejects no wire because the bank refuses to be asked what came of it', async () => {
+    let refusing = true
+    const json = { type: 'invalid_parameters_error', status: 400 }
+    between = (bank) => (request) =>
+      refusing && request.method === 'GET' ? { status: 400, json } : bank(request)
+    const rail = await start()
+    await order('1000000003')
+    for (let hours = 0; hours < 100 && !asked.includes('GET /ach_transfers'); hours += 1) {
+      await pass(rail)
+    }
+    expect(asked).to.include('GET /ach_transfers')
+    expect(states()).to.deep.equal([])
+    refusing = false
+    await pass(rail, 1)
+    expect(states()).to.deep.equal(['accepted', 'paid'])
+    expect(asked.filter((one) => one.startsWith('POST'))).to.have.length(1)
+  })
+
   const lies: ReadonlyArray<[string, Record<string, unknown>]> = [
     ['another amount', { amount: 1251 }],
     ['another currency', { currency: 'EUR' }],
