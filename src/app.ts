@@ -221,7 +221,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       minting,
       rails: rails.endpoints,
       reconciliation: served.reconciliation.endpoints,
-      kickWires: rails.kickWires,
+      bank: rails.bank,
       kickWebhooks: webhooks?.kick,
       operating,
     }),

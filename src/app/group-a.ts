@@ -9,6 +9,7 @@ import {
   paymentReadEndpoint,
 } from '../api/group-a/payments.ts'
 import { recipientCreateEndpoint, recipientListEndpoint } from '../api/group-a/recipients.ts'
+import type { PayingBank } from '../api/group-a/sides.ts'
 import {
   transferCreateEndpoint,
   transferListEndpoint,
@@ -72,7 +73,7 @@ export function createMinting(
 export function groupAEndpoints<Prepared>(
   ledger: LedgerContext,
   minting: Minting<Prepared>,
-  kickWires?: () => void,
+  bank: PayingBank,
 ): Endpoint[] {
   return [
     pingEndpoint,
@@ -80,10 +81,10 @@ export function groupAEndpoints<Prepared>(
     walletListEndpoint,
     walletReadEndpoint,
     walletCreateEndpoint,
-    paymentCreateEndpoint({ kick: kickWires }),
+    paymentCreateEndpoint(bank),
     paymentReadEndpoint,
     paymentListEndpoint,
-    transferCreateEndpoint(ledger),
+    transferCreateEndpoint(ledger, bank),
     transferReadEndpoint(ledger),
     transferListEndpoint(ledger),
     mintCreateEndpoint({ ledger, minting, createUuid: randomUUID }),

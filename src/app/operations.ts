@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { createAccess } from '../api/access.ts'
 import type { Endpoint, EndpointHooks, Idempotently } from '../api/endpoint.ts'
 import type { Minting } from '../api/group-a/minting.ts'
+import type { PayingBank } from '../api/group-a/sides.ts'
 import { blockchainBalanceEndpoint } from '../api/group-b/blockchain-balance.ts'
 import { blockchainCreateEndpoint } from '../api/group-b/blockchain-create.ts'
 import type { BlockchainPayments } from '../api/group-b/blockchain-payments.ts'
@@ -31,7 +32,7 @@ export function createOperations<Prepared, PreparedMint>(deps: {
   rails: readonly Endpoint[]
   /** Runs and breaks, for administrators. */
   reconciliation: readonly Endpoint[]
-  kickWires?: () => void
+  bank: PayingBank
   kickWebhooks?: (() => void) | undefined
   operating: Operating
 }): {
@@ -48,7 +49,7 @@ export function createOperations<Prepared, PreparedMint>(deps: {
       eventListEndpoint,
       blockchainCreateEndpoint({ payments, randomBytes }),
       blockchainBalanceEndpoint({ payments }),
-      ...groupAEndpoints(ledger, minting, deps.kickWires),
+      ...groupAEndpoints(ledger, minting, deps.bank),
       solvencyEndpoint(ledger),
       ...deps.rails,
       ...createSubscriptionEndpoints({ environment: deps.environment }),

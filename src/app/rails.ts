@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { Endpoint } from '../api/endpoint.ts'
 import type { GatewayDoor } from '../api/gateway-routes.ts'
+import type { PayingBank } from '../api/group-a/sides.ts'
 import type { PayBack } from '../api/group-b/payment-refund.ts'
 import { paymentEndpoints } from '../api/group-b/payments.ts'
 import { transferEndpoints } from '../api/group-b/transfers.ts'
@@ -40,8 +41,8 @@ export type Rails = {
   door: GatewayDoor
   /** Moves what there is to move, until the signal ends it. */
   run: (signal: AbortSignal) => Promise<void>
-  /** Wires that were ordered are sent soon even without it. */
-  kickWires: () => void
+  /** The usual one, which pays for Group A. Wires are sent soon even without a kick. */
+  bank: PayingBank
   /** Tells simulated parties where this program is reached. */
   announce: (url: string) => void
 }
@@ -98,7 +99,7 @@ export async function startRails(
     async run(signal) {
       await Promise.all([rail, wires, checkout?.loop].map(async (loop) => loop?.run(signal)))
     },
-    kickWires,
+    bank: parties.bank && { kick: kickWires },
     announce(url) {
       ownUrl = url
       simulators?.announce(url)

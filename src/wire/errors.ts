@@ -8,6 +8,7 @@ import { BaseError } from '../base/errors.ts'
 export const failures = {
   invalid_request: { status: 400, groupA: 2, title: 'The request is not valid' },
   contract_not_configured: { status: 400, groupA: 2005, title: 'There is no settlement contract' },
+  bank_not_configured: { status: 400, groupA: 2007, title: 'There is no bank' },
   insufficient_funds: { status: 400, groupA: 1093, title: 'There is not enough money' },
   limit_exceeded: { status: 400, groupA: 1076, title: 'The amount is beyond a limit' },
   payment_would_fail: { status: 400, groupA: 2, title: 'The payment would fail on the chain' },

@@ -114,6 +114,7 @@ describe('every operation that takes an id', () => {
         ...paymentEndpoints({ desk: noDesk, randomBytes }),
         ...transferEndpoints({ institutions: [], randomBytes, kick: () => undefined }),
       ],
+      bank: { kick: () => undefined },
       reconciliation: reconciliationEndpoints(clock),
       operating: operatingOf(),
     })

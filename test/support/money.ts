@@ -138,6 +138,8 @@ export async function startMoneyApi(
   parts: {
     ledger?: LedgerContext
     minting?: Minting<never>
+    /** False: no wire can be sent. */
+    hasBank?: boolean
     /** What requests work through. */
     through?: (db: Db) => Db
   } = {},
@@ -149,6 +151,7 @@ export async function startMoneyApi(
   const served = parts.through?.(db) ?? db
   const ledger = parts.ledger ?? ledgerOf()
   const minting = parts.minting ?? noMinting
+  const bank = parts.hasBank === false ? undefined : { kick: () => undefined }
   const callers: Record<string, ReturnType<typeof callerOf>> = {
     alice: callerOf(alice),
     'alice nested': callerOf(alice, { dialect: 'nested' }),
@@ -156,7 +159,7 @@ export async function startMoneyApi(
     admin: callerOf(bob, { scopes: ['admin'] }),
   }
   const api = await startApi({
-    endpoints: [...groupAEndpoints(ledger, minting), solvencyEndpoint(ledger)],
+    endpoints: [...groupAEndpoints(ledger, minting, bank), solvencyEndpoint(ledger)],
     hooks: {
       db: served,
       authenticate: (headers) => Promise.resolve(callers[String(headers['x-api-key'])]!),

@@ -13,10 +13,9 @@ import {
 import { requireBothNumbers } from '../../wire/group-a/places.ts'
 import { defineEndpoint, type Endpoint } from '../endpoint.ts'
 import { readPage } from './pages.ts'
-import { answeringFunds, notFound, sourceWallet } from './sides.ts'
+import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } from './sides.ts'
 
-/** `kick` sends the wire soon; it is sent without it, too. */
-export function paymentCreateEndpoint(deps: { kick?: (() => void) | undefined }): Endpoint {
+export function paymentCreateEndpoint(bank: PayingBank): Endpoint {
   return defineEndpoint({
     group: 'a',
     method: 'POST',
@@ -32,8 +31,9 @@ export function paymentCreateEndpoint(deps: { kick?: (() => void) | undefined })
     body: PaymentCreateSchema,
     status: 201,
     answer: PaymentAnswerSchema,
-    failures: ['insufficient_funds', 'not_found'],
+    failures: ['insufficient_funds', 'not_found', 'bank_not_configured'],
     handle: async ({ body, caller, db }) => {
+      requireBank(bank)
       const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
       const { type: _, ...destination } = body.destination
       requireBothNumbers(destination)
@@ -49,7 +49,8 @@ export function paymentCreateEndpoint(deps: { kick?: (() => void) | undefined })
       )
       return { data: paymentBody(payment, caller.dialect) }
     },
-    ...(deps.kick && { onCommitted: deps.kick }),
+    // The wire is sent soon; it is sent without it, too.
+    ...(bank && { onCommitted: bank.kick }),
   })
 }
 

@@ -39,6 +39,18 @@ export function notFound(what: string, groupA: number): RequestError {
   return new RequestError('not_found', `You have no such ${what}. Check its id.`, { groupA })
 }
 
+/** The bank that sends what Group A pays; undefined where there is none. */
+export type PayingBank = { kick: () => void } | undefined
+
+/** Without a bank no wire would ever be sent, so that nothing is held or burnt for one. */
+export function requireBank(bank: PayingBank): void {
+  if (bank !== undefined) return
+  const message = 'There is no bank that sends wires. Set QUITTANCE_BANK_KEY and its account.'
+  throw new RequestError('bank_not_configured', message, {
+    problems: [{ field: 'destination.type', code: 'bank_not_configured', message, value: 'wire' }],
+  })
+}
+
 /** Runs the work and answers what the ledger refuses. */
 export async function answeringFunds<T>(work: () => Promise<T>): Promise<T> {
   try {

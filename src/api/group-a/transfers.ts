@@ -28,11 +28,13 @@ import {
   destinationWallet,
   notFound,
   requireAddress,
+  requireBank,
   requireChain,
   sourceWallet,
+  type PayingBank,
 } from './sides.ts'
 
-export function transferCreateEndpoint(ledger: LedgerContext): Endpoint {
+export function transferCreateEndpoint(ledger: LedgerContext, bank: PayingBank): Endpoint {
   const view = chainView(ledger)
   return defineEndpoint({
     group: 'a',
@@ -50,9 +52,9 @@ export function transferCreateEndpoint(ledger: LedgerContext): Endpoint {
     body: TransferCreateSchema,
     status: 201,
     answer: TransferAnswerSchema,
-    failures: ['insufficient_funds', 'not_found', 'contract_not_configured'],
+    failures: ['insufficient_funds', 'not_found', 'contract_not_configured', 'bank_not_configured'],
     handle: async ({ body, caller, db }) => {
-      const request = { ledger, db, body, caller }
+      const request = { ledger, bank, db, body, caller }
       const transfer = await BY_SIDES[`${body.source.type} ${body.destination.type}`](request)
       return { data: transferBody(transfer, caller.dialect, view) }
     },
@@ -118,7 +120,13 @@ function readId(text: string | undefined): bigint | undefined {
 }
 
 type Body = Static<typeof TransferCreateSchema>
-type Request = { ledger: LedgerContext; db: Db; body: Body; caller: Caller }
+type Request = {
+  ledger: LedgerContext
+  bank: PayingBank
+  db: Db
+  body: Body
+  caller: Caller
+}
 type Sides = `${Body['source']['type']} ${Body['destination']['type']}`
 
 /** The types of both sides tell what is asked for. */
@@ -160,13 +168,14 @@ async function betweenWallets({ ledger, db, body, caller }: Request): Promise<Tr
 
 const WALLET_ID = /^[1-9][0-9]{0,17}$/
 
-async function redeem({ ledger, db, body, caller }: Request): Promise<Transfer> {
+async function redeem({ ledger, bank, db, body, caller }: Request): Promise<Transfer> {
   const { source } = body
   const { type: _, ...destination } = body.destination
   requireFields(source, { at: 'source', needed: ['chain'], allowed: ['address'] })
   requireFields(body.destination, { at: 'destination', needed: [], allowed: WIRE_NAMES })
   requireBothNumbers(destination)
   const { token } = requireChain(ledger.stablecoin, { field: 'source.chain', chain: source.chain })
+  requireBank(bank)
   // A bank is a side, and moves no less than a cent.
   const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
   const address =

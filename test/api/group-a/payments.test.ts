@@ -42,6 +42,23 @@ describe('/v1/payments', () => {
       }),
     )
 
+  it('hold nothing, and have nobody burn, where no bank could ever send the wire', async () => {
+    await money.api.close()
+    const stablecoin = { token: `0x${'5c'.repeat(20)}`, chainId: 1 } as const
+    money = await startMoneyApi({ hasBank: false, ledger: ledgerOf({ stablecoin }) })
+    const before = await money.balanceOf(money.main)
+    const source = { type: 'blockchain', chain: 'ETH' }
+    const redeem = { amount: '15', source, destination: { type: 'wire' } }
+    const answers = [
+      await money.post('/v1/payments', REQUEST),
+      await money.post('/v1/transfers', redeem),
+    ]
+    for (const { status, body } of answers)
+      expect([status, body['code']]).to.deep.equal([400, 2007])
+    expect(await money.balanceOf(money.main)).to.equal(before)
+    expect((await money.get('/v1/transfers')).body['data']).to.deep.equal([])
+  })
+
   it('hold the money and order a wire', async () => {
     const made = await pay()
     expect(made).to.deep.include({
