@@ -46,7 +46,6 @@ type Task = (options: { db: Db; clock: Clock; signal: AbortSignal }) => Promise<
 const TASKS: Readonly<Record<string, Task>> = {
   answers: pruning(30 * DAY_MS, batchesOf('answers')),
   notifications: pruning(30 * DAY_MS, pruneNotifications),
-  outbox: pruning(30 * DAY_MS, batchesOf('outbox')),
   rateLimits: pruning(HOUR_MS, batchesOf('rateLimits')),
   samples: pruning(30 * DAY_MS, batchesOf('samples')),
   spans: pruning(2 * DAY_MS, batchesOf('spans')),

@@ -29,16 +29,6 @@ export async function findOrders(db: Db, ids: readonly bigint[]): Promise<Order[
   return rows.map(readOrder)
 }
 
-/** Neither completed nor failed, the longest waiting first. */
-export async function listOpenOrders(db: Db, chainId: number): Promise<Order[]> {
-  const { rows } = await sql<OrderRow>`
-    select * from orders where chain_id = ${chainId} and state in ('accepted', 'mined')
-    order by accepted_at, id limit ${MAX_OPEN}`.execute(db)
-  return rows.map(readOrder)
-}
-
-const MAX_OPEN = 10_000
-
 /** How many are on their way, and since when the oldest one is. */
 export async function readOpenOrders(
   db: Db,

@@ -5,8 +5,6 @@ import type { Db } from './database.ts'
 /** What outlives its use, and the column that tells for how long. */
 const PRUNABLE = {
   answers: ['idempotent_requests', 'created_at'],
-  // What nobody delivered in time.
-  outbox: ['outbox', 'created_at'],
   rateLimits: ['rate_limits', 'updated_at'],
   samples: ['overview_samples', 'at'],
   spans: ['overview_spans', 'start_at'],

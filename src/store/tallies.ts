@@ -27,6 +27,8 @@ export async function foldTallies(
  * Counts all transactions of a user anew, from their rows. For rows that came in by other ways than
  * `recordTransaction`, such as an import, and for a repair. False where another transaction is at
  * it.
+ *
+ * @public
  */
 export async function recountTallies(
   db: Db,

@@ -58,8 +58,7 @@ export type TransactionMove = Cause & {
 }
 
 /**
- * Stores a new transaction, pending, with its first move, its event and its outbox row: all of them
- * or none.
+ * Stores a new transaction, pending, with its first move and its event: all of them or none.
  */
 export async function recordTransaction(db: Db, order: NewTransaction): Promise<Transaction> {
   const [transaction] = await recordTransactions(db, [order])
@@ -75,8 +74,8 @@ export async function recordTransactions(
 }
 
 /**
- * Makes one legal move, with its history, its event and its outbox row. It is refused when the
- * transaction is not, or no longer, in the status that the caller saw.
+ * Makes one legal move, with its history and its event. It is refused when the transaction is not,
+ * or no longer, in the status that the caller saw.
  */
 export async function moveTransaction(db: Db, move: TransactionStep): Promise<Transaction> {
   const [moved] = await tryMoveTransactions(db, [move])
@@ -98,7 +97,7 @@ export async function tryMoveTransactions(
   return folded(db, await updateStatuses(db, moves))
 }
 
-/** Tells of what happened to a transaction that stays as it is: an event, and an outbox row. */
+/** Tells by an event of what happened to a transaction that stays as it is. */
 export async function tellOfTransaction(
   db: Db,
   told: { transactionId: string; type: `transaction.${string}`; reason: string },
@@ -109,9 +108,6 @@ export async function tellOfTransaction(
         jsonb_build_object('status', status, 'previous_status', status, 'reason',
           ${told.reason}::text) as event_data
       from transactions where transaction_id = ${told.transactionId}
-    ), queued as (
-      insert into outbox (user_id, topic, subject, data)
-      select user_id, ${TRANSACTION_TOPIC}, transaction_id, event_data from told
     )
     insert into events (log_key, user_id, type, subject, data)
     select log_key, user_id, ${told.type}, transaction_id, event_data from told`.execute(db)
@@ -189,14 +185,11 @@ export function transactionOf(row: TransactionRow): Transaction {
   }
 }
 
-/** The outbox topic of whatever happens to a transaction. Its data are the event's. */
-export const TRANSACTION_TOPIC = 'transaction.moved'
-
 type Moved = { transaction: Transaction; moveId: bigint }
 
 /**
- * The history, the event and the outbox row of what the CTE `changed` did. They are one statement
- * with it, so that no caller can forget one of them, and cost no round trip.
+ * The history and the event of what the CTE `changed` did. They are one statement with it, so that
+ * no caller can forget one of them, and cost no round trip.
  */
 const ITS_TRACES = sql`
   moved as (
@@ -207,9 +200,6 @@ const ITS_TRACES = sql`
   ), told as (
     insert into events (log_key, user_id, type, subject, data)
     select log_key, user_id, event_type, transaction_id, event_data from changed
-  ), queued as (
-    insert into outbox (user_id, topic, subject, data)
-    select user_id, ${TRANSACTION_TOPIC}, transaction_id, event_data from changed
   )
   select ${TRANSACTION_COLUMNS}, moved.id as move_id
   from changed t join moved on moved.internal_id = t.id`

@@ -40,7 +40,7 @@ describe('recordTransaction', () => {
     expect(await findTransaction(db, { userId, transactionId })).to.deep.equal(stored)
   })
 
-  it('leaves a move from nowhere, an event and an outbox row', async () => {
+  it('leaves a move from nowhere, and an event', async () => {
     const { db } = await freshDatabase()
     const { id: userId } = await makeUser(db)
     const stored = await makeTransaction(db, { userId, ...CAUSE })
@@ -52,10 +52,6 @@ describe('recordTransaction', () => {
     expect(events.map(({ type, subject, data }) => ({ type, subject, data }))).to.deep.equal([
       { type: 'transaction.created', subject: stored.transactionId, data },
     ])
-    const { rows } = await sql`select topic, user_id, subject, data from outbox`.execute(db)
-    expect(rows).to.deep.equal([
-      { topic: 'transaction.moved', user_id: userId, subject: stored.transactionId, data },
-    ])
   })
 
   it('leaves nothing behind when its transaction is rolled back', async () => {
@@ -66,7 +62,7 @@ describe('recordTransaction', () => {
       throw new Error('crashed')
     })
     expect(await broken.catch((error: Error) => error.message)).to.equal('crashed')
-    expect(await countTraces(db)).to.deep.equal({ made: 0n, moves: 0n, events: 0n, queued: 0n })
+    expect(await countTraces(db)).to.deep.equal({ made: 0n, moves: 0n, events: 0n })
   })
 
   it('refuses the same public id twice, with all its traces', async () => {
@@ -74,7 +70,7 @@ describe('recordTransaction', () => {
     const { id: userId } = await makeUser(db)
     const { transactionId } = await makeTransaction(db, { userId })
     expect(await databaseCodeOf(makeTransaction(db, { userId, transactionId }))).to.equal('23505')
-    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 1n, events: 1n, queued: 1n })
+    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 1n, events: 1n })
   })
 
   const refused = {
@@ -135,7 +131,7 @@ describe('moveTransaction', () => {
       'transaction.processing',
       'transaction.completed',
     ])
-    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 3n, events: 3n, queued: 3n })
+    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 3n, events: 3n })
   })
 
   it('refuses a move that is not in the table, and writes nothing', async () => {
@@ -144,7 +140,7 @@ describe('moveTransaction', () => {
     const { transactionId } = await makeTransaction(db, { userId })
     const move = { transactionId, from: 'pending', to: 'refunded', ...CAUSE } as const
     expect((await failureOf(() => moveTransaction(db, move))).code).to.equal('illegal_move')
-    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 1n, events: 1n, queued: 1n })
+    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 1n, events: 1n })
   })
 
   it('refuses to move what has moved on, and what does not exist', async () => {
@@ -155,7 +151,7 @@ describe('moveTransaction', () => {
       const move = { transactionId: id, from: 'pending', to: 'processing', ...CAUSE } as const
       expect((await failureOf(() => moveTransaction(db, move))).code).to.equal('moved_on')
     }
-    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 2n, events: 2n, queued: 2n })
+    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 2n, events: 2n })
   })
 
   it('lets one of many that make the same move win', async () => {
@@ -166,7 +162,7 @@ describe('moveTransaction', () => {
     const tries = Array.from({ length: 20 }, () => moveTransaction(db, move))
     const results = await Promise.allSettled(tries)
     expect(results.filter(({ status }) => status === 'fulfilled')).to.have.length(1)
-    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 2n, events: 2n, queued: 2n })
+    expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 2n, events: 2n })
   })
 
   it('keeps a history that cannot be changed', async () => {
@@ -239,6 +235,6 @@ async function countTraces(db: Db): Promise<unknown> {
   const { rows } = await sql`
     select (select count(*) from transactions) as made,
       (select count(*) from transaction_moves) as moves,
-      (select count(*) from events) as events, (select count(*) from outbox) as queued`.execute(db)
+      (select count(*) from events) as events`.execute(db)
   return rows[0]
 }

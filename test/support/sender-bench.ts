@@ -6,7 +6,7 @@ import type { AcceptedOrder } from '../../src/sender/accept.ts'
 import type { PaymentRequest } from '../../src/sender/prepare.ts'
 import type { Sender } from '../../src/sender/sender.ts'
 import type { Db } from '../../src/store/database.ts'
-import { findOrder, listOpenOrders } from '../../src/store/orders.ts'
+import { findOrder, readOpenOrders } from '../../src/store/orders.ts'
 import { startChain, type TestChain } from './anvil.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { freshDatabase } from './database.ts'
@@ -121,7 +121,7 @@ function benchOf({ db, url, world, signers, name }: Parts): Bench {
     },
     stateOf: async ({ id }) => (await findOrder(db, id))?.state,
     inPool: () => countPool(world),
-    isEmpty: async () => (await listOpenOrders(db, CHAIN_ID)).length === 0,
+    isEmpty: async () => (await readOpenOrders(db, CHAIN_ID)).count === 0,
     stop: async () => {
       await (await shared)?.stop()
       shared = undefined

@@ -7,7 +7,7 @@ import { listAttemptsOf } from '../../../src/store/attempts.ts'
 import { readCursor } from '../../../src/store/chain-cursor.ts'
 import type { Db } from '../../../src/store/database.ts'
 import { listStanding } from '../../../src/sender/slots.ts'
-import { findOrderOf, listOpenOrders } from '../../../src/store/orders.ts'
+import { findOrderOf, readOpenOrders } from '../../../src/store/orders.ts'
 import { CHAIN_ID, toHex, type World } from './world.ts'
 
 /** What was asked of the sender; `toldId` is the order that it said it accepted. */
@@ -42,7 +42,7 @@ export async function wrongsOf(checked: Checked): Promise<string[]> {
 }
 
 export async function countOpenOrders(db: Db): Promise<number> {
-  return (await listOpenOrders(db, CHAIN_ID)).length
+  return (await readOpenOrders(db, CHAIN_ID)).count
 }
 
 /** What became of the orders and of everything that was signed for them. */
