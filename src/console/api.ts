@@ -56,7 +56,7 @@ export async function signIn(username: string, password: string): Promise<{ toke
   return { token: answer.access_token }
 }
 
-async function reach(path: string, init: RequestInit): Promise<Response> {
+export async function reach(path: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(path, { cache: 'no-store', ...init })
   } catch (cause) {
@@ -99,7 +99,7 @@ function writeQuery(query: GetOptions['query'] = {}): string {
 type FailureBody = { error?: string; code?: string; request_id?: string; details?: FieldProblem[] }
 export type FieldProblem = { field: string; message: string }
 
-async function readFailure(response: Response): Promise<ApiFailure> {
+export async function readFailure(response: Response): Promise<ApiFailure> {
   const body = (await response.json().catch(() => ({}))) as FailureBody
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
   return new ApiFailure(body.error ?? `The platform answered ${response.status}.`, {

@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
+import { useAct } from './act.ts'
+import { ApiFailure, reach, readFailure } from './api.ts'
 import { groupDigits } from './format.ts'
 import { nodeAt, readAddress } from './node.ts'
 import { Amount, Facts, Failure, Foreign, Loading, Time } from './parts.tsx'
@@ -36,10 +38,22 @@ export function ReceiptPage({ path }: { path: string }) {
 
 async function loadReceipt(path: string): Promise<Loaded> {
   const [facts, file] = await Promise.all([
-    fetch(`${path}/receipt.json`).then((answer) => answer.json() as Promise<ReceiptFactsWire>),
-    fetch(`${path}/quittance.json`).then((answer) => answer.text()),
+    open(`${path}/receipt.json`).then((answer) => answer.json() as Promise<ReceiptFactsWire>),
+    open(`${path}/quittance.json`).then((answer) => answer.text()),
   ])
   return { facts, file }
+}
+
+/** Whoever reads this is no operator: a failure says what to do. */
+async function open(path: string): Promise<Response> {
+  const answer = await reach(path, {})
+  if (answer.ok) return answer
+  const { status, code, requestId } = await readFailure(answer)
+  const sentence =
+    status === 404
+      ? 'There is no such receipt. Ask whoever sent it to you for a new address.'
+      : 'The receipt cannot be shown now. Try again in a moment.'
+  throw new ApiFailure(sentence, { status, code, requestId })
 }
 
 function Receipt({ facts, file, path }: Loaded & { path: string }) {
@@ -90,30 +104,30 @@ function Receipt({ facts, file, path }: Loaded & { path: string }) {
 /** Final after so many blocks on a chain that is not one's own laptop's. */
 const CONFIRMATIONS = 12
 
-type Work =
-  { state: 'none' | 'busy' } | { state: 'done'; steps: readonly ReceiptStep[]; source: string }
+type Checked = { steps: readonly ReceiptStep[]; source: string }
 
 function Verification({ facts, file }: Loaded) {
   const [address, setAddress] = useState(facts.rpc_url ?? '')
-  const [other, setOther] = useState<{ name: string; text: string }>()
-  const [work, setWork] = useState<Work>({ state: 'none' })
+  const [other, setOther] = useState<File>()
+  const [checked, setChecked] = useState<Checked>()
+  const { act, isBusy, error } = useAct()
   const node = readAddress(address)
   const verify = async (): Promise<void> => {
     if (node === undefined) return
-    setWork({ state: 'busy' })
+    setChecked(undefined)
     const { steps } = await checkReceipt({
-      file: other?.text ?? file,
+      file: other ? await textOf(other) : file,
       shown: { hash: facts.eth_transaction_hash, amount: facts },
       node: nodeAt(node),
       confirmations: facts.rpc_url === null ? CONFIRMATIONS : 1,
     })
-    setWork({ state: 'done', steps, source: other?.name ?? 'This receipt' })
+    setChecked({ steps, source: other?.name ?? 'This receipt' })
   }
-  const choose = async (picked: File | undefined): Promise<void> => {
-    setWork({ state: 'none' })
-    setOther(picked && { name: picked.name, text: await picked.text() })
+  const choose = (picked: File | undefined): void => {
+    setChecked(undefined)
+    setOther(picked)
   }
-  const steps = work.state === 'done' ? work.steps : OPEN_STEPS
+  const steps = checked?.steps ?? OPEN_STEPS
   return (
     <section class="panel verification" aria-labelledby="verify">
       <h2 id="verify">Verify it yourself</h2>
@@ -123,7 +137,7 @@ function Verification({ facts, file }: Loaded) {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          void verify()
+          act(verify)
         }}
       >
         <label>
@@ -147,13 +161,14 @@ function Verification({ facts, file }: Loaded) {
           <input
             type="file"
             accept=".json,application/json"
-            onChange={(event) => void choose(event.currentTarget.files?.[0])}
+            onChange={(event) => choose(event.currentTarget.files?.[0])}
           />
         </label>
-        <button type="submit" class="primary" disabled={work.state === 'busy'}>
-          {work.state === 'busy' ? 'Verifying …' : 'Verify'}
+        <button type="submit" class="primary" disabled={isBusy}>
+          {isBusy ? 'Verifying …' : 'Verify'}
         </button>
       </form>
+      {error !== undefined && <Failure error={error} />}
       <ol class="steps">
         {steps.map((step) => (
           <li key={step.name} class={step.state}>
@@ -166,9 +181,19 @@ function Verification({ facts, file }: Loaded) {
           </li>
         ))}
       </ol>
-      <div role="status">{work.state === 'done' && <Outcome {...work} />}</div>
+      <div role="status">{checked && <Outcome {...checked} />}</div>
     </section>
   )
+}
+
+/** A file that was chosen may be gone, or changed, by the time it is read. */
+async function textOf(file: File): Promise<string> {
+  try {
+    return await file.text()
+  } catch (cause) {
+    const sentence = 'The file cannot be read any more. Choose it again.'
+    throw new ApiFailure(sentence, { status: 0, code: 'unreadable', cause })
+  }
 }
 
 const STATES: Readonly<Record<ReceiptStep['state'], string>> = {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
+import { SCOPES } from '../../src/domain/access.ts'
 import { findChromium } from '../support/browser.ts'
 import { openConsole, type OpenConsole } from '../support/console.ts'
 
@@ -16,6 +17,7 @@ describe('what must not be missed in the console', () => {
 
   let opened: OpenConsole
   let page: Page
+  let scopes: string[]
 
   before(async () => {
     opened = await openConsole(chromium)
@@ -24,6 +26,9 @@ describe('what must not be missed in the console', () => {
     await page.getByRole('button', { name: 'Make a key' }).click()
     await page.getByLabel('The number of its user').fill(String(opened.admin.alice.id))
     await page.getByLabel('Name').fill('a key that is shown once')
+    scopes = await page.evaluate(
+      "[...document.querySelectorAll('input[name=scope]')].map(({ value }) => value)",
+    )
     await page.getByRole('button', { name: 'Make', exact: true }).click()
     await keptNow().waitFor()
   })
@@ -34,6 +39,10 @@ describe('what must not be missed in the console', () => {
   const clipboard = (value: string) =>
     page.evaluate(`Object.defineProperty(navigator, 'clipboard', {
       configurable: true, value: ${value} })`)
+
+  it('offers every scope that there is', () => {
+    expect(scopes).to.deep.equal(SCOPES)
+  })
 
   it('stays where somebody presses Escape, once and again', async () => {
     await page.keyboard.press('Escape')

@@ -9,6 +9,7 @@ export type OpenConsole = {
   admin: AdminApi
   browser: Browser
   page: Page
+  url: string
   /** Goes to a screen by the part of the address after `#/`. */
   show: (screen: string) => Promise<void>
   close: () => Promise<void>
@@ -28,6 +29,7 @@ export async function openConsole(chromium: string): Promise<OpenConsole> {
     admin,
     browser,
     page,
+    url,
     show: async (screen) => void (await page.goto(`${url}/console#/${screen}`)),
     close: async () => {
       await browser.close()

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+
+import { insertReceipt } from '../../src/store/receipts.ts'
+import { randomToken } from '../support/admin-api.ts'
+import { findChromium } from '../support/browser.ts'
+import { openConsole, type OpenConsole } from '../support/console.ts'
+import { makeTransaction } from '../support/transactions.ts'
+
+const chromium = findChromium()
+
+describe('the receipt page when something fails', () => {
+  if (chromium === undefined) {
+    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
+      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
+    })
+    return
+  }
+
+  let opened: OpenConsole
+  let page: Page
+  const token = randomToken()
+  const complaints: string[] = []
+
+  before(async () => {
+    opened = await openConsole(chromium)
+    page = opened.page
+    page.on('pageerror', (error) => complaints.push(error.message))
+    const { db, alice } = opened.admin
+    const { transactionId } = await makeTransaction(db, { userId: alice.id })
+    const quittance = readFileSync('test/data/quittance.json', 'utf8')
+    await insertReceipt(db, { token, transactionId, quittance })
+    await show()
+    await isShown()
+  })
+
+  after(() => opened?.close())
+  afterEach(() => expect(complaints).to.deep.equal([]))
+
+  const show = () => page.goto(`${opened.url}/r/${token}`)
+  const isShown = () => page.getByRole('heading', { name: 'Verify it yourself' }).waitFor()
+  const alert = () => page.getByRole('alert')
+
+  for (const [status, todo] of [
+    [404, 'Ask whoever sent it to you'],
+    [500, 'Try again in a moment'],
+    [503, 'Try again in a moment'],
+  ] as const) {
+    it(`says what to do where its parts are answered with ${status}`, async () => {
+      await page.route(/\/r\/.*\.json$/, (route) => route.fulfill({ status, json: { error: 'X' } }))
+      await show()
+      await alert().getByText(todo).waitFor()
+      await page.unrouteAll({ behavior: 'wait' })
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await isShown()
+    })
+  }
+
+  it('says that a chosen file is gone, and can verify again', async () => {
+    await show()
+    await isShown()
+    await page.evaluate("File.prototype.text = () => Promise.reject(new Error('it is gone'))")
+    await page.getByLabel('Ethereum node').fill('http://127.0.0.1:9')
+    await page.getByLabel(/Another quittance/).setInputFiles('test/data/quittance.json')
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await alert().getByText('Choose it again').waitFor()
+    expect(await page.getByRole('button', { name: 'Verify', exact: true }).isEnabled()).to.equal(
+      true,
+    )
+  })
+})
