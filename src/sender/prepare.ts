@@ -68,11 +68,19 @@ export async function prepareOrder(
   if (balance < weiOf(request)) throw insufficientFunds(signer)
   const fees = offerOf(quote, policy.maxFeePerGas)
   const read = (): Promise<bigint> => counterOf(context, db, signer)
-  const gas = await estimating.catch((error) => simulateNext(error, { counter, read, simulate }))
+  const gas = await estimating.catch((error) => {
+    if (!isNumbered(request)) throw error
+    return simulateNext(error, { counter, read, simulate })
+  })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
   const wanted = { subject, spender, route, payee, amount, reference: request.reference }
   const payment = { ...wanted, signer, contract, token }
   return Object.assign(payment, { gas, fees, balance, chainNonce })
+}
+
+/** Whether what is simulated carries a reference that depends on the counter. */
+function isNumbered({ route, reference }: PaymentRequest): boolean {
+  return reference === undefined && (route === 'contract' || route === 'mint')
 }
 
 /**
@@ -80,22 +88,30 @@ export async function prepareOrder(
  * simulated. Then the next one is; whatever else failed stands.
  */
 async function simulateNext(
-  error: unknown,
+  first: unknown,
   lane: {
     counter: bigint
     read: () => Promise<bigint>
     simulate: (counter: bigint) => Promise<bigint>
   },
 ): Promise<bigint> {
-  if (codeOf(error) !== 'simulation_failed') throw error
-  const counter = await lane.read()
-  if (counter === lane.counter) throw error
-  try {
-    return await lane.simulate(counter)
-  } catch (next) {
-    return simulateNext(next, { ...lane, counter })
+  let error = first
+  let { counter } = lane
+  for (let more = 0; more < MORE_SIMULATIONS && codeOf(error) === 'simulation_failed'; more++) {
+    const next = await lane.read()
+    if (next === counter) break
+    counter = next
+    try {
+      return await lane.simulate(counter)
+    } catch (again) {
+      error = again
+    }
   }
+  throw error
 }
+
+/** A counter that has moved each time tells of a busy lane, and no longer of this payment. */
+const MORE_SIMULATIONS = 3
 
 /** Of the payment itself, or of what shows that it will succeed. */
 async function gasOf(

@@ -168,6 +168,28 @@ describe('the sender', () => {
       expect(await bench.isEmpty()).to.equal(true)
     })
 
+    for (const [route, most] of [
+      ['direct', 1],
+      ['contract', 4],
+    ] as const) {
+      it(`a payee that reverts on the ${route} route, however many are accepted meanwhile`, async () => {
+        const [payer] = bench.signers.addresses
+        const payee = addressFrom('always reverts')
+        await reverting(bench.world, payee)
+        let simulations = 0
+        bench.intercept = async (call, forward) => {
+          const isSimulation = call.method === 'eth_estimateGas'
+          if (isSimulation && JSON.stringify(call.params).includes(payee.slice(2))) {
+            simulations += 1
+            if (simulations < 8) await bench.pay({ payer })
+          }
+          return forward(call)
+        }
+        await expectFailure(() => bench.pay({ payer, route, payee }), 'simulation_failed')
+        expect(simulations).to.equal(most)
+      })
+    }
+
     it('the contract route where there is no contract, or another one', async () => {
       const without = bench.sender({ settlement: undefined })
       const request = bench.requestOf({ route: 'contract' })
