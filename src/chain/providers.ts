@@ -169,7 +169,7 @@ function rankOf(state: ProviderState): number {
 
 async function askAll(pool: Pool, call: RpcCall): Promise<ProviderAnswer[]> {
   const states = pool.list.map((provider) => provider.state())
-  // One dead provider must not make every broadcast wait for its timeout.
+  // One dead provider must not make every look at the chain wait for its timeout.
   const isAnyUsable = states.some(({ circuit }) => circuit !== 'open')
   return Promise.all(
     pool.list.map(async (provider, index): Promise<ProviderAnswer> => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import type { ProviderState } from '../chain/http-provider.ts'
 import type { Provider } from '../chain/provider.ts'
 import {
   isInEther,
@@ -18,7 +19,7 @@ import type { SignTransaction } from './sign.ts'
 export type SenderContext = {
   db: Db
   chainId: number
-  providers: readonly Provider[]
+  providers: readonly SenderProvider[]
   sign: SignTransaction
   quoteFees: (signal: AbortSignal) => Promise<Fees>
   references: ReferenceCodec
@@ -35,6 +36,11 @@ export type SenderContext = {
   onMoved: (db: Db, moves: readonly OrderMove[]) => Promise<void>
   /** For metrics; told at once, even where the open transaction will not commit. */
   onEvent: (event: SenderEvent) => void
+}
+
+/** One whose circuit is open, or that is paused, may answer late. Without a state it never is. */
+export type SenderProvider = Provider & {
+  state?: () => Pick<ProviderState, 'circuit' | 'isPaused'>
 }
 
 export type SenderEvent =

@@ -6,7 +6,7 @@ import { requestCancel } from '../store/orders.ts'
 import { acceptOrder, acceptOrders, type Acceptance, type AcceptedOrder } from './accept.ts'
 import { broadcastLane } from './broadcast.ts'
 import { lookAt, nonceOnChain, quantity, type Look } from './chain-view.ts'
-import type { SenderContext } from './context.ts'
+import type { SenderContext, SenderProvider } from './context.ts'
 import { followLane } from './follow.ts'
 import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
 import type { Quorum } from './quorum.ts'
@@ -166,20 +166,45 @@ function forAWhile<T>(
 
 const SHARED_MS = 500
 
-/** How many must agree follows from how many are configured: one that is down makes no other one
- * believable alone. */
 function quorumOf(
   { providers: all, logger }: SenderContext,
   providers: readonly Provider[],
   signal: AbortSignal,
 ): Quorum {
   const onFailure: Quorum['onFailure'] = (failure) => logger.debug(failure, 'a provider failed')
-  return { providers, needed: Math.min(2, all.length), signal, onFailure }
+  return { providers, needed: neededOf(all), signal, onFailure }
 }
 
-/** The providers that serve the right chain at this moment. */
+/** How many must agree follows from how many are configured: one that is down makes no other one
+ * believable alone. */
+function neededOf(all: readonly Provider[]): number {
+  return Math.min(2, all.length)
+}
+
+/**
+ * The providers that serve the right chain at this moment. One that is out of use for now is left
+ * alone where enough others are right, so that a payment does not wait for it.
+ */
 async function findRightProviders(
-  { providers, chainId, logger }: SenderContext,
+  context: SenderContext,
+  signal: AbortSignal,
+): Promise<readonly Provider[]> {
+  const { providers } = context
+  const resting = providers.filter(isResting)
+  const awake = providers.filter((provider) => !resting.includes(provider))
+  const right = await rightOf(context, awake, signal)
+  if (right.length >= neededOf(providers)) return right
+  return [...right, ...(await rightOf(context, resting, signal))]
+}
+
+function isResting({ state }: SenderProvider): boolean {
+  const now = state?.()
+  return now !== undefined && (now.circuit === 'open' || now.isPaused)
+}
+
+async function rightOf(
+  { chainId, logger }: SenderContext,
+  providers: readonly Provider[],
   signal: AbortSignal,
 ): Promise<readonly Provider[]> {
   const isRight = async (provider: Provider): Promise<boolean> => {

@@ -10,7 +10,7 @@ import { findOrder } from '../../src/store/orders.ts'
 import { listOpenAlerts } from '../../src/store/sender-alerts.ts'
 import { expectFailure } from '../support/errors.ts'
 import { createBench, reverting, type Bench } from '../support/sender-bench.ts'
-import { addressFrom, CHAIN_ID, ETHER, toHex } from '../support/sim/world.ts'
+import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../support/sim/world.ts'
 
 describe('the sender', () => {
   let bench: Bench
@@ -172,7 +172,7 @@ describe('the sender', () => {
       ['direct', 1],
       ['contract', 4],
     ] as const) {
-      it(`a payee that reverts on the ${route} route, however many are accepted meanwhile`, async () => {
+      it(`a payee that reverts, on the ${route} route of a busy signer`, async () => {
         const [payer] = bench.signers.addresses
         const payee = addressFrom('always reverts')
         await reverting(bench.world, payee)
@@ -354,4 +354,38 @@ describe('the sender', () => {
     await bench.finish()
     expect(await bench.stateOf(order)).to.equal('completed')
   })
+
+  describe('asks a provider that rests', () => {
+    const resting = (state: 'open' | 'paused') => {
+      const calls: string[] = []
+      const provider = bench.provider('resting', async (call, forward) => {
+        calls.push(call.method)
+        return forward(call)
+      })
+      const isPaused = state === 'paused'
+      const circuit = state === 'open' ? 'open' : 'closed'
+      return { calls, provider: { ...provider, state: () => ({ circuit, isPaused }) as const } }
+    }
+
+    for (const state of ['open', 'paused'] as const) {
+      it(`nothing while it is ${state} and enough others are there`, async () => {
+        const { calls, provider } = resting(state)
+        const others = [bench.provider('one'), bench.provider('other')]
+        const sender = bench.sender({ providers: [provider, ...others], quoteFees })
+        await sender.pay(bench.requestOf({}), bench.signal)
+        await bench.pass(sender)
+        expect(calls).to.deep.equal([])
+        expect(await bench.inPool()).to.equal(1)
+      })
+    }
+
+    it('all the same where two must agree and there is one other', async () => {
+      const { calls, provider } = resting('paused')
+      const sender = bench.sender({ providers: [provider, bench.provider('other')] })
+      await bench.pass(sender)
+      expect(calls).to.include('eth_blockNumber')
+    })
+  })
 })
+
+const quoteFees = () => Promise.resolve({ maxFeePerGas: 5n * GWEI, maxPriorityFeePerGas: GWEI })

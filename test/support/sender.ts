@@ -5,7 +5,12 @@ import { isCodeOf, settlement } from '../../src/chain/deployables.ts'
 import type { Provider, RpcCall } from '../../src/chain/provider.ts'
 import type { Fees, Hex } from '../../src/domain/orders.ts'
 import { createReferenceCodec } from '../../src/domain/reference.ts'
-import { DEFAULT_POLICY, type SenderContext, type SenderPolicy } from '../../src/sender/context.ts'
+import {
+  DEFAULT_POLICY,
+  type SenderContext,
+  type SenderPolicy,
+  type SenderProvider,
+} from '../../src/sender/context.ts'
 import { createSender, type Sender } from '../../src/sender/sender.ts'
 import type { Db } from '../../src/store/database.ts'
 import { CHAIN_ID, GWEI, type SimSigners, type World } from './sim/world.ts'
@@ -13,7 +18,7 @@ import { CHAIN_ID, GWEI, type SimSigners, type World } from './sim/world.ts'
 /** What a sender of a test stands on, where the test does not say otherwise. */
 export type SenderParts = {
   db: Db
-  providers: readonly Provider[]
+  providers: readonly SenderProvider[]
   signers: Pick<SimSigners, 'addresses' | 'sign'>
   clock: Clock
   policy?: Partial<SenderPolicy>
