@@ -25,7 +25,8 @@ import type { Config } from './base/config.ts'
 import { BaseError } from './base/errors.ts'
 import { lockFolder } from './base/lock.ts'
 import type { Logger } from './base/logger.ts'
-import { announceReady, type ReadyFacts } from './base/ready.ts'
+import { birthOf } from './base/process.ts'
+import { announceReady, requireUnannounced, type ReadyFacts } from './base/ready.ts'
 import { createShutdown, type Shutdown } from './base/shutdown.ts'
 import { checksummed } from './chain/address.ts'
 import type { Contracts } from './chain/contracts.ts'
@@ -96,6 +97,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     stablecoin: contracts.stablecoin,
     ...(await startDemo(options, ground, paying)),
     pid: process.pid,
+    birth: birthOf(process.pid),
   }
   const rails = await startRails({
     ...ground,
@@ -149,6 +151,7 @@ async function open(
   } else {
     requireShared(config, role)
   }
+  requireUnannounced(config.dataFolder)
   const where = role === 'work' ? whereIsStatus(config) : whereIsApi(config)
   if (where) await requireListenable(where)
   const shared = { config, logger, shutdown }

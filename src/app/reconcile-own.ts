@@ -1,8 +1,7 @@
 import { systemClock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
-import { isRunning } from '../base/process.ts'
-import { readReady } from '../base/ready.ts'
+import { findRunning } from '../base/ready.ts'
 import type { Finding } from '../domain/breaks.ts'
 import { reportJson, type ReportJson } from '../reconciler/report-json.ts'
 import type { RunWire } from '../wire/group-b/reconciliation.ts'
@@ -41,8 +40,8 @@ const MAX_KEPT = 100_000
  */
 export async function reconcileOwn(request: OwnRequest): Promise<ReportJson> {
   const { config, signal } = request
-  const facts = readReady(config.dataFolder)
-  if (facts?.url !== undefined && facts.admin !== undefined && isRunning(facts.pid)) {
+  const facts = findRunning(config.dataFolder)
+  if (facts?.url !== undefined && facts.admin !== undefined) {
     const { url, chainId, admin } = facts
     const desk = createServerDesk({ url, chainId, apiKey: admin.apiKey, signal })
     return follow(desk, request)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { BaseError, codeOf } from './errors.ts'
-import { birthOf, isRunning } from './process.ts'
+import { birthOf, isAlive } from './process.ts'
 
 export type FolderLock = { release: () => void }
 
@@ -59,7 +59,7 @@ async function takeLock(options: {
     const found = readText(file)
     if (found === undefined) continue
     const owner = parseOwner(found)
-    if (owner && isAlive(owner)) throw new FolderInUseError(folder, { use, owner })
+    if (owner && isHeld(owner)) throw new FolderInUseError(folder, { use, owner })
     // Two processes may both find the stale lock. Each puts its own in its place; after the pause
     // one stands.
     const replacement = `${draft}.takeover`
@@ -84,10 +84,10 @@ function describeMyself(): Owner {
 }
 
 /** A process on another host cannot be seen from here, so its lock counts as held. */
-function isAlive(owner: Owner): boolean {
+function isHeld(owner: Owner): boolean {
   if (owner.host !== hostname()) return true
   if (owner.pid === process.pid) return owner.birth === birthOf(process.pid)
-  return isRunning(owner.pid) && (owner.birth === '' || owner.birth === birthOf(owner.pid))
+  return isAlive(owner)
 }
 
 function parseOwner(text: string): Owner | undefined {

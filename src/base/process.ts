@@ -45,6 +45,11 @@ export function birthOf(pid: number): string {
   }
 }
 
+/** Whether that very process runs, and not another one that was given its id since. */
+export function isAlive({ pid, birth }: { pid: number; birth: string }): boolean {
+  return isRunning(pid) && (birth === '' || birth === birthOf(pid))
+}
+
 /** Asks a process to end, waits, then ends it. The caller has made sure whose it is. */
 export async function endProcess(pid: number, patienceMs: number): Promise<void> {
   const deadline = Date.now() + patienceMs

@@ -1,6 +1,9 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { BaseError } from './errors.ts'
+import { isAlive } from './process.ts'
+
 /** What `ready.json` tells other programs once this one serves. */
 export type ReadyFacts = {
   url: string | undefined
@@ -20,10 +23,13 @@ export type ReadyFacts = {
   /** Where the outside parties are that the sandbox simulates. */
   simulators?: Readonly<Record<string, string>> | undefined
   pid: number
+  /** Tells the process from a later one of its id. */
+  birth?: string
 }
 
 /** Writes ready.json whole, or not at all; the function that it returns removes it again. */
 export function announceReady(dataFolder: string, facts: ReadyFacts): () => void {
+  requireUnannounced(dataFolder)
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
   const file = fileIn(dataFolder)
   // It carries keys, so nobody else may read it.
@@ -34,12 +40,37 @@ export function announceReady(dataFolder: string, facts: ReadyFacts): () => void
   }
 }
 
+/**
+ * One folder tells of one program. The second one, as a `work` beside a `serve`, would be taken for
+ * the first, and leave it untold of when it ends.
+ */
+export function requireUnannounced(dataFolder: string): void {
+  const other = findRunning(dataFolder)
+  if (other !== undefined && other.pid !== process.pid) throw new AnnouncedError(dataFolder, other)
+}
+
+/** What the program tells that runs on the folder; undefined where none does any more. */
+export function findRunning(dataFolder: string): ReadyFacts | undefined {
+  const facts = readReady(dataFolder)
+  return facts && isAlive({ birth: '', ...facts }) ? facts : undefined
+}
+
 /** Undefined where nothing has announced itself, or has left half a file. */
 export function readReady(dataFolder: string): ReadyFacts | undefined {
   try {
     return JSON.parse(readFileSync(fileIn(dataFolder), 'utf8')) as ReadyFacts
   } catch {
     return undefined
+  }
+}
+
+class AnnouncedError extends BaseError {
+  constructor(folder: string, { pid }: ReadyFacts) {
+    super(
+      `Process ${pid} runs on the data folder ${folder}. ` +
+        'Give each process a folder of its own: set QUITTANCE_DATA to another one.',
+      { code: 'folder_in_use', details: { folder, pid } },
+    )
   }
 }
 

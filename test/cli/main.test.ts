@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
@@ -66,6 +66,17 @@ describe('the command line', () => {
       expect(answer.stderr).to.include('DATABASE_URL and ETH_RPC_URL')
     })
   }
+
+  it('starts no work in the data folder of a serve, and says where to', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder.path, 'ready.json'), JSON.stringify({ pid: process.pid }))
+    const away = { DATABASE_URL: 'postgres://127.0.0.1:9/none', ETH_RPC_URL: 'http://127.0.0.1:9' }
+    const answer = await runToEnd(['work'], { ...away, QUITTANCE_DATA: folder.path })
+    folder.remove()
+    expect(answer.code).to.equal(2)
+    expect(answer.stderr.trim().split('\n')).to.have.length(1)
+    expect(answer.stderr).to.include('QUITTANCE_DATA')
+  })
 
   it('migrates, and tells with a dry run that nothing is left to do', async () => {
     const folder = temporaryFolder()

@@ -25,7 +25,8 @@ if (process.env['DATABASE_URL'] !== undefined) {
         mnemonic: 'test test test test test test test test test test test junk',
       })
       const url = await emptyDatabaseUrl()
-      shared = { DATABASE_URL: url ?? '', ETH_RPC_URL: chain.url, PORT: '0' }
+      const QUITTANCE_DATA = join(folder.path, 'none')
+      shared = { DATABASE_URL: url ?? '', ETH_RPC_URL: chain.url, PORT: '0', QUITTANCE_DATA }
     })
 
     after(async () => {
@@ -73,14 +74,13 @@ if (process.env['DATABASE_URL'] !== undefined) {
     })
 
     it('leave their records to a reconcile that runs beside them, or alone', async () => {
-      const env = { ...shared, QUITTANCE_DATA: join(folder.path, 'none') }
-      const alone = await runToEnd(['reconcile', '--json'], env)
+      const alone = await runToEnd(['reconcile', '--json'], shared)
       expect(alone.code, alone.stderr).to.equal(0)
       const { summary } = JSON.parse(alone.stdout)
       expect(summary).to.include({ source: 'store', chain_id: 31_337, records: 0, breaks: 0 })
       start('work', 'd')
-      expect(await runToEnd(['reconcile'], env)).to.include({ code: 0 })
-      const noNode = { ...env, ETH_RPC_URL: undefined }
+      expect(await runToEnd(['reconcile'], shared)).to.include({ code: 0 })
+      const noNode = { ...shared, ETH_RPC_URL: undefined }
       expect(await runToEnd(['reconcile'], noNode)).to.include({ code: 2 })
     })
 

@@ -2,8 +2,7 @@ import { Command } from 'commander'
 
 import { parseConfig } from '../../base/config.ts'
 import { messageOf } from '../../base/errors.ts'
-import { isRunning } from '../../base/process.ts'
-import { readReady, type ReadyFacts } from '../../base/ready.ts'
+import { findRunning, type ReadyFacts } from '../../base/ready.ts'
 import { createOutput, EXIT, formatPairs } from '../output.ts'
 
 export function statusCommand(): Command {
@@ -23,8 +22,8 @@ type Status = {
 async function run(options: { json?: boolean }): Promise<number> {
   const output = createOutput(options)
   const { dataFolder } = parseConfig(process.env)
-  const facts = readReady(dataFolder)
-  if (!facts || !isRunning(facts.pid)) {
+  const facts = findRunning(dataFolder)
+  if (!facts) {
     output.result({ status: 'stopped' })
     output.line(`Nothing runs on ${dataFolder}. Start it: npm start`)
     return EXIT.cannotRun
