@@ -1,5 +1,6 @@
 import { fastify, type FastifyInstance } from 'fastify'
 
+import { once } from '../base/once.ts'
 import { stringifyJson } from '../wire/json.ts'
 import type { Endpoint } from './endpoint.ts'
 import { documentGroup } from './openapi.ts'
@@ -19,14 +20,13 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpo
       .type('text/html; charset=utf-8')
       .send(PAGE),
   )
-  let program: Promise<string> | undefined
-  server.get('/docs/page.js', async (_request, reply) => {
-    program ??= loadProgram()
-    return reply
+  const program = once(loadProgram)
+  server.get('/docs/page.js', async (_request, reply) =>
+    reply
       .header('cache-control', 'max-age=3600')
       .type('text/javascript; charset=utf-8')
-      .send(await program)
-  })
+      .send(await program()),
+  )
 }
 
 /** The page gets nothing from elsewhere, and its browser refuses if it tries. */

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
+import { once } from '../base/once.ts'
 import type { Db } from '../store/database.ts'
 import { findReceipt } from '../store/receipts.ts'
 import { amountFields } from '../wire/amounts.ts'
@@ -141,16 +142,4 @@ function sendPage(reply: FastifyReply, page: { policy: string; body: string }): 
 
 function acceptsGzip(request: FastifyRequest): boolean {
   return /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
-}
-
-/** A failure is not kept: the next visitor tries again. */
-function once<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined
-  return () => {
-    loading ??= load().catch((error: unknown) => {
-      loading = undefined
-      throw error
-    })
-    return loading
-  }
 }

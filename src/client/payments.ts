@@ -31,7 +31,8 @@ export type PaymentsClientOptions = ClientOptions & { apiKey: string }
 
 type Lists<Row> = {
   list: (query?: PageQuery, options?: CallOptions) => Promise<Row[]>
-  iterate: (query?: PageQuery, options?: CallOptions) => AsyncGenerator<Row>
+  /** Goes from the newest to the oldest, so that `pageAfter` alone says where to begin. */
+  iterate: (query?: Omit<PageQuery, 'pageBefore'>, options?: CallOptions) => AsyncGenerator<Row>
   get: (id: string, options?: CallOptions) => Promise<Row>
 }
 
@@ -104,7 +105,12 @@ function listsOf<Row>(transport: Transport, path: string, id: 'id' | 'walletId')
   const list: Lists<Row>['list'] = (query = {}, options) => many(transport, path, query, options)
   return {
     list,
-    iterate: (query = {}, options) => iterate((at) => list(at, options), { query, id }),
+    iterate: (query = {}, options) => {
+      // A type keeps nobody from more fields, and no server takes both ends of a page.
+      const read = (pageAfter: string | undefined) =>
+        list({ ...query, pageAfter, pageBefore: undefined }, options)
+      return iterate(read, { pageAfter: query.pageAfter, id })
+    },
     get: (name, options) => one(transport, get(`${path}/${pathPart(name)}`), options),
   }
 }
@@ -114,13 +120,13 @@ function listsOf<Row>(transport: Transport, path: string, id: 'id' | 'walletId')
  * which is the end.
  */
 async function* iterate<Row>(
-  read: (query: PageQuery) => Promise<Row[]>,
-  from: { query: PageQuery; id: 'id' | 'walletId' },
+  read: (pageAfter: string | undefined) => Promise<Row[]>,
+  from: { pageAfter: string | undefined; id: 'id' | 'walletId' },
 ): AsyncGenerator<Row, void, undefined> {
   let seen = new Set<string>()
-  let pageAfter = from.query.pageAfter
+  let { pageAfter } = from
   for (;;) {
-    const rows = await read({ ...from.query, pageAfter })
+    const rows = await read(pageAfter)
     const idOf = (row: Row): string => String((row as Answer)[from.id])
     const fresh = rows.filter((row) => !seen.has(idOf(row)))
     const last = fresh.at(-1)

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 
 import { createPaymentsClient, type PaymentsClient } from '../../src/client/payments.ts'
+import type { PageQuery } from '../../src/client/payments-types.ts'
 import { faults, startBarePlatform, type BarePlatform } from '../support/bare-platform.ts'
 import { expectFailure } from '../support/errors.ts'
 import { startRunningApp, type RunningApp } from '../support/running-app.ts'
@@ -113,6 +114,20 @@ describe('the payments client at a server of the bare interface', () => {
     for await (const row of client.wallets.iterate()) rows.push(row)
     expect(rows).to.deep.equal([{ walletId: '1', currency: 'USD', balance: '1.10' }])
     expect(bare.requests[0]?.headers.authorization).to.equal('Bearer k')
+  })
+
+  it('goes on to the second page where it was given the end of a page too', async () => {
+    const rows = (id: string) => faults.status(200, `{"data":[{"id":"${id}"}]}`)
+    bare.faults.push(rows('p3'), rows('p2'), faults.status(200, '{"data":[]}'))
+    const query: PageQuery = { pageSize: 1, pageBefore: 'p4' }
+    const ids: string[] = []
+    for await (const { id } of client.payments.iterate(query)) ids.push(id)
+    expect(ids).to.deep.equal(['p3', 'p2'])
+    expect(bare.requests.map(({ url }) => url.search)).to.deep.equal([
+      '?pageSize=1',
+      '?pageSize=1&pageAfter=p3',
+      '?pageSize=1&pageAfter=p2',
+    ])
   })
 
   it('reads an answer without the envelope, and refuses one that is no list', async () => {

@@ -133,6 +133,7 @@ function supplyCommand(name: 'mint' | 'redeem', run: Run): Command {
     command.option('--issuer <address>', 'who received, where a redeem is a transfer', hexAddress)
   }
   return withProviders(command).action(async (flags: Flags) => {
+    refuseHalfARange(flags)
     const asked = await providersOf(flags)
     process.exitCode = printVerdict(await run(flags, asked), createOutput(flags))
   })
@@ -146,6 +147,14 @@ function runMint(flags: Flags, asked: Asked): Promise<Verdict> {
 function runRedeem(flags: Flags, asked: Asked): Promise<Verdict> {
   const payer = required(flags.payer, '--payer')
   return verifyRedeem({ ...supplyOf(flags, asked), payer, issuer: flags.issuer }, asked)
+}
+
+/** Without the other end, it would be looked for elsewhere than was asked. */
+function refuseHalfARange({ fromBlock, toBlock }: Flags): void {
+  if ((fromBlock === undefined) === (toBlock === undefined)) return
+  throw new BaseError('A range has two ends. Give --from-block and --to-block, or neither.', {
+    code: 'option_missing',
+  })
 }
 
 function supplyOf(flags: Flags, asked: Asked) {

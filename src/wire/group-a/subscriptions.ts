@@ -16,6 +16,7 @@ import {
   TimestampSchema,
   UuidSchema,
 } from '../shapes.ts'
+import { IdempotencyKeySchema } from './lists.ts'
 
 const NotificationTypeSchema = Type.Enum([...NOTIFICATION_TYPES])
 
@@ -49,7 +50,7 @@ export const SubscriptionCreateSchema = named(
           { maxItems: MAX_ENTRIES, description: 'Which types go where; none means all of them.' },
         ),
       ),
-      idempotencyKey: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+      idempotencyKey: IdempotencyKeySchema,
     },
     { description: 'A `url`, or a `url` in each entry.' },
   ),

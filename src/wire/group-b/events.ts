@@ -9,7 +9,7 @@ import {
   requestObject,
   TimestampSchema,
 } from '../shapes.ts'
-import { TransactionIdSchema, TransactionSchema, TransactionStatusSchema } from './transactions.ts'
+import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 
 /** Digits rather than a number, since the log may outgrow what a double counts. */
 const CursorSchema = Type.String({
@@ -42,7 +42,6 @@ export const EventSchema = named(
     previous_status: nullable(TransactionStatusSchema),
     reason: nullable(Type.String({ examples: ['insufficient_funds'] })),
     created_at: TimestampSchema,
-    transaction: Type.Optional(TransactionSchema),
   }),
 )
 export type EventWire = Static<typeof EventSchema>

@@ -185,6 +185,8 @@ describe('subscriptions over HTTP', () => {
     expect(second.text).to.equal(first.text)
     expect(second.headers).to.include({ 'idempotent-replayed': 'true' })
     expect((await send({ url: PATH })).data).to.have.length(1)
+    // A key that no header can carry would be another one there.
+    expect((await post({ ...body, idempotencyKey: 'two words' })).status).to.equal(400)
   })
 
   it('forgets what is deleted', async () => {

@@ -48,6 +48,17 @@ describe('verify, prove and check on the command line', () => {
     })
   })
 
+  it('refuses half a range of blocks, where it dropped it', async () => {
+    const claim = `--token ${world.dollar} --profile usdc --amount 7 --payee ${world.payee}`
+    for (const option of ['--from-block', '--to-block']) {
+      const args = ['verify', 'mint', ...claim.split(' '), option, '1', '--json']
+      const { code, stdout, stderr } = await runToEnd(args, env)
+      expect(code).to.equal(2)
+      expect(JSON.parse(stdout)).to.have.nested.property('error.code', 'option_missing')
+      expect(stderr).to.include('--to-block').and.not.include('    at ')
+    }
+  })
+
   it('tells what is misspelt before it looks for a node', async () => {
     const right = `0x${'12'.repeat(32)}`
     for (const [option, args] of [
