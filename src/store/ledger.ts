@@ -67,7 +67,7 @@ function accountAt(place: Place, currency: string): RawBuilder<unknown> {
     where wallet_id = ${wallet} and kind = ${kind} and currency = ${currency})`
 }
 
-/** The migration opens them; this finds them there, or opens those of a currency that is new. */
+/** The migration opens them; after all tables were emptied, as tests do, they are opened again. */
 async function ensureSystemAccounts(db: Db): Promise<void> {
   const { rows } = await sql`select 1 from accounts where wallet_id is null limit 1`.execute(db)
   if (rows.length > 0) return
