@@ -64,8 +64,19 @@ export function createPaymentGateways(deps: {
       const charge = own && (await findChargeByExternalId(db, { gatewayId: own.id, externalId }))
       return charge && deps.checkout && renderCheckout(charge, deps.checkout, clock.now())
     },
-    receive: async (gatewayId, webhook) =>
-      receiveWebhook({ db, adapters, kick: rail.kick }, gatewayId, webhook, signal),
+    receive: async (gatewayId, webhook) => {
+      const receiving = receiveWebhook(
+        { db, adapters, kick: rail.kick },
+        gatewayId,
+        webhook,
+        signal,
+      )
+      return receiving.catch((error: unknown) => {
+        if (!(error instanceof RailError)) throw error
+        const sentence = 'The gateway could not be asked about the webhook. Send it again.'
+        throw new RequestError('unavailable', sentence, { cause: error, retryable: true })
+      })
+    },
   }
   return { desk, door, rail }
 }

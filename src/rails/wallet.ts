@@ -1,3 +1,4 @@
+import { createGate } from '../base/gate.ts'
 import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
 import type { Charge } from '../store/charges.ts'
 import type { ChargeView, GatewayAdapter, GatewayNews, RefundView, Webhook } from './gateway.ts'
@@ -28,6 +29,7 @@ export type WalletSettings = {
 /** A wallet checkout in the format of PayPal's orders: the payer approves, and we capture. */
 export function createWallet(settings: WalletSettings): GatewayAdapter {
   const ask = createAsk(settings)
+  const gate = createGate(ASKED_AT_ONCE)
   return {
     kind: 'wallet_checkout',
     create: async (charge, signal) => {
@@ -66,9 +68,18 @@ export function createWallet(settings: WalletSettings): GatewayAdapter {
       if (reply.status !== 200 && reply.status !== 201) throw refusalOf(reply)
       return refundViewOf(reply.body, value)
     },
-    verify: async (webhook, signal) => newsOf(webhook, { ask, settings, signal }),
+    verify: async (webhook, signal) => {
+      const claim = claimOf(webhook, settings)
+      if (claim === undefined) return undefined
+      const seen = await gate.run(async () => newsOf(claim, { ask, settings, signal }))
+      if (seen === undefined) throw new RailError('rail_unknown', 'too_many_at_once')
+      return seen.value
+    },
   }
 }
+
+/** Anybody can send webhooks, and the gateway is asked about each. One that is lost comes again. */
+const ASKED_AT_ONCE = { width: 4, maxWaiting: 32 }
 
 type Ask = (
   path: string,
@@ -200,11 +211,14 @@ function approvalOf(order: Fields, settings: WalletSettings): string | undefined
   const link = links.find(({ rel }) => rel === 'approve' || rel === 'payer-action')
   const href = textAt(link, 'href', 2048)
   if (href === undefined) return undefined
-  const to = URL.parse(href)
-  const gateway = new URL(settings.url)
-  const isPaypal = to?.protocol === 'https:' && /(^|\.)paypal\.com$/.test(to.hostname)
-  if (!isPaypal && to?.origin !== gateway.origin) throw new RailError('rail_reply_wrong', 'links')
+  if (!isAtGateway(href, settings)) throw new RailError('rail_reply_wrong', 'links')
   return href
+}
+
+function isAtGateway(href: string, settings: WalletSettings): boolean {
+  const to = URL.parse(href)
+  const isPaypal = to?.protocol === 'https:' && /(^|\.)paypal\.com$/.test(to.hostname)
+  return isPaypal || to?.origin === new URL(settings.url).origin
 }
 
 /** Orders that nobody approves, or that were approved and not captured, are forgotten in time. */
@@ -246,22 +260,35 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'UNPROCESSABLE_ENTITY',
 ])
 
-/** The gateway itself is asked whether the message is its own, over the bytes as they came. */
-async function newsOf(
-  { headers, body }: Webhook,
-  { ask, settings, signal }: { ask: Ask; settings: WalletSettings; signal: AbortSignal },
-): Promise<GatewayNews | undefined> {
+type Claim = { event: Fields; text: string; signature: Record<string, string> }
+
+/** Undefined for what cannot be the gateway's own, so that it is not asked about that. */
+function claimOf({ headers, body }: Webhook, settings: WalletSettings): Claim | undefined {
   const text = body.toString('utf8')
   const event = parseObject(text)
-  const signature = {
-    auth_algo: headers['paypal-auth-algo'],
-    cert_url: headers['paypal-cert-url'],
-    transmission_id: headers['paypal-transmission-id'],
-    transmission_sig: headers['paypal-transmission-sig'],
-    transmission_time: headers['paypal-transmission-time'],
+  const signature: Record<string, string> = {}
+  for (const name of ['auth_algo', 'cert_url', 'transmission_id', 'transmission_sig'] as const) {
+    const value = headers[`paypal-${name.replace('_', '-')}`]
+    if (typeof value !== 'string') return undefined
+    signature[name] = value
   }
-  const isWhole = Object.values(signature).every((value) => typeof value === 'string')
-  if (event === undefined || !isWhole) return undefined
+  const sentAt = headers['paypal-transmission-time']
+  if (event === undefined || typeof sentAt !== 'string') return undefined
+  const ageMs = settings.now().getTime() - Date.parse(sentAt)
+  const isRecent = ageMs > -MAX_AHEAD_MS && ageMs < MAX_AGE_MS
+  if (!isRecent || !isAtGateway(signature['cert_url'] ?? '', settings)) return undefined
+  return { event, text, signature: { ...signature, transmission_time: sentAt } }
+}
+
+/** The gateway repeats a message for three days. */
+const MAX_AGE_MS = 4 * 24 * 3_600_000
+const MAX_AHEAD_MS = 15 * 60_000
+
+/** The gateway itself is asked whether the message is its own, over the bytes as they came. */
+async function newsOf(
+  { event, text, signature }: Claim,
+  { ask, settings, signal }: { ask: Ask; settings: WalletSettings; signal: AbortSignal },
+): Promise<GatewayNews | undefined> {
   const claim = JSON.stringify({ ...signature, webhook_id: settings.webhookId })
   const asked = `${claim.slice(0, -1)},"webhook_event":${text}}`
   const reply = await ask('/v1/notifications/verify-webhook-signature', { text: asked, signal })

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 
+import { codeOf } from '../../src/base/errors.ts'
 import {
   serveSimulated,
   type Simulated,
@@ -142,6 +143,46 @@ describe('wallet payments', () => {
     expect(await receive({ headers: unsigned, body: good.body })).to.equal('refused')
     expect(await receive({ ...good, body: 'no json' })).to.equal('refused')
     expect(await receive(good)).to.equal('received')
+  })
+
+  it('asks the gateway about no webhook that cannot be its own', async () => {
+    const body = await create()
+    await answer(body, 'approve')
+    const [good] = sent
+    const before = asked.length
+    const forgeries = [
+      { 'paypal-cert-url': 'https://paypal.com.example/certs' },
+      { 'paypal-cert-url': 'nowhere' },
+      { 'paypal-transmission-time': '2020-01-01T00:00:00Z' },
+      { 'paypal-transmission-time': 'now' },
+    ]
+    for (const forged of forgeries) {
+      const headers = { ...good!.headers, ...forged }
+      expect(await receive({ ...good!, headers }), JSON.stringify(forged)).to.equal('refused')
+    }
+    expect(asked).to.have.length(before)
+  })
+
+  it('asks the gateway about a few webhooks at once, and has the others sent again', async () => {
+    const body = await create()
+    await answer(body, 'approve')
+    const freed = Promise.withResolvers<void>()
+    let inside = 0
+    let most = 0
+    between = (wallet) => async (request) => {
+      inside += 1
+      most = Math.max(most, inside)
+      await freed.promise
+      inside -= 1
+      return wallet(request)
+    }
+    const all = Array.from({ length: 60 }, async () => receive(sent[0]!).catch(codeOf))
+    const first = await Promise.race(all)
+    freed.resolve()
+    expect(first).to.equal('unavailable')
+    const said = await Promise.all(all)
+    expect(said.filter((word) => word === 'unavailable')).to.have.length(60 - 36)
+    expect(most).to.be.at.most(4)
   })
 
   const lies: ReadonlyArray<[string, (order: Order) => object]> = [
