@@ -73,7 +73,8 @@ export type Endpoint = {
 }
 
 export type FollowRequest = {
-  caller: Caller
+  /** Who asks now, to be asked again and again; undefined once access has ended. */
+  callerNow: () => Promise<Caller | undefined>
   db: Db
   /** The `Last-Event-ID` that the client saw before it lost the connection. */
   lastEventId: string | undefined

@@ -42,7 +42,8 @@ function addEndpoint(
       const parts = check({ params, query, body: readBody(request.body) })
       if (endpoint.follow && caller) {
         const { follow } = endpoint
-        return hooks.sendEvents({ request, reply, follow, caller, db: hooks.db })
+        const callerNow = () => callerOf({ request, endpoint, hooks })
+        return hooks.sendEvents({ request, reply, follow, caller, callerNow, db: hooks.db })
       }
       const answer =
         endpoint.method === 'POST' && caller
@@ -75,6 +76,18 @@ async function admit({ request, reply, endpoint, hooks }: Admission): Promise<vo
     request.setDecorator(CALLER, caller)
   }
   if (endpoint.method !== 'GET') checkMediaType(request.headers)
+}
+
+/** Who asks as things stand now, for what goes on; undefined where access has ended meanwhile. */
+async function callerOf(asked: Omit<Admission, 'reply'>): Promise<Caller | undefined> {
+  const { request, endpoint, hooks } = asked
+  try {
+    const caller = await hooks.authenticate(request.headers, endpoint, request.ip)
+    return endpoint.access !== 'public' && mayUse(caller, endpoint.access) ? caller : undefined
+  } catch (error) {
+    if (error instanceof RequestError) return undefined
+    throw error
+  }
 }
 
 type Work = {

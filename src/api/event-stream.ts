@@ -6,7 +6,7 @@ import { limits } from '../base/limits.ts'
 import type { Caller } from '../domain/access.ts'
 import type { Db } from '../store/database.ts'
 import { RequestError } from '../wire/errors.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint, FollowRequest } from './endpoint.ts'
 
 /** Beyond the stream's own end, so that the framework only ends what hangs. */
 export const FOLLOW_TIMEOUT_MS = limits.streamMs + limits.handlerTimeoutMs
@@ -16,19 +16,28 @@ export type SendEvents = (options: {
   reply: FastifyReply
   follow: NonNullable<Endpoint['follow']>
   caller: Caller
+  callerNow: FollowRequest['callerNow']
   db: Db
 }) => Promise<FastifyReply>
 
 /** Sends what an operation tells, as it tells it, until it ends or the client goes. */
 export function createSendEvents(): SendEvents {
   let open = 0
-  return async ({ request, reply, follow, caller, db }) => {
+  const openOf = new Map<number, number>()
+  const count = (userId: number, change: 1 | -1): void => {
+    open += change
+    const own = (openOf.get(userId) ?? 0) + change
+    if (own > 0) openOf.set(userId, own)
+    else openOf.delete(userId)
+  }
+  return async ({ request, reply, follow, caller: { userId }, callerNow, db }) => {
+    if ((openOf.get(userId) ?? 0) >= limits.streamsOfUser) throw new TooManyOfUserError()
     if (open >= limits.streams) throw new TooManyStreamsError()
     const gone = new AbortController()
     const lastEventId = readLastEventId(request.headers['last-event-id'])
-    const events = Readable.from(follow({ caller, db, lastEventId, signal: gone.signal }))
-    open += 1
-    events.once('close', () => (open -= 1))
+    const events = Readable.from(follow({ callerNow, db, lastEventId, signal: gone.signal }))
+    count(userId, 1)
+    events.once('close', () => count(userId, -1))
     reply.raw.once('close', () => {
       gone.abort()
       events.destroy()
@@ -60,5 +69,12 @@ class TooManyStreamsError extends RequestError {
       headers: { 'retry-after': '10' },
       retryable: true,
     })
+  }
+}
+
+class TooManyOfUserError extends RequestError {
+  constructor() {
+    const message = `You have ${limits.streamsOfUser} streams open. Close one, or read /api/events.`
+    super('rate_limited', message, { headers: { 'retry-after': '10' } })
   }
 }

@@ -10,9 +10,11 @@ export const limits = {
   requestTimeoutMs: 10_000,
   requestTimeoutCheckMs: 1_000,
   handlerTimeoutMs: 30_000,
-  /** A stream ends after that, and its client comes again with a credential that is still good. */
+  /** A stream ends after that, and its client comes again. */
   streamMs: 300_000,
   streams: 100,
+  /** Of each process, so that one user cannot take all of them. */
+  streamsOfUser: 10,
   streamEvents: 500,
   rpcTimeoutMs: 10_000,
   rpcAnswerBytes: 32 * 1024 * 1024,

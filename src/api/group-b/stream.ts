@@ -23,7 +23,8 @@ export function streamEndpoint(deps: { clock: Clock; signal: AbortSignal }): End
     summary: 'Sends what happens as server-sent events; to administrators, of all users',
     description:
       'A comment comes every 10 seconds while nothing happens. The stream ends after 5 minutes, ' +
-      'and when the server stops: come again with the id of the last event.',
+      'when the server stops, and within 5 seconds of the end of your access: come again with ' +
+      `the id of the last event. ${limits.streamsOfUser} may be open at a time.`,
     tag: 'Events',
     access: 'transactions:read',
     status: 200,
@@ -44,12 +45,14 @@ async function* follow(
   request: FollowRequest & { place: LogPlace | undefined },
   { clock, signal: stopping }: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<string> {
-  const { caller, db } = request
+  const { callerNow, db } = request
   const signal = AbortSignal.any([request.signal, stopping])
   const endsAt = clock.now().getTime() + limits.streamMs
   let place = request.place ?? (await endOfLog(db))
   let saidAt = 0
   while (!signal.aborted && clock.now().getTime() < endsAt) {
+    const caller = await callerNow()
+    if (caller === undefined) return
     const found = await listNew(db, { caller, after: place })
     for (const event of found) yield formatEvent({ id: idOf(event.place), data: toWire(event) })
     place = found.at(-1)?.place ?? place

@@ -1,9 +1,11 @@
 import { expect } from 'chai'
 
 import { systemClock } from '../../../src/base/clock.ts'
+import { limits } from '../../../src/base/limits.ts'
 import { createEventParser, type Message } from '../../../src/console/stream.ts'
 import { startAdminApi, type AdminApi } from '../../support/admin-api.ts'
 import { makeTransaction } from '../../support/transactions.ts'
+import { until } from '../../support/until.ts'
 
 describe('GET /api/stream', () => {
   let admin: AdminApi
@@ -89,6 +91,39 @@ describe('GET /api/stream', () => {
     })
     expect(bad.status).to.equal(400)
     expect((await fetch(`${url}/api/stream`)).status).to.equal(401)
+  })
+
+  const ends: Record<string, () => Promise<string>> = {
+    'its user is disabled': async () => `users/${admin.alice.id}/disable`,
+    'its key is revoked': async () => {
+      const { body } = await admin.send({ url: '/api/admin/keys' })
+      const keys = body['api_keys'] as Array<{ id: number; name: string }>
+      return `keys/${keys.find(({ name }) => name === 'laptop')?.id}/revoke`
+    },
+  }
+  for (const [when, path] of Object.entries(ends)) {
+    it(`ends when ${when}, and that of others goes on`, async () => {
+      const ended = await open(admin.keys.alice)
+      const other = await open(admin.keys.admin)
+      for (const stream of [ended, other]) await stream.next()
+      const url = `/api/admin/${await path()}`
+      expect((await admin.send({ method: 'POST', url, body: {} })).status).to.equal(200)
+      expect(await ended.nextEvent()).to.equal(undefined)
+      const { transactionId } = await makeTransaction(admin.db, { userId: admin.alice.id })
+      expect(subjectOf(await other.nextEvent())).to.equal(transactionId)
+    })
+  }
+
+  it('is refused to a user who has many open, and not to others', async () => {
+    const { keys } = admin
+    const streams = []
+    for (let n = 0; n < limits.streamsOfUser; n++) streams.push(await open(keys.alice))
+    const more = await open(keys.alice)
+    expect(more.response.status).to.equal(429)
+    expect(more.response.headers.get('retry-after')).to.equal('10')
+    expect((await open(keys.admin)).response.status).to.equal(200)
+    streams[0]?.client.abort()
+    await until(async () => (await open(keys.alice)).response.status === 200)
   })
 
   it('ends when the program stops, so that the server can close', async () => {
