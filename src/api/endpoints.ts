@@ -127,7 +127,7 @@ async function runOnce(work: Work & { caller: Caller }): Promise<Answer> {
       return { status: endpoint.status, body: stringifyJson(told.answer) }
     },
     together: endpoint.handleTogether && {
-      request: { facts, told } satisfies Together,
+      request: { request, facts, told } satisfies Together,
       run: runTogetherOf(endpoint, endpoint.handleTogether),
     },
     complete: completionOf(endpoint, { ...facts, db: hooks.db, prepared: undefined }),
@@ -144,7 +144,11 @@ function requireInTime({ signal }: FastifyRequest): void {
 /** What the handler answered, before it became text. */
 type Told = { answer: unknown }
 
-type Together = { facts: Omit<EndpointRequest, 'db' | 'prepared'>; told: Told }
+type Together = {
+  request: FastifyRequest
+  facts: Omit<EndpointRequest, 'db' | 'prepared'>
+  told: Told
+}
 
 function runTogetherOf(
   { status }: Endpoint,
@@ -155,6 +159,8 @@ function runTogetherOf(
     const outcomes = await handleTogether(
       requests.map(({ facts, prepared }) => ({ ...facts, db, prepared })),
     )
+    // One that is late undoes all of them, and each is then done by itself.
+    for (const { request } of requests) requireInTime(request)
     return outcomes.map((outcome, place) => {
       if (!outcome.ok) return outcome
       const told = requests[place]?.told

@@ -128,30 +128,52 @@ describe('an endpoint', () => {
 })
 
 describe('an endpoint that takes too long', () => {
-  it('does not do afterwards what it said took too long', async () => {
+  /** Answers 503 to a payment whose work, or what is before it, waits; tells how that ended. */
+  const endingOf = async (change: (slow: Promise<void>) => Partial<Endpoint>) => {
     const slow = Promise.withResolvers<void>()
     const calls: unknown[] = []
-    const done: unknown[] = []
+    const ends: unknown[] = []
     const endpoints = echoEndpoints(calls).map((one): Endpoint => {
-      return one.method === 'POST' ? { ...one, prepare: () => slow.promise } : one
+      return one.method === 'POST' ? { ...one, ...change(slow.promise) } : one
     })
-    const idempotently: Idempotently = async ({ prepare, run }) => {
+    const idempotently: Idempotently = async ({ prepare, run, together }) => {
       try {
-        return { ...(await run(undefined as never, await prepare?.())), replayed: false }
+        const prepared = await prepare?.()
+        if (together === undefined) await run(undefined as never, prepared)
+        else await together.run(undefined as never, [{ request: together.request, prepared }])
+        throw new Error('it was done')
       } catch (error) {
-        done.push(codeOf(error))
+        ends.push(codeOf(error))
         throw error
       }
     }
-    const server = { handlerTimeoutMs: 50 }
-    const api = await startApi({ endpoints, hooks: { idempotently }, server })
+    const api = await startApi({
+      endpoints,
+      hooks: { idempotently },
+      server: { handlerTimeoutMs: 50 },
+    })
     const answer = await api.send(payment)
     expect(answer.status).to.equal(503)
     expect(answer.body['error']).to.include('Idempotency-Key')
     slow.resolve()
-    await until(() => Promise.resolve(done.length > 0))
-    expect([calls, done]).to.deep.equal([[], ['FST_ERR_HANDLER_TIMEOUT']])
+    await until(() => Promise.resolve(ends.length > 0))
     await api.close()
+    return { calls, ends }
+  }
+  const late = 'FST_ERR_HANDLER_TIMEOUT'
+
+  it('does not begin afterwards what it said took too long', async () => {
+    const ending = await endingOf((slow) => ({ prepare: () => slow }))
+    expect(ending).to.deep.equal({ calls: [], ends: [late] })
+  })
+
+  it('undoes in its transaction what it said took too long', async () => {
+    const alone = await endingOf((slow) => ({ handle: () => slow }))
+    expect(alone.ends).to.deep.equal([late])
+    const together = await endingOf((slow) => ({
+      handleTogether: () => slow.then(() => [{ ok: true, value: {} }]),
+    }))
+    expect(together.ends).to.deep.equal([late])
   })
 })
 
