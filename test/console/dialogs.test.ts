@@ -2,19 +2,10 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { SCOPES } from '../../src/domain/access.ts'
-import { findChromium } from '../support/browser.ts'
+import { describeInChromium } from '../support/browser.ts'
 import { openConsole, type OpenConsole } from '../support/console.ts'
 
-const chromium = findChromium()
-
-describe('what must not be missed in the console', () => {
-  if (chromium === undefined) {
-    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
-      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
-    })
-    return
-  }
-
+describeInChromium('what must not be missed in the console', (chromium) => {
   let opened: OpenConsole
   let page: Page
   let scopes: string[]

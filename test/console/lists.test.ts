@@ -2,24 +2,16 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { insertCharge } from '../../src/store/charges.ts'
-import { findChromium } from '../support/browser.ts'
+import { describeInChromium } from '../support/browser.ts'
 import { openConsole, type OpenConsole } from '../support/console.ts'
 import { insertManyTransactions } from '../support/many-transactions.ts'
 import { makeTransaction } from '../support/transactions.ts'
 import { until } from '../support/until.ts'
 
-const chromium = findChromium()
 /** All of them are in sight of a window of this height. */
 const ROWS = 15
 
-describe('lists in the console', () => {
-  if (chromium === undefined) {
-    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
-      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
-    })
-    return
-  }
-
+describeInChromium('lists in the console', (chromium) => {
   let opened: OpenConsole
   let page: Page
   let ids: string[]

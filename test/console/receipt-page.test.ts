@@ -5,20 +5,11 @@ import type { Page } from 'playwright-core'
 
 import { insertReceipt } from '../../src/store/receipts.ts'
 import { randomToken } from '../support/admin-api.ts'
-import { findChromium } from '../support/browser.ts'
+import { describeInChromium } from '../support/browser.ts'
 import { openConsole, type OpenConsole } from '../support/console.ts'
 import { makeTransaction } from '../support/transactions.ts'
 
-const chromium = findChromium()
-
-describe('the receipt page when something fails', () => {
-  if (chromium === undefined) {
-    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
-      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
-    })
-    return
-  }
-
+describeInChromium('the receipt page when something fails', (chromium) => {
   let opened: OpenConsole
   let page: Page
   const token = randomToken()

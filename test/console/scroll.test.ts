@@ -1,23 +1,15 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
-import { findChromium, keepSession } from '../support/browser.ts'
+import { describeInChromium, keepSession } from '../support/browser.ts'
 import { openConsole, type OpenConsole } from '../support/console.ts'
 import { insertManyTransactions } from '../support/many-transactions.ts'
 import { walkThrough } from '../support/scroll.ts'
 
-const chromium = findChromium()
 /** `npm run bench:console` goes through a hundred thousand. */
 const ROWS = 1250
 
-describe('a long list in the console', () => {
-  if (chromium === undefined) {
-    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
-      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
-    })
-    return
-  }
-
+describeInChromium('a long list in the console', (chromium) => {
   let opened: OpenConsole
   let page: Page
   let ids: string[]

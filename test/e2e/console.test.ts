@@ -11,7 +11,7 @@ import { encodeFunctionData } from 'viem'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { settlementAbi } from '../../src/bindings/abis.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
-import { findChromium, obstaclesOf, pagesInPrint, startBrowser } from '../support/browser.ts'
+import { describeInChromium, obstaclesOf, pagesInPrint, startBrowser } from '../support/browser.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { poison } from '../support/hostile.ts'
 import { workByKeys } from '../support/keyboard.ts'
@@ -19,7 +19,6 @@ import { fillDataFolder } from '../support/prepared-data.ts'
 import { runProgram, type Program } from '../support/program.ts'
 import { until } from '../support/until.ts'
 
-const chromium = findChromium()
 const EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 const LOOKS = [
   [360, 'light'],
@@ -28,14 +27,7 @@ const LOOKS = [
 const LISTS = ['', ...'transactions payments breaks runs wallets deliveries users keys'.split(' ')]
 const ARABIC = 'فاتورة رقم ١٢٣'
 
-describe('the console in a browser', () => {
-  if (chromium === undefined) {
-    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
-      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
-    })
-    return
-  }
-
+describeInChromium('the console in a browser', (chromium) => {
   let folder: ReturnType<typeof temporaryFolder>
   let program: Program
   let facts: ReadyFacts

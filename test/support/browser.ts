@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 
 import axe from 'axe-core'
+import { expect } from 'chai'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
@@ -8,6 +9,20 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 /** Undefined where this machine has no Chromium; CHROME_PATH names one elsewhere. */
 export function findChromium(): string | undefined {
   return [process.env['CHROME_PATH'], ...PLACES].find((path) => path && existsSync(path))
+}
+
+/** A suite for a browser. Where a run must have one, and there is none, that is a failure. */
+export function describeInChromium(title: string, suite: (executablePath: string) => void) {
+  return describe(title, () => {
+    const executablePath = findChromium()
+    if (executablePath !== undefined) {
+      suite(executablePath)
+      return
+    }
+    it('is not tried here, where there is no Chromium: set CHROME_PATH to one', () => {
+      expect(process.env['QUITTANCE_TESTS_NEED_CHROMIUM']).to.equal(undefined)
+    })
+  })
 }
 
 /** A browser that asks nobody but the pages that it is sent to. */
