@@ -8,9 +8,8 @@ import type { Node } from './node.ts'
 type Asking = {
   db: Db
   chainId: number
+  /** All of them must say the same. */
   nodes: readonly Node[]
-  /** How many must say the same. */
-  needed: number
   signal: AbortSignal
 }
 
@@ -19,10 +18,10 @@ const HASHES_AT_ONCE = 5_000
 /**
  * Which of the settlements are our own, and what the transactions behind those have cost, which no
  * event tells. They are asked for once in their lives, by whole blocks where many of ours are in
- * one. What too few nodes tell alike is left out: such an order is looked at by itself.
+ * one. What the nodes do not tell alike is left out: such an order is looked at by itself.
  */
 export async function readOwn(
-  { db, chainId, nodes, needed, signal }: Asking,
+  { db, chainId, nodes, signal }: Asking,
   logs: readonly SettledLog[],
 ): Promise<Map<Hex, OwnPayment>> {
   const mined: MinedHash[] = []
@@ -34,7 +33,7 @@ export async function readOwn(
     mined.push({ hash, block })
     own.set(hash, { orderId, fee: undefined })
   }
-  const asked = nodes.slice(0, needed).map((node) => node.fees(mined, signal))
+  const asked = nodes.map((node) => node.fees(mined, signal))
   const [first, ...others] = await Promise.all(asked)
   for (const [hash, payment] of own) {
     const fee = first?.get(hash)

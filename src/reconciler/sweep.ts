@@ -42,37 +42,43 @@ export type SweepDeps = {
  * one. A node that cannot show its logs is left out, for as long as enough others can.
  */
 export async function sweep(deps: SweepDeps): Promise<void> {
-  let providers = heardIn(deps)
-  while (providers.length >= deps.panel.needed) {
+  let heard = heardIn(deps)
+  while (heard.length >= deps.panel.needed) {
     try {
-      await sweepBy(deps, providers.slice(0, deps.panel.needed))
+      await sweepBy(deps, heard.slice(0, deps.panel.needed))
       return
     } catch (error) {
       if (!(error instanceof UnheardError)) throw error
       deps.signal.throwIfAborted()
       const { of: silent, message: reason } = error
       deps.logger.warn({ provider: silent.name, reason }, 'a node cannot show its settlements')
-      providers = providers.filter((one) => one !== silent)
+      heard = heard.filter(({ provider }) => provider !== silent)
     }
   }
 }
 
-/** Those whose nodes told where they stand, and are not behind. */
-function heardIn({ nodes, providers, panel }: SweepDeps): Provider[] {
+/** One node, as it is asked for its logs and for what else a settlement needs. */
+type Witness = { node: Node; provider: Provider }
+
+/** Those that told where they stand, and are not behind. */
+function heardIn({ nodes, providers, panel }: SweepDeps): Witness[] {
   const heard = new Set(panel.nodes.flatMap(({ name, isStale }) => (isStale ? [] : [name])))
-  return providers.filter((_, at) => heard.has(nodes[at]?.name ?? ''))
+  return providers.flatMap((provider, at) => {
+    const node = nodes[at]
+    return node && heard.has(node.name) ? [{ node, provider }] : []
+  })
 }
 
-async function sweepBy(deps: SweepDeps, providers: readonly Provider[]): Promise<void> {
+async function sweepBy(deps: SweepDeps, witnesses: readonly Witness[]): Promise<void> {
   const { db, chainId, contract, panel, signal } = deps
   const { final } = panel
   const from = final === undefined ? undefined : await startOf(deps)
   if (final === undefined || from === undefined || from > final) return
   const query = { address: contract, topics: [topicOf('Settled')], signal }
-  const [first, ...others] = providers.map((provider) => readerOf(provider, deps))
+  const [first, ...others] = witnesses.map(({ provider }) => readerOf(provider, deps))
   if (first === undefined) return
   const parts = ahead(first({ ...query, fromBlock: from, toBlock: final }))
-  for await (const read of ahead(complete({ ...deps, query, others, from, parts }))) {
+  for await (const read of ahead(complete({ ...deps, witnesses, query, others, from, parts }))) {
     const isStored = await db
       .transaction()
       .execute((transaction) => storeSettledLogs(transaction, { chainId, contract }, read))
@@ -100,13 +106,15 @@ type Query = Omit<Parameters<SettledReader>[0], 'fromBlock' | 'toBlock'>
 /** Each part with what its logs leave out; it ends where the nodes do not show the same. */
 async function* complete(
   deps: SweepDeps & {
+    witnesses: readonly Witness[]
     query: Query
     others: readonly SettledReader[]
     from: bigint
     parts: ReturnType<SettledReader>
   },
 ): AsyncGenerator<{ logs: SettledLog[]; from: bigint; to: BlockId }> {
-  const { query, others, parts, panel } = deps
+  const { witnesses, query, others, parts } = deps
+  const nodes = witnesses.map(({ node }) => node)
   let next = deps.from
   for await (const { logs, toBlock } of parts) {
     const range = { ...query, fromBlock: next, toBlock }
@@ -116,7 +124,7 @@ async function* complete(
     const hash = isShared ? await hashAt(deps, toBlock) : undefined
     if (hash === undefined) return
     const found = onceEach(logs, { from: next, to: toBlock })
-    const own = await readOwn({ ...deps, needed: panel.needed }, found)
+    const own = await readOwn({ ...deps, nodes }, found)
     for (const log of found) log.own = own.get(log.hash)
     yield { logs: found, from: next, to: { number: toBlock, hash } }
     next = toBlock + 1n

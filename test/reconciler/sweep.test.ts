@@ -71,8 +71,9 @@ describe('the sweep of a run', () => {
       },
       ...others,
     ]
+    const nodes = [{ ...three.nodes[0]!, fees: async () => new Map() }, ...three.nodes.slice(1)]
     const examiner = blindly(three.examiner)
-    const run = await runOnce({ ...three, providers: refusing, examiner })
+    const run = await runOnce({ ...three, nodes, providers: refusing, examiner })
     expect(run).to.include({ state: 'completed', error: undefined })
     expect(run.totals).to.include({ records: 1, matched: 1 })
     const none = await runOnce({ ...three, providers: refusing.map(() => refusing[0]!) })
