@@ -169,13 +169,15 @@ function ConnectionNote({ connection }: { connection: Connection }) {
 }
 
 function useRoute(): Route {
-  const [route, setRoute] = useState(() => readRoute(location.hash))
+  const [hash, setHash] = useState(location.hash)
   useEffect(() => {
-    const change = (): void => setRoute(readRoute(location.hash))
+    const change = (): void => setHash(location.hash)
     addEventListener('hashchange', change)
+    // It may have changed since it was first read.
+    change()
     return () => removeEventListener('hashchange', change)
   }, [])
-  return route
+  return useMemo(() => readRoute(hash), [hash])
 }
 
 function usePlatformOf(session: Session, onExpired: () => void): Platform {

@@ -33,11 +33,18 @@ function offerCopies(page: HTMLElement): void {
 }
 
 async function copy(button: HTMLButtonElement): Promise<void> {
-  await navigator.clipboard.writeText(button.dataset['copy'] ?? '')
   const [text] = button.childNodes
   if (!text) return
-  text.textContent = 'Copied'
-  setTimeout(() => (text.textContent = 'Copy'), 1500)
+  try {
+    // Without https there is no clipboard; with it, a browser may still refuse.
+    await navigator.clipboard.writeText(button.dataset['copy'] ?? '')
+    text.textContent = 'Copied'
+    setTimeout(() => (text.textContent = 'Copy'), 1500)
+  } catch {
+    const shown = button.parentElement?.querySelector('code')
+    if (shown) getSelection()?.selectAllChildren(shown)
+    text.textContent = 'Marked, copy by hand:'
+  }
 }
 
 const PAUSE_MS = 2000

@@ -6,3 +6,12 @@ export function textsOf(form: HTMLFormElement): Record<string, string> {
   }
   return fields
 }
+
+/** Puts these texts into the fields of these names, and empties the others. */
+export function fillIn(
+  form: HTMLFormElement,
+  texts: Readonly<Record<string, string | undefined>>,
+): void {
+  const fields = form.querySelectorAll<HTMLInputElement | HTMLSelectElement>('[name]')
+  for (const field of fields) field.value = texts[field.name] ?? ''
+}

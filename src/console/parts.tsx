@@ -244,7 +244,7 @@ export function Choice(props: {
   name: string
   title: string
   options: readonly string[]
-  value: string | undefined
+  value?: string | undefined
   any?: boolean
   onChange?: (value: string) => void
 }) {

@@ -46,6 +46,23 @@ describeInChromium('lists in the console', (chromium) => {
     expect(await shownIds()).to.deep.equal([ids.at(-1)])
   })
 
+  it('keeps the focus where a filter was applied, and goes back to the one before', async () => {
+    await showAll()
+    const user = page.getByLabel('User')
+    const focused = () => page.evaluate('document.activeElement.textContent')
+    await user.fill('9999')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('Nothing passes these filters').waitFor()
+    expect(await focused()).to.equal('Apply')
+    await user.fill('8888')
+    await page.goBack()
+    await page.getByRole('link', { name: ids.at(-1)! }).waitFor()
+    expect(await user.inputValue()).to.equal('')
+    await page.goForward()
+    await page.getByText('Nothing passes these filters').waitFor()
+    expect(await user.inputValue()).to.equal('9999')
+  })
+
   it('shows each row once after "Show 1 new transaction", the new one first', async () => {
     await showAll()
     const { db, alice } = opened.admin
@@ -119,6 +136,30 @@ describeInChromium('lists in the console', (chromium) => {
       expect(filtered().some((query) => query.has(param))).to.equal(false)
     })
   }
+
+  it('keeps the longest name of a break within the narrowest window of columns', async () => {
+    const seen = new Date().toISOString()
+    const one = {
+      id: '1',
+      kind: 'provider_disagreement',
+      state: 'open',
+      transaction_id: ids.at(-1),
+      eth_transaction_hash: `0x${'ab'.repeat(32)}`,
+      first_seen_at: seen,
+      last_seen_at: seen,
+    }
+    const json = { success: true, breaks: [one], total: 1, next_cursor: null }
+    await page.route(/\/api\/breaks\b/, (route) => route.fulfill({ json }))
+    const { width, height } = page.viewportSize()!
+    await page.setViewportSize({ width: 1000, height })
+    await opened.show('breaks')
+    await page.getByRole('link', { name: 'Provider disagreement' }).waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)
+    const lines = "document.querySelector('tbody th a').getClientRects().length"
+    expect(await page.evaluate(lines)).to.equal(2)
+    await page.setViewportSize({ width, height })
+    await page.unrouteAll({ behavior: 'wait' })
+  })
 
   it('leads to a payment to decide, however many older ones wait', async () => {
     const { db, alice } = opened.admin

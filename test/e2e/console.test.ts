@@ -22,6 +22,7 @@ import { until } from '../support/until.ts'
 const EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 const LOOKS = [
   [360, 'light'],
+  [1000, 'light'],
   [1440, 'dark'],
 ] as const
 const LISTS = ['', ...'transactions payments breaks runs wallets deliveries users keys'.split(' ')]
@@ -251,6 +252,10 @@ describeInChromium('the console in a browser', (chromium) => {
     await sees(EVIL)
     await sees('This page is live.')
     await isForEverybody('the checkout')
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    await page.getByRole('button', { name: 'Copy contract' }).click()
+    await page.getByRole('button', { name: 'Marked, copy by hand: contract' }).waitFor()
+    expect(await page.evaluate('`${getSelection()}`')).to.equal(facts.settlement)
     await settle(await callOf())
     await sees('This is paid. Thank you.')
     expect(await page.title()).to.equal('Paid 0.25 ETH · Quittance')

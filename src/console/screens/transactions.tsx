@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import type { OwnedListWire, OwnedTransactionWire } from '../../wire/group-b/admin.ts'
 import type { ScreenProps } from '../app.tsx'
@@ -15,7 +15,7 @@ import {
   Loading,
   Time,
 } from '../parts.tsx'
-import { textsOf } from '../form.ts'
+import { fillIn, textsOf } from '../form.ts'
 import { hashOf, type Route } from '../route.ts'
 import { Rows } from '../rows.tsx'
 
@@ -31,7 +31,7 @@ export function TransactionsScreen({ route }: ScreenProps) {
   return (
     <>
       <Heading aside={<Count total={total} />}>Transactions</Heading>
-      <Filters key={JSON.stringify(query)} query={query} />
+      <Filters query={query} />
       {fresh > 0 && (
         <button type="button" class="fresh" onClick={reload}>
           Show {plural(fresh, 'new transaction')}
@@ -114,8 +114,13 @@ function apply(form: HTMLFormElement): void {
 
 /** The filters stand in the address, so that a list can be sent to somebody. */
 function Filters({ query }: { query: Route['query'] }) {
+  const form = useRef<HTMLFormElement>(null)
+  useLayoutEffect(() => {
+    if (form.current) fillIn(form.current, { ...query, find: query['eth_transaction_hash'] })
+  }, [query])
   return (
     <form
+      ref={form}
       class="filters"
       role="search"
       aria-label="Transactions"
@@ -132,11 +137,10 @@ function Filters({ query }: { query: Route['query'] }) {
           placeholder="TX… or 0x…"
           pattern="\s*(TX\d+|0x[0-9a-fA-F]{64})\s*"
           title="The id of a transaction, or its hash on chain"
-          defaultValue={query['eth_transaction_hash'] ?? ''}
         />
       </label>
-      <Choice name="status" title="Status" options={STATUSES} value={query['status']} />
-      <Choice name="type" title="Type" options={TYPES} value={query['type']} />
+      <Choice name="status" title="Status" options={STATUSES} />
+      <Choice name="type" title="Type" options={TYPES} />
       <label>
         User
         <input
@@ -145,16 +149,15 @@ function Filters({ query }: { query: Route['query'] }) {
           pattern="[1-9]\d{0,8}"
           title="The number of a user"
           size={6}
-          defaultValue={query['user_id'] ?? ''}
         />
       </label>
       <label>
         From
-        <input type="date" name="start_date" defaultValue={query['start_date'] ?? ''} />
+        <input type="date" name="start_date" />
       </label>
       <label>
         To
-        <input type="date" name="end_date" defaultValue={query['end_date'] ?? ''} />
+        <input type="date" name="end_date" />
       </label>
       <button type="submit">Apply</button>
       {Object.keys(query).length > 0 && <a href={hashOf(['transactions'])}>Clear</a>}
