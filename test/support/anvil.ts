@@ -46,7 +46,10 @@ function clientOf(url: string) {
     .extend(walletActions)
 }
 
-/** anvil answers before it has mined; here a transaction is mined when its hash is known. */
+/**
+ * anvil answers before it has mined; here a transaction is mined when its hash is known. Its pool
+ * lets go of one a moment after there is a receipt, and tells of it as waiting until then.
+ */
 function mining(transport: HttpTransport): HttpTransport {
   return (options) => {
     const inner = transport(options)
@@ -67,7 +70,8 @@ async function untilMined(request: EIP1193RequestFn, hash: unknown): Promise<voi
     request({ method, params } as never)
   if ((await ask('anvil_getAutomine')) === false) return
   for (let round = 0; round < 100; round++) {
-    if ((await ask('eth_getTransactionReceipt', hash)) !== null) return
+    const shown = (await ask('eth_getTransactionByHash', hash)) as { blockHash: unknown } | null
+    if (shown?.blockHash) return
     await new Promise((later) => setTimeout(later, 5))
   }
 }
