@@ -39,6 +39,7 @@ export async function startDatabase(options: {
   const database = await openDatabase({
     ...whereIsDatabase(config),
     onBroken: (error) => logger.warn({ err: error }, 'a database connection broke'),
+    onStarting: (error) => logger.warn({ err: error }, 'the database server is starting'),
   })
   shutdown.add('the database', database.close)
   if (migrates) await migrate(database.db)

@@ -22,6 +22,7 @@ export const limits = {
   rpcQueuedCalls: 10_000,
   rpcBatchItems: 100,
   databaseConnectTimeoutMs: 5_000,
+  databaseStartMs: 60_000,
   databaseStatementTimeoutMs: 30_000,
   databaseConnections: 16,
   shutdownStepMs: 5_000,

@@ -1,4 +1,5 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
@@ -29,6 +30,10 @@ export type DatabaseOptions = {
   connections?: number
   /** A connection that breaks is reported here; the next query opens another. */
   onBroken?: (error: Error) => void
+  /** A server that says it is starting, as after a crash, is waited for so long. */
+  startTimeoutMs?: number
+  /** Told once, when that begins. */
+  onStarting?: (error: unknown) => void
 }
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
@@ -93,7 +98,7 @@ async function openServer(options: DatabaseOptions & { url: string }): Promise<D
   pool.on('connect', (client) => client.on('error', (error) => options.onBroken?.(error)))
   pool.on('error', () => undefined)
   try {
-    await pool.query('select 1')
+    await untilLetIn(pool, options)
   } catch (error) {
     await pool.end()
     throw new DatabaseUnreachableError(options.url, error)
@@ -101,6 +106,25 @@ async function openServer(options: DatabaseOptions & { url: string }): Promise<D
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   return { kind: 'server', db, ping: () => ping(db), close: () => db.destroy() }
 }
+
+/** Everything else that refuses us may do so for ever, and is told at once. */
+async function untilLetIn(pool: Pool, options: DatabaseOptions): Promise<void> {
+  const { startTimeoutMs = limits.databaseStartMs, onStarting } = options
+  const endsAt = performance.now() + startTimeoutMs
+  for (let tries = 0; ; tries++) {
+    try {
+      await pool.query('select 1')
+      return
+    } catch (error) {
+      if (codeOf(error) !== CANNOT_CONNECT_NOW || performance.now() >= endsAt) throw error
+      if (tries === 0) onStarting?.(error)
+    }
+    await sleep(START_POLL_MS)
+  }
+}
+
+const CANNOT_CONNECT_NOW = '57P03'
+const START_POLL_MS = 200
 
 async function ping(db: Db): Promise<void> {
   await sql`select 1`.execute(db)

@@ -8,6 +8,7 @@ import { openDatabase } from '../../src/store/database.ts'
 import { freshDatabase } from '../support/database.ts'
 import { failureOf } from '../support/errors.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { startRefusingServer, type RefusingServer } from '../support/refusing-server.ts'
 
 describe('the database', () => {
   it('gives exact values of the same types on both engines', async () => {
@@ -82,5 +83,40 @@ describe('the database', () => {
     expect(error.code).to.equal('database_unreachable')
     expect(error.message).to.include('127.0.0.1:1/x')
     expect(error.message).not.to.include('hunter2')
+  })
+
+  describe('waits for a server that is starting', () => {
+    let refusing: RefusingServer | undefined
+    afterEach(() => refusing?.stop())
+    const open = async (codes: readonly string[], startTimeoutMs?: number) => {
+      refusing = await startRefusingServer(codes)
+      let told = 0
+      const { url } = refusing
+      const options = {
+        url,
+        onStarting: () => (told += 1),
+        ...(startTimeoutMs && { startTimeoutMs }),
+      }
+      const error = await failureOf(() => openDatabase(options))
+      return { told, tries: refusing.tries(), reason: error.details['reason'], error }
+    }
+
+    it('as after a crash, and tells it once', async () => {
+      expect(await open(['57P03', '57P03', '3D000'])).to.include({
+        told: 1,
+        tries: 3,
+        reason: '3D000',
+      })
+    })
+
+    it('not for ever', async () => {
+      const { reason, error } = await open(['57P03'], 300)
+      expect(reason).to.equal('57P03')
+      expect(error.message).to.include('the server says no').and.include('DATABASE_URL')
+    })
+
+    it('and for no other', async () => {
+      expect(await open(['28P01'])).to.include({ told: 0, tries: 1, reason: '28P01' })
+    })
   })
 })
