@@ -57,6 +57,8 @@ export type AppOptions = {
   config: Config
   role: Role
   logger: Logger
+  /** Ends what a start waits for, which then fails. */
+  signal?: AbortSignal
   /** Told after each step of the start, for a person who watches. */
   onProgress?: (step: StartStep) => void
 }
@@ -156,7 +158,9 @@ async function open(
   if (where) await requireListenable(where)
   const shared = { config, logger, shutdown }
   const openDatabase = () =>
-    timed(options, 'database', () => startDatabase({ ...shared, migrates: role === 'up' }))
+    timed(options, 'database', () =>
+      startDatabase({ ...shared, migrates: role === 'up', signal: options.signal }),
+    )
   const openChain = async () => {
     const onEvent = countProviders(registry)
     const opened = await timed(options, 'chain', () => startChain({ ...shared, onEnd, onEvent }))

@@ -1,7 +1,7 @@
 import { join, relative, resolve } from 'node:path'
 
 import type { Config } from '../base/config.ts'
-import { BaseError } from '../base/errors.ts'
+import { BaseError, messageOf } from '../base/errors.ts'
 import { lockFolder } from '../base/lock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
@@ -34,12 +34,18 @@ export async function startDatabase(options: {
   logger: Logger
   migrates: boolean
   shutdown: Shutdown
+  signal: AbortSignal | undefined
 }): Promise<Database & { detail: string }> {
-  const { config, logger, migrates, shutdown } = options
+  const { config, logger, migrates, shutdown, signal } = options
   const database = await openDatabase({
     ...whereIsDatabase(config),
     onBroken: (error) => logger.warn({ err: error }, 'a database connection broke'),
-    onStarting: (error) => logger.warn({ err: error }, 'the database server is starting'),
+    signal,
+    onStarting: (error) =>
+      logger.warn(
+        { reason: messageOf(error) },
+        'the database server is starting; it is waited for',
+      ),
   })
   shutdown.add('the database', database.close)
   if (migrates) await migrate(database.db)

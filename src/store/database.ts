@@ -1,10 +1,10 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
 import { Pool, types } from 'pg'
 
+import { systemClock } from '../base/clock.ts'
 import { BaseError, messageOf, codeOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 
@@ -30,9 +30,9 @@ export type DatabaseOptions = {
   connections?: number
   /** A connection that breaks is reported here; the next query opens another. */
   onBroken?: (error: Error) => void
-  /** A server that says it is starting, as after a crash, is waited for so long. */
-  startTimeoutMs?: number
-  /** Told once, when that begins. */
+  /** Ends the wait for a server that says it is starting, as after a crash, before its time. */
+  signal?: AbortSignal | undefined
+  /** Told once, when that wait begins. */
   onStarting?: (error: unknown) => void
 }
 
@@ -109,17 +109,17 @@ async function openServer(options: DatabaseOptions & { url: string }): Promise<D
 
 /** Everything else that refuses us may do so for ever, and is told at once. */
 async function untilLetIn(pool: Pool, options: DatabaseOptions): Promise<void> {
-  const { startTimeoutMs = limits.databaseStartMs, onStarting } = options
-  const endsAt = performance.now() + startTimeoutMs
+  const late = AbortSignal.timeout(limits.databaseStartMs)
+  const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
   for (let tries = 0; ; tries++) {
     try {
       await pool.query('select 1')
       return
     } catch (error) {
-      if (codeOf(error) !== CANNOT_CONNECT_NOW || performance.now() >= endsAt) throw error
-      if (tries === 0) onStarting?.(error)
+      if (codeOf(error) !== CANNOT_CONNECT_NOW || signal.aborted) throw error
+      if (tries === 0) options.onStarting?.(error)
     }
-    await sleep(START_POLL_MS)
+    await systemClock.sleep(START_POLL_MS, signal)
   }
 }
 

@@ -12,6 +12,8 @@ import { openDatabase } from '../../src/store/database.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { fillDataFolder } from '../support/prepared-data.ts'
 import { runProgram, type Program } from '../support/program.ts'
+import { startRefusingServer } from '../support/refusing-server.ts'
+import { until } from '../support/until.ts'
 
 describe('up where it cannot run gives one clear line, exit code 2, and leaves no process', () => {
   const folder = temporaryFolder()
@@ -80,6 +82,16 @@ describe('up where it cannot run gives one clear line, exit code 2, and leaves n
 
   it('when the database server does not answer', () =>
     refuses({ DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }, '127.0.0.1:1/none'))
+
+  it('when a signal ends the wait for a database server that is starting', async () => {
+    const starting = await startRefusingServer(['57P03'])
+    const program = up({ DATABASE_URL: starting.url })
+    await until(async () => program.output().stderr.includes('the database server is starting'))
+    program.kill('SIGTERM')
+    expect(await program.ended).to.equal(2)
+    expect(program.output().stderr).to.include('Check DATABASE_URL')
+    await starting.stop()
+  })
 
   it('when the provider does not answer', () =>
     refusesAtOnce({ ETH_RPC_URL: 'http://127.0.0.1:1' }, '127.0.0.1:1'))

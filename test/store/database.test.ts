@@ -88,14 +88,14 @@ describe('the database', () => {
   describe('waits for a server that is starting', () => {
     let refusing: RefusingServer | undefined
     afterEach(() => refusing?.stop())
-    const open = async (codes: readonly string[], startTimeoutMs?: number) => {
+    const open = async (codes: readonly string[], signal?: AbortSignal) => {
       refusing = await startRefusingServer(codes)
       let told = 0
       const { url } = refusing
       const options = {
         url,
         onStarting: () => (told += 1),
-        ...(startTimeoutMs && { startTimeoutMs }),
+        ...(signal && { signal }),
       }
       const error = await failureOf(() => openDatabase(options))
       return { told, tries: refusing.tries(), reason: error.details['reason'], error }
@@ -109,8 +109,8 @@ describe('the database', () => {
       })
     })
 
-    it('not for ever', async () => {
-      const { reason, error } = await open(['57P03'], 300)
+    it('until nobody wants it any more', async () => {
+      const { reason, error } = await open(['57P03'], AbortSignal.timeout(300))
       expect(reason).to.equal('57P03')
       expect(error.message).to.include('the server says no').and.include('DATABASE_URL')
     })

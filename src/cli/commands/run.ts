@@ -25,6 +25,8 @@ async function run(role: Role, output: Output): Promise<number> {
   // After the configuration: a bad one is told at once, and help needs none of it.
   const { startApp } = await import('../../app.ts')
   const ended = untilSignal()
+  const waiting = new AbortController()
+  void ended.then(() => waiting.abort())
 
   output.line(`Quittance ${version}, ${config.environment}`)
   output.line()
@@ -32,6 +34,7 @@ async function run(role: Role, output: Output): Promise<number> {
     config,
     role,
     logger,
+    signal: waiting.signal,
     onProgress: (step) => output.line(formatStep(step)),
   })
   const app = await starting
