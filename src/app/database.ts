@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path'
 import type { Config } from '../base/config.ts'
 import { BaseError, messageOf } from '../base/errors.ts'
 import { lockFolder } from '../base/lock.ts'
-import type { Logger } from '../base/logger.ts'
+import { createLogger, type Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import { nameOfProvider } from '../chain/rpc.ts'
 import { openDatabase, type Database } from '../store/database.ts'
@@ -12,12 +12,17 @@ import { migrate, readSchemaState } from '../store/migrate.ts'
 
 /** Opens the database that the configuration names, for commands that need no more than that. */
 export async function withDatabase<T>(
-  config: Config,
+  { config, signal }: { config: Config; signal?: AbortSignal },
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
+  const logger = createLogger({ level: config.logLevel ?? 'warn' })
   const lock = config.databaseUrl ? undefined : await lockFolder(config.dataFolder)
   try {
-    const database = await openDatabase(whereIsDatabase(config))
+    const database = await openDatabase({
+      ...whereIsDatabase(config),
+      signal,
+      onStarting: tellStarting(logger),
+    })
     try {
       return await work(database)
     } finally {
@@ -41,11 +46,7 @@ export async function startDatabase(options: {
     ...whereIsDatabase(config),
     onBroken: (error) => logger.warn({ err: error }, 'a database connection broke'),
     signal,
-    onStarting: (error) =>
-      logger.warn(
-        { reason: messageOf(error) },
-        'the database server is starting; it is waited for',
-      ),
+    onStarting: tellStarting(logger),
   })
   shutdown.add('the database', database.close)
   if (migrates) await migrate(database.db)
@@ -56,6 +57,13 @@ export async function startDatabase(options: {
       ? `PostgreSQL at ${nameOfProvider(config.databaseUrl ?? '')}`
       : `embedded PostgreSQL in ${shorten(config.dataFolder)}`
   return { ...database, detail }
+}
+
+function tellStarting(logger: Logger): (error: unknown) => void {
+  return (error) => {
+    const reason = messageOf(error)
+    logger.warn({ reason }, 'the database server is starting; it is waited for')
+  }
 }
 
 export async function requireMigrated(database: Database): Promise<void> {

@@ -31,7 +31,7 @@ export async function withDatabaseDesk<T>(
       code: 'provider_missing',
     })
   }
-  return withDatabase(config, async (database) => {
+  return withDatabase({ config, signal }, async (database) => {
     await requireMigrated(database)
     const { db } = database
     const chainId = await readChainId({ urls, signal })

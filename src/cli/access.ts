@@ -11,7 +11,7 @@ import { findUserByName, type User } from '../store/users.ts'
 /** Opens the database for a command that changes who may come in. */
 export async function withAccess<T>(work: (db: Db, config: Config) => Promise<T>): Promise<T> {
   const config = parseConfig(process.env)
-  return withDatabase(config, async (database) => {
+  return withDatabase({ config }, async (database) => {
     await requireMigrated(database)
     const { db } = database
     await requireEnvironment(db, config.environment)

@@ -11,7 +11,7 @@ import { startAnvil } from '../../src/chain/anvil.ts'
 import { openDatabase } from '../../src/store/database.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { fillDataFolder } from '../support/prepared-data.ts'
-import { runProgram, type Program } from '../support/program.ts'
+import { runProgram, runToEnd, type Program } from '../support/program.ts'
 import { startRefusingServer } from '../support/refusing-server.ts'
 import { until } from '../support/until.ts'
 
@@ -88,9 +88,10 @@ describe('up where it cannot run gives one clear line, exit code 2, and leaves n
     const program = up({ DATABASE_URL: starting.url })
     await until(async () => program.output().stderr.includes('the database server is starting'))
     program.kill('SIGTERM')
-    expect(await program.ended).to.equal(2)
-    expect(program.output().stderr).to.include('Check DATABASE_URL')
+    const code = await program.ended
     await starting.stop()
+    expect(code).to.equal(2)
+    expect(program.output().stderr).to.include('Check DATABASE_URL')
   })
 
   it('when the provider does not answer', () =>
@@ -125,5 +126,15 @@ describe('up where it cannot run gives one clear line, exit code 2, and leaves n
     mkdirSync(join(damaged, 'chain'))
     writeFileSync(join(damaged, 'chain/state.json.gz'), 'half a ch')
     await refuses({ QUITTANCE_DATA: damaged }, 'saved embedded chain')
+  })
+})
+
+describe('a command on a database server that is starting', () => {
+  it('says what it waits for', async () => {
+    const starting = await startRefusingServer(['57P03', '3D000'])
+    const { code, stderr } = await runToEnd(['migrate'], { DATABASE_URL: starting.url })
+    await starting.stop()
+    expect(stderr).to.include('the database server is starting').and.include('Check DATABASE_URL')
+    expect([code, starting.tries()]).to.deep.equal([2, 2])
   })
 })

@@ -45,7 +45,7 @@ describe('the bank rail', () => {
     /** Short only where the bank is silent: a busy machine is no silent bank. */
     timeoutMs?: number
   }
-  const start = async ({ onMoved, timeoutMs = 10_000 }: Options = {}) => {
+  const start = async ({ onMoved, ...timeout }: Options = {}) => {
     const bank = createSimulatedBank({
       ...ACCOUNT,
       now: () => clock.now().getTime(),
@@ -57,7 +57,7 @@ describe('the bank rail', () => {
     })
     return createWireRail({
       db,
-      banks: new Map([[undefined, createBank({ url: server.url, ...ACCOUNT, timeoutMs })]]),
+      banks: new Map([[undefined, createBank({ url: server.url, ...ACCOUNT, ...timeout })]]),
       clock,
       logger: createLogger({ level: 'silent' }),
       policy: WIRE_POLICY,

@@ -92,12 +92,9 @@ describe('the database', () => {
       refusing = await startRefusingServer(codes)
       let told = 0
       const { url } = refusing
-      const options = {
-        url,
-        onStarting: () => (told += 1),
-        ...(signal && { signal }),
-      }
-      const error = await failureOf(() => openDatabase(options))
+      const error = await failureOf(() =>
+        openDatabase({ url, signal, onStarting: () => (told += 1) }),
+      )
       return { told, tries: refusing.tries(), reason: error.details['reason'], error }
     }
 

@@ -16,7 +16,7 @@ export function migrateCommand(): Command {
 
 async function run(options: { dryRun?: boolean; json?: boolean }): Promise<number> {
   const output = createOutput(options)
-  return withDatabase(parseConfig(process.env), async ({ db }) => {
+  return withDatabase({ config: parseConfig(process.env) }, async ({ db }) => {
     if (options.dryRun) {
       const state = await readSchemaState(db)
       output.result(state)
