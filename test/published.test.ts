@@ -13,9 +13,11 @@ describe('the published entries', () => {
     typeof target === 'string' ? [] : [{ name, file: sourceOf(target.default) }],
   )
 
-  it('are the five that the README tells of', () => {
-    const names = entries.map(({ name }) => name)
-    expect(names).to.have.members(['.', './client', './contracts', './verify', './server'])
+  it('are those that the README names', () => {
+    const readme = readFileSync('README.md', 'utf8')
+    const named = [...readme.matchAll(/['`](quittance(?:\/\w+)?)['`]/g)].map(([, name]) => name)
+    const published = entries.map(({ name }) => `quittance${name.slice(1)}`)
+    expect([...new Set(named)]).to.have.members(published)
   })
 
   for (const { name, file } of entries) {

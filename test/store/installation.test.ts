@@ -1,14 +1,17 @@
-import { claimInstallation } from '../../src/store/installation.ts'
 import { expect } from 'chai'
+import { sql } from 'kysely'
 
+import { claimInstallation } from '../../src/store/installation.ts'
 import { freshDatabase } from '../support/database.ts'
 import { failureOf } from '../support/errors.ts'
 
 describe('claimInstallation', () => {
   it('records the first claim and accepts the same again', async () => {
     const { db } = await freshDatabase()
-    await claimInstallation(db, { environment: 'sandbox', chainId: 31_337 })
-    await claimInstallation(db, { environment: 'sandbox', chainId: 31_337 })
+    const claim = () => claimInstallation(db, { environment: 'sandbox', chainId: 31_337 })
+    expect(await claim()).to.deep.equal(await claim())
+    const { rows } = await sql`select environment, chain_id from installation`.execute(db)
+    expect(rows).to.deep.equal([{ environment: 'sandbox', chain_id: 31_337n }])
   })
 
   it('gives the same 32 bytes for references at every start, and no others have them', async () => {

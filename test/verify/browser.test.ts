@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 import { build } from 'esbuild'
 
+import { describeInChromium } from '../support/browser.ts'
 import { temporaryFolder } from '../support/folder.ts'
-
-const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-const chromium = PATHS.find((path) => existsSync(path))
 
 const PROGRAM = `
   import { check } from './src/verify/check.ts'
@@ -18,14 +16,9 @@ const PROGRAM = `
   document.title = verdicts.map(({ status }) => status).join(' ')
 `
 
-describe('a quittance in a real browser', () => {
+describeInChromium('a quittance in a real browser', (chromium) => {
   const folder = temporaryFolder()
   after(() => folder.remove())
-
-  if (chromium === undefined) {
-    it('is not tried: there is no Chromium on this machine')
-    return
-  }
 
   it('holds, is refused when changed, and is open while its block is not trusted', async () => {
     const file = readFileSync('test/data/quittance.json', 'utf8')
@@ -42,17 +35,20 @@ describe('a quittance in a real browser', () => {
     const script = outputFiles[0]?.text.replaceAll('</script', '<\\/script')
     const data = `<script type="application/json" id="input">${input}</script>`
     writeFileSync(page, `<title>none</title>${data}<script type="module">${script}</script>`)
-    const dom = await show(page, join(folder.path, 'profile'))
+    const dom = await show(chromium, { page, profile: join(folder.path, 'profile') })
     expect(/<title>(.*)<\/title>/.exec(dom)?.[1]).to.equal('holds disagrees pending')
   }).timeout(60_000)
 })
 
 /** The document after its script has run. */
-async function show(page: string, profile: string): Promise<string> {
+async function show(
+  chromium: string,
+  { page, profile }: { page: string; profile: string },
+): Promise<string> {
   const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic']
   flags.push('--no-first-run', '--disable-background-networking', '--disable-component-update')
   flags.push('--disable-sync', `--user-data-dir=${profile}`, '--virtual-time-budget=5000')
-  const child = spawn(chromium ?? '', [...flags, '--dump-dom', `file://${page}`], {
+  const child = spawn(chromium, [...flags, '--dump-dom', `file://${page}`], {
     stdio: ['ignore', 'pipe', 'ignore'],
     timeout: 50_000,
   })
