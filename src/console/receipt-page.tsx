@@ -134,55 +134,74 @@ function Verification({ facts, file }: Loaded) {
       <p class="faint">
         Your browser checks the proof, and asks a node of your choice whether it knows the block.
       </p>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          act(verify)
-        }}
-      >
-        <label>
-          Ethereum node
-          <input
-            type="url"
-            required
-            value={address}
-            placeholder="https://…"
-            aria-invalid={address !== '' && node === undefined}
-            onInput={(event) => setAddress(event.currentTarget.value)}
-          />
-        </label>
-        {address !== '' && node === undefined && (
-          <p class="failure">
-            Use an address that begins with https://, or a node of this machine.
-          </p>
-        )}
-        <label>
-          Another quittance than this receipt’s
-          <input
-            type="file"
-            accept=".json,application/json"
-            onChange={(event) => choose(event.currentTarget.files?.[0])}
-          />
-        </label>
-        <button type="submit" class="primary" disabled={isBusy}>
-          {isBusy ? 'Verifying …' : 'Verify'}
-        </button>
-      </form>
+      <NodeForm {...{ address, setAddress, choose, isBusy }} onSubmit={() => act(verify)} />
       {error !== undefined && <Failure error={error} />}
-      <ol class="steps">
-        {steps.map((step) => (
-          <li key={step.name} class={step.state}>
-            <p class="title">
-              <span class="mark" aria-hidden="true" />
-              {step.name}
-              <span class="hidden">: {STATES[step.state]}</span>
-            </p>
-            <p class="faint">{step.found === '' ? step.meaning : step.found}</p>
-          </li>
-        ))}
-      </ol>
+      <Steps steps={steps} />
       <div role="status">{checked && <Outcome {...checked} />}</div>
     </section>
+  )
+}
+
+type NodeFormProps = {
+  address: string
+  setAddress: (address: string) => void
+  choose: (file: File | undefined) => void
+  isBusy: boolean
+  onSubmit: () => void
+}
+
+function NodeForm({ address, setAddress, choose, isBusy, onSubmit }: NodeFormProps) {
+  const isWrong = address !== '' && readAddress(address) === undefined
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    >
+      <label>
+        Ethereum node
+        <input
+          type="url"
+          required
+          value={address}
+          placeholder="https://…"
+          aria-invalid={isWrong}
+          onInput={(event) => setAddress(event.currentTarget.value)}
+        />
+      </label>
+      {isWrong && (
+        <p class="failure">Use an address that begins with https://, or a node of this machine.</p>
+      )}
+      <label>
+        Another quittance than this receipt’s
+        <input
+          type="file"
+          accept=".json,application/json"
+          onChange={(event) => choose(event.currentTarget.files?.[0])}
+        />
+      </label>
+      <button type="submit" class="primary" disabled={isBusy}>
+        {isBusy ? 'Verifying …' : 'Verify'}
+      </button>
+    </form>
+  )
+}
+
+function Steps({ steps }: { steps: readonly ReceiptStep[] }) {
+  return (
+    <ol class="steps">
+      {steps.map((step) => (
+        <li key={step.name} class={step.state}>
+          <p class="title">
+            <span class="mark" aria-hidden="true" />
+            {step.name}
+            <span class="hidden">: {STATES[step.state]}</span>
+          </p>
+          <p class="faint">{step.found === '' ? step.meaning : step.found}</p>
+        </li>
+      ))}
+    </ol>
   )
 }
 
