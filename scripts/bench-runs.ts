@@ -9,7 +9,7 @@ import type { Hex } from 'viem'
 
 import { systemClock } from '../src/base/clock.ts'
 import { messageOf } from '../src/base/errors.ts'
-import { toQuantity } from '../src/chain/quantity.ts'
+import { toQuantity } from '../src/chain/answers.ts'
 import { callRpc } from '../src/chain/rpc.ts'
 import { requestRun } from '../src/reconciler/runs.ts'
 import { openDatabase } from '../src/store/database.ts'

@@ -5,11 +5,10 @@ import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { Contracts } from '../chain/contracts.ts'
 import { isCodeOf, settlement } from '../chain/deployables.ts'
-import { AnswerUnreadableError } from '../chain/facts.ts'
+import { quantity, readFrom } from '../chain/answers.ts'
 import { DEFAULT_FEE_POLICY, readFeeMarket } from '../chain/fees.ts'
 import { openSigners } from '../chain/open-signers.ts'
 import type { Providers } from '../chain/providers.ts'
-import { parseQuantity } from '../chain/quantity.ts'
 import type { Fees, Hex } from '../domain/orders.ts'
 import { createReferenceCodec } from '../domain/reference.ts'
 import { DEFAULT_POLICY, type SenderContext } from '../sender/context.ts'
@@ -93,7 +92,5 @@ async function readBalance(
 ): Promise<bigint> {
   const call = { method: 'eth_getBalance', params: [address, 'latest'], signal }
   const { result, provider } = await providers.ask(call)
-  const balance = parseQuantity(result)
-  if (balance === undefined) throw new AnswerUnreadableError(provider, 'balance')
-  return balance
+  return readFrom({ value: result, provider }, (value) => quantity(value, 'balance'))
 }

@@ -1,18 +1,15 @@
 import type { Hex } from 'viem'
 import { keccak256, recoverAddress } from 'viem/utils'
 
+import { array, data, quantity, record } from './answers.ts'
 import {
-  array,
   bytesOf,
-  data,
   decodeRlp,
   EncodingError,
   encodeRlp,
   listOf,
   numberBytes,
   numberOf,
-  quantity,
-  record,
   type RlpItem,
 } from './rlp.ts'
 import { typed, untyped } from './trie.ts'
@@ -34,7 +31,7 @@ export type ChainTransaction = {
 
 /** The bytes that were signed and broadcast, from how JSON-RPC shows them. */
 export function encodeTransaction(value: unknown): Hex {
-  const transaction = record(value, 'the transaction')
+  const transaction = record(value, 'transaction')
   const type = typeOf(transaction)
   const fields = FIELDS[type]
   if (fields === undefined) throw new UnknownTransactionTypeError(type)
@@ -149,13 +146,13 @@ function parityOf(transaction: Shown): bigint {
 }
 
 function encodeAccess(value: unknown): RlpItem {
-  const access = record(value, 'the access')
+  const access = record(value, 'access')
   const keys = array(access['storageKeys'], 'storageKeys')
   return [data(access['address'], 'address', 20), keys.map((key) => data(key, 'key', 32))]
 }
 
 function encodeAuthorization(value: unknown): RlpItem {
-  const authorization = record(value, 'the authorization')
+  const authorization = record(value, 'authorization')
   const number = (name: string): Hex => numberBytes(quantity(authorization[name], name))
   return [
     number('chainId'),

@@ -1,5 +1,5 @@
 import { BaseError } from '../base/errors.ts'
-import { parseQuantity } from './quantity.ts'
+import { AnswerError, quantity } from './answers.ts'
 import { RpcError } from './rpc-error.ts'
 import { callRpc, nameOfProvider } from './rpc.ts'
 
@@ -33,10 +33,11 @@ async function askOne(line: {
 }): Promise<Answer> {
   const provider = nameOfProvider(line.url)
   try {
-    const id = Number(parseQuantity(await callRpc({ ...line, method: 'eth_chainId' })))
+    const id = Number(quantity(await callRpc({ ...line, method: 'eth_chainId' }), 'chain id'))
     const chainId = Number.isSafeInteger(id) && id >= 1 ? id : undefined
     return { provider, chainId, error: undefined }
   } catch (error) {
+    if (error instanceof AnswerError) return { provider, chainId: undefined, error: undefined }
     if (error instanceof RpcError) return { provider, chainId: undefined, error }
     throw error
   }

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { keccak256, stringToBytes } from 'viem/utils'
 
-import type { Log } from './receipt.ts'
+import type { Log } from './answers.ts'
 
 /** A log that has exactly the form of an event that we know. */
 export type DecodedEvent = {

@@ -1,6 +1,5 @@
-import { BaseError } from '../base/errors.ts'
+import { AnswerError, array, quantity, readFrom, record, toQuantity } from './answers.ts'
 import type { Providers } from './providers.ts'
-import { parseQuantity, toQuantity } from './quantity.ts'
 
 export type FeePolicy = {
   /** How many of the latest blocks are looked at. */
@@ -33,26 +32,25 @@ export async function readFeeMarket(
     params: [toQuantity(policy.blocks), 'latest', [policy.tipPercentile]],
     signal,
   })
-  const history = parseHistory(result, provider)
-  const baseFee = history.baseFees.at(-1)
-  if (baseFee === undefined) throw new FeesUnreadableError(provider)
+  const history = readFrom({ value: result, provider }, readHistory)
+  const baseFee = history.baseFees.at(-1) ?? 0n
   return { baseFee, tip: clamp(median(history.tips), policy), provider }
 }
 
 type History = { baseFees: bigint[]; tips: bigint[] }
 
-function parseHistory(result: unknown, provider: string): History {
-  const { baseFeePerGas, reward } = (result ?? {}) as { baseFeePerGas?: unknown; reward?: unknown }
-  const baseFees = quantities(baseFeePerGas)
-  const rewards = Array.isArray(reward) ? reward.map((row: unknown) => quantities(row)) : []
-  if (baseFees === undefined || rewards.includes(undefined)) throw new FeesUnreadableError(provider)
-  return { baseFees, tips: rewards.flatMap((row) => row?.[0] ?? []) }
+function readHistory(value: unknown): History {
+  const history = record(value, 'fee history')
+  const baseFees = quantities(history['baseFeePerGas'], 'baseFeePerGas')
+  if (baseFees.length === 0) throw new AnswerError('baseFeePerGas')
+  const rewards = history['reward'] === undefined ? [] : array(history['reward'], 'reward')
+  return { baseFees, tips: rewards.flatMap((row) => quantities(row, 'reward')[0] ?? []) }
 }
 
-function quantities(list: unknown): bigint[] | undefined {
-  if (!Array.isArray(list) || list.length > MAX_BLOCKS) return undefined
-  const numbers = list.map((item) => parseQuantity(item))
-  return numbers.every((number) => number !== undefined) ? numbers : undefined
+function quantities(value: unknown, field: string): bigint[] {
+  const list = array(value, field)
+  if (list.length > MAX_BLOCKS) throw new AnswerError(field)
+  return list.map((item) => quantity(item, field))
 }
 
 const MAX_BLOCKS = 1025
@@ -73,14 +71,4 @@ function min(a: bigint, b: bigint): bigint {
 
 function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b
-}
-
-class FeesUnreadableError extends BaseError {
-  constructor(provider: string) {
-    super(`${provider} told no fees that can be read. Use a provider that has eth_feeHistory.`, {
-      code: 'fees_unreadable',
-      retryable: true,
-      details: { provider },
-    })
-  }
 }

@@ -1,4 +1,4 @@
-import { parseBlockNumber, type Seen } from './facts.ts'
+import { readBlockNumber, readFrom, type Seen } from './answers.ts'
 import type { ProviderAnswer, Providers } from './providers.ts'
 import { RpcError } from './rpc-error.ts'
 
@@ -26,7 +26,7 @@ export function createFinal(deps: {
     if (told.length < needed) throw firstError(answers)
     const heads = told
       .flatMap(({ result, provider }) => {
-        const value = parseBlockNumber({ value: result, provider })
+        const value = readFrom({ value: result, provider }, readBlockNumber)
         return value === undefined ? [] : [{ value, provider }]
       })
       .toSorted((a, b) => Number(b.value - a.value))

@@ -1,17 +1,15 @@
 import type { Hex } from 'viem'
 import { keccak256 } from 'viem/utils'
 
+import { data, quantity, record } from './answers.ts'
 import {
   bytesOf,
-  data,
   decodeRlp,
   EncodingError,
   encodeRlp,
   listOf,
   numberBytes,
   numberOf,
-  quantity,
-  record,
   type RlpItem,
 } from './rlp.ts'
 
@@ -32,7 +30,7 @@ export type Header = {
  * of itself is for the caller to compare.
  */
 export function headerOfBlock(value: unknown): Header {
-  const block = record(value, 'the block')
+  const block = record(value, 'block')
   const items: Hex[] = []
   for (const [at, [name, size]] of FIELDS.entries()) {
     const field = block[name]
@@ -64,7 +62,7 @@ export function decodeHeader(rlp: Hex): Header {
 /** Names in a block that are known to be no part of the header, or that it hashes. */
 export function hasUnknownFields(value: unknown): boolean {
   const known = new Set<string>([...FIELDS.map(([name]) => name), ...BESIDE_HEADER])
-  return Object.keys(record(value, 'the block')).some((name) => !known.has(name))
+  return Object.keys(record(value, 'block')).some((name) => !known.has(name))
 }
 
 const FIELDS = [

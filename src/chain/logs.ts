@@ -1,9 +1,8 @@
 import type { Address, Hex } from 'viem'
 
 import { ahead } from '../base/ahead.ts'
-import { parseLogs, type MinedLog, type Seen } from './facts.ts'
+import { readFrom, readLogs, toQuantity, type MinedLog, type Seen } from './answers.ts'
 import type { Provider } from './provider.ts'
-import { toQuantity } from './quantity.ts'
 import { RpcError } from './rpc-error.ts'
 
 export type LogQuery = {
@@ -25,7 +24,7 @@ export type LogReader = (query: LogQuery) => AsyncGenerator<LogPart>
 /** One provider's reader: how much one takes says nothing of another. */
 export function createLogReader(provider: Provider): LogReader {
   return createPartReader(provider, (answer) => {
-    return { value: parseLogs(answer), provider: provider.name }
+    return { value: readFrom(answer, readLogs), provider: provider.name }
   })
 }
 

@@ -1,17 +1,14 @@
 import type { Hex } from 'viem'
 
+import { array, data, quantity, record, type Log } from './answers.ts'
 import {
-  array,
   bytesOf,
-  data,
   decodeRlp,
   EncodingError,
   encodeRlp,
   listOf,
   numberBytes,
   numberOf,
-  quantity,
-  record,
   type RlpItem,
 } from './rlp.ts'
 import { typed, untyped } from './trie.ts'
@@ -25,11 +22,9 @@ export type Receipt = {
   logs: readonly Log[]
 }
 
-export type Log = { address: Hex; topics: readonly Hex[]; data: Hex }
-
 /** The bytes of a receipt, from how JSON-RPC shows it. */
 export function encodeReceipt(value: unknown): Hex {
-  const receipt = record(value, 'the receipt')
+  const receipt = record(value, 'receipt')
   const type = receipt['type'] === undefined ? 0 : Number(quantity(receipt['type'], 'type'))
   if (type > 0x7f) throw new EncodingError(`a receipt of type ${type}`)
   const items: RlpItem[] = [
@@ -78,7 +73,7 @@ function succeededOf(outcome: Hex): boolean | undefined {
 }
 
 function encodeLog(value: unknown): RlpItem {
-  const log = record(value, 'the log')
+  const log = record(value, 'log')
   return [
     data(log['address'], 'address', 20),
     array(log['topics'], 'topics').map((topic) => data(topic, 'topic', 32)),

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { fromRlp, isHex, toRlp } from 'viem/utils'
+import { fromRlp, toRlp } from 'viem/utils'
 
 import { BaseError, messageOf } from '../base/errors.ts'
 
@@ -43,33 +43,6 @@ export function numberBytes(value: bigint): Hex {
   if (value === 0n) return '0x'
   const digits = value.toString(16)
   return `0x${digits.length % 2 === 0 ? '' : '0'}${digits}`
-}
-
-/** A quantity as JSON-RPC writes it; some nodes pad it with zeros. */
-export function quantity(value: unknown, name: string): bigint {
-  if (typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value)) return BigInt(value)
-  throw new EncodingError(`${name} is no quantity`)
-}
-
-/** Bytes as JSON-RPC writes them, in lower case. */
-export function data(value: unknown, name: string, length?: number): Hex {
-  const isData = typeof value === 'string' && isHex(value) && value.length % 2 === 0
-  if (!isData || (length !== undefined && value.length !== 2 + 2 * length)) {
-    throw new EncodingError(`${name} is not ${length === undefined ? '' : `${length} `}bytes`)
-  }
-  return value.toLowerCase() as Hex
-}
-
-export function record(value: unknown, name: string): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>
-  }
-  throw new EncodingError(`${name} is no object`)
-}
-
-export function array(value: unknown, name: string): readonly unknown[] {
-  if (Array.isArray(value)) return value as unknown[]
-  throw new EncodingError(`${name} is no list`)
 }
 
 function parse(bytes: Hex): RlpItem {

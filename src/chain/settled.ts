@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import { decodeEventLog, encodeEventTopics, isAddressEqual } from 'viem/utils'
 
 import { settlementAbi } from '../bindings/abis.ts'
-import type { EventLog } from './facts.ts'
+import type { Log } from './answers.ts'
 
 /** What the settlement contract says was paid; `token` is undefined for the native coin. */
 export type Settled = {
@@ -20,7 +20,10 @@ const [SETTLED_TOPIC] = encodeEventTopics({ abi: settlementAbi, eventName: 'Sett
  * Undefined when the log is not this contract's `Settled`, to the last byte. An event of the same
  * form from another address proves nothing, since anybody can log one.
  */
-export function decodeSettled(log: EventLog, settlement: Address): Settled | undefined {
+export function decodeSettled(
+  log: Log & { logIndex: number },
+  settlement: Address,
+): Settled | undefined {
   if (!isAddressEqual(log.address, settlement) || log.topics[0] !== SETTLED_TOPIC) return undefined
   // Two words: what is longer or shorter was not logged by the contract that we know.
   if (log.topics.length !== 4 || log.data.length !== 2 + 2 * 64) return undefined

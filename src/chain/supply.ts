@@ -2,10 +2,9 @@ import type { Hex } from 'viem'
 
 import { BaseError } from '../base/errors.ts'
 import { decodeEvent, selectorOf, topicOf } from './events.ts'
-import { AnswerUnreadableError, type MinedLog } from './facts.ts'
+import { data, readBlock, toQuantity, type MinedLog } from './answers.ts'
 import { createLogReader, type LogReader } from './logs.ts'
 import type { Providers } from './providers.ts'
-import { parseQuantity, toQuantity } from './quantity.ts'
 
 /** New money or burnt money of a token with memos, as one log of a block tells it. */
 export type SupplyEvent = {
@@ -48,19 +47,17 @@ export function createSupplyReader(deps: {
       const params = [toQuantity(number), false]
       const block = await askAgreed(providers, {
         call: { method: 'eth_getBlockByNumber', params, signal },
-        read: readBlock,
+        read: readTimedBlock,
       })
       if (block !== undefined && block.number !== number) throw new ProvidersDifferError()
       return block
     },
     async supplyAt(number, signal) {
       const call = { to: token, data: selectorOf('totalSupply()') }
-      const supply = await askAgreed(providers, {
+      return askAgreed(providers, {
         call: { method: 'eth_call', params: [call, toQuantity(number)], signal },
-        read: (result) => (typeof result === 'string' ? wordOf(result) : undefined),
+        read: (result) => BigInt(data(result, 'supply', 32)),
       })
-      if (supply === undefined) throw new AnswerUnreadableError('The provider', 'supply')
-      return supply
     },
   }
 }
@@ -108,7 +105,7 @@ function readEvent(log: MinedLog): SupplyEvent | undefined {
   const isMint = BigInt(from ?? 0) === 0n
   return {
     kind: isMint ? 'mint' : 'burn',
-    token: log.address.toLowerCase() as Hex,
+    token: log.address,
     holder: (isMint ? to : from) as Hex,
     amount,
     memo: reference as Hex,
@@ -149,18 +146,10 @@ function textOf(value: unknown): string {
   )
 }
 
-function readBlock(result: unknown): TimedBlock | undefined {
+function readTimedBlock(result: unknown): TimedBlock | undefined {
   if (result === null) return undefined
-  const { number, hash, timestamp } = result as Record<string, unknown>
-  const [place, seconds] = [parseQuantity(number), parseQuantity(timestamp)]
-  if (place === undefined || seconds === undefined || typeof hash !== 'string') {
-    throw new AnswerUnreadableError('The provider', 'block')
-  }
-  return { number: place, hash: hash as Hex, time: new Date(Number(seconds) * 1000) }
-}
-
-function wordOf(result: string): bigint | undefined {
-  return /^0x[0-9a-fA-F]{64}$/.test(result) ? BigInt(result) : undefined
+  const { number, hash, timeMs } = readBlock(result)
+  return { number, hash, time: new Date(timeMs) }
 }
 
 class ProvidersDifferError extends BaseError {

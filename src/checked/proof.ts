@@ -1,7 +1,7 @@
 import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../chain/hex.ts'
 import { plainProvider } from '../chain/plain-provider.ts'
-import { parseQuantity } from '../chain/quantity.ts'
+import { quantity, readFrom } from '../chain/answers.ts'
 import type { Provider, VerifyOptions } from '../verify/index.ts'
 import { NotSettledError } from './errors.ts'
 
@@ -32,8 +32,9 @@ export function createProver(options: ProofOptions): Prover {
   let known = options.chainId === undefined ? undefined : BigInt(options.chainId)
   return {
     async chainId(signal) {
-      known ??= parseQuantity(await first.request({ method: 'eth_chainId', signal }))
-      if (known === undefined) throw new NoChainIdError(first.name)
+      if (known !== undefined) return known
+      const value = await first.request({ method: 'eth_chainId', signal })
+      known = readFrom({ value, provider: first.name }, (id) => quantity(id, 'chain id'))
       return known
     },
     options: (signal) => ({ providers, confirmations, agreement, signal }),
@@ -62,14 +63,5 @@ function reused(facts: { hash: Hex; owner: string; subject: string }): NotSettle
 class NoProviderError extends BaseError {
   constructor() {
     super('A proof needs a node of your own. Name one in providers.', { code: 'invalid_call' })
-  }
-}
-
-class NoChainIdError extends BaseError {
-  constructor(provider: string) {
-    super(`${provider} does not tell its chain id. Pass chainId.`, {
-      code: 'chain_id_unknown',
-      retryable: true,
-    })
   }
 }

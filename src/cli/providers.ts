@@ -6,7 +6,7 @@ import { readReady } from '../base/ready.ts'
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
 import { plainProvider } from '../chain/plain-provider.ts'
 import type { Provider } from '../chain/provider.ts'
-import { quantity } from '../chain/rlp.ts'
+import { quantity } from '../chain/answers.ts'
 
 export type ProviderFlags = {
   rpcUrl?: string

@@ -1,28 +1,28 @@
-import type { ReceiptFacts, TransactionFacts } from './node-facts.ts'
+import type { MinedReceipt, ShownTransaction } from '../chain/answers.ts'
 import type { NodeHead } from './node.ts'
 
 /** What one node says of a transaction. */
 export type NodeAnswer =
   | ({ kind: 'mined' } & MinedFacts)
   /** Known, and in no block. */
-  | { kind: 'waiting'; transaction: TransactionFacts }
+  | { kind: 'waiting'; transaction: ShownTransaction }
   | { kind: 'absent' }
   | { kind: 'failed'; reason: string }
 
 export type MinedFacts = {
-  receipt: ReceiptFacts
+  receipt: MinedReceipt
   /** When its block was made. */
   timeMs: number
   /** Whether the node itself has that block at that number. */
   isCanonical: boolean
   /** Undefined where the receipt alone told enough. */
-  transaction: TransactionFacts | undefined
+  transaction: ShownTransaction | undefined
 }
 
 /** What may be relied on, since enough nodes say so. */
 export type ChainFact =
   | ({ kind: 'mined'; isFinal: boolean; agreeing: readonly string[] } & MinedFacts)
-  | { kind: 'waiting'; transaction: TransactionFacts; agreeing: readonly string[] }
+  | { kind: 'waiting'; transaction: ShownTransaction; agreeing: readonly string[] }
   /** `seenUntilMs`: when the newest block was made that the nodes have read. */
   | { kind: 'absent'; agreeing: readonly string[]; seenUntilMs: number }
   /** Nodes that cannot both be right, with what each says. */
@@ -134,12 +134,11 @@ function absence(answers: readonly PanelAnswer[], { needed }: Panel): ChainFact 
 }
 
 function fingerprintOf({ receipt, isCanonical, transaction }: MinedFacts): string {
-  const { block, succeeded, fee, from, to, logs } = receipt
+  const { block, succeeded, gasUsed, gasPrice, from, to, logs } = receipt
   const { value, nonce } = transaction ?? {}
   const events = logs.map(({ address, topics, data }) => `${address} ${topics.join()} ${data}`)
-  return [block.hash, block.number, isCanonical, succeeded, fee, from, to, value, nonce, ...events]
-    .map(String)
-    .join('\n')
+  const place = [block.hash, block.number, isCanonical, succeeded, gasUsed, gasPrice]
+  return [...place, from, to, value, nonce, ...events].map(String).join('\n')
 }
 
 function sayings(answers: readonly PanelAnswer[]): Record<string, string> {

@@ -1,6 +1,5 @@
 import type { Hex } from '../chain/hex.ts'
-import { toQuantity } from '../chain/quantity.ts'
-import { readFee } from './node-facts.ts'
+import { AnswerError, readFee, toQuantity } from '../chain/answers.ts'
 import type { Ask } from './node.ts'
 
 /** A transaction, and the block that a log of it was seen in. */
@@ -72,7 +71,10 @@ function add(
     const hash = transactionHash as Hex
     const block = wanted.get(hash)
     if (block === undefined || block !== blockHash) continue
-    const fee = readFee(value)
-    if (fee !== undefined) fees.set(hash, fee)
+    try {
+      fees.set(hash, readFee(value))
+    } catch (error) {
+      if (!(error instanceof AnswerError)) throw error
+    }
   }
 }

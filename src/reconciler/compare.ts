@@ -4,7 +4,7 @@ import { matchPayment, type Expected, type Match } from '../verify/match.ts'
 import { paymentsOf, type Payment } from '../verify/payments.ts'
 import type { DisagreementKind } from '../verify/verdict.ts'
 import type { MinedFacts } from './agree.ts'
-import type { ReceiptFacts } from './node-facts.ts'
+import type { MinedReceipt } from '../chain/answers.ts'
 import type { PaymentRecord } from './records.ts'
 
 /** Which contracts are believed; undefined where the chain has none that we know. */
@@ -31,7 +31,7 @@ export function saysWhat({ payee, amount, reference }: PaymentRecord): boolean {
  */
 export function claimOf(
   record: PaymentRecord,
-  receipt: ReceiptFacts,
+  receipt: MinedReceipt,
   { stablecoin }: Contracts,
 ): PaymentRecord {
   if (record.amount?.isPrice !== true) return record
@@ -92,7 +92,7 @@ function nearestOf(
  */
 export function provenByEvent(
   record: PaymentRecord,
-  receipt: ReceiptFacts,
+  receipt: MinedReceipt,
   contracts: Contracts,
 ): Comparison | undefined {
   const { byReference, byPayee, payments } = shownBy(receipt)
@@ -141,9 +141,9 @@ type Shown = {
   byPayee: ReadonlyMap<string, Payment[]>
 }
 
-const shown = new WeakMap<ReceiptFacts, Shown>()
+const shown = new WeakMap<MinedReceipt, Shown>()
 
-function shownBy(receipt: ReceiptFacts): Shown {
+function shownBy(receipt: MinedReceipt): Shown {
   const known = shown.get(receipt)
   if (known !== undefined) return known
   const { from, to, succeeded, logs } = receipt

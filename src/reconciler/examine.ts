@@ -8,7 +8,7 @@ import { agree, createPanel, type ChainFact, type NodeAnswer, type Panel } from 
 import { claimOf, provenByEvent, saysWhat, type Contracts } from './compare.ts'
 import { gather, type Wanted } from './gather.ts'
 import { judge, type FoundBreak, type Judgement, type Rules } from './judge.ts'
-import type { ReceiptFacts } from './node-facts.ts'
+import type { MinedReceipt } from '../chain/answers.ts'
 import type { Node } from './node.ts'
 import type { PaymentRecord } from './records.ts'
 import { findReplacement } from './replaced.ts'
@@ -112,7 +112,7 @@ function wantedOf(records: readonly PaymentRecord[], contracts: Contracts): Want
 }
 
 /** Whether the transaction itself need not be read. */
-function isTold(recorded: PaymentRecord, receipt: ReceiptFacts, contracts: Contracts): boolean {
+function isTold(recorded: PaymentRecord, receipt: MinedReceipt, contracts: Contracts): boolean {
   if (signedOf(recorded, contracts).transaction !== undefined) return true
   const record = claimOf(recorded, receipt, contracts)
   return !saysWhat(record) || provenByEvent(record, receipt, contracts) !== undefined

@@ -1,11 +1,11 @@
 import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../chain/hex.ts'
 import type { NodeAnswer } from './agree.ts'
-import type { BlockFacts, ReceiptFacts, TransactionFacts } from './node-facts.ts'
+import type { Block, MinedReceipt, ShownTransaction } from '../chain/answers.ts'
 import type { Answers, Node } from './node.ts'
 
 /** What a transaction is asked for: its hash, and whether its receipt tells enough. */
-export type Wanted = { hash: Hex; isToldBy: (receipt: ReceiptFacts) => boolean }
+export type Wanted = { hash: Hex; isToldBy: (receipt: MinedReceipt) => boolean }
 
 /** From so many transactions of a block on, the whole block is one question instead of many. */
 const FULL_BLOCK = 3
@@ -38,9 +38,9 @@ export async function gather(
 }
 
 type Read = {
-  receipts: Answers<Hex, ReceiptFacts>
-  blocks: Answers<bigint, BlockFacts>
-  transactions: Answers<Hex, TransactionFacts>
+  receipts: Answers<Hex, MinedReceipt>
+  blocks: Answers<bigint, Block>
+  transactions: Answers<Hex, ShownTransaction>
 }
 
 async function readBlocks(

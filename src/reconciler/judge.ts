@@ -1,3 +1,4 @@
+import { feeOf } from '../chain/answers.ts'
 import { formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
 import {
   BREAK_MEANINGS,
@@ -73,7 +74,7 @@ function judgePaid(
   if (record.blockHash !== undefined && record.blockHash !== receipt.block.hash) {
     kinds.push('reorged')
   }
-  if (record.fee !== undefined && record.fee !== receipt.fee) kinds.push('fee_mismatch')
+  if (record.fee !== undefined && record.fee !== feeOf(receipt)) kinds.push('fee_mismatch')
   if (kinds.length === 0 && isLagging) {
     if (rules.nowMs - fact.timeMs < rules.lagGraceMs)
       return { state: 'pending', cause: 'lag_grace' }
@@ -166,7 +167,7 @@ function onChainOf(fact: ChainFact, payment: Payment | undefined): BreakFacts {
     block_time: new Date(timeMs).toISOString(),
     from_address: receipt.from,
     to_address: receipt.to,
-    fee_wei: String(receipt.fee),
+    fee_wei: String(feeOf(receipt)),
     ...(payment && factsOfPayment(payment)),
     ...(!payment && fact.transaction && { amount: '0', amount_units: '0' }),
   })

@@ -1,34 +1,35 @@
 import type { Clock } from '../base/clock.ts'
-import { BaseError, messageOf } from '../base/errors.ts'
-import type { HttpProvider } from '../chain/http-provider.ts'
-import type { Hex } from '../chain/hex.ts'
-import { toQuantity } from '../chain/quantity.ts'
-import { quantity } from '../chain/rlp.ts'
-import { RpcError } from '../chain/rpc-error.ts'
-import type { RpcItem, RpcOutcome } from '../chain/rpc.ts'
-import { createFeeReader, type FeeReader } from './block-fees.ts'
+import { BaseError } from '../base/errors.ts'
 import {
+  AnswerError,
+  quantity,
   readBlock,
   readReceipt,
   readTransaction,
-  type BlockFacts,
-  type ReceiptFacts,
-  type TransactionFacts,
-} from './node-facts.ts'
+  toQuantity,
+  type Block,
+  type MinedReceipt,
+  type ShownTransaction,
+} from '../chain/answers.ts'
+import type { HttpProvider } from '../chain/http-provider.ts'
+import type { Hex } from '../chain/hex.ts'
+import { RpcError } from '../chain/rpc-error.ts'
+import type { RpcItem, RpcOutcome } from '../chain/rpc.ts'
+import { createFeeReader, type FeeReader } from './block-fees.ts'
 
 /** One node, asked for many things at once. It waits and asks again where that may help. */
 export type Node = {
   name: string
   head: (signal: AbortSignal) => Promise<NodeHead>
-  receipts: (hashes: readonly Hex[], signal: AbortSignal) => Promise<Answers<Hex, ReceiptFacts>>
+  receipts: (hashes: readonly Hex[], signal: AbortSignal) => Promise<Answers<Hex, MinedReceipt>>
   transactions: (
     hashes: readonly Hex[],
     signal: AbortSignal,
-  ) => Promise<Answers<Hex, TransactionFacts>>
+  ) => Promise<Answers<Hex, ShownTransaction>>
   blocks: (
     wanted: readonly { number: bigint; isFull: boolean }[],
     signal: AbortSignal,
-  ) => Promise<Answers<bigint, BlockFacts>>
+  ) => Promise<Answers<bigint, Block>>
   /** What transactions have cost, as far as that can be had. */
   fees: FeeReader
   /** How many transactions of the account stand in blocks up to the number. */
@@ -85,8 +86,8 @@ export function createNode(deps: NodeDeps): Node {
     async nonceAt(account, at, signal) {
       const item = { method: 'eth_getTransactionCount', params: [account, toQuantity(at)] }
       const [outcome] = await ask([item], signal)
-      if (outcome?.ok !== true) throw outcome?.error ?? unreadable(provider.name)
-      return quantity(outcome.result, 'the nonce')
+      if (outcome?.ok !== true) throw outcome?.error ?? noAnswer(provider.name)
+      return quantity(outcome.result, 'nonce')
     },
   }
 }
@@ -100,7 +101,7 @@ async function readHead(deps: NodeDeps, signal: AbortSignal): Promise<NodeHead> 
   const items = [blockCall('latest', false)]
   if (confirmations === 'finalized') items.push(blockCall('finalized', false))
   const [latest, finalized] = await askAll(deps, { items, signal, group: GROUP })
-  if (latest?.ok !== true) throw latest?.error ?? unreadable(provider.name)
+  if (latest?.ok !== true) throw latest?.error ?? noAnswer(provider.name)
   const head = readBlock(latest.result)
   if (confirmations !== 'finalized') {
     const final = head.number - BigInt(confirmations) + 1n
@@ -180,24 +181,24 @@ function answerOf<Value>(
   outcome: RpcOutcome | undefined,
   read: (value: unknown) => Value | undefined,
 ): Value | null | BaseError {
-  if (outcome?.ok !== true) return outcome?.error ?? unreadable('The node')
+  if (outcome?.ok !== true) return outcome?.error ?? noAnswer('The node')
   if (outcome.result === null) return null
   try {
-    return read(outcome.result) ?? unreadable('The node')
+    return read(outcome.result) ?? new AnswerError('hash')
   } catch (error) {
-    if (error instanceof BaseError) return error
-    return unreadable(messageOf(error))
+    if (error instanceof AnswerError) return error
+    throw error
   }
 }
 
-type Receipts = Answers<Hex, ReceiptFacts>
+type Receipts = Answers<Hex, MinedReceipt>
 
 type ReceiptReaders = {
   direct: (hashes: readonly Hex[], signal: AbortSignal) => Promise<Receipts>
   blockReceipts: (
     blocks: readonly bigint[],
     options: { density: number; signal: AbortSignal },
-  ) => Promise<ReceiptFacts[]>
+  ) => Promise<MinedReceipt[]>
 }
 
 const SAMPLE = 64
@@ -300,10 +301,4 @@ function createBlockReceipts(ask: Ask): ReceiptReaders['blockReceipts'] {
 
 function noAnswer(name: string): RpcError {
   return new RpcError(`${name} left a part of a batch out. Ask again.`, { code: 'rpc_garbage' })
-}
-
-function unreadable(name: string): BaseError {
-  return new BaseError(`${name} answered what cannot be read. Look after it.`, {
-    code: 'node_unreadable',
-  })
 }

@@ -3,7 +3,7 @@ import type { Hex } from '../chain/hex.ts'
 import { BREAK_MEANINGS } from '../domain/breaks.ts'
 import type { Panel } from './agree.ts'
 import { placeOf, recordedOf, type Judgement } from './judge.ts'
-import type { TransactionFacts } from './node-facts.ts'
+import type { ShownTransaction } from '../chain/answers.ts'
 import type { Node } from './node.ts'
 import type { PaymentRecord } from './records.ts'
 
@@ -61,7 +61,7 @@ export async function findReplacement(
 export async function takerBy(
   node: Node,
   wanted: { signer: Hex; nonce: bigint; high: bigint; signal: AbortSignal },
-): Promise<TransactionFacts | undefined> {
+): Promise<ShownTransaction | undefined> {
   const { signer, nonce, signal } = wanted
   try {
     const isTakenAt = async (at: bigint) => (await node.nonceAt(signer, at, signal)) > nonce

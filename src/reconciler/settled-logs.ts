@@ -1,7 +1,6 @@
 import { topicOf } from '../chain/events.ts'
-import { AnswerUnreadableError, type Seen } from '../chain/facts.ts'
+import { AnswerError, quantity, readFrom, type Seen } from '../chain/answers.ts'
 import type { Hex } from '../chain/hex.ts'
-import { parseQuantity } from '../chain/quantity.ts'
 import type { SettledLog } from '../store/settled-logs.ts'
 
 /**
@@ -10,7 +9,7 @@ import type { SettledLog } from '../store/settled-logs.ts'
  * Logs of another form, or of another contract, are passed over.
  */
 export function readSettledLogs({ value, provider }: Seen<unknown>, contract: Hex): SettledLog[] {
-  if (!Array.isArray(value)) throw new AnswerUnreadableError(provider, 'logs')
+  if (!Array.isArray(value)) throw new AnswerError('logs', provider)
   const logs: SettledLog[] = []
   let block: SettledLog['block'] | undefined
   let number: unknown
@@ -89,9 +88,9 @@ function addressOf(value: unknown): Hex | undefined {
 }
 
 function quantityOf(log: RawLog, field: 'blockNumber' | 'logIndex', provider: string): bigint {
-  return parseQuantity(log[field]) ?? unreadable(provider, field)
+  return readFrom({ value: log[field], provider }, (value) => quantity(value, field))
 }
 
 function unreadable(provider: string, field: string): never {
-  throw new AnswerUnreadableError(provider, field)
+  throw new AnswerError(field, provider)
 }

@@ -15,7 +15,7 @@ import {
 } from '../store/settled-logs.ts'
 import type { Panel } from './agree.ts'
 import type { Node } from './node.ts'
-import type { TransactionFacts } from './node-facts.ts'
+import type { ShownTransaction } from '../chain/answers.ts'
 import { takerBy } from './replaced.ts'
 
 export type StrayDeps = {
@@ -116,7 +116,7 @@ async function agreedNonce(
 async function agreedTaker(
   { nodes, panel, signal }: StrayDeps,
   wanted: { signer: Hex; nonce: bigint; high: bigint },
-): Promise<TransactionFacts | undefined> {
+): Promise<ShownTransaction | undefined> {
   const told = await Promise.all(nodes.map((node) => takerBy(node, { ...wanted, signal })))
   return told.find(
     (taker) =>
@@ -126,7 +126,7 @@ async function agreedTaker(
 
 function unknownOutgoing(
   chainId: number,
-  found: { signer: Hex; nonce: bigint; hash: Hex; taker: TransactionFacts | undefined },
+  found: { signer: Hex; nonce: bigint; hash: Hex; taker: ShownTransaction | undefined },
 ): Finding {
   const { signer, nonce, hash, taker } = found
   return strayOf(chainId, 'unknown_outgoing', {

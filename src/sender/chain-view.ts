@@ -1,3 +1,12 @@
+import {
+  quantity,
+  readBlock,
+  readBlockNumber,
+  readReceipt,
+  toQuantity,
+  type Block,
+  type Log,
+} from '../chain/answers.ts'
 import type { Provider } from '../chain/provider.ts'
 import type { AttemptBlock, Hex } from '../domain/orders.ts'
 import type { BlockId } from '../store/chain-cursor.ts'
@@ -12,13 +21,11 @@ export type Look = {
   hashAt: (number: bigint) => Promise<Hex | undefined>
   quorum: Quorum
   /** What each provider showed at a height during this look, so that it is asked once. */
-  blocks: Map<string, Promise<Fields | undefined>>
+  blocks: Map<string, Promise<Block | undefined>>
 }
 
 /** A mined transaction whose block is canonical at a second look. */
 export type Seen = { block: AttemptBlock; logs: readonly Log[] }
-
-export type Log = { address: Hex; topics: readonly Hex[]; data: Hex }
 
 /** A transaction of ours. */
 type Wanted = { hash: Hex; signer: Hex }
@@ -38,7 +45,7 @@ export async function lookAt(
     return found
   }
   const height = await attested(quorum, async (provider, signal) =>
-    quantity(await provider.request({ method: 'eth_blockNumber', signal })),
+    quantity(await provider.request({ method: 'eth_blockNumber', signal }), 'block number'),
   )
   if (height === undefined) return undefined
   const hash = await hashAt(height)
@@ -96,8 +103,8 @@ async function blockId(number: bigint, hashAt: Look['hashAt']): Promise<BlockId 
 
 async function agreedHash(quorum: Quorum, number: bigint): Promise<Hex | undefined> {
   return agreedOn(quorum, async (provider, signal) => {
-    const block = await blockAt(provider, { at: toHex(number), full: false, signal })
-    return block && hex(block['hash'], 32)
+    const block = await blockAt(provider, { at: number, full: false, signal })
+    return block?.hash
   })
 }
 
@@ -105,37 +112,25 @@ async function finalizedNumber(
   provider: Provider,
   signal: AbortSignal,
 ): Promise<bigint | undefined> {
-  const block = await blockAt(provider, { at: 'finalized', full: false, signal })
-  return block && quantity(block['number'])
+  const params = ['finalized', false]
+  return readBlockNumber(await provider.request({ method: 'eth_getBlockByNumber', params, signal }))
 }
 
 async function seenBy(
   provider: Provider,
   { hash, signer, blocks, signal }: Pick<Look, 'blocks'> & Wanted & { signal: AbortSignal },
 ): Promise<Seen | undefined> {
-  const receipt = await provider.request({
-    method: 'eth_getTransactionReceipt',
-    params: [hash],
-    signal,
-  })
-  if (!isRecord(receipt)) return undefined
-  if (receipt['transactionHash'] !== hash || lower(receipt['from']) !== signer) return undefined
-  const block = {
-    number: quantity(receipt['blockNumber']),
-    hash: hex(receipt['blockHash'], 32),
-    succeeded: quantity(receipt['status']) === 1n,
-    gasUsed: quantity(receipt['gasUsed']),
-    gasPrice: quantity(receipt['effectiveGasPrice']),
-  }
-  const at = toHex(block.number)
-  const known = blocks.get(`${provider.name} ${at}`)
-  const looking = known ?? blockAt(provider, { at, full: false, signal })
-  blocks.set(`${provider.name} ${at}`, looking)
+  const params = [hash]
+  const answer = await provider.request({ method: 'eth_getTransactionReceipt', params, signal })
+  if (answer === null) return undefined
+  const { from, block: place, succeeded, gasUsed, gasPrice, logs, ...receipt } = readReceipt(answer)
+  if (receipt.hash !== hash || from !== signer) return undefined
+  const known = blocks.get(`${provider.name} ${place.number}`)
+  const looking = known ?? blockAt(provider, { at: place.number, full: false, signal })
+  blocks.set(`${provider.name} ${place.number}`, looking)
   const secondLook = await looking
-  const hashes: unknown = secondLook?.['transactions']
-  if (secondLook?.['hash'] !== block.hash) return undefined
-  if (!Array.isArray(hashes) || !hashes.includes(hash)) return undefined
-  return { block, logs: list(receipt['logs']).map(readLog) }
+  if (secondLook?.hash !== place.hash || !secondLook.hashes.includes(hash)) return undefined
+  return { block: { ...place, succeeded, gasUsed, gasPrice }, logs }
 }
 
 /** Doubles its step back until the nonce was free, then halves the range to the block. */
@@ -158,91 +153,31 @@ async function takerBy(
     if (await isTakenAt(middle)) high = middle
     else low = middle
   }
-  const block = await blockAt(provider, { at: toHex(high), full: true, signal })
-  if (!block) return undefined
-  const id = { number: high, hash: hex(block['hash'], 32) }
-  const taker = list(block['transactions']).find(
-    (one) => isRecord(one) && lower(one['from']) === signer && quantity(one['nonce']) === nonce,
-  )
-  return isRecord(taker) ? readTaker(taker, id) : undefined
+  const block = await blockAt(provider, { at: high, full: true, signal })
+  for (const one of block?.transactions?.values() ?? []) {
+    if (one.from !== signer || one.nonce !== nonce) continue
+    const { hash, to, value, input } = one
+    return { hash, block: { number: high, hash: block!.hash }, to, value, input }
+  }
+  return undefined
 }
 
 async function countAt(
   provider: Provider,
   { signer, at, signal }: { signer: Hex; at: bigint | 'latest'; signal: AbortSignal },
 ): Promise<bigint> {
-  const block = at === 'latest' ? at : toHex(at)
-  return quantity(
-    await provider.request({ method: 'eth_getTransactionCount', params: [signer, block], signal }),
-  )
+  const params = [signer, at === 'latest' ? at : toQuantity(at)]
+  const count = await provider.request({ method: 'eth_getTransactionCount', params, signal })
+  return quantity(count, 'transaction count')
 }
 
 async function blockAt(
   provider: Provider,
-  { at, full, signal }: { at: string; full: boolean; signal: AbortSignal },
-): Promise<Fields | undefined> {
-  const block = await provider.request({
-    method: 'eth_getBlockByNumber',
-    params: [at, full],
-    signal,
-  })
-  return isRecord(block) ? block : undefined
-}
-
-function readLog(log: unknown): Log {
-  if (!isRecord(log)) throw new TypeError('a log is no object')
-  return {
-    address: hex(lower(log['address']), 20),
-    topics: list(log['topics']).map((topic) => hex(topic, 32)),
-    data: hex(log['data']),
-  }
-}
-
-function readTaker(transaction: Fields, block: BlockId): Taker {
-  const { to } = transaction
-  return {
-    hash: hex(transaction['hash'], 32),
-    block,
-    to: to === null || to === undefined ? null : hex(lower(to), 20),
-    value: quantity(transaction['value']),
-    input: hex(transaction['input']),
-  }
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null
-}
-
-function list(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new TypeError('the provider sent no list')
-  return value
-}
-
-function lower(value: unknown): unknown {
-  return typeof value === 'string' ? value.toLowerCase() : value
-}
-
-export function quantity(value: unknown): bigint {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value)) {
-    throw new TypeError('the provider sent no number')
-  }
-  return BigInt(value)
-}
-
-/** Digits of both cases are the same bytes; `bytes` undefined allows any number of them. */
-export function hex(value: unknown, bytes?: number): Hex {
-  const text = lower(value)
-  const isHex = typeof text === 'string' && /^0x([0-9a-f]{2})*$/.test(text)
-  if (!isHex || (bytes !== undefined && text.length !== 2 + bytes * 2)) {
-    throw new TypeError('the provider sent no bytes')
-  }
-  return text as Hex
-}
-
-function toHex(number: bigint): Hex {
-  return `0x${number.toString(16)}`
+  { at, full, signal }: { at: bigint; full: boolean; signal: AbortSignal },
+): Promise<Block | undefined> {
+  const params = [toQuantity(at), full]
+  const block = await provider.request({ method: 'eth_getBlockByNumber', params, signal })
+  return block === null ? undefined : readBlock(block)
 }
 
 /** Equal facts have equal text: the fields stand in one order, and bigints as digits. */

@@ -2,12 +2,13 @@ import { encodeFunctionData, isAddress } from 'viem/utils'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 import { referenceDollarAbi } from '../bindings/abis.ts'
+import { data as bytes, quantity } from '../chain/answers.ts'
 import type { Provider } from '../chain/provider.ts'
 import { weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
 import type { Db } from '../store/database.ts'
 import { createLane, findLane, idlestSigner } from '../store/lanes.ts'
-import { hex, nonceOnChain, quantity } from './chain-view.ts'
+import { nonceOnChain } from './chain-view.ts'
 import { limitsOf, type SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
 import { agreedOn, type Quorum } from './quorum.ts'
@@ -142,7 +143,7 @@ function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }
   })
   const params = [{ to: token, data }, 'latest']
   return firstAnswer(quorum, async (provider, signal) =>
-    BigInt(hex(await provider.request({ method: 'eth_call', params, signal }))),
+    BigInt(bytes(await provider.request({ method: 'eth_call', params, signal }), 'result')),
   )
 }
 
@@ -158,7 +159,8 @@ export async function estimateGas(
   const params = [{ from: signer, to, value: `0x${value.toString(16)}`, data }]
   const estimated = await firstAnswer(quorum, async (provider, signal) => {
     try {
-      const answer = quantity(await provider.request({ method: 'eth_estimateGas', params, signal }))
+      const estimate = await provider.request({ method: 'eth_estimateGas', params, signal })
+      const answer = quantity(estimate, 'estimate')
       // Signed with less, it would be refused by every node for ever, and hold up its lane.
       if (answer < leastGas(data)) throw new TypeError('no transaction takes so little gas')
       return answer
@@ -247,7 +249,10 @@ async function checkSettlement({ settlement, quorum }: SenderContext & { quorum:
   }
   const { address } = settlement
   const code = await firstAnswer(quorum, async (provider, signal) =>
-    hex(await provider.request({ method: 'eth_getCode', params: [address, 'latest'], signal })),
+    bytes(
+      await provider.request({ method: 'eth_getCode', params: [address, 'latest'], signal }),
+      'code',
+    ),
   )
   if (!settlement.isCode(code)) {
     throw refused(
@@ -270,6 +275,7 @@ function balanceOf(quorum: Quorum, signer: Hex): Promise<bigint> {
   return firstAnswer(quorum, async (provider, signal) =>
     quantity(
       await provider.request({ method: 'eth_getBalance', params: [signer, 'latest'], signal }),
+      'balance',
     ),
   )
 }
@@ -291,6 +297,7 @@ async function counterOf(
         params: [signer, 'latest'],
         signal,
       }),
+      'transaction count',
     ),
   )
   const nextNonce = agreed ?? (await nonceOnChain(context.quorum, { signer, at: 'latest' }))

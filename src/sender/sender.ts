@@ -1,11 +1,12 @@
 import { codeOf, messageOf } from '../base/errors.ts'
+import { quantity } from '../chain/answers.ts'
 import type { Provider } from '../chain/provider.ts'
 import type { Db } from '../store/database.ts'
 import { leaseLane, releaseLane, type Lease } from '../store/lanes.ts'
 import { requestCancel } from '../store/orders.ts'
 import { acceptOrder, acceptOrders, type Acceptance, type AcceptedOrder } from './accept.ts'
 import { broadcastLane } from './broadcast.ts'
-import { lookAt, nonceOnChain, quantity, type Look } from './chain-view.ts'
+import { lookAt, nonceOnChain, type Look } from './chain-view.ts'
 import type { SenderContext, SenderProvider } from './context.ts'
 import { followLane } from './follow.ts'
 import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
@@ -209,7 +210,7 @@ async function rightOf(
 ): Promise<readonly Provider[]> {
   const isRight = async (provider: Provider): Promise<boolean> => {
     try {
-      const answer = quantity(await provider.request({ method: 'eth_chainId', signal }))
+      const answer = quantity(await provider.request({ method: 'eth_chainId', signal }), 'chain id')
       if (answer === BigInt(chainId)) return true
       logger.error({ provider: provider.name, answer: String(answer) }, 'a provider left the chain')
     } catch (error) {

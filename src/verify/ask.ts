@@ -1,8 +1,9 @@
 import { BaseError, messageOf } from '../base/errors.ts'
+import { AnswerError, array, data, quantity, record } from '../chain/answers.ts'
 import { hasUnknownFields, headerOfBlock, type Header } from '../chain/header.ts'
 import type { Hex } from '../chain/hex.ts'
 import type { Provider } from '../chain/provider.ts'
-import { array, data, EncodingError, quantity, record } from '../chain/rlp.ts'
+import { EncodingError } from '../chain/rlp.ts'
 
 /** A block as one provider shows it: the header hashes to what the provider says it does. */
 export type ShownBlock = { header: Header; transactions: readonly unknown[] }
@@ -56,7 +57,7 @@ export function hexOf(value: bigint): Hex {
 }
 
 function shownBlock(value: unknown): ShownBlock {
-  const block = record(value, 'the block')
+  const block = record(value, 'block')
   const header = headerOfBlock(block)
   if (header.hash !== data(block['hash'], 'hash', 32)) {
     // A fork may have added fields that this program does not hash yet, and no one lied.
@@ -98,7 +99,7 @@ export function failureOf(error: unknown): { kind: Failure; message: string } {
   if (error instanceof NoAnswerError) return { kind: 'unavailable', message: error.message }
   if (error instanceof UnsupportedError) return { kind: 'unsupported', message: error.message }
   if (error instanceof LieError) return { kind: 'lies', message: error.message }
-  if (error instanceof EncodingError) {
+  if (error instanceof EncodingError || error instanceof AnswerError) {
     return { kind: 'lies', message: `Its answer has not the form of the chain. ${error.message}` }
   }
   throw error

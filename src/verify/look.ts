@@ -1,7 +1,7 @@
+import { array, data, quantity, record } from '../chain/answers.ts'
 import type { Header } from '../chain/header.ts'
 import type { Hex } from '../chain/hex.ts'
 import { decodeReceipt, encodeReceipt, type Receipt } from '../chain/receipt.ts'
-import { array, data, quantity, record } from '../chain/rlp.ts'
 import {
   decodeTransaction,
   encodeTransaction,
@@ -56,7 +56,7 @@ export async function isShownIn(
 ): Promise<boolean> {
   try {
     const answer = await asker.ask('eth_getTransactionByHash', hash)
-    return answer !== null && record(answer, 'the transaction')['blockHash'] === block
+    return answer !== null && record(answer, 'transaction')['blockHash'] === block
   } catch (error) {
     return failureOf(error).kind === 'unavailable'
   }
@@ -76,7 +76,7 @@ async function tryLook(asker: Asker, hash: Hex): Promise<{ look: Look; mayHaveMo
 async function lookOnce(asker: Asker, hash: Hex): Promise<Look> {
   const answer = await asker.ask('eth_getTransactionByHash', hash)
   if (answer === null) return { state: 'absent' }
-  const shown = record(answer, 'the transaction')
+  const shown = record(answer, 'transaction')
   const raw = await rawOf(asker, { shown, hash })
   if (hashOfBytes(raw) !== hash) throw new LieError('shows another transaction under this hash')
   const transaction = await decode(raw)
@@ -141,7 +141,7 @@ function checkSurroundings(
   value: unknown,
   facts: { header: Header; index: number; transaction: ChainTransaction; gasUsed: bigint },
 ): void {
-  const receipt = record(value, 'the receipt')
+  const receipt = record(value, 'receipt')
   const { header, index, transaction, gasUsed } = facts
   const isTrue =
     data(receipt['transactionHash'], 'transactionHash', 32) === transaction.hash &&
@@ -152,7 +152,7 @@ function checkSurroundings(
     data(receipt['from'], 'from', 20) === transaction.from
   if (!isTrue) throw new LieError('writes around a receipt what the block does not say')
   for (const value of array(receipt['logs'], 'logs')) {
-    const log = record(value, 'the log')
+    const log = record(value, 'log')
     const isRemoved = log['removed'] === true
     if (isRemoved || data(log['transactionHash'], 'transactionHash', 32) !== transaction.hash) {
       throw new LieError('writes around a log what the block does not say')
@@ -168,7 +168,7 @@ async function receiptsOf(asker: Asker, { header, transactions }: ShownBlock): P
   const receipts: unknown[] = []
   for (let at = 0; at < transactions.length; at += AT_ONCE) {
     const some = transactions.slice(at, at + AT_ONCE).map((shown) => {
-      const hash = data(record(shown, 'the transaction')['hash'], 'hash', 32)
+      const hash = data(record(shown, 'transaction')['hash'], 'hash', 32)
       return asker.ask('eth_getTransactionReceipt', hash)
     })
     receipts.push(...(await Promise.all(some)))
@@ -189,7 +189,7 @@ async function rawsOf(asker: Asker, { transactions }: ShownBlock): Promise<Hex[]
   }
   const raws: Hex[] = []
   for (const value of transactions) {
-    const shown = record(value, 'the transaction')
+    const shown = record(value, 'transaction')
     raws.push(await rawOf(asker, { shown, hash: data(shown['hash'], 'hash', 32) }))
   }
   return raws
@@ -206,7 +206,7 @@ async function rawOf(
     if (!(error instanceof UnknownTransactionTypeError)) throw error
     const raw = await asker.ask('eth_getRawTransactionByHash', hash).catch(() => null)
     if (raw === null) throw new UnsupportedError('a transaction of an unknown type')
-    return data(raw, 'the raw transaction')
+    return data(raw, 'raw transaction')
   }
 }
 

@@ -1,7 +1,6 @@
 import { topicOf } from '../chain/events.ts'
 import { parseHash, type Hex } from '../chain/hex.ts'
-import { parseQuantity } from '../chain/quantity.ts'
-import { array, record } from '../chain/rlp.ts'
+import { array, record } from '../chain/answers.ts'
 import { createAsker, failureOf, hexOf, UnsupportedError, type Asker } from './ask.ts'
 import { invalid, type CheckedOptions, type TimeWindow } from './claim.ts'
 import { judge, type Case } from './judge.ts'
@@ -147,8 +146,8 @@ async function findIn(
       fromBlock: hexOf(from),
       toBlock: hexOf(last < range.to ? last : range.to),
     }
-    for (const value of array(await asker.ask('eth_getLogs', filter), 'the logs')) {
-      const log = record(value, 'the log')
+    for (const value of array(await asker.ask('eth_getLogs', filter), 'logs')) {
+      const log = record(value, 'log')
       const hash = parseHash(log['transactionHash'])
       // With a reference the order is known, and another amount is what must be told.
       const isMeant = expected.reference !== undefined || amountOf(log) === expected.amount
@@ -174,7 +173,8 @@ function wordOf(address: Hex | undefined): Hex | null {
 
 /** Undefined for a log of another form, such as the Transfer of a collectible. */
 function amountOf(log: Readonly<Record<string, unknown>>): bigint | undefined {
-  return parseQuantity(log['data'])
+  const { data } = log
+  return typeof data === 'string' && /^0x[0-9a-f]{64}$/i.test(data) ? BigInt(data) : undefined
 }
 
 /** The blocks to look in, as far as they are there; no range where none of them is. */

@@ -41,7 +41,7 @@ describe('the fee market', () => {
   it('is not guessed from an answer that cannot be read', async () => {
     const bad = [null, 'soon', {}, { baseFeePerGas: [] }, { baseFeePerGas: ['-1'] }]
     bad.push({ baseFeePerGas: ['0x1'], reward: [['NaN']] } as never)
-    for (const history of bad) await expectFailure(() => read(history), 'fees_unreadable')
+    for (const history of bad) await expectFailure(() => read(history), 'chain_answer_unreadable')
   })
 
   it('is read from a real node', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { encodeFunctionData, keccak256, toHex, type Address, type Hex } from 'viem'
 
 import { settlementAbi } from '../../src/bindings/abis.ts'
-import type { EventLog } from '../../src/chain/facts.ts'
+import type { Log } from '../../src/chain/answers.ts'
 import { createLogReader } from '../../src/chain/logs.ts'
 import { plainProvider } from '../../src/chain/plain-provider.ts'
 import { decodeSettled } from '../../src/chain/settled.ts'
@@ -14,7 +14,7 @@ const REFERENCE = keccak256(toHex('an order'))
 describe('a settlement on the chain', () => {
   let chain: TestChain
   let settlement: Address
-  let log: EventLog
+  let log: Log & { logIndex: number }
   const order = {
     reference: REFERENCE,
     payer: account(0).address,
@@ -51,7 +51,7 @@ describe('a settlement on the chain', () => {
     const { signal } = new AbortController()
     const read = createLogReader(plainProvider(chain.url))
     const query = { address: settlement, topics: [], fromBlock, toBlock, signal }
-    const logs: EventLog[] = []
+    const logs: Array<Log & { logIndex: number }> = []
     for await (const { value } of read(query)) logs.push(...value)
     return logs
   }
@@ -66,7 +66,7 @@ describe('a settlement on the chain', () => {
 
   it('is none when anything of its form is different', () => {
     const [topic = '0x', ...rest] = log.topics
-    const others: EventLog[] = [
+    const others: Array<Log & { logIndex: number }> = [
       { ...log, topics: [REFERENCE, ...rest] },
       { ...log, topics: [topic, ...rest.slice(1)] },
       { ...log, topics: [] },

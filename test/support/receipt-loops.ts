@@ -2,7 +2,7 @@ import { JsonRpcProvider } from 'ethers'
 import { createPublicClient, http, type Hex } from 'viem'
 
 import { topicOf } from '../../src/chain/events.ts'
-import { toQuantity } from '../../src/chain/quantity.ts'
+import { toQuantity } from '../../src/chain/answers.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
 import { CHAIN_ID } from './verify.ts'
 

@@ -3,7 +3,8 @@ import { encodeAbiParameters, keccak256, pad, toEventSelector, toHex, type Hex }
 
 import { settlementAbi, referenceDollarAbi } from '../../src/bindings/abis.ts'
 import { topicOf } from '../../src/chain/events.ts'
-import { decodeReceipt, encodeReceipt, type Log } from '../../src/chain/receipt.ts'
+import type { Log } from '../../src/chain/answers.ts'
+import { decodeReceipt, encodeReceipt } from '../../src/chain/receipt.ts'
 import { isReference } from '../../src/verify/match.ts'
 import { paymentsOf, type Payment } from '../../src/verify/payments.ts'
 import { mainnetBlock } from '../support/mainnet.ts'
