@@ -160,13 +160,11 @@ contract Settlement is Payments, EIP712, ERC165 {
         Permit calldata permit
     ) external {
         _record(payee, amount, orderReference, msg.sender, token, msg.sender);
-        LowLevelCall.callNoReturn(
-            token,
-            abi.encodeCall(
-                IERC20Permit.permit,
-                (msg.sender, address(this), amount, permit.deadline, permit.v, permit.r, permit.s)
-            )
+        bytes memory data = abi.encodeCall(
+            IERC20Permit.permit,
+            (msg.sender, address(this), amount, permit.deadline, permit.v, permit.r, permit.s)
         );
+        if (!LowLevelCall.callNoReturn(token, data)) _checkAllowance(token, amount);
         _pull(token, payee, amount);
     }
 
@@ -270,6 +268,17 @@ contract Settlement is Payments, EIP712, ERC165 {
                 reason := and(mload(0x00), shl(224, 0xffffffff))
             }
         }
+    }
+
+    /// @dev After a permit that failed: somebody may have used it first, and then its allowance is there.
+    function _checkAllowance(address token, uint256 amount) private view {
+        (bool success, bytes32 word, ) = LowLevelCall.staticcallReturn64Bytes(
+            token,
+            abi.encodeCall(IERC20.allowance, (msg.sender, address(this)))
+        );
+        if (!success || LowLevelCall.returnDataSize() < 0x20) revert InvalidToken(token);
+        uint256 allowance = uint256(word);
+        if (allowance < amount) revert PermitRefused(token, msg.sender, allowance, amount);
     }
 
     /// @dev Tells a signature by key from one by contract; reverts if it is neither.

@@ -7,22 +7,27 @@ import { getAddresses } from 'viem/actions'
 
 import { parseConfig } from '../src/base/config.ts'
 import { createDeployer } from '../src/chain/deploy.ts'
+import { parseOnly } from '../src/chain/deployables.ts'
 import { createDeploymentRecords } from '../src/chain/deployment-records.ts'
 import { eventLine, planLines } from '../src/chain/deploy-report.ts'
 import { findNetwork } from '../src/chain/networks.ts'
 
 // Does what `quittance deploy` does, with the key that Hardhat's keystore keeps:
 // npx hardhat run scripts/deploy.ts --network sepolia
+// Hardhat passes no flags on, so ONLY=settlement in the environment stands for --only settlement.
 const connection = await hardhatNetwork.create()
 const network = findNetwork(connection.networkName)
 const client = createClient({ transport: custom(connection.provider) })
 const [account] = await getAddresses(client)
 if (account === undefined) throw new Error(`Hardhat has no account for ${network.title}.`)
 
+const only = process.env['ONLY']
+
 const deployer = createDeployer({
   client,
   account: toAccount(account),
   network,
+  only: only === undefined ? undefined : parseOnly(only),
   records: createDeploymentRecords(join(parseConfig(process.env).dataFolder, 'deployments')),
   onProgress: (event) => console.log(eventLine(event)),
 })

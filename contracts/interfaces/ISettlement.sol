@@ -125,6 +125,9 @@ interface ISettlement {
     /// @notice The token said that it moved `expected`, but the balance of `account` grew by `delivered`.
     error WrongDelivery(address token, address account, uint256 expected, uint256 delivered);
 
+    /// @notice The token refused the permit of `payer`, whose allowance for this contract is less than the payment.
+    error PermitRefused(address token, address payer, uint256 allowance, uint256 amount);
+
     /// @notice The intent could be paid until `deadline`.
     error IntentExpired(uint256 deadline, uint256 timestamp);
 
@@ -208,8 +211,11 @@ interface ISettlement {
     function settleWithIntent(Intent calldata intent, bytes calldata signature) external payable;
 
     /// @notice As {settleToken}, with the caller's ERC-2612 permit for exactly `amount` in place of an approval.
-    /// @dev A permit can be used by anybody who sees it. If it fails, the payment goes on, and succeeds when the
-    /// allowance is there all the same.
+    /// @dev A permit can be used by anybody who sees it. If it fails, the payment goes on where the allowance covers
+    /// `amount` all the same, and reverts with {PermitRefused} where it does not.
+    /// @dev Warning: where the caller has code, USDC (FiatToken 2.2) takes a permit only by ERC-1271. An account that
+    /// delegates its code (EIP-7702) to a contract without ERC-1271 therefore cannot pay by permit there, though its
+    /// key signs: {PermitRefused} says so in a simulation. It pays by an approval and {settleToken}.
     /// @param orderReference The order's identity, not zero.
     /// @param token The ERC-20.
     /// @param payee Who receives: neither zero nor this contract.
@@ -230,6 +236,10 @@ interface ISettlement {
     ///
     /// The signature is checked here before the token is asked, against the token's own domain: a token of bad faith
     /// that accepts anything could otherwise burn the references of strangers.
+    /// @dev Warning: this contract takes the signature of a key whether or not the payer has code, but the token
+    /// decides too. Where the payer has code, USDC (FiatToken 2.2) asks it by ERC-1271, with either overload. An
+    /// account that delegates its code (EIP-7702) to a contract without ERC-1271 therefore cannot pay by signature
+    /// there: the call reverts with the error of the token, "FiatTokenV2: invalid signature". Simulate it first.
     /// @param orderReference The order's identity, not zero.
     /// @param token The ERC-20: it must offer ERC-3009 and `DOMAIN_SEPARATOR`.
     /// @param payee Who receives: neither zero nor this contract.
@@ -272,8 +282,8 @@ interface ISettlement {
     /// @notice The version of this contract and of its EIP-712 domain.
     function version() external view returns (string memory);
 
-    /// @notice How many items a batch may have. A thousand neighbours fit below the cap of 16,777,216 gas per
-    /// transaction; items that write new storage or create accounts reach that cap sooner.
+    /// @notice How many items a batch may have. A thousand neighbours in native coin fit below the cap of 16,777,216
+    /// gas per transaction; items of a token, or that write new storage or create accounts, reach that cap sooner.
     // solhint-disable-next-line func-name-mixedcase
     function MAX_BATCH_SIZE() external view returns (uint256);
 }

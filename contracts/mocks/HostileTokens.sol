@@ -77,6 +77,33 @@ contract RebasingToken is OpenToken {
     }
 }
 
+/// @notice Moves anybody's money, and does not say what the allowance is.
+contract MuteToken {
+    mapping(address account => uint256) public balanceOf;
+    bool private _refuses;
+
+    error Refused(uint256 anything);
+
+    function mint(address to, uint256 amount) external {
+        balanceOf[to] += amount;
+    }
+
+    /// @dev Whether the question for the allowance fails, or has an empty answer.
+    function setRefuses(bool value) external {
+        _refuses = value;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
+        balanceOf[from] -= amount;
+        balanceOf[to] += amount;
+        return true;
+    }
+
+    function allowance(address, address) external view {
+        if (_refuses) revert Refused(type(uint256).max);
+    }
+}
+
 /// @notice Calls somebody, once, in the middle of a transfer.
 contract ReentrantToken is OpenToken {
     address private _target;

@@ -14,6 +14,7 @@ import { getAddresses } from 'viem/actions'
 
 import { createDeployer, type Deployer, type DeployerOptions } from './deploy.ts'
 import { ask, DeployError } from './deploy-error.ts'
+import { parseOnly } from './deployables.ts'
 import { MAX_ALLOWANCE } from './minter.ts'
 import type { Network } from './networks.ts'
 
@@ -27,6 +28,8 @@ export type DeployRequest = {
   /** Then the admin will do for an account, since nothing is signed. */
   planOnly?: boolean
   admin?: string | undefined
+  /** The one contract to deploy, settlement or stablecoin; absent for both. */
+  only?: string | undefined
   minter?: { address: string; allowance: bigint } | undefined
 }
 
@@ -40,11 +43,12 @@ export async function connectDeployer(
 ): Promise<ConnectedDeployer> {
   const { network } = request
   const admin = request.admin === undefined ? undefined : parseAddress('admin', request.admin)
+  const only = request.only === undefined ? undefined : parseOnly(request.only)
   const minter = parseMinter(request.minter)
   if (request.rpcUrls.length === 0) throw noRpcUrl(network)
   const client = createClient({ transport: transportOf(request.rpcUrls) })
   const account = await accountOf(client, request)
-  const deployer = createDeployer({ client, account, network, admin, minter, ...rest })
+  const deployer = createDeployer({ client, account, network, admin, only, minter, ...rest })
   return { ...deployer, account: account.address }
 }
 

@@ -1,7 +1,7 @@
 import { formatEther, type Account, type Address, type Client, type Hash } from 'viem'
 
 import { systemClock } from '../base/clock.ts'
-import { referenceDollar, settlement, type DeployableName } from './deployables.ts'
+import { referenceDollar, settlement, type Deployable, type DeployableName } from './deployables.ts'
 import { DeployError } from './deploy-error.ts'
 import type { DeploymentEntry, DeploymentRecords } from './deployment-records.ts'
 import {
@@ -28,6 +28,8 @@ export type DeployerOptions = {
   network: Network
   records: DeploymentRecords
   admin?: Address | undefined
+  /** Deploys this contract and leaves the other one alone; absent for both. */
+  only?: DeployableName | undefined
   /** Makes this address a minter of the ReferenceDollar, which only its admin can. */
   minter?: { address: Address; allowance: bigint } | undefined
   onProgress?: ((event: DeployEvent) => void) | undefined
@@ -47,20 +49,25 @@ export type DeploymentOutcome = {
 export type DeploymentAddresses = Readonly<Record<DeployableName, Address>>
 
 /**
- * Puts both contracts on a chain, at addresses that follow from their code. Planning changes
- * nothing. Executing does what is missing; when nothing is, it changes nothing either.
+ * Puts both contracts or one of them on a chain, at addresses that follow from their code. Planning
+ * changes nothing. Executing does what is missing; when nothing is, it changes nothing either.
  */
 export type Deployer = {
+  /** Where both are or would be. */
   addresses: DeploymentAddresses
+  /** What it deploys. */
+  contracts: readonly Deployable[]
   plan(): Promise<DeploymentPlan>
   execute(): Promise<DeploymentOutcome>
 }
 
 export function createDeployer(options: DeployerOptions): Deployer {
-  const { client, account, network, minter } = options
+  const { client, account, network, only, minter } = options
   const admin = options.admin ?? account.address
-  const contracts = [settlement(), referenceDollar(admin)] as const
-  const addresses = { Settlement: contracts[0].address, ReferenceDollar: contracts[1].address }
+  const both = [settlement(), referenceDollar(admin)] as const
+  const addresses = { Settlement: both[0].address, ReferenceDollar: both[1].address }
+  const contracts = both.filter(({ name }) => only === undefined || name === only)
+  if (minter !== undefined && only === 'Settlement') throw minterWithoutToken(minter.address)
   const grant = minter && {
     token: addresses.ReferenceDollar,
     minter: minter.address,
@@ -69,6 +76,7 @@ export function createDeployer(options: DeployerOptions): Deployer {
   const inputs: PlanInputs = { client, account, network, contracts, admin, grant }
   return {
     addresses,
+    contracts,
     plan: () => planDeployment(inputs),
     execute: async () => {
       const plan = await planDeployment(inputs)
@@ -141,6 +149,13 @@ function refuseDifferences({ steps }: DeploymentPlan): void {
   throw new DeployError(
     `The code at ${wrong.address} is not that of the deterministic deployer. Do not deploy on this chain; nothing was sent.`,
     { code: 'deploy_deployer_differs', details: { address: wrong.address } },
+  )
+}
+
+function minterWithoutToken(minter: Address): DeployError {
+  return new DeployError(
+    `The minter ${minter} would mint the ReferenceDollar, which is not part of a deployment of the settlement contract alone. Leave out the minter, or deploy the stablecoin too.`,
+    { code: 'deploy_minter_without_token', details: { minter } },
   )
 }
 

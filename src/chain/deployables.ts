@@ -3,6 +3,7 @@ import { concatHex, encodeAbiParameters } from 'viem/utils'
 
 import { referenceDollarCode, settlementCode } from '../bindings/code.ts'
 import { create2Address } from './create2.ts'
+import { DeployError } from './deploy-error.ts'
 
 export type DeployableName = 'Settlement' | 'ReferenceDollar'
 
@@ -33,6 +34,21 @@ export function referenceDollar(admin: Address): Deployable {
     ...referenceDollarCode,
     constructorArguments: encodeAbiParameters([{ type: 'address' }], [admin]),
   })
+}
+
+/** What a person calls a contract that can be deployed alone. */
+export function parseOnly(name: string): DeployableName {
+  const found = Object.hasOwn(ALONE, name) ? ALONE[name] : undefined
+  if (found !== undefined) return found
+  throw new DeployError(
+    `There is no contract ${JSON.stringify(name)} to deploy. Name ${Object.keys(ALONE).join(' or ')}.`,
+    { code: 'deploy_only_unknown', details: { name } },
+  )
+}
+
+const ALONE: Readonly<Record<string, DeployableName>> = {
+  settlement: 'Settlement',
+  stablecoin: 'ReferenceDollar',
 }
 
 /** Whether code on a chain is that of the contract, whatever its constructor filled in. */

@@ -6,7 +6,7 @@ import {ERC3009} from "@openzeppelin/contracts/token/ERC20/extensions/draft-ERC3
 
 import {IReferenceDollar} from "../../contracts/interfaces/IReferenceDollar.sol";
 import {ISettlement} from "../../contracts/interfaces/ISettlement.sol";
-import {EmptyHandedToken, ForgingToken, OpenToken} from "../../contracts/mocks/HostileTokens.sol";
+import {EmptyHandedToken, ForgingToken, MuteToken, OpenToken} from "../../contracts/mocks/HostileTokens.sol";
 import {PlainDelegate, Wallet1271} from "../../contracts/mocks/Wallet1271.sol";
 import {Dollar, DollarSigner} from "./support/Dollar.sol";
 import {SettlementFixture} from "./support/SettlementFixture.sol";
@@ -14,8 +14,9 @@ import {SettlementFixture} from "./support/SettlementFixture.sol";
 // settleWithPermit
 // ├── when the permit is good: pays without an approval
 // ├── when somebody used the permit before: pays, since the allowance is there
-// ├── when the permit is bad and there is an allowance: pays; and there is none: refuses
-// └── when the token knows no permits: pays from the allowance
+// ├── when the permit is bad and the allowance is enough: pays; and it is not: says that the permit was refused
+// ├── when the token knows no permits: the same
+// └── when the token does not say what the allowance is: refuses the token
 // settleWithAuthorization
 // ├── when the payer signed it, by key, with or without code, or by wallet: pays, whoever submits it
 // ├── when it is submitted again: refuses
@@ -64,35 +65,44 @@ contract SettlementAuthorizedTest is SettlementFixture, DollarSigner {
         eq(dollar.balanceOf(PAYEE), 5, "paid");
     }
 
-    function test_refusesABadPermitUnlessThereIsAnAllowance() public {
-        ISettlement.Permit memory permit = permitOf(5);
+    function testFuzz_saysThatAPermitWasRefusedUnlessTheAllowanceIsEnough(uint16 amount, uint8 kind) public {
+        amount = uint16(between(amount, 1, 1000));
+        uint16 allowance = [0, amount - 1, amount, amount + 1][kind % 4];
+        ISettlement.Permit memory permit = permitOf(amount);
         permit.v ^= 1;
-        vm.expectRevert(
-            abi.encodeWithSignature(
-                "ERC20InsufficientAllowance(address,uint256,uint256)",
-                address(settlement),
-                uint256(0),
-                uint256(5)
-            )
-        );
         vm.prank(payer);
-        settlement.settleWithPermit(REFERENCE, address(dollar), PAYEE, 5, permit);
-
+        dollar.approve(address(settlement), allowance);
+        if (allowance < amount) expectPermitRefused(address(dollar), payer, allowance, amount);
         vm.prank(payer);
-        dollar.approve(address(settlement), 5);
-        vm.prank(payer);
-        settlement.settleWithPermit(REFERENCE, address(dollar), PAYEE, 5, permit);
-        eq(dollar.balanceOf(PAYEE), 5, "paid");
+        settlement.settleWithPermit(REFERENCE, address(dollar), PAYEE, amount, permit);
+        eq(dollar.balanceOf(PAYEE), allowance < amount ? 0 : amount, "paid");
     }
 
     function test_paysFromTheAllowanceOfATokenWithoutPermits() public {
         OpenToken token = new OpenToken();
         token.mint(PAYER, 5);
         vm.prank(PAYER);
+        token.approve(address(settlement), 4);
+        expectPermitRefused(address(token), PAYER, 4, 5);
+        vm.prank(PAYER);
+        settlement.settleWithPermit(REFERENCE, address(token), PAYEE, 5, ISettlement.Permit(0, 0, 0, 0));
+
+        vm.prank(PAYER);
         token.approve(address(settlement), 5);
         vm.prank(PAYER);
         settlement.settleWithPermit(REFERENCE, address(token), PAYEE, 5, ISettlement.Permit(0, 0, 0, 0));
         eq(token.balanceOf(PAYEE), 5, "paid");
+    }
+
+    function test_refusesATokenThatDoesNotSayWhatTheAllowanceIs() public {
+        MuteToken mute = new MuteToken();
+        mute.mint(PAYER, 5);
+        for (uint256 i = 0; i < 2; ++i) {
+            mute.setRefuses(i == 1);
+            vm.expectRevert(abi.encodeWithSelector(ISettlement.InvalidToken.selector, address(mute)));
+            vm.prank(PAYER);
+            settlement.settleWithPermit(REFERENCE, address(mute), PAYEE, 5, ISettlement.Permit(0, 0, 0, 0));
+        }
     }
 
     function testFuzz_paysWithAnAuthorizationOnce(bytes32 orderReference, uint16 amount) public {
@@ -198,6 +208,10 @@ contract SettlementAuthorizedTest is SettlementFixture, DollarSigner {
             vm.expectRevert(abi.encodeWithSelector(ISettlement.InvalidToken.selector, others[i]));
             submit(REFERENCE, others[i], PAYEE, 5, payer, new bytes(65));
         }
+    }
+
+    function expectPermitRefused(address token, address payer_, uint256 allowance, uint256 amount) private {
+        vm.expectRevert(abi.encodeWithSelector(ISettlement.PermitRefused.selector, token, payer_, allowance, amount));
     }
 
     function permitOf(uint256 amount) private view returns (ISettlement.Permit memory permit) {

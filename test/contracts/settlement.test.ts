@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import {
   type ContractTransactionReceipt,
-  Wallet,
   ZeroAddress,
   getCreate2Address,
   id,
@@ -24,6 +23,7 @@ import {
   strangerAt,
 } from '../support/contracts/orders.ts'
 import { signAuthorization, signIntent, signPermit } from '../support/contracts/signing.ts'
+import { delegate, mined, walletAt } from '../support/contracts/wallets.ts'
 
 // What only whole transactions show
 // ├── receipts: an event per payment, none for an item that failed; amsterdam adds logs of its own
@@ -200,11 +200,7 @@ describe('Settlement', () => {
   describe('accounts with delegated code', () => {
     it('take part as operators by their key, and as payees through their code', async () => {
       const operator = walletAt(3).connect(ethers.provider)
-      const delegate = await ethers.deployContract('PlainDelegate')
-      const authorization = await operator.authorize({ address: await delegate.getAddress() })
-      await (
-        await payer.sendTransaction({ to: strangerAt(0), authorizationList: [authorization] })
-      ).wait()
+      await delegate(operator, { to: await ethers.deployContract('PlainDelegate'), by: payer })
       expect(await ethers.provider.getCode(operator)).to.match(/^0xef0100/)
 
       const intent = {
@@ -304,15 +300,3 @@ const FACTORY = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 const FACTORY_CODE =
   `0x7f${'ff'.repeat(31)}e0` +
   '3601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3'
-
-function walletAt(index: number): Wallet {
-  return new Wallet(keccak256(`0x${(1000 + index).toString(16).padStart(4, '0')}`))
-}
-
-async function mined(
-  sent: Promise<{ wait(): Promise<ContractTransactionReceipt | null> }>,
-): Promise<ContractTransactionReceipt> {
-  const receipt = await (await sent).wait()
-  if (receipt === null) throw new Error('the transaction was not mined')
-  return receipt
-}

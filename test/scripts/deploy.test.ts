@@ -26,9 +26,12 @@ describe('the deployment by Hardhat', () => {
     folder.remove()
   })
 
-  it('pays with the key of the environment, and changes nothing when run again', async () => {
+  it('deploys one contract alone, both with the key of the environment, and nothing twice', async () => {
+    const alone = await runScript({ ONLY: 'settlement' })
+    expect(alone).to.include('Settlement: done').and.not.include('ReferenceDollar')
+    expect(await sent()).to.equal(1)
     const first = await runScript()
-    expect(first).to.include('Settlement: done')
+    expect(first).to.include('ReferenceDollar: done')
     expect((await chain.client.getCode({ address: settlementAddress }))?.length).to.be.above(1000)
     expect(await sent()).to.equal(2)
 
@@ -38,7 +41,7 @@ describe('the deployment by Hardhat', () => {
 
   const sent = () => chain.client.getTransactionCount({ address: account(4).address })
 
-  async function runScript(): Promise<string> {
+  async function runScript(environment: Record<string, string> = {}): Promise<string> {
     const hardhat = createRequire(import.meta.url).resolve('hardhat/package.json')
     const program = path.join(path.dirname(hardhat), 'dist/src/cli.js')
     const args = ['--network', 'sepolia', 'run', '--no-compile', 'scripts/deploy.ts']
@@ -50,6 +53,7 @@ describe('the deployment by Hardhat', () => {
         QUITTANCE_DATA: folder.path,
         QUITTANCE_DEPLOYER_KEY: KEY,
         SEPOLIA_RPC_URL: chain.url,
+        ...environment,
       },
     })
     return stdout

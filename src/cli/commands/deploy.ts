@@ -24,6 +24,7 @@ import {
 export type DeployFlags = {
   network: string
   rpcUrl?: string
+  only?: string
   admin?: string
   minter?: string
   allowance?: bigint
@@ -50,6 +51,7 @@ export function deployCommand(): Command {
       '--rpc-url <url>',
       'the node to go through, instead of a public one; several with commas',
     )
+    .option('--only <contract>', 'deploy settlement or stablecoin alone, instead of both')
     .option('--admin <address>', 'the admin of the ReferenceDollar, instead of the deployer')
     .option('--minter <address>', 'makes this address a minter of the ReferenceDollar')
     .option(
@@ -92,7 +94,10 @@ async function deploy(flags: DeployFlags, terminal: DeployTerminal): Promise<num
   const deployer = await connect(flags, { network, rpcUrls, config, terminal })
   const plan = await deployer.plan()
   for (const line of planLines(plan, network)) output.line(line)
-  const base = { network: network.name, addresses: deployer.addresses, plan: planJson(plan) }
+  const addresses = Object.fromEntries(
+    deployer.contracts.map(({ name, address }) => [name, address]),
+  )
+  const base = { network: network.name, addresses, plan: planJson(plan) }
   if (flags.dryRun) {
     output.result({ ...base, dryRun: true })
     const differs = plan.steps.some(({ state }) => state === 'differs')
@@ -113,7 +118,7 @@ function connect(
   found: { network: Network; rpcUrls: string[]; config: Config; terminal: DeployTerminal },
 ): Promise<ConnectedDeployer> {
   const { network, rpcUrls, config, terminal } = found
-  const { admin, minter, allowance, dryRun = false } = flags
+  const { only, admin, minter, allowance, dryRun = false } = flags
   if ((minter === undefined) !== (allowance === undefined)) throw halfAGrant()
   return connectDeployer(
     {
@@ -122,6 +127,7 @@ function connect(
       key: terminal.env['QUITTANCE_DEPLOYER_KEY'],
       planOnly: dryRun,
       admin,
+      only,
       minter:
         minter === undefined || allowance === undefined
           ? undefined
@@ -166,20 +172,12 @@ function publish(
   what: { deployer: ConnectedDeployer; network: Network; rpcUrl: string; run: RunHardhat },
 ): Promise<SourceVerdict[]> {
   const { deployer, network, rpcUrl, run } = what
-  const { Settlement, ReferenceDollar } = deployer.addresses
-  return verifySources({
-    network,
-    rpcUrl,
-    run,
-    sources: [
-      { name: 'Settlement', address: Settlement, constructorArguments: [] },
-      {
-        name: 'ReferenceDollar',
-        address: ReferenceDollar,
-        constructorArguments: [admin ?? deployer.account],
-      },
-    ],
-  })
+  const sources = deployer.contracts.map(({ name, address }) => ({
+    name,
+    address,
+    constructorArguments: name === 'Settlement' ? [] : [admin ?? deployer.account],
+  }))
+  return verifySources({ network, rpcUrl, run, sources })
 }
 
 /** One service that shows the source is enough for a reader to compare it. */
@@ -189,12 +187,11 @@ function isPublished(verdicts: readonly SourceVerdict[]): boolean {
 }
 
 function resultLines(
-  { addresses }: ConnectedDeployer,
+  { contracts }: ConnectedDeployer,
   { done, verdicts = [] }: { done: number; verdicts: SourceVerdict[] | undefined },
 ): string[] {
   return [
-    `Settlement       ${addresses.Settlement}`,
-    `ReferenceDollar  ${addresses.ReferenceDollar}`,
+    ...contracts.map(({ name, address }) => `${name.padEnd(17)}${address}`),
     done === 0 ? 'All of it is already there; nothing was changed.' : `Done in ${done} step(s).`,
     ...verdicts.map(
       ({ name, service, accepted }) =>

@@ -194,7 +194,7 @@ const LifeOrderSchema = named(
   Type.Object({
     reference: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
     route: Type.Enum(['direct', 'contract', 'token', 'allowance', 'mint']),
-    contract: nullable(Type.String({ examples: ['0xe57BF36d915a8977f5b3DAb48426258Baf55c1da'] })),
+    contract: nullable(Type.String({ examples: ['0x032442c641A23465e5BB7f59a963814Ddad7ECfb'] })),
     state: Type.Enum(['accepted', 'mined', 'completed', 'failed']),
     error_code: nullable(Type.String({ examples: ['reverted'] })),
     cancel_code: nullable(Type.String({ examples: ['stuck'] })),

@@ -94,6 +94,31 @@ describe('the command deploy', () => {
     expect(await nonce()).to.equal(2)
   })
 
+  it('deploys the settlement contract alone, and keeps its record when the stablecoin follows', async () => {
+    const planned = await run({ only: 'settlement', dryRun: true })
+    expect(planned.result)
+      .to.have.property('addresses')
+      .that.deep.equals({ Settlement: settlementAddress })
+    expect(planned.result).to.have.nested.property('plan.steps').with.length(2)
+    expect(planned.lines.join('\n')).to.not.include('ReferenceDollar')
+
+    const alone = await run({ only: 'settlement', yes: true })
+    expect(alone.result).to.have.property('done').with.length(1)
+    expect(alone.result).to.have.nested.property('done[0].name', 'Settlement')
+    expect(alone.lines.join('\n')).to.not.include('ReferenceDollar')
+
+    const then = await run({ only: 'stablecoin', yes: true })
+    expect(then.result).to.have.property('addresses').that.has.all.keys('ReferenceDollar')
+    expect(then.result).to.have.property('done').with.length(1)
+    expect((await run({ yes: true })).result)
+      .to.have.property('done')
+      .with.length(0)
+    const file = path.join(kept.folder, 'deployments', `${SEPOLIA}.json`)
+    const { entries } = JSON.parse(await readFile(file, 'utf8')) as { entries: { name: string }[] }
+    expect(entries.map(({ name }) => name)).to.deep.equal(['Settlement', 'ReferenceDollar'])
+    expect(await nonce()).to.equal(2)
+  })
+
   it('names a minter when it is told how much it may mint', async () => {
     const { code, result } = await run({
       yes: true,
@@ -177,6 +202,11 @@ describe('the command deploy', () => {
         'deploy_allowance_invalid',
         { minter: settlementAddress, allowance: 0n },
       ],
+      'for an unknown contract': ['deploy_only_unknown', { only: 'constructor' }],
+      'with a minter of a stablecoin that is left out': [
+        'deploy_minter_without_token',
+        { only: 'settlement', minter: account(1).address, allowance: 7n },
+      ],
       'with an admin whose checksum is wrong': [
         'deploy_address_invalid',
         { admin: account(0).address.replace('Fd6e', 'fd6e') },
@@ -211,6 +241,15 @@ describe('the command deploy', () => {
     expect(hardhat.calls[0]?.env).to.deep.equal({ SEPOLIA_RPC_URL: chain.url })
   })
 
+  it('publishes the source of the one contract that it deploys', async () => {
+    const hardhat = hardhatThat(() => 0)
+    const flags = { only: 'stablecoin', yes: true, verify: true }
+    const { code } = await run(flags, { findHardhat: hardhat.find })
+    expect(code).to.equal(0)
+    expect(hardhat.calls).to.have.length(3)
+    expect(hardhat.calls[0]?.args).to.include('contracts/ReferenceDollar.sol:ReferenceDollar')
+  })
+
   it('ends with 2 when no service took the source', async () => {
     const flags = { yes: true, verify: true }
     const { code, lines } = await run(flags, { findHardhat: hardhatThat(() => 1).find })
@@ -226,10 +265,11 @@ describe('the command deploy', () => {
     command.action((flags: unknown) => {
       seen.push(flags)
     })
-    await command.parseAsync(['--network', 'hoodi', '--dry-run', '--allowance', '12'], {
-      from: 'user',
-    })
-    expect(seen).to.deep.equal([{ network: 'hoodi', dryRun: true, allowance: 12n }])
+    const line = '--network hoodi --only settlement --dry-run --allowance 12'
+    await command.parseAsync(line.split(' '), { from: 'user' })
+    expect(seen).to.deep.equal([
+      { network: 'hoodi', only: 'settlement', dryRun: true, allowance: 12n },
+    ])
     const wrong = command.parseAsync(['--network', 'hoodi', '--allowance', '1.5'], { from: 'user' })
     expect(await wrong.catch((error: { code: string }) => error.code)).to.equal(
       'commander.invalidArgument',

@@ -1,4 +1,11 @@
-import { type TransactionResponse, Wallet, ZeroAddress, keccak256, toUtf8Bytes } from 'ethers'
+import {
+  Signature,
+  type TransactionResponse,
+  Wallet,
+  ZeroAddress,
+  keccak256,
+  toUtf8Bytes,
+} from 'ethers'
 
 import type { HardhatEthers, HardhatEthersSigner } from '@nomicfoundation/hardhat-ethers/types'
 
@@ -10,7 +17,8 @@ import {
 } from '../../../src/bindings/index.ts'
 import type { Payments, UsdcShape } from './mocks.ts'
 import { denseReferences, fundedStrangers, referenceOf, strangerAt } from './orders.ts'
-import { signIntent } from './signing.ts'
+import { signAuthorization, signIntent, signPermit } from './signing.ts'
+import { deployBareUsdc, deployUsdc, usdcDomain } from './usdc.ts'
 
 /** Gas by what was done; whole transactions, or shares of one where the name says "per item". */
 export type GasTable = Record<string, number>
@@ -31,6 +39,8 @@ const WEI = 1_000_000_000_000_000n
 const UNITS = 25_000_000n
 const PLENTY = 1_000_000_000_000n
 const GAS_CAP = 16_777_216n
+/** A time that no test gets to. */
+const FAR = 4_102_444_800n
 
 /** Measures every row on a chain of its own. All addresses are fixed, so that the figures are. */
 export async function measureGas(ethers: HardhatEthers): Promise<GasTable> {
@@ -40,6 +50,7 @@ export async function measureGas(ethers: HardhatEthers): Promise<GasTable> {
     ...(await measureIntent(bench)),
     ...(await measureBatches(bench)),
     ...(await measureTokens(bench)),
+    ...(await measureSigned(bench)),
     ...(await measureMints(bench)),
   }
 }
@@ -113,16 +124,10 @@ async function createBench(ethers: HardhatEthers): Promise<Bench> {
   const mapping = (await ethers.deployContract('MappingPayments')) as unknown as Payments
   const event = (await ethers.deployContract('EventPayments')) as unknown as Payments
   const dollar = await deployDollar(ethers, payer.address)
-  const implementation = await ethers.deployContract('UsdcShape')
-  const admin = strangerAt(9999)
-  const proxy = await ethers.deployContract('UsdcShapeProxy', [implementation, admin])
-  const shape = await ethers.getContractAt('UsdcShape', await proxy.getAddress())
-  const usdc = shape as unknown as UsdcShape
+  const usdc = await deployUsdc(ethers)
 
   const payees = await fundedStrangers(ethers, BATCH)
-  await usdc.initialize(payer)
-  await usdc.configureMinter(payer, PLENTY)
-  await usdc.mint(payer, PLENTY / 2n)
+  await fillUsdc(usdc, payer)
   await usdc.approve(settlement, PLENTY)
   await dollar.configureMinter(payer, PLENTY)
   await dollar.mintWithMemo(payer, PLENTY / 2n, referenceOf('mint', 0))
@@ -132,6 +137,12 @@ async function createBench(ethers: HardhatEthers): Promise<Bench> {
     await dollar.transfer(payee, 1n)
   }
   return { ethers, payer, payees, settlement, mapping, event, usdc, dollar }
+}
+
+async function fillUsdc(usdc: UsdcShape, owner: HardhatEthersSigner): Promise<void> {
+  await usdc.initialize(owner)
+  await usdc.configureMinter(owner, PLENTY)
+  await usdc.mint(owner, PLENTY / 2n)
 }
 
 async function measureNative(bench: Bench): Promise<GasTable> {
@@ -164,7 +175,7 @@ async function measureIntent(bench: Bench): Promise<GasTable> {
       payee: bench.payees[0] as string,
       token: ZeroAddress,
       amount: WEI,
-      deadline: 4_102_444_800n,
+      deadline: FAR,
     }
     const signature = await signIntent(operator, domain, intent)
     return gasOf(settlement.settleWithIntent(intent, signature, { value: WEI }))
@@ -212,6 +223,9 @@ async function measureTokens(bench: Bench): Promise<GasTable> {
     const pay = (counter: number) =>
       settlement.settleToken(referenceOf(name, counter), token, to, UNITS)
     rows[`token (${name}), plain transfer`] = await gasOf(token.transfer(to, UNITS))
+    rows[`token (${name}), plain transfer to a new holder`] = await gasOf(
+      token.transfer(strangerAt(7000), UNITS),
+    )
     rows[`token (${name}), first in a word`] = await gasOf(pay(1))
     rows[`token (${name}), dense`] = await gasOf(pay(2))
     const [first, ...references] = denseReferences(name, { from: 0, count: BATCH + 1 })
@@ -223,11 +237,70 @@ async function measureTokens(bench: Bench): Promise<GasTable> {
   return rows
 }
 
+/** By a holder who has paid by signature before; somebody else submits the authorization. */
+async function measureSigned(bench: Bench): Promise<GasTable> {
+  const { ethers, settlement, usdc } = bench
+  const holder = new Wallet(keccak256(toUtf8Bytes('holder')), ethers.provider)
+  await ethers.provider.send('hardhat_setBalance', [holder.address, '0xde0b6b3a7640000'])
+  await usdc.transfer(holder, 10n * UNITS)
+  const domain = await usdcDomain(ethers, usdc)
+  const [payee] = bench.payees as [string]
+  const spender = await settlement.getAddress()
+
+  const byPermit = async (counter: number) => {
+    const deadline = FAR
+    const nonce = await usdc.nonces(holder)
+    const permit = { owner: holder.address, spender, value: UNITS, nonce, deadline }
+    const { v, r, s } = Signature.from(await signPermit(holder, domain, permit))
+    const reference = referenceOf('signed', counter)
+    const paying = settlement.connect(holder)
+    return gasOf(paying.settleWithPermit(reference, usdc, payee, UNITS, { deadline, v, r, s }))
+  }
+  const byAuthorization = async (counter: number) => {
+    const reference = referenceOf('signed', counter)
+    const nonce = await settlement.authorizationNonce(reference, usdc, payee)
+    const [validAfter, validBefore] = [0n, FAR]
+    const terms = {
+      from: holder.address,
+      to: spender,
+      value: UNITS,
+      validAfter,
+      validBefore,
+      nonce,
+    }
+    const signature = await signAuthorization(holder, domain, {
+      kind: 'Receive',
+      authorization: terms,
+    })
+    return gasOf(
+      settlement.settleWithAuthorization(
+        reference,
+        usdc,
+        payee,
+        UNITS,
+        holder,
+        validAfter,
+        validBefore,
+        signature,
+      ),
+    )
+  }
+  await byPermit(1)
+  return {
+    'settleWithPermit (USDC shape), dense': await byPermit(2),
+    'settleWithAuthorization (USDC shape), dense': await byAuthorization(3),
+  }
+}
+
 async function measureMints(bench: Bench): Promise<GasTable> {
-  const { dollar, usdc } = bench
+  const { ethers, payer, dollar, usdc } = bench
   const [to] = bench.payees as [string]
+  const bare = await deployBareUsdc(ethers)
+  await fillUsdc(bare, payer)
+  await bare.transfer(to, 1n)
   return {
     'mint (USDC shape), without a memo': await gasOf(usdc.mint(to, UNITS)),
+    'mint (USDC shape), without a memo or a proxy': await gasOf(bare.mint(to, UNITS)),
     'mintWithMemo, existing holder, dense': await gasOf(
       dollar.mintWithMemo(to, UNITS, referenceOf('mint', 1)),
     ),

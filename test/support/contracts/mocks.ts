@@ -13,4 +13,6 @@ export type UsdcShape = BaseContract & {
   mint(to: AddressLike, amount: bigint): Sent
   approve(spender: AddressLike, amount: bigint): Sent
   transfer(to: AddressLike, amount: bigint): Sent
+  balanceOf(account: AddressLike): Promise<bigint>
+  nonces(owner: AddressLike): Promise<bigint>
 }

@@ -26,6 +26,9 @@ export type Permit = {
   deadline: bigint
 }
 
+/** Of the ReferenceDollar, unless it names another token. */
+type TokenDomain = Domain & { name?: string; version?: string }
+
 type Domain = { chainId: bigint; verifyingContract: string }
 
 const authorizationFields = [
@@ -55,7 +58,11 @@ export function signIntent(signer: BaseWallet, domain: Domain, intent: Intent): 
   )
 }
 
-export function signPermit(signer: BaseWallet, domain: Domain, permit: Permit): Promise<string> {
+export function signPermit(
+  signer: BaseWallet,
+  domain: TokenDomain,
+  permit: Permit,
+): Promise<string> {
   const types = {
     Permit: [
       { name: 'owner', type: 'address' },
@@ -65,21 +72,21 @@ export function signPermit(signer: BaseWallet, domain: Domain, permit: Permit): 
       { name: 'deadline', type: 'uint256' },
     ],
   }
-  return signer.signTypedData(dollarDomain(domain), types, permit)
+  return signer.signTypedData(tokenDomain(domain), types, permit)
 }
 
 export function signAuthorization(
   signer: BaseWallet,
-  domain: Domain,
+  domain: TokenDomain,
   options: { kind: 'Receive' | 'Transfer'; authorization: Authorization },
 ): Promise<string> {
   return signer.signTypedData(
-    dollarDomain(domain),
+    tokenDomain(domain),
     { [`${options.kind}WithAuthorization`]: authorizationFields },
     options.authorization,
   )
 }
 
-function dollarDomain(domain: Domain): TypedDataDomain {
+function tokenDomain(domain: TokenDomain): TypedDataDomain {
   return { name: 'Reference Dollar', version: '1', ...domain }
 }
