@@ -72,12 +72,17 @@ export async function check(file: string | Uint8Array, trust: Trust = {}): Promi
   const { header, payment } = facts
   const anchor = await anchorOf(header, { quittance, trust: { ...trust, confirmations }, trusted })
   const coin = await coinFor(payment, { trust, anchor })
-  const claim = trust.claim === undefined ? [] : differences(payment, { expected, coin })
+  const claim = isClaimed(trust.claim) ? differences(payment, { expected, coin }) : []
   return conclude({
     disagreements: [...claim, ...anchor.disagreements],
     evidence: evidenceOf(quittance, { ...facts, anchor, coin }),
     caveats: caveatsOf(quittance, { ...facts, expected, knownTokens, trusted, anchor }),
   })
+}
+
+/** Where the settlement contract is claims nothing of the payment. */
+function isClaimed({ settlement: _, ...claim }: QuittanceClaim = {}): boolean {
+  return Object.values(claim).some((part) => part !== undefined)
 }
 
 /** An amount of no coin in particular says nothing. */
