@@ -81,8 +81,8 @@ export async function check(file: string | Uint8Array, trust: Trust = {}): Promi
 }
 
 /** Where the settlement contract is claims nothing of the payment. */
-function isClaimed({ settlement: _, ...claim }: QuittanceClaim = {}): boolean {
-  return Object.values(claim).some((part) => part !== undefined)
+function isClaimed(claim: QuittanceClaim = {}): boolean {
+  return Object.values({ ...claim, settlement: undefined }).some((part) => part !== undefined)
 }
 
 /** An amount of no coin in particular says nothing. */

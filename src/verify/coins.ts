@@ -1,4 +1,3 @@
-import type { Hex } from '../chain/hex.ts'
 import { formatAmount } from '../domain/money.ts'
 import type { Expected, Match } from './match.ts'
 import type { Payment } from './payments.ts'

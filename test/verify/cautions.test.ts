@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { encodeFunctionData, type Hex } from 'viem'
+import { encodeFunctionData, type Abi, type Hex } from 'viem'
 
 import { referenceDollarAbi } from '../../src/bindings/abis.ts'
 import type { VerifyOptions } from '../../src/verify/claim.ts'
@@ -29,7 +29,7 @@ describe('a payment that is worth less than it seems', () => {
     return verdict.caveats.join('\n')
   }
   const dollarCall = (functionName: string, args: readonly unknown[]): Hex =>
-    encodeFunctionData({ abi: referenceDollarAbi, functionName, args } as never)
+    encodeFunctionData({ abi: referenceDollarAbi as Abi, functionName, args })
 
   it('has a caveat where a stranger moves nothing in the name of the payer', async () => {
     const { payer, dollar } = world

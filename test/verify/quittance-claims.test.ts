@@ -138,8 +138,14 @@ describe('a quittance, compared with what one is owed', () => {
     const file = await proofOf(paid, order)
     const { order: written } = JSON.parse(file) as Quittance
     expect(written).to.deep.equal({
-      ...{ payer, payee, token: dollar, amount: '70', reference: reference(3) },
-      ...{ chain_id: '31337', transaction_hash: paid, id: 'Invoice 42' },
+      payer,
+      payee,
+      token: dollar,
+      amount: '70',
+      reference: reference(3),
+      chain_id: '31337',
+      transaction_hash: paid,
+      id: 'Invoice 42',
     })
     expect((await checked(file)).status).to.equal('holds')
   })
