@@ -1,9 +1,11 @@
 import { createAsker } from './ask.ts'
+import { cautionsOf, NOT_FINAL } from './cautions.ts'
 import type { CheckedOptions, TimeWindow } from './claim.ts'
+import { coinOf, formatMoney, inCoin } from './coins.ts'
 import { consult, type Consultation, type Question } from './consult.ts'
 import type { Sighting } from './look.ts'
 import type { Hex } from '../chain/hex.ts'
-import { matchPayment, type Expected, type Match } from './match.ts'
+import { matchingPayments, matchPayment, UNKNOWN, type Expected, type Match } from './match.ts'
 import { paymentsOf, SEIZURES, type Payment } from './payments.ts'
 import { statementOf, type Profile } from './profiles.ts'
 import { commonState, readTokenState, type TokenState } from './token-state.ts'
@@ -21,8 +23,8 @@ export type Case = {
   question: Question
   /** Undefined where only the transaction itself is claimed. */
   expected: Expected | undefined
-  /** Who must have signed, where no payment is claimed that has a payer. */
-  sender?: Hex | undefined
+  /** Who must have signed, or paid by the settlement contract, where only a payer is claimed. */
+  sender?: { payer: Hex; settlement: Hex } | undefined
   blockHash: Hex | undefined
   window: TimeWindow | undefined
   profile?: Profile
@@ -42,28 +44,39 @@ export async function judge(claim: Case, options: CheckedOptions): Promise<Judge
     const { disagreements, complaints } = consultation
     return { verdict: conclude({ disagreements, complaints, profile }), sighting }
   }
-  const match = matchOf(sighting, claim)
-  const payment = match.payment
+  const payments = paymentsOf(sighting)
+  const match = matchOf(payments, { sighting, claim })
+  const { payment } = match
   const confirmations = confirmationsOf(consultation, sighting)
   const state = await stateOf(payment, { claim, consultation, options, sighting })
+  const coin = payment && coinOf(payment, state.tokenState)
+  const { expected } = claim
+  const open = finalityOf(consultation, { sighting, options, confirmations })
   const verdict = conclude({
     disagreements: [
       ...consultation.disagreements,
       ...placeOf(sighting, claim),
-      ...match.disagreements,
+      ...(expected ? inCoin(match, { expected, coin }) : match.disagreements),
       ...(payment ? supplyOf(payment, claim) : []),
-      ...finalityOf(consultation, { sighting, options, confirmations }),
+      ...open,
     ],
     evidence: {
       ...evidenceOf(sighting, claim.question.chainId),
       agreeing: consultation.agreeing,
       payment,
+      amountText: payment && formatMoney(payment.amount, coin),
       confirmations,
       tokenState: state.tokenState,
     },
     complaints: [...consultation.complaints, ...state.complaints],
     profile,
-    caveats: caveatsOf({ claim, consultation, payment, tokenState: state.tokenState }),
+    caveats: [
+      ...caveatsOf({ claim, consultation, payment, tokenState: state.tokenState }),
+      ...(payment && expected && !profile
+        ? cautionsOf(payment, { payments, claimed: expected })
+        : []),
+      ...(open.length > 0 ? [NOT_FINAL] : []),
+    ],
   })
   return { verdict, sighting }
 }
@@ -72,7 +85,7 @@ export async function judge(claim: Case, options: CheckedOptions): Promise<Judge
 function evidenceOf(
   sighting: Omit<Sighting, 'tries' | 'raw'>,
   chainId: bigint,
-): Omit<Evidence, 'agreeing' | 'payment' | 'confirmations' | 'tokenState'> {
+): Omit<Evidence, 'agreeing' | 'payment' | 'amountText' | 'confirmations' | 'tokenState'> {
   const { header, receipt, gasUsed, transaction } = sighting
   const { hash, type, nonce, from, to, value } = transaction
   return {
@@ -84,22 +97,25 @@ function evidenceOf(
   }
 }
 
-function matchOf(sighting: Sighting, { expected }: Case): Match {
-  const { receipt, transaction } = sighting
-  if (receipt.succeeded === false) {
+function matchOf(
+  payments: readonly Payment[],
+  { sighting, claim: { expected } }: { sighting: Sighting; claim: Case },
+): Match {
+  const { succeeded } = sighting.receipt
+  if (succeeded === false) {
     const message = 'The transaction is in the block and was reverted: it moved nothing.'
     return { payment: undefined, disagreements: [{ kind: 'reverted', message }] }
   }
-  if (receipt.succeeded === undefined) {
+  if (succeeded === undefined) {
     const message = 'Receipts before 2017 do not tell whether a transaction succeeded.'
     return { payment: undefined, disagreements: [{ kind: 'not_provable', message }] }
   }
   if (expected === undefined) return { payment: undefined, disagreements: [] }
-  return matchPayment(paymentsOf({ transaction, receipt }), expected)
+  return matchPayment(payments, expected)
 }
 
 /** The chain, the block and the time that were claimed. */
-function placeOf({ header, transaction }: Sighting, claim: Case): Disagreement[] {
+function placeOf({ header, transaction, receipt }: Sighting, claim: Case): Disagreement[] {
   const found: Disagreement[] = []
   const { chainId } = claim.question
   if (transaction.chainId !== undefined && transaction.chainId !== chainId) {
@@ -119,9 +135,10 @@ function placeOf({ header, transaction }: Sighting, claim: Case): Disagreement[]
     })
   }
   const { sender } = claim
-  if (sender !== undefined && sender !== transaction.from) {
-    const message = `It was signed by ${transaction.from}, not ${sender}.`
-    found.push({ kind: 'wrong_payer', message, expected: sender, found: transaction.from })
+  if (sender !== undefined && !isBy(sender, { transaction, receipt })) {
+    const { payer } = sender
+    const message = `It was signed by ${transaction.from}, not ${payer}.`
+    found.push({ kind: 'wrong_payer', message, expected: payer, found: transaction.from })
   }
   const { from, to } = claim.window ?? {}
   const timeMs = Number(header.timestamp) * 1000
@@ -134,8 +151,18 @@ function placeOf({ header, transaction }: Sighting, claim: Case): Disagreement[]
   return found
 }
 
+/** A payment by authorization is sent by somebody else than its payer. */
+function isBy(
+  { payer, settlement }: { payer: Hex; settlement: Hex },
+  shown: Pick<Sighting, 'transaction' | 'receipt'>,
+): boolean {
+  if (shown.transaction.from === payer) return true
+  const claimed = { ...UNKNOWN, kinds: ['settlement' as const], settlement, payer }
+  return matchingPayments(paymentsOf(shown), claimed).length > 0
+}
+
 /** What only mints and burns must keep. */
-function supplyOf(payment: Payment, { profile, minters }: Case): Disagreement[] {
+function supplyOf(payment: Payment, { profile, minters, expected }: Case): Disagreement[] {
   if (profile === undefined) return []
   if (payment.beside !== null && SEIZURES.has(payment.beside)) {
     const message = `${payment.beside} says that the funds were seized; nobody redeemed them.`
@@ -145,6 +172,11 @@ function supplyOf(payment: Payment, { profile, minters }: Case): Disagreement[] 
   if (needed !== undefined && payment.beside !== needed) {
     const message = `No ${needed} of the same amount stands right before the Transfer.`
     return [{ kind: 'no_payment', message, expected: needed, found: payment.beside ?? 'none' }]
+  }
+  // A reference that was claimed has been compared.
+  if (profile.name === 'memo' && payment.rail !== 'memo' && expected?.reference === undefined) {
+    const message = 'No memo stands beside the Transfer, so it belongs to no order.'
+    return [{ kind: 'no_payment', message, expected: 'TransferWithMemo', found: 'none' }]
   }
   if (payment.kind !== 'mint' || minters === undefined || payment.minter === null) return []
   if (minters.includes(payment.minter)) return []
@@ -234,6 +266,9 @@ function caveatsOf(of: {
     ...consultation.unheard,
     ...(consultation.agreeing.length === 1
       ? [`That the block is part of the chain is the word of ${only} alone.`]
+      : []),
+    ...(claim.profile?.hasReference && claim.expected?.reference === undefined
+      ? ['No reference was claimed, so the order that its memo names was not checked.']
       : []),
     ...(claim.profile?.name === 'fiat-token' && payment?.kind === 'mint' && !claim.minters
       ? ['No list of minters was given, so the minter was not checked.']

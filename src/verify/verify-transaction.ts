@@ -6,30 +6,22 @@ import {
   chainIdField,
   checkOptions,
   hashField,
-  invalid,
   optional,
-  referenceField,
   windowField,
   type BaseClaim,
   type VerifyOptions,
 } from './claim.ts'
 import { judge, type Case } from './judge.ts'
+import { expectedPayment, type PaymentClaim } from './payment-claim.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What a record says of a transaction. What it leaves out is not checked. */
-export type TransactionClaim = BaseClaim & {
-  hash: string
-  payer?: string | undefined
-  payee?: string | undefined
-  /** The ERC-20 that was paid. Absent for native coin, which the transaction itself carries. */
-  token?: string | undefined
-  /** In an event right beside the transfer: a memo, or of EIP-3009, ERC-7699 or Request. */
-  reference?: string | undefined
-  /** The proxy whose event is believed, where a payment went through one of Request's. */
-  contract?: string | undefined
-  /** The nonce that the record has, which tells a replaced transaction from a missing one. */
-  nonce?: bigint | undefined
-}
+export type TransactionClaim = BaseClaim &
+  PaymentClaim & {
+    hash: string
+    /** The nonce that the record has, which tells a replaced transaction from a missing one. */
+    nonce?: bigint | undefined
+  }
 
 /** What a record says of an order that was paid through the settlement contract. */
 export type SettlementClaim = BaseClaim & {
@@ -66,30 +58,18 @@ export async function verifySettlement(
 }
 
 export function transactionCase(claim: TransactionClaim): Case {
-  const token = optional(claim.token, (value) => addressField('token', value))
-  const contract = optional(claim.contract, (value) => addressField('contract', value))
-  const reference = optional(claim.reference, referenceField)
-  if (reference !== undefined && token === undefined) {
-    throw invalid('reference', 'needs a token: native coin carries no reference by itself')
-  }
-  if (contract !== undefined && token === undefined) {
-    throw invalid('contract', 'needs a token; an order that the contract paid is a settlement')
-  }
-  const expected = {
-    kinds: [token === undefined ? ('native' as const) : ('transfer' as const)],
-    contract: contract ?? token,
-    token,
-    payer: optional(claim.payer, (value) => addressField('payer', value)),
-    payee: optional(claim.payee, (value) => addressField('payee', value)),
-    amount: optional(claim.amount, amountField),
-    reference,
-  }
-  const isPayment = [token, expected.payee, expected.amount].some((part) => part !== undefined)
-  const common = commonOf(claim, expected.payer)
-  // A payer alone is whoever sent the transaction, whether or not it pays anybody.
+  const expected = expectedPayment(claim)
+  const { payer, settlement, token, payee, amount, reference, contract, log } = expected
+  const common = commonOf(claim, payer)
+  const isPayment = token !== null || [payee, amount, reference, contract, log].some(isGiven)
+  // A payer alone is whoever sent the transaction, or paid by it, whether or not it pays anybody.
   return isPayment
     ? { ...common, expected }
-    : { ...common, sender: expected.payer, caveats: [NO_PAYMENT_CLAIMED] }
+    : { ...common, sender: payer && { payer, settlement }, caveats: [NO_PAYMENT_CLAIMED] }
+}
+
+function isGiven(part: unknown): boolean {
+  return part !== undefined
 }
 
 const NO_PAYMENT_CLAIMED =
