@@ -1,0 +1,80 @@
+import { decodeErrorResult } from 'viem/utils'
+
+import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
+import { checksummed } from '../chain/address.ts'
+import { revertDataOf } from '../chain/rpc-error.ts'
+import { formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import type { Hex } from '../domain/orders.ts'
+
+/**
+ * Why a simulated call reverted, in words: what the contracts of this platform say, or a text that
+ * another contract gives. Undefined where nobody says anything.
+ */
+export function reasonOfRevert(cause: unknown): string | undefined {
+  const data = revertDataOf(cause)
+  if (data === undefined || data === '0x') return undefined
+  try {
+    const { errorName, args = [] } = decodeErrorResult({ abi: KNOWN_ERRORS, data })
+    return REASONS[errorName]?.(args) ?? `the contract refuses it with ${errorName}`
+  } catch {
+    return undefined
+  }
+}
+
+const KNOWN_ERRORS = [...referenceDollarAbi, ...settlementAbi]
+
+const REASONS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
+  AccountFrozen: ([account]) => `the token has frozen ${String(account)}`,
+  EnforcedPause: () => 'the token is paused',
+  MinterAllowanceExceeded: ([minter, allowance, amount]) =>
+    `${String(minter)} may mint ${dollars(allowance)}, not ${dollars(amount)}`,
+  Error: ([text]) => `the contract says "${printable(String(text))}"`,
+}
+
+/** The contract chooses the words, and a person reads them in one line. */
+function printable(text: string): string {
+  return text.replace(/[^\p{L}\p{N}\p{P}\p{S} ]+/gu, ' ').slice(0, MAX_WORDS)
+}
+
+const MAX_WORDS = 120
+
+function dollars(amount: unknown): string {
+  return formatAmount({
+    amount: typeof amount === 'bigint' ? amount : 0n,
+    decimals: STABLECOIN_DECIMALS,
+    minDecimals: 2,
+  })
+}
+
+/** What a token lets an address mint; undefined is what it does not answer. */
+export type MintRight = { allowance: bigint | undefined; isMinter: boolean | undefined }
+
+export type MintRefusal = { code: string; sentence: string }
+
+/** Why the platform cannot mint this, or undefined where its right is enough. */
+export function refusalOfMint(mint: {
+  token: Hex
+  minter: Hex
+  amount: bigint
+  right: MintRight
+}): MintRefusal | undefined {
+  const { amount, right } = mint
+  const { allowance, isMinter } = right
+  if (allowance === undefined || allowance >= amount) return undefined
+  const [token, minter] = [checksummed(mint.token), checksummed(mint.minter)]
+  const remedy = `Its admin calls configureMinter(${minter}, allowance).`
+  if (isMinter === false) {
+    const sentence = `The platform's address ${minter} is not a minter of the token ${token}. ${remedy}`
+    return { code: 'minter_missing', sentence: `Nothing was minted. ${sentence}` }
+  }
+  if (allowance === 0n) {
+    const sentence = `The platform's address ${minter} has no allowance left to mint the token ${token}.`
+    return { code: 'mint_allowance_used_up', sentence: `Nothing was minted. ${sentence} ${remedy}` }
+  }
+  return {
+    code: 'mint_allowance_exceeded',
+    sentence:
+      `Nothing was minted. The platform may mint ${dollars(allowance)} more of the token ${token}, ` +
+      `and ${dollars(amount)} were asked for. Mint less, or wait until its allowance is raised.`,
+  }
+}
