@@ -1,4 +1,4 @@
-import { decodeFunctionResult, encodeFunctionData, isAddress } from 'viem/utils'
+import { encodeFunctionData, isAddress } from 'viem/utils'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 import { referenceDollarAbi } from '../bindings/abis.ts'
@@ -12,7 +12,7 @@ import { hex, nonceOnChain, quantity } from './chain-view.ts'
 import { limitsOf, type SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
 import { agreedOn, type Quorum } from './quorum.ts'
-import { reasonOfRevert, refusalOfMint, type MintRight } from './reverts.ts'
+import { readMintRight, reasonOfRevert, refusalOfMint } from './reverts.ts'
 import { paymentCall, type Call } from './sign.ts'
 
 export type PaymentRequest = {
@@ -159,32 +159,15 @@ async function mintRefused(
 ): Promise<OrderRefusedError | undefined> {
   const { route, token, minter, amount } = mint
   if (route !== 'mint' || token === undefined) return undefined
-  const right = await readMintRight(quorum, { token, minter }).catch(() => undefined)
-  const refusal = right && refusalOfMint({ token, minter, amount, right })
-  return refusal && refused(refusal.code, refusal.sentence)
-}
-
-async function readMintRight(
-  quorum: Quorum,
-  { token, minter }: { token: Hex; minter: Hex },
-): Promise<MintRight> {
   const call = async (data: Hex): Promise<Hex> => {
     const params = [{ to: token, data }, 'latest']
     return firstAnswer(quorum, async (provider, signal) =>
       hex(await provider.request({ method: 'eth_call', params, signal })),
     )
   }
-  const abi = referenceDollarAbi
-  const args = [minter] as const
-  const [allowance, minters] = await Promise.all([
-    call(encodeFunctionData({ abi, functionName: 'minterAllowance', args })),
-    call(encodeFunctionData({ abi, functionName: 'minters' })),
-  ])
-  const list = decodeFunctionResult({ abi, functionName: 'minters', data: minters })
-  return {
-    allowance: decodeFunctionResult({ abi, functionName: 'minterAllowance', data: allowance }),
-    isMinter: list.some((one) => one.toLowerCase() === minter),
-  }
+  const right = await readMintRight(call, minter).catch(() => undefined)
+  const refusal = right && refusalOfMint({ token, minter, amount, right })
+  return refusal && refused(refusal.code, refusal.sentence)
 }
 
 /**

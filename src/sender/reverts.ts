@@ -1,4 +1,4 @@
-import { decodeErrorResult } from 'viem/utils'
+import { decodeErrorResult, decodeFunctionResult, encodeFunctionData } from 'viem/utils'
 
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
 import { checksummed } from '../chain/address.ts'
@@ -14,7 +14,7 @@ export function reasonOfRevert(cause: unknown): string | undefined {
   const data = revertDataOf(cause)
   if (data === undefined || data === '0x') return undefined
   try {
-    const { errorName, args = [] } = decodeErrorResult({ abi: KNOWN_ERRORS, data })
+    const { errorName, args } = decodeErrorResult({ abi: KNOWN_ERRORS, data })
     return REASONS[errorName]?.(args) ?? `the contract refuses it with ${errorName}`
   } catch {
     return undefined
@@ -46,10 +46,27 @@ function dollars(amount: unknown): string {
   })
 }
 
-/** What a token lets an address mint; undefined is what it does not answer. */
-export type MintRight = { allowance: bigint | undefined; isMinter: boolean | undefined }
+/** What a token lets an address mint. */
+type MintRight = { allowance: bigint; isMinter: boolean }
 
-export type MintRefusal = { code: string; sentence: string }
+/** Asks the token by calls; rejects where it does not answer them as a ReferenceDollar does. */
+export async function readMintRight(
+  call: (data: Hex) => Promise<Hex>,
+  minter: Hex,
+): Promise<MintRight> {
+  const abi = referenceDollarAbi
+  const [allowance, minters] = await Promise.all([
+    call(encodeFunctionData({ abi, functionName: 'minterAllowance', args: [minter] })),
+    call(encodeFunctionData({ abi, functionName: 'minters' })),
+  ])
+  const list = decodeFunctionResult({ abi, functionName: 'minters', data: minters })
+  return {
+    allowance: decodeFunctionResult({ abi, functionName: 'minterAllowance', data: allowance }),
+    isMinter: list.some((one) => one.toLowerCase() === minter),
+  }
+}
+
+type MintRefusal = { code: string; sentence: string }
 
 /** Why the platform cannot mint this, or undefined where its right is enough. */
 export function refusalOfMint(mint: {
@@ -60,10 +77,10 @@ export function refusalOfMint(mint: {
 }): MintRefusal | undefined {
   const { amount, right } = mint
   const { allowance, isMinter } = right
-  if (allowance === undefined || allowance >= amount) return undefined
+  if (allowance >= amount) return undefined
   const [token, minter] = [checksummed(mint.token), checksummed(mint.minter)]
   const remedy = `Its admin calls configureMinter(${minter}, allowance).`
-  if (isMinter === false) {
+  if (!isMinter) {
     const sentence = `The platform's address ${minter} is not a minter of the token ${token}. ${remedy}`
     return { code: 'minter_missing', sentence: `Nothing was minted. ${sentence}` }
   }

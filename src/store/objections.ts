@@ -12,15 +12,15 @@ export type Objection = {
   openedAt: Date
 }
 
-/** Of each of these transactions, or mints, that has any; the oldest first. One query for a page. */
+/** Of each of these transactions that has any, the oldest first: one query for a page. */
 export async function listObjections(
   db: Db,
   transactionIds: readonly string[],
 ): Promise<ReadonlyMap<string, Objection[]>> {
   if (transactionIds.length === 0) return new Map()
+  const ids = JSON.stringify(transactionIds)
   const { rows } = await sql<Objection & { about: string }>`
-    select wanted.about, found.* from jsonb_array_elements_text(${JSON.stringify(transactionIds)}::jsonb)
-      as wanted (about)
+    select wanted.about, found.* from jsonb_array_elements_text(${ids}::jsonb) as wanted (about)
     cross join lateral (
       select 'break' as kind, break_id as id, kind as reason, first_seen_at as "openedAt"
       from breaks where transaction_id = wanted.about and state = 'open'

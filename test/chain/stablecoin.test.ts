@@ -68,7 +68,7 @@ describe('the configured stablecoin', () => {
   })
 
   it('is refused where it does not answer', async () => {
-    const { 'decimals()': decimals, 'symbol()': symbol } = openToken as Record<string, Hex>
+    const { 'decimals()': decimals, 'symbol()': symbol } = openToken
     await refuses(answering({ 'symbol()': symbol! }), 'decimals() answers no number')
     await refuses(answering({ ...openToken, 'decimals()': '0x' }), 'decimals() answers no number')
     await refuses(answering({ ...openToken, 'decimals()': '0x06' }), 'decimals() answers no number')
@@ -110,7 +110,7 @@ describe('the configured stablecoin', () => {
       name: 'lying',
       request: async (call) => {
         const isCall = call.method === 'eth_call'
-        const { data } = (isCall ? call.params?.[0] : {}) as { data?: Hex }
+        const { data } = ((isCall && call.params?.[0]) || {}) as { data?: Hex }
         return data === '0x313ce567' ? uint(18n) : honest!.request(call)
       },
     }

@@ -51,7 +51,7 @@ describe('a payment that a reorg beyond the final block took away', () => {
   afterEach(() => api.close())
   after(() => bench.stop())
 
-  const read = async (url: string) => (await api.send({ url })).body as Record<string, Shown>
+  const read = async (url: string) => (await api.send({ url })).body
   const detailOf = (id: string) => read(`/api/transactions/${id}`) as unknown as Promise<Detail>
   const listed = async (path: string) => {
     const { transactions } = (await read(path)) as unknown as { transactions: Detail[] }
@@ -204,7 +204,6 @@ describe('a payment that a reorg beyond the final block took away', () => {
   })
 })
 
-type Shown = unknown
 type EventShown = { type: string; transaction_id: string; status: string; reason: string }
 type Detail = {
   transaction_id: string
