@@ -29,7 +29,7 @@ import { birthOf } from './base/process.ts'
 import { announceReady, requireUnannounced, type ReadyFacts } from './base/ready.ts'
 import { createShutdown, type Shutdown } from './base/shutdown.ts'
 import { checksummed } from './chain/address.ts'
-import type { Contracts } from './chain/contracts.ts'
+import type { FoundContracts } from './chain/contracts.ts'
 import { moveByWire } from './ledger/wires.ts'
 import { CHARGE_POLICY } from './rails/charge-deps.ts'
 import { refuseDefaultSecrets } from './store/default-secrets.ts'
@@ -97,6 +97,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     rpcUrl: chain.url,
     settlement: contracts.settlement,
     stablecoin: contracts.stablecoin,
+    token: contracts.token,
     ...(await startDemo(options, ground, paying)),
     pid: process.pid,
     birth: birthOf(process.pid),
@@ -134,7 +135,7 @@ export type Ground = {
   database: Database
   db: Db
   chain: Chain
-  contracts: Contracts
+  contracts: FoundContracts
   referenceKey: Uint8Array
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 import type { Config } from '../base/config.ts'
-import { findContracts, type Contracts } from '../chain/contracts.ts'
+import { findContracts, type Contracts, type FoundContracts } from '../chain/contracts.ts'
 import { createDeploymentRecords } from '../chain/deployment-records.ts'
 import { NETWORKS } from '../chain/networks.ts'
 import { callRpc } from '../chain/rpc.ts'
@@ -14,16 +14,18 @@ import type { Chain } from './chain.ts'
 export async function startContracts(options: {
   config: Config
   chain: Chain
-}): Promise<Contracts & { detail: string }> {
+}): Promise<FoundContracts & { detail: string }> {
   const { config, chain } = options
   const named = { settlement: config.settlementAddress, stablecoin: config.stablecoinAddress }
-  const contracts =
-    chain.isEmbedded && !named.settlement && !named.stablecoin
-      ? await deployEmbedded(config, chain)
-      : await findContracts(chain.url, named)
+  const isOurs = chain.isEmbedded && !named.settlement && !named.stablecoin
+  const contracts = await findContracts(
+    chain.providers,
+    isOurs ? await deployEmbedded(config, chain) : named,
+  )
+  const { settlement, token } = contracts
   const found = [
-    ...(contracts.settlement ? ['Settlement'] : []),
-    ...(contracts.stablecoin ? ['stablecoin'] : []),
+    ...(settlement ? ['Settlement'] : []),
+    ...(token ? [token.symbol ?? 'stablecoin'] : []),
   ]
   return { ...contracts, detail: found.length > 0 ? found.join(' and ') : 'none on this chain' }
 }

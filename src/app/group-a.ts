@@ -23,7 +23,7 @@ import {
   walletReadEndpoint,
 } from '../api/group-a/wallets.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Contracts } from '../chain/contracts.ts'
+import type { FoundContracts } from '../chain/contracts.ts'
 import type { LedgerContext } from '../ledger/context.ts'
 import { moveByMint } from '../ledger/mints.ts'
 import type { SenderContext } from '../sender/context.ts'
@@ -36,14 +36,16 @@ import type { Paying } from './sender.ts'
 export function createLedger(deps: {
   clock: Clock
   chain: { chainId: number }
-  contracts: Contracts
+  contracts: FoundContracts
 }): LedgerContext {
   const { clock, chain, contracts } = deps
-  const { stablecoin } = contracts
+  const { stablecoin, token } = contracts
+  const { chainId } = chain
   return {
     clock,
     randomBytes,
-    stablecoin: stablecoin && { token: lower(stablecoin), chainId: chain.chainId },
+    stablecoin: stablecoin &&
+      token && { token: lower(stablecoin), chainId, profile: token.profile },
   }
 }
 

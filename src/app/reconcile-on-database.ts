@@ -25,8 +25,7 @@ export async function withDatabaseDesk<T>(
   work: (desk: Desk) => Promise<T>,
 ): Promise<T> {
   const urls = config.rpcUrls
-  const [first] = urls
-  if (first === undefined) {
+  if (urls.length === 0) {
     throw new BaseError('DATABASE_URL is set, and no node is named. Set ETH_RPC_URL.', {
       code: 'provider_missing',
     })
@@ -37,16 +36,17 @@ export async function withDatabaseDesk<T>(
     const chainId = await readChainId({ urls, signal })
     await claimInstallation(db, { environment: config.environment, chainId })
     const clock = systemClock
+    const providers = createProviders({ urls, chainId, clock, random: Math.random })
     const done = new AbortController()
     const reconciliation = createReconciliation({
       config,
       database,
       chain: {
         chainId,
-        providers: createProviders({ urls, chainId, clock, random: Math.random }),
+        providers,
         isEmbedded: false,
       },
-      contracts: await findContracts(first, {
+      contracts: await findContracts(providers, {
         settlement: config.settlementAddress,
         stablecoin: config.stablecoinAddress,
       }),

@@ -125,7 +125,7 @@ async function examinerOf(
   const providers = createProviders({ urls, chainId, clock: systemClock, random: Math.random })
   const running = readReady(config.dataFolder)
   const known = running?.chainId === chainId ? running : undefined
-  const contracts = await findContracts(urls[0] ?? '', {
+  const contracts = await findContracts(providers, {
     settlement: config.settlementAddress ?? (known?.settlement as HexAddress | undefined),
     stablecoin: config.stablecoinAddress ?? (known?.stablecoin as HexAddress | undefined),
   })

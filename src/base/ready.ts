@@ -16,6 +16,8 @@ export type ReadyFacts = {
   rpcUrl: string
   settlement: string | undefined
   stablecoin: string | undefined
+  /** What the stablecoin says of itself, and whether its mints and burns can name an order. */
+  token?: { symbol: string | null; decimals: number; profile: string } | undefined
   /** The sandbox's own accounts, for a first request. */
   groupA?: { apiKey: string; nestedApiKey: string }
   groupB?: { apiKey: string; username: string; password: string; userId: number; address: string }

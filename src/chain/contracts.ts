@@ -3,7 +3,8 @@ import { getAddress, isAddress } from 'viem/utils'
 import { settlementAddress } from '../bindings/addresses.ts'
 import { BaseError } from '../base/errors.ts'
 import type { HexAddress } from '../base/config.ts'
-import { callRpc } from './rpc.ts'
+import type { Providers } from './providers.ts'
+import { readStablecoin, type TokenFacts } from './stablecoin.ts'
 
 /** The contracts that payments go through; one that the chain lacks is undefined. */
 export type Contracts = {
@@ -11,31 +12,37 @@ export type Contracts = {
   stablecoin: HexAddress | undefined
 }
 
+/** What was found, and what the stablecoin says of itself. */
+export type FoundContracts = Contracts & { token: TokenFacts | undefined }
+
 /**
  * What the operator names must be there, or the start fails. The settlement contract has the same
- * address everywhere, so it is found without being named; a stablecoin is not.
+ * address everywhere, so it is found without being named; a stablecoin is not, and one that does
+ * not fit is refused.
  */
-export async function findContracts(url: string, named: Contracts): Promise<Contracts> {
-  const settlement = await requireCode(url, 'SETTLEMENT_ADDRESS', named.settlement)
-  const stablecoin = await requireCode(url, 'STABLECOIN_ADDRESS', named.stablecoin)
-  if (settlement !== undefined) return { settlement, stablecoin }
-  const isThere = await hasCode(url, settlementAddress)
-  return { settlement: isThere ? settlementAddress : undefined, stablecoin }
+export async function findContracts(
+  providers: Pick<Providers, 'all' | 'ask'>,
+  named: Contracts,
+): Promise<FoundContracts> {
+  const settlement = requireAddress('SETTLEMENT_ADDRESS', named.settlement)
+  if (settlement !== undefined && !(await hasCode(providers, settlement))) {
+    throw new NoContractError('SETTLEMENT_ADDRESS', settlement)
+  }
+  const stablecoin = requireAddress('STABLECOIN_ADDRESS', named.stablecoin)
+  const token = stablecoin && (await readStablecoin(providers, { address: stablecoin }))
+  if (settlement !== undefined) return { settlement, stablecoin, token }
+  const isThere = await hasCode(providers, settlementAddress)
+  return { settlement: isThere ? settlementAddress : undefined, stablecoin, token }
 }
 
-async function requireCode(
-  url: string,
-  variable: string,
-  address: HexAddress | undefined,
-): Promise<HexAddress | undefined> {
+function requireAddress(variable: string, address: HexAddress | undefined): HexAddress | undefined {
   if (address === undefined) return undefined
   if (!isAddress(address)) throw new BadChecksumError(variable, address)
-  if (!(await hasCode(url, address))) throw new NoContractError(variable, address)
   return getAddress(address)
 }
 
-async function hasCode(url: string, address: HexAddress): Promise<boolean> {
-  const code = await callRpc({ url, method: 'eth_getCode', params: [address, 'latest'] })
+async function hasCode({ ask }: Pick<Providers, 'ask'>, address: HexAddress): Promise<boolean> {
+  const { result: code } = await ask({ method: 'eth_getCode', params: [address, 'latest'] })
   return typeof code === 'string' && code.length > 2
 }
 

@@ -1,4 +1,6 @@
-import { BaseError } from '../base/errors.ts'
+import type { Hex } from 'viem'
+
+import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 
 export type RpcErrorCode =
   /** The caller's signal ended the wait. */
@@ -55,6 +57,28 @@ const RETRYABLE: ReadonlySet<RpcErrorCode> = new Set([
   'rpc_queue_full',
   'rpc_no_provider',
 ])
+
+/** A refusal is what a provider thinks of the call; everything else is a failure of the line. */
+export function isRefusal(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === 'rpc_refused' || code === 'rpc_reverted'
+}
+
+/** Whether the call itself failed, in the words of any kind of node. */
+export function isRevert(error: unknown): boolean {
+  return isRefusal(error) && (codeOf(error) === 'rpc_reverted' || REVERT.test(messageOf(error)))
+}
+
+const REVERT = /revert|opcode|out of gas|execution/i
+
+/** What a contract reverted with; undefined where the node keeps it to itself. */
+export function revertDataOf(error: unknown): Hex | undefined {
+  const told: unknown = error instanceof RpcError ? error.data : undefined
+  // Some nodes wrap it once more, and some put a word before it.
+  const inner: unknown = (told as { data?: unknown } | null | undefined)?.data ?? told
+  const hex = typeof inner === 'string' ? /0x(?:[0-9a-f]{2})*$/i.exec(inner)?.[0] : undefined
+  return hex?.toLowerCase() as Hex | undefined
+}
 
 /** The `error` of a JSON-RPC answer, of which providers fill in what they like. */
 export type JsonRpcError = { code?: unknown; message?: unknown; data?: unknown }

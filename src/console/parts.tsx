@@ -23,6 +23,7 @@ const TONES: Readonly<Record<string, string>> = {
   failed: 'bad',
   failing: 'bad',
   open: 'bad',
+  disputed: 'bad',
   wrong_chain: 'bad',
   disabled: 'bad',
   revoked: 'bad',

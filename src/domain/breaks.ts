@@ -26,6 +26,34 @@ export type BreakKind = keyof typeof BREAK_MEANINGS
 
 export const BREAK_KINDS = Object.keys(BREAK_MEANINGS) as readonly BreakKind[]
 
+/** Those of which the payment is there as recorded: its fee, its echo or its witness is in doubt. */
+const HARMLESS: ReadonlySet<BreakKind> = new Set<BreakKind>([
+  'stale_receipt',
+  'unknown_outgoing',
+  'duplicate_payment',
+  'fee_mismatch',
+  'state_lag',
+  'supply_drift',
+  'provider_disagreement',
+])
+
+/** A payment with one of these that is open does not count as settled. */
+export const UNSETTLING_KINDS = BREAK_KINDS.filter((kind) => !HARMLESS.has(kind))
+
+/** Of breaks and alerts: the block that is recorded of the payment is not part of the chain. */
+const OFF_CHAIN: ReadonlySet<string> = new Set([
+  'missing',
+  'dropped',
+  'replaced_by_ours',
+  'replaced_unknown',
+  'reorged',
+  'reorg_after_final',
+])
+
+export function isOffChain(reason: string): boolean {
+  return OFF_CHAIN.has(reason)
+}
+
 /** What the record and the chain say, by field. Amounts are decimal strings, never numbers. */
 export type BreakFacts = Readonly<Record<string, string | null>>
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { checksummed } from '../chain/address.ts'
 import { burnCalldata } from '../chain/burn.ts'
+import type { TokenProfile } from '../chain/stablecoin.ts'
 import type { RandomBytes } from '../domain/ids.ts'
 import type { Payment, Redeem, Transfer } from '../domain/ledger.ts'
 import type { Hex } from '../domain/orders.ts'
@@ -13,10 +14,13 @@ import { transferBody, type ChainView, type Redemption } from '../wire/group-a/t
 /** The chain on which the stablecoin is; the token's address is in lower case. */
 export type Stablecoin = { token: Hex; chainId: number }
 
+/** The stablecoin, with what its functions can do. */
+export type ProfiledStablecoin = Stablecoin & { profile: TokenProfile }
+
 /** What the operations on the ledger stand on. */
 export type LedgerContext = {
   /** Undefined where the chain has none: then nothing is minted or redeemed. */
-  stablecoin: Stablecoin | undefined
+  stablecoin: ProfiledStablecoin | undefined
   clock: Clock
   randomBytes: RandomBytes
 }

@@ -1,9 +1,10 @@
 import { messageOf } from '../base/errors.ts'
+import { isRefusal } from '../chain/rpc-error.ts'
 import type { Attempt, SendAnswer } from '../domain/orders.ts'
 import { listAttempts, noteSent } from '../store/attempts.ts'
 import type { Lease } from '../store/lanes.ts'
 import type { SenderContext } from './context.ts'
-import { isRefusal, NO_FUNDS } from './prepare.ts'
+import { NO_FUNDS } from './prepare.ts'
 import type { Quorum } from './quorum.ts'
 import type { Standing } from './slots.ts'
 

@@ -4,6 +4,7 @@ import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 import { referenceDollarAbi } from '../bindings/abis.ts'
 import { data as bytes, quantity } from '../chain/answers.ts'
 import type { Provider } from '../chain/provider.ts'
+import { isRefusal, isRevert } from '../chain/rpc-error.ts'
 import { weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
 import type { Db } from '../store/database.ts'
@@ -12,6 +13,7 @@ import { nonceOnChain } from './chain-view.ts'
 import { limitsOf, type SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
 import { agreedOn, type Quorum } from './quorum.ts'
+import { readMintRight, reasonOfRevert, refusalOfMint } from './reverts.ts'
 import { paymentCall, type Call } from './sign.ts'
 
 export type PaymentRequest = {
@@ -69,10 +71,14 @@ export async function prepareOrder(
   if (balance < weiOf(request)) throw insufficientFunds(signer)
   const fees = offerOf(quote, policy.maxFeePerGas)
   const read = (): Promise<bigint> => counterOf(context, db, signer)
-  const gas = await estimating.catch((error) => {
-    if (!isNumbered(request)) throw error
-    return simulateNext(error, { counter, read, simulate })
-  })
+  const gas = await estimating
+    .catch((error) => {
+      if (!isNumbered(request)) throw error
+      return simulateNext(error, { counter, read, simulate })
+    })
+    .catch(async (error) => {
+      throw (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ?? error
+    })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
   const wanted = { subject, spender, route, payee, amount, reference: request.reference }
   const payment = { ...wanted, signer, contract, token }
@@ -147,6 +153,24 @@ function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }
   )
 }
 
+/** Asked only of a mint that fails, so that what its own right explains is told as such. */
+async function mintRefused(
+  quorum: Quorum,
+  mint: { route: Route; token: Hex | undefined; minter: Hex; amount: bigint },
+): Promise<OrderRefusedError | undefined> {
+  const { route, token, minter, amount } = mint
+  if (route !== 'mint' || token === undefined) return undefined
+  const call = async (data: Hex): Promise<Hex> => {
+    const params = [{ to: token, data }, 'latest']
+    return firstAnswer(quorum, async (provider, signal) =>
+      hex(await provider.request({ method: 'eth_call', params, signal })),
+    )
+  }
+  const right = await readMintRight(call, minter).catch(() => undefined)
+  const refusal = right && refusalOfMint({ token, minter, amount, right })
+  return refusal && refused(refusal.code, refusal.sentence)
+}
+
 /**
  * The gas limit of a call that would succeed now. Rejects with `simulation_failed` when it would
  * fail, and with `chain_unreachable` when no provider can tell.
@@ -165,7 +189,7 @@ export async function estimateGas(
       if (answer < leastGas(data)) throw new TypeError('no transaction takes so little gas')
       return answer
     } catch (error) {
-      if (isRevert(error)) throw simulationFailed(error)
+      if (isRevert(error)) throw simulationFailed(error, call)
       if (isRefusal(error) && NO_FUNDS.test(messageOf(error))) throw insufficientFunds(signer)
       throw error
     }
@@ -323,18 +347,6 @@ async function firstAnswer<T>(
   throw unreachable(last)
 }
 
-/** A refusal is what a provider thinks of the call; everything else is a failure of the line. */
-export function isRefusal(error: unknown): boolean {
-  const code = codeOf(error)
-  return code === 'rpc_refused' || code === 'rpc_reverted'
-}
-
-function isRevert(error: unknown): boolean {
-  return isRefusal(error) && (codeOf(error) === 'rpc_reverted' || REVERT.test(messageOf(error)))
-}
-
-const REVERT = /revert|invalid opcode|out of gas|execution/i
-
 /** Every kind of node says it in its own words; all of them speak of funds or of the balance. */
 export const NO_FUNDS = /\b(funds?|balance)\b/i
 
@@ -342,9 +354,11 @@ function badPayee(code: string, payee: Hex): OrderRefusedError {
   return refused(code, `${payee} cannot be paid. Check the address and its checksum.`)
 }
 
-function simulationFailed(cause: unknown): OrderRefusedError {
+function simulationFailed(cause: unknown, { data }: Call): OrderRefusedError {
+  const silent = data === '0x' ? 'the payee refuses it' : 'the contract or the payee refuses it'
+  const reason = reasonOfRevert(cause) ?? silent
   return new OrderRefusedError(
-    'The payment would fail on the chain: the payee refuses it. Nothing was sent; check the address.',
+    `The payment would fail on the chain: ${reason}. Nothing was sent.`,
     { code: 'simulation_failed', cause },
   )
 }

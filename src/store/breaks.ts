@@ -47,12 +47,13 @@ export async function recordFindings(
           or breaks.on_chain <> found.on_chain
         ) as reopens
       from breaks join found using (break_id)
+    ), turned as (${turnedOf(seeing)}
     ), stored as (
       insert into breaks (break_id, chain_id, source, kind, transaction_id, hash, recorded,
         on_chain, evidence, first_seen_at, last_seen_at, last_run)
       select break_id, ${seeing.chainId}, ${seeing.source}, kind, transaction_id, hash, recorded,
-        on_chain, evidence, ${seeing.now}, ${seeing.now}, ${seeing.run}
-      from found order by break_id
+        on_chain, evidence, coalesce(turned.since, ${seeing.now}), ${seeing.now}, ${seeing.run}
+      from found left join turned using (break_id) order by break_id
       on conflict (break_id) do update set
         recorded = excluded.recorded, on_chain = excluded.on_chain, evidence = excluded.evidence,
         last_seen_at = excluded.last_seen_at, last_run = excluded.last_run,
@@ -61,11 +62,33 @@ export async function recordFindings(
         closed_at = case when ${reopens()} then null else breaks.closed_at end
       returning id, break_id
     )
-    insert into break_moves (break_key, action, actor, moved_at)
+    insert into break_moves (break_key, action, actor, note, moved_at)
     select stored.id, case when known.break_id is null then 'opened' else 'reopened' end,
-      ${seeing.actor}, ${seeing.now}
-    from stored left join known using (break_id)
+      ${seeing.actor}, case when known.break_id is null then 'it was ' || turned.kinds end,
+      ${seeing.now}
+    from stored left join known using (break_id) left join turned using (break_id)
     where known.break_id is null or known.reopens`.execute(db)
+}
+
+/**
+ * Since when each finding was a disagreement of another kind, which this run did not find again: a
+ * transaction that is replaced one day and missing the next one has one age.
+ */
+function turnedOf({ chainId, source, run }: Seeing): RawBuilder<unknown> {
+  return sql`
+    select found.break_id, min(earlier.first_seen_at) as since,
+      string_agg(earlier.kind, ', ' order by earlier.id) as kinds
+    from found join breaks as earlier on earlier.transaction_id = found.transaction_id
+      and earlier.state = 'open' and earlier.chain_id = ${chainId} and earlier.source = ${source}
+      and earlier.last_run <> ${run} and ${ofTheRecord(sql`earlier.kind`)}
+    where ${ofTheRecord(sql`found.kind`)}
+      and not exists (select from found as again where again.break_id = earlier.break_id)
+    group by found.break_id`
+}
+
+/** Kinds that a run looks for elsewhere than at the record come and go by themselves. */
+function ofTheRecord(kind: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`${kind} not in ('duplicate_payment', 'unknown_outgoing', 'supply_drift')`
 }
 
 /** Each of the findings once that this run has not stored before: what it saw first stands. */
@@ -113,7 +136,7 @@ export async function resolveTransactions(
   await resolveWhere(
     db,
     sql`transaction_id in (select jsonb_array_elements_text(${ids}::jsonb))
-      and kind not in ('duplicate_payment', 'unknown_outgoing', 'supply_drift')`,
+      and ${ofTheRecord(sql`kind`)}`,
     seeing,
   )
 }

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { UNSETTLING_KINDS } from '../domain/breaks.ts'
 import type { Db } from './database.ts'
 
 /** What the records claim of the chain, and what the chain has said, in wei and in number. */
@@ -20,8 +21,9 @@ export type AgeCount = { underSeconds: number | undefined; count: number }
 
 /**
  * Where the platform stands. Claimed is what transactions say of the orders that were accepted in
- * the last day; settled is what receipts of final blocks say of the same orders. Minted dollars are
- * no part of it: they are counted in another unit.
+ * the last day; settled is what receipts of final blocks say of the same orders, without those that
+ * an open alert or break takes back. Minted dollars are no part of it: they are counted in another
+ * unit.
  */
 export async function readOverview(
   db: Db,
@@ -82,6 +84,17 @@ async function readTotals(
       union all
       select count, count, wei, wei from overview_spans
       where chain_id = ${chainId} and start_at >= ${since}
+      union all
+      select 0, -count(*), 0, -coalesce(sum(orders.amount), 0)
+      from (${unsettledOrders()}) as unsettled cross join lateral (
+        select * from orders where id = unsettled.id and chain_id = ${chainId}
+          and route in ('direct', 'contract') and ${IS_SETTLED} offset 0
+      ) as orders
+      where exists (
+        select from overview_spans as kept where kept.chain_id = ${chainId}
+          and kept.start_at >= ${since} and orders.accepted_at >= kept.start_at
+          and orders.accepted_at < kept.start_at + ${SPAN}
+      )
     ) as every`.execute(db)
   const [row] = rows
   return {
@@ -110,15 +123,32 @@ function spansOf(wanted: { chainId: number; since: Date; last: Date }): RawBuild
     left join lateral (
       select orders.amount, orders.state in ('accepted', 'mined') as is_open,
         t.status in ('completed', 'refunded') as is_claimed,
-        exists (
-          select from attempts where order_id = orders.id and state = 'final'
-            and kind = 'payment' and succeeded
-        ) as is_settled
+        ${IS_SETTLED} and not orders.id in (${unsettledOrders()}) as is_settled
       from orders join transactions t on t.transaction_id = orders.subject
       where orders.chain_id = ${chainId} and orders.route in ('direct', 'contract')
         and orders.accepted_at >= start_at and orders.accepted_at < start_at + ${SPAN} offset 0
     ) as recent on true
     group by start_at`
+}
+
+const IS_SETTLED = sql`exists (
+  select from attempts where order_id = orders.id and state = 'final'
+    and kind = 'payment' and succeeded
+)`
+
+/**
+ * Orders of which an open alert or break says that what the receipt showed is not there any more.
+ * They are few, so all are read each time, and spans that were kept before lose them again.
+ */
+function unsettledOrders(): RawBuilder<unknown> {
+  const kinds = sql.join(UNSETTLING_KINDS.map((kind) => sql`${kind}`))
+  return sql`
+    select order_id as id from sender_alerts where closed_at is null and order_id is not null
+    union
+    select o.id from breaks cross join lateral (
+      select id from orders where subject = breaks.transaction_id offset 0
+    ) as o
+    where breaks.state = 'open' and breaks.transaction_id is not null and breaks.kind in (${kinds})`
 }
 
 function totalsOf(count: string | undefined, wei: string | undefined): Totals {

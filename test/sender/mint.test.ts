@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { getAddress, keccak256, stringToBytes } from 'viem'
 
 import { selectorOf, topicOf } from '../../src/chain/events.ts'
 import type { Hex, Order } from '../../src/domain/orders.ts'
@@ -60,14 +61,47 @@ describe('minting by an order', () => {
   })
 
   it('refuses what the token would refuse', async () => {
-    await expectFailure(() => mint({ amount: ALLOWANCE + 1n }), 'simulation_failed')
+    const beyond = await expectFailure(
+      () => mint({ amount: ALLOWANCE + 1n }),
+      'mint_allowance_exceeded',
+    )
+    expect(beyond.message).to.include('1000.00 more').and.include('1000.000001 were asked for')
     await expectFailure(() => mint({ amount: 0n }), 'amount_not_positive')
     await expectFailure(() => mint({ payee: dollar }), 'payee_is_contract')
     const stranger = bench.requestOf({ route: 'mint', payer: bench.signers.addresses[1]! })
-    await expectFailure(() => sender.pay(stranger, bench.signal), 'simulation_failed')
+    const missing = await expectFailure(() => sender.pay(stranger, bench.signal), 'minter_missing')
+    expect(missing.message).to.include('is not a minter').and.include('configureMinter')
     const nowhere = bench.sender()
     const request = bench.requestOf({ route: 'mint', payer: minter() })
     await expectFailure(() => nowhere.pay(request, bench.signal), 'stablecoin_not_configured')
+    expect(await bench.isEmpty()).to.equal(true)
+  })
+
+  it('says what is true where the token refuses, and not that the payee does', async () => {
+    const [admin] = (await bench.world.rpc('eth_accounts')) as [Hex]
+    const act = async (data: string) => {
+      await bench.world.rpc('eth_sendTransaction', [{ from: admin, to: dollar, data }])
+      await bench.world.mine(1)
+    }
+    const as = (signature: string, ...words: string[]) =>
+      act(selectorOf(signature) + words.map((word) => word.slice(2).padStart(64, '0')).join(''))
+    for (const role of ['PAUSER_ROLE', 'FREEZER_ROLE']) {
+      await as('grantRole(bytes32,address)', keccak256(stringToBytes(role)), admin)
+    }
+    const payee = addressFrom('frozen payee')
+    await as('freeze(address)', payee)
+    const frozen = await expectFailure(() => mint({ payee }), 'simulation_failed')
+    expect(frozen.message).to.include(`the token has frozen ${getAddress(payee)}`)
+    await as('pause()')
+    const paused = await expectFailure(() => mint(), 'simulation_failed')
+    expect(paused.message).to.include('the token is paused')
+    await as('unpause()')
+    await mint({ amount: ALLOWANCE })
+    await finish()
+    const usedUp = await expectFailure(() => mint(), 'mint_allowance_used_up')
+    expect(usedUp.message).to.include('no allowance left').and.include(getAddress(minter()))
+    await as('removeMinter(address)', minter())
+    await expectFailure(() => mint(), 'minter_missing')
     expect(await bench.isEmpty()).to.equal(true)
   })
 

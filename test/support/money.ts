@@ -29,7 +29,7 @@ export function ledgerOf(parts: Partial<LedgerContext> = {}): LedgerContext {
   return {
     clock: createTestClock(),
     randomBytes,
-    stablecoin: { token: TOKEN, chainId: 31337 },
+    stablecoin: { token: TOKEN, chainId: 31337, profile: 'memo' },
     ...parts,
   }
 }

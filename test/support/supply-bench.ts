@@ -56,7 +56,7 @@ export async function createSupplyBench(
   const clock = createTestClock(new Date())
   const minter = bench.signers.addresses[0]!
   const dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
-  const stablecoin = { token: dollar, chainId: CHAIN_ID }
+  const stablecoin = { token: dollar, chainId: CHAIN_ID, profile: 'memo' as const }
   const ledger = ledgerOf({ stablecoin, clock })
   const sender = bench.sender({
     db,

@@ -6,6 +6,9 @@ export const answeringMint = createAnswering({
   amount_not_positive: { failure: 'invalid_request', field: 'amount', groupA: 1077 },
   simulation_failed: { failure: 'payment_would_fail', field: 'destination.address' },
   gas_too_high: { failure: 'payment_would_fail', field: 'destination.address' },
+  minter_missing: { failure: 'contract_not_configured', field: 'destination.chain' },
+  mint_allowance_used_up: { failure: 'contract_not_configured', field: 'destination.chain' },
+  mint_allowance_exceeded: { failure: 'limit_exceeded', field: 'amount' },
   stablecoin_not_configured: { failure: 'contract_not_configured', field: 'destination.chain' },
   // The minter lacks ether for the gas, which is no fault of the caller's wallet.
   insufficient_funds: later,

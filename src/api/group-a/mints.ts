@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { Caller } from '../../domain/access.ts'
 import { LEDGER_DECIMALS } from '../../domain/money.ts'
 import type { Hex } from '../../domain/orders.ts'
-import { chainView, type LedgerContext } from '../../ledger/context.ts'
+import { chainView, type LedgerContext, type ProfiledStablecoin } from '../../ledger/context.ts'
 import { createMint } from '../../ledger/mints.ts'
 import type { Db } from '../../store/database.ts'
 import { findRecipient } from '../../store/recipient-addresses.ts'
@@ -22,7 +22,14 @@ import { defineEndpoint, type Endpoint } from '../endpoint.ts'
 import { answeringMint } from './answering-mint.ts'
 import type { Minting } from './minting.ts'
 import { readPage } from './pages.ts'
-import { answeringFunds, notFound, requireAddress, requireChain, sourceWallet } from './sides.ts'
+import {
+  answeringFunds,
+  notFound,
+  requireAddress,
+  requireChain,
+  requireMemos,
+  sourceWallet,
+} from './sides.ts'
 
 export type MintParts<Prepared> = {
   ledger: LedgerContext
@@ -141,7 +148,7 @@ async function readRecipient({ ledger, db, body, caller }: Request): Promise<Rec
     case 'blockchain': {
       requireFields(destination, { at, needed: ['chain', 'address'] })
       const { chain = '', address: text = '' } = destination
-      const { token } = requireChain(ledger.stablecoin, { field: `${at}.chain`, chain })
+      const { token } = requireMintable(ledger, { field: `${at}.chain`, chain })
       const address = requireAddress({ field: `${at}.address`, text, token })
       return { address, chain, addressId: undefined }
     }
@@ -151,7 +158,7 @@ async function readRecipient({ ledger, db, body, caller }: Request): Promise<Rec
       const recipient = await findRecipient(db, { userId: caller.userId, id: addressId })
       if (!recipient) throw notFound('recipient address', 5014)
       const { chain, address } = recipient
-      requireChain(ledger.stablecoin, { field: `${at}.addressId`, chain })
+      requireMintable(ledger, { field: `${at}.addressId`, chain })
       return { address, chain, addressId }
     }
     case 'wallet':
@@ -163,4 +170,14 @@ async function readRecipient({ ledger, db, body, caller }: Request): Promise<Rec
     default:
       return destination.type satisfies never
   }
+}
+
+/** The stablecoin, whose mints can name their order. */
+function requireMintable(
+  { stablecoin }: LedgerContext,
+  named: { field: string; chain: string },
+): ProfiledStablecoin {
+  const found = requireChain(stablecoin, named)
+  requireMemos(found, { ...named, what: 'minted' })
+  return found
 }

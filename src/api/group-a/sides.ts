@@ -1,9 +1,9 @@
-import { readAddress } from '../../chain/address.ts'
+import { checksummed, readAddress } from '../../chain/address.ts'
 import { codeOf } from '../../base/errors.ts'
 import type { Caller } from '../../domain/access.ts'
 import type { LedgerAmount, Wallet } from '../../domain/ledger.ts'
 import type { Hex } from '../../domain/orders.ts'
-import type { Stablecoin } from '../../ledger/context.ts'
+import type { ProfiledStablecoin } from '../../ledger/context.ts'
 import type { Db } from '../../store/database.ts'
 import { findWallet, mainWallet } from '../../store/wallets.ts'
 import { RequestError } from '../../wire/errors.ts'
@@ -71,9 +71,9 @@ function insufficientFunds(): RequestError {
 
 /** The stablecoin on the chain that is named, or a refusal. */
 export function requireChain(
-  stablecoin: Stablecoin | undefined,
+  stablecoin: ProfiledStablecoin | undefined,
   named: { field: string; chain: string | undefined },
-): Stablecoin {
+): ProfiledStablecoin {
   const { field, chain } = named
   if (chain !== 'ETH') {
     const message = 'This chain is not served. Send ETH.'
@@ -84,6 +84,26 @@ export function requireChain(
   const message = 'There is no stablecoin on this chain. Set STABLECOIN_ADDRESS, or deploy one.'
   throw new RequestError('contract_not_configured', message, {
     problems: [{ field, code: 'contract_not_configured', message, value: chain }],
+  })
+}
+
+/**
+ * A token whose functions carry no memo: nothing could tell which order was minted or burnt, so
+ * nothing is promised on it.
+ */
+export function requireMemos(
+  { token, profile }: ProfiledStablecoin,
+  asked: { field: string; chain: string; what: 'minted' | 'redeemed' },
+): void {
+  if (profile === 'memo') return
+  const { field, chain, what } = asked
+  const message =
+    `Nothing can be ${what} on this chain: the token ${checksummed(token)} has no ` +
+    `${what === 'minted' ? 'mintWithMemo' : 'burnWithMemo'}, by which an order is recognized. ` +
+    'Configure a token that has it: STABLECOIN_ADDRESS.'
+  const code = 'token_without_memos'
+  throw new RequestError('contract_not_configured', message, {
+    problems: [{ field, code, message, value: chain }],
   })
 }
 

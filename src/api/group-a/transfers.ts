@@ -30,6 +30,7 @@ import {
   requireAddress,
   requireBank,
   requireChain,
+  requireMemos,
   sourceWallet,
   type PayingBank,
 } from './sides.ts'
@@ -174,14 +175,16 @@ async function redeem({ ledger, bank, db, body, caller }: Request): Promise<Tran
   requireFields(source, { at: 'source', needed: ['chain'], allowed: ['address'] })
   requireFields(body.destination, { at: 'destination', needed: [], allowed: WIRE_NAMES })
   requireBothNumbers(destination)
-  const { token } = requireChain(ledger.stablecoin, { field: 'source.chain', chain: source.chain })
+  const { chain = '' } = source
+  const stablecoin = requireChain(ledger.stablecoin, { field: 'source.chain', chain })
+  requireMemos(stablecoin, { field: 'source.chain', chain, what: 'redeemed' })
   requireBank(bank)
   // A bank is a side, and moves no less than a cent.
   const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
   const address =
     source.address === undefined
       ? undefined
-      : requireAddress({ field: 'source.address', text: source.address, token })
+      : requireAddress({ field: 'source.address', text: source.address, token: stablecoin.token })
   const { id: walletId } = await mainWallet(db, caller.userId)
   const { userId } = caller
   const request = { userId, walletId, chain: 'ETH', address, destination, ...money }

@@ -8,6 +8,7 @@ import {
   listEveryonesTransactions,
   type OwnedTransaction,
 } from '../../store/everyone.ts'
+import { readObjections } from '../../store/objections.ts'
 import { findOrderOf } from '../../store/orders.ts'
 import { findReceiptOf } from '../../store/receipts.ts'
 import { listMoves } from '../../store/transactions.ts'
@@ -17,7 +18,6 @@ import {
   OwnedListQuerySchema,
   OwnedListSchema,
   TransactionLifeSchema,
-  type OwnedTransactionWire,
   type TransactionLifeWire,
 } from '../../wire/group-b/admin.ts'
 import { effectiveLimit } from '../../wire/shapes.ts'
@@ -25,7 +25,7 @@ import { defineEndpoint } from '../endpoint.ts'
 import { readBlockchainTransaction } from './blockchain-wire.ts'
 import { dayRange } from './day-range.ts'
 import { cursorOf, placeOfCursor } from './list-cursor.ts'
-import { toTransactionWire } from './transaction-wire.ts'
+import { toTransactionWire, toTransactionWires } from './transaction-wire.ts'
 
 export const everyonesListEndpoint = defineEndpoint({
   group: 'b',
@@ -47,9 +47,10 @@ export const everyonesListEndpoint = defineEndpoint({
     const found = await listEveryonesTransactions(db, filter, { after, limit: limit + 1 })
     const shown = found.slice(0, limit)
     const last = shown.at(-1)
+    const wires = await toTransactionWires(db, shown)
     return {
       success: true as const,
-      transactions: shown.map(toOwnedWire),
+      transactions: shown.map((one, place) => ({ ...wires[place]!, ...ownerOf(one) })),
       // To count takes longer than to list, and the pages behind the first one know it.
       ...(after === undefined && {
         total: await countEveryonesTransactions(db, filter, MAX_COUNTED),
@@ -79,10 +80,12 @@ export const lifeEndpoint = defineEndpoint({
       throw new RequestError('not_found', 'There is no transaction with this id.')
     }
     const moves = await listMoves(db, transaction)
+    const objections = await readObjections(db, transaction.transactionId)
     const receipt = await findReceiptOf(db, transaction.transactionId)
     return {
       success: true as const,
-      ...toOwnedWire(transaction),
+      ...toTransactionWire(transaction, objections),
+      ...ownerOf(transaction),
       institution_id: transaction.institutionId,
       gateway_id: transaction.gatewayId,
       metadata: transaction.metadata,
@@ -100,9 +103,8 @@ export const lifeEndpoint = defineEndpoint({
   },
 })
 
-function toOwnedWire(transaction: OwnedTransaction): OwnedTransactionWire {
-  const { userId, username } = transaction
-  return { ...toTransactionWire(transaction), user_id: userId, username }
+function ownerOf({ userId, username }: OwnedTransaction) {
+  return { user_id: userId, username }
 }
 
 async function readOrder(db: Db, transactionId: string): Promise<TransactionLifeWire['order']> {

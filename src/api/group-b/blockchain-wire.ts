@@ -1,9 +1,11 @@
 import { checksummed } from '../../chain/address.ts'
+import { isOffChain } from '../../domain/breaks.ts'
 import { formatAmount, STABLECOIN_DECIMALS } from '../../domain/money.ts'
 import { isInEther, pendingReason, type Attempt, type Order } from '../../domain/orders.ts'
 import { listAttemptsOf } from '../../store/attempts.ts'
 import { readCursor } from '../../store/chain-cursor.ts'
 import type { Db } from '../../store/database.ts'
+import { readObjections } from '../../store/objections.ts'
 import { findOrderOf } from '../../store/orders.ts'
 import { amountFields } from '../../wire/amounts.ts'
 import { exactNumber } from '../../wire/json.ts'
@@ -20,6 +22,7 @@ export async function readBlockchainTransaction(
   const shown = attempts.find(({ block }) => block !== undefined) ?? attempts.at(-1)
   if (shown === undefined) return null
   const head = (await readCursor(db, order.chainId))?.head.number
+  const isGone = (await readObjections(db, transactionId)).some(({ reason }) => isOffChain(reason))
   return {
     eth_tx_hash: shown.hash,
     from_address: checksummed(order.signer),
@@ -30,7 +33,7 @@ export async function readBlockchainTransaction(
     block_number: shown.block?.number ?? null,
     status: STATUSES[order.state],
     created_at: order.acceptedAt.toISOString(),
-    confirmations: confirmationsOf(shown, head),
+    confirmations: isGone ? 0n : confirmationsOf(shown, head),
     pending_reason: pendingReason(order, shown) ?? null,
     error_code: order.errorCode ?? null,
     reference: isSettlement(order) ? order.reference : null,

@@ -1,3 +1,4 @@
+import { readObjections } from '../../store/objections.ts'
 import { findTransaction, listMoves, type TransactionMove } from '../../store/transactions.ts'
 import { RequestError } from '../../wire/errors.ts'
 import {
@@ -27,9 +28,10 @@ export const transactionDetailEndpoint = defineEndpoint({
       throw new RequestError('not_found', 'You have no transaction with this id.')
     }
     const moves = await listMoves(db, transaction)
+    const objections = await readObjections(db, transaction.transactionId)
     return {
       success: true as const,
-      ...toTransactionWire(transaction),
+      ...toTransactionWire(transaction, objections),
       user_id: transaction.userId,
       institution_id: transaction.institutionId,
       gateway_id: transaction.gatewayId,

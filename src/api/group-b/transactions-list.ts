@@ -9,7 +9,7 @@ import { invalidRequest } from '../checks.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { dayRange } from './day-range.ts'
 import { cursorOf, placeOfCursor } from './list-cursor.ts'
-import { toTransactionWire } from './transaction-wire.ts'
+import { toTransactionWires } from './transaction-wire.ts'
 
 export const transactionListEndpoint = defineEndpoint({
   group: 'b',
@@ -33,7 +33,7 @@ export const transactionListEndpoint = defineEndpoint({
     const last = shown.at(-1)
     return {
       success: true as const,
-      transactions: shown.map(toTransactionWire),
+      transactions: await toTransactionWires(db, shown),
       total: found.total,
       limit,
       offset: query.offset,

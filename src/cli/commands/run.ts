@@ -111,13 +111,17 @@ function pairsOf(facts: ReadyFacts, config: Config): Array<readonly [string, str
         : []),
     ['Chain', `${facts.rpcUrl} (chain ${facts.chainId})`],
     ['Settlement', facts.settlement ?? 'none on this chain'],
-    ['Stablecoin', facts.stablecoin ?? 'none on this chain'],
+    ['Stablecoin', facts.stablecoin ? stablecoinOf(facts) : 'none on this chain'],
     ...(groupB ? ([['User', `${groupB.username}, password ${groupB.password}`]] as const) : []),
     ...(groupB ? ([['API key', groupB.apiKey]] as const) : []),
     ...(admin ? ([['Admin', `${admin.username}, password ${admin.password}`]] as const) : []),
     ...(admin ? ([['Admin key', admin.apiKey]] as const) : []),
     ['Data', config.dataFolder],
   ]
+}
+
+function stablecoinOf({ stablecoin, token }: ReadyFacts): string {
+  return `${stablecoin}${token?.symbol ? ` (${token.symbol})` : ''}`
 }
 
 function firstCommand(facts: ReadyFacts, url: string): string {

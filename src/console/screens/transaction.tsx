@@ -17,6 +17,7 @@ import {
   Panel,
   Time,
 } from '../parts.tsx'
+import { Objections } from '../objections.tsx'
 import { hashOf } from '../route.ts'
 import { Postings } from '../postings.tsx'
 import { Told } from '../told.tsx'
@@ -53,6 +54,7 @@ function Life({ life, reload }: { life: TransactionLifeWire; reload: () => void 
   const pending = explainPending(life)
   return (
     <>
+      <Objections of={life.disputed_by} />
       {pending && (
         <div class="verdict waiting" role="status">
           <strong>Pending: {pending.reason.toLowerCase()}</strong>

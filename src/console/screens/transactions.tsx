@@ -1,20 +1,15 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-import type { OwnedListWire, OwnedTransactionWire } from '../../wire/group-b/admin.ts'
+import type {
+  OwnedListWire,
+  OwnedTransactionWire,
+  StreamEventWire,
+} from '../../wire/group-b/admin.ts'
 import type { ScreenProps } from '../app.tsx'
 import { useEvents, usePlatform, useThrottled } from '../context.ts'
 import { plural, sentenceOf } from '../format.ts'
-import {
-  Amount,
-  Badge,
-  Choice,
-  Empty,
-  Failure,
-  Foreign,
-  Heading,
-  Loading,
-  Time,
-} from '../parts.tsx'
+import { Amount, Choice, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts.tsx'
+import { objectionsAfter, StatusCell } from '../objections.tsx'
 import { fillIn, textsOf } from '../form.ts'
 import { hashOf, type Route } from '../route.ts'
 import { Rows } from '../rows.tsx'
@@ -96,7 +91,7 @@ function cellsOf(row: OwnedTransactionWire) {
   return [
     <code>{row.transaction_id}</code>,
     <Amount decimal={row.amount_decimal} currency={row.currency} />,
-    <Badge state={row.status} />,
+    <StatusCell status={row.status} of={row.disputed_by} />,
     sentenceOf(row.type),
     <Foreign text={row.username} />,
     <Foreign text={row.description} />,
@@ -278,11 +273,10 @@ function take(counter: { current: number }): number {
   return current
 }
 
-function withStatus(
-  rows: OwnedTransactionWire[],
-  event: { transaction_id: string; status: OwnedTransactionWire['status'] },
-): OwnedTransactionWire[] {
+function withStatus(rows: OwnedTransactionWire[], event: StreamEventWire): OwnedTransactionWire[] {
   const place = rows.findIndex((row) => row.transaction_id === event.transaction_id)
   const row = rows[place]
-  return row ? rows.with(place, { ...row, status: event.status }) : rows
+  if (row === undefined) return rows
+  const disputed = objectionsAfter(row.disputed_by, event)
+  return rows.with(place, { ...row, status: event.status, disputed_by: disputed })
 }

@@ -34,7 +34,9 @@ export const EventSchema = named(
     type: Type.String({
       description:
         '`transaction.` and the new status; `transaction.created`; `transaction.partly_refunded` ' +
-        'when a part of a payment has arrived back, which stays `completed`.',
+        'when a part of a payment has arrived back, which stays `completed`; ' +
+        '`transaction.break_opened`, `break_closed`, `alert_opened` and `alert_closed`, with its ' +
+        'kind as the reason, when `disputed_by` changes.',
       examples: ['transaction.created', 'transaction.completed'],
     }),
     transaction_id: TransactionIdSchema,

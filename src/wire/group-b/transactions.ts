@@ -27,6 +27,20 @@ export const TransactionIdSchema = Type.String({
 
 export const TransactionParamsSchema = requestObject({ transaction_id: TransactionIdSchema })
 
+const ObjectionSchema = named(
+  'Objection',
+  Type.Object({
+    kind: Type.Enum(['break', 'alert']),
+    id: Type.String({ examples: ['BRK0123456789abcdef01234567'] }),
+    reason: Type.String({
+      description: 'The kind of the break or of the alert.',
+      examples: ['missing', 'reorg_after_final'],
+    }),
+    opened_at: TimestampSchema,
+  }),
+)
+export type ObjectionWire = Static<typeof ObjectionSchema>
+
 const TRANSACTION_FIELDS = {
   id: int64({ description: 'Internal id.', examples: [42] }),
   transaction_id: TransactionIdSchema,
@@ -36,6 +50,11 @@ const TRANSACTION_FIELDS = {
   status: TransactionStatusSchema,
   description: Type.String({ examples: ['Invoice 2025-014'] }),
   eth_transaction_hash: nullable(EthereumHashSchema),
+  disputed_by: Type.Array(ObjectionSchema, {
+    description:
+      'Open breaks and alerts that name it, the oldest first: while there are any, do not rely on ' +
+      'its status alone. Empty where record and chain agree.',
+  }),
   created_at: TimestampSchema,
   updated_at: TimestampSchema,
 }
@@ -69,7 +88,11 @@ export const BlockchainTransactionSchema = named(
     block_number: nullable(int64({ examples: [21_925_176] })),
     status: Type.Enum(['pending', 'confirmed', 'failed']),
     created_at: TimestampSchema,
-    confirmations: int64({ description: 'Blocks on top of it, its own included.', examples: [12] }),
+    confirmations: int64({
+      description:
+        'Blocks on top of it, its own included; 0 while its block is not part of the chain.',
+      examples: [12],
+    }),
     pending_reason: nullable(
       Type.String({
         description: 'Why it is still pending.',

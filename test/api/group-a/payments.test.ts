@@ -44,7 +44,7 @@ describe('/v1/payments', () => {
 
   it('hold nothing, and have nobody burn, where no bank could ever send the wire', async () => {
     await money.api.close()
-    const stablecoin = { token: `0x${'5c'.repeat(20)}`, chainId: 1 } as const
+    const stablecoin = { token: `0x${'5c'.repeat(20)}`, chainId: 1, profile: 'memo' } as const
     money = await startMoneyApi({ hasBank: false, ledger: ledgerOf({ stablecoin }) })
     const before = await money.balanceOf(money.main)
     const source = { type: 'blockchain', chain: 'ETH' }

@@ -29,6 +29,7 @@ describe('GET /api/transactions/{transaction_id}', () => {
       status: 'failed',
       description: 'made by a test',
       eth_transaction_hash: null,
+      disputed_by: [],
       created_at: made.createdAt.toISOString(),
       updated_at: made.updatedAt.toISOString(),
       user_id: alice.id,

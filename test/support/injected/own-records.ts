@@ -96,7 +96,7 @@ async function drift(
 ): Promise<{ made: string[]; found: Found[] }> {
   await chain.rpc('anvil_setCode', [DOLLAR, referenceDollar(DOLLAR).runtime.code])
   await chain.mine(CONFIRMATIONS)
-  const stablecoin = { token: DOLLAR, chainId: CHAIN_ID }
+  const stablecoin = { token: DOLLAR, chainId: CHAIN_ID, profile: 'memo' as const }
   const ledger = ledgerOf({ stablecoin, clock: systemClock })
   const watch = watchOf({ db, clock: systemClock, world: chain }, { ledger, stablecoin })
   const look = async (about: string): Promise<Found[]> => {

@@ -54,7 +54,7 @@ async function startMoneySim({
   const minter = signers.addresses[0]!
   const dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
   await world.mine(CONFIRMATIONS)
-  const stablecoin = { token: dollar, chainId: CHAIN_ID }
+  const stablecoin = { token: dollar, chainId: CHAIN_ID, profile: 'memo' as const }
   const ledger = ledgerOf({ stablecoin, clock, randomBytes: random.bytes })
   const { id: userId } = await makeUser(db)
   const { main: wallet } = await makeWallets(db, userId, DEPOSIT)
