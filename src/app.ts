@@ -214,7 +214,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
   const operating = createOperating(ground)
   const ledger = createLedger(ground)
   const minting = createMinting(served, shutdown.signal)
-  const { environment } = config
+  const { environment, host } = config
   const server = createServer({
     ...ground,
     isStopping: () => shutdown.signal.aborted,
@@ -223,6 +223,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
     ...createOperations({
       ...ground,
       environment,
+      host,
       payments,
       ledger,
       minting,
