@@ -64,7 +64,7 @@ async function measure(
     random: Math.random,
     logger: createLogger({ level: 'silent' }),
     send: createSend({
-      targets: createTargets({ environment: 'sandbox', resolve: resolveByDns }),
+      targets: createTargets({ environment: 'sandbox', host: '127.0.0.1', resolve: resolveByDns }),
       clock: systemClock,
       timeoutMs: 15_000,
     }),

@@ -5,7 +5,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { HealthCheck } from './api/health.ts'
 import { createServer, createStatusServer } from './api/server.ts'
 import { listen, requireListenable, type Where } from './api/listen.ts'
-import { requireChain, startChain, type Chain } from './app/chain.ts'
+import { requireChain, SANDBOX_MNEMONIC, startChain, type Chain } from './app/chain.ts'
 import { createOperating } from './app/console.ts'
 import { startContracts } from './app/contracts.ts'
 import { requireMigrated, startDatabase } from './app/database.ts'
@@ -30,6 +30,9 @@ import { announceReady, requireUnannounced, type ReadyFacts } from './base/ready
 import { createShutdown, type Shutdown } from './base/shutdown.ts'
 import { checksummed } from './chain/address.ts'
 import type { FoundContracts } from './chain/contracts.ts'
+import { openSigners } from './chain/open-signers.ts'
+import type { Signers } from './chain/signer.ts'
+import { findWellKnownSigner } from './chain/well-known-signers.ts'
 import { moveByWire } from './ledger/wires.ts'
 import { CHARGE_POLICY } from './rails/charge-deps.ts'
 import { refuseDefaultSecrets } from './store/default-secrets.ts'
@@ -136,6 +139,7 @@ export type Ground = {
   db: Db
   chain: Chain
   contracts: FoundContracts
+  signers: Signers
   referenceKey: Uint8Array
 }
 
@@ -175,7 +179,9 @@ async function open(
   const { db } = database
   const { environment } = config
   const { referenceKey } = await claimInstallation(db, { environment, chainId })
-  await refuseDefaultSecrets(db, { ...config, chainId })
+  const signers = await openSigners(config.signer ?? `seed:${SANDBOX_MNEMONIC}`, shutdown.signal)
+  const findWellKnown = () => findWellKnownSigner(signers)
+  await refuseDefaultSecrets(db, { ...config, chainId, findWellKnown })
   await ensureSigningKey(db)
   const contracts = await timed(options, 'contracts', () => startContracts({ config, chain }))
   const clock = systemClock
@@ -186,7 +192,7 @@ async function open(
   measureOrders({ registry, db, chainId, clock })
   measureWebhooks(registry, db)
   measureBreaks({ registry, db, chainId })
-  return { ...shared, clock, registry, database, db, chain, contracts, referenceKey }
+  return { ...shared, clock, registry, database, db, chain, contracts, signers, referenceKey }
 }
 
 /** What goes on by itself; any number of processes may do it beside each other. */
@@ -215,7 +221,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
   const operating = createOperating(ground)
   const ledger = createLedger(ground)
   const minting = createMinting(served, shutdown.signal)
-  const { environment } = config
+  const { environment, host } = config
   const server = createServer({
     ...ground,
     isStopping: () => shutdown.signal.aborted,
@@ -224,6 +230,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
     ...createOperations({
       ...ground,
       environment,
+      host,
       payments,
       ledger,
       minting,

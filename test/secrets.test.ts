@@ -2,6 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { lstatSync, readFileSync } from 'node:fs'
 
 import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { messageOf } from '../src/base/errors.ts'
+import { createLogger } from '../src/base/logger.ts'
+import type { Database, Db } from '../src/store/database.ts'
+import { emptyDatabase } from './support/database.ts'
 
 /** What opens a door by its form alone. */
 const FORMS: Readonly<Record<string, RegExp>> = {
@@ -59,3 +65,98 @@ describe('the repository', () => {
     for (const [index, secret] of secrets.entries()) expect(secret).to.match(forms[index] ?? /^$/)
   })
 })
+
+describe('what is logged of an error of the database', () => {
+  const canary = ['whsec', 'CANARY'.repeat(8)].join('_')
+
+  let database: Database
+
+  before(async () => {
+    database = await emptyDatabase()
+    await makeVault(database.db)
+  })
+
+  after(() => database.close())
+
+  /** Each puts the canary into the parameters of a statement that fails. */
+  const failures: Record<string, { code: string; work: (db: Db) => Promise<unknown> }> = {
+    'a constraint that is violated': {
+      code: '23514',
+      work: (db) => sql`insert into vault (secret, size) values (${canary}, -1)`.execute(db),
+    },
+    'a key that is there already': {
+      code: '23505',
+      work: async (db) => {
+        const insert = () => sql`insert into vault (secret) values (${canary})`.execute(db)
+        await insert()
+        await insert()
+      },
+    },
+    'a value that is none of its type': {
+      code: '22P02',
+      work: (db) => sql`select ${canary}::text::integer`.execute(db),
+    },
+    'a full disk': {
+      code: '53100',
+      work: (db) => sql`insert into vault (secret, is_full) values (${canary}, true)`.execute(db),
+    },
+    'a statement that is canceled': {
+      code: '57014',
+      work: (db) => sql`insert into vault (secret, is_late) values (${canary}, true)`.execute(db),
+    },
+  }
+
+  for (const [what, { code, work }] of Object.entries(failures)) {
+    it(`is its code and its place, and no parameter, for ${what}`, async () => {
+      const error = await work(database.db).then(
+        () => undefined,
+        (failure: unknown) => failure,
+      )
+      expect(error).to.be.an.instanceOf(Error)
+      expect(error).to.include({ code })
+      const text = logged(error as Error)
+      expect(text.match(new RegExp(code, 'g'))?.length).to.be.greaterThan(8)
+      expect(text).not.to.include(canary).and.not.to.include('CANARY')
+    })
+  }
+})
+
+/** Everything that a program may do with an error to log it. */
+function logged(error: Error): string {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const logger = createLogger({ level: 'info', destination })
+  const outer = new Error('a request failed', {
+    cause: new Error('a step failed', { cause: error }),
+  })
+  const both = new AggregateError([new Error('harmless'), error], 'two failed')
+  logger.error(error)
+  logger.error({ err: error })
+  logger.error({ err: error }, error.message)
+  logger.error({ err: outer }, 'internal_error')
+  logger.error(outer)
+  logger.error({ err: both }, 'both failed')
+  logger.error({ failures: [error], reason: messageOf(error) }, 'some failed')
+  logger.child({ route: '/v1' }).warn({ err: error }, 'a pass failed')
+  logger.child({ err: error }).warn('a pass failed')
+  return lines.join('')
+}
+
+async function makeVault(db: Db): Promise<void> {
+  await sql`
+    create table vault (secret text primary key, size integer check (size > 0),
+      is_full boolean, is_late boolean)`.execute(db)
+  await sql`
+    create function fail() returns trigger language plpgsql as $$
+    begin
+      if new.is_full then
+        raise exception 'could not extend file for %', new.secret
+          using errcode = 'disk_full', detail = new.secret, hint = new.secret;
+      elsif new.is_late then
+        raise exception 'canceled at %', new.secret using errcode = 'query_canceled';
+      end if;
+      return new;
+    end $$`.execute(db)
+  await sql`
+    create trigger failing before insert on vault for each row execute function fail()`.execute(db)
+}

@@ -24,7 +24,7 @@ export function createIdempotently(deps: { db: Db }): Idempotently {
     const requestKey =
       key === undefined
         ? undefined
-        : { userId: caller.userId, operation: endpoint.operationId, key }
+        : { userId: caller.userId, operation: operationOf(endpoint), key }
     const first = async (): Promise<Answer> => {
       const prepared = await prepare?.()
       const once = { requestKey, fingerprint, isWhole: complete === undefined }
@@ -57,6 +57,11 @@ export function createIdempotently(deps: { db: Db }): Idempotently {
       inFlight.delete(name)
     }
   }
+}
+
+/** Both groups have a `createPayment` and a `createTransfer`: a key of the one is none of the other. */
+function operationOf({ group, operationId }: Endpoint): string {
+  return `${group}.${operationId}`
 }
 
 type Answer = Awaited<ReturnType<Idempotently>>

@@ -91,7 +91,10 @@ export function countSender(registry: Registry): (event: SenderEvent) => void {
   }
 }
 
-/** Asked of the database at each scrape, so every process tells the same. */
+/**
+ * Asked of the database at each scrape, so every process tells the same. Each gauge asks for
+ * itself: one that another sets would be written out before that has its answer.
+ */
 export function measureOrders(deps: {
   registry: Registry
   db: Db
@@ -104,15 +107,17 @@ export function measureOrders(deps: {
     name: 'quittance_oldest_open_order_seconds',
     help: 'Age of the order that waits the longest',
     registers,
+    async collect() {
+      const { since } = await readOpenOrders(db, chainId)
+      oldest.set(since ? (clock.now().getTime() - since.getTime()) / 1000 : 0)
+    },
   })
   const open = new Gauge({
     name: 'quittance_open_orders',
     help: 'Orders that are neither completed nor failed',
     registers,
     async collect() {
-      const { count, since } = await readOpenOrders(db, chainId)
-      open.set(count)
-      oldest.set(since ? (clock.now().getTime() - since.getTime()) / 1000 : 0)
+      open.set((await readOpenOrders(db, chainId)).count)
     },
   })
   const alerts = new Gauge({
@@ -121,8 +126,9 @@ export function measureOrders(deps: {
     labelNames: ['kind'],
     registers,
     async collect() {
+      const counts = await countOpenAlerts(db, chainId)
       alerts.reset()
-      for (const [kind, count] of await countOpenAlerts(db, chainId)) alerts.set({ kind }, count)
+      for (const [kind, count] of counts) alerts.set({ kind }, count)
     },
   })
 }

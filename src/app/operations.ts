@@ -25,6 +25,8 @@ export function createOperations<Prepared, PreparedMint>(deps: {
   db: Db
   clock: Clock
   environment: Environment
+  /** Where this program listens. */
+  host: string
   payments: BlockchainPayments<Prepared>
   ledger: LedgerContext
   minting: Minting<PreparedMint>
@@ -52,7 +54,7 @@ export function createOperations<Prepared, PreparedMint>(deps: {
       ...groupAEndpoints(ledger, minting, deps.bank),
       solvencyEndpoint(ledger),
       ...deps.rails,
-      ...createSubscriptionEndpoints({ environment: deps.environment }),
+      ...createSubscriptionEndpoints(deps),
       ...deps.reconciliation,
       ...consoleEndpoints({ ...deps, forgetUser }),
     ],

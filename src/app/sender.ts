@@ -7,7 +7,7 @@ import type { Contracts } from '../chain/contracts.ts'
 import { isCodeOf, settlement } from '../chain/deployables.ts'
 import { quantity, readFrom } from '../chain/answers.ts'
 import { DEFAULT_FEE_POLICY, readFeeMarket } from '../chain/fees.ts'
-import { openSigners } from '../chain/open-signers.ts'
+import type { Signers } from '../chain/signer.ts'
 import type { Providers } from '../chain/providers.ts'
 import type { Fees, Hex } from '../domain/orders.ts'
 import { createReferenceCodec } from '../domain/reference.ts'
@@ -16,7 +16,7 @@ import type { PreparedOrder } from '../sender/prepare.ts'
 import { createSender, type Sender } from '../sender/sender.ts'
 import type { Db } from '../store/database.ts'
 import { createAccounts, lower } from './accounts.ts'
-import { SANDBOX_MNEMONIC, type Chain } from './chain.ts'
+import type { Chain } from './chain.ts'
 
 /** The part that pays: what its orders are accepted by, and the addresses that sign. */
 export type Paying = {
@@ -30,6 +30,7 @@ export async function createPaying(deps: {
   config: Config
   chain: Chain
   contracts: Contracts
+  signers: Signers
   db: Db
   clock: Clock
   logger: Logger
@@ -38,9 +39,8 @@ export async function createPaying(deps: {
   onMoved: SenderContext['onMoved']
   onEvent: SenderContext['onEvent']
 }): Promise<Paying> {
-  const { config, chain, contracts, shutdown, db, clock, logger, onMoved, onEvent } = deps
+  const { config, chain, contracts, signers, shutdown, db, clock, logger, onMoved, onEvent } = deps
   const { signal } = shutdown
-  const signers = await openSigners(config.signer ?? `seed:${SANDBOX_MNEMONIC}`, signal)
   const accounts = await createAccounts({ signers, db })
   const { platform } = accounts
   const { confirmations, blockMs } = config

@@ -21,10 +21,11 @@ import { createTargets } from '../webhooks/targets.ts'
 /** Every operation on subscriptions and their deliveries, the administrator's too. */
 export function createSubscriptionEndpoints(options: {
   environment: Environment
+  host: string
   resolve?: Resolve
 }): Endpoint[] {
-  const { environment, resolve = resolveByDns } = options
-  const targets = createTargets({ environment, resolve })
+  const { environment, host, resolve = resolveByDns } = options
+  const targets = createTargets({ environment, host, resolve })
   const deps: SubscriptionDeps = {
     randomBytes,
     async requireTarget(url) {

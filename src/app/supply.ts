@@ -49,7 +49,7 @@ export function startSupply(
 }
 
 /** Asked of the database at each scrape, so every process tells the same. */
-function measureSupply(registry: Registry, db: Db, stablecoin: Stablecoin): void {
+export function measureSupply(registry: Registry, db: Db, stablecoin: Stablecoin): void {
   const registers = [registry]
   const drift = new Gauge({
     name: 'quittance_supply_drift_dollars',
@@ -66,10 +66,9 @@ function measureSupply(registry: Registry, db: Db, stablecoin: Stablecoin): void
     labelNames: ['finding'],
     registers,
     async collect() {
+      const counts = await countFindings(db, stablecoin.chainId)
       findings.reset()
-      for (const [finding, count] of await countFindings(db, stablecoin.chainId)) {
-        findings.set({ finding }, count)
-      }
+      for (const [finding, count] of counts) findings.set({ finding }, count)
     },
   })
 }

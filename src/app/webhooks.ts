@@ -20,7 +20,7 @@ export type Webhooks = {
 
 /** Delivers webhooks until the program stops. */
 export function startWebhooks(ground: {
-  config: Pick<Config, 'environment'>
+  config: Pick<Config, 'environment' | 'host'>
   db: Db
   clock: Clock
   logger: Logger
@@ -28,8 +28,8 @@ export function startWebhooks(ground: {
   shutdown: Shutdown
 }): Webhooks {
   const { db, clock, logger, registry, shutdown } = ground
-  const { environment } = ground.config
-  const targets = createTargets({ environment, resolve: resolveByDns })
+  const { environment, host } = ground.config
+  const targets = createTargets({ environment, host, resolve: resolveByDns })
   const worker = startWebhookWorker({
     db,
     clock,

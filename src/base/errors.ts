@@ -27,8 +27,28 @@ export class BaseError extends Error {
 
 /** Readable text of anything that was thrown, for a log line or a terminal. */
 export function messageOf(error: unknown): string {
+  const facts = databaseFactsOf(error)
+  if (facts !== undefined) return `The database failed with ${Object.values(facts).join(' ')}`
   if (error instanceof Error) return error.message
   return typeof error === 'string' ? error : JSON.stringify(error)
+}
+
+/** What may be known of an error of the database: a code of SQL, and where it happened. */
+export type DatabaseFacts = { code: string; table?: string; constraint?: string }
+
+/**
+ * Of an error of either driver, undefined for any other. Its message, its detail and its parameters
+ * quote what was to be stored: secrets, and transactions that whoever reads them could send.
+ */
+export function databaseFactsOf(error: unknown): DatabaseFacts | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (!('severity' in error || 'params' in error || 'routine' in error)) return undefined
+  const { table, constraint } = error as { table?: unknown; constraint?: unknown }
+  return {
+    code: codeOf(error) ?? 'unknown',
+    ...(typeof table === 'string' && { table }),
+    ...(typeof constraint === 'string' && { constraint }),
+  }
 }
 
 /**

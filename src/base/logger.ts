@@ -1,4 +1,6 @@
-import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino'
+import { pino, type DestinationStream, type LogFn, type Logger as PinoLogger } from 'pino'
+
+import { databaseFactsOf, messageOf } from './errors.ts'
 
 /** What a program logs through: pino, with secrets struck out. */
 export type Logger = PinoLogger
@@ -21,11 +23,27 @@ export function createLogger(options: {
       formatters: { level: (label) => ({ level: label }), log: strike },
       // The strike has made plain objects of errors.
       serializers: { err: (error: unknown) => error },
+      hooks: { logMethod: logSafely },
     },
     // Standard output belongs to what a command answers; the log has standard error.
     options.destination ?? pino.destination({ dest: 2, sync: false }),
   )
   return Object.assign(logger, { child: strikingChild(logger) })
+}
+
+/** The line's text may be that of an error, which passes no formatter. */
+function logSafely(
+  this: PinoLogger,
+  args: Parameters<LogFn>,
+  write: (...args: Parameters<LogFn>) => void,
+): void {
+  const [first, ...rest] = args as [unknown, ...string[]]
+  const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err
+  if (!(error instanceof Error)) return void write.apply(this, args)
+  const [text, ...others] = rest
+  const message = text === undefined || text === error.message ? messageOf(error) : text
+  const object = first instanceof Error ? { err: error } : first
+  write.apply(this, [object, message, ...others] as unknown as Parameters<LogFn>)
 }
 
 /** What a child is made with passes no formatter. Children inherit this method. */
@@ -83,5 +101,25 @@ function strikePart(part: unknown, depth: number): unknown {
   // Dates and their like know how they are written.
   if ('toJSON' in part && typeof part.toJSON === 'function') return part
   if (depth === MAX_DEPTH) return CENSOR
-  return strikeObject(part instanceof Error ? pino.stdSerializers.err(part) : part, depth + 1)
+  return part instanceof Error ? strikeError(part, depth + 1) : strikeObject(part, depth + 1)
+}
+
+/**
+ * Causes are objects of their own here: the logger's own way writes their texts into that of the
+ * error. Of an error of the database there is nothing but its code and its place.
+ */
+function strikeError(error: Error, depth: number): Record<string, unknown> {
+  const facts = databaseFactsOf(error)
+  if (facts !== undefined) return { type: 'DatabaseError', ...facts }
+  const { cause, errors, ...own } = error as Error & { errors?: unknown }
+  const inner = {
+    ...(cause !== undefined && { cause }),
+    ...(Array.isArray(errors) && { aggregateErrors: errors as unknown[] }),
+  }
+  return {
+    type: error.constructor.name,
+    message: error.message,
+    stack: error.stack,
+    ...strikeObject({ ...own, ...inner }, depth),
+  }
 }

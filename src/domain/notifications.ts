@@ -51,8 +51,8 @@ export type DeliveryTry = {
   durationMs: number
   outcome: TryOutcome
   status: number | null
-  /** The first bytes of the answer's body. */
-  answer: string | null
+  /** How long the answer's body was, as far as it was read. What it said is nobody's to read here. */
+  answerBytes: number | null
   /** A code, where there was no answer. */
   error: string | null
 }

@@ -153,11 +153,16 @@ function nameOfServer(url: string): string {
   return `${hostname}:${port || 5432}${pathname}`
 }
 
+/** The server's own words: to connect takes no parameters that they could quote. */
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : messageOf(cause)
+}
+
 class DatabaseUnreachableError extends BaseError {
   constructor(url: string, cause: unknown) {
     const reason = codeOf(cause)
     super(
-      `PostgreSQL at ${nameOfServer(url)} cannot be used: ${messageOf(cause) || reason}. ` +
+      `PostgreSQL at ${nameOfServer(url)} cannot be used: ${textOf(cause) || reason}. ` +
         'Check DATABASE_URL, and that the server runs and lets this user in.',
       { code: 'database_unreachable', retryable: true, cause, details: { reason } },
     )

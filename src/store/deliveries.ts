@@ -207,9 +207,9 @@ function isClaimed({ id, fence }: Claim) {
 function insertTry({ id }: Claim, made: DeliveryTry) {
   return sql`
     insert into webhook_tries
-      (delivery_id, started_at, duration_ms, outcome, status, answer, error)
+      (delivery_id, started_at, duration_ms, outcome, status, answer_bytes, error)
     values (${id}, ${made.startedAt}, ${made.durationMs}, ${made.outcome}, ${made.status},
-      ${made.answer}, ${made.error})`
+      ${made.answerBytes}, ${made.error})`
 }
 
 type LeaseRow = {

@@ -109,8 +109,8 @@ async function selectDeliveries(
       case when d.state = 'pending' then d.due_at end as "dueAt", d.updated_at as "updatedAt",
       json_build_object('id', n.id, 'type', n.type, 'sequence', n.sequence) as notification,
       (select coalesce(json_agg(t order by t."startedAt" desc), '[]') from (
-        select started_at as "startedAt", duration_ms as "durationMs", outcome, status, answer,
-          error
+        select started_at as "startedAt", duration_ms as "durationMs", outcome, status,
+          answer_bytes as "answerBytes", error
         from webhook_tries where delivery_id = d.id order by id desc limit ${MAX_LATEST_TRIES}
       ) t) as "latestTries"
     from ${source}

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as requestByHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 
 import type { Clock } from '../base/clock.ts'
-import { codeOf } from '../base/errors.ts'
+import { BaseError, codeOf } from '../base/errors.ts'
 import type { DeliveryTry, TryOutcome } from '../domain/notifications.ts'
 import type { Address } from './address.ts'
 import type { Target, Targets } from './targets.ts'
@@ -45,7 +45,7 @@ export function createSend(deps: { targets: Targets; clock: Clock; timeoutMs: nu
 
 type Result = Omit<SendResult, 'startedAt' | 'durationMs'>
 
-const NOTHING = { status: null, answer: null, retryAfterMs: undefined }
+const NOTHING = { status: null, answerBytes: null, retryAfterMs: undefined }
 const TIMED_OUT: Result = { ...NOTHING, outcome: 'timed_out', error: 'timed_out' }
 
 function failureOf(error: unknown): Result {
@@ -87,6 +87,8 @@ function post(
   })
   request.on('response', resolve)
   request.on('error', reject)
+  // A receiver that wants to speak another protocol (101) ends the request without an answer.
+  request.on('close', () => reject(new NoAnswerError()))
   request.end(body)
   return promise
 }
@@ -104,9 +106,13 @@ function lookupOf(addresses: readonly Address[]): LookupFunction {
 
 async function readResult(response: IncomingMessage, clock: Clock): Promise<Result> {
   const status = response.statusCode ?? 0
-  const answer = await readStart(response)
+  if (status < 100 || status > 599) {
+    response.destroy()
+    return { ...NOTHING, outcome: 'unreachable', error: 'status_invalid' }
+  }
+  const answerBytes = await measureStart(response)
   const retryAfterMs = readRetryAfter(response.headers['retry-after'], clock.now())
-  return { outcome: outcomeOf(status), status, answer, error: null, retryAfterMs }
+  return { outcome: outcomeOf(status), status, answerBytes, error: null, retryAfterMs }
 }
 
 function outcomeOf(status: number): TryOutcome {
@@ -116,27 +122,24 @@ function outcomeOf(status: number): TryOutcome {
 }
 
 /**
- * The first bytes of the body. The status has been given by then, so a body that hangs or breaks
- * changes nothing, and is not waited for as long as a status would be.
+ * How long the body is, up to a limit. The status has been given by then, so a body that hangs or
+ * breaks changes nothing, and is not waited for as long as a status would be.
  */
-async function readStart(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
+async function measureStart(response: IncomingMessage): Promise<number> {
   let size = 0
   const patience = setTimeout(() => response.destroy(), BODY_TIMEOUT_MS)
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
-      chunks.push(chunk)
       size += chunk.length
       if (size >= MAX_ANSWER_BYTES) break
     }
   } catch {
-    // What came until then is shown.
+    // What came until then is counted.
   } finally {
     clearTimeout(patience)
     response.destroy()
   }
-  const text = Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString('utf8')
-  return text.replaceAll('\u0000', '')
+  return Math.min(size, MAX_ANSWER_BYTES)
 }
 
 const MAX_ANSWER_BYTES = 1024
@@ -147,4 +150,10 @@ function readRetryAfter(header: string | undefined, now: Date): number | undefin
   if (header === undefined) return undefined
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}
+
+class NoAnswerError extends BaseError {
+  constructor() {
+    super('The receiver closed the connection without an answer.', { code: 'no_answer' })
+  }
 }

@@ -22,15 +22,21 @@ export type Targets = {
   locate: (target: Target, signal: AbortSignal) => Promise<Address[]>
 }
 
-export function createTargets(deps: { environment: Environment; resolve: Resolve }): Targets {
-  const { environment, resolve } = deps
-  const mayLoop = (host: string) => environment === 'sandbox' && isLoopbackHost(host)
+export function createTargets(deps: {
+  environment: Environment
+  /** Where this program listens: only while nobody else reaches it, webhooks may come back here. */
+  host: string
+  resolve: Resolve
+}): Targets {
+  const { environment, host, resolve } = deps
+  const allowsLoopback = environment === 'sandbox' && isLoopbackHost(host)
+  const mayLoop = (host: string) => allowsLoopback && isLoopbackHost(host)
   return {
     read(text) {
       const target = readTarget(text)
       const { protocol } = target.url
       const isAllowed = protocol === 'https:' || (protocol === 'http:' && mayLoop(target.host))
-      if (!isAllowed) throw new NotHttpsError(environment)
+      if (!isAllowed) throw new NotHttpsError({ allowsLoopback })
       return target
     },
     async locate({ host }, signal) {
@@ -89,8 +95,8 @@ class InvalidUrlError extends BaseError {
 }
 
 class NotHttpsError extends BaseError {
-  constructor(environment: Environment) {
-    const exception = environment === 'sandbox' ? ', or http to this machine in the sandbox' : ''
+  constructor({ allowsLoopback }: { allowsLoopback: boolean }) {
+    const exception = allowsLoopback ? ', or http to this machine in the sandbox' : ''
     super(`Webhooks go to https only${exception}. Send another address.`, {
       code: 'url_not_https',
     })

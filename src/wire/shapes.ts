@@ -81,3 +81,12 @@ export const EthereumAddressSchema = Type.String({
   pattern: '^0x[0-9a-fA-F]{40}$',
   examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
 })
+
+/** Of what a webhook's receiver answered: what it said may be the secret of another program. */
+export const AnswerBytesSchema = nullable(
+  Type.Integer({
+    minimum: 0,
+    description: 'Length of the body, counted up to 1,024. Its content is not kept.',
+    examples: [0],
+  }),
+)

@@ -16,7 +16,7 @@ import { makeTransaction } from '../support/transactions.ts'
 
 type Options = Parameters<Idempotently>[0]
 
-const ENDPOINT = { operationId: 'createPayment' } as Endpoint
+const ENDPOINT = { group: 'a', operationId: 'createPayment' } as Endpoint
 
 describe('idempotently', () => {
   it('does it once, and answers the second time with the first answer', async () => {
@@ -49,10 +49,19 @@ describe('idempotently', () => {
     await post(options)
     const answers = [
       await post({ ...options, caller: other }),
-      await post({ ...options, endpoint: { operationId: 'createTransfer' } as Endpoint }),
+      await post({ ...options, endpoint: { ...ENDPOINT, operationId: 'createTransfer' } }),
     ]
     expect(answers.map(({ replayed }) => replayed)).to.deep.equal([false, false])
     expect(await countMade(db)).to.equal(3n)
+  })
+
+  it('keeps apart the keys of /v1/payments and of /api/payments', async () => {
+    const { db, options, post } = await prepare()
+    await post(options)
+    const other = { ...options, endpoint: { ...ENDPOINT, group: 'b' as const } }
+    expect((await post({ ...other, fingerprint: 'another' })).replayed).to.equal(false)
+    expect((await post(options)).replayed).to.equal(true)
+    expect(await countMade(db)).to.equal(2n)
   })
 
   it('shares the keys of one user among all its credentials', async () => {

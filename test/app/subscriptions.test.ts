@@ -64,9 +64,10 @@ describe('subscriptions by the published SDK', () => {
     const logger = createLogger({ level: 'silent' })
     const clock = systemClock
     const environment = 'sandbox'
+    const host = '127.0.0.1'
     measureWebhooks(registry, db)
     startWebhooks({
-      config: { environment },
+      config: { environment, host },
       db,
       clock,
       logger,
@@ -78,7 +79,7 @@ describe('subscriptions by the published SDK', () => {
       registry: new Registry(),
       checks: [],
       isStopping: () => false,
-      endpoints: createSubscriptionEndpoints({ environment }),
+      endpoints: createSubscriptionEndpoints({ environment, host }),
       hooks: {
         db,
         ...createAccess({ db, clock, environment }),

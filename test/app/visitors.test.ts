@@ -107,6 +107,7 @@ describe('every operation that takes an id', () => {
       db,
       clock,
       environment: 'sandbox',
+      host: '127.0.0.1',
       payments: noPayments,
       ledger: ledgerOf({ clock }),
       minting: noMinting,

@@ -4,7 +4,9 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { openDatabase, type Database, type Db } from '../../src/store/database.ts'
+import { storeAnswers } from '../../src/store/idempotency.ts'
 import { migrate, readSchemaState } from '../../src/store/migrate.ts'
+import { makeUser } from '../support/access.ts'
 import { emptyDatabase, emptyDatabaseUrl } from '../support/database.ts'
 import { failureOf } from '../support/errors.ts'
 import { storePaidOrders } from '../support/paid-orders.ts'
@@ -82,6 +84,38 @@ describe('migrate', () => {
       order by block_number`.execute(db)
     const found = rows.map(({ subject }) => subject)
     expect(found).to.deep.equal([`TX${'1'.padStart(20, '0')}`, `TX${'2'.padStart(20, '0')}`, null])
+  })
+
+  it('leaves each stored key with the operation that answered it', async () => {
+    database = await emptyDatabase()
+    const { db } = database
+    await migrate(db)
+    const { id: userId } = await makeUser(db)
+    const before = [
+      ['createPayment', '{"data":{"id":"1"}}'],
+      ['createPayment', '{"success":true,"transaction_id":"TX1"}'],
+      ['createTransfer', '{"data":{"id":"2"}}'],
+      ['createTransfer', '{"success":true,"transaction_id":"TX2"}'],
+      ['createMint', '{"data":{"id":"3"}}'],
+      ['createBlockchainTransaction', '{"success":true,"transaction_id":"TX3"}'],
+    ] as const
+    const answers = before.map(([operation, body], index) => ({
+      ...{ userId, operation, body, key: `key-${index}` },
+      ...{ fingerprint: 'f', status: 201 },
+    }))
+    await storeAnswers(db, answers)
+    const script = readFileSync('src/store/migrations/0032_operations_by_group.sql', 'utf8')
+    await sql.raw(`do $$ begin ${script} end $$`).execute(db)
+    const { rows } = await sql<{ operation: string }>`
+      select operation from idempotent_requests order by key`.execute(db)
+    expect(rows.map(({ operation }) => operation)).to.deep.equal([
+      'a.createPayment',
+      'b.createPayment',
+      'a.createTransfer',
+      'b.createTransfer',
+      'a.createMint',
+      'b.createBlockchainTransaction',
+    ])
   })
 
   if (process.env['DATABASE_URL'] !== undefined) {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer as createRawServer, type AddressInfo, type Socket } from 'node:net'
 
 export type Received = {
   path: string
@@ -53,6 +53,28 @@ export async function startReceiver(): Promise<Receiver> {
     answer: (how) => void (answering = how),
     async close() {
       server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** A far side that speaks no HTTP that a server of Node would: it answers with these bytes. */
+export async function startRawServer(
+  answer: string,
+): Promise<{ url: string; connections: () => number; close: () => Promise<void> }> {
+  const sockets: Socket[] = []
+  const server = createRawServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.end(answer))
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    connections: () => sockets.length,
+    async close() {
+      for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
     },
   }

@@ -117,7 +117,11 @@ export async function createBench(): Promise<Bench> {
 }
 
 function depsOf(db: Db, options: BenchOptions): Omit<WebhookWorkerDeps, 'signal'> {
-  const targets = createTargets({ environment: 'sandbox', resolve: async () => [] })
+  const targets = createTargets({
+    environment: 'sandbox',
+    host: '127.0.0.1',
+    resolve: async () => [],
+  })
   const { timeoutMs = 5000 } = options
   return {
     db,

@@ -5,7 +5,7 @@ import type { Address } from '../../src/webhooks/address.ts'
 import type { Resolve } from '../../src/webhooks/resolve.ts'
 import { createSend, type SendRequest, type SendResult } from '../../src/webhooks/send.ts'
 import { createTargets } from '../../src/webhooks/targets.ts'
-import { hang, startReceiver, status, type Receiver } from '../support/receiver.ts'
+import { hang, startRawServer, startReceiver, status, type Receiver } from '../support/receiver.ts'
 
 const LOCAL: Address = { address: '127.0.0.1', family: 4 }
 
@@ -22,7 +22,7 @@ describe('a webhook request', () => {
     options: { resolve?: Resolve; timeoutMs?: number } & Partial<SendRequest> = {},
   ): Promise<SendResult> => {
     const { resolve = async () => [LOCAL], timeoutMs = 5000, ...request } = options
-    const targets = createTargets({ environment: 'sandbox', resolve })
+    const targets = createTargets({ environment: 'sandbox', host: '127.0.0.1', resolve })
     return createSend({ targets, clock: systemClock, timeoutMs })({
       url: receiver.url,
       headers: { 'webhook-id': 'n-1' },
@@ -86,23 +86,42 @@ describe('a webhook request', () => {
     expect(errors[2]).to.deep.equal(['unreachable', 'EPROTO'])
   })
 
-  it('reads no more of an answer than it shows, and waits for no end of it', async () => {
+  it('reads no more of an answer than it counts, and waits for no end of it', async () => {
     receiver.answer((response) => {
       response.writeHead(200)
       const flood = setInterval(() => response.write('x'.repeat(1000)), 1)
       response.on('close', () => clearInterval(flood))
     })
     const endless = await send()
-    expect([endless.outcome, endless.answer?.length]).to.deep.equal(['delivered', 1024])
+    expect([endless.outcome, endless.answerBytes]).to.deep.equal(['delivered', 1024])
     receiver.answer((response) => void response.writeHead(202).write('half'))
-    expect(await send()).to.include({ outcome: 'delivered', status: 202, answer: 'half' })
+    expect(await send()).to.include({ outcome: 'delivered', status: 202, answerBytes: 4 })
   })
 
-  it('keeps an answer that is no text from the log', async () => {
-    receiver.answer((response) => {
-      response.writeHead(500).end(Buffer.from([0, 0xff, 0xfe, 65, 0]))
-    })
-    expect((await send()).answer).to.equal('\ufffd\ufffdA')
+  it('tells how long an answer was, and nothing of what it said', async () => {
+    receiver.answer((response) => void response.writeHead(500).end('the secret of another program'))
+    const result = await send()
+    expect(result).to.include({ outcome: 'refused', status: 500, answerBytes: 29 })
+    expect(JSON.stringify(result)).not.to.include('secret')
+  })
+
+  it('takes what is no status of HTTP for no answer', async () => {
+    for (const [line, error] of [
+      ['HTTP/1.1 000 Nothing', 'status_invalid'],
+      ['HTTP/1.1 099 Almost', 'status_invalid'],
+      ['HTTP/1.1 600 Beyond', 'status_invalid'],
+      ['HTTP/1.1 999 Far beyond', 'status_invalid'],
+      ['HTTP/1.1 abc', 'HPE_INVALID_STATUS'],
+      ['HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade', 'no_answer'],
+      ['220 mail.example ESMTP', undefined],
+    ] as const) {
+      const raw = await startRawServer(`${line}\r\nContent-Length: 2\r\n\r\nok`)
+      const result = await send({ url: raw.url, timeoutMs: 1000 })
+      await raw.close()
+      expect(result, line).to.include({ status: null, answerBytes: null })
+      expect(result.outcome, line).to.equal('unreachable')
+      if (error !== undefined) expect(result.error, line).to.equal(error)
+    }
   })
 
   it('reads Retry-After in seconds and as a date, and nothing else', async () => {

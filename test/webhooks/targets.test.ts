@@ -11,13 +11,13 @@ const { signal } = new AbortController()
 /** Every name has these addresses. */
 async function locate(
   url: string,
-  options: { environment?: Environment; addresses?: readonly string[] } = {},
+  options: { environment?: Environment; host?: string; addresses?: readonly string[] } = {},
 ): Promise<string[]> {
-  const { environment = 'production', addresses = PUBLIC } = options
+  const { environment = 'production', host = '127.0.0.1', addresses = PUBLIC } = options
   const found: Address[] = addresses.map(
     (text) => readAddress(text) ?? { address: text, family: 6 },
   )
-  const targets = createTargets({ environment, resolve: async () => found })
+  const targets = createTargets({ environment, host, resolve: async () => found })
   return (await targets.locate(targets.read(url), signal)).map(({ address }) => address)
 }
 
@@ -129,6 +129,18 @@ describe('where webhooks may go', () => {
     expect(await locate('http://127.0.0.1:3000/', sandbox)).to.deep.equal(['127.0.0.1'])
     expect(await locate('http://[::1]:3000/', sandbox)).to.deep.equal(['::1'])
     expect(await locate('http://localhost:3000/', sandbox)).to.deep.equal(['127.0.0.1', '::1'])
+  })
+
+  it('is this machine only while nobody else reaches us', async () => {
+    for (const host of ['127.0.0.1', '::1', 'localhost', '127.8.8.8']) {
+      const told = await locate('http://127.0.0.1:3000/', { environment: 'sandbox', host })
+      expect(told, host).to.deep.equal(['127.0.0.1'])
+    }
+    for (const host of ['0.0.0.0', '::', '192.168.1.7', 'box.example', 'localhost.example']) {
+      const open = { environment: 'sandbox', host } as const
+      expect(await codeOf('http://127.0.0.1:3000/', open), host).to.equal('url_not_https')
+      expect(await codeOf('https://localhost:3000/', open), host).to.equal('address_forbidden')
+    }
   })
 
   it('is no name that says it is this machine and has another address', async () => {

@@ -10,7 +10,15 @@ import {
   findSubscription,
   replaceSecret,
 } from '../../src/store/subscriptions.ts'
-import { hang, hangUp, inTurn, startReceiver, status, type Received } from '../support/receiver.ts'
+import {
+  hang,
+  hangUp,
+  inTurn,
+  startRawServer,
+  startReceiver,
+  status,
+  type Received,
+} from '../support/receiver.ts'
 import { createBench, makeSubscription, PAYMENT, until, type Bench } from '../support/webhooks.ts'
 
 const LEASE = {
@@ -27,7 +35,7 @@ const FAILED = {
   durationMs: 1,
   outcome: 'refused',
   status: 500,
-  answer: '',
+  answerBytes: 0,
   error: null,
   retryAfterMs: 0,
   disableAfterMs: 1e9,
@@ -91,6 +99,21 @@ describe('the webhook worker', () => {
     ])
   })
 
+  it('counts an answer of status 000 as no answer, and gives up after as many tries', async () => {
+    const raw = await startRawServer('HTTP/1.1 000 \r\nContent-Length: 0\r\n\r\n')
+    await subscribe({ url: raw.url })
+    bench.start()
+    await bench.tell()
+    await until(async () => (await states())[0] === 'failed')
+    const [delivery] = await bench.deliveries()
+    expect(delivery!.tries).to.equal(4)
+    expect(
+      delivery!.latestTries.map((made) => [made.outcome, made.status, made.error]),
+    ).to.deep.equal(Array.from({ length: 4 }, () => ['unreachable', null, 'status_invalid']))
+    expect(raw.connections()).to.equal(4)
+    await raw.close()
+  })
+
   it('gives up an endpoint that never answers its ping, until that is replayed', async () => {
     const { id } = await subscribe({ state: 'pending' })
     bench.receiver.answer(status(503))
@@ -120,13 +143,13 @@ describe('the webhook worker', () => {
     expect(delivery!.tries).to.equal(4)
     expect(
       delivery!.latestTries
-        .map((made) => [made.outcome, made.status, made.answer, made.error])
+        .map((made) => [made.outcome, made.status, made.answerBytes, made.error])
         .toReversed(),
     ).to.deep.equal([
-      ['refused', 500, 'out of order', null],
+      ['refused', 500, 12, null],
       ['timed_out', null, null, 'timed_out'],
       ['unreachable', null, null, 'ECONNRESET'],
-      ['delivered', 200, '', null],
+      ['delivered', 200, 0, null],
     ])
     const ids = bench.receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(new Set(ids).size).to.equal(1)

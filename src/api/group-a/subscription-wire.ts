@@ -38,7 +38,7 @@ export function toDeliveryWire(delivery: Delivery): DeliveryWire {
       durationMs: made.durationMs,
       outcome: made.outcome,
       statusCode: made.status,
-      answer: made.answer,
+      answerBytes: made.answerBytes,
       error: made.error,
     })),
     createDate: delivery.createdAt.toISOString(),

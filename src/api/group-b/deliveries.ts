@@ -81,7 +81,7 @@ function toAnyDeliveryWire(delivery: Delivery): AnyDeliveryWire {
       duration_ms: made.durationMs,
       outcome: made.outcome,
       status_code: made.status,
-      answer: made.answer,
+      answer_bytes: made.answerBytes,
       error: made.error,
     })),
     created_at: delivery.createdAt.toISOString(),

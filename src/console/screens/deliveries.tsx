@@ -111,11 +111,12 @@ function Table(props: { deliveries: readonly AnyDeliveryWire[]; onReplay: (id: s
 function Latest({ delivery }: { delivery: AnyDeliveryWire }) {
   const latest = delivery.latest_tries.toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1))[0]
   if (!latest) return <>None yet</>
-  const code = latest.status_code === null ? '' : ` (${latest.status_code})`
+  const { status_code: code, answer_bytes: bytes } = latest
+  const answer = code === null ? '' : ` (${code}, ${bytes ?? 0} bytes)`
   return (
     <>
       {sentenceOf(latest.outcome)}
-      {code} after {latest.duration_ms} ms
+      {answer} after {latest.duration_ms} ms
       <br />
       <span class="faint">
         <Time iso={latest.created_at} />

@@ -7,6 +7,7 @@ import {
   TRY_OUTCOMES,
 } from '../../domain/notifications.ts'
 import {
+  AnswerBytesSchema,
   int64,
   LIST_LIMIT_MAX,
   ListLimitSchema,
@@ -23,7 +24,8 @@ const NotificationTypeSchema = Type.Enum([...NOTIFICATION_TYPES])
 const WebhookUrlSchema = Type.String({
   minLength: 1,
   maxLength: 2048,
-  description: 'In the public Internet, by https; in the sandbox also this machine, by http.',
+  description:
+    'In the public Internet, by https; in the sandbox of one machine also that, by http.',
   examples: ['https://hooks.example.com/quittance'],
 })
 
@@ -157,7 +159,7 @@ const DeliverySchema = named(
         durationMs: Type.Integer({ minimum: 0 }),
         outcome: Type.Enum([...TRY_OUTCOMES]),
         statusCode: nullable(Type.Integer({ examples: [500] })),
-        answer: nullable(Type.String({ description: 'The first bytes of the body.' })),
+        answerBytes: AnswerBytesSchema,
         error: nullable(
           Type.String({
             description: 'Where there was no answer.',

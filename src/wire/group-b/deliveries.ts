@@ -7,6 +7,7 @@ import {
   TRY_OUTCOMES,
 } from '../../domain/notifications.ts'
 import {
+  AnswerBytesSchema,
   int64,
   LIST_LIMIT_MAX,
   ListLimitSchema,
@@ -41,7 +42,7 @@ const TrySchema = Type.Object({
   duration_ms: Type.Integer({ minimum: 0 }),
   outcome: Type.Enum([...TRY_OUTCOMES]),
   status_code: nullable(Type.Integer({ examples: [500] })),
-  answer: nullable(Type.String({ description: 'The first bytes of the body.' })),
+  answer_bytes: AnswerBytesSchema,
   error: nullable(
     Type.String({ description: 'Where there was no answer.', examples: ['ECONNREFUSED'] }),
   ),

@@ -38,6 +38,7 @@ describe('subscriptions over HTTP', () => {
     api = await startApi({
       endpoints: createSubscriptionEndpoints({
         environment: 'sandbox',
+        host: '127.0.0.1',
         resolve: async (name) =>
           (ADDRESSES[name] ?? []).map((address) => ({ address, family: 4 as const })),
       }),
