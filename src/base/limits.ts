@@ -23,7 +23,14 @@ export const limits = {
   rpcBatchItems: 100,
   databaseConnectTimeoutMs: 5_000,
   databaseStartMs: 60_000,
-  databaseStatementTimeoutMs: 30_000,
+  /** Each of these ends before a request does, so that its caller learns what it was. */
+  databaseStatementTimeoutMs: 20_000,
+  databaseAnswerTimeoutMs: 25_000,
+  databaseLockTimeoutMs: 5_000,
+  /** A process that stands still keeps what it has locked from the others for that long. */
+  databaseIdleTransactionMs: 10_000,
+  databaseIdleConnectionMs: 10_000,
+  databaseKeepAliveMs: 5_000,
   databaseConnections: 16,
   shutdownStepMs: 5_000,
   /** How long a disabled user, a revoked key or a dropped signing key may still be let in. */

@@ -1,12 +1,14 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 
 import { PGlite } from '@electric-sql/pglite'
-import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
-import { Pool, types } from 'pg'
+import { Kysely, PGliteDialect, PostgresDialect, sql, type PostgresPool } from 'kysely'
+import { types } from 'pg'
 
 import { systemClock } from '../base/clock.ts'
 import { BaseError, messageOf, codeOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import { openConnections, PATIENCE, type Patience } from './connections.ts'
+import { DatabaseUnavailableError } from './trouble.ts'
 
 /** What every query runs on: the database, or the open transaction. */
 export type Db = Kysely<unknown>
@@ -28,6 +30,8 @@ export type DatabaseOptions = {
   /** What the one in memory begins with: a data folder, as PGlite dumps it. */
   image?: Blob | undefined
   connections?: number
+  /** For a server; a request's where it is absent. */
+  patience?: Patience
   /** A connection that breaks is reported here; the next query opens another. */
   onBroken?: (error: Error) => void
   /** Ends the wait for a server that says it is starting, as after a crash, before its time. */
@@ -83,20 +87,13 @@ async function createPglite({ folder, image }: DatabaseOptions): Promise<PGlite>
 }
 
 async function openServer(options: DatabaseOptions & { url: string }): Promise<Database> {
-  const pool = new Pool({
-    connectionString: options.url,
-    max: options.connections ?? limits.databaseConnections,
-    connectionTimeoutMillis: limits.databaseConnectTimeoutMs,
-    statement_timeout: limits.databaseStatementTimeoutMs,
-    application_name: 'quittance',
-    // To compile the plans of our largest queries took a quarter of their time.
-    options: '-c jit=off',
+  const pool = openConnections({
+    url: options.url,
+    connections: options.connections ?? limits.databaseConnections,
+    patience: options.patience ?? PATIENCE,
     types: { getTypeParser: parserOf },
+    onBroken: (error) => options.onBroken?.(error),
   })
-  // An error without a listener would end the process. The pool listens only to connections that
-  // nobody uses, so each reports for itself, and the pool has nothing to add.
-  pool.on('connect', (client) => client.on('error', (error) => options.onBroken?.(error)))
-  pool.on('error', () => undefined)
   try {
     await untilLetIn(pool, options)
   } catch (error) {
@@ -108,14 +105,16 @@ async function openServer(options: DatabaseOptions & { url: string }): Promise<D
 }
 
 /** Everything else that refuses us may do so for ever, and is told at once. */
-async function untilLetIn(pool: Pool, options: DatabaseOptions): Promise<void> {
+async function untilLetIn(pool: PostgresPool, options: DatabaseOptions): Promise<void> {
   const late = AbortSignal.timeout(limits.databaseStartMs)
   const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
   for (let tries = 0; ; tries++) {
     try {
-      await pool.query('select 1')
+      const connection = await pool.connect()
+      connection.release()
       return
-    } catch (error) {
+    } catch (refusal) {
+      const error = refusal instanceof DatabaseUnavailableError ? refusal.cause : refusal
       if (codeOf(error) !== CANNOT_CONNECT_NOW || signal.aborted) throw error
       if (tries === 0) options.onStarting?.(error)
     }
