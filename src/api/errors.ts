@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { codeOf } from '../base/errors.ts'
+import { troubleOf, type Trouble } from '../store/trouble.ts'
 import { failures, RequestError, type FailureCode } from '../wire/errors.ts'
 import { stringifyJson } from '../wire/json.ts'
 import { groupOf, type Group } from './groups.ts'
@@ -110,6 +111,8 @@ function qualityOf(accept: string, type: string): number {
 
 function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
+  const trouble = troubleOf(error)
+  if (trouble) return new RequestError(...TROUBLES[trouble], { cause: error, retryable: true })
   const known = FRAMEWORK_FAILURES[codeOf(error) ?? '']
   if (known) return new RequestError(known[0], known[1], { cause: error })
   const status: unknown = (error as { statusCode?: unknown } | null)?.statusCode
@@ -118,6 +121,19 @@ function toRequestError(error: unknown): RequestError {
   }
   const sentence = 'The request failed through no fault of yours. Try again, or give us its id.'
   return new RequestError('internal_error', sentence, { cause: error })
+}
+
+/** What the database could not do, which passes by itself. */
+const TROUBLES: Readonly<Record<Trouble, readonly [FailureCode, string]>> = {
+  unavailable: [
+    'database_unavailable',
+    'The database cannot be used now. Try again in a moment: a POST with its Idempotency-Key, or ' +
+      'after a look whether it happened.',
+  ],
+  busy: [
+    'unavailable',
+    'Other requests held what this one needs for too long. Nothing was done; try again in a moment.',
+  ],
 }
 
 /** The code of a request whose answer was not there in time. */

@@ -42,6 +42,8 @@ export type ConnectionsOptions = {
   types: CustomTypesConfig
   /** A connection that breaks is reported here; the next query opens another. */
   onBroken: (error: Error) => void
+  /** Why there was no connection to be had. */
+  onRefused: (error: unknown) => void
 }
 
 /** Connections to a server, none of which is waited for without end. */
@@ -73,6 +75,7 @@ export function openConnections(options: ConnectionsOptions): PostgresPool {
       try {
         return bounded(await pool.connect(), patience.answerMs)
       } catch (error) {
+        options.onRefused(error)
         throw new DatabaseUnavailableError(error)
       }
     },

@@ -8,6 +8,7 @@ import { systemClock } from '../base/clock.ts'
 import { BaseError, messageOf, codeOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { openConnections, PATIENCE, type Patience } from './connections.ts'
+import { createShortage, type Shortage } from './shortage.ts'
 import { DatabaseUnavailableError } from './trouble.ts'
 
 /** What every query runs on: the database, or the open transaction. */
@@ -16,6 +17,7 @@ export type Db = Kysely<unknown>
 export type Database = {
   kind: 'embedded' | 'server'
   db: Db
+  /** Rejects where the database does not answer, or lacked something a moment ago. */
   ping: () => Promise<void>
   close: () => Promise<void>
 }
@@ -50,11 +52,12 @@ async function openEmbedded({ folder, image }: DatabaseOptions): Promise<Databas
   if (folder !== undefined) await createWhole(folder)
   const pglite = await createPglite(folder === undefined ? { image } : { folder })
   await pglite.exec(`set default_statistics_target = ${STATISTICS}`)
-  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
+  const shortage = createShortage()
+  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), ...shortage.logging })
   return {
     kind: 'embedded',
     db,
-    ping: () => ping(db),
+    ping: () => ping(db, shortage),
     async close() {
       // PGlite ends by itself at the close; Kysely alone would leave it open before its first
       // query.
@@ -87,12 +90,14 @@ async function createPglite({ folder, image }: DatabaseOptions): Promise<PGlite>
 }
 
 async function openServer(options: DatabaseOptions & { url: string }): Promise<Database> {
+  const shortage = createShortage()
   const pool = openConnections({
     url: options.url,
     connections: options.connections ?? limits.databaseConnections,
     patience: options.patience ?? PATIENCE,
     types: { getTypeParser: parserOf },
     onBroken: (error) => options.onBroken?.(error),
+    onRefused: shortage.note,
   })
   try {
     await untilLetIn(pool, options)
@@ -100,8 +105,8 @@ async function openServer(options: DatabaseOptions & { url: string }): Promise<D
     await pool.end()
     throw new DatabaseUnreachableError(options.url, error)
   }
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
-  return { kind: 'server', db, ping: () => ping(db), close: () => db.destroy() }
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), ...shortage.logging })
+  return { kind: 'server', db, ping: () => ping(db, shortage), close: () => db.destroy() }
 }
 
 /** Everything else that refuses us may do so for ever, and is told at once. */
@@ -125,8 +130,9 @@ async function untilLetIn(pool: PostgresPool, options: DatabaseOptions): Promise
 const CANNOT_CONNECT_NOW = '57P03'
 const START_POLL_MS = 200
 
-async function ping(db: Db): Promise<void> {
+async function ping(db: Db, shortage: Shortage): Promise<void> {
   await sql`select 1`.execute(db)
+  shortage.refuse()
 }
 
 /**

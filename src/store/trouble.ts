@@ -2,11 +2,11 @@ import { DatabaseError } from 'pg'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 
-/**
- * Why a query failed through no fault of its own. `unavailable`: the database serves nobody now, or
- * not us. `busy`: it waited too long for others. It is undefined for every other failure.
- */
-export function troubleOf(error: unknown): 'unavailable' | 'busy' | undefined {
+/** `unavailable`: the database serves nobody now, or not us. `busy`: others held it for too long. */
+export type Trouble = 'unavailable' | 'busy'
+
+/** Why a query failed through no fault of its own; undefined for every other failure. */
+export function troubleOf(error: unknown): Trouble | undefined {
   if (error instanceof DatabaseUnavailableError) return 'unavailable'
   if (!(error instanceof Error) || error instanceof BaseError) return undefined
   const state = codeOf(error) ?? ''
@@ -35,6 +35,12 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   '57P04', // the database was dropped
   '57P05', // idle_session_timeout
 ])
+
+/** Whether the disk, the memory or the connections of the server ran out. */
+export function isShortage(error: unknown): boolean {
+  const { cause } = error instanceof DatabaseUnavailableError ? error : { cause: error }
+  return codeOf(cause)?.startsWith('53') ?? false
+}
 
 /** Whether the driver itself failed, at the connection, rather than the server at the query. */
 export function isOfConnection(error: unknown): boolean {
