@@ -136,9 +136,6 @@ const TROUBLES: Readonly<Record<Trouble, readonly [FailureCode, string]>> = {
   ],
 }
 
-/** The code of a request whose answer was not there in time. */
-export const TIMED_OUT = 'FST_ERR_HANDLER_TIMEOUT'
-
 /** The framework's own refusals, by its codes. */
 const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'The body is larger than 65,536 bytes.'],
@@ -147,9 +144,4 @@ const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureCode, string]
     'The body must be JSON in UTF-8. Send it as Content-Type: application/json.',
   ],
   FST_ERR_BAD_URL: ['invalid_request', 'The path cannot be decoded. Correct its percent signs.'],
-  [TIMED_OUT]: [
-    'unavailable',
-    'The answer took too long. Try again in a moment: a POST with its Idempotency-Key, or after ' +
-      'a look whether it happened.',
-  ],
 }

@@ -10,6 +10,8 @@ export const limits = {
   requestTimeoutMs: 10_000,
   requestTimeoutCheckMs: 1_000,
   handlerTimeoutMs: 30_000,
+  /** For requests that share one SQL transaction, and for what is then done one by one. */
+  togetherMs: 10_000,
   /** A stream ends after that, and its client comes again. */
   streamMs: 300_000,
   streams: 100,
