@@ -38,8 +38,10 @@ export async function createPaying(deps: {
   referenceKey: Uint8Array
   onMoved: SenderContext['onMoved']
   onEvent: SenderContext['onEvent']
+  onProgress: () => void
 }): Promise<Paying> {
-  const { config, chain, contracts, shutdown, db, clock, logger, onMoved, onEvent } = deps
+  const { config, chain, contracts, shutdown, db, clock, logger, onMoved, onEvent, onProgress } =
+    deps
   const { signal } = shutdown
   const signers = await openSigners(config.signer ?? `seed:${SANDBOX_MNEMONIC}`, signal)
   const accounts = await createAccounts({ signers, db })
@@ -51,6 +53,7 @@ export async function createPaying(deps: {
     logger,
     onMoved,
     onEvent,
+    onProgress,
     chainId: chain.chainId,
     providers: chain.providers.all,
     sign: (by, transaction) => accounts.sign(by, transaction, signal),

@@ -34,6 +34,12 @@ export const limits = {
   databaseIdleConnectionMs: 10_000,
   databaseKeepAliveMs: 5_000,
   databaseConnections: 16,
+  /** How long a loop may go without the end of a pass, or of a part of a long one. */
+  senderStillMs: 120_000,
+  webhooksStillMs: 120_000,
+  reconcilerStillMs: 600_000,
+  /** For each part that `/readyz` asks. */
+  healthCheckMs: 4_000,
   shutdownStepMs: 5_000,
   /** How long a disabled user, a revoked key or a dropped signing key may still be let in. */
   accessStaleMs: 5_000,
