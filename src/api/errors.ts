@@ -132,7 +132,7 @@ const TROUBLES: Readonly<Record<Trouble, readonly [FailureCode, string]>> = {
   ],
   busy: [
     'unavailable',
-    'Other requests held what this one needs for too long. Nothing was done; try again in a moment.',
+    'Other requests held what this one needs for too long. Nothing was done. Try again.',
   ],
 }
 

@@ -6,7 +6,7 @@ import { tookTooLong } from './deadline.ts'
 /** What became of one of several that were done together. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; error: unknown }
 
-/** Does several of them, and tells what became of each. It ends at its signal, and leaves nothing. */
+/** Does several, and tells what became of each. After its signal it must leave nothing behind. */
 export type Go<Item, Value> = (
   /** Hands over those that are to be done; called once, as late as can be. */
   take: () => readonly Item[],

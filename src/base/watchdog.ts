@@ -8,7 +8,7 @@ export type Watchdog = {
   watch: (name: string, limitMs: number) => () => void
   /** One for each loop. It rejects while the loop stands still. */
   checks: () => Array<{ name: string; check: () => Promise<void> }>
-  /** Logs once when a loop stands still, and once when it gets on again, until the signal ends it. */
+  /** Logs when a loop stands still, and when it gets on again, until the signal ends it. */
   run: (signal: AbortSignal) => Promise<void>
 }
 
@@ -55,7 +55,7 @@ class StandsStillError extends BaseError {
   constructor({ name, limitMs }: Watched, stillMs: number) {
     super(
       `The ${name} has ended no pass for ${Math.round(stillMs / 1000)} s; the limit is ` +
-        `${Math.round(limitMs / 1000)} s. Look at the log, and restart this process if it stays so.`,
+        `${Math.round(limitMs / 1000)} s. Look at the log, and restart this process.`,
       { code: 'stands_still', retryable: true },
     )
   }

@@ -2,7 +2,7 @@ import { DatabaseError } from 'pg'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 
-/** `unavailable`: the database serves nobody now, or not us. `busy`: others held it for too long. */
+/** `unavailable`: the database serves nobody now. `busy`: others held it for too long. */
 export type Trouble = 'unavailable' | 'busy'
 
 /** Why a query failed through no fault of its own; undefined for every other failure. */

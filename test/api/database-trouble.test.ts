@@ -94,7 +94,8 @@ describe('a request whose database', () => {
     const poorUser = async (means: string): Promise<string> => {
       const url = new URL((await emptyDatabaseUrl()) ?? '')
       const { db } = await open(url.href)
-      const role = `quittance_poor_${process.pid}_${means.startsWith('set') ? 'room' : 'connections'}`
+      const lacks = means.startsWith('set') ? 'room' : 'connections'
+      const role = `quittance_poor_${process.pid}_${lacks}`
       await sql.raw(`drop role if exists ${role}`).execute(db)
       await sql.raw(`create role ${role} login`).execute(db)
       await sql.raw(`alter role ${role} ${means}`).execute(db)
