@@ -23,11 +23,13 @@ import { startWebhooks, type Webhooks } from './app/webhooks.ts'
 import { systemClock, type Clock } from './base/clock.ts'
 import type { Config } from './base/config.ts'
 import { BaseError } from './base/errors.ts'
+import { limits } from './base/limits.ts'
 import { lockFolder } from './base/lock.ts'
 import type { Logger } from './base/logger.ts'
 import { birthOf } from './base/process.ts'
 import { announceReady, requireUnannounced, type ReadyFacts } from './base/ready.ts'
 import { createShutdown, type Shutdown } from './base/shutdown.ts'
+import { createWatchdog, type Watchdog } from './base/watchdog.ts'
 import { checksummed } from './chain/address.ts'
 import type { FoundContracts } from './chain/contracts.ts'
 import { openSigners } from './chain/open-signers.ts'
@@ -86,8 +88,12 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   const ground = await open(options, shutdown, failure.resolve)
   const { chain, contracts } = ground
   const ledger = createLedger(ground)
+  const works = role !== 'serve'
+  const progressOf = (name: string, limitMs: number) =>
+    works ? ground.watchdog.watch(name, limitMs) : () => undefined
   const paying = await createPaying({
     ...ground,
+    onProgress: progressOf('sender', limits.senderStillMs),
     onMoved: createOnMoved(ledger),
     onEvent: countSender(ground.registry),
   })
@@ -112,10 +118,14 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     moveByWire: (db, moved) => moveByWire(ledger, db, moved),
   })
   facts.simulators = rails.simulators
-  const reconciliation = createReconciliation({ ...ground, signal: shutdown.signal })
-  if (role !== 'serve') work(ground, { sender: paying.sender, rails, reconciliation })
-  startSupply(ground, { ledger, works: role !== 'serve' })
-  const webhooks = role === 'serve' ? undefined : startWebhooks(ground)
+  const reconciliation = createReconciliation({
+    ...ground,
+    signal: shutdown.signal,
+    onProgress: progressOf('reconciler', limits.reconcilerStillMs),
+  })
+  if (works) work(ground, { sender: paying.sender, rails, reconciliation })
+  startSupply(ground, { ledger, works })
+  const webhooks = works ? startWebhooks(ground) : undefined
   if (role === 'work') {
     facts.statusUrl = await serveStatus(ground)
   } else {
@@ -135,6 +145,7 @@ export type Ground = {
   clock: Clock
   registry: Registry
   shutdown: Shutdown
+  watchdog: Watchdog
   database: Database
   db: Db
   chain: Chain
@@ -192,13 +203,17 @@ async function open(
   measureOrders({ registry, db, chainId, clock })
   measureWebhooks(registry, db)
   measureBreaks({ registry, db, chainId })
-  return { ...shared, clock, registry, database, db, chain, contracts, signers, referenceKey }
+  const watchdog = createWatchdog({ clock, logger })
+  const found = { database, db, chain, contracts, signers, referenceKey }
+  return { ...shared, clock, watchdog, registry, ...found }
 }
 
 /** What goes on by itself; any number of processes may do it beside each other. */
-function work({ shutdown, ...ground }: Ground, working: Working): void {
+function work({ shutdown, watchdog, ...ground }: Ground, working: Working): void {
   const { sender, rails, reconciliation } = working
   const { signal } = shutdown
+  const watching = watchdog.run(signal)
+  shutdown.add('the watchdog', () => watching)
   const paying = sender.run(signal)
   shutdown.add('the sender', () => paying)
   const moving = rails.run(signal)
@@ -266,11 +281,12 @@ function whereIsStatus({ host, statusPort: port }: Config): Where | undefined {
   return port === undefined ? undefined : { host, port, variable: 'QUITTANCE_STATUS_PORT' }
 }
 
-function checksOf({ database, chain }: Ground): HealthCheck[] {
+function checksOf({ database, chain, watchdog }: Ground): HealthCheck[] {
   return [
     { name: 'database', check: () => database.ping() },
     { name: 'migrations', check: () => requireMigrated(database) },
     { name: 'chain', check: () => requireChain(chain) },
+    ...watchdog.checks(),
   ]
 }
 

@@ -141,6 +141,8 @@ export type Idempotently = (options: {
   key: string | undefined
   caller: Caller
   endpoint: Endpoint
+  /** Aborts when the caller is answered that it took too long: then it must not happen any more. */
+  signal: AbortSignal
   /** SHA-256, in hexadecimal digits, of method, path and the body in canonical form. */
   fingerprint: string
   /** Runs before the transaction opens, unless there is an answer already. */

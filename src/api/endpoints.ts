@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto'
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-import { codeOf } from '../base/errors.ts'
 import { mayUse, type Caller } from '../domain/access.ts'
 import { RequestError } from '../wire/errors.ts'
 import { canonicalJson, stringifyJson } from '../wire/json.ts'
 import { checkMediaType, readBody } from './body.ts'
 import { compileChecks, invalidRequest, type RequestParts } from './checks.ts'
+import { deadlineOf, type RouteLimit } from './deadline.ts'
 import { createSendEvents, FOLLOW_TIMEOUT_MS, type SendEvents } from './event-stream.ts'
 import type { Endpoint, EndpointHooks, EndpointRequest, RunTogether } from './endpoint.ts'
-import { TIMED_OUT } from './errors.ts'
 
 /** Turns the operations into routes. */
 export function addEndpoints(
@@ -34,7 +33,7 @@ function addEndpoint(
   server.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    ...(endpoint.follow && { handlerTimeout: FOLLOW_TIMEOUT_MS }),
+    ...(endpoint.follow && { config: { deadlineMs: FOLLOW_TIMEOUT_MS } satisfies RouteLimit }),
     onRequest: async (request, reply) => admit({ request, reply, endpoint, hooks }),
     handler: async (request, reply) => {
       const caller = request.getDecorator<Caller | undefined>(CALLER)
@@ -45,14 +44,28 @@ function addEndpoint(
         const callerNow = () => callerOf({ request, endpoint, hooks })
         return hooks.sendEvents({ request, reply, follow, caller, callerNow, db: hooks.db })
       }
-      const answer =
+      const working =
         endpoint.method === 'POST' && caller
-          ? await runOnce({ request, endpoint, hooks, caller, parts })
-          : await run({ request, endpoint, hooks, caller, parts })
+          ? runOnce({ request, endpoint, hooks, caller, parts })
+          : run({ request, endpoint, hooks, caller, parts })
+      const answer = await unlessLate(working, deadlineOf(request))
+      // The caller was answered meanwhile.
+      if (answer === undefined) return reply
       if (answer.replayed) reply.header('idempotent-replayed', 'true')
       return reply.code(answer.status).type(JSON_TYPE).send(answer.body)
     },
   })
+}
+
+/** Undefined where the deadline came before the end, whatever that was. */
+async function unlessLate<T>(working: Promise<T>, deadline: AbortSignal): Promise<T | undefined> {
+  try {
+    const value = await working
+    return deadline.aborted ? undefined : value
+  } catch (error) {
+    if (deadline.aborted) return undefined
+    throw error
+  }
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -111,23 +124,24 @@ async function runOnce(work: Work & { caller: Caller }): Promise<Answer> {
   const { key, body } = idempotencyOf(request, endpoint, parts.body)
   const facts = { ...parts, ...factsOf(request), caller }
   const told: Told = { answer: undefined }
+  const signal = deadlineOf(request)
   const answer = await hooks.idempotently({
     key,
     caller,
     endpoint,
+    signal,
     fingerprint: fingerprintOf({ method: endpoint.method, path: pathOf(request.url), body }),
     prepare: async () => {
       const prepared = await endpoint.prepare?.({ ...facts, db: hooks.db, prepared: undefined })
-      requireInTime(request)
+      signal.throwIfAborted()
       return prepared
     },
     run: async (db, prepared) => {
       told.answer = await endpoint.handle({ ...facts, db, prepared })
-      requireInTime(request)
       return { status: endpoint.status, body: stringifyJson(told.answer) }
     },
     together: endpoint.handleTogether && {
-      request: { request, facts, told } satisfies Together,
+      request: { facts, told } satisfies Together,
       run: runTogetherOf(endpoint, endpoint.handleTogether),
     },
     complete: completionOf(endpoint, { ...facts, db: hooks.db, prepared: undefined }),
@@ -136,16 +150,10 @@ async function runOnce(work: Work & { caller: Caller }): Promise<Answer> {
   return answer
 }
 
-/** Whoever was told that it took too long may ask again, so it must not happen any more. */
-function requireInTime({ signal }: FastifyRequest): void {
-  if (signal.aborted && codeOf(signal.reason) === TIMED_OUT) throw signal.reason
-}
-
 /** What the handler answered, before it became text. */
 type Told = { answer: unknown }
 
 type Together = {
-  request: FastifyRequest
   facts: Omit<EndpointRequest, 'db' | 'prepared'>
   told: Told
 }
@@ -159,8 +167,6 @@ function runTogetherOf(
     const outcomes = await handleTogether(
       requests.map(({ facts, prepared }) => ({ ...facts, db, prepared })),
     )
-    // One that is late undoes all of them, and each is then done by itself.
-    for (const { request } of requests) requireInTime(request)
     return outcomes.map((outcome, place) => {
       if (!outcome.ok) return outcome
       const told = requests[place]?.told

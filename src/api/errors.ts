@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { codeOf } from '../base/errors.ts'
+import { troubleOf, type Trouble } from '../store/trouble.ts'
 import { failures, RequestError, type FailureCode } from '../wire/errors.ts'
 import { stringifyJson } from '../wire/json.ts'
 import { groupOf, type Group } from './groups.ts'
@@ -110,6 +111,8 @@ function qualityOf(accept: string, type: string): number {
 
 function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
+  const trouble = troubleOf(error)
+  if (trouble) return new RequestError(...TROUBLES[trouble], { cause: error, retryable: true })
   const known = FRAMEWORK_FAILURES[codeOf(error) ?? '']
   if (known) return new RequestError(known[0], known[1], { cause: error })
   const status: unknown = (error as { statusCode?: unknown } | null)?.statusCode
@@ -120,8 +123,18 @@ function toRequestError(error: unknown): RequestError {
   return new RequestError('internal_error', sentence, { cause: error })
 }
 
-/** The code of a request whose answer was not there in time. */
-export const TIMED_OUT = 'FST_ERR_HANDLER_TIMEOUT'
+/** What the database could not do, which passes by itself. */
+const TROUBLES: Readonly<Record<Trouble, readonly [FailureCode, string]>> = {
+  unavailable: [
+    'database_unavailable',
+    'The database cannot be used now. Try again in a moment: a POST with its Idempotency-Key, or ' +
+      'after a look whether it happened.',
+  ],
+  busy: [
+    'unavailable',
+    'Other requests held what this one needs for too long. Nothing was done. Try again.',
+  ],
+}
 
 /** The framework's own refusals, by its codes. */
 const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureCode, string]>> = {
@@ -131,9 +144,4 @@ const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureCode, string]
     'The body must be JSON in UTF-8. Send it as Content-Type: application/json.',
   ],
   FST_ERR_BAD_URL: ['invalid_request', 'The path cannot be decoded. Correct its percent signs.'],
-  [TIMED_OUT]: [
-    'unavailable',
-    'The answer took too long. Try again in a moment: a POST with its Idempotency-Key, or after ' +
-      'a look whether it happened.',
-  ],
 }

@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { FastifyInstance } from 'fastify'
 
 import { messageOf } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 
 export type HealthCheck = {
   name: string
@@ -27,12 +30,20 @@ export function addHealthRoutes(
   })
 }
 
+const NO_ANSWER = `There was no answer within ${limits.healthCheckMs / 1000} s.`
+
+/** A balancer that asks is not kept waiting by what hangs. */
 async function runCheck(part: HealthCheck) {
   const startedAt = performance.now()
-  const failure = await part.check().then(
-    () => undefined,
-    (error: unknown) => messageOf(error),
-  )
+  const late = new AbortController()
+  const failure = await Promise.race([
+    part.check().then(
+      () => undefined,
+      (error: unknown) => messageOf(error),
+    ),
+    sleep(limits.healthCheckMs, NO_ANSWER, { signal: late.signal }).catch(() => NO_ANSWER),
+  ])
+  late.abort()
   const elapsedMs = Math.round((performance.now() - startedAt) * 10) / 10
   return failure === undefined
     ? { name: part.name, status: 'ok', elapsedMs }

@@ -1,4 +1,5 @@
 import type { Db } from '../store/database.ts'
+import { limitLockWait } from '../store/locks.ts'
 import {
   completeAnswer,
   findAnswer,
@@ -18,16 +19,26 @@ export function createIdempotently(deps: { db: Db }): Idempotently {
   const { db } = deps
   // Those in flight in this process are refused without a connection; the lock in the database is
   // what holds between processes.
-  const inFlight = new Set<string>()
+  const inFlight = new Map<string, AbortSignal>()
   const runTogether = createTogetherOf(db)
-  return async ({ key, caller, endpoint, fingerprint, prepare, run, together, complete }) => {
+  return async ({
+    key,
+    caller,
+    endpoint,
+    fingerprint,
+    prepare,
+    run,
+    together,
+    complete,
+    signal,
+  }) => {
     const requestKey =
       key === undefined
         ? undefined
         : { userId: caller.userId, operation: operationOf(endpoint), key }
     const first = async (): Promise<Answer> => {
       const prepared = await prepare?.()
-      const once = { requestKey, fingerprint, isWhole: complete === undefined }
+      const once = { requestKey, fingerprint, isWhole: complete === undefined, signal }
       if (together !== undefined) {
         const { request } = together
         return runTogether(endpoint, together.run, { ...once, asked: { request, prepared } })
@@ -45,7 +56,12 @@ export function createIdempotently(deps: { db: Db }): Idempotently {
     }
     const name = JSON.stringify(requestKey)
     if (inFlight.has(name)) throw stillInFlight()
-    inFlight.add(name)
+    // It ends with its request, even where the database keeps the work from ending.
+    const free = (): void => {
+      if (inFlight.get(name) === signal) inFlight.delete(name)
+    }
+    inFlight.set(name, signal)
+    signal.addEventListener('abort', free)
     try {
       const stored = await findAnswer(db, requestKey)
       const begun = stored ? replay(stored, fingerprint) : await first()
@@ -54,7 +70,8 @@ export function createIdempotently(deps: { db: Db }): Idempotently {
       await completeAnswer(db, requestKey, answer)
       return { ...answer, replayed: false }
     } finally {
-      inFlight.delete(name)
+      signal.removeEventListener('abort', free)
+      free()
     }
   }
 }
@@ -71,6 +88,7 @@ type Once = {
   fingerprint: string
   /** False where the answer is made after the commit. */
   isWhole: boolean
+  signal: AbortSignal
 }
 
 type Asked = Once & { asked: { request: unknown; prepared: unknown } }
@@ -81,20 +99,26 @@ function createTogetherOf(db: Db) {
   return async (endpoint: Endpoint, run: RunTogether, asked: Asked): Promise<Answer> => {
     const group =
       groups.get(endpoint) ??
-      createTogether<Asked, Answer>((take) =>
-        db.transaction().execute((transaction) =>
-          runAll(transaction, take(), (db, some) =>
+      createTogether<Asked, Answer>((take, go) =>
+        db.transaction().execute(async (transaction) => {
+          // What kept all of them waiting must not keep each of them waiting again.
+          if (go.isRepeat) await limitLockWait(transaction, REPEAT_LOCK_MS)
+          const work = (db: Db, some: readonly Asked[]) =>
             run(
               db,
               some.map((one) => one.asked),
-            ),
-          ),
-        ),
+            )
+          const outcomes = await runAll(transaction, take(), work)
+          go.signal.throwIfAborted()
+          return outcomes
+        }),
       )
     groups.set(endpoint, group)
-    return group(asked)
+    return group(asked, asked.signal)
   }
 }
+
+const REPEAT_LOCK_MS = 100
 
 type Ran = { status: number; body: string }
 
@@ -125,6 +149,8 @@ async function runAll<T extends Once>(
     }
   }
   if (answers.length > 0) await storeAnswers(db, answers)
+  // The caller of one that is late may ask again, so nothing of it may happen any more.
+  for (const { signal } of all) signal.throwIfAborted()
   return all.map((once) => outcomes.get(once)!)
 }
 

@@ -181,6 +181,7 @@ function failuresOf(endpoint: Endpoint, schemas: Components): Record<string, Res
     'rate_limited',
     'internal_error',
     'unavailable',
+    'database_unavailable',
     ...own,
   ]
   const titles = new Map<string, Set<string>>()

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import { addBodyParser } from './body.ts'
+import { addDeadlines } from './deadline.ts'
 import { addDocsRoutes } from './docs.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import type { Endpoint, EndpointHooks } from './endpoint.ts'
@@ -70,7 +71,6 @@ export function createStatusServer(
     // the method.
     routerOptions: { maxParamLength: limits.requestHeaderBytes },
     requestTimeout,
-    handlerTimeout: options.handlerTimeoutMs ?? limits.handlerTimeoutMs,
     forceCloseConnections: 'idle',
     // The guard answers while the program stops, in our own words.
     return503OnClosing: false,
@@ -87,6 +87,7 @@ export function createStatusServer(
     clientErrorHandler: answerBrokenRequest,
   })
   server.setErrorHandler(answerFailure)
+  addDeadlines(server, options.handlerTimeoutMs ?? limits.handlerTimeoutMs)
   addRouteGuard(server, options)
   addMetricsRoute(server, options.registry)
   addHealthRoutes(server, options)

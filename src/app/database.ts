@@ -6,13 +6,14 @@ import { lockFolder } from '../base/lock.ts'
 import { createLogger, type Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import { nameOfProvider } from '../chain/rpc.ts'
-import { openDatabase, type Database } from '../store/database.ts'
+import { MIGRATION_PATIENCE } from '../store/connections.ts'
+import { openDatabase, type Database, type DatabaseOptions } from '../store/database.ts'
 import { continueLogs } from '../store/logs.ts'
 import { migrate, readSchemaState } from '../store/migrate.ts'
 
 /** Opens the database that the configuration names, for commands that need no more than that. */
 export async function withDatabase<T>(
-  { config, signal }: { config: Config; signal?: AbortSignal },
+  { config, ...options }: { config: Config } & Pick<DatabaseOptions, 'signal' | 'patience'>,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
   const logger = createLogger({ level: config.logLevel ?? 'warn' })
@@ -20,7 +21,7 @@ export async function withDatabase<T>(
   try {
     const database = await openDatabase({
       ...whereIsDatabase(config),
-      signal,
+      ...options,
       onStarting: tellStarting(logger),
     })
     try {
@@ -49,7 +50,7 @@ export async function startDatabase(options: {
     onStarting: tellStarting(logger),
   })
   shutdown.add('the database', database.close)
-  if (migrates) await migrate(database.db)
+  if (migrates) await migrateThere(config, database)
   else await requireMigrated(database)
   await continueLogs(database.db)
   const detail =
@@ -57,6 +58,14 @@ export async function startDatabase(options: {
       ? `PostgreSQL at ${nameOfProvider(config.databaseUrl ?? '')}`
       : `embedded PostgreSQL in ${shorten(config.dataFolder)}`
   return { ...database, detail }
+}
+
+/** On a server a migration has connections of its own, which wait for as long as it takes. */
+async function migrateThere(config: Config, database: Database): Promise<void> {
+  const { pending } = await readSchemaState(database.db)
+  if (pending.length === 0) return
+  if (database.kind === 'embedded') await migrate(database.db)
+  else await withDatabase({ config, patience: MIGRATION_PATIENCE }, ({ db }) => migrate(db))
 }
 
 function tellStarting(logger: Logger): (error: unknown) => void {

@@ -29,6 +29,7 @@ export function createReconciliation(deps: {
   clock: Clock
   logger: Logger
   signal: AbortSignal
+  onProgress?: () => void
 }): Reconciliation {
   const { config, database, chain, contracts, clock, logger, signal } = deps
   const { db } = database
@@ -50,6 +51,7 @@ export function createReconciliation(deps: {
     providers: providers.all,
     settlement: parseAddress(contracts.settlement),
     logger,
+    ...(deps.onProgress && { onProgress: deps.onProgress }),
     everyMs: isEmbedded ? EMBEDDED_EVERY_MS : EVERY_MS,
     pollMs: POLL_MS,
     ...(database.kind === 'embedded' && { chunkRecords: EMBEDDED_CHUNK }),

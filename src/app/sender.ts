@@ -38,8 +38,10 @@ export async function createPaying(deps: {
   referenceKey: Uint8Array
   onMoved: SenderContext['onMoved']
   onEvent: SenderContext['onEvent']
+  onProgress: () => void
 }): Promise<Paying> {
-  const { config, chain, contracts, signers, shutdown, db, clock, logger, onMoved, onEvent } = deps
+  const { config, chain, contracts, signers, shutdown, db, clock, logger } = deps
+  const { onMoved, onEvent, onProgress } = deps
   const { signal } = shutdown
   const accounts = await createAccounts({ signers, db })
   const { platform } = accounts
@@ -50,6 +52,7 @@ export async function createPaying(deps: {
     logger,
     onMoved,
     onEvent,
+    onProgress,
     chainId: chain.chainId,
     providers: chain.providers.all,
     sign: (by, transaction) => accounts.sign(by, transaction, signal),

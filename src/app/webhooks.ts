@@ -5,6 +5,7 @@ import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
+import type { Watchdog } from '../base/watchdog.ts'
 import type { Db } from '../store/database.ts'
 import { resolveByDns } from '../webhooks/resolve.ts'
 import { SCHEDULES } from '../webhooks/schedule.ts'
@@ -26,10 +27,16 @@ export function startWebhooks(ground: {
   logger: Logger
   registry: Registry
   shutdown: Shutdown
+  watchdog: Watchdog
 }): Webhooks {
   const { db, clock, logger, registry, shutdown } = ground
   const { environment, host } = ground.config
   const targets = createTargets({ environment, host, resolve: resolveByDns })
+  const { watch } = ground.watchdog
+  const onPass = {
+    sound: watch('webhooks', limits.webhooksStillMs),
+    failing: watch('webhooks that failed', limits.webhooksStillMs),
+  }
   const worker = startWebhookWorker({
     db,
     clock,
@@ -39,6 +46,7 @@ export function startWebhooks(ground: {
     schedule: SCHEDULES[environment],
     signal: shutdown.signal,
     onTry: countWebhooks(registry),
+    onPass: (kind) => onPass[kind](),
   })
   shutdown.add('the webhooks', () => worker.done)
   return { kick: worker.kick }

@@ -10,6 +10,8 @@ export const limits = {
   requestTimeoutMs: 10_000,
   requestTimeoutCheckMs: 1_000,
   handlerTimeoutMs: 30_000,
+  /** For requests that share one SQL transaction, and for what is then done one by one. */
+  togetherMs: 10_000,
   /** A stream ends after that, and its client comes again. */
   streamMs: 300_000,
   streams: 100,
@@ -23,8 +25,21 @@ export const limits = {
   rpcBatchItems: 100,
   databaseConnectTimeoutMs: 5_000,
   databaseStartMs: 60_000,
-  databaseStatementTimeoutMs: 30_000,
+  /** Each of these ends before a request does, so that its caller learns what it was. */
+  databaseStatementTimeoutMs: 20_000,
+  databaseAnswerTimeoutMs: 25_000,
+  databaseLockTimeoutMs: 5_000,
+  /** A process that stands still keeps what it has locked from the others for that long. */
+  databaseIdleTransactionMs: 10_000,
+  databaseIdleConnectionMs: 10_000,
+  databaseKeepAliveMs: 5_000,
   databaseConnections: 16,
+  /** How long a loop may go without the end of a pass, or of a part of a long one. */
+  senderStillMs: 120_000,
+  webhooksStillMs: 120_000,
+  reconcilerStillMs: 600_000,
+  /** For each part that `/readyz` asks. */
+  healthCheckMs: 4_000,
   shutdownStepMs: 5_000,
   /** How long a disabled user, a revoked key or a dropped signing key may still be let in. */
   accessStaleMs: 5_000,

@@ -161,6 +161,7 @@ async function advance(
   const until = new Date(now.getTime() + leaseMs)
   const step = { phase, cursor, totals, now, until }
   await advanceRun(db, lease, { ...step, ...(expected !== undefined && { expected }) })
+  performance.onProgress?.()
 }
 
 function seeingOf({ chainId, lease, clock }: Performance): Seeing {

@@ -36,6 +36,8 @@ export type RunsDeps = {
   chunkRecords?: number
   /** How long a run is left to a worker that does not say that it lives. */
   leaseMs?: number
+  /** Called at the end of each pass, and of each step within a run. */
+  onProgress?: () => void
 }
 
 /** The runs over our own records: whoever asks for one writes a row, and a worker takes it. */
@@ -87,6 +89,7 @@ export function createRuns(deps: RunsDeps): Runs {
         } catch (error) {
           if (!signal.aborted) logger.error({ err: error }, 'reconciliation failed, and goes on')
         }
+        deps.onProgress?.()
         await clock.sleep(deps.pollMs, signal)
       }
     },

@@ -36,6 +36,8 @@ export type SenderContext = {
   onMoved: (db: Db, moves: readonly OrderMove[]) => Promise<void>
   /** For metrics; told at once, even where the open transaction will not commit. */
   onEvent: (event: SenderEvent) => void
+  /** Called at the end of each pass, and of each lane's turn within it. */
+  onProgress?: () => void
 }
 
 /** One whose circuit is open, or that is paused, may answer late. Without a state it never is. */

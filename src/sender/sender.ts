@@ -69,6 +69,7 @@ export function createSender(context: SenderContext): Sender {
         } catch (error) {
           if (!signal.aborted) logger.error({ err: error }, 'a pass of the sender failed')
         }
+        context.onProgress?.()
         isKicked = await waker.wait((end) => clock.sleep(policy.pollIntervalMs, end), signal)
       }
     },
@@ -97,6 +98,7 @@ async function runPass(context: SenderContext, signal: AbortSignal, restMs = 0):
       const lease = await leaseLane(context.db, { chainId, before, until })
       if (lease === undefined) return
       await workOn(context, { lease, quorum, look })
+      context.onProgress?.()
     }
   }
   await Promise.all(Array.from({ length: context.policy.lanesAtOnce }, workThrough))

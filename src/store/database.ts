@@ -1,12 +1,15 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 
 import { PGlite } from '@electric-sql/pglite'
-import { Kysely, PGliteDialect, PostgresDialect, sql } from 'kysely'
-import { Pool, types } from 'pg'
+import { Kysely, PGliteDialect, PostgresDialect, sql, type PostgresPool } from 'kysely'
+import { types } from 'pg'
 
 import { systemClock } from '../base/clock.ts'
 import { BaseError, messageOf, codeOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import { openConnections, PATIENCE, type Patience } from './connections.ts'
+import { createShortage, type Shortage } from './shortage.ts'
+import { DatabaseUnavailableError } from './trouble.ts'
 
 /** What every query runs on: the database, or the open transaction. */
 export type Db = Kysely<unknown>
@@ -14,6 +17,7 @@ export type Db = Kysely<unknown>
 export type Database = {
   kind: 'embedded' | 'server'
   db: Db
+  /** Rejects where the database does not answer, or lacked something a moment ago. */
   ping: () => Promise<void>
   close: () => Promise<void>
 }
@@ -28,6 +32,8 @@ export type DatabaseOptions = {
   /** What the one in memory begins with: a data folder, as PGlite dumps it. */
   image?: Blob | undefined
   connections?: number
+  /** For a server; a request's where it is absent. */
+  patience?: Patience
   /** A connection that breaks is reported here; the next query opens another. */
   onBroken?: (error: Error) => void
   /** Ends the wait for a server that says it is starting, as after a crash, before its time. */
@@ -46,11 +52,12 @@ async function openEmbedded({ folder, image }: DatabaseOptions): Promise<Databas
   if (folder !== undefined) await createWhole(folder)
   const pglite = await createPglite(folder === undefined ? { image } : { folder })
   await pglite.exec(`set default_statistics_target = ${STATISTICS}`)
-  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }) })
+  const shortage = createShortage()
+  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), ...shortage.logging })
   return {
     kind: 'embedded',
     db,
-    ping: () => ping(db),
+    ping: () => ping(db, shortage),
     async close() {
       // PGlite ends by itself at the close; Kysely alone would leave it open before its first
       // query.
@@ -83,39 +90,36 @@ async function createPglite({ folder, image }: DatabaseOptions): Promise<PGlite>
 }
 
 async function openServer(options: DatabaseOptions & { url: string }): Promise<Database> {
-  const pool = new Pool({
-    connectionString: options.url,
-    max: options.connections ?? limits.databaseConnections,
-    connectionTimeoutMillis: limits.databaseConnectTimeoutMs,
-    statement_timeout: limits.databaseStatementTimeoutMs,
-    application_name: 'quittance',
-    // To compile the plans of our largest queries took a quarter of their time.
-    options: '-c jit=off',
+  const shortage = createShortage()
+  const pool = openConnections({
+    url: options.url,
+    connections: options.connections ?? limits.databaseConnections,
+    patience: options.patience ?? PATIENCE,
     types: { getTypeParser: parserOf },
+    onBroken: (error) => options.onBroken?.(error),
+    onRefused: shortage.note,
   })
-  // An error without a listener would end the process. The pool listens only to connections that
-  // nobody uses, so each reports for itself, and the pool has nothing to add.
-  pool.on('connect', (client) => client.on('error', (error) => options.onBroken?.(error)))
-  pool.on('error', () => undefined)
   try {
     await untilLetIn(pool, options)
   } catch (error) {
     await pool.end()
     throw new DatabaseUnreachableError(options.url, error)
   }
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
-  return { kind: 'server', db, ping: () => ping(db), close: () => db.destroy() }
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), ...shortage.logging })
+  return { kind: 'server', db, ping: () => ping(db, shortage), close: () => db.destroy() }
 }
 
 /** Everything else that refuses us may do so for ever, and is told at once. */
-async function untilLetIn(pool: Pool, options: DatabaseOptions): Promise<void> {
+async function untilLetIn(pool: PostgresPool, options: DatabaseOptions): Promise<void> {
   const late = AbortSignal.timeout(limits.databaseStartMs)
   const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
   for (let tries = 0; ; tries++) {
     try {
-      await pool.query('select 1')
+      const connection = await pool.connect()
+      connection.release()
       return
-    } catch (error) {
+    } catch (refusal) {
+      const error = refusal instanceof DatabaseUnavailableError ? refusal.cause : refusal
       if (codeOf(error) !== CANNOT_CONNECT_NOW || signal.aborted) throw error
       if (tries === 0) options.onStarting?.(error)
     }
@@ -126,8 +130,9 @@ async function untilLetIn(pool: Pool, options: DatabaseOptions): Promise<void> {
 const CANNOT_CONNECT_NOW = '57P03'
 const START_POLL_MS = 200
 
-async function ping(db: Db): Promise<void> {
+async function ping(db: Db, shortage: Shortage): Promise<void> {
   await sql`select 1`.execute(db)
+  shortage.refuse()
 }
 
 /**

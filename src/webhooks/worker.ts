@@ -36,6 +36,8 @@ export type WebhookWorkerDeps = {
   pace?: Partial<WebhookPace>
   /** Told after each try, with how long it took. */
   onTry?: (made: { outcome: TryOutcome; durationMs: number }) => void
+  /** Called whenever it has looked for what is due of a kind. */
+  onPass?: (kind: LeaseWanted['kind']) => void
 }
 
 /** How much at once, and how often it looks. */
@@ -148,6 +150,7 @@ function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
           },
         )
         const tookMs = performance.now() - startedAt
+        deps.onPass?.(pace.kind)
         await clock.sleep(taken ? restAfter(tookMs) : FAILED_REST_MS, signal)
         await untilEither(clock, pace.pollMs, woken, signal)
       }

@@ -1,12 +1,10 @@
 import { expect } from 'chai'
 
-import type { Endpoint, Idempotently } from '../../src/api/endpoint.ts'
-import { codeOf } from '../../src/base/errors.ts'
+import type { Idempotently } from '../../src/api/endpoint.ts'
 import type { Scope } from '../../src/domain/access.ts'
 import { RequestError } from '../../src/wire/errors.ts'
 import { startApi, testCaller, type Api, type ApiRequest } from '../support/api.ts'
 import { echoEndpoints } from '../support/endpoints.ts'
-import { until } from '../support/until.ts'
 
 const payment: ApiRequest = {
   method: 'POST',
@@ -124,56 +122,6 @@ describe('an endpoint', () => {
         'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
       })
     }
-  })
-})
-
-describe('an endpoint that takes too long', () => {
-  /** Answers 503 to a payment whose work, or what is before it, waits; tells how that ended. */
-  const endingOf = async (change: (slow: Promise<void>) => Partial<Endpoint>) => {
-    const slow = Promise.withResolvers<void>()
-    const calls: unknown[] = []
-    const ends: unknown[] = []
-    const endpoints = echoEndpoints(calls).map((one): Endpoint => {
-      return one.method === 'POST' ? { ...one, ...change(slow.promise) } : one
-    })
-    const idempotently: Idempotently = async ({ prepare, run, together }) => {
-      try {
-        const prepared = await prepare?.()
-        if (together === undefined) await run(undefined as never, prepared)
-        else await together.run(undefined as never, [{ request: together.request, prepared }])
-        throw new Error('it was done')
-      } catch (error) {
-        ends.push(codeOf(error))
-        throw error
-      }
-    }
-    const api = await startApi({
-      endpoints,
-      hooks: { idempotently },
-      server: { handlerTimeoutMs: 50 },
-    })
-    const answer = await api.send(payment)
-    expect(answer.status).to.equal(503)
-    expect(answer.body['error']).to.include('Idempotency-Key')
-    slow.resolve()
-    await until(() => Promise.resolve(ends.length > 0))
-    await api.close()
-    return { calls, ends }
-  }
-  const late = 'FST_ERR_HANDLER_TIMEOUT'
-
-  it('does not begin afterwards what it said took too long', async () => {
-    const ending = await endingOf((slow) => ({ prepare: () => slow }))
-    expect(ending).to.deep.equal({ calls: [], ends: [late] })
-  })
-
-  it('undoes in its transaction what it said took too long', async () => {
-    const alone = await endingOf((slow) => ({ handle: () => slow }))
-    expect(alone.ends).to.deep.equal([late])
-    const together = await endingOf((slow) => ({
-      handleTogether: () => slow.then(() => [{ ok: true, value: {} }]),
-    }))
-    expect(together.ends).to.deep.equal([late])
   })
 })
 

@@ -134,6 +134,27 @@ describe('idempotently', () => {
     expect((await post(options)).replayed).to.equal(true)
   })
 
+  it('does nothing that ends after its request, and frees the key with the request', async () => {
+    const { db, options, post } = await prepare()
+    const request = new AbortController()
+    const stuck = Promise.withResolvers<void>()
+    const waiting: Options = { ...options, prepare: () => stuck.promise }
+    const first = post({ ...waiting, signal: request.signal })
+    const run: Options['run'] = async (open) => {
+      const answer = await options.run(open)
+      request.abort(new RequestError('unavailable', 'Too late.'))
+      return answer
+    }
+    const late = post({ ...options, key: 'another', signal: request.signal, run })
+    expect((await failureOf(() => late)).code).to.equal('unavailable')
+    expect([await countMade(db), await countStored(db)]).to.deep.equal([0n, 0n])
+    // The first one is not over, but nobody waits for it any more.
+    expect(await post(options)).to.include({ status: 201, replayed: false })
+    stuck.resolve()
+    expect((await failureOf(() => first)).code).to.equal('unavailable')
+    expect(await countMade(db)).to.equal(1n)
+  })
+
   it('has one effect of 1,000 calls at once with one key', async () => {
     const { db, options, post } = await prepare()
     expect(await rush({ posts: [post], options })).to.deep.equal({
@@ -189,6 +210,7 @@ async function prepare() {
     caller: callerOf(user),
     endpoint: ENDPOINT,
     fingerprint: 'one body',
+    signal: new AbortController().signal,
     run: async (open) => {
       const { transactionId } = await makeTransaction(open, { userId: user.id })
       return { status: 201, body: JSON.stringify({ transactionId }) }

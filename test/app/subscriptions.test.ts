@@ -10,6 +10,7 @@ import { createSubscriptionEndpoints } from '../../src/app/subscriptions.ts'
 import { startWebhooks } from '../../src/app/webhooks.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
+import { createWatchdog } from '../../src/base/watchdog.ts'
 import { createShutdown, type Shutdown } from '../../src/base/shutdown.ts'
 import { makeKey, makeUser } from '../support/access.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -73,6 +74,7 @@ describe('subscriptions by the published SDK', () => {
       logger,
       registry,
       shutdown,
+      watchdog: createWatchdog({ clock, logger }),
     })
     const server = createServer({
       logger,

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 
 import { withDatabase } from '../../app/database.ts'
 import { parseConfig } from '../../base/config.ts'
+import { MIGRATION_PATIENCE } from '../../store/connections.ts'
 import { migrate, readSchemaState } from '../../store/migrate.ts'
 import { createOutput, EXIT } from '../output.ts'
 
@@ -16,7 +17,8 @@ export function migrateCommand(): Command {
 
 async function run(options: { dryRun?: boolean; json?: boolean }): Promise<number> {
   const output = createOutput(options)
-  return withDatabase({ config: parseConfig(process.env) }, async ({ db }) => {
+  const config = parseConfig(process.env)
+  return withDatabase({ config, patience: MIGRATION_PATIENCE }, async ({ db }) => {
     if (options.dryRun) {
       const state = await readSchemaState(db)
       output.result(state)
