@@ -12,6 +12,8 @@ import { createProviders } from '../../src/chain/providers.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { createStoreSource } from '../../src/reconciler/store-source.ts'
 import { checkoutPass } from '../../src/rails/checkout.ts'
+import { moveDispute, noteDispute } from '../../src/store/disputes.ts'
+import { insertRefund, settleRefund } from '../../src/store/refunds.ts'
 import { makeUser } from '../support/access.ts'
 import { createCheckoutBench, newAddress, type CheckoutBench } from '../support/checkout-bench.ts'
 import { createTestClock } from '../support/clock.ts'
@@ -212,5 +214,23 @@ describe('a crypto checkout that was paid, in the records', () => {
     const { id } = await create('10')
     expect((await detail(id))['metadata']).to.deep.equal({ order_id: '2025-014' })
     expect(await detail(id)).to.deep.include({ refunds: [], disputes: [], refunded_decimal: '0' })
+  })
+
+  it('shows a lost dispute and a partial refund in the detail as in the status', async () => {
+    const { id, at } = await create('10')
+    await place.payInDollars(at, 10_000_000n)
+    await place.read()
+    const { db } = place.chain
+    await noteDispute(db, { disputeId: 'dp_1', transactionId: id })
+    const lost = { disputeId: 'dp_1', status: 'lost', reason: 'fraudulent', amountMinor: 1000n }
+    await moveDispute(db, { ...lost, now: new Date() })
+    await insertRefund(db, { refundId: 'REF1', transactionId: id, amount: 400n })
+    const settled = { refundId: 'REF1', externalId: undefined, errorCode: undefined }
+    await settleRefund(db, { ...settled, state: 'completed' })
+    const { refunds, disputes, refunded_decimal } = await detail(id)
+    expect(refunded_decimal).to.equal('4')
+    expect((refunds as Body[])[0]).to.include({ status: 'completed', amount_decimal: '4' })
+    expect((disputes as Body[])[0]).to.include({ status: 'lost', reason: 'fraudulent' })
+    expect(await status(id)).to.deep.include({ refunds, disputes, refunded_decimal })
   })
 })

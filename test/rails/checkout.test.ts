@@ -8,7 +8,7 @@ import { createCheckoutBench, type CheckoutBench } from '../support/checkout-ben
 import { createTestClock } from '../support/clock.ts'
 import { startGateways, type GatewayBench } from '../support/gateways.ts'
 import { countRows } from '../support/rails-api.ts'
-import { CHAIN_ID, ETHER } from '../support/sim/world.ts'
+import { CHAIN_ID } from '../support/sim/world.ts'
 
 const HOUR_MS = 3_600_000
 const { signal } = new AbortController()

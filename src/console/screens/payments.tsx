@@ -13,18 +13,7 @@ import {
 } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { compareDecimals, groupDigits } from '../format.ts'
-import {
-  Amount,
-  Badge,
-  Empty,
-  Facts,
-  Failure,
-  Foreign,
-  Heading,
-  LoadState,
-  Panel,
-  Time,
-} from '../parts.tsx'
+import { Amount, Badge, Empty, Facts, Failure, Heading, LoadState, Panel, Time } from '../parts.tsx'
 import { Arrivals } from '../arrivals.tsx'
 import { hashOf } from '../route.ts'
 

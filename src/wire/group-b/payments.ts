@@ -1,13 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
-import {
-  EthereumAddressSchema,
-  named,
-  nullable,
-  requestObject,
-  TimestampSchema,
-} from '../shapes.ts'
+import { EthereumAddressSchema, named, nullable, requestObject } from '../shapes.ts'
 import { ArrivalSchema, CHARGE_BACK_FIELDS, REFUND_FIELDS } from './charges.ts'
 import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 
