@@ -28,7 +28,7 @@ export function receivedDecimals(charge: { kind: GatewayKind; currency: Currency
   return isToken ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[charge.currency]
 }
 
-/** What is due at the crypto checkout, in the unit of what it is paid in: wei, or millionths of the dollar token. */
+/** What is due at the crypto checkout, in wei or in millionths of the dollar token. */
 export function dueOf({ amount, currency }: { amount: bigint; currency: Currency }): bigint {
   const more = currency === 'ETH' ? 0 : STABLECOIN_DECIMALS - CURRENCY_DECIMALS[currency]
   return amount * 10n ** BigInt(more)

@@ -28,7 +28,8 @@ export function renderCheckout(paid: Paid, terms: CheckoutTerms, now: Date): Che
   const isLive = status === 'pending' || status === 'processing'
   const isOpen = isLive && isInTime && gatewayStatus !== 'DELAYED'
   const state = [status, gatewayStatus, received, isOpen].join(' ')
-  const shown = `${decimalOf(charge, isOpen ? remainingOf(charge) : dueOf(charge))} ${charge.currency}`
+  const asked = isOpen ? remainingOf(charge) : dueOf(charge)
+  const shown = `${decimalOf(charge, asked)} ${charge.currency}`
   const news = isOpen ? (received > 0n ? partOf(charge) : WAITING) : newsOf(charge)
   const body = `    <main class="checkout" data-state="${state}"${isLive ? ' data-live' : ''}>
       <div class="heading">
@@ -182,7 +183,8 @@ function linksOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): s
     return [`${contract}/settle?bytes32=${reference}&address=${checksummed(payee)}&value=${amount}`]
   }
   const token = checksummed(coin.token)
-  const call = `bytes32=${reference}&address=${token}&address=${checksummed(payee)}&uint256=${amount}`
+  const to = checksummed(payee)
+  const call = `bytes32=${reference}&address=${token}&address=${to}&uint256=${amount}`
   return [
     `ethereum:${token}@${chainId}/approve?address=${checksummed(settlement)}&uint256=${amount}`,
     `${contract}/settleToken?${call}`,

@@ -136,12 +136,11 @@ export async function countSmallPayments(
   db: Db,
   { transactionId, due }: { transactionId: string; due: bigint },
 ): Promise<number> {
+  const isDust = sql`amount * ${DUST_PART}::bigint < ${String(due)}::numeric`
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from checkout_payments
     where transaction_id = ${transactionId} and gone_at is null
-      and (verdict = 'wrong_token' or amount * ${DUST_PART}::bigint < ${String(due)}::numeric)`.execute(
-    db,
-  )
+      and (verdict = 'wrong_token' or ${isDust})`.execute(db)
   return rows[0]?.count ?? 0
 }
 

@@ -166,7 +166,7 @@ function readOrder(row: OrderRow): RecordedOrder {
   }
 }
 
-/** A transaction with a hash and without an order of ours: a checkout that was paid, or an import. */
+/** A transaction with a hash and without an order of ours: a paid checkout, or an import. */
 export type RecordedHash = {
   id: bigint
   transactionId: string

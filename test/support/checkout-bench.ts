@@ -54,32 +54,7 @@ export async function createCheckoutBench(
   await checkoutPass({ ...checkout, db }, signal)
 
   const accounts = new Map<Hex, PrivateKeyAccount>()
-  const send = async (from: Hex, to: Hex, call: { data: Hex; value?: bigint; gas?: Hex }) => {
-    await world.rpc('anvil_setBalance', [from, toHex(100n * ETHER)])
-    const account = accounts.get(from)
-    if (account !== undefined) {
-      const nonce = Number(await world.rpc('eth_getTransactionCount', [from, 'latest']))
-      const gas = { gas: 500_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
-      const chainId = CHAIN_ID
-      const { data, value } = call
-      const raw = await account.signTransaction({
-        data,
-        ...(value && { value }),
-        ...gas,
-        to,
-        nonce,
-        chainId,
-      })
-      await world.rpc('eth_sendRawTransaction', [raw])
-      return world.mine(1)
-    }
-    await world.rpc('anvil_impersonateAccount', [from])
-    const value = toHex(call.value ?? 0n)
-    await world.rpc('eth_sendTransaction', [
-      { from, to, data: call.data, value, gas: call.gas ?? '0x7a120' },
-    ])
-    await world.mine(1)
-  }
+  const send = createSend(world, accounts)
 
   return {
     chain,
@@ -112,6 +87,39 @@ export async function createCheckoutBench(
       await world.mine(2)
       while (await checkoutPass(checkout, signal)) continue
     },
+  }
+}
+
+/** As the account itself where it signs, and else as one whom the node plays. */
+function createSend(
+  world: Bench['world'],
+  accounts: ReadonlyMap<Hex, PrivateKeyAccount>,
+): CheckoutBench['pay'] {
+  return async (from: Hex, to: Hex, call: { data: Hex; value?: bigint; gas?: Hex }) => {
+    await world.rpc('anvil_setBalance', [from, toHex(100n * ETHER)])
+    const account = accounts.get(from)
+    if (account !== undefined) {
+      const nonce = Number(await world.rpc('eth_getTransactionCount', [from, 'latest']))
+      const gas = { gas: 500_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+      const chainId = CHAIN_ID
+      const { data, value } = call
+      const raw = await account.signTransaction({
+        data,
+        ...(value && { value }),
+        ...gas,
+        to,
+        nonce,
+        chainId,
+      })
+      await world.rpc('eth_sendRawTransaction', [raw])
+      return world.mine(1)
+    }
+    await world.rpc('anvil_impersonateAccount', [from])
+    const value = toHex(call.value ?? 0n)
+    await world.rpc('eth_sendTransaction', [
+      { from, to, data: call.data, value, gas: call.gas ?? '0x7a120' },
+    ])
+    await world.mine(1)
   }
 }
 
