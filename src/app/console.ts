@@ -8,7 +8,7 @@ import { overviewEndpoint, sampleListEndpoint } from '../api/group-b/admin-overv
 import { paymentDecideEndpoint, undecidedListEndpoint } from '../api/group-b/admin-payments.ts'
 import { everyonesListEndpoint, lifeEndpoint } from '../api/group-b/admin-transactions.ts'
 import { userEndpoints } from '../api/group-b/admin-users.ts'
-import { receiptCreateEndpoint, type ProveOrder } from '../api/group-b/receipt-create.ts'
+import { receiptCreateEndpoint, type ProvePayment } from '../api/group-b/receipt-create.ts'
 import { streamEndpoint } from '../api/group-b/stream.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config, Environment } from '../base/config.ts'
@@ -21,7 +21,7 @@ import type { Chain } from './chain.ts'
 export type Operating = {
   chainId: number
   providers: () => OverviewWire['providers']
-  proveOrder: ProveOrder
+  provePayment: ProvePayment
   /** Aborted when the program stops. */
   signal: AbortSignal
 }
@@ -38,14 +38,8 @@ export function createOperating(deps: {
     chainId,
     signal,
     providers: () => healthOf(providers),
-    proveOrder: async (order, transaction) => {
-      const request = {
-        chainId,
-        hash: transaction.ethTransactionHash ?? '',
-        contract: order.contract,
-        ...(order.route !== 'direct' && { reference: order.reference }),
-        order: { transactionId: transaction.transactionId },
-      }
+    provePayment: async ({ transactionId, ...payment }) => {
+      const request = { chainId, ...payment, order: { transactionId } }
       const options = { providers: providers.all, confirmations, signal }
       const { quittance, verdict } = await prove(request, options)
       if (quittance !== undefined) return { quittance }
@@ -63,7 +57,7 @@ export function consoleEndpoints(deps: {
 }): Endpoint[] {
   const { clock, environment, operating, forgetUser } = deps
   return [
-    receiptCreateEndpoint({ proveOrder: operating.proveOrder, randomBytes }),
+    receiptCreateEndpoint({ provePayment: operating.provePayment, randomBytes }),
     streamEndpoint({ clock, signal: operating.signal }),
     overviewEndpoint({ clock, environment, ...operating }),
     sampleListEndpoint({ clock }),

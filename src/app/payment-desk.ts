@@ -8,6 +8,7 @@ import type { Logger } from '../base/logger.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import { GATEWAY_TERMS, type Gateway, type GatewayKind, type Terms } from '../domain/gateways.ts'
 import { createId } from '../domain/ids.ts'
+import type { Hex } from '../domain/orders.ts'
 import { createCard } from '../rails/card.ts'
 import type { ChargePolicy } from '../rails/charge-deps.ts'
 import { createChargeRail, type ChargeRail } from '../rails/charge-rail.ts'
@@ -18,6 +19,7 @@ import { receiveWebhook } from '../rails/receive.ts'
 import { RailError } from '../rails/reply.ts'
 import { createWallet } from '../rails/wallet.ts'
 import { findChargeByExternalId, insertCharge } from '../store/charges.ts'
+import { sumByReference } from '../store/checkouts.ts'
 import type { Db } from '../store/database.ts'
 import { RequestError } from '../wire/errors.ts'
 
@@ -62,7 +64,12 @@ export function createPaymentGateways(deps: {
   const door: GatewayDoor = {
     checkoutPage: async (externalId) => {
       const charge = own && (await findChargeByExternalId(db, { gatewayId: own.id, externalId }))
-      return charge && deps.checkout && renderCheckout(charge, deps.checkout, clock.now())
+      if (!charge || !deps.checkout) return undefined
+      // Before anything has come, which most of the time is so, there is nothing to add up.
+      const paidUnder = charge.received
+        ? await sumByReference(db, charge.transactionId)
+        : new Map<Hex, bigint>()
+      return renderCheckout({ charge, paidUnder }, deps.checkout, clock.now())
     },
     receive: async (gatewayId, webhook) => {
       const receiving = receiveWebhook(

@@ -9,18 +9,19 @@ import { transferEndpoints } from '../api/group-b/transfers.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/logger.ts'
+import { once } from '../base/once.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { Contracts } from '../chain/contracts.ts'
 import { createFinal } from '../chain/final.ts'
+import { createPaidReceiptReader } from '../chain/paid-receipts.ts'
 import { createSettlementReader } from '../chain/settlements.ts'
 import { createSupplyReader } from '../chain/supply.ts'
-import { INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
+import { dueOf, INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
 import { createBank, type Bank } from '../rails/bank.ts'
 import { CHARGE_POLICY } from '../rails/charge-deps.ts'
-import { checkoutPass, type CheckoutTerms } from '../rails/checkout.ts'
-import { dueOf } from '../rails/checkout-judge.ts'
+import { checkoutPass, judgeOverpaid, type CheckoutTerms } from '../rails/checkout.ts'
 import { createLoop, type Loop } from '../rails/loop.ts'
 import { moveTransferByWire } from '../rails/transfers.ts'
 import { createWireRail, WIRE_POLICY, type OnWireMoved } from '../rails/wire-rail.ts'
@@ -196,13 +197,16 @@ function createCheckout(
     readFinal: createFinal({ providers, finality: config.confirmations }),
     blocks: createSupplyReader({ providers, token: terms.settlement }),
     settlements: createSettlementReader({ providers, ...terms }),
+    readReceipt: createPaidReceiptReader(providers),
   }
+  const judgeOnce = once(async () => judgeOverpaid(checkout))
   const loop = createLoop({
     name: 'checkout',
     clock,
     logger,
     pollIntervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
     async pass(signal) {
+      await judgeOnce()
       while (!signal.aborted && (await checkoutPass(checkout, signal))) continue
     },
   })

@@ -115,7 +115,7 @@ function readEvent(log: MinedLog): SupplyEvent | undefined {
   }
 }
 
-async function askAgreed<T>(
+export async function askAgreed<T>(
   providers: Pick<Providers, 'askAll'>,
   { call, read }: { call: Parameters<Providers['askAll']>[0]; read: (result: unknown) => T },
 ): Promise<T> {

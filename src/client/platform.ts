@@ -57,11 +57,15 @@ export type PlatformClient = {
     status: (transactionId: string, options?: CallOptions) => Promise<PaymentState>
     /**
      * All that has not gone back yet, or the amount that you name. What came on the chain goes to
-     * the address that you name; a gateway pays its payer.
+     * the address that you name, or to the payer whose payment you name; a gateway pays its payer.
      */
     refund: (
       transactionId: string,
-      options?: PostOptions & { amount?: string | undefined; toAddress?: string | undefined },
+      options?: PostOptions & {
+        amount?: string | undefined
+        toAddress?: string | undefined
+        payer?: string | undefined
+      },
     ) => Promise<Refund>
   }
   transfers: {
@@ -103,7 +107,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       create: (request, options) => call(post('/api/payments', request), options),
       status: (id, options) => call(get(`/api/payments/${pathPart(id)}/status`, STATUS), options),
       refund: (id, options = {}) => {
-        const { amount, toAddress, ...rest } = options
+        const { amount, toAddress, payer, ...rest } = options
         const wire = post(
           `/api/payments/${pathPart(id)}/refund`,
           amount === undefined ? undefined : { amount },
@@ -111,6 +115,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         const body = {
           ...(amount !== undefined && { amount: decimal(amount) }),
           ...(toAddress !== undefined && { to_address: toAddress }),
+          ...(payer !== undefined && { payer }),
         }
         return call({ ...wire, body, requires: ['refund_id'] }, rest)
       },

@@ -125,7 +125,7 @@ function explainOutside(life: Life): Pending | undefined {
     return { reason: 'Waiting for the payer', advice }
   }
   if (life.history.at(-1)?.actor === 'gateway:crypto_checkout') {
-    const advice = 'What has come is less, more, late or another coin.'
+    const advice = 'What has come is less than the whole, or came late.'
     return { reason: 'Waiting for a decision', advice, isUndecided: true }
   }
   const advice = 'The payer has paid, and the gateway is not done. It is asked again by itself.'

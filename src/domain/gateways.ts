@@ -28,6 +28,22 @@ export function receivedDecimals(charge: { kind: GatewayKind; currency: Currency
   return isToken ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[charge.currency]
 }
 
+/** What is due at the crypto checkout, in wei or in millionths of the dollar token. */
+export function dueOf({ amount, currency }: { amount: bigint; currency: Currency }): bigint {
+  const more = currency === 'ETH' ? 0 : STABLECOIN_DECIMALS - CURRENCY_DECIMALS[currency]
+  return amount * 10n ** BigInt(more)
+}
+
+/**
+ * Whether it is so little beside what is due that it says nothing: anybody can send it to a charge,
+ * for what it costs to send.
+ */
+export function isDust({ amount, due }: { amount: bigint; due: bigint }): boolean {
+  return amount * DUST_PART < due
+}
+
+export const DUST_PART = 256n
+
 /**
  * The most that can go back, in the smallest unit of the currency. What a token has brought below
  * that unit has no name in the currency, and stays.

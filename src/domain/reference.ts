@@ -82,6 +82,18 @@ export function refundReference(reference: Reference): Reference {
 }
 
 /**
+ * The references under which one charge is paid: its own, and those that differ from it in the last
+ * byte alone. A payer can settle a reference once, so whoever pays a further part needs another.
+ */
+export function partReferences(reference: Reference): Reference[] {
+  const bytes = referenceBytes(reference)
+  const first = bytes[PREFIX_BYTES] ?? 0
+  return Array.from({ length: 256 }, (_, part) =>
+    joinReference(bytes.subarray(0, PREFIX_BYTES), (first + part) % 256),
+  )
+}
+
+/**
  * The contract refuses the reference 0, which is the first of a page whose hash is all zeros. That
  * is as unlikely as guessing the key, but it would lose an order, so the page is then hashed again.
  */

@@ -1,11 +1,13 @@
 import { renderSVG } from 'uqr'
 
 import { checksummed } from '../chain/address.ts'
-import { receivedDecimals } from '../domain/gateways.ts'
-import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
+import { dueOf, receivedDecimals } from '../domain/gateways.ts'
+import { formatAmount } from '../domain/money.ts'
+import type { Hex } from '../domain/orders.ts'
+import { partReferences } from '../domain/reference.ts'
 import type { Charge } from '../store/charges.ts'
 import type { CheckoutTerms } from './checkout.ts'
-import { coinOf, dueOf } from './checkout-judge.ts'
+import { coinOf } from './checkout-judge.ts'
 
 /** What a payer sees: the inside of the document, all text of others in it escaped. */
 export type CheckoutPage = {
@@ -15,16 +17,20 @@ export type CheckoutPage = {
   state: string
 }
 
+/** A charge, and what has come for it in the right coin under each of its references. */
+type Paid = { charge: Charge; paidUnder: ReadonlyMap<Hex, bigint> }
+
 /** The page on which a payer sees what to pay, how, and whether it has arrived. */
-export function renderCheckout(charge: Charge, terms: CheckoutTerms, now: Date): CheckoutPage {
-  const { currency, amount, status, gatewayStatus = 'NEW' } = charge
-  const decimals = CURRENCY_DECIMALS[currency]
-  const shown = `${formatAmount({ amount, decimals, minDecimals: 2 })} ${currency}`
+export function renderCheckout(paid: Paid, terms: CheckoutTerms, now: Date): CheckoutPage {
+  const { charge } = paid
+  const { status, gatewayStatus = 'NEW', received = 0n } = charge
   const isInTime = charge.expiresAt === undefined || now <= charge.expiresAt
-  const isOpen = status === 'pending' && isInTime
-  const state = [status, gatewayStatus, charge.received ?? 0n, isOpen].join(' ')
-  const news = isOpen ? WAITING : newsOf(charge)
   const isLive = status === 'pending' || status === 'processing'
+  const isOpen = isLive && isInTime && gatewayStatus !== 'DELAYED'
+  const state = [status, gatewayStatus, received, isOpen].join(' ')
+  const asked = isOpen ? remainingOf(charge) : dueOf(charge)
+  const shown = `${decimalOf(charge, asked)} ${charge.currency}`
+  const news = isOpen ? (received > 0n ? partOf(charge) : WAITING) : newsOf(charge)
   const body = `    <main class="checkout" data-state="${state}"${isLive ? ' data-live' : ''}>
       <div class="heading">
         <p class="faint">To pay</p>
@@ -35,11 +41,39 @@ export function renderCheckout(charge: Charge, terms: CheckoutTerms, now: Date):
         <strong>${escape(news.sentence)}</strong>
         <p>${escape(news.advice)}</p>
       </div>
-      ${isOpen ? howToPay(charge, terms) : keepThis(charge)}
+      ${isOpen ? howToPay(paid, terms) : keepThis(charge)}
       ${isLive ? LIVE : ''}
     </main>
 `
   return { title: `${isOpen ? 'Pay' : news.word} ${shown}`, body, state }
+}
+
+function remainingOf(charge: Charge): bigint {
+  const remaining = dueOf(charge) - (charge.received ?? 0n)
+  return remaining > 0n ? remaining : 0n
+}
+
+function decimalOf(charge: Charge, amount: bigint, minDecimals = 2): string {
+  return formatAmount({ amount, decimals: receivedDecimals(charge), minDecimals })
+}
+
+/** What the page asks for now: what is missing, under a reference that can still be settled. */
+type Asking = { charge: Charge; amount: bigint; reference: Hex }
+
+/**
+ * A payer settles a reference once, so whoever has paid a part finds another one here. It is the
+ * first of those with the least under them: to offer one again under which a customer has paid,
+ * others would have to pay as much under each of the 255 others.
+ */
+function askingOf({ charge, paidUnder }: Paid): Asking | undefined {
+  if (charge.reference === undefined) return undefined
+  const [first, ...others] = partReferences(charge.reference)
+  const under = (reference: Hex): bigint => paidUnder.get(reference) ?? 0n
+  const reference = others.reduce(
+    (least, one) => (under(one) < under(least) ? one : least),
+    first ?? charge.reference,
+  )
+  return { charge, amount: remainingOf(charge), reference }
 }
 
 const LIVE = `<p class="faint" id="connection" role="status"></p>
@@ -50,9 +84,11 @@ const CLOSED = `<section class="panel">
         <p>Dollars are not taken at the moment. Write to whoever sent you here.</p>
       </section>`
 
-function howToPay(charge: Charge, terms: CheckoutTerms): string {
-  const links = linksOf(charge, terms)
-  if (links.length === 0) return CLOSED
+function howToPay(paid: Paid, terms: CheckoutTerms): string {
+  const { charge } = paid
+  const asking = askingOf(paid)
+  const links = asking === undefined ? [] : linksOf(asking, terms)
+  if (asking === undefined || links.length === 0) return CLOSED
   const steps = links.map((link, index) => {
     const isAllowance = links.length > 1 && index === 0
     const name = isAllowance ? 'Allow the payment' : 'Pay with a wallet'
@@ -75,7 +111,7 @@ function howToPay(charge: Charge, terms: CheckoutTerms): string {
       <section class="panel">
         <h2>What the wallet will show</h2>
         <dl class="facts">
-          ${factsOf(charge, terms).join('\n          ')}
+          ${factsOf(asking, terms).join('\n          ')}
           <div><dt>Pay until</dt><dd><time datetime="${until}">${until}</time></dd></div>
         </dl>
       </section>`
@@ -89,19 +125,20 @@ function codeOf(link: string, name: string): string {
   )
 }
 
-function factsOf(charge: Charge, terms: CheckoutTerms): string[] {
+function factsOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): string[] {
   const { currency } = charge
-  const due = formatAmount({ amount: dueOf(charge), decimals: receivedDecimals(charge) })
+  const due = decimalOf(charge, amount, 0)
   const token = coinOf(charge, terms)?.token
   const rows = [
     ['Amount', `${due} ${currency}`, due],
     ...(token === undefined ? [] : [['Token', checksummed(token)]]),
     ['Contract', checksummed(terms.settlement)],
     ['Payee', checksummed(terms.payee)],
-    ['Reference', charge.reference ?? ''],
+    ['Reference', reference],
     ['Chain', String(terms.chainId)],
   ]
-  return rows.map(([name = '', value = '', copied = value]) => factOf(name, value, copied))
+  const facts = rows.map(([name = '', value = '', copied = value]) => factOf(name, value, copied))
+  return charge.received ? [receivedOf(charge), ...facts] : facts
 }
 
 function factOf(name: string, value: string, copied: string): string {
@@ -126,9 +163,8 @@ function keepThis(charge: Charge): string {
 }
 
 function receivedOf(charge: Charge): string {
-  const decimals = receivedDecimals(charge)
   const [received, due] = [charge.received ?? 0n, dueOf(charge)].map((amount) =>
-    formatAmount({ amount, decimals }),
+    decimalOf(charge, amount, 0),
   )
   const words = `${received} of ${due} ${charge.currency}`
   return factOf('Received', words, received ?? '')
@@ -138,20 +174,19 @@ function receivedOf(charge: Charge): string {
  * By EIP-681: a call of the contract with the charge's reference; a token is allowed before. None
  * where nothing can be paid.
  */
-export function linksOf(charge: Charge, terms: CheckoutTerms): string[] {
+function linksOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): string[] {
   const { settlement, payee, chainId } = terms
   const coin = coinOf(charge, terms)
   if (coin === undefined) return []
   const contract = `ethereum:${checksummed(settlement)}@${chainId}`
-  const reference = charge.reference ?? ''
-  const due = dueOf(charge)
   if (coin.token === undefined) {
-    return [`${contract}/settle?bytes32=${reference}&address=${checksummed(payee)}&value=${due}`]
+    return [`${contract}/settle?bytes32=${reference}&address=${checksummed(payee)}&value=${amount}`]
   }
   const token = checksummed(coin.token)
-  const call = `bytes32=${reference}&address=${token}&address=${checksummed(payee)}&uint256=${due}`
+  const to = checksummed(payee)
+  const call = `bytes32=${reference}&address=${token}&address=${to}&uint256=${amount}`
   return [
-    `ethereum:${token}@${chainId}/approve?address=${checksummed(settlement)}&uint256=${due}`,
+    `ethereum:${token}@${chainId}/approve?address=${checksummed(settlement)}&uint256=${amount}`,
     `${contract}/settleToken?${call}`,
   ]
 }
@@ -163,6 +198,20 @@ const WAITING: News = {
   word: 'Pay',
   sentence: 'Waiting for your payment',
   advice: 'It counts once its block is final. This page then says so; leave it open.',
+}
+
+function partOf(charge: Charge): News {
+  const [received, due, missing] = [charge.received ?? 0n, dueOf(charge), remainingOf(charge)].map(
+    (amount) => decimalOf(charge, amount),
+  )
+  return {
+    tone: 'waiting',
+    word: 'Pay',
+    sentence: `${received} of ${due} ${charge.currency} has arrived.`,
+    advice:
+      `Pay the remaining ${missing} ${charge.currency} below. If you have sent a payment that ` +
+      'is not shown yet, wait for it first: it counts once its block is final.',
+  }
 }
 
 const EXPIRED: News = {
@@ -184,7 +233,7 @@ function newsOf({ status, gatewayStatus = '' }: Charge): News {
   if (status === 'completed') {
     const advice =
       gatewayStatus === 'OVERPAID'
-        ? 'More than the whole has arrived. Write to whoever sent you here for the rest.'
+        ? 'More than the whole has arrived. Write to the seller if you have paid too much.'
         : 'There is nothing left to do. You may close this page.'
     return { tone: 'good', word: 'Paid', sentence: 'This is paid. Thank you.', advice }
   }
@@ -199,10 +248,8 @@ function newsOf({ status, gatewayStatus = '' }: Charge): News {
 }
 
 const ARRIVALS: Readonly<Record<string, string>> = {
-  UNDERPAID: 'Less than the whole has arrived.',
-  OVERPAID: 'More than the whole has arrived.',
-  DELAYED: 'It has arrived after the time to pay.',
-  WRONG_TOKEN: 'It has arrived in another coin.',
+  UNDERPAID: 'Less than the whole amount arrived in time.',
+  DELAYED: 'It arrived after the time to pay.',
 }
 
 function escape(text: string): string {

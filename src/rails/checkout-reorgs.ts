@@ -53,10 +53,11 @@ async function forget(
     const charge = await lockCharge(db, transactionId)
     if (charge === undefined) return []
     const payments = await forgetPaidIn(db, gone)
-    if (payments.length === 0) return []
+    // What came in another token has moved nothing, and moves nothing now.
+    const counted = payments.filter(({ verdict }) => verdict !== 'wrong_token')
+    if (counted.length === 0) return payments
     await judge(db, charge)
     const isPaid = charge.status === 'completed' || charge.status === 'refunded'
-    const counted = payments.filter(({ verdict }) => verdict !== 'wrong_token')
     if (isPaid) await openReorged(db, { payments: counted, chainId, onChain: gone.now, clock })
     return payments
   })

@@ -3,14 +3,18 @@ import type { Logger } from '../base/logger.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { SettlementReader, MinedSettlement } from '../chain/settlements.ts'
 import type { ReadFinal } from '../chain/final.ts'
+import type { PaidReceiptReader } from '../chain/paid-receipts.ts'
 import type { SupplyReader } from '../chain/supply.ts'
+import { dueOf, isDust } from '../domain/gateways.ts'
 import { findCharge, lockCharge, type Charge } from '../store/charges.ts'
 import {
+  countSmallPayments,
   findOldestUnpaid,
   findReferenced,
   forgetElsewhere,
   insertCheckoutPayment,
   listExpired,
+  listOverpaidOpen,
   readCheckoutCursor,
   writeCheckoutCursor,
   type CheckoutCursor,
@@ -19,6 +23,7 @@ import {
 import type { Db } from '../store/database.ts'
 import { applyView } from './charge-rail.ts'
 import { coinOf, judge } from './checkout-judge.ts'
+import { priceClosings } from './checkout-prices.ts'
 import { closeReorged, forgetReplaced } from './checkout-reorgs.ts'
 
 /** Where our own checkout is paid: through the settlement contract, to this payee. */
@@ -36,6 +41,7 @@ export type CheckoutDeps = {
   readFinal: ReadFinal
   blocks: Pick<SupplyReader, 'block'>
   settlements: SettlementReader
+  readReceipt: PaidReceiptReader
   clock: Clock
   logger: Logger
 }
@@ -45,6 +51,12 @@ export type CheckoutDeps = {
  * whose time passed in them. True while there are more.
  */
 export async function checkoutPass(deps: CheckoutDeps, signal: AbortSignal): Promise<boolean> {
+  const isMore = await readBlocks(deps, signal)
+  await priceClosings({ ...deps, chainId: deps.terms.chainId }, signal)
+  return isMore
+}
+
+async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<boolean> {
   const { db, terms, readFinal, blocks, settlements } = deps
   const final = await readFinal(signal)
   if (final === undefined) return false
@@ -134,10 +146,38 @@ async function takeIn(
     if (charge === undefined) return
     const payment = paymentOf({ terms, charge, settled, paidAt: block.time })
     await forgetElsewhere(db, payment)
-    if (!(await insertCheckoutPayment(db, payment))) return
+    if (await isTooSmallToKeep(db, { charge, payment })) return
+    if (!(await insertCheckoutPayment(db, payment)) || payment.verdict === 'wrong_token') return
     await judge(db, charge)
     await closeReorged(db, payment, clock.now())
   })
+}
+
+/**
+ * Anybody may send any token, and next to nothing of the right one, to a charge whose reference is
+ * known: so many of those are kept. What is more than dust is kept always, and costs its sender.
+ */
+async function isTooSmallToKeep(
+  db: Db,
+  { charge, payment }: { charge: Charge; payment: CheckoutPayment },
+): Promise<boolean> {
+  const due = dueOf(charge)
+  const isSmall = payment.verdict === 'wrong_token' || isDust({ amount: payment.amount, due })
+  if (!isSmall) return false
+  const { transactionId } = charge
+  return (await countSmallPayments(db, { transactionId, due })) >= MAX_SMALL_PAYMENTS
+}
+
+export const MAX_SMALL_PAYMENTS = 200
+
+/** Completes what waits with more than is due, as programs of before left it. Once, at a start. */
+export async function judgeOverpaid({ db }: Pick<CheckoutDeps, 'db'>): Promise<void> {
+  for (const transactionId of await listOverpaidOpen(db)) {
+    await db.transaction().execute(async (db) => {
+      const charge = await lockCharge(db, transactionId)
+      if (charge !== undefined) await judge(db, charge)
+    })
+  }
 }
 
 function paymentOf(facts: {
@@ -156,7 +196,9 @@ function paymentOf(facts: {
     transactionHash: settled.transactionHash,
     logIndex: settled.logIndex,
     transactionId: charge.transactionId,
+    reference: settled.reference.toLowerCase() as Hex,
     payer: settled.payer.toLowerCase() as Hex,
+    place: { contract: terms.settlement, payee: terms.payee },
     token,
     amount: settled.amount,
     verdict: !isWanted ? 'wrong_token' : isLate ? 'late' : 'counted',

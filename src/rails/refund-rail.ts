@@ -1,5 +1,6 @@
-import { refundableOf } from '../domain/gateways.ts'
-import { findCharge, lockCharge } from '../store/charges.ts'
+import { dueOf, isDust, refundableOf } from '../domain/gateways.ts'
+import { findCharge, lockCharge, type Charge } from '../store/charges.ts'
+import { sumByPayer } from '../store/checkouts.ts'
 import type { Db } from '../store/database.ts'
 import { findOrderOf } from '../store/orders.ts'
 import {
@@ -93,7 +94,7 @@ async function settle(
     const { completed } = await sumRefunds(db, transactionId)
     const reason = `refund ${refundId} has arrived`
     // A payment of which a part is back is still a completed one.
-    if (completed < refundableOf(charge)) {
+    if (completed < (await wholeOf(db, charge))) {
       await tellOfTransaction(db, { transactionId, type: 'transaction.partly_refunded', reason })
       return
     }
@@ -105,4 +106,17 @@ async function settle(
       reason,
     })
   })
+}
+
+/** What has to be back. The dust of strangers among those who paid keeps nothing from being so. */
+async function wholeOf(db: Db, charge: Charge): Promise<bigint> {
+  if (charge.kind !== 'crypto_checkout') return refundableOf(charge)
+  const { transactionId, received = 0n } = charge
+  const due = dueOf(charge)
+  const paid = [...(await sumByPayer(db, transactionId)).values()]
+  const dust = paid
+    .filter((amount) => isDust({ amount, due }))
+    .reduce((sum, amount) => sum + amount, 0n)
+  const isLittle = dust < received && isDust({ amount: dust, due })
+  return refundableOf({ ...charge, received: isLittle ? received - dust : received })
 }

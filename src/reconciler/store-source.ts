@@ -17,6 +17,7 @@ import {
   listSharedOrders,
   listSweptOrders,
   lastRecordId,
+  type RecordedArrival,
   type RecordedHash,
   type RecordedOrder,
   type RecordsWanted,
@@ -206,24 +207,47 @@ function amountOfOrder({ amount, route, token }: RecordedOrder): RecordedAmount 
 
 /** Of imports only ETH says what must be on the chain; of the rest, that it is there. */
 function recordOfHash(row: RecordedHash): PaymentRecord {
-  const { transactionId, status, createdAt } = row
+  const { transactionId, status, createdAt, arrival } = row
   const isEther = row.currency === 'ETH'
   const units = parseAmount({ text: row.amount, decimals: CURRENCY_DECIMALS[row.currency] })
+  const imported = {
+    payee: undefined,
+    amount: isEther ? { units, asset: 'native' as const, text: row.amount } : undefined,
+    reference: undefined,
+    blockHash: undefined,
+  }
   return {
     transactionId,
     hash: row.hash,
     status,
-    payee: undefined,
-    amount: isEther ? { units, asset: 'native', text: row.amount } : undefined,
-    reference: undefined,
+    ...(arrival === null ? imported : claimOfArrival(arrival)),
     createdAt,
     signer: undefined,
     nonce: undefined,
-    blockHash: undefined,
     fee: undefined,
     raw: undefined,
     line: undefined,
     isShared: row.isShared,
     signedFor: row.signedFor ?? undefined,
+  }
+}
+
+/** What has closed a checkout may be a part of its amount, or more than that. */
+function claimOfArrival(arrival: RecordedArrival) {
+  const { reference, payer, payee, token, amount, blockHash } = arrival
+  const units = BigInt(amount)
+  const asset = token === null ? ('native' as const) : ('stablecoin' as const)
+  const decimals = token === null ? CURRENCY_DECIMALS.ETH : STABLECOIN_DECIMALS
+  return {
+    payee: payee ?? undefined,
+    payer,
+    reference,
+    amount: {
+      units,
+      asset,
+      text: formatAmount({ amount: units, decimals }),
+      token: token ?? undefined,
+    },
+    blockHash: blockHash ?? undefined,
   }
 }

@@ -166,7 +166,7 @@ function readOrder(row: OrderRow): RecordedOrder {
   }
 }
 
-/** A transaction with a hash and without an order of ours, as imports bring them. */
+/** A transaction with a hash and without an order of ours: a paid checkout, or an import. */
 export type RecordedHash = {
   id: bigint
   transactionId: string
@@ -178,6 +178,18 @@ export type RecordedHash = {
   isShared: boolean
   /** The transaction of ours that it was signed for, where this one says that we paid as well. */
   signedFor: string | null
+  /** The arrival that closed a checkout; null for an import. */
+  arrival: RecordedArrival | null
+}
+
+/** Hex, and the amount in the smallest unit; the place is not known of very old ones. */
+export type RecordedArrival = {
+  reference: Hex
+  payer: Hex
+  payee: Hex | null
+  token: Hex | null
+  amount: string
+  blockHash: Hex | null
 }
 
 export async function listRecordedHashes(
@@ -224,9 +236,14 @@ function selectHashes({ chainId }: { chainId: number }): RawBuilder<unknown> {
       case when t.type = 'settlement' then (
         select o.subject from attempts a join orders o on o.id = a.order_id
         where a.chain_id = ${chainId} and a.hash = t.eth_transaction_hash and a.kind = 'payment'
-      ) end as "signedFor"
+      ) end as "signedFor",
+      case when p.id is not null then jsonb_build_object('reference', p.reference, 'payer', p.payer,
+        'payee', p.payee, 'token', p.token, 'amount', p.amount::text, 'blockHash', p.block_hash)
+      end as arrival
     from transactions t
-    where t.eth_transaction_hash is not null
+    left join charges c on c.transaction_id = t.transaction_id
+    left join checkout_payments p on p.id = c.closed_by
+    where t.eth_transaction_hash is not null and coalesce(p.chain_id, ${chainId}) = ${chainId}
       and not exists (select 1 from orders where subject = t.transaction_id)`
 }
 

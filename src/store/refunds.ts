@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 
+import type { Hex } from '../domain/orders.ts'
 import type { Db } from './database.ts'
 import { leasing, type Due } from './due.ts'
 
@@ -9,6 +10,8 @@ export type Refund = {
   /** In the smallest unit of the charge's currency. */
   amount: bigint
   state: 'pending' | 'completed' | 'failed'
+  /** Whose payment at the checkout goes back; undefined where none is named. */
+  payer: Hex | undefined
   externalId: string | undefined
   errorCode: string | undefined
   lease: number
@@ -19,12 +22,12 @@ export type Refund = {
 export async function insertRefund(
   db: Db,
   refund: Pick<Refund, 'refundId' | 'transactionId' | 'amount'> &
-    Partial<Pick<Refund, 'externalId'>>,
+    Partial<Pick<Refund, 'externalId' | 'payer'>>,
 ): Promise<void> {
   await sql`
-    insert into refunds (refund_id, transaction_id, amount, external_id)
+    insert into refunds (refund_id, transaction_id, amount, payer, external_id)
     values (${refund.refundId}, ${refund.transactionId}, ${String(refund.amount)},
-      ${refund.externalId ?? null})`.execute(db)
+      ${refund.payer ?? null}, ${refund.externalId ?? null})`.execute(db)
 }
 
 /** While the block is gone in which the money came, none of it goes back. */
@@ -47,6 +50,17 @@ export async function sumRefunds(db: Db, transactionId: string): Promise<RefundS
     from refunds where transaction_id = ${transactionId}`.execute(db)
   const { count = 0, taken = '0', completed = '0' } = rows[0] ?? {}
   return { count, taken: BigInt(taken), completed: BigInt(completed) }
+}
+
+/** What goes or went back of what this payer has paid. */
+export async function sumPayerRefunds(
+  db: Db,
+  { transactionId, payer }: { transactionId: string; payer: Hex },
+): Promise<bigint> {
+  const { rows } = await sql<{ taken: string }>`
+    select coalesce(sum(amount), 0)::text as taken from refunds
+    where transaction_id = ${transactionId} and payer = ${payer} and state <> 'failed'`.execute(db)
+  return BigInt(rows[0]?.taken ?? '0')
 }
 
 export async function listRefunds(db: Db, transactionId: string): Promise<Refund[]> {
@@ -92,6 +106,7 @@ type RefundRow = {
   transaction_id: string
   amount: string
   state: Refund['state']
+  payer: Hex | null
   external_id: string | null
   error_code: string | null
   lease: number
@@ -104,6 +119,7 @@ function refundOf(row: RefundRow): Refund {
     transactionId: row.transaction_id,
     amount: BigInt(row.amount),
     state: row.state,
+    payer: row.payer ?? undefined,
     externalId: row.external_id ?? undefined,
     errorCode: row.error_code ?? undefined,
     lease: row.lease,

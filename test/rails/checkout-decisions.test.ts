@@ -106,13 +106,12 @@ describe('a payment on chain that is not as it was asked for', () => {
     expect(move?.reason).to.equal(`accepted by hand, UNDERPAID, 9 of 10 USD: ${SEEN.note}`)
   })
 
-  it('is accepted where too much has come', async () => {
+  it('needs nobody where too much has come', async () => {
     const { id } = await paid('11')
+    expect(await status(id)).to.include({ status: 'completed', gateway_status: 'OVERPAID' })
     const seen = { ...SEEN, received_decimal: '11' }
-    expect((await decide(id, { decision: 'accept', ...seen })).body).to.include({
-      status: 'completed',
-      gateway_status: 'RESOLVED',
-    })
+    expect((await decide(id, { decision: 'accept', ...seen })).status).to.equal(409)
+    expect(await waiting()).to.deep.equal([])
   })
 
   it('is accepted where the whole has come a little late', async () => {
@@ -137,10 +136,10 @@ describe('a payment on chain that is not as it was asked for', () => {
 
   it('is not decided on what has changed since it was seen', async () => {
     const { id, reference } = await paid('9')
-    await place.payInDollars(reference, 3_000_000n)
+    await place.payInDollars(reference, 500_000n)
     await place.read()
     expect((await decide(id, { decision: 'accept', ...SEEN })).status).to.equal(409)
-    expect(await status(id)).to.include({ status: 'processing', gateway_status: 'OVERPAID' })
+    expect(await status(id)).to.include({ status: 'processing', received_decimal: '9.5' })
   })
 
   it('is decided once, whoever else decides at the same time', async () => {
@@ -154,13 +153,24 @@ describe('a payment on chain that is not as it was asked for', () => {
     expect(statuses).to.deep.equal([200, 409, 409])
   })
 
-  it('can only be refused where nothing has come in the right coin', async () => {
+  it('is nothing to decide where another coin has come', async () => {
     const { id, reference } = await create()
     await place.payInEther(reference, ETHER)
     await place.read()
     const seen = { ...SEEN, received_decimal: '0' }
-    expect((await decide(id, { decision: 'accept', ...seen })).status).to.equal(409)
-    expect((await decide(id, { decision: 'refuse', ...seen })).status).to.equal(200)
+    expect((await decide(id, { decision: 'refuse', ...seen })).status).to.equal(409)
+    expect(await waiting()).to.deep.equal([])
+    expect(await status(id)).to.include({ status: 'pending', received_decimal: null })
+  })
+
+  it('has the hash of what was accepted', async () => {
+    const { id } = await paid('9')
+    const { db } = place.chain
+    expect((await findEveryonesTransaction(db, id))?.ethTransactionHash).to.equal(null)
+    await decide(id, { decision: 'accept', ...SEEN })
+    const [arrival] = (await status(id))['arrivals'] as Body[]
+    const { ethTransactionHash } = (await findEveryonesTransaction(db, id))!
+    expect(ethTransactionHash).to.equal(arrival?.['eth_transaction_hash'])
   })
 
   it('leaves alone what is not paid, is paid, or is none', async () => {

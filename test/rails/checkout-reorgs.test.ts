@@ -1,11 +1,13 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
+import { readBlockchainTransaction } from '../../src/api/group-b/blockchain-wire.ts'
 import type { PayBack } from '../../src/api/group-b/payment-refund.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
 import { findCharge } from '../../src/store/charges.ts'
+import { findEveryonesTransaction } from '../../src/store/everyone.ts'
 import type { Db } from '../../src/store/database.ts'
 import { insertRefund } from '../../src/store/refunds.ts'
 import { createTestClock } from '../support/clock.ts'
@@ -118,6 +120,44 @@ describe('our own checkout, where a block that was final is replaced', () => {
     expect(await breaks()).to.deep.equal(['reorged closed'])
     expect(await status()).to.include({ status: 'completed', received_decimal: '10' })
     expect((await refund()).status).to.equal(201)
+  })
+
+  it('asks for what a stranger no longer has paid, and is completed without it', async () => {
+    await pay(1n, { transactionHash: hashOf('dust'), payer: `0x${'99'.repeat(20)}` })
+    expect(await status()).to.include({ remaining_decimal: '9' })
+    chain.replace(1)
+    chain.mine()
+    await read()
+    expect(await status()).to.include({ remaining_decimal: '10', status: 'processing' })
+    await pay(10n)
+    expect(await status()).to.include({ status: 'completed', gateway_status: 'COMPLETED' })
+    expect(await breaks()).to.deep.equal([])
+  })
+
+  it('takes the hash of what completes it anew where that is gone', async () => {
+    const hash = async () => (await findEveryonesTransaction(db, id))?.ethTransactionHash
+    await pay(4n, { transactionHash: hashOf('one') })
+    await pay(6n, { transactionHash: hashOf('two') })
+    expect(await hash()).to.equal(hashOf('two'))
+    chain.replace(1)
+    await pay(6n, { transactionHash: hashOf('three') })
+    expect(await hash()).to.equal(hashOf('three'))
+    expect(await breaks()).to.deep.equal(['reorged open'])
+    chain.replace(3)
+    chain.mine()
+    await read()
+    expect(await hash(), 'nothing else is there').to.equal(hashOf('three'))
+    const chainOf = await readBlockchainTransaction(db, id)
+    expect(chainOf).to.include({ status: 'pending', block_number: null, confirmations: 0n })
+  })
+
+  it('is not moved by another token that comes and goes', async () => {
+    await pay(10n, { token: `0x${'77'.repeat(20)}` })
+    chain.replace(1)
+    chain.mine()
+    await read()
+    expect(await status()).to.include({ status: 'pending', received_decimal: null })
+    expect(await breaks()).to.deep.equal([])
   })
 
   it('freezes the refunds of what is left as well, in the table itself', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 import { encodeFunctionData } from 'viem'
+import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
 import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
@@ -8,6 +9,7 @@ import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { createProviders } from '../../src/chain/providers.ts'
 import { createFinal } from '../../src/chain/final.ts'
+import { createPaidReceiptReader } from '../../src/chain/paid-receipts.ts'
 import { createSettlementReader } from '../../src/chain/settlements.ts'
 import { createSupplyReader } from '../../src/chain/supply.ts'
 import type { Hex } from '../../src/domain/orders.ts'
@@ -24,6 +26,10 @@ export type CheckoutBench = {
   chargeOf: (created: Record<string, unknown>) => Promise<Charge>
   payInEther: (reference: Hex, value: bigint, payer?: Hex) => Promise<void>
   payInDollars: (reference: Hex, amount: bigint, payer?: Hex) => Promise<void>
+  /** One who signs; all others are played by the node, and their hashes prove nothing. */
+  signingPayer: () => Hex
+  /** Any call of any account's, in a block of its own. */
+  pay: (from: Hex, to: Hex, call: { data: Hex; value?: bigint; gas?: Hex }) => Promise<unknown>
   /** Lets what was paid become final, and reads all of it. */
   read: () => Promise<void>
 }
@@ -47,17 +53,19 @@ export async function createCheckoutBench(
   // Nothing that is older than the first look counts.
   await checkoutPass({ ...checkout, db }, signal)
 
-  const send = async (from: Hex, to: Hex, call: { data: Hex; value?: bigint }) => {
-    await world.rpc('anvil_impersonateAccount', [from])
-    await world.rpc('anvil_setBalance', [from, toHex(100n * ETHER)])
-    const value = toHex(call.value ?? 0n)
-    await world.rpc('eth_sendTransaction', [{ from, to, data: call.data, value, gas: '0x7a120' }])
-    await world.mine(1)
-  }
+  const accounts = new Map<Hex, PrivateKeyAccount>()
+  const send = createSend(world, accounts)
 
   return {
     chain,
     checkout,
+    signingPayer() {
+      const account = privateKeyToAccount(generatePrivateKey())
+      const address = account.address.toLowerCase() as Hex
+      accounts.set(address, account)
+      return address
+    },
+    pay: send,
     chargeOf: async (created) => (await findCharge(db, String(created['transaction_id'])))!,
     async payInEther(reference, value, payer = newAddress()) {
       const args = [reference, payee] as const
@@ -82,6 +90,39 @@ export async function createCheckoutBench(
   }
 }
 
+/** As the account itself where it signs, and else as one whom the node plays. */
+function createSend(
+  world: Bench['world'],
+  accounts: ReadonlyMap<Hex, PrivateKeyAccount>,
+): CheckoutBench['pay'] {
+  return async (from: Hex, to: Hex, call: { data: Hex; value?: bigint; gas?: Hex }) => {
+    await world.rpc('anvil_setBalance', [from, toHex(100n * ETHER)])
+    const account = accounts.get(from)
+    if (account !== undefined) {
+      const nonce = Number(await world.rpc('eth_getTransactionCount', [from, 'latest']))
+      const gas = { gas: 500_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+      const chainId = CHAIN_ID
+      const { data, value } = call
+      const raw = await account.signTransaction({
+        data,
+        ...(value && { value }),
+        ...gas,
+        to,
+        nonce,
+        chainId,
+      })
+      await world.rpc('eth_sendRawTransaction', [raw])
+      return world.mine(1)
+    }
+    await world.rpc('anvil_impersonateAccount', [from])
+    const value = toHex(call.value ?? 0n)
+    await world.rpc('eth_sendTransaction', [
+      { from, to, data: call.data, value, gas: call.gas ?? '0x7a120' },
+    ])
+    await world.mine(1)
+  }
+}
+
 export function newAddress(): Hex {
   return `0x${randomBytes(20).toString('hex')}`
 }
@@ -101,6 +142,7 @@ function checkoutOf(deps: { chain: Bench; db: Db; payee: Hex; dollar: Hex }): Ch
     readFinal: createFinal({ providers, finality: 2 }),
     blocks: createSupplyReader({ providers, token: settlement }),
     settlements: createSettlementReader({ providers, settlement, payee }),
+    readReceipt: createPaidReceiptReader(providers),
     clock: systemClock,
     logger: createLogger({ level: 'silent' }),
   }

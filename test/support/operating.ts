@@ -5,7 +5,7 @@ export function operatingOf(parts: Partial<Operating> = {}): Operating {
   return {
     chainId: 31_337,
     providers: () => [{ name: 'node.example', state: 'well', score: 100 }],
-    proveOrder: () => Promise.resolve({ problem: 'nothing is proven here' }),
+    provePayment: () => Promise.resolve({ problem: 'nothing is proven here' }),
     signal: new AbortController().signal,
     ...parts,
   }

@@ -10,7 +10,10 @@ export type ScriptedPayment = { reference: Hex; amount: bigint; token: Hex | und
 >
 
 /** A chain that is what the test says, where every block is final at once. */
-export type ScriptedBlocks = Pick<CheckoutDeps, 'readFinal' | 'blocks' | 'settlements'> & {
+export type ScriptedBlocks = Pick<
+  CheckoutDeps,
+  'readFinal' | 'blocks' | 'settlements' | 'readReceipt'
+> & {
   /** One block with these payments; its time is the one that is given, or the clock's. */
   mine: (payments?: readonly ScriptedPayment[], time?: Date) => void
   /** So many of the last blocks are gone; others with nothing in them stand in their place. */
@@ -52,8 +55,16 @@ export function createScriptedBlocks(options: { payee: Hex; now: () => Date }): 
     },
     settlements: async ({ from, to }) =>
       chain.slice(Number(from), Number(to) + 1).flatMap(({ settled }) => settled),
+    async readReceipt({ hash, logIndex }) {
+      const all = chain.flatMap(({ settled }) => settled)
+      const settled = all.find((one) => one.transactionHash === hash && one.logIndex === logIndex)
+      const { blockHash } = settled ?? {}
+      return settled && blockHash && { settled, blockHash, contract: payee, ...GAS }
+    },
   }
 }
+
+const GAS = { gasUsed: 50_000n, gasPrice: 2n }
 
 export function hashOf(text: string): Hex {
   return `0x${createHash('sha256').update(text).digest('hex')}`

@@ -1,6 +1,5 @@
-import { checksummed } from '../../chain/address.ts'
 import type { Caller } from '../../domain/access.ts'
-import { receivedDecimals } from '../../domain/gateways.ts'
+import { dueOf, receivedDecimals } from '../../domain/gateways.ts'
 import { formatAmount } from '../../domain/money.ts'
 import {
   findCharge,
@@ -9,6 +8,7 @@ import {
   lockCharge,
   type Charge,
 } from '../../store/charges.ts'
+import { noteClosing } from '../../store/checkout-closings.ts'
 import { listCheckoutPayments, listUndecided, type CheckoutPayment } from '../../store/checkouts.ts'
 import type { Db } from '../../store/database.ts'
 import { moveTransaction } from '../../store/transactions.ts'
@@ -23,6 +23,10 @@ import {
 } from '../../wire/group-b/decisions.ts'
 import { TransactionParamsSchema } from '../../wire/group-b/transactions.ts'
 import { defineEndpoint } from '../endpoint.ts'
+import { toArrivalWire } from './charge-wire.ts'
+
+/** Of each payment, the largest. */
+const ARRIVALS = 100
 
 const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
 
@@ -33,7 +37,8 @@ export const undecidedListEndpoint = defineEndpoint({
   operationId: 'listUndecidedPayments',
   summary: 'Lists payments on chain that wait for a decision, oldest first',
   description:
-    'Less, more, late or in another coin: each with all that has come for it. With ' +
+    'Less than the whole, or late: each with what has come for it. While it is in time, its page ' +
+    'still asks for the rest. With ' +
     '`transaction_id` that one alone, however many are older.',
   query: UndecidedListQuerySchema,
   status: 200,
@@ -42,7 +47,7 @@ export const undecidedListEndpoint = defineEndpoint({
     const { transaction_id: transactionId, limit } = query
     const ids = await listUndecided(db, { transactionId, limit })
     const charges = new Map((await findCharges(db, ids)).map((one) => [one.transactionId, one]))
-    const arrivals = await listCheckoutPayments(db, ids)
+    const arrivals = await listCheckoutPayments(db, ids, ARRIVALS)
     const payments = ids.flatMap((id) => {
       const charge = charges.get(id)
       return charge ? undecidedOf(charge, arrivals) : []
@@ -76,7 +81,7 @@ export const paymentDecideEndpoint = defineEndpoint({
     }
     await decide(db, { charge, caller, ...body })
     const decided = (await findCharge(db, charge.transactionId)) ?? charge
-    const arrivals = await listCheckoutPayments(db, [charge.transactionId])
+    const arrivals = await listCheckoutPayments(db, [charge.transactionId], ARRIVALS)
     return { success: true as const, ...undecidedOf(decided, arrivals) }
   },
 })
@@ -108,6 +113,7 @@ async function decide(db: Db, { charge, caller, decision, note }: Decision): Pro
     ? { gatewayStatus: 'RESOLVED' }
     : { gatewayStatus: 'CANCELED', errorCode: 'payment_refused' }
   await learnCharge(db, transactionId, { externalId, ...facts })
+  if (isAccepted) await noteClosing(db, { transactionId, due: dueOf(charge) })
   const due = amountFields(charge).amount_decimal
   const words = `${charge.gatewayStatus}, ${receivedOf(charge)} of ${due} ${charge.currency}`
   await moveTransaction(db, {
@@ -133,14 +139,7 @@ function undecidedOf(charge: Charge, all: readonly CheckoutPayment[]): Undecided
     error_code: charge.errorCode ?? null,
     received_decimal: receivedOf(charge),
     expires_at: charge.expiresAt?.toISOString() ?? null,
-    arrivals: arrivals.map((one) => ({
-      eth_transaction_hash: one.transactionHash,
-      payer: checksummed(one.payer),
-      token: one.token === undefined ? null : checksummed(one.token),
-      amount_units: String(one.amount),
-      verdict: one.verdict,
-      paid_at: one.paidAt.toISOString(),
-    })),
+    arrivals: arrivals.map(toArrivalWire),
   }
 }
 

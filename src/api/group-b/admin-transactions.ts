@@ -1,6 +1,7 @@
 import { checksummed } from '../../chain/address.ts'
 import { listAttemptsOf } from '../../store/attempts.ts'
 import type { Attempt, Order } from '../../domain/orders.ts'
+import { listCheckoutPayments } from '../../store/checkouts.ts'
 import type { Db } from '../../store/database.ts'
 import {
   countEveryonesTransactions,
@@ -23,6 +24,7 @@ import {
 import { effectiveLimit } from '../../wire/shapes.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { readBlockchainTransaction } from './blockchain-wire.ts'
+import { readChargeBack, toArrivalWire } from './charge-wire.ts'
 import { dayRange } from './day-range.ts'
 import { cursorOf, placeOfCursor } from './list-cursor.ts'
 import { toTransactionWire, toTransactionWires } from './transaction-wire.ts'
@@ -82,6 +84,7 @@ export const lifeEndpoint = defineEndpoint({
     const moves = await listMoves(db, transaction)
     const objections = await readObjections(db, transaction.transactionId)
     const receipt = await findReceiptOf(db, transaction.transactionId)
+    const arrivals = await listCheckoutPayments(db, [transaction.transactionId], MAX_ARRIVALS)
     return {
       success: true as const,
       ...toTransactionWire(transaction, objections),
@@ -89,6 +92,8 @@ export const lifeEndpoint = defineEndpoint({
       institution_id: transaction.institutionId,
       gateway_id: transaction.gatewayId,
       metadata: transaction.metadata,
+      ...(await readChargeBack(db, transaction)),
+      arrivals: arrivals.map(toArrivalWire),
       blockchain_transaction: await readBlockchainTransaction(db, transaction.transactionId),
       order: await readOrder(db, transaction.transactionId),
       history: moves.map(({ to, from, actor, reason, at }) => ({
@@ -102,6 +107,8 @@ export const lifeEndpoint = defineEndpoint({
     }
   },
 })
+
+const MAX_ARRIVALS = 300
 
 function ownerOf({ userId, username }: OwnedTransaction) {
   return { user_id: userId, username }

@@ -4,6 +4,7 @@ import { formatAmount, STABLECOIN_DECIMALS } from '../../domain/money.ts'
 import { isInEther, pendingReason, type Attempt, type Order } from '../../domain/orders.ts'
 import { listAttemptsOf } from '../../store/attempts.ts'
 import { readCursor } from '../../store/chain-cursor.ts'
+import { findClosing } from '../../store/checkout-closings.ts'
 import type { Db } from '../../store/database.ts'
 import { readObjections } from '../../store/objections.ts'
 import { findOrderOf } from '../../store/orders.ts'
@@ -11,13 +12,16 @@ import { amountFields } from '../../wire/amounts.ts'
 import { exactNumber } from '../../wire/json.ts'
 import type { BlockchainTransactionWire } from '../../wire/group-b/transactions.ts'
 
-/** What the detail of a transaction shows of the chain: null where nothing was signed for it. */
+/**
+ * What the detail of a transaction shows of the chain: what we signed for it, or what has closed a
+ * checkout; null where there is neither.
+ */
 export async function readBlockchainTransaction(
   db: Db,
   transactionId: string,
 ): Promise<BlockchainTransactionWire | null> {
   const order = await findOrderOf(db, transactionId)
-  if (order === undefined) return null
+  if (order === undefined) return readClosing(db, transactionId)
   const attempts = await listAttemptsOf(db, order.id)
   const shown = attempts.find(({ block }) => block !== undefined) ?? attempts.at(-1)
   if (shown === undefined) return null
@@ -27,13 +31,13 @@ export async function readBlockchainTransaction(
     eth_tx_hash: shown.hash,
     from_address: checksummed(order.signer),
     to_address: checksummed(order.payee),
-    ...amountOf(order),
+    ...amountOf({ amount: order.amount, isEther: isInEther(order.route) }),
     gas_used: shown.block?.gasUsed ?? null,
     gas_price: shown.block?.gasPrice ?? null,
     block_number: shown.block?.number ?? null,
     status: STATUSES[order.state],
     created_at: order.acceptedAt.toISOString(),
-    confirmations: isGone ? 0n : confirmationsOf(shown, head),
+    confirmations: isGone ? 0n : confirmationsOf(shown.block?.number, head),
     pending_reason: pendingReason(order, shown) ?? null,
     error_code: order.errorCode ?? null,
     reference: isSettlement(order) ? order.reference : null,
@@ -41,9 +45,36 @@ export async function readBlockchainTransaction(
   }
 }
 
+/** Of a checkout it is a payer's transaction, of which we have made no attempt. */
+async function readClosing(
+  db: Db,
+  transactionId: string,
+): Promise<BlockchainTransactionWire | null> {
+  const closing = await findClosing(db, transactionId)
+  if (closing?.place === undefined) return null
+  const { isThere, gas, blockNumber, chainId } = closing
+  const head = (await readCursor(db, chainId))?.head.number
+  return {
+    eth_tx_hash: closing.transactionHash,
+    from_address: checksummed(closing.payer),
+    to_address: checksummed(closing.place.payee),
+    ...amountOf({ amount: closing.amount, isEther: closing.token === undefined }),
+    gas_used: gas?.gasUsed ?? null,
+    gas_price: gas?.gasPrice ?? null,
+    block_number: isThere ? blockNumber : null,
+    status: isThere ? 'confirmed' : 'pending',
+    created_at: closing.paidAt.toISOString(),
+    confirmations: confirmationsOf(isThere ? blockNumber : undefined, head),
+    pending_reason: isThere ? null : 'waiting_for_block',
+    error_code: null,
+    reference: closing.reference,
+    attempts: [],
+  }
+}
+
 /** Ether, or the dollars of a token. */
-function amountOf({ route, amount }: Order) {
-  if (isInEther(route)) return amountFields({ amount, currency: 'ETH' })
+function amountOf({ amount, isEther }: { amount: bigint; isEther: boolean }) {
+  if (isEther) return amountFields({ amount, currency: 'ETH' })
   const decimal = formatAmount({ amount, decimals: STABLECOIN_DECIMALS })
   return { amount: exactNumber(decimal), amount_decimal: decimal }
 }
@@ -60,9 +91,9 @@ const STATUSES = {
 } as const satisfies Record<Order['state'], BlockchainTransactionWire['status']>
 
 /** The block of the transaction is the first one; a head that was read before it counts none. */
-function confirmationsOf({ block }: Attempt, head: bigint | undefined): bigint {
-  if (block === undefined || head === undefined || head < block.number) return 0n
-  return head - block.number + 1n
+function confirmationsOf(block: bigint | undefined, head: bigint | undefined): bigint {
+  if (block === undefined || head === undefined || head < block) return 0n
+  return head - block + 1n
 }
 
 function toAttemptWire(attempt: Attempt): BlockchainTransactionWire['attempts'][number] {

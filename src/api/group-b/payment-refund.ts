@@ -1,13 +1,13 @@
 import { createId, type RandomBytes } from '../../domain/ids.ts'
 import { refundableOf } from '../../domain/gateways.ts'
-import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../domain/money.ts'
+import type { Currency } from '../../domain/money.ts'
 import type { Hex } from '../../domain/orders.ts'
 import { refundReference, type Reference } from '../../domain/reference.ts'
 import { lockCharge, type Charge } from '../../store/charges.ts'
 import type { Db } from '../../store/database.ts'
 import { areRefundsFrozen, insertRefund, sumRefunds, type RefundSums } from '../../store/refunds.ts'
 import { recordTransaction } from '../../store/transactions.ts'
-import { amountFields, readAmount } from '../../wire/amounts.ts'
+import { amountFields } from '../../wire/amounts.ts'
 import { RequestError } from '../../wire/errors.ts'
 import {
   RefundCreatedSchema,
@@ -19,6 +19,7 @@ import { invalidRequest } from '../checks.ts'
 import { defineEndpoint, type Endpoint } from '../endpoint.ts'
 import { answering } from './blockchain-payments.ts'
 import { requireOwn } from './payment-checks.ts'
+import { payerOf, requireRest } from './refund-amount.ts'
 
 /** Pays from the address to which our own checkout was paid. */
 export type PayBack = {
@@ -71,7 +72,8 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
       'together at most the payment. It stays `completed` while only a part is back, and is ' +
       '`refunded` when all of it has arrived. A gateway sends the money to its payer. What came ' +
       'at the crypto checkout goes to the `to_address` that you name, in the coin that it came ' +
-      'in, by a payment through the settlement contract.',
+      'in, by a payment through the settlement contract. Where several have paid, `payer` names ' +
+      'whose payment goes back, at most what that payer has paid.',
     tag: 'Payments',
     access: 'payments:write',
     params: TransactionParamsSchema,
@@ -86,9 +88,10 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
       if (charge.kind === 'crypto_checkout') {
         return prepareOnChain({ payBack, randomBytes, db, charge, body })
       }
-      if (body?.to_address === undefined) return undefined
+      const field = (['to_address', 'payer'] as const).find((name) => body?.[name] !== undefined)
+      if (field === undefined) return undefined
       const message = 'The gateway sends the money back to its payer. Leave it out.'
-      throw invalidRequest([{ field: 'to_address', code: 'unknown_field', message }])
+      throw invalidRequest([{ field, code: 'unknown_field', message }])
     },
     handle: async ({ params, body, caller, db, prepared }) => {
       await requireOwn(db, caller.userId, params.transaction_id)
@@ -98,10 +101,12 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
       await requireRefundable(db, charge)
       const { transactionId, currency } = charge
       const sums = await sumRefunds(db, transactionId)
-      const amount = requireRest({ charge, sums, body })
+      const payer = await payerOf(db, { charge, body })
+      const amount = requireRest({ charge, sums, payer, body })
       const refundId = createId('REF', randomBytes)
       const externalId = prepared?.transactionId
-      await insertRefund(db, { refundId, transactionId, amount, externalId })
+      const refund = { refundId, transactionId, amount, payer: payer?.payer, externalId }
+      await insertRefund(db, refund)
       if (prepared) await acceptOnChain({ db, charge, prepared, sums, amount })
       return {
         success: true as const,
@@ -133,34 +138,6 @@ async function requireRefundable(db: Db, { transactionId, status }: Charge): Pro
   }
 }
 
-/** How much goes back: what is asked for, or all that is left. */
-function requireRest(facts: {
-  charge: Charge
-  sums: RefundSums
-  body: RefundCreate | undefined
-}): bigint {
-  const { charge, sums, body } = facts
-  const { currency } = charge
-  const rest = refundableOf(charge) - sums.taken
-  const asked = body?.amount === undefined ? rest : readAmount({ amount: body.amount, currency })
-  if (rest <= 0n) {
-    throw new RequestError('conflict', 'The payment is being refunded. Read its status.')
-  }
-  if (sums.count >= MAX_REFUNDS) {
-    const sentence = `There are ${MAX_REFUNDS} refunds of this payment, and no more are taken.`
-    throw new RequestError('conflict', sentence)
-  }
-  if (asked <= rest) return asked
-  const most = formatAmount({ amount: rest, decimals: CURRENCY_DECIMALS[currency] })
-  const message = `At most ${most} ${currency} of this payment can still be refunded.`
-  throw new RequestError('limit_exceeded', message, {
-    problems: [{ field: 'amount', code: 'amount_out_of_range', message }],
-  })
-}
-
-/** Failed ones are counted too. All of them are listed with the payment, and at its gateway. */
-const MAX_REFUNDS = 50
-
 async function prepareOnChain(facts: {
   payBack: PayBack | undefined
   randomBytes: RandomBytes
@@ -170,17 +147,18 @@ async function prepareOnChain(facts: {
 }): Promise<PreparedRefund> {
   const { payBack, db, charge, body } = facts
   const { currency, reference, userId } = charge
-  const payee = body?.to_address as Hex | undefined
+  const payee = (body?.to_address ?? body?.payer) as Hex | undefined
   if (payBack === undefined || refundableOf(charge) === 0n || reference === undefined) {
     const sentence = 'This payment on chain is sent back by a payment of yours, not by us.'
     throw new RequestError('conflict', sentence)
   }
   if (payee === undefined) {
-    const message = 'Name the address that gets the money back.'
+    const message = 'Name the address that gets the money back, or the payer.'
     throw invalidRequest([{ field: 'to_address', code: 'required', message }])
   }
   const sums = await sumRefunds(db, charge.transactionId)
-  const amount = requireRest({ charge, sums, body })
+  const payer = await payerOf(db, { charge, body })
+  const amount = requireRest({ charge, sums, payer, body })
   const transactionId = createId('TX', facts.randomBytes)
   const accept = await answering(async () =>
     payBack.prepare(db, {

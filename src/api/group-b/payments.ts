@@ -1,10 +1,9 @@
 import { receivedDecimals, type Gateway } from '../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../domain/ids.ts'
-import { CURRENCY_DECIMALS, formatAmount } from '../../domain/money.ts'
+import { formatAmount } from '../../domain/money.ts'
 import { findCharge, type Charge } from '../../store/charges.ts'
+import { listCheckoutPayments } from '../../store/checkouts.ts'
 import type { Db } from '../../store/database.ts'
-import { listDisputes } from '../../store/disputes.ts'
-import { listRefunds } from '../../store/refunds.ts'
 import { recordTransaction } from '../../store/transactions.ts'
 import { amountFields, readAmount } from '../../wire/amounts.ts'
 import { RequestError } from '../../wire/errors.ts'
@@ -19,6 +18,7 @@ import {
 import { TransactionParamsSchema } from '../../wire/group-b/transactions.ts'
 import { invalidRequest } from '../checks.ts'
 import { defineEndpoint, type Endpoint } from '../endpoint.ts'
+import { readChargeBack, receivedFields, toArrivalWire } from './charge-wire.ts'
 import { requireAmount, requireOwn } from './payment-checks.ts'
 import { refundEndpoint, type PayBack } from './payment-refund.ts'
 
@@ -106,11 +106,7 @@ const paymentStatus = defineEndpoint({
     const charge = await requireOwn(db, caller.userId, params.transaction_id)
     const { amount, currency, received } = charge
     const decimals = receivedDecimals(charge)
-    const disputes = await listDisputes(db, charge.transactionId)
-    const refunds = await listRefunds(db, charge.transactionId)
-    const completed = refunds
-      .filter(({ state }) => state === 'completed')
-      .reduce((sum, { amount }) => sum + amount, 0n)
+    const arrivals = await listCheckoutPayments(db, [charge.transactionId], MAX_ARRIVALS)
     return {
       success: true as const,
       transaction_id: charge.transactionId,
@@ -122,29 +118,14 @@ const paymentStatus = defineEndpoint({
       error_code: charge.errorCode ?? null,
       received_decimal:
         received === undefined ? null : formatAmount({ amount: received, decimals }),
-      refunded_decimal: formatAmount({
-        amount: completed,
-        decimals: CURRENCY_DECIMALS[currency],
-      }),
-      refunds: refunds.map(({ refundId, state, errorCode, amount }) => ({
-        refund_id: refundId,
-        status: state,
-        ...amountFields({ amount, currency }),
-        error_code: errorCode ?? null,
-      })),
-      disputes: disputes.map((dispute) => ({
-        dispute_id: dispute.disputeId,
-        status: dispute.status ?? 'unknown',
-        reason: dispute.reason ?? 'general',
-        ...amountFields({ amount: dispute.amountMinor ?? amount, currency }),
-        history: dispute.history.map(({ status, at }) => ({
-          status,
-          created_at: at.toISOString(),
-        })),
-      })),
+      ...receivedFields(charge),
+      arrivals: arrivals.map(toArrivalWire),
+      ...(await readChargeBack(db, charge)),
     }
   },
 })
+
+const MAX_ARRIVALS = 300
 
 function gatewayList({ desk }: PaymentDeps): Endpoint {
   return defineEndpoint({

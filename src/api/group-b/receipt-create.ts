@@ -1,6 +1,7 @@
 import type { RandomBytes } from '../../domain/ids.ts'
 import { mayUse, type Caller } from '../../domain/access.ts'
-import type { Order } from '../../domain/orders.ts'
+import type { Hex } from '../../domain/orders.ts'
+import { findClosing } from '../../store/checkout-closings.ts'
 import type { Db } from '../../store/database.ts'
 import { findEveryonesTransaction } from '../../store/everyone.ts'
 import { findOrderOf } from '../../store/orders.ts'
@@ -11,18 +12,26 @@ import { ReceiptSchema } from '../../wire/group-b/admin.ts'
 import { TransactionParamsSchema } from '../../wire/group-b/transactions.ts'
 import { defineEndpoint, type Endpoint } from '../endpoint.ts'
 
-/** The text of a quittance for a completed order, or why the chain does not prove it now. */
-export type ProveOrder = (
-  order: Order,
-  transaction: Transaction,
+/** What the chain holds for a transaction of ours: the contract and the reference tell which. */
+export type ProvenPayment = {
+  transactionId: string
+  hash: string
+  contract: Hex | undefined
+  /** Undefined for a plain transfer. */
+  reference: Hex | undefined
+}
+
+/** The text of a quittance for a final payment, or why the chain does not prove it now. */
+export type ProvePayment = (
+  payment: ProvenPayment,
 ) => Promise<{ quittance: string } | { problem: string }>
 
 /** Makes the page that proves a payment to whoever has its address. */
 export function receiptCreateEndpoint(deps: {
-  proveOrder: ProveOrder
+  provePayment: ProvePayment
   randomBytes: RandomBytes
 }): Endpoint {
-  const { proveOrder, randomBytes } = deps
+  const { provePayment, randomBytes } = deps
   return defineEndpoint({
     group: 'b',
     method: 'POST',
@@ -41,12 +50,12 @@ export function receiptCreateEndpoint(deps: {
     prepare: async ({ params, caller, db }) => {
       const transaction = await requireTransaction(db, caller, params.transaction_id)
       if (await findReceiptOf(db, transaction.transactionId)) return ''
-      const order = await findOrderOf(db, transaction.transactionId)
-      if (order?.state !== 'completed') {
+      const payment = await findFinal(db, transaction)
+      if (payment === undefined) {
         const message = 'Only a payment that is final on the chain has a receipt. Come back later.'
         throw new RequestError('conflict', message)
       }
-      const proof = await proveOrder(order, transaction)
+      const proof = await provePayment(payment)
       if ('problem' in proof) throw new RequestError('unavailable', proof.problem)
       return proof.quittance
     },
@@ -67,6 +76,23 @@ export function receiptCreateEndpoint(deps: {
       }
     },
   })
+}
+
+/** Of an order that is completed, or of what has closed a checkout. */
+async function findFinal(db: Db, transaction: Transaction): Promise<ProvenPayment | undefined> {
+  const { transactionId, ethTransactionHash: hash } = transaction
+  const order = await findOrderOf(db, transactionId)
+  if (order !== undefined) {
+    const { state, contract } = order
+    const reference = order.route === 'direct' ? undefined : order.reference
+    return state === 'completed'
+      ? { transactionId, hash: hash ?? '', contract, reference }
+      : undefined
+  }
+  const closing = await findClosing(db, transactionId)
+  if (!closing?.isThere || closing.place === undefined) return undefined
+  const { transactionHash, reference, place } = closing
+  return { transactionId, hash: transactionHash, contract: place.contract, reference }
 }
 
 async function requireTransaction(

@@ -7,6 +7,7 @@ import {
 } from '../../wire/group-b/transactions.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { readBlockchainTransaction } from './blockchain-wire.ts'
+import { readChargeBack } from './charge-wire.ts'
 import { toTransactionWire } from './transaction-wire.ts'
 
 export const transactionDetailEndpoint = defineEndpoint({
@@ -35,6 +36,8 @@ export const transactionDetailEndpoint = defineEndpoint({
       user_id: transaction.userId,
       institution_id: transaction.institutionId,
       gateway_id: transaction.gatewayId,
+      metadata: transaction.metadata,
+      ...(await readChargeBack(db, transaction)),
       blockchain_transaction: await readBlockchainTransaction(db, transaction.transactionId),
       history: moves.map(toMoveWire),
     }

@@ -12,20 +12,9 @@ import {
   type Loaded,
 } from '../context.ts'
 import { textsOf } from '../form.ts'
-import { compareDecimals, formatUnits, groupDigits } from '../format.ts'
-import {
-  Amount,
-  Badge,
-  Empty,
-  Facts,
-  Failure,
-  Foreign,
-  Hash,
-  Heading,
-  LoadState,
-  Panel,
-  Time,
-} from '../parts.tsx'
+import { compareDecimals, groupDigits } from '../format.ts'
+import { Amount, Badge, Empty, Facts, Failure, Heading, LoadState, Panel, Time } from '../parts.tsx'
+import { Arrivals } from '../arrivals.tsx'
 import { hashOf } from '../route.ts'
 
 export type UndecidedList = { payments: UndecidedPayment[] }
@@ -43,7 +32,7 @@ export function useUndecided(id?: string): Loaded<UndecidedList> {
   )
 }
 
-/** Payments on chain that are less, more, late or in another coin, and wait for people. */
+/** Payments on chain that are less or late, and wait for people. */
 export function PaymentsScreen() {
   const list = useUndecided()
   useInterval(list.reload, REFRESH_MS)
@@ -55,7 +44,9 @@ export function PaymentsScreen() {
       <LoadState of={list} what="payments" />
       {list.data && payments.length === 0 && (
         <Empty title="No payment waits for a decision">
-          <p>What comes to a crypto checkout as less, more, late or another coin appears here.</p>
+          <p>
+            A crypto checkout appears here when less than the whole has come, or when it came late.
+          </p>
         </Empty>
       )}
       {payments.length > 0 && <Table payments={payments} />}
@@ -175,9 +166,7 @@ function Decided({ id, decision }: { id: string; decision: Decision }) {
 
 const MEANINGS: Readonly<Record<string, string>> = {
   UNDERPAID: 'Less has come than was asked for.',
-  OVERPAID: 'More has come than was asked for.',
   DELAYED: 'It has come after the time to pay.',
-  WRONG_TOKEN: 'It has come in another coin.',
 }
 
 type PaymentProps = {
@@ -201,7 +190,7 @@ function Payment(props: PaymentProps) {
           <DecisionForm {...props} />
         </Panel>
         <Panel title="What has come">
-          <Arrivals payment={payment} />
+          <Arrivals arrivals={payment.arrivals} currency={payment.currency} />
         </Panel>
       </div>
     </>
@@ -282,66 +271,3 @@ const CHOICES = [
     meaning: 'it has failed for good; what has come stays with the payee until you send it back.',
   },
 ] as const
-
-const VERDICTS: Readonly<Record<UndecidedPayment['arrivals'][number]['verdict'], string>> = {
-  counted: 'In time',
-  late: 'Late',
-  wrong_token: 'Another coin',
-}
-
-function Arrivals({ payment }: { payment: UndecidedPayment }) {
-  if (payment.arrivals.length === 0) return <Empty title="Nothing has come" />
-  return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Came</th>
-          <th scope="col">Amount</th>
-          <th scope="col">Counted as</th>
-          <th scope="col">From</th>
-          <th scope="col">Hash</th>
-        </tr>
-      </thead>
-      <tbody>
-        {payment.arrivals.map((arrival) => (
-          <tr key={`${arrival.eth_transaction_hash} ${arrival.amount_units} ${arrival.verdict}`}>
-            <th scope="row">
-              <Time iso={arrival.paid_at} />
-            </th>
-            <td data-column="Amount">
-              <ArrivalAmount arrival={arrival} currency={payment.currency} />
-            </td>
-            <td data-column="Counted as">{VERDICTS[arrival.verdict]}</td>
-            <td data-column="From">
-              <Hash value={arrival.payer} />
-            </td>
-            <td data-column="Hash">
-              <Hash value={arrival.eth_transaction_hash} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
-
-/** What the platform takes has known decimals; of any other token nobody here knows them. */
-const DECIMALS = { coin: 18, stablecoin: 6 }
-
-function ArrivalAmount(props: { arrival: UndecidedPayment['arrivals'][number]; currency: string }) {
-  const { arrival, currency } = props
-  const { token, amount_units: units } = arrival
-  if (token === null) {
-    const decimal = formatUnits(BigInt(units), DECIMALS.coin)
-    return <Amount decimal={groupDigits(decimal)} currency="ETH" />
-  }
-  if (arrival.verdict === 'wrong_token') {
-    return (
-      <>
-        <Foreign text={groupDigits(units)} /> units of <Hash value={token} />
-      </>
-    )
-  }
-  const decimal = formatUnits(BigInt(units), DECIMALS.stablecoin)
-  return <Amount decimal={groupDigits(decimal)} currency={currency} />
-}

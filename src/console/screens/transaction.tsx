@@ -1,5 +1,6 @@
 import type { ReceiptWire, TransactionLifeWire } from '../../wire/group-b/admin.ts'
 import { useAct } from '../act.ts'
+import { Arrivals } from '../arrivals.tsx'
 import type { ScreenProps } from '../app.tsx'
 import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
 import { groupDigits, sentenceOf } from '../format.ts'
@@ -73,6 +74,11 @@ function Life({ life, reload }: { life: TransactionLifeWire; reload: () => void 
         <Panel title="On chain">
           <ChainFacts life={life} />
         </Panel>
+        {life.arrivals.length > 0 && (
+          <Panel title="What has come">
+            <Arrivals arrivals={life.arrivals} currency={life.currency} />
+          </Panel>
+        )}
         <Panel title="Timeline">
           <ol class="timeline">
             {stepsOf(life).map((step, index) => (
@@ -115,6 +121,17 @@ function recordOf(life: TransactionLifeWire) {
     ...(life.institution_id === null
       ? []
       : [['Institution', String(life.institution_id)] as const]),
+    ...life.refunds.map(
+      (refund) =>
+        [
+          'Refund',
+          <>
+            <Amount decimal={groupDigits(refund.amount_decimal)} currency={life.currency} />{' '}
+            <Badge state={refund.status} />
+          </>,
+        ] as const,
+    ),
+    ...life.disputes.map((dispute) => ['Dispute', <Badge state={dispute.status} />] as const),
     ...Object.entries(life.metadata).map(
       ([name, value]) => [`Metadata: ${name}`, <Foreign text={value} />] as const,
     ),
@@ -123,7 +140,8 @@ function recordOf(life: TransactionLifeWire) {
 
 function ChainFacts({ life }: { life: TransactionLifeWire }) {
   const { blockchain_transaction: chain, order } = life
-  if (!chain || !order) return <Empty title="Nothing was signed for it" />
+  if (!chain) return <Empty title="Nothing was signed for it" />
+  const reference = order?.reference ?? chain.reference
   return (
     <Facts
       rows={[
@@ -131,8 +149,8 @@ function ChainFacts({ life }: { life: TransactionLifeWire }) {
         ['Hash', <Hash value={chain.eth_tx_hash} />],
         ['From', <Hash value={chain.from_address} />],
         ['To', <Hash value={chain.to_address} />],
-        ['Route', sentenceOf(order.route)],
-        ['Reference', <Hash value={order.reference} />],
+        ...(order ? [['Route', sentenceOf(order.route)] as const] : []),
+        ...(reference === null ? [] : [['Reference', <Hash value={reference} />] as const]),
         ['Block', chain.block_number === null ? 'none yet' : groupDigits(`${chain.block_number}`)],
         ['Confirmations', groupDigits(String(chain.confirmations))],
         ['Gas used', chain.gas_used === null ? 'none yet' : groupDigits(`${chain.gas_used}`)],
@@ -177,7 +195,7 @@ function ReceiptPart({ life, reload }: { life: TransactionLifeWire; reload: () =
       </p>
     )
   }
-  if (life.order?.state !== 'completed') {
+  if (life.blockchain_transaction?.status !== 'confirmed') {
     return <Empty title="There is one once the payment is final on the chain" />
   }
   const make = async (): Promise<void> => {

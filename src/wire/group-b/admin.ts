@@ -13,6 +13,7 @@ import {
   TimestampSchema,
   UserIdSchema,
 } from '../shapes.ts'
+import { ArrivalSchema, CHARGE_BACK_FIELDS } from './charges.ts'
 import {
   BlockchainTransactionSchema,
   TransactionIdSchema,
@@ -212,6 +213,10 @@ export const TransactionLifeSchema = named(
     institution_id: nullable(Type.Integer({ examples: [1] })),
     gateway_id: nullable(Type.Integer({ examples: [1] })),
     metadata: Type.Record(Type.String(), Type.String(), { examples: [{ order_id: '2025-014' }] }),
+    ...CHARGE_BACK_FIELDS,
+    arrivals: Type.Array(ArrivalSchema, {
+      description: 'Crypto checkout: oldest first; of more than 300, the largest.',
+    }),
     blockchain_transaction: nullable(BlockchainTransactionSchema),
     order: nullable(LifeOrderSchema),
     history: Type.Array(LifeMoveSchema, { description: 'Every status it had, oldest first.' }),

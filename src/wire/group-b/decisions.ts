@@ -1,14 +1,8 @@
 import { Type, type Static } from 'typebox'
 
 import { AMOUNT_FIELDS, CurrencySchema } from '../amounts.ts'
-import {
-  EthereumAddressSchema,
-  EthereumHashSchema,
-  named,
-  nullable,
-  requestObject,
-  TimestampSchema,
-} from '../shapes.ts'
+import { named, nullable, requestObject, TimestampSchema } from '../shapes.ts'
+import { ArrivalSchema } from './charges.ts'
 import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 
 const ReceivedSchema = Type.String({
@@ -16,21 +10,6 @@ const ReceivedSchema = Type.String({
   maxLength: 80,
   examples: ['99.5'],
 })
-
-const ArrivalSchema = named(
-  'CheckoutArrival',
-  Type.Object({
-    eth_transaction_hash: EthereumHashSchema,
-    payer: EthereumAddressSchema,
-    token: nullable(EthereumAddressSchema),
-    amount_units: Type.String({
-      description: 'In the smallest unit of what was sent.',
-      examples: ['99500000'],
-    }),
-    verdict: Type.Enum(['counted', 'late', 'wrong_token']),
-    paid_at: TimestampSchema,
-  }),
-)
 
 const DECIDED_FIELDS = {
   transaction_id: TransactionIdSchema,
@@ -45,7 +24,9 @@ const DECIDED_FIELDS = {
     description: 'What has arrived in the right coin, in time and late.',
   }),
   expires_at: nullable(TimestampSchema),
-  arrivals: Type.Array(ArrivalSchema, { description: 'Oldest first.' }),
+  arrivals: Type.Array(ArrivalSchema, {
+    description: 'Oldest first; of more than 100, the largest in the right coin.',
+  }),
 }
 
 export const UndecidedPaymentSchema = named('UndecidedPayment', Type.Object(DECIDED_FIELDS))

@@ -1,13 +1,8 @@
 import { Type, type Static } from 'typebox'
 
 import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
-import {
-  EthereumAddressSchema,
-  named,
-  nullable,
-  requestObject,
-  TimestampSchema,
-} from '../shapes.ts'
+import { EthereumAddressSchema, named, nullable, requestObject } from '../shapes.ts'
+import { ArrivalSchema, CHARGE_BACK_FIELDS, REFUND_FIELDS } from './charges.ts'
 import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 
 export const GatewayIdSchema = Type.Integer({
@@ -77,35 +72,6 @@ export const PaymentCreatedSchema = named(
 )
 export type PaymentCreated = Static<typeof PaymentCreatedSchema>
 
-const DisputeSchema = named(
-  'Dispute',
-  Type.Object({
-    dispute_id: Type.String({ examples: ['dp_1MtwBwLkdIwHu7ix28a3tqPa'] }),
-    status: Type.String({ examples: ['needs_response'] }),
-    reason: Type.String({ examples: ['fraudulent'] }),
-    ...AMOUNT_FIELDS,
-    history: Type.Array(Type.Object({ status: Type.String(), created_at: TimestampSchema }), {
-      description: 'Every status it had, oldest first.',
-    }),
-  }),
-)
-
-const REFUND_FIELDS = {
-  refund_id: Type.String({ examples: ['REF04419271330985127764'] }),
-  status: Type.Enum(['pending', 'completed', 'failed']),
-}
-
-const RefundSchema = named(
-  'Refund',
-  Type.Object({
-    ...REFUND_FIELDS,
-    ...AMOUNT_FIELDS,
-    error_code: nullable(
-      Type.String({ description: 'Why it failed.', examples: ['expired_or_canceled_card'] }),
-    ),
-  }),
-)
-
 export const PaymentStatusSchema = named(
   'PaymentStatus',
   Type.Object({
@@ -135,14 +101,25 @@ export const PaymentStatusSchema = named(
         examples: ['99.5'],
       }),
     ),
-    refunded_decimal: Type.String({
-      description: 'How much of it has arrived back; less than all leaves the payment completed.',
-      examples: ['0'],
+    remaining_decimal: nullable(
+      Type.String({
+        description:
+          'Crypto checkout: what is missing. Its page asks for this while it is in time.',
+        examples: ['0.5'],
+      }),
+    ),
+    overpaid_decimal: nullable(
+      Type.String({
+        description: 'Crypto checkout: what has arrived beyond what is due; refunds send it back.',
+        examples: ['0'],
+      }),
+    ),
+    arrivals: Type.Array(ArrivalSchema, {
+      description:
+        'Crypto checkout: every settlement that names it, oldest first; of more than 300, the ' +
+        'largest in the right coin.',
     }),
-    refunds: Type.Array(RefundSchema, {
-      description: 'Oldest first. Those that have not failed are together at most the payment.',
-    }),
-    disputes: Type.Array(DisputeSchema),
+    ...CHARGE_BACK_FIELDS,
   }),
 )
 export type PaymentStatus = Static<typeof PaymentStatusSchema>
@@ -157,6 +134,12 @@ export const RefundCreateSchema = requestObject({
     description:
       'Crypto checkout: who gets the money back. Ask the customer, since whoever paid on the ' +
       'chain may be an exchange or a contract. Checked by EIP-55 when its case is mixed.',
+  }),
+  payer: Type.Optional({
+    ...EthereumAddressSchema,
+    description:
+      'Crypto checkout: whose payment goes back, one of the payers of its `arrivals`; at most ' +
+      'what that payer has paid. Absent, it is the `to_address` if that has paid.',
   }),
 })
 

@@ -14,6 +14,7 @@ import {
   requestObject,
   TimestampSchema,
 } from '../shapes.ts'
+import { CHARGE_BACK_FIELDS } from './charges.ts'
 
 export const TransactionTypeSchema = Type.Enum([...TRANSACTION_TYPES])
 export const TransactionStatusSchema = Type.Enum([...TRANSACTION_STATUSES])
@@ -133,6 +134,11 @@ export const TransactionDetailSchema = named(
     user_id: Type.Integer({ examples: [3] }),
     institution_id: nullable(Type.Integer({ examples: [1] })),
     gateway_id: nullable(Type.Integer({ examples: [1] })),
+    metadata: Type.Record(Type.String(), Type.String(), {
+      description: 'The words of your own that the payment was created with.',
+      examples: [{ order_id: '2025-014' }],
+    }),
+    ...CHARGE_BACK_FIELDS,
     blockchain_transaction: nullable(BlockchainTransactionSchema),
     history: Type.Array(TransactionMoveSchema, {
       description: 'Every status it had, oldest first.',

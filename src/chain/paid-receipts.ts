@@ -1,0 +1,49 @@
+import type { Hex } from 'viem'
+
+import { AnswerUnreadableError, parseLogs } from './facts.ts'
+import type { Providers } from './providers.ts'
+import { parseQuantity } from './quantity.ts'
+import { decodeSettled, type Settled } from './settled.ts'
+import { askAgreed } from './supply.ts'
+
+/** What a receipt says of one settlement in it, and of the whole transaction's gas. */
+export type PaidReceipt = {
+  blockHash: Hex
+  gasUsed: bigint
+  gasPrice: bigint
+  /** In lower case. */
+  contract: Hex
+  settled: Settled
+}
+
+/**
+ * Reads the receipt behind a settlement: what two providers agree on where there are as many.
+ * Undefined while they know no such receipt, or none with a settlement at that place.
+ */
+export type PaidReceiptReader = (
+  wanted: { hash: Hex; logIndex: number },
+  signal: AbortSignal,
+) => Promise<PaidReceipt | undefined>
+
+export function createPaidReceiptReader(providers: Pick<Providers, 'askAll'>): PaidReceiptReader {
+  return async ({ hash, logIndex }, signal) =>
+    askAgreed(providers, {
+      call: { method: 'eth_getTransactionReceipt', params: [hash], signal },
+      read: (result) => readReceipt(result, logIndex),
+    })
+}
+
+function readReceipt(result: unknown, logIndex: number): PaidReceipt | undefined {
+  if (result === null) return undefined
+  const { logs, gasUsed, effectiveGasPrice } = result as Readonly<Record<string, unknown>>
+  const [used, price] = [parseQuantity(gasUsed), parseQuantity(effectiveGasPrice)]
+  if (used === undefined || price === undefined) {
+    throw new AnswerUnreadableError('The provider', 'gas')
+  }
+  const found = parseLogs({ value: logs, provider: 'The provider' })
+  const log = found.find((one) => one.logIndex === logIndex)
+  const settled = log && decodeSettled(log, log.address)
+  if (log === undefined || settled === undefined) return undefined
+  const contract = log.address.toLowerCase() as Hex
+  return { blockHash: log.blockHash, gasUsed: used, gasPrice: price, contract, settled }
+}
