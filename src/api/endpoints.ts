@@ -8,6 +8,7 @@ import { RequestError } from '../wire/errors.ts'
 import { canonicalJson, stringifyJson } from '../wire/json.ts'
 import { checkMediaType, readBody } from './body.ts'
 import { compileChecks, invalidRequest, type RequestParts } from './checks.ts'
+import { doorOf, type DoorConfig } from './door/door.ts'
 import { createSendEvents, FOLLOW_TIMEOUT_MS, type SendEvents } from './event-stream.ts'
 import type { Endpoint, EndpointHooks, EndpointRequest, RunTogether } from './endpoint.ts'
 import { TIMED_OUT } from './errors.ts'
@@ -34,6 +35,7 @@ function addEndpoint(
   server.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { lane: laneOf(endpoint) } satisfies DoorConfig,
     ...(endpoint.follow && { handlerTimeout: FOLLOW_TIMEOUT_MS }),
     onRequest: async (request, reply) => admit({ request, reply, endpoint, hooks }),
     handler: async (request, reply) => {
@@ -55,6 +57,12 @@ function addEndpoint(
   })
 }
 
+/** Without a credential anybody may ask. */
+function laneOf({ access, method }: Endpoint): DoorConfig['lane'] {
+  if (access === 'public') return 'outside'
+  return method === 'GET' ? 'reads' : 'writes'
+}
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 type Admission = {
@@ -70,7 +78,8 @@ async function admit({ request, reply, endpoint, hooks }: Admission): Promise<vo
   if (endpoint.access === 'public') {
     reply.headers(await hooks.limitRate({ endpoint, remoteAddress }))
   } else {
-    const caller = await hooks.authenticate(request.headers, endpoint, remoteAddress)
+    const authenticating = hooks.authenticate(request.headers, remoteAddress)
+    const caller = await doorOf(request.server).recognise(request, authenticating)
     reply.headers(await hooks.limitRate({ caller, endpoint, remoteAddress }))
     if (!mayUse(caller, endpoint.access)) throw forbidden(endpoint.access)
     request.setDecorator(CALLER, caller)
@@ -82,7 +91,7 @@ async function admit({ request, reply, endpoint, hooks }: Admission): Promise<vo
 async function callerOf(asked: Omit<Admission, 'reply'>): Promise<Caller | undefined> {
   const { request, endpoint, hooks } = asked
   try {
-    const caller = await hooks.authenticate(request.headers, endpoint, request.ip)
+    const caller = await hooks.authenticate(request.headers, request.ip)
     return endpoint.access !== 'public' && mayUse(caller, endpoint.access) ? caller : undefined
   } catch (error) {
     if (error instanceof RequestError) return undefined

@@ -10,9 +10,18 @@ export const limits = {
   requestTimeoutMs: 10_000,
   requestTimeoutCheckMs: 1_000,
   handlerTimeoutMs: 30_000,
+  /** For how long the same figures answer everybody who asks for metrics. */
+  metricsAgeMs: 1_000,
+  checkoutPageMs: 1_000,
+  cachedCheckouts: 1_000,
+  /** Requests that wait for their turn, in each lane. */
+  doorWaiting: 2_000,
+  /** Half of the two seconds within which whoever is let in should have its answer. */
+  doorWaitMs: 1_000,
   /** A stream ends after that, and its client comes again. */
   streamMs: 300_000,
   streams: 100,
+  streamsOfAdmins: 30,
   /** Of each process, so that one user cannot take all of them. */
   streamsOfUser: 10,
   streamEvents: 500,
