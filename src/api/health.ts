@@ -16,7 +16,8 @@ export function addHealthRoutes(
   options: { checks: HealthCheck[]; isStopping: () => boolean },
 ): void {
   const config: DoorConfig = { lane: 'status' }
-  server.get('/healthz', { config }, async () => ({ status: 'ok' }))
+  const alive: DoorConfig = { lane: 'alive' }
+  server.get('/healthz', { config: alive }, async () => ({ status: 'ok' }))
 
   // Whoever asks while others do gets their answer, so that many askers are one to the database.
   const runAll = recent({

@@ -18,6 +18,8 @@ export const limits = {
   doorWaiting: 2_000,
   /** Half of the two seconds within which whoever is let in should have its answer. */
   doorWaitMs: 1_000,
+  /** Above it fewer requests are at work at once. */
+  doorAimMs: 250,
   /** A stream ends after that, and its client comes again. */
   streamMs: 300_000,
   streams: 100,

@@ -25,16 +25,19 @@ export type Door = {
  * Those whose credential was good before go on to `reads`, `writes` or `admins`; `strangers` show
  * theirs first.
  */
-export type LaneName = 'status' | 'pages' | 'outside' | 'strangers' | 'reads' | 'writes' | 'admins'
+export type LaneName =
+  'alive' | 'status' | 'pages' | 'outside' | 'strangers' | 'reads' | 'writes' | 'admins'
 
 /** What a route says in its `config`: where it belongs, if it is no page. */
-export type DoorConfig = { lane: 'status' | 'outside' | 'reads' | 'writes' }
+export type DoorConfig = { lane: 'alive' | 'status' | 'outside' | 'reads' | 'writes' }
 
 /** How many requests are at work in each lane at once; of a caller half as many. */
 export type LaneWidths = Readonly<Record<LaneName, number>>
 
 export const LANE_WIDTHS: LaneWidths = {
-  status: 4,
+  // Apart from what may wait for a database that hangs.
+  alive: 4,
+  status: 16,
   pages: 4,
   // Those wait for parties elsewhere, or for a password's hash.
   outside: 32,
@@ -47,6 +50,9 @@ export const LANE_WIDTHS: LaneWidths = {
 
 const LANES = Object.keys(LANE_WIDTHS) as LaneName[]
 
+/** Where requests take longer the more of them are at work. */
+const AIMED: ReadonlySet<LaneName> = new Set(['reads', 'writes', 'admins'])
+
 export function addDoor(
   server: FastifyInstance,
   options: { logger: Logger; registry: Registry; lanes?: Partial<LaneWidths> },
@@ -57,7 +63,8 @@ export function addDoor(
   for (const name of LANES) {
     const width = options.lanes?.[name] ?? LANE_WIDTHS[name]
     const { doorWaiting: maxWaiting, doorWaitMs: maxWaitMs } = limits
-    lanes.set(name, createLane({ width, maxWaiting, maxWaitMs, now, delayMs: delay.ms }))
+    const aim = AIMED.has(name) && { aimMs: limits.doorAimMs }
+    lanes.set(name, createLane({ width, ...aim, maxWaiting, maxWaitMs, now, delayMs: delay.ms }))
   }
   const regulars = createRegulars()
   const refused = countRefused(options, lanes)
@@ -136,7 +143,7 @@ function isReadFirst({ method, routeOptions }: FastifyRequest): boolean {
 function laneOf({ routeOptions }: FastifyRequest, regular: Regular | undefined): LaneName {
   const lane = configOf(routeOptions)?.lane
   if (lane === undefined) return 'pages'
-  if (lane === 'status' || lane === 'outside') return lane
+  if (lane !== 'reads' && lane !== 'writes') return lane
   if (regular === undefined) return 'strangers'
   return regular.isAdmin ? 'admins' : lane
 }

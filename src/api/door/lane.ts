@@ -14,6 +14,8 @@ export type Entry = { isIn: true; leave: () => void } | { isIn: false; waitMs: n
 export type LaneOptions = {
   /** Requests inside at once; one caller may have half of them. */
   width: number
+  /** Where a request takes longer, fewer are inside: what stands inside too long waits as well. */
+  aimMs?: number
   maxWaiting: number
   /** Who would wait for longer is refused. */
   maxWaitMs: number
@@ -24,7 +26,7 @@ export type LaneOptions = {
 }
 
 export function createLane(options: LaneOptions): Lane {
-  const { width, now } = options
+  const { now } = options
   const state: State = {
     callers: new Map(),
     turns: new Set(),
@@ -34,7 +36,12 @@ export function createLane(options: LaneOptions): Lane {
     serviceMs: FIRST_SERVICE_MS,
     isSweeping: false,
   }
-  const share = Math.ceil(width / 2)
+  /** Never less than an eighth: what waits for others is not done sooner by being alone. */
+  const widthNow = (): number => {
+    const { width, aimMs = Infinity } = options
+    const fitting = Math.floor(width * (aimMs / state.serviceMs))
+    return Math.min(width, Math.max(fitting, Math.ceil(width / 8)))
+  }
 
   function letIn(caller: Caller): Entry {
     state.inside += 1
@@ -59,13 +66,14 @@ export function createLane(options: LaneOptions): Lane {
       if (caller.queue.length > 0) state.turns.add(caller)
       else forgetIdle(state, caller)
     }
+    const width = widthNow()
     for (const caller of state.turns) {
       if (state.inside >= width) return
       // Taken out and put in again, it is the last one in the order.
       state.turns.delete(caller)
       const next = takeFirst(state, caller)
       next?.resolve(letIn(caller))
-      if (caller.queue.length > 0 && caller.inside < share) state.turns.add(caller)
+      if (caller.queue.length > 0 && caller.inside < shareOf(width)) state.turns.add(caller)
     }
   }
 
@@ -84,6 +92,8 @@ export function createLane(options: LaneOptions): Lane {
   return {
     async enter(name) {
       const caller = state.callers.get(name) ?? { name, inside: 0, queue: [] }
+      const width = widthNow()
+      const share = shareOf(width)
       const hasRoom = state.inside < width && caller.inside < share
       if (hasRoom && state.turns.size === 0) {
         state.callers.set(name, caller)
@@ -103,6 +113,11 @@ export function createLane(options: LaneOptions): Lane {
     },
     counts: () => ({ inside: state.inside, waiting: state.waiting }),
   }
+}
+
+/** Of the places, for one caller. */
+function shareOf(width: number): number {
+  return Math.ceil(width / 2)
 }
 
 /** What a request is taken to need until some have been measured. */

@@ -92,6 +92,26 @@ describe('a lane', () => {
     expect(refused).to.deep.equal([])
   })
 
+  it('lets fewer in where each takes longer, and all again once they are quick', async () => {
+    const { come, finish, lane } = open({ width: 16, aimMs: 100 })
+    await come('slow', 1)
+    for (let done = 0; done < 100; done++) {
+      await finish({ tookMs: 400 })
+      await come('slow', 1)
+    }
+    await come('slow', 5)
+    await come('other', 5)
+    expect(lane.counts()).to.deep.equal({ inside: 4, waiting: 7 })
+    await finish({ count: 11 })
+    for (let done = 0; done < 100; done++) {
+      await come('quick', 1)
+      await finish({ tookMs: 1 })
+    }
+    await come('slow', 10)
+    await come('other', 10)
+    expect(lane.counts().inside).to.equal(16)
+  })
+
   it('counts what a late event loop has cost already', async () => {
     const { come, refused } = open({ width: 2 })
     lateMs = 1_001

@@ -7,7 +7,7 @@ type Run = {
   load: Load
   agent: Agent
   open: Set<Promise<void>>
-  result: Omit<LoadResult, 'answered' | 'refused' | 'seconds'>
+  result: Omit<LoadResult, 'answered' | 'answeredInTime' | 'refused' | 'seconds'>
   answered: number[]
   refused: number[]
 }
@@ -31,10 +31,12 @@ async function send(load: Load): Promise<LoadResult> {
   if (load.rate === undefined) await keepBusy(run, startedAt)
   else await keepPace(run, load.rate, startedAt)
   const seconds = (performance.now() - startedAt) / 1000
+  const answeredInTime = run.answered.length
   await Promise.all(run.open)
   run.agent.destroy()
   return {
     ...run.result,
+    answeredInTime,
     answered: timesOf(run.answered),
     refused: timesOf(run.refused),
     seconds,

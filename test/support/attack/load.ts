@@ -27,6 +27,8 @@ export type LoadResult = {
   /** By status; 0 stands for a connection that broke. */
   statuses: Record<string, number>
   answered: Times
+  /** While the load lasted; the others came after it. */
+  answeredInTime: number
   refused: Times
   /** Not answered within `HANG_MS`. */
   hangs: number

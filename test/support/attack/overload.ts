@@ -43,7 +43,7 @@ async function flood(platform: Platform, options: AttackOptions): Promise<Attack
   const normalAfterMs = await untilNormal(platform, calmMs)
   say(describe(result))
   say(`meanwhile an administrator: ${describe(admin)}`)
-  const throughput = result.answered.count / result.seconds / capacity
+  const throughput = result.answeredInTime / result.seconds / capacity
   return {
     tried: `${TIMES_CAPACITY} times ${capacity.toFixed(0)} requests a second, for ${seconds} s`,
     count: result.tried,
