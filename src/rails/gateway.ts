@@ -56,7 +56,7 @@ export type GatewayAdapter = {
   verify?: (webhook: Webhook, checking: Checking) => Promise<GatewayNews | undefined>
 }
 
-/** For a gateway that has to be asked whether a message is its own: it is for what we expect only. */
+/** For a gateway that is asked whether a message is its own: only about what we expect. */
 export type Checking = {
   signal: AbortSignal
   isExpected: (news: GatewayNews) => Promise<boolean>

@@ -80,7 +80,10 @@ export function createWallet(settings: WalletSettings): GatewayAdapter {
   }
 }
 
-/** Whoever knows an open payment can have the gateway asked about it. One that is lost comes again. */
+/**
+ * Whoever knows an open payment can have the gateway asked about it. One that is lost comes
+ * again.
+ */
 const ASKED_AT_ONCE = { width: 4, maxWaiting: 32 }
 
 type Ask = (

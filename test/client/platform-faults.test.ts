@@ -195,18 +195,6 @@ describe('the platform client at a server that fails', () => {
       expect(bare.payments).to.have.length(1)
     })
 
-    it('repeats what a busy server says that it did nothing with, without keys too', async () => {
-      const unprocessed = { 'retry-after': '1', 'request-not-processed': 'true' }
-      bare.faults.push(faults.status(503, '', unprocessed))
-      await connect({ idempotencyKeys: 'ignored' }).payments.create(payment)
-      expect(bare.payments).to.have.length(1)
-      for (let tries = 0; tries < 6; tries++) bare.faults.push(faults.status(503, '', unprocessed))
-      const error = await failureOf(
-        connect({ idempotencyKeys: 'ignored' }).payments.create(payment),
-      )
-      expect(error).to.include({ tries: 6, wasNotProcessed: true, mayHaveHappened: false })
-    })
-
     it('waits for the first request where that is still at work', async () => {
       bare.headers['accept-idempotency-key'] = 'POST'
       const body = '{"success":false,"error":"wait","code":"idempotency_in_flight"}'

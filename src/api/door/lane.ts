@@ -36,12 +36,8 @@ export function createLane(options: LaneOptions): Lane {
     serviceMs: FIRST_SERVICE_MS,
     isSweeping: false,
   }
-  /** Never less than an eighth: what waits for others is not done sooner by being alone. */
-  const widthNow = (): number => {
-    const { width, aimMs = Infinity } = options
-    const fitting = Math.floor(width * (aimMs / state.serviceMs))
-    return Math.min(width, Math.max(fitting, Math.ceil(width / 8)))
-  }
+  const widthNow = (): number => widthOf(options, state.serviceMs)
+  const watch = createWatch(state, options)
 
   function letIn(caller: Caller): Entry {
     state.inside += 1
@@ -60,12 +56,7 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   function giveAway(): void {
-    for (const caller of state.left.splice(0)) {
-      state.inside -= 1
-      caller.inside -= 1
-      if (caller.queue.length > 0) state.turns.add(caller)
-      else forgetIdle(state, caller)
-    }
+    takeBack(state)
     const width = widthNow()
     for (const caller of state.turns) {
       if (state.inside >= width) return
@@ -75,18 +66,6 @@ export function createLane(options: LaneOptions): Lane {
       next?.resolve(letIn(caller))
       if (caller.queue.length > 0 && caller.inside < shareOf(width)) state.turns.add(caller)
     }
-  }
-
-  function sweep(): void {
-    state.isSweeping = false
-    refuseLate(state, { now: now(), maxWaitMs: options.maxWaitMs })
-    watch()
-  }
-
-  function watch(): void {
-    if (state.isSweeping || state.waiting === 0) return
-    state.isSweeping = true
-    setTimeout(sweep, SWEEP_MS)
   }
 
   return {
@@ -113,6 +92,37 @@ export function createLane(options: LaneOptions): Lane {
     },
     counts: () => ({ inside: state.inside, waiting: state.waiting }),
   }
+}
+
+/** Never less than an eighth: what waits for others is not done sooner by being alone. */
+function widthOf({ width, aimMs = Infinity }: LaneOptions, serviceMs: number): number {
+  const fitting = Math.floor(width * (aimMs / serviceMs))
+  return Math.min(width, Math.max(fitting, Math.ceil(width / 8)))
+}
+
+/** The places of those who have left in this turn. */
+function takeBack(state: State): void {
+  for (const caller of state.left.splice(0)) {
+    state.inside -= 1
+    caller.inside -= 1
+    if (caller.queue.length > 0) state.turns.add(caller)
+    else forgetIdle(state, caller)
+  }
+}
+
+/** Looks after those who wait, for as long as there are any. */
+function createWatch(state: State, { now, maxWaitMs }: LaneOptions): () => void {
+  const sweep = (): void => {
+    state.isSweeping = false
+    refuseLate(state, { now: now(), maxWaitMs })
+    watch()
+  }
+  const watch = (): void => {
+    if (state.isSweeping || state.waiting === 0) return
+    state.isSweeping = true
+    setTimeout(sweep, SWEEP_MS)
+  }
+  return watch
 }
 
 /** Of the places, for one caller. */
