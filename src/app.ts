@@ -130,7 +130,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     facts.statusUrl = await serveStatus(ground)
   } else {
     facts.url = await serve(ground, { ...paying, rails, webhooks, reconciliation })
-    facts.statusUrl = facts.url
+    facts.statusUrl = (await serveStatus(ground)) ?? facts.url
     rails.announce(facts.url)
     facts.console = `${facts.url}/console`
   }
@@ -170,8 +170,8 @@ async function open(
     requireShared(config, role)
   }
   requireUnannounced(config.dataFolder)
-  const where = role === 'work' ? whereIsStatus(config) : whereIsApi(config)
-  if (where) await requireListenable(where)
+  const where = [role === 'work' ? undefined : whereIsApi(config), whereIsStatus(config)]
+  for (const one of where) if (one) await requireListenable(one)
   const shared = { config, logger, shutdown }
   const openDatabase = () =>
     timed(options, 'database', () =>
@@ -241,6 +241,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
     ...ground,
     isStopping: () => shutdown.signal.aborted,
     trustedProxies: config.trustedProxies,
+    hasPrivateMetrics: !isOnLaptop(config),
     door: rails.door,
     ...createOperations({
       ...ground,
@@ -262,7 +263,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
   return listen(server, whereIsApi(config))
 }
 
-/** What a process without an HTTP server of its own tells those who watch over it. */
+/** What the operator's own tools ask, on a port that nobody else needs to reach. */
 async function serveStatus(ground: Ground): Promise<string | undefined> {
   const { config, shutdown } = ground
   const where = whereIsStatus(config)
@@ -279,6 +280,11 @@ function whereIsApi({ host, port }: Config): Where {
 
 function whereIsStatus({ host, statusPort: port }: Config): Where | undefined {
   return port === undefined ? undefined : { host, port, variable: 'QUITTANCE_STATUS_PORT' }
+}
+
+/** A sandbox that only this machine reaches shows its metrics to anybody who asks. */
+function isOnLaptop({ environment, host }: Config): boolean {
+  return environment === 'sandbox' && /^(?:127\.|::1$|localhost$)/.test(host)
 }
 
 function checksOf({ database, chain, watchdog }: Ground): HealthCheck[] {

@@ -19,7 +19,7 @@ export function createAuthenticate(deps: {
   /** Rejects where too many attempts from the address have failed. */
   limitFailures: (remoteAddress: string) => Promise<void>
 }): Authenticate {
-  return async (headers, _endpoint, remoteAddress) => {
+  return async (headers, remoteAddress) => {
     try {
       return await identify(headers, deps)
     } catch (error) {

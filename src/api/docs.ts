@@ -1,18 +1,22 @@
 import { fastify, type FastifyInstance } from 'fastify'
 
-import { once } from '../base/once.ts'
 import { stringifyJson } from '../wire/json.ts'
 import type { Endpoint } from './endpoint.ts'
 import { documentGroup } from './openapi.ts'
 import { ICON } from './page-shells.ts'
+import { createStaticFile } from './static-file.ts'
 
 /** The documents for programs, and one page that shows both to people. */
 export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpoint[]): void {
   for (const group of ['a', 'b'] as const) {
     const text = stringifyJson(documentGroup(group, endpoints))
-    server.get(`/openapi/group-${group}.json`, async (_request, reply) =>
-      reply.type('application/json; charset=utf-8').send(text),
-    )
+    const file = createStaticFile({
+      type: 'application/json; charset=utf-8',
+      // It may be kept, and is asked for again by its tag.
+      cacheControl: 'no-cache',
+      load: async () => text,
+    })
+    server.get(`/openapi/group-${group}.json`, file.send)
   }
   server.get('/docs', async (_request, reply) =>
     reply
@@ -20,13 +24,12 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpo
       .type('text/html; charset=utf-8')
       .send(PAGE),
   )
-  const program = once(loadProgram)
-  server.get('/docs/page.js', async (_request, reply) =>
-    reply
-      .header('cache-control', 'max-age=3600')
-      .type('text/javascript; charset=utf-8')
-      .send(await program()),
-  )
+  const program = createStaticFile({
+    type: 'text/javascript; charset=utf-8',
+    cacheControl: 'max-age=3600',
+    load: loadProgram,
+  })
+  server.get('/docs/page.js', program.send)
 }
 
 /** The page gets nothing from elsewhere, and its browser refuses if it tries. */

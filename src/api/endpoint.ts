@@ -116,11 +116,7 @@ export type EndpointHooks = {
  * `rate_limited` where too many attempts from the address have failed. Runs before the body is
  * read, on each request, so it must be cheap.
  */
-export type Authenticate = (
-  headers: IncomingHttpHeaders,
-  endpoint: Endpoint,
-  remoteAddress: string,
-) => Promise<Caller>
+export type Authenticate = (headers: IncomingHttpHeaders, remoteAddress: string) => Promise<Caller>
 
 /**
  * Counts the request. Resolves to the headers that tell what is left, and rejects with RequestError

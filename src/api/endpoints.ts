@@ -8,6 +8,7 @@ import { canonicalJson, stringifyJson } from '../wire/json.ts'
 import { checkMediaType, readBody } from './body.ts'
 import { compileChecks, invalidRequest, type RequestParts } from './checks.ts'
 import { deadlineOf, type RouteLimit } from './deadline.ts'
+import { doorOf, type DoorConfig } from './door/door.ts'
 import { createSendEvents, FOLLOW_TIMEOUT_MS, type SendEvents } from './event-stream.ts'
 import type { Endpoint, EndpointHooks, EndpointRequest, RunTogether } from './endpoint.ts'
 
@@ -33,7 +34,10 @@ function addEndpoint(
   server.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    ...(endpoint.follow && { config: { deadlineMs: FOLLOW_TIMEOUT_MS } satisfies RouteLimit }),
+    config: {
+      lane: laneOf(endpoint),
+      ...(endpoint.follow && { deadlineMs: FOLLOW_TIMEOUT_MS }),
+    } satisfies DoorConfig & RouteLimit,
     onRequest: async (request, reply) => admit({ request, reply, endpoint, hooks }),
     handler: async (request, reply) => {
       const caller = request.getDecorator<Caller | undefined>(CALLER)
@@ -68,6 +72,12 @@ async function unlessLate<T>(working: Promise<T>, deadline: AbortSignal): Promis
   }
 }
 
+/** Without a credential anybody may ask. */
+function laneOf({ access, method }: Endpoint): DoorConfig['lane'] {
+  if (access === 'public') return 'outside'
+  return method === 'GET' ? 'reads' : 'writes'
+}
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 type Admission = {
@@ -83,7 +93,8 @@ async function admit({ request, reply, endpoint, hooks }: Admission): Promise<vo
   if (endpoint.access === 'public') {
     reply.headers(await hooks.limitRate({ endpoint, remoteAddress }))
   } else {
-    const caller = await hooks.authenticate(request.headers, endpoint, remoteAddress)
+    const authenticating = hooks.authenticate(request.headers, remoteAddress)
+    const caller = await doorOf(request.server).recognise(request, authenticating)
     reply.headers(await hooks.limitRate({ caller, endpoint, remoteAddress }))
     if (!mayUse(caller, endpoint.access)) throw forbidden(endpoint.access)
     request.setDecorator(CALLER, caller)
@@ -95,7 +106,7 @@ async function admit({ request, reply, endpoint, hooks }: Admission): Promise<vo
 async function callerOf(asked: Omit<Admission, 'reply'>): Promise<Caller | undefined> {
   const { request, endpoint, hooks } = asked
   try {
-    const caller = await hooks.authenticate(request.headers, endpoint, request.ip)
+    const caller = await hooks.authenticate(request.headers, request.ip)
     return endpoint.access !== 'public' && mayUse(caller, endpoint.access) ? caller : undefined
   } catch (error) {
     if (error instanceof RequestError) return undefined

@@ -6,6 +6,7 @@ import { failures, RequestError, type FailureCode } from '../wire/errors.ts'
 import { stringifyJson } from '../wire/json.ts'
 import { groupOf, type Group } from './groups.ts'
 import { setCommonHeaders } from './headers.ts'
+import { isUnlogged } from './unlogged.ts'
 
 /** The one place where a failure becomes an answer, in the words of the group that was asked. */
 export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -18,7 +19,8 @@ export function answerFailure(error: unknown, request: FastifyRequest, reply: Fa
   })
   // A path that cannot be decoded comes here without passing the guard.
   setCommonHeaders(request, reply)
-  if (answer.status >= 500) request.log.error({ err: failure.cause ?? failure }, failure.failure)
+  if (answer.status >= 500 && !isUnlogged(request))
+    request.log.error({ err: failure.cause ?? failure }, failure.failure)
   reply.code(answer.status).headers(answer.headers).send(answer.body)
 }
 

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { limits } from '../base/limits.ts'
-import type { Caller } from '../domain/access.ts'
+import { mayUse, type Caller } from '../domain/access.ts'
 import type { Db } from '../store/database.ts'
 import { RequestError } from '../wire/errors.ts'
 import type { Endpoint, FollowRequest } from './endpoint.ts'
@@ -22,22 +22,25 @@ export type SendEvents = (options: {
 
 /** Sends what an operation tells, as it tells it, until it ends or the client goes. */
 export function createSendEvents(): SendEvents {
-  let open = 0
+  // Those of administrators are counted apart, so that no others take their places.
+  const open = { admin: 0, others: 0 }
   const openOf = new Map<number, number>()
-  const count = (userId: number, change: 1 | -1): void => {
-    open += change
+  const count = (userId: number, kind: keyof typeof open, change: 1 | -1): void => {
+    open[kind] += change
     const own = (openOf.get(userId) ?? 0) + change
     if (own > 0) openOf.set(userId, own)
     else openOf.delete(userId)
   }
-  return async ({ request, reply, follow, caller: { userId }, callerNow, db }) => {
+  return async ({ request, reply, follow, caller, callerNow, db }) => {
+    const { userId } = caller
+    const kind = mayUse(caller, 'admin') ? 'admin' : 'others'
     if ((openOf.get(userId) ?? 0) >= limits.streamsOfUser) throw new TooManyOfUserError()
-    if (open >= limits.streams) throw new TooManyStreamsError()
+    if (open[kind] >= MOST[kind]) throw new TooManyStreamsError()
     const gone = new AbortController()
     const lastEventId = readLastEventId(request.headers['last-event-id'])
     const events = Readable.from(follow({ callerNow, db, lastEventId, signal: gone.signal }))
-    count(userId, 1)
-    events.once('close', () => count(userId, -1))
+    count(userId, kind, 1)
+    events.once('close', () => count(userId, kind, -1))
     reply.raw.once('close', () => {
       gone.abort()
       events.destroy()
@@ -48,6 +51,8 @@ export function createSendEvents(): SendEvents {
       .send(events)
   }
 }
+
+const MOST = { admin: limits.streamsOfAdmins, others: limits.streams } as const
 
 /** One event. */
 export function formatEvent(event: { id: string; data: unknown }): string {

@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 import type { FastifyInstance } from 'fastify'
+import { Counter, type Registry } from 'prom-client'
 
 import { RequestError } from '../wire/errors.ts'
 import type { CheckoutPageOf } from './checkout-routes.ts'
+import type { DoorConfig } from './door/door.ts'
+import { leaveUnlogged } from './unlogged.ts'
 
 /** What outside parties and payers ask of us without a credential. */
 export type GatewayDoor = {
@@ -20,13 +23,29 @@ export type GatewayDoor = {
  * Where gateways tell of changes. The signature is checked over the bytes as they came, so the body
  * is read by nobody before.
  */
-export function addGatewayRoutes(server: FastifyInstance, door: GatewayDoor): void {
+export function addGatewayRoutes(
+  server: FastifyInstance,
+  { door, registry }: { door: GatewayDoor; registry: Registry },
+): void {
+  const refused = new Counter({
+    name: 'quittance_gateway_webhooks_refused_total',
+    help: 'Messages in the name of a gateway that were forged, too old or for nobody',
+    labelNames: ['gateway'],
+    registers: [registry],
+  })
   server.post<{ Params: { gateway_id: string } }>(
     '/webhooks/gateways/:gateway_id',
-    async ({ params, headers, body }, reply) => {
+    { config: { lane: 'outside' } satisfies DoorConfig },
+    async (request, reply) => {
+      const { params, headers, body } = request
       const id = /^[1-9][0-9]{0,8}$/.test(params.gateway_id) ? Number(params.gateway_id) : 0
       const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
       const verdict = await door.receive(id, { headers, body: bytes })
+      if (verdict !== 'received') {
+        // Anybody can send any number of them.
+        leaveUnlogged(request)
+        refused.inc({ gateway: verdict === 'unknown' ? 'none' : id })
+      }
       if (verdict === 'unknown')
         throw new RequestError('not_found', 'There is nothing at this path.')
       if (verdict === 'refused') {

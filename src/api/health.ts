@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify'
 
 import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import { recent } from '../base/recent.ts'
+import type { DoorConfig } from './door/door.ts'
 
 export type HealthCheck = {
   name: string
@@ -16,10 +18,18 @@ export function addHealthRoutes(
   server: FastifyInstance,
   options: { checks: HealthCheck[]; isStopping: () => boolean },
 ): void {
-  server.get('/healthz', async () => ({ status: 'ok' }))
+  const config: DoorConfig = { lane: 'status' }
+  const alive: DoorConfig = { lane: 'alive' }
+  server.get('/healthz', { config: alive }, async () => ({ status: 'ok' }))
 
-  server.get('/readyz', async (_request, reply) => {
-    const parts = await Promise.all(options.checks.map(runCheck))
+  // Whoever asks while others do gets their answer, so that many askers are one to the database.
+  const runAll = recent({
+    load: async () => Promise.all(options.checks.map(runCheck)),
+    maxAgeMs: 0,
+    now: () => performance.now(),
+  })
+  server.get('/readyz', { config }, async (_request, reply) => {
+    const parts = await runAll()
     const stopping = options.isStopping()
     const ready = !stopping && parts.every((part) => part.status === 'ok')
     if (!ready) reply.code(503).header('retry-after', '1')

@@ -1,8 +1,25 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Histogram, type Registry } from 'prom-client'
 
+import { limits } from '../base/limits.ts'
+import { recent } from '../base/recent.ts'
+import { mayUse } from '../domain/access.ts'
+import { RequestError } from '../wire/errors.ts'
+import type { DoorConfig } from './door/door.ts'
+import type { EndpointHooks } from './endpoint.ts'
+
+export type MayRead = (request: FastifyRequest) => Promise<void>
+
 /** `/metrics` in Prometheus' text form, with the time of every route. */
-export function addMetricsRoute(server: FastifyInstance, registry: Registry): void {
+export function addMetricsRoute(
+  server: FastifyInstance,
+  options: {
+    registry: Registry
+    /** Rejects who may not read them; absent: everybody may. */
+    mayRead?: MayRead
+  },
+): void {
+  const { registry, mayRead } = options
   const duration = new Histogram({
     name: 'quittance_http_request_seconds',
     help: 'Time from the request to the last byte of its answer',
@@ -16,8 +33,24 @@ export function addMetricsRoute(server: FastifyInstance, registry: Registry): vo
     const labels = { method: request.method, route, status: reply.statusCode }
     duration.observe(labels, reply.elapsedTime / 1000)
   })
-  server.get('/metrics', async (_request, reply) => {
-    reply.type(registry.contentType)
-    return registry.metrics()
+  // Each collection asks the database, and anybody may be allowed to ask for one.
+  const collect = recent({
+    load: async () => registry.metrics(),
+    maxAgeMs: limits.metricsAgeMs,
+    now: () => performance.now(),
   })
+  const config: DoorConfig = { lane: 'status' }
+  server.get('/metrics', { config }, async (request, reply) => {
+    await mayRead?.(request)
+    return reply.type(registry.contentType).send(await collect())
+  })
+}
+
+/** Figures of everybody's payments are for those who may see everybody's payments. */
+export function requireAdmin({ authenticate }: Pick<EndpointHooks, 'authenticate'>): MayRead {
+  return async ({ headers, ip }) => {
+    const caller = await authenticate(headers, ip)
+    if (mayUse(caller, 'admin')) return
+    throw new RequestError('forbidden', 'This credential lacks the scope admin.')
+  }
 }

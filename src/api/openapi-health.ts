@@ -1,9 +1,10 @@
-import type { TSchema } from 'typebox'
+import { Type, type TSchema } from 'typebox'
 
 import { LivenessSchema, ReadinessSchema } from '../wire/health.ts'
+import { ErrorSchema } from '../wire/group-b/errors.ts'
 import { documentSchema, type Components } from './openapi-schema.ts'
 
-/** What a balancer asks. These two have no credential, no limit and no form of failure. */
+/** What a balancer asks. These two have no credential and no limit of their own. */
 export function documentHealth(schemas: Components) {
   const answer = (schema: TSchema, description: string) => ({
     description,
@@ -17,7 +18,10 @@ export function documentHealth(schemas: Components) {
         ...common,
         operationId: 'readLiveness',
         summary: 'Tell whether the process lives',
-        responses: { '200': answer(LivenessSchema, 'It does.') },
+        responses: {
+          '200': answer(LivenessSchema, 'It does.'),
+          '503': answer(ErrorSchema, 'Too many ask at once.'),
+        },
       },
     },
     '/readyz': {
@@ -27,7 +31,10 @@ export function documentHealth(schemas: Components) {
         summary: 'Tell whether it can serve, part by part',
         responses: {
           '200': answer(ReadinessSchema, 'It can.'),
-          '503': answer(ReadinessSchema, 'It cannot, or it stops.'),
+          '503': answer(
+            Type.Union([ReadinessSchema, ErrorSchema]),
+            'It cannot, or it stops, or too many ask at once.',
+          ),
         },
       },
     },

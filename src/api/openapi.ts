@@ -182,6 +182,7 @@ function failuresOf(endpoint: Endpoint, schemas: Components): Record<string, Res
     'internal_error',
     'unavailable',
     'database_unavailable',
+    'overloaded',
     ...own,
   ]
   const titles = new Map<string, Set<string>>()
@@ -223,8 +224,12 @@ function failureHeaders(status: string, endpoint: Endpoint): Record<string, unkn
     ...(status === '429' || status === '503'
       ? { 'Retry-After': header('Seconds after which to try again.') }
       : {}),
+    ...(status === '503' ? { 'Request-Not-Processed': header(NOT_PROCESSED) } : {}),
   }
 }
+
+const NOT_PROCESSED =
+  'true where nothing was done with the request, so that any request may be sent again.'
 
 function commonHeaders(endpoint: Endpoint): Record<string, unknown> {
   return {

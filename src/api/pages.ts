@@ -1,5 +1,3 @@
-import { gzipSync } from 'node:zlib'
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { once } from '../base/once.ts'
@@ -11,6 +9,7 @@ import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
 import { stringifyJson } from '../wire/json.ts'
 import { addCheckoutRoutes, type CheckoutPageOf } from './checkout-routes.ts'
 import { consoleShell, RECEIPT_UNKNOWN, shellOf } from './page-shells.ts'
+import { createStaticFile, type StaticFile } from './static-file.ts'
 
 /** The programs of the pages, as a browser loads them. */
 export type PageFiles = {
@@ -43,19 +42,16 @@ export function addPageRoutes(
       return sendPage(reply, { policy: CONSOLE_POLICY, body: consoleShell(entries.console) })
     })
   }
-  const zipped = new Map<string, Uint8Array>()
+  const files = new Map<string, StaticFile>()
   server.get<{ Params: { name: string } }>('/console/assets/:name', async (request, reply) => {
     const { name } = request.params
     const asset = (await loadPages()).assets.get(name)
     if (!asset) throw new RequestError('not_found', 'There is no such file. Load the page again.')
-    const body = zipped.get(name) ?? gzipSync(asset.body, { level: 9 })
-    zipped.set(name, body)
-    const zips = acceptsGzip(request)
-    return reply
-      .type(asset.type)
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .headers(zips ? { 'content-encoding': 'gzip', vary: 'accept-encoding' } : {})
-      .send(Buffer.from(zips ? body : asset.body))
+    const { type, body } = asset
+    const cacheControl = 'public, max-age=31536000, immutable'
+    const file = files.get(name) ?? createStaticFile({ type, cacheControl, load: async () => body })
+    files.set(name, file)
+    return file.send(request, reply)
   })
   addReceiptRoutes(server, { ...options, loadPages })
 }
@@ -138,8 +134,4 @@ function sendPage(reply: FastifyReply, page: { policy: string; body: string }): 
     .header('x-robots-tag', 'noindex')
     .type('text/html; charset=utf-8')
     .send(page.body)
-}
-
-function acceptsGzip(request: FastifyRequest): boolean {
-  return /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 
 import { RequestError } from '../wire/errors.ts'
 import { setCommonHeaders } from './headers.ts'
+import { isUnlogged } from './unlogged.ts'
 
 /**
  * What every request passes first: its id, the headers that all answers carry, and the ways out for
@@ -36,6 +37,7 @@ export function addRouteGuard(
     return undefined
   })
   server.addHook('onResponse', async (request, reply) => {
+    if (isUnlogged(request)) return
     request.log.info(
       {
         method: request.method,

@@ -6,13 +6,14 @@ import type { Logger } from '../base/logger.ts'
 import { addBodyParser } from './body.ts'
 import { addDeadlines } from './deadline.ts'
 import { addDocsRoutes } from './docs.ts'
+import { addDoor, type LaneWidths } from './door/door.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import type { Endpoint, EndpointHooks } from './endpoint.ts'
 import { addEndpoints } from './endpoints.ts'
 import { answerFailure } from './errors.ts'
 import { addGatewayRoutes, type GatewayDoor } from './gateway-routes.ts'
 import { addHealthRoutes, type HealthCheck } from './health.ts'
-import { addMetricsRoute } from './metrics.ts'
+import { addMetricsRoute, requireAdmin, type MayRead } from './metrics.ts'
 import { addPageRoutes, type PagesOptions } from './pages.ts'
 import { requestIdOf } from './request-id.ts'
 import { createRequestLogger } from './request-logger.ts'
@@ -25,10 +26,16 @@ export type StatusServerOptions = {
   isStopping: () => boolean
   /** How long a request may take to arrive; a test has less patience. */
   requestTimeoutMs?: number
+  /** Rejects who may not read the metrics; absent: everybody may. */
+  mayRead?: MayRead
   handlerTimeoutMs?: number
+  /** Requests at work at once; a test has fewer. */
+  lanes?: Partial<LaneWidths>
 }
 
-export type ServerOptions = StatusServerOptions & {
+export type ServerOptions = Omit<StatusServerOptions, 'mayRead'> & {
+  /** Only administrators may read the metrics here. */
+  hasPrivateMetrics?: boolean
   endpoints: readonly Endpoint[]
   hooks: EndpointHooks
   /** Absent: no gateway tells us anything. */
@@ -40,10 +47,11 @@ export type ServerOptions = StatusServerOptions & {
 }
 
 export function createServer(options: ServerOptions): FastifyInstance {
-  const server = createStatusServer(options)
+  const mayRead = options.hasPrivateMetrics && requireAdmin(options.hooks)
+  const server = createStatusServer({ ...options, ...(mayRead && { mayRead }) })
   addBodyParser(server)
   addDocsRoutes(server, options.endpoints)
-  if (options.door) addGatewayRoutes(server, options.door)
+  if (options.door) addGatewayRoutes(server, { ...options, door: options.door })
   if (options.pages) addPageRoutes(server, options.pages, options.door?.checkoutPage)
   addEndpoints(server, options.endpoints, options.hooks)
   return server
@@ -89,7 +97,8 @@ export function createStatusServer(
   server.setErrorHandler(answerFailure)
   addDeadlines(server, options.handlerTimeoutMs ?? limits.handlerTimeoutMs)
   addRouteGuard(server, options)
-  addMetricsRoute(server, options.registry)
+  addDoor(server, options)
+  addMetricsRoute(server, options)
   addHealthRoutes(server, options)
   return server
 }

@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto'
 import type { GatewayDoor } from '../api/gateway-routes.ts'
 import type { PayBack } from '../api/group-b/payment-refund.ts'
 import type { PaymentDesk } from '../api/group-b/payments.ts'
+import { createFreshCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
+import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import { GATEWAY_TERMS, type Gateway, type GatewayKind, type Terms } from '../domain/gateways.ts'
@@ -13,7 +15,7 @@ import { createCard } from '../rails/card.ts'
 import type { ChargePolicy } from '../rails/charge-deps.ts'
 import { createChargeRail, type ChargeRail } from '../rails/charge-rail.ts'
 import type { CheckoutTerms } from '../rails/checkout.ts'
-import { renderCheckout } from '../rails/checkout-page.ts'
+import { renderCheckout, type CheckoutPage } from '../rails/checkout-page.ts'
 import type { GatewayAdapter } from '../rails/gateway.ts'
 import { receiveWebhook } from '../rails/receive.ts'
 import { RailError } from '../rails/reply.ts'
@@ -61,8 +63,9 @@ export function createPaymentGateways(deps: {
     kick: rail.kick,
   }
   const own = desk.gateways.find(({ kind }) => kind === 'crypto_checkout')
-  const door: GatewayDoor = {
-    checkoutPage: async (externalId) => {
+  // Many may look at one payment, each once a second.
+  const pages = createFreshCache<CheckoutPage>({
+    load: async (externalId) => {
       const charge = own && (await findChargeByExternalId(db, { gatewayId: own.id, externalId }))
       if (!charge || !deps.checkout) return undefined
       // Before anything has come, which most of the time is so, there is nothing to add up.
@@ -71,6 +74,13 @@ export function createPaymentGateways(deps: {
         : new Map<Hex, bigint>()
       return renderCheckout({ charge, paidUnder }, deps.checkout, clock.now())
     },
+    capacity: limits.cachedCheckouts,
+    refreshMs: limits.checkoutPageMs,
+    limitMs: limits.checkoutPageMs,
+    clock,
+  })
+  const door: GatewayDoor = {
+    checkoutPage: async (externalId) => pages.get(externalId),
     receive: async (gatewayId, webhook) => {
       const receiving = receiveWebhook(
         { db, adapters, kick: rail.kick },

@@ -19,7 +19,7 @@ export type Config = {
   host: string
   /** 0 stands for any free port. */
   port: number
-  /** Where `work`, which serves nothing else, tells how it is; absent: nowhere. */
+  /** Where a process tells how it is, to those who watch over it; absent: `work` tells nowhere. */
   statusPort: number | undefined
   /** Whose X-Forwarded-For is believed: addresses and networks. Empty: nobody's. */
   trustedProxies: string[]
@@ -94,7 +94,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
 export const VARIABLES = {
   PORT: 'port of the HTTP server; 0 takes any free one',
   HOST: 'address to listen on',
-  QUITTANCE_STATUS_PORT: 'port where `work` answers /healthz, /readyz and /metrics',
+  QUITTANCE_STATUS_PORT: 'port that answers /healthz, /readyz and /metrics, and nothing else',
   QUITTANCE_TRUST_PROXY: 'proxies whose X-Forwarded-For is believed, comma-separated',
   QUITTANCE_ENVIRONMENT: 'sandbox or production',
   QUITTANCE_DATA: 'folder for the embedded database and chain',

@@ -12,9 +12,20 @@ export const limits = {
   handlerTimeoutMs: 30_000,
   /** For requests that share one SQL transaction, and for what is then done one by one. */
   togetherMs: 10_000,
+  /** For how long the same figures answer everybody who asks for metrics. */
+  metricsAgeMs: 1_000,
+  checkoutPageMs: 1_000,
+  cachedCheckouts: 1_000,
+  /** Requests that wait for their turn, in each lane. */
+  doorWaiting: 2_000,
+  /** Half of the two seconds within which whoever is let in should have its answer. */
+  doorWaitMs: 1_000,
+  /** Above it fewer requests are at work at once. */
+  doorAimMs: 250,
   /** A stream ends after that, and its client comes again. */
   streamMs: 300_000,
   streams: 100,
+  streamsOfAdmins: 30,
   /** Of each process, so that one user cannot take all of them. */
   streamsOfUser: 10,
   streamEvents: 500,

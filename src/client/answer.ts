@@ -54,6 +54,8 @@ function failureOf(answer: HttpAnswer, body: Answer, now: () => number): ApiErro
     requestId: headers.get('x-request-id') ?? textOf(body['request_id']),
     fields: fieldsOf(body),
     retryAfterMs,
+    // A bare 503 may be that of a proxy, which sent the request on before it gave up.
+    wasNotProcessed: status === 503 && headers.get('request-not-processed') === 'true',
   })
 }
 

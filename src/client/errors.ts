@@ -34,6 +34,7 @@ export type ApiErrorFacts = {
   serverCode?: string | number | undefined
   fields?: readonly FieldError[]
   retryAfterMs?: number | undefined
+  wasNotProcessed?: boolean
 }
 
 /** Every failure of a call. `code` is for programs, the message for people. */
@@ -48,6 +49,8 @@ export class ApiError extends BaseError {
   readonly serverCode: string | number | undefined
   readonly fields: readonly FieldError[]
   readonly retryAfterMs: number | undefined
+  /** The server says that it did nothing with the request, so a repeat is safe without a key. */
+  readonly wasNotProcessed: boolean
   /** How often it was tried. */
   tries = 0
   /** Of a POST: call again with this key, and it happens once however often it is called. */
@@ -63,6 +66,7 @@ export class ApiError extends BaseError {
     this.serverCode = facts.serverCode
     this.fields = facts.fields ?? []
     this.retryAfterMs = facts.retryAfterMs
+    this.wasNotProcessed = facts.wasNotProcessed ?? false
   }
 }
 

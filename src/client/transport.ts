@@ -221,7 +221,7 @@ function pauseBefore(tries: number, error: ApiError, runtime: Runtime): number {
 /** A refusal is certain, and so is a request that did not leave; anything else may be half done. */
 function mayHaveActed(error: ApiError): boolean {
   const { status, code } = error
-  if (code === 'redirected') return false
+  if (code === 'redirected' || error.wasNotProcessed) return false
   if (code === 'idempotency_in_flight') return true
   if (status === undefined) return !wasNotSent(error)
   return status < 300 || status === 408 || status >= 500

@@ -53,5 +53,11 @@ export type GatewayAdapter = {
     signal: AbortSignal,
   ) => Promise<DisputeView>
   /** Undefined: a forgery, or too old. */
-  verify?: (webhook: Webhook, signal: AbortSignal) => Promise<GatewayNews | undefined>
+  verify?: (webhook: Webhook, checking: Checking) => Promise<GatewayNews | undefined>
+}
+
+/** For a gateway that is asked whether a message is its own: only about what we expect. */
+export type Checking = {
+  signal: AbortSignal
+  isExpected: (news: GatewayNews) => Promise<boolean>
 }

@@ -18,7 +18,10 @@ export async function receiveWebhook(
 ): Promise<Received> {
   const verify = deps.adapters.get(gatewayId)?.verify
   if (verify === undefined) return 'unknown'
-  const news = await verify(webhook, signal)
+  // What names no charge of ours is no news, and nobody need be asked about it.
+  const isExpected = async (news: GatewayNews): Promise<boolean> =>
+    (await chargeOf(deps.db, gatewayId, news)) !== undefined
+  const news = await verify(webhook, { signal, isExpected })
   if (news === undefined) return 'refused'
   const charge = await chargeOf(deps.db, gatewayId, news)
   // Other programs may share the account at the gateway: what is theirs is none of our business.

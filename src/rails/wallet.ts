@@ -68,17 +68,22 @@ export function createWallet(settings: WalletSettings): GatewayAdapter {
       if (reply.status !== 200 && reply.status !== 201) throw refusalOf(reply)
       return refundViewOf(reply.body, value)
     },
-    verify: async (webhook, signal) => {
+    verify: async (webhook, { signal, isExpected }) => {
       const claim = claimOf(webhook, settings)
       if (claim === undefined) return undefined
-      const seen = await gate.run(async () => newsOf(claim, { ask, settings, signal }))
+      const news = newsOf(claim)
+      if (!(await isExpected(news))) return undefined
+      const seen = await gate.run(async () => isGenuine(claim, { ask, settings, signal }))
       if (seen === undefined) throw new RailError('rail_unknown', 'too_many_at_once')
-      return seen.value
+      return seen.value ? news : undefined
     },
   }
 }
 
-/** Anybody can send webhooks, and the gateway is asked about each. One that is lost comes again. */
+/**
+ * Whoever knows an open payment can have the gateway asked about it. One that is lost comes
+ * again.
+ */
 const ASKED_AT_ONCE = { width: 4, maxWaiting: 32 }
 
 type Ask = (
@@ -285,14 +290,17 @@ const MAX_AGE_MS = 4 * 24 * 3_600_000
 const MAX_AHEAD_MS = 15 * 60_000
 
 /** The gateway itself is asked whether the message is its own, over the bytes as they came. */
-async function newsOf(
-  { event, text, signature }: Claim,
+async function isGenuine(
+  { text, signature }: Claim,
   { ask, settings, signal }: { ask: Ask; settings: WalletSettings; signal: AbortSignal },
-): Promise<GatewayNews | undefined> {
+): Promise<boolean> {
   const claim = JSON.stringify({ ...signature, webhook_id: settings.webhookId })
   const asked = `${claim.slice(0, -1)},"webhook_event":${text}}`
   const reply = await ask('/v1/notifications/verify-webhook-signature', { text: asked, signal })
-  if (reply.status !== 200 || reply.body['verification_status'] !== 'SUCCESS') return undefined
+  return reply.status === 200 && reply.body['verification_status'] === 'SUCCESS'
+}
+
+function newsOf({ event }: Claim): GatewayNews {
   const resource = objectAt(event, 'resource')
   const related = objectAt(objectAt(resource, 'supplementary_data'), 'related_ids')
   const [unit] = objectsAt(resource, 'purchase_units')

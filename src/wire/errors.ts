@@ -32,6 +32,7 @@ export const failures = {
   headers_too_large: { status: 431, groupA: -1, title: 'The headers are too large' },
   internal_error: { status: 500, groupA: -1, title: 'Internal error' },
   upstream_failed: { status: 502, groupA: -1, title: 'A system behind this one failed' },
+  overloaded: { status: 503, groupA: -1, title: 'Too many requests are waiting' },
   unavailable: { status: 503, groupA: -1, title: 'Not available now' },
   database_unavailable: { status: 503, groupA: -1, title: 'The database cannot be used now' },
   upstream_timeout: { status: 504, groupA: -1, title: 'A system behind this one took too long' },

@@ -13,7 +13,7 @@ import type { Db } from '../../src/store/database.ts'
 import { ensureSigningKey } from '../../src/store/signing-keys.ts'
 import { disableUser, enableUser, type User } from '../../src/store/users.ts'
 import type { RequestError } from '../../src/wire/errors.ts'
-import { anEndpoint, makeKey, makeUser } from '../support/access.ts'
+import { makeKey, makeUser } from '../support/access.ts'
 import { cpuTimeOf } from '../support/cpu.ts'
 import { createTestClock, type TestClock } from '../support/clock.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -237,7 +237,7 @@ function openDoor(db: Db, clock: TestClock, environment: 'sandbox' | 'production
   const limiter = createRateLimiter({ db, clock })
   const { limitFailures } = createRateLimits({ limiter })
   const authenticate = createAuthenticate({ environment, credentials, limitFailures })
-  const ask = (headers: Headers) => authenticate(headers, anEndpoint(), '203.0.113.9')
+  const ask = (headers: Headers) => authenticate(headers, '203.0.113.9')
   return {
     tokens,
     credentials,

@@ -8,6 +8,7 @@ import * as events from '../../src/wire/group-b/events.ts'
 import * as token from '../../src/wire/group-b/token.ts'
 import * as transactions from '../../src/wire/group-b/transactions.ts'
 import { named } from '../../src/wire/shapes.ts'
+import { routesOf } from '../support/routes.ts'
 import { startApi } from '../support/api.ts'
 import { createAjv, readDocument } from '../support/contract.ts'
 import { echoEndpoints } from '../support/endpoints.ts'
@@ -179,21 +180,4 @@ function examplesOf(value: unknown): Example[] {
     ? schema['examples'].map((example: unknown) => ({ schema, example }))
     : []
   return [...own, ...Object.values(schema).flatMap(examplesOf)]
-}
-
-/** The lines of a tree, four characters a level: `    └── /:id (GET, HEAD)`. */
-function routesOf(tree: string): string[] {
-  const above: string[] = []
-  return tree.split('\n').flatMap((line) => {
-    const [, indent = '', part = '', methods = ''] =
-      /^(.*[├└]── )(\S+)(?: \((.+)\))?$/.exec(line) ?? []
-    const level = indent.length / 4
-    if (level === 0) return []
-    above.splice(level - 1, Infinity, part)
-    const path = above.join('').replaceAll(/:(\w+)/g, '{$1}')
-    return methods
-      .split(', ')
-      .filter((method) => method !== '' && method !== 'HEAD')
-      .map((method) => `${method} ${path}`)
-  })
 }

@@ -20,7 +20,7 @@ describe('trusted proxies', () => {
     const api = await startApi({
       endpoints: echoEndpoints(),
       hooks: {
-        async authenticate(_headers, _endpoint, remoteAddress) {
+        async authenticate(_headers, remoteAddress) {
           seen = remoteAddress
           return testCaller
         },

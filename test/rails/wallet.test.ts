@@ -145,6 +145,20 @@ describe('wallet payments', () => {
     expect(await receive(good)).to.equal('received')
   })
 
+  it('asks the gateway about no webhook that names no payment of ours', async () => {
+    const body = await create()
+    await answer(body, 'approve')
+    const [good] = sent
+    const before = asked.length
+    const strange = JSON.stringify({
+      ...(JSON.parse(good!.body) as object),
+      resource: { id: 'ANOTHER', custom_id: `TX${'1'.repeat(20)}` },
+    })
+    expect(await receive({ ...good!, body: strange })).to.equal('refused')
+    expect(asked).to.have.length(before)
+    expect(await receive(good!)).to.equal('received')
+  })
+
   it('asks the gateway about no webhook that cannot be its own', async () => {
     const body = await create()
     await answer(body, 'approve')

@@ -1,0 +1,225 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+import { limits } from '../../base/limits.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Caller } from '../../domain/access.ts'
+import { RequestError } from '../../wire/errors.ts'
+import { networkOf } from '../limit-rate.ts'
+import { leaveUnlogged } from '../unlogged.ts'
+import { createLane, type Lane } from './lane.ts'
+import { createLoopDelay } from './loop-delay.ts'
+import { createRegulars, type Regular, type Regulars } from './regulars.ts'
+
+/**
+ * What stands before all work: a request goes on when its turn comes in one of a few lanes, and is
+ * refused at once where that would take too long. Each lane has places of its own, so that a flood
+ * in one leaves the others as they are.
+ */
+export type Door = {
+  /** Waits for who asks to be known, and then for a place where its work belongs. */
+  recognise: (request: FastifyRequest, caller: Promise<Caller>) => Promise<Caller>
+}
+
+/**
+ * Those whose credential was good before go on to `reads`, `writes` or `admins`; `strangers` show
+ * theirs first.
+ */
+export type LaneName =
+  'alive' | 'status' | 'pages' | 'outside' | 'strangers' | 'reads' | 'writes' | 'admins'
+
+/** What a route says in its `config`: where it belongs, if it is no page. */
+export type DoorConfig = { lane: 'alive' | 'status' | 'outside' | 'reads' | 'writes' }
+
+/** How many requests are at work in each lane at once; of a caller half as many. */
+export type LaneWidths = Readonly<Record<LaneName, number>>
+
+export const LANE_WIDTHS: LaneWidths = {
+  // Apart from what may wait for a database that hangs.
+  alive: 4,
+  status: 16,
+  pages: 4,
+  // Those wait for parties elsewhere, or for a password's hash.
+  outside: 32,
+  strangers: 8,
+  reads: 32,
+  // Those that come together share a transaction, so more of them cost less each.
+  writes: 128,
+  admins: 16,
+}
+
+const LANES = Object.keys(LANE_WIDTHS) as LaneName[]
+
+/** Where requests take longer the more of them are at work. */
+const AIMED: ReadonlySet<LaneName> = new Set(['reads', 'writes', 'admins'])
+
+export function addDoor(
+  server: FastifyInstance,
+  options: { logger: Logger; registry: Registry; lanes?: Partial<LaneWidths> },
+): void {
+  const now = (): number => performance.now()
+  const delay = createLoopDelay(now)
+  const lanes = new Map<LaneName, Lane>()
+  for (const name of LANES) {
+    const width = options.lanes?.[name] ?? LANE_WIDTHS[name]
+    const { doorWaiting: maxWaiting, doorWaitMs: maxWaitMs } = limits
+    const aim = AIMED.has(name) && { aimMs: limits.doorAimMs }
+    lanes.set(name, createLane({ width, ...aim, maxWaiting, maxWaitMs, now, delayMs: delay.ms }))
+  }
+  const regulars = createRegulars()
+  const refused = countRefused(options, lanes)
+  server.addHook('onClose', async () => {
+    delay.stop()
+    refused.stop()
+  })
+  server.decorateRequest(PLACE, undefined)
+  const enter = async (request: FastifyRequest, name: LaneName, caller: string) => {
+    const entry = await lanes.get(name)?.enter(caller)
+    if (entry?.isIn === false) {
+      leaveUnlogged(request)
+      refused.count(name)
+      throw new OverloadedError(entry.waitMs)
+    }
+    request.setDecorator(PLACE, entry?.leave)
+    // Who has gone while it waited needs no answer any more.
+    if (request.raw.socket.destroyed) throw new GoneError()
+  }
+  server.decorate<Door>(DOOR, createDoor(enter, regulars))
+  server.addHook('onRequest', async (request) => {
+    if (isReadFirst(request)) return
+    const regular = regulars.find(request.headers)
+    await enter(request, laneOf(request, regular), regular?.name ?? networkOf(request.ip))
+  })
+  server.addHook('preValidation', async (request) => {
+    if (isReadFirst(request)) await enter(request, 'outside', networkOf(request.ip))
+  })
+  // Whoever is slow to take the answer holds no place.
+  server.addHook('onSend', async (request) => leave(request))
+  server.addHook('onResponse', async (request) => leave(request))
+}
+
+export function doorOf(server: FastifyInstance): Door {
+  return server.getDecorator<Door>(DOOR)
+}
+
+const DOOR = 'quittanceDoor'
+const PLACE = 'quittancePlace'
+
+type Enter = (request: FastifyRequest, lane: LaneName, caller: string) => Promise<void>
+
+function createDoor(enter: Enter, regulars: Regulars): Door {
+  return {
+    async recognise(request, authenticating) {
+      const before = regulars.find(request.headers)
+      try {
+        const caller = await authenticating
+        const regular = regulars.remember(request.headers, caller)
+        if (before) return caller
+        leave(request)
+        await enter(request, laneOf(request, regular), regular.name)
+        return caller
+      } catch (error) {
+        if (error instanceof RequestError && error.failure === 'unauthorized') {
+          regulars.forget(request.headers)
+        }
+        throw error
+      }
+    },
+  }
+}
+
+function leave(request: FastifyRequest): void {
+  request.getDecorator<(() => void) | undefined>(PLACE)?.()
+}
+
+/**
+ * Anybody can send a body slowly. Where no credential stands before it, it is read before the
+ * request takes a place.
+ */
+function isReadFirst({ method, routeOptions }: FastifyRequest): boolean {
+  return method === 'POST' && configOf(routeOptions)?.lane === 'outside'
+}
+
+function laneOf({ routeOptions }: FastifyRequest, regular: Regular | undefined): LaneName {
+  const lane = configOf(routeOptions)?.lane
+  if (lane === undefined) return 'pages'
+  if (lane !== 'reads' && lane !== 'writes') return lane
+  if (regular === undefined) return 'strangers'
+  return regular.isAdmin ? 'admins' : lane
+}
+
+function configOf({ config }: FastifyRequest['routeOptions']): DoorConfig | undefined {
+  const { lane } = config as Partial<DoorConfig>
+  return lane && { lane }
+}
+
+/** Counts, and says now and then in the log how many they were. */
+function countRefused(
+  { logger, registry }: { logger: Logger; registry: Registry },
+  lanes: ReadonlyMap<LaneName, Lane>,
+): { count: (lane: LaneName) => void; stop: () => void } {
+  const registers = [registry]
+  const labelNames = ['lane']
+  const total = new Counter({
+    name: 'quittance_overload_refusals_total',
+    help: 'Requests that were refused at once, as their turn would have come too late',
+    labelNames,
+    registers,
+  })
+  for (const lane of LANES) total.inc({ lane }, 0)
+  const requests = new Gauge({
+    name: 'quittance_requests',
+    help: 'Requests that are at work, and that wait for their turn',
+    labelNames: ['lane', 'state'],
+    registers,
+    collect() {
+      for (const [lane, { counts }] of lanes) {
+        const { inside, waiting } = counts()
+        requests.set({ lane, state: 'working' }, inside)
+        requests.set({ lane, state: 'waiting' }, waiting)
+      }
+    },
+  })
+  let unsaid: Partial<Record<LaneName, number>> = {}
+  let timer: NodeJS.Timeout | undefined
+  const say = (): void => {
+    timer = undefined
+    logger.warn({ refused: unsaid }, 'refused requests: too many at once')
+    unsaid = {}
+  }
+  return {
+    count(lane) {
+      total.inc({ lane })
+      unsaid[lane] = (unsaid[lane] ?? 0) + 1
+      timer ??= setTimeout(say, SAID_EVERY_MS).unref()
+    },
+    stop() {
+      if (timer === undefined) return
+      clearTimeout(timer)
+      say()
+    },
+  }
+}
+
+const SAID_EVERY_MS = 10_000
+
+class OverloadedError extends RequestError {
+  constructor(waitMs: number) {
+    const seconds = Math.min(Math.max(Math.ceil(waitMs / 1000), 1), LONGEST_RETRY_S)
+    const sentence =
+      'Too many requests are waiting already. Nothing was done with this one: ' +
+      `send it again in ${seconds} s.`
+    super('overloaded', sentence, {
+      headers: { 'retry-after': String(seconds), 'request-not-processed': 'true' },
+      retryable: true,
+    })
+  }
+}
+
+const LONGEST_RETRY_S = 10
+
+class GoneError extends RequestError {
+  constructor() {
+    super('request_timeout', 'The connection was closed before the turn came.')
+  }
+}

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Attack, AttackOptions, AttackResult } from './attack.ts'
+import { sendLoad, type LoadRequest, type LoadResult } from './load.ts'
+import { startPlatform, type Payer, type Platform } from './platform.ts'
+
+const PAYERS = 300
+const AT_ONCE = 64
+const TIMES_CAPACITY = 3
+const NORMAL_WITHIN_MS = 5_000
+const ACCEPTED_P99_MS = 2_000
+const LEAST_THROUGHPUT = 0.8
+
+/** Three times as much as it can do: it does as much as before, and says no to the rest. */
+export const overload: Attack = {
+  name: 'overload',
+  about: 'sends three times what it can do, transfers and reads, and looks how long others wait',
+  async run(options) {
+    const platform = await startPlatform({ payers: PAYERS })
+    try {
+      return [await flood(platform, options)]
+    } finally {
+      await platform.stop()
+    }
+  },
+}
+
+async function flood(platform: Platform, options: AttackOptions): Promise<AttackResult> {
+  const { url, payers } = platform
+  const { say, seconds } = options
+  const load = { url, requests: requestsOf(payers) }
+  // Each key is known and each path is compiled before anything is measured.
+  await sendLoad({ ...load, atOnce: AT_ONCE, seconds: Math.min(5, seconds) })
+  const calmMs = await timeOfRead(platform)
+  const most = await sendLoad({ ...load, atOnce: AT_ONCE, seconds: Math.min(20, seconds) })
+  const capacity = most.answered.count / most.seconds
+  say(`capacity ${capacity.toFixed(0)} a second; a read takes ${calmMs.toFixed(0)} ms`)
+  say(describe(most))
+  const [result, admin] = await Promise.all([
+    sendLoad({ ...load, rate: capacity * TIMES_CAPACITY, seconds }),
+    sendLoad({ url, requests: [adminRequest(platform)], atOnce: 1, seconds }),
+  ])
+  const normalAfterMs = await untilNormal(platform, calmMs)
+  say(describe(result))
+  say(`meanwhile an administrator: ${describe(admin)}`)
+  const throughput = result.answeredInTime / result.seconds / capacity
+  return {
+    tried: `${TIMES_CAPACITY} times ${capacity.toFixed(0)} requests a second, for ${seconds} s`,
+    count: result.tried,
+    outcome: [
+      describe(result),
+      `${(throughput * 100).toFixed(0)} % of the maximum`,
+      `administrator p99 ${admin.answered.p99Ms} ms`,
+      normalAfterMs === undefined ? 'not normal after' : `normal after ${normalAfterMs} ms`,
+    ].join(', '),
+    wrong: wrongsOf({ result, admin, throughput, normalAfterMs }),
+  }
+}
+
+function wrongsOf(facts: {
+  result: LoadResult
+  admin: LoadResult
+  throughput: number
+  normalAfterMs: number | undefined
+}): string[] {
+  const { result, admin, throughput, normalAfterMs } = facts
+  const others = Object.keys(result.statuses).filter((status) => !EXPECTED.has(status))
+  const wrongs: Array<[boolean, string]> = [
+    [throughput < LEAST_THROUGHPUT, `it did ${(throughput * 100).toFixed(0)} % of its maximum`],
+    [result.answered.p99Ms >= ACCEPTED_P99_MS, `accepted: p99 ${result.answered.p99Ms} ms`],
+    [result.hangs > 0, `${result.hangs} hung`],
+    [
+      others.length > 0,
+      `answers ${others.map((one) => `${one} × ${result.statuses[one]}`).join()}`,
+    ],
+    [normalAfterMs === undefined, `not normal within ${NORMAL_WITHIN_MS} ms`],
+    [admin.answered.count < admin.tried, 'an administrator was refused'],
+  ]
+  return wrongs.filter(([isWrong]) => isWrong).map(([, sentence]) => sentence)
+}
+
+const EXPECTED: ReadonlySet<string> = new Set(['200', '201', '503'])
+
+export function describe({ tried, answered, refused, hangs, notSent }: LoadResult): string {
+  return [
+    `${tried} tried`,
+    `${answered.count} answered (p50 ${answered.p50Ms} ms, p99 ${answered.p99Ms} ms)`,
+    `${refused.count} refused (p50 ${refused.p50Ms} ms, p99 ${refused.p99Ms} ms)`,
+    `${hangs} hung`,
+    ...(notSent > 0 ? [`${notSent} not sent, as too many were open`] : []),
+  ].join(', ')
+}
+
+/** A transfer and a read of each payer. */
+function requestsOf(payers: readonly Payer[]): LoadRequest[] {
+  return payers.flatMap(({ key, from, to }) => {
+    const transfer = {
+      idempotencyKey: `attack-{n}`,
+      source: { type: 'wallet', id: from },
+      destination: { type: 'wallet', id: to },
+      amount: '0.01',
+    }
+    const headers = { authorization: `Bearer ${key}` }
+    return [
+      {
+        method: 'POST',
+        path: '/v1/transfers',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(transfer),
+      },
+      { method: 'GET', path: READ, headers },
+    ]
+  })
+}
+
+const READ = '/api/transactions?limit=20'
+
+function adminRequest({ adminKey }: Platform): LoadRequest {
+  return { method: 'GET', path: READ, headers: { authorization: `Bearer ${adminKey}` } }
+}
+
+/** The median of reads one after the other, with nothing beside them. */
+export async function timeOfRead({ url, payers }: Platform): Promise<number> {
+  const times: number[] = []
+  for (const { key } of payers.slice(0, 20)) times.push((await readOnce(url, key)).tookMs)
+  return times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0
+}
+
+async function readOnce(url: string, key: string): Promise<{ status: number; tookMs: number }> {
+  const startedAt = performance.now()
+  const headers = { authorization: `Bearer ${key}` }
+  const signal = AbortSignal.timeout(NORMAL_WITHIN_MS)
+  const status = await fetch(url + READ, { headers, signal }).then(
+    async (answer) => {
+      await answer.arrayBuffer()
+      return answer.status
+    },
+    () => 0,
+  )
+  return { status, tookMs: performance.now() - startedAt }
+}
+
+/** Until ten reads in a row are answered about as soon as before. */
+async function untilNormal(platform: Platform, calmMs: number): Promise<number | undefined> {
+  const startedAt = performance.now()
+  let good = 0
+  for (;;) {
+    const passedMs = performance.now() - startedAt
+    if (good >= 10) return Math.round(passedMs)
+    if (passedMs > NORMAL_WITHIN_MS) return undefined
+    const { status, tookMs } = await readOnce(platform.url, platform.payers[good]?.key ?? '')
+    good = status === 200 && tookMs < 3 * calmMs + 20 ? good + 1 : 0
+    await sleep(20)
+  }
+}
