@@ -1,8 +1,7 @@
 import type { Hex } from 'viem'
 
-import { AnswerUnreadableError, parseLogs } from './facts.ts'
+import { readLogs, readReceipt, record } from './answers.ts'
 import type { Providers } from './providers.ts'
-import { parseQuantity } from './quantity.ts'
 import { decodeSettled, type Settled } from './settled.ts'
 import { askAgreed } from './supply.ts'
 
@@ -29,21 +28,15 @@ export function createPaidReceiptReader(providers: Pick<Providers, 'askAll'>): P
   return async ({ hash, logIndex }, signal) =>
     askAgreed(providers, {
       call: { method: 'eth_getTransactionReceipt', params: [hash], signal },
-      read: (result) => readReceipt(result, logIndex),
+      read: (result) => readPaid(result, logIndex),
     })
 }
 
-function readReceipt(result: unknown, logIndex: number): PaidReceipt | undefined {
+function readPaid(result: unknown, logIndex: number): PaidReceipt | undefined {
   if (result === null) return undefined
-  const { logs, gasUsed, effectiveGasPrice } = result as Readonly<Record<string, unknown>>
-  const [used, price] = [parseQuantity(gasUsed), parseQuantity(effectiveGasPrice)]
-  if (used === undefined || price === undefined) {
-    throw new AnswerUnreadableError('The provider', 'gas')
-  }
-  const found = parseLogs({ value: logs, provider: 'The provider' })
-  const log = found.find((one) => one.logIndex === logIndex)
+  const { gasUsed, gasPrice } = readReceipt(result)
+  const log = readLogs(record(result, 'receipt')['logs']).find((one) => one.logIndex === logIndex)
   const settled = log && decodeSettled(log, log.address)
   if (log === undefined || settled === undefined) return undefined
-  const contract = log.address.toLowerCase() as Hex
-  return { blockHash: log.blockHash, gasUsed: used, gasPrice: price, contract, settled }
+  return { blockHash: log.blockHash, gasUsed, gasPrice, contract: log.address, settled }
 }

@@ -3,8 +3,8 @@ import { decodeAbiParameters, encodeFunctionData, toFunctionSelector } from 'vie
 
 import { BaseError } from '../base/errors.ts'
 import { referenceDollarAbi } from '../bindings/abis.ts'
+import { data as bytes, readFrom } from './answers.ts'
 import { selectorOf } from './events.ts'
-import { AnswerUnreadableError } from './facts.ts'
 import type { Provider } from './provider.ts'
 import type { Providers } from './providers.ts'
 import { isRevert, revertDataOf } from './rpc-error.ts'
@@ -72,8 +72,8 @@ async function readBy(
       throw error
     }
   }
-  const code = await ask('eth_getCode', [address, 'latest'])
-  if (typeof code !== 'string') throw new AnswerUnreadableError(provider.name, 'code')
+  const answer = { value: await ask('eth_getCode', [address, 'latest']), provider: provider.name }
+  const code = readFrom(answer, (value) => bytes(value, 'code'))
   if (code === '0x') {
     return { hasCode: false, decimals: undefined, symbol: undefined, profile: 'erc20' }
   }

@@ -163,7 +163,7 @@ async function mintRefused(
   const call = async (data: Hex): Promise<Hex> => {
     const params = [{ to: token, data }, 'latest']
     return firstAnswer(quorum, async (provider, signal) =>
-      hex(await provider.request({ method: 'eth_call', params, signal })),
+      bytes(await provider.request({ method: 'eth_call', params, signal }), 'result'),
     )
   }
   const right = await readMintRight(call, minter).catch(() => undefined)
