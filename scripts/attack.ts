@@ -27,6 +27,8 @@ const { only, seconds, embedded } = scriptCommand('attack', about)
 
 type Row = AttackResult & { attack: string; couldNotRun?: true }
 
+const say = (line: string): void => console.log(`  ${line}`)
+
 async function main(): Promise<void> {
   const server = embedded || process.env['DATABASE_URL'] ? undefined : await startPostgres()
   if (server) process.env['DATABASE_URL'] = server.url
@@ -36,7 +38,6 @@ async function main(): Promise<void> {
     for (const { name, run } of ATTACKS) {
       if (only && !only.includes(name)) continue
       console.log(`${name} …`)
-      const say = (line: string): void => console.log(`  ${line}`)
       const results = await run({ seconds, say }).catch((error: unknown) => [failed(error)])
       rows.push(...results.map((result) => ({ attack: name, ...result })))
     }

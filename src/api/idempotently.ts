@@ -76,7 +76,7 @@ export function createIdempotently(deps: { db: Db }): Idempotently {
   }
 }
 
-/** Both groups have a `createPayment` and a `createTransfer`: a key of the one is none of the other. */
+/** Both groups have a `createPayment` and a `createTransfer`, and keys of their own. */
 function operationOf({ group, operationId }: Endpoint): string {
   return `${group}.${operationId}`
 }
@@ -103,12 +103,12 @@ function createTogetherOf(db: Db) {
         db.transaction().execute(async (transaction) => {
           // What kept all of them waiting must not keep each of them waiting again.
           if (go.isRepeat) await limitLockWait(transaction, REPEAT_LOCK_MS)
-          const work = (db: Db, some: readonly Asked[]) =>
+          const outcomes = await runAll(transaction, take(), (db, some) =>
             run(
               db,
               some.map((one) => one.asked),
-            )
-          const outcomes = await runAll(transaction, take(), work)
+            ),
+          )
           go.signal.throwIfAborted()
           return outcomes
         }),

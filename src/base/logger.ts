@@ -39,7 +39,7 @@ function logSafely(
 ): void {
   const [first, ...rest] = args as [unknown, ...string[]]
   const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err
-  if (!(error instanceof Error)) return void write.apply(this, args)
+  if (!(error instanceof Error)) return write.apply(this, args)
   const [text, ...others] = rest
   const message = text === undefined || text === error.message ? messageOf(error) : text
   const object = first instanceof Error ? { err: error } : first

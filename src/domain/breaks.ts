@@ -26,7 +26,7 @@ export type BreakKind = keyof typeof BREAK_MEANINGS
 
 export const BREAK_KINDS = Object.keys(BREAK_MEANINGS) as readonly BreakKind[]
 
-/** Those of which the payment is there as recorded: its fee, its echo or its witness is in doubt. */
+/** The payment is there as recorded; its fee, its echo or its witness is in doubt. */
 const HARMLESS: ReadonlySet<BreakKind> = new Set<BreakKind>([
   'stale_receipt',
   'unknown_outgoing',

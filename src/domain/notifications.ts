@@ -51,7 +51,7 @@ export type DeliveryTry = {
   durationMs: number
   outcome: TryOutcome
   status: number | null
-  /** How long the answer's body was, as far as it was read. What it said is nobody's to read here. */
+  /** How long the answer's body was, as far as it was read. Its content is not kept. */
   answerBytes: number | null
   /** A code, where there was no answer. */
   error: string | null

@@ -81,17 +81,19 @@ export function refusalOfMint(mint: {
   const [token, minter] = [checksummed(mint.token), checksummed(mint.minter)]
   const remedy = `Its admin calls configureMinter(${minter}, allowance).`
   if (!isMinter) {
-    const sentence = `The platform's address ${minter} is not a minter of the token ${token}. ${remedy}`
+    const who = `The platform's address ${minter}`
+    const sentence = `${who} is not a minter of the token ${token}. ${remedy}`
     return { code: 'minter_missing', sentence: `Nothing was minted. ${sentence}` }
   }
   if (allowance === 0n) {
-    const sentence = `The platform's address ${minter} has no allowance left to mint the token ${token}.`
+    const who = `The platform's address ${minter}`
+    const sentence = `${who} has no allowance left to mint the token ${token}.`
     return { code: 'mint_allowance_used_up', sentence: `Nothing was minted. ${sentence} ${remedy}` }
   }
   return {
     code: 'mint_allowance_exceeded',
     sentence:
-      `Nothing was minted. The platform may mint ${dollars(allowance)} more of the token ${token}, ` +
-      `and ${dollars(amount)} were asked for. Mint less, or wait until its allowance is raised.`,
+      `Nothing was minted. The platform may mint ${dollars(allowance)} more of the token ` +
+      `${token}, and ${dollars(amount)} were asked for. Mint less, or wait until its allowance is raised.`,
   }
 }

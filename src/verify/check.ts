@@ -296,7 +296,7 @@ function evidenceOf(
 
 type Proved = Facts & { anchor: Anchor }
 
-/** A token speaks for itself; of anybody else's event, the contract must be the one that is meant. */
+/** A token's own event counts; any other event must be of the contract that is meant. */
 function isKnownContract({ kind, contract, token }: Payment, expected: Expected): boolean {
   if (kind === 'settlement') return contract === expected.settlement
   return contract === token || contract === expected.contract

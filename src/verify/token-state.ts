@@ -56,7 +56,7 @@ async function readNames(
   return { symbol: textOf(symbol), decimals: decimalsOf(decimals) }
 }
 
-/** What a token calls itself and how its amounts are written, where enough providers say the same. */
+/** A token's symbol and decimals, where enough providers say the same. */
 export async function readCoin(token: string, options: VerifyOptions): Promise<Coin | undefined> {
   return coinFrom(addressField('token', token), checkOptions(options))
 }

@@ -44,7 +44,7 @@ describe('findWellKnownSigner', () => {
       const found = findWellKnownSigner(listSigners('keystore', [createKeySigner(key)]))
       expect(found).to.include(`the private key ${number}`)
     }
-    const besu: Hex = `0x${'8f2a55949038a9610f50fb23b5883af3b4ecb3c3bb792cbcefbd1542c692be63'}`
+    const besu: Hex = `0x8f2a55949038a9610f50fb23b5883af3b4ecb3c3bb792cbcefbd1542c692be63`
     expect(privateKeyToAddress(besu).toLowerCase()).to.equal(
       '0xfe3b557e8fb62b89f4916b721be55ceb828dbd73',
     )

@@ -26,7 +26,7 @@ describe('the deployment by Hardhat', () => {
     folder.remove()
   })
 
-  it('deploys one contract alone, both with the key of the environment, and nothing twice', async () => {
+  it('deploys one contract alone, both with a key, and nothing twice', async () => {
     const alone = await runScript({ ONLY: 'settlement' })
     expect(alone).to.include('Settlement: done').and.not.include('ReferenceDollar')
     expect(await sent()).to.equal(1)

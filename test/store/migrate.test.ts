@@ -100,8 +100,14 @@ describe('migrate', () => {
       ['createBlockchainTransaction', '{"success":true,"transaction_id":"TX3"}'],
     ] as const
     const answers = before.map(([operation, body], index) => ({
-      ...{ userId, operation, body, key: `key-${index}` },
-      ...{ fingerprint: 'f', status: 201 },
+      userId,
+      operation,
+      body,
+      key: `key-${index}`,
+      ...{
+        fingerprint: 'f',
+        status: 201,
+      },
     }))
     await storeAnswers(db, answers)
     const script = readFileSync('src/store/migrations/0032_operations_by_group.sql', 'utf8')

@@ -133,11 +133,11 @@ function domainOf(verifyingContract: Hex) {
 }
 
 function settlementCall(functionName: string, args: readonly unknown[]): Hex {
-  return encodeFunctionData({ abi: settlementAbi as Abi, functionName, args })
+  return encodeFunctionData({ abi: settlementAbi, functionName, args })
 }
 
 function dollarCall(functionName: string, args: readonly unknown[]): Hex {
-  return encodeFunctionData({ abi: referenceDollarAbi as Abi, functionName, args })
+  return encodeFunctionData({ abi: referenceDollarAbi, functionName, args })
 }
 
 function walletAt(index: number): BaseWallet {

@@ -88,8 +88,8 @@ function showReceipt(
   [, status, gas, logs]: ReceiptItem,
   at: { before: ReceiptItem | undefined; transaction: RealTransaction | undefined },
 ): ShownReceipt {
-  const { hash, type, blockHash, blockNumber, transactionIndex, from, to } = at.transaction
-    ?.shown as Shown
+  const shown = at.transaction?.shown ?? ({} as Shown)
+  const { hash, type, blockHash, blockNumber, transactionIndex, from, to } = shown
   const place = { blockHash, blockNumber, transactionHash: hash, transactionIndex }
   return {
     ...place,
@@ -104,7 +104,7 @@ function showReceipt(
   }
 }
 
-/** Three bits of 2,048 for each address and topic, by the first three pairs of bytes of its hash. */
+/** Three bits of 2,048 for each address and topic, by the first six bytes of its hash. */
 function bloomOf(logs: readonly LogItem[]): Hex {
   const bytes = Buffer.alloc(256)
   for (const entry of logs.flatMap(([address, topics]) => [address, ...topics])) {
@@ -155,9 +155,26 @@ const TRANSACTION: readonly string[][] = [
   [...DYNAMIC, '#maxFeePerBlobGas', 'blobVersionedHashes', ...SIGNED],
   [...DYNAMIC, 'authorizationList', ...SIGNED],
 ]
-const HEADER = [
-  ...['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot'],
-  ...['logsBloom', '#difficulty', '#number', '#gasLimit', '#gasUsed', '#timestamp', 'extraData'],
-  ...['mixHash', 'nonce', '#baseFeePerGas', 'withdrawalsRoot', '#blobGasUsed'],
-  ...['#excessBlobGas', 'parentBeaconBlockRoot', 'requestsHash'],
+const HEADER: readonly string[] = [
+  'parentHash',
+  'sha3Uncles',
+  'miner',
+  'stateRoot',
+  'transactionsRoot',
+  'receiptsRoot',
+  'logsBloom',
+  '#difficulty',
+  '#number',
+  '#gasLimit',
+  '#gasUsed',
+  '#timestamp',
+  'extraData',
+  'mixHash',
+  'nonce',
+  '#baseFeePerGas',
+  'withdrawalsRoot',
+  '#blobGasUsed',
+  '#excessBlobGas',
+  'parentBeaconBlockRoot',
+  'requestsHash',
 ]

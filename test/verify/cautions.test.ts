@@ -29,7 +29,7 @@ describe('a payment that is worth less than it seems', () => {
     return verdict.caveats.join('\n')
   }
   const dollarCall = (functionName: string, args: readonly unknown[]): Hex =>
-    encodeFunctionData({ abi: referenceDollarAbi as Abi, functionName, args })
+    encodeFunctionData({ abi: referenceDollarAbi, functionName, args })
 
   it('has a caveat where a stranger moves nothing in the name of the payer', async () => {
     const { payer, dollar } = world
@@ -99,7 +99,7 @@ describe('a payment that is worth less than it seems', () => {
     expect(difference).to.include({ expected: '12345679', found: '12345678' })
   })
 
-  it('is told in units where the token says nothing of itself, or nodes contradict each other', async () => {
+  it('is shown in units where the token or the nodes do not tell its decimals', async () => {
     const { payer, payee, dollar } = world
     await writeLogs(world, { address: TOKEN, logs: [transferLog(payer, payee, 9n)] })
     const hash = await world.send({ to: TOKEN })

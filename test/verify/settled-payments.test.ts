@@ -110,7 +110,7 @@ describe('a payment through the settlement contract, verified by its hash', () =
     expect(kindsOf(await verify({ ...claim, log: 2 }))).to.deep.equal(['no_payment'])
   })
 
-  it('is ambiguous among equal items of a batch, until its reference or its log is named', async () => {
+  it('is ambiguous among equal items of a batch until one is named', async () => {
     const { payee, settlement } = world
     const pair = [81, 82].map(reference)
     const data = calls.settleBatch(pair, [payee, payee], [8n, 8n])

@@ -50,6 +50,8 @@ export const LANE_WIDTHS: LaneWidths = {
 
 const LANES = Object.keys(LANE_WIDTHS) as LaneName[]
 
+const now = (): number => performance.now()
+
 /** Where requests take longer the more of them are at work. */
 const AIMED: ReadonlySet<LaneName> = new Set(['reads', 'writes', 'admins'])
 
@@ -57,7 +59,6 @@ export function addDoor(
   server: FastifyInstance,
   options: { logger: Logger; registry: Registry; lanes?: Partial<LaneWidths> },
 ): void {
-  const now = (): number => performance.now()
   const delay = createLoopDelay(now)
   const lanes = new Map<LaneName, Lane>()
   for (const name of LANES) {

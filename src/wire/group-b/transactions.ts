@@ -53,8 +53,8 @@ const TRANSACTION_FIELDS = {
   eth_transaction_hash: nullable(EthereumHashSchema),
   disputed_by: Type.Array(ObjectionSchema, {
     description:
-      'Open breaks and alerts that name it, the oldest first: while there are any, do not rely on ' +
-      'its status alone. Empty where record and chain agree.',
+      'Open breaks and alerts that name it, the oldest first: while there are any, do not rely ' +
+      'on its status alone. Empty where record and chain agree.',
   }),
   created_at: TimestampSchema,
   updated_at: TimestampSchema,

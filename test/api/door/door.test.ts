@@ -145,7 +145,7 @@ describe('the door', () => {
   })
 
   it('answers reads, health, metrics and administrators under a flood of POSTs', async () => {
-    await flood(100)
+    const flooding = await flood(100)
     expect((await ask('/api/quick', { key: 'flood' })).status).to.equal(200)
     expect((await ask('/healthz')).status).to.equal(200)
     expect((await ask('/readyz')).status).to.equal(200)
@@ -155,15 +155,17 @@ describe('the door', () => {
     await until(async () => started > before)
     held.resolve()
     expect((await work).status).to.equal(200)
+    await Promise.all(flooding)
   })
 
   it('has a place for another caller while one floods', async () => {
-    await flood(100)
+    const flooding = await flood(100)
     const before = started
     const work = ask('/api/slow', { key: 'calm', body: '{}' })
     await until(async () => started > before)
     held.resolve()
     expect((await work).status).to.equal(200)
+    await Promise.all(flooding)
   })
 
   it('takes strangers with made-up credentials for one caller, and apart from others', async () => {

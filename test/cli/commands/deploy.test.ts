@@ -94,7 +94,7 @@ describe('the command deploy', () => {
     expect(await nonce()).to.equal(2)
   })
 
-  it('deploys the settlement contract alone, and keeps its record when the stablecoin follows', async () => {
+  it('deploys the settlement contract alone, and keeps its record afterwards', async () => {
     const planned = await run({ only: 'settlement', dryRun: true })
     expect(planned.result)
       .to.have.property('addresses')

@@ -58,12 +58,12 @@ async function press(
     seconds: Math.min(seconds, MOST_SECONDS),
   })
   const times: number[] = []
-  let isOver = false
-  const over = load.finally(() => (isOver = true))
+  const over = new AbortController()
+  const loading = load.finally(() => over.abort())
   // The second process takes a moment to begin.
   await new Promise((later) => setTimeout(later, BEGINS_MS))
-  while (!isOver) times.push(await timeOfRead(platform))
-  const result = await over
+  while (!over.signal.aborted) times.push(await timeOfRead(platform))
+  const result = await loading
   const pressedMs = times.toSorted((a, b) => a - b)[times.length >> 1] ?? Infinity
   const slowdown = pressedMs / calmMs
   const outcome = `a read took ${calmMs.toFixed(1)} ms before, ${pressedMs.toFixed(1)} ms meanwhile`
