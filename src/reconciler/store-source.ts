@@ -199,9 +199,10 @@ function amountOfOrder({ amount, route, token }: RecordedOrder): RecordedAmount 
   const units = BigInt(amount)
   if (!isInEther(route)) {
     const text = formatAmount({ amount: units, decimals: STABLECOIN_DECIMALS })
-    return { units, asset: 'stablecoin', text, token }
+    return { text, currency: 'USD', money: token && { units, token } }
   }
-  return { units, asset: 'native', text: formatAmount({ amount: units, decimals: 18 }) }
+  const text = formatAmount({ amount: units, decimals: 18 })
+  return { text, currency: 'ETH', money: { units, token: null } }
 }
 
 /** Of imports only ETH says what must be on the chain; of the rest, that it is there. */
@@ -214,7 +215,9 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
     hash: row.hash,
     status,
     payee: undefined,
-    amount: isEther ? { units, asset: 'native', text: row.amount } : undefined,
+    amount: isEther
+      ? { text: row.amount, currency: 'ETH', money: { units, token: null } }
+      : undefined,
     reference: undefined,
     createdAt,
     signer: undefined,
