@@ -105,6 +105,11 @@ export function amountField(value: unknown): bigint {
   return value
 }
 
+export function logField(value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
+  throw invalid('log', 'must be a whole number from 0')
+}
+
 /** Rails with hashed references take any length of bytes; all others take 32. */
 export function referenceField(value: unknown): Hex {
   const isBytes = typeof value === 'string' && /^0x([0-9a-fA-F]{2}){1,1024}$/.test(value)

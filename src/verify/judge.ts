@@ -3,7 +3,7 @@ import type { CheckedOptions, TimeWindow } from './claim.ts'
 import { consult, type Consultation, type Question } from './consult.ts'
 import type { Sighting } from './look.ts'
 import type { Hex } from '../chain/hex.ts'
-import { matchPayment, type Expected, type Match } from './match.ts'
+import { matchingPayments, matchPayment, UNKNOWN, type Expected, type Match } from './match.ts'
 import { paymentsOf, SEIZURES, type Payment } from './payments.ts'
 import { statementOf, type Profile } from './profiles.ts'
 import { commonState, readTokenState, type TokenState } from './token-state.ts'
@@ -21,8 +21,8 @@ export type Case = {
   question: Question
   /** Undefined where only the transaction itself is claimed. */
   expected: Expected | undefined
-  /** Who must have signed, where no payment is claimed that has a payer. */
-  sender?: Hex | undefined
+  /** Who must have signed, or paid by the settlement contract, where only a payer is claimed. */
+  sender?: { payer: Hex; settlement: Hex } | undefined
   blockHash: Hex | undefined
   window: TimeWindow | undefined
   profile?: Profile
@@ -99,7 +99,7 @@ function matchOf(sighting: Sighting, { expected }: Case): Match {
 }
 
 /** The chain, the block and the time that were claimed. */
-function placeOf({ header, transaction }: Sighting, claim: Case): Disagreement[] {
+function placeOf({ header, transaction, receipt }: Sighting, claim: Case): Disagreement[] {
   const found: Disagreement[] = []
   const { chainId } = claim.question
   if (transaction.chainId !== undefined && transaction.chainId !== chainId) {
@@ -119,9 +119,10 @@ function placeOf({ header, transaction }: Sighting, claim: Case): Disagreement[]
     })
   }
   const { sender } = claim
-  if (sender !== undefined && sender !== transaction.from) {
-    const message = `It was signed by ${transaction.from}, not ${sender}.`
-    found.push({ kind: 'wrong_payer', message, expected: sender, found: transaction.from })
+  if (sender !== undefined && !isBy(sender, { transaction, receipt })) {
+    const { payer } = sender
+    const message = `It was signed by ${transaction.from}, not ${payer}.`
+    found.push({ kind: 'wrong_payer', message, expected: payer, found: transaction.from })
   }
   const { from, to } = claim.window ?? {}
   const timeMs = Number(header.timestamp) * 1000
@@ -132,6 +133,16 @@ function placeOf({ header, transaction }: Sighting, claim: Case): Disagreement[]
     found.push({ kind: 'outside_window', message, expected, found: time })
   }
   return found
+}
+
+/** A payment by authorization is sent by somebody else than its payer. */
+function isBy(
+  { payer, settlement }: { payer: Hex; settlement: Hex },
+  shown: Pick<Sighting, 'transaction' | 'receipt'>,
+): boolean {
+  if (shown.transaction.from === payer) return true
+  const claimed = { ...UNKNOWN, kinds: ['settlement' as const], settlement, payer }
+  return matchingPayments(paymentsOf(shown), claimed).length > 0
 }
 
 /** What only mints and burns must keep. */

@@ -6,7 +6,7 @@ import {
   chainIdField,
   checkOptions,
   hashField,
-  invalid,
+  logField,
   optional,
   referenceField,
   windowField,
@@ -14,6 +14,7 @@ import {
   type VerifyOptions,
 } from './claim.ts'
 import { judge, type Case } from './judge.ts'
+import { ANY_PAYMENT, type Expected } from './match.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What a record says of a transaction. What it leaves out is not checked. */
@@ -21,12 +22,16 @@ export type TransactionClaim = BaseClaim & {
   hash: string
   payer?: string | undefined
   payee?: string | undefined
-  /** The ERC-20 that was paid. Absent for native coin, which the transaction itself carries. */
+  /** The ERC-20 that was paid. Absent for native coin. */
   token?: string | undefined
-  /** In an event right beside the transfer: a memo, or of EIP-3009, ERC-7699 or Request. */
+  /** Of the settlement, or in an event right beside the transfer: a memo, EIP-3009, ERC-7699. */
   reference?: string | undefined
-  /** The proxy whose event is believed, where a payment went through one of Request's. */
+  /** The only contract whose events count: another settlement contract, or a proxy of Request. */
   contract?: string | undefined
+  /** The settlement contract; absent for the address that it has on every chain. */
+  settlement?: string | undefined
+  /** The place of its event in the receipt, which tells equal payments apart. */
+  log?: number | undefined
   /** The nonce that the record has, which tells a replaced transaction from a missing one. */
   nonce?: bigint | undefined
 }
@@ -66,30 +71,31 @@ export async function verifySettlement(
 }
 
 export function transactionCase(claim: TransactionClaim): Case {
-  const token = optional(claim.token, (value) => addressField('token', value))
-  const contract = optional(claim.contract, (value) => addressField('contract', value))
-  const reference = optional(claim.reference, referenceField)
-  if (reference !== undefined && token === undefined) {
-    throw invalid('reference', 'needs a token: native coin carries no reference by itself')
-  }
-  if (contract !== undefined && token === undefined) {
-    throw invalid('contract', 'needs a token; an order that the contract paid is a settlement')
-  }
-  const expected = {
-    kinds: [token === undefined ? ('native' as const) : ('transfer' as const)],
-    contract: contract ?? token,
-    token,
-    payer: optional(claim.payer, (value) => addressField('payer', value)),
-    payee: optional(claim.payee, (value) => addressField('payee', value)),
+  const payer = optional(claim.payer, (value) => addressField('payer', value))
+  const payee = optional(claim.payee, (value) => addressField('payee', value))
+  const settlement = addressField('settlement', claim.settlement ?? settlementAddress)
+  const expected: Expected = {
+    kinds: ANY_PAYMENT,
+    contract: optional(claim.contract, (value) => addressField('contract', value)),
+    settlement,
+    token: claim.token === undefined ? null : addressField('token', claim.token),
+    payer,
+    payee,
     amount: optional(claim.amount, amountField),
-    reference,
+    reference: optional(claim.reference, referenceField),
+    log: optional(claim.log, logField),
   }
-  const isPayment = [token, expected.payee, expected.amount].some((part) => part !== undefined)
-  const common = commonOf(claim, expected.payer)
-  // A payer alone is whoever sent the transaction, whether or not it pays anybody.
+  const { token, payee: _, amount, reference, contract, log } = expected
+  const common = commonOf(claim, payer)
+  const isPayment = token !== null || [payee, amount, reference, contract, log].some(isGiven)
+  // A payer alone is whoever sent the transaction, or paid by it, whether or not it pays anybody.
   return isPayment
     ? { ...common, expected }
-    : { ...common, sender: expected.payer, caveats: [NO_PAYMENT_CLAIMED] }
+    : { ...common, sender: payer && { payer, settlement }, caveats: [NO_PAYMENT_CLAIMED] }
+}
+
+function isGiven(part: unknown): boolean {
+  return part !== undefined
 }
 
 const NO_PAYMENT_CLAIMED =
