@@ -1,7 +1,7 @@
 import { settlementAddress } from '../bindings/addresses.ts'
 import type { Hex } from '../chain/hex.ts'
 import type { BreakKind } from '../domain/breaks.ts'
-import { matchPayment, type Expected, type Match } from '../verify/match.ts'
+import { ANY_PAYMENT, matchingPayments, matchPayment, type Expected } from '../verify/match.ts'
 import { paymentsOf, type Payment } from '../verify/payments.ts'
 import type { DisagreementKind } from '../verify/verdict.ts'
 import type { MinedFacts } from './agree.ts'
@@ -128,14 +128,19 @@ function nearestOf(
   payments: readonly Payment[],
   contracts: Contracts,
 ): Nearest {
-  const expected = expectedOf(record)
-  const direct = matchPayment(payments, { ...expected, kinds: DIRECT })
-  if (direct.disagreements.length === 0) return { kinds: [], payment: direct.payment }
-  const settled = matchPayment(payments, { ...expected, ...settledBy(record, contracts) })
-  const isNearer = settled.payment !== undefined && weigh(settled) <= weigh(direct)
-  const { payment, disagreements } = isNearer ? settled : direct
+  const expected = expectedOf(record, contracts)
+  const [found] = matchingPayments(payments, expected).filter((one) => isByPayer(one, record))
+  if (found !== undefined) return { kinds: [], payment: found }
+  const { payment, disagreements } = matchPayment(payments, expected)
   const kinds = disagreements.map(({ kind }) => KINDS[kind] ?? 'wrong_contract')
+  // Who paid a settlement scopes its reference.
+  if (payment && !isByPayer(payment, record)) kinds.push('wrong_reference')
   return { kinds: [...new Set(kinds)], payment }
+}
+
+/** Of a settlement alone it is known of whom it must tell; in a transfer, that is the sender's. */
+function isByPayer({ kind, payer }: Payment, { payer: named }: PaymentRecord): boolean {
+  return kind !== 'settlement' || named === undefined || payer === named
 }
 
 /**
@@ -157,26 +162,11 @@ export function provenByEvent(
         ? payments
         : byPayee.get(payee)
   const candidates = (found ?? []).filter((one) => isBelieved(one, record, contracts))
-  const expected = expectedOf(record)
-  const settled = settledBy(record, contracts)
-  const matching = candidates.filter((payment) => {
-    const how = payment.kind === 'settlement' ? settled : { kinds: DIRECT }
-    return matchPayment([payment], { ...expected, ...how }).disagreements.length === 0
-  })
+  const matching = matchingPayments(candidates, expectedOf(record, contracts)).filter((one) =>
+    isByPayer(one, record),
+  )
   const [payment] = matching
   return payment && { kinds: [], payment, count: matching.length }
-}
-
-const DIRECT: Expected['kinds'] = ['native', 'transfer', 'mint', 'burn']
-
-/** Of a settlement, who logged it and who paid must be right as well. */
-function settledBy(
-  { payer }: PaymentRecord,
-  { settlement }: Contracts,
-): Pick<Expected, 'kinds' | 'contract' | 'payer'> {
-  // Where the chain lacks the contract, nothing that logs the same is taken for it.
-  const contract = settlement ?? KNOWN_SETTLEMENT
-  return { kinds: ['settlement'], contract, payer }
 }
 
 const KNOWN_SETTLEMENT = settlementAddress.toLowerCase() as Hex
@@ -205,7 +195,9 @@ function shownBy(receipt: ReceiptFacts): Shown {
   if (known !== undefined) return known
   const { from, to, succeeded, logs } = receipt
   const transaction = { from, to, value: 0n }
-  const payments = paymentsOf({ transaction, receipt: { succeeded, logs } })
+  const all = paymentsOf({ transaction, receipt: { succeeded, logs } })
+  // Anyone can send nothing from any address to any other.
+  const payments = all.filter(({ amount }) => amount > 0n)
   const made = {
     payments,
     byReference: Map.groupBy(payments, ({ reference }) => reference ?? ''),
@@ -221,23 +213,20 @@ function nativeOf({ receipt, transaction }: MinedFacts): Payment[] {
   return paymentsOf({ transaction: { from, to, value }, receipt: { succeeded, logs: [] } })
 }
 
-function expectedOf(record: PaymentRecord): Omit<Expected, 'kinds'> {
+function expectedOf(record: PaymentRecord, { settlement }: Contracts): Expected {
   const { payee, amount, reference, token } = record
   const { money } = amount ?? {}
   return {
+    kinds: ANY_PAYMENT,
     contract: undefined,
+    // Where the chain lacks the contract, nothing that logs the same is taken for it.
+    settlement: settlement ?? KNOWN_SETTLEMENT,
     token: money ? money.token : token,
     payer: undefined,
     payee,
     amount: money?.units,
     reference,
   }
-}
-
-function weigh({ payment, disagreements }: Match): number {
-  if (payment === undefined) return Infinity
-  const isOther = disagreements.some(({ kind }) => kind === 'wrong_reference')
-  return disagreements.length + (isOther ? 10 : 0)
 }
 
 /** It succeeded without moving anything that a receipt shows. */
