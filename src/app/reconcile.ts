@@ -20,6 +20,7 @@ import type { RecordSource } from '../reconciler/records.ts'
 import { reportJson, type ReportJson } from '../reconciler/report-json.ts'
 import { keepRun, type KeptRun } from './kept-run.ts'
 
+export type { NamedToken } from '../reconciler/currencies.ts'
 export type { ReportJson } from '../reconciler/report-json.ts'
 
 export type ReconcileRequest = {

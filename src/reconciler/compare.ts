@@ -88,7 +88,7 @@ export function comparePayment(
   return { ...other, count: 0 }
 }
 
-/** Any contract can log that it moved what it calls money; a record vouches for the one it names. */
+/** Any contract can log that it moved money of its own; a record vouches for the one it names. */
 function isBelieved(
   { token }: Payment,
   { token: named, amount }: PaymentRecord,

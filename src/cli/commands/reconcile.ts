@@ -1,11 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import type { ReportJson } from '../../app/reconcile.ts'
+import type { NamedToken, ReportJson } from '../../app/reconcile.ts'
 import type { OwnRequest } from '../../app/reconcile-own.ts'
 import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
-import type { NamedToken } from '../../reconciler/currencies.ts'
-import { isCurrencyName } from '../../reconciler/records.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { addressesOf, hexAddress, withProviders, type ProviderFlags } from '../providers.ts'
@@ -199,7 +197,7 @@ function parseTime(text: string): Date {
 function parseToken(text: string, earlier: readonly NamedToken[] = []): NamedToken[] {
   const [, currency, where = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? []
   const address = hexAddress(where)
-  if (currency !== undefined && (currency === 'ETH' || !isCurrencyName(currency))) {
+  if (currency !== undefined && (currency === 'ETH' || !/^\S{1,32}$/.test(currency))) {
     throw new InvalidArgumentError('Write CURRENCY=ADDRESS; ETH is native coin, not a token.')
   }
   if (earlier.some((one) => (one.currency ?? 'USD') === (currency ?? 'USD'))) {
