@@ -18,9 +18,14 @@ export type Asked = {
   chainId: bigint
   /** Where the settlement contract is, if not at the address that it has on every chain. */
   settlement: string | undefined
+  /** Our own dollar, where it is configured or runs here. */
+  stablecoin: string | undefined
   providers: Provider[]
   confirmations: number | 'finalized'
 }
+
+/** What is known before a node is asked. */
+export type Found = Omit<Asked, 'chainId'>
 
 /** The options of every command that asks nodes. */
 export function withProviders(command: Command): Command {
@@ -41,8 +46,8 @@ export async function providersOf(flags: ProviderFlags): Promise<Asked> {
 }
 
 /** Where the same node is named twice, it is asked once: it cannot confirm itself. */
-export function findProviders(flags: ProviderFlags): Omit<Asked, 'chainId'> {
-  const { urls, confirmations, settlement } = findAddresses(flags)
+export function findProviders(flags: ProviderFlags): Found {
+  const { urls, ...known } = findAddresses(flags)
   const providers = new Map(urls.map((url) => [url, plainProvider(url)]))
   const names = [...providers.values()].map(({ name }) => name)
   return {
@@ -51,8 +56,7 @@ export function findProviders(flags: ProviderFlags): Omit<Asked, 'chainId'> {
         ? provider
         : { ...provider, name: `${provider.name} (${at + 1})` },
     ),
-    confirmations,
-    settlement,
+    ...known,
   }
 }
 
@@ -67,6 +71,7 @@ type Addresses = {
   urls: string[]
   confirmations: number | 'finalized'
   settlement: string | undefined
+  stablecoin: string | undefined
 }
 
 function findAddresses(flags: ProviderFlags): Addresses {
@@ -80,11 +85,18 @@ function findAddresses(flags: ProviderFlags): Addresses {
     urls,
     confirmations: flags.confirmations ?? confirmationsOf(config, isEmbedded),
     settlement: config.settlementAddress ?? (isEmbedded ? ready?.settlement : undefined),
+    stablecoin: config.stablecoinAddress ?? (isEmbedded ? ready?.stablecoin : undefined),
   }
 }
 
 export function wholeNumber(text: string): bigint {
   if (!/^\d{1,78}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return BigInt(text)
+}
+
+/** The place of an event in its receipt. */
+export function place(text: string): bigint {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a place such as 0 or 12.')
   return BigInt(text)
 }
 

@@ -14,10 +14,18 @@ export function printVerdict(verdict: Verdict, output: Output): number {
   for (const { provider, kind, message } of verdict.complaints) {
     output.line(`\n${provider} ${kind.replaceAll('_', ' ')}: ${message}`)
   }
+  for (const line of profileLines(verdict)) output.line(line)
   if (verdict.caveats.length > 0) output.line('\nNot covered:')
   for (const caveat of verdict.caveats) output.line(`  ${caveat}`)
   if (couldNotAsk(verdict)) return EXIT.cannotRun
   return verdict.status === 'holds' ? EXIT.holds : EXIT.disagrees
+}
+
+/** What can be proven of this kind of token, and what cannot. */
+function profileLines({ profile }: Verdict): string[] {
+  if (profile === undefined) return []
+  const { title, mint, redeem } = profile
+  return [`\nWhat ${title} can prove:`, `  a mint: ${mint}`, `  a redeem: ${redeem}`]
 }
 
 /** JSON has no bigint; amounts and numbers of blocks are strings there. */
@@ -35,7 +43,7 @@ const TITLES = {
   disagrees: 'It does not hold.',
 } as const
 
-function evidencePairs({ evidence, profile }: Verdict): (readonly [string, string])[] {
+function evidencePairs({ evidence }: Verdict): (readonly [string, string])[] {
   if (evidence === undefined) return []
   const { block, transaction, payment, agreeing, confirmations } = evidence
   return [
@@ -49,11 +57,11 @@ function evidencePairs({ evidence, profile }: Verdict): (readonly [string, strin
           ['payment', payment.kind],
           ['payer', payment.payer ?? 'none'],
           ['payee', payment.payee ?? 'none'],
-          ['amount', String(payment.amount)],
+          ['amount', evidence.amountText ?? String(payment.amount)],
           ['token', payment.token ?? 'native coin'],
           ['said by', payment.contract ?? 'the transaction itself'],
           ['reference', payment.reference ?? 'none'],
+          ...(payment.minter === null ? [] : [['minter', payment.minter] as const]),
         ] as const)),
-    ...(profile === undefined ? [] : [['token profile', profile.title] as const]),
   ]
 }

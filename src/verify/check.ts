@@ -1,4 +1,3 @@
-import { settlementAddress } from '../bindings/addresses.ts'
 import { EncodingError } from '../chain/rlp.ts'
 import { decodeHeader, type Header } from '../chain/header.ts'
 import type { Hex } from '../chain/hex.ts'
@@ -7,15 +6,22 @@ import { decodeReceipt, type Receipt } from '../chain/receipt.ts'
 import { decodeTransaction, type ChainTransaction } from '../chain/block-transaction.ts'
 import { readProof } from '../chain/trie.ts'
 import { createAsker, failureOf, type Asker } from './ask.ts'
+import { cautionsOf, NOT_FINAL } from './cautions.ts'
 import {
+  addressField,
   chainIdField,
   confirmationsField,
   DEFAULT_CONFIRMATIONS,
   hashField,
   optional,
 } from './claim.ts'
+import { coinOf, formatMoney, inCoin, type Coin } from './coins.ts'
+import { contradictionsOf, readFacts } from './facts.ts'
+import { matchPayment, type Expected } from './match.ts'
+import { expectedPayment, type PaymentClaim } from './payment-claim.ts'
 import { paymentsOf, type Payment } from './payments.ts'
 import { parseQuittance, type Quittance } from './quittance.ts'
+import { coinFrom } from './token-state.ts'
 import { conclude, timeOf, type Disagreement, type Evidence, type Verdict } from './verdict.ts'
 
 /** What makes the block of a quittance one to believe; one of the two is enough. */
@@ -26,9 +32,19 @@ export type Trust = {
   providers?: readonly Provider[] | undefined
   /** The chain on which it must have been paid; absent for any. */
   chainId?: bigint | number | undefined
+  /** What the payment must be. What it leaves out is not checked. */
+  claim?: QuittanceClaim | undefined
+  /** Tokens that need no caveat, such as the stablecoin that one is paid in. */
+  knownTokens?: readonly string[] | undefined
   /** Blocks until a payment is final, its own included. 12 by default. */
   confirmations?: number | 'finalized' | undefined
   signal?: AbortSignal | undefined
+}
+
+/** What a record says of the payment that a quittance is to prove. */
+export type QuittanceClaim = Omit<PaymentClaim, 'token' | 'log'> & {
+  /** The ERC-20 that was paid; null for native coin, as an amount without a token is. */
+  token?: string | null | undefined
 }
 
 /**
@@ -39,6 +55,8 @@ export async function check(file: string | Uint8Array, trust: Trust = {}): Promi
   const trusted = optional(trust.trustedBlockHash, (hash) => hashField('trustedBlockHash', hash))
   const confirmations = confirmationsField(trust.confirmations ?? DEFAULT_CONFIRMATIONS)
   const chainId = optional(trust.chainId, chainIdField)
+  const expected = expectedOf(trust.claim ?? {})
+  const knownTokens = trust.knownTokens?.map((token) => addressField('knownTokens', token))
   const parsed = parseQuittance(file)
   if ('problem' in parsed) {
     return conclude({ disagreements: [{ kind: 'malformed', message: parsed.problem }] })
@@ -51,22 +69,53 @@ export async function check(file: string | Uint8Array, trust: Trust = {}): Promi
   if (chainId !== undefined && `${chainId}` !== quittance.chainId) {
     return conclude({ disagreements: [otherChain(quittance, chainId)] })
   }
-  const anchor = await anchorOf(facts.header, {
-    quittance,
-    trust: { ...trust, confirmations },
-    trusted,
-  })
+  const { header, payment } = facts
+  const anchor = await anchorOf(header, { quittance, trust: { ...trust, confirmations }, trusted })
+  const coin = await coinFor(payment, { trust, anchor })
+  const claim = isClaimed(trust.claim) ? differences(payment, { expected, coin }) : []
   return conclude({
-    disagreements: anchor.disagreements,
-    evidence: evidenceOf(quittance, { ...facts, anchor }),
-    caveats: caveatsOf(quittance, facts),
+    disagreements: [...claim, ...anchor.disagreements],
+    evidence: evidenceOf(quittance, { ...facts, anchor, coin }),
+    caveats: caveatsOf(quittance, { ...facts, expected, knownTokens, trusted, anchor }),
   })
+}
+
+/** Where the settlement contract is claims nothing of the payment. */
+function isClaimed(claim: QuittanceClaim = {}): boolean {
+  return Object.values({ ...claim, settlement: undefined }).some((part) => part !== undefined)
+}
+
+/** An amount of no coin in particular says nothing. */
+function expectedOf(claim: QuittanceClaim): Expected {
+  const { token, ...rest } = claim
+  const isAny = token === undefined && rest.amount === undefined
+  const expected = expectedPayment({ ...rest, token: token ?? undefined })
+  return isAny ? { ...expected, token: undefined } : expected
+}
+
+function differences(
+  payment: Payment,
+  { expected, coin }: { expected: Expected; coin: Coin | undefined },
+): readonly Disagreement[] {
+  return inCoin(matchPayment([payment], expected), { expected, coin })
+}
+
+/** By the word of the nodes that know the block. */
+async function coinFor(
+  payment: Payment,
+  { trust, anchor }: { trust: Trust; anchor: Anchor },
+): Promise<Coin | undefined> {
+  const { token } = payment
+  const providers = (trust.providers ?? []).filter(({ name }) => anchor.agreeing.includes(name))
+  if (token === null || providers.length === 0) return coinOf(payment, undefined)
+  return coinFrom(token, { providers, agreement: providers.length, signal: trust.signal })
 }
 
 type Facts = {
   header: Header
   transaction: ChainTransaction
   receipt: Receipt
+  payments: readonly Payment[]
   payment: Payment
 }
 
@@ -82,10 +131,10 @@ async function proven(quittance: Quittance): Promise<Facts | { problem: string }
     const receipt = decodeReceipt(bytes)
     const payments = paymentsOf({ transaction, receipt })
     const payment = payments.find((one) => isSame(one, quittance.payment))
-    const problem = problemOf(quittance, { header, transaction, receipt })
-    if (problem !== undefined) return { problem }
     if (payment === undefined) return { problem: 'Its payment is not in its receipt.' }
-    return { header, transaction, receipt, payment }
+    const facts = { header, transaction, receipt, payments, payment }
+    const problem = problemOf(quittance, facts)
+    return problem === undefined ? facts : { problem }
   } catch (error) {
     if (error instanceof EncodingError) return { problem: `A proof fails. ${error.message}` }
     throw error
@@ -93,8 +142,8 @@ async function proven(quittance: Quittance): Promise<Facts | { problem: string }
 }
 
 function problemOf(
-  { chainId, block, transaction: said, payment, order }: Quittance,
-  { header, transaction, receipt }: Omit<Facts, 'payment'>,
+  { chainId, block, transaction: said, order }: Quittance,
+  { header, transaction, receipt, payment }: Facts,
 ): string | undefined {
   const isBlock =
     header.hash === block.hash &&
@@ -111,14 +160,12 @@ function problemOf(
     return 'Its transaction was signed for another chain.'
   }
   if (receipt.succeeded !== true) return 'Its receipt does not say that the transaction succeeded.'
-  const contradicted = ORDER_FACTS.find(
-    (name) => order[name] !== undefined && order[name] !== (payment[name] ?? ''),
-  )
-  return contradicted && `Its order and its payment differ in ${contradicted}.`
+  const facts = readFacts(order)
+  if ('unreadable' in facts) return `Its order has no ${facts.unreadable} that can be read.`
+  const { hash } = transaction
+  const proven = { payment, chainId: BigInt(chainId), hash, block: header }
+  return contradictionsOf(facts.order, proven)[0]?.message
 }
-
-/** Where an order's fact has the name of a part of the payment, it must be the same. */
-const ORDER_FACTS = ['reference', 'payer', 'payee', 'token', 'amount'] as const
 
 function isSame(payment: Payment, said: Quittance['payment']): boolean {
   const { amount, ...rest } = payment
@@ -230,7 +277,7 @@ function notAnchored({ hash, number }: Header): Disagreement {
 
 function evidenceOf(
   { chainId }: Quittance,
-  { header, transaction, receipt, payment, anchor }: Facts & { anchor: Anchor },
+  { header, transaction, receipt, payment, anchor, coin }: Proved & { coin: Coin | undefined },
 ): Evidence {
   const { hash, type, nonce, from, to, value } = transaction
   return {
@@ -241,21 +288,32 @@ function evidenceOf(
     transaction: { hash, type, nonce, from, to, value },
     receipt: { succeeded: receipt.succeeded, logs: receipt.logs.length },
     payment,
+    amountText: formatMoney(payment.amount, coin),
     confirmations: anchor.confirmations,
     tokenState: undefined,
   }
 }
 
-/** Its address follows from its code, so nobody else's contract can stand there. */
-function isOwnSettlement({ kind, contract }: Payment): boolean {
-  return kind === 'settlement' && contract === settlementAddress.toLowerCase()
+type Proved = Facts & { anchor: Anchor }
+
+/** A token speaks for itself; of anybody else's event, the contract must be the one that is meant. */
+function isKnownContract({ kind, contract, token }: Payment, expected: Expected): boolean {
+  if (kind === 'settlement') return contract === expected.settlement
+  return contract === token || contract === expected.contract
 }
 
-function caveatsOf({ order }: Quittance, { transaction, payment }: Facts): string[] {
+function caveatsOf(
+  { order }: Quittance,
+  of: Proved & { expected: Expected; knownTokens?: Hex[] | undefined; trusted: Hex | undefined },
+): string[] {
+  const { transaction, payment, payments, expected, knownTokens = [], trusted, anchor } = of
+  const isKnown = payment.token !== null && knownTokens.includes(payment.token)
+  const claimed = isKnown ? { ...expected, token: payment.token } : expected
   return [
-    ...(payment.contract === null || isOwnSettlement(payment)
+    ...(isKnownContract(payment, expected)
       ? []
       : [`The payment is as true as ${payment.contract} is the contract that you mean.`]),
+    ...cautionsOf(payment, { payments, claimed }),
     ...(Object.keys(order).length === 0
       ? []
       : [
@@ -264,5 +322,9 @@ function caveatsOf({ order }: Quittance, { transaction, payment }: Facts): strin
     ...(transaction.chainId === undefined
       ? ['The transaction was signed for no chain in particular.']
       : []),
+    ...(trusted === undefined
+      ? []
+      : ['That its block is final is the word of who gave the hash; no node was asked.']),
+    ...(anchor.disagreements.some(({ kind }) => kind === 'not_final') ? [NOT_FINAL] : []),
   ]
 }

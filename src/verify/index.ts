@@ -6,14 +6,16 @@ export type {
 export { plainProvider } from '../chain/plain-provider.ts'
 export type { Provider, RpcCall } from '../chain/provider.ts'
 export { ClaimError, type BaseClaim, type TimeWindow, type VerifyOptions } from './claim.ts'
-export { check, type Trust } from './check.ts'
+export { check, type QuittanceClaim, type Trust } from './check.ts'
+export type { Coin } from './coins.ts'
+export type { PaymentClaim } from './payment-claim.ts'
 export type { Payment, PaymentKind, Rail } from './payments.ts'
 export { PROFILES, type Profile, type ProfileName, type ProfileStatement } from './profiles.ts'
 export { MAX_QUITTANCE_BYTES, type Quittance } from './quittance.ts'
 export { quittanceSchema } from './quittance-schema.ts'
 export { prove, type Proof, type ProofRequest } from './prove.ts'
 export type { Range } from './search.ts'
-export type { TokenState } from './token-state.ts'
+export { readCoin, type TokenState } from './token-state.ts'
 export {
   couldNotAsk,
   type Complaint,

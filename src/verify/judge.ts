@@ -1,5 +1,7 @@
 import { createAsker } from './ask.ts'
+import { cautionsOf, NOT_FINAL } from './cautions.ts'
 import type { CheckedOptions, TimeWindow } from './claim.ts'
+import { coinOf, formatMoney, inCoin } from './coins.ts'
 import { consult, type Consultation, type Question } from './consult.ts'
 import type { Sighting } from './look.ts'
 import type { Hex } from '../chain/hex.ts'
@@ -42,28 +44,39 @@ export async function judge(claim: Case, options: CheckedOptions): Promise<Judge
     const { disagreements, complaints } = consultation
     return { verdict: conclude({ disagreements, complaints, profile }), sighting }
   }
-  const match = matchOf(sighting, claim)
-  const payment = match.payment
+  const payments = paymentsOf(sighting)
+  const match = matchOf(payments, { sighting, claim })
+  const { payment } = match
   const confirmations = confirmationsOf(consultation, sighting)
   const state = await stateOf(payment, { claim, consultation, options, sighting })
+  const coin = payment && coinOf(payment, state.tokenState)
+  const { expected } = claim
+  const open = finalityOf(consultation, { sighting, options, confirmations })
   const verdict = conclude({
     disagreements: [
       ...consultation.disagreements,
       ...placeOf(sighting, claim),
-      ...match.disagreements,
+      ...(expected ? inCoin(match, { expected, coin }) : match.disagreements),
       ...(payment ? supplyOf(payment, claim) : []),
-      ...finalityOf(consultation, { sighting, options, confirmations }),
+      ...open,
     ],
     evidence: {
       ...evidenceOf(sighting, claim.question.chainId),
       agreeing: consultation.agreeing,
       payment,
+      amountText: payment && formatMoney(payment.amount, coin),
       confirmations,
       tokenState: state.tokenState,
     },
     complaints: [...consultation.complaints, ...state.complaints],
     profile,
-    caveats: caveatsOf({ claim, consultation, payment, tokenState: state.tokenState }),
+    caveats: [
+      ...caveatsOf({ claim, consultation, payment, tokenState: state.tokenState }),
+      ...(payment && expected && !profile
+        ? cautionsOf(payment, { payments, claimed: expected })
+        : []),
+      ...(open.length > 0 ? [NOT_FINAL] : []),
+    ],
   })
   return { verdict, sighting }
 }
@@ -72,7 +85,7 @@ export async function judge(claim: Case, options: CheckedOptions): Promise<Judge
 function evidenceOf(
   sighting: Omit<Sighting, 'tries' | 'raw'>,
   chainId: bigint,
-): Omit<Evidence, 'agreeing' | 'payment' | 'confirmations' | 'tokenState'> {
+): Omit<Evidence, 'agreeing' | 'payment' | 'amountText' | 'confirmations' | 'tokenState'> {
   const { header, receipt, gasUsed, transaction } = sighting
   const { hash, type, nonce, from, to, value } = transaction
   return {
@@ -84,18 +97,21 @@ function evidenceOf(
   }
 }
 
-function matchOf(sighting: Sighting, { expected }: Case): Match {
-  const { receipt, transaction } = sighting
-  if (receipt.succeeded === false) {
+function matchOf(
+  payments: readonly Payment[],
+  { sighting, claim: { expected } }: { sighting: Sighting; claim: Case },
+): Match {
+  const { succeeded } = sighting.receipt
+  if (succeeded === false) {
     const message = 'The transaction is in the block and was reverted: it moved nothing.'
     return { payment: undefined, disagreements: [{ kind: 'reverted', message }] }
   }
-  if (receipt.succeeded === undefined) {
+  if (succeeded === undefined) {
     const message = 'Receipts before 2017 do not tell whether a transaction succeeded.'
     return { payment: undefined, disagreements: [{ kind: 'not_provable', message }] }
   }
   if (expected === undefined) return { payment: undefined, disagreements: [] }
-  return matchPayment(paymentsOf({ transaction, receipt }), expected)
+  return matchPayment(payments, expected)
 }
 
 /** The chain, the block and the time that were claimed. */
@@ -146,7 +162,7 @@ function isBy(
 }
 
 /** What only mints and burns must keep. */
-function supplyOf(payment: Payment, { profile, minters }: Case): Disagreement[] {
+function supplyOf(payment: Payment, { profile, minters, expected }: Case): Disagreement[] {
   if (profile === undefined) return []
   if (payment.beside !== null && SEIZURES.has(payment.beside)) {
     const message = `${payment.beside} says that the funds were seized; nobody redeemed them.`
@@ -156,6 +172,11 @@ function supplyOf(payment: Payment, { profile, minters }: Case): Disagreement[] 
   if (needed !== undefined && payment.beside !== needed) {
     const message = `No ${needed} of the same amount stands right before the Transfer.`
     return [{ kind: 'no_payment', message, expected: needed, found: payment.beside ?? 'none' }]
+  }
+  // A reference that was claimed has been compared.
+  if (profile.name === 'memo' && payment.rail !== 'memo' && expected?.reference === undefined) {
+    const message = 'No memo stands beside the Transfer, so it belongs to no order.'
+    return [{ kind: 'no_payment', message, expected: 'TransferWithMemo', found: 'none' }]
   }
   if (payment.kind !== 'mint' || minters === undefined || payment.minter === null) return []
   if (minters.includes(payment.minter)) return []
@@ -245,6 +266,9 @@ function caveatsOf(of: {
     ...consultation.unheard,
     ...(consultation.agreeing.length === 1
       ? [`That the block is part of the chain is the word of ${only} alone.`]
+      : []),
+    ...(claim.profile?.hasReference && claim.expected?.reference === undefined
+      ? ['No reference was claimed, so the order that its memo names was not checked.']
       : []),
     ...(claim.profile?.name === 'fiat-token' && payment?.kind === 'mint' && !claim.minters
       ? ['No list of minters was given, so the minter was not checked.']

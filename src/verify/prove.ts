@@ -1,20 +1,26 @@
 import type { Hex } from '../chain/hex.ts'
 import { settlementAddress } from '../bindings/addresses.ts'
+import { cautionsOf } from './cautions.ts'
 import {
   addressField,
   chainIdField,
   checkOptions,
   hashField,
   invalid,
+  logField,
   optional,
   referenceField,
+  type CheckedOptions,
   type VerifyOptions,
 } from './claim.ts'
+import { coinOf, formatMoney, type Coin } from './coins.ts'
+import { contradictionsOf, readFacts } from './facts.ts'
 import { judge } from './judge.ts'
 import type { Sighting } from './look.ts'
 import { isReference } from './match.ts'
 import { paymentsOf, type Payment } from './payments.ts'
 import { formatQuittance, MAX_QUITTANCE_BYTES, orderFacts } from './quittance.ts'
+import { coinFrom } from './token-state.ts'
 import { conclude, timeOf, type Disagreement, type Verdict } from './verdict.ts'
 
 /** Which payment of which transaction is to be proven. */
@@ -27,7 +33,11 @@ export type ProofRequest = {
   log?: number | undefined
   /** The settlement contract; absent for the address that it has on every chain. */
   contract?: string | undefined
-  /** Public facts of the order that stand in the file beside the proof, such as its id. */
+  /**
+   * Public facts of the order that stand in the file beside the proof, such as its id. What the
+   * chain knows of them (payee, payer, token, amount in the smallest unit, reference, chainId, …)
+   * must be so.
+   */
   order?: Readonly<Record<string, string>> | undefined
 }
 
@@ -40,25 +50,50 @@ export async function prove(request: ProofRequest, options: VerifyOptions): Prom
   const chainId = chainIdField(request.chainId)
   const reference = optional(request.reference, referenceField)
   const contract = addressField('contract', request.contract ?? settlementAddress)
-  const order = orderFacts(request.order ?? {})
-  if (order === undefined) throw invalid('order', 'must be short texts under plain names')
+  const log = optional(request.log, logField)
+  const order = orderOf(request.order ?? {})
+  const checked = checkOptions(options)
   const { verdict, sighting } = await judge(
     { question: { chainId, hash }, expected: undefined, blockHash: undefined, window: undefined },
-    checkOptions(options),
+    checked,
   )
   if (sighting === undefined || verdict.status !== 'holds') return { verdict, quittance: undefined }
-  const { payments, disagreement } = choose(sighting, { reference, log: request.log, contract })
-  const [payment] = payments
-  if (disagreement !== undefined || payment === undefined) {
-    const disagreements = disagreement ? [disagreement] : []
+  const refuse = (...disagreements: readonly Disagreement[]): Proof => {
     return { verdict: conclude({ ...verdict, disagreements }), quittance: undefined }
   }
-  const evidence = verdict.evidence && { ...verdict.evidence, payment }
-  const quittance = formatQuittance(bodyOf(sighting, { chainId, payment, order }))
-  if (quittance.length > MAX_QUITTANCE_BYTES) {
-    return { verdict: conclude({ ...verdict, disagreements: [TOO_LARGE] }), quittance: undefined }
-  }
-  return { verdict: { ...verdict, evidence }, quittance }
+  const { payments, chosen, disagreement } = choose(sighting, { reference, log, contract })
+  if (chosen === undefined) return refuse(disagreement)
+  const { header, transaction } = sighting
+  const facts = { payment: chosen, chainId, hash: transaction.hash, block: header }
+  const contradictions = contradictionsOf(order, facts)
+  if (contradictions.length > 0) return refuse(...contradictions)
+  const quittance = formatQuittance(bodyOf(sighting, { chainId, payment: chosen, order }))
+  if (quittance.length > MAX_QUITTANCE_BYTES) return refuse(TOO_LARGE)
+  const coin = await coinOfChosen(chosen, { verdict, options: checked })
+  const amountText = formatMoney(chosen.amount, coin)
+  const evidence = verdict.evidence && { ...verdict.evidence, payment: chosen, amountText }
+  const claimed = { token: 'token' in order ? chosen.token : undefined, amount: undefined }
+  const caveats = [...verdict.caveats, ...cautionsOf(chosen, { payments, claimed })]
+  return { verdict: { ...verdict, evidence, caveats }, quittance }
+}
+
+function orderOf(given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const plain = orderFacts(given)
+  if (plain === undefined) throw invalid('order', 'must be short texts under plain names')
+  const facts = readFacts(plain)
+  if ('order' in facts) return facts.order
+  throw invalid(`order.${facts.unreadable}`, `is not one: ${plain[facts.unreadable]}`)
+}
+
+/** By the word of those who agree on the block. */
+function coinOfChosen(
+  payment: Payment,
+  { verdict, options }: { verdict: Verdict; options: CheckedOptions },
+): Coin | undefined | Promise<Coin | undefined> {
+  const { token } = payment
+  const agreeing = verdict.evidence?.agreeing ?? []
+  const providers = options.providers.filter(({ name }) => agreeing.includes(name))
+  return token === null ? coinOf(payment, undefined) : coinFrom(token, { ...options, providers })
 }
 
 const TOO_LARGE: Disagreement = {
@@ -68,12 +103,14 @@ const TOO_LARGE: Disagreement = {
 
 type Choice = { reference: Hex | undefined; log: number | undefined; contract: Hex }
 
+type Chosen = { payments: readonly Payment[] } & (
+  { chosen: Payment; disagreement?: undefined } | { chosen?: undefined; disagreement: Disagreement }
+)
+
 /** The most telling payment: settled, or with a reference, or any; alone of its rank. */
-function choose(
-  { transaction, receipt }: Sighting,
-  { reference, log, contract }: Choice,
-): { payments: Payment[]; disagreement?: Disagreement } {
-  const meant = paymentsOf({ transaction, receipt }).filter(
+function choose({ transaction, receipt }: Sighting, { reference, log, contract }: Choice): Chosen {
+  const payments = paymentsOf({ transaction, receipt })
+  const meant = payments.filter(
     (payment) =>
       (reference === undefined || isReference(payment, reference)) &&
       (log === undefined || payment.log === log),
@@ -83,14 +120,15 @@ function choose(
     meant.filter((payment) => payment.kind !== 'settlement' && payment.reference !== null),
     meant.filter((payment) => payment.kind !== 'settlement' && payment.kind !== 'supply'),
   ]
-  const payments = ranks.find((rank) => rank.length > 0) ?? []
-  if (payments.length === 0) {
+  const best = ranks.find((rank) => rank.length > 0) ?? []
+  const [chosen] = best
+  if (chosen === undefined) {
     const message = 'The transaction succeeded, and shows no payment that could be proven.'
     return { payments, disagreement: { kind: 'no_payment', message } }
   }
-  if (payments.length === 1) return { payments }
-  const found = payments.map((payment) => `log ${payment.log}`).join(', ')
-  const message = `It holds ${payments.length} payments (${found}). Name one by reference or log.`
+  if (best.length === 1) return { payments, chosen }
+  const found = best.map((payment) => `log ${payment.log}`).join(', ')
+  const message = `It holds ${best.length} payments (${found}). Name one by reference or log.`
   return { payments, disagreement: { kind: 'ambiguous', message, found } }
 }
 

@@ -1,6 +1,8 @@
 import { selectorOf } from '../chain/events.ts'
 import type { Hex } from '../chain/hex.ts'
-import { hexOf, type Asker } from './ask.ts'
+import { createAsker, hexOf, type Asker } from './ask.ts'
+import { addressField, checkOptions, type CheckedOptions, type VerifyOptions } from './claim.ts'
+import type { Coin } from './coins.ts'
 import type { Profile } from './profiles.ts'
 
 /** How the token stood at the block. Undefined is what the provider could not tell. */
@@ -10,6 +12,10 @@ export type TokenState = {
   paused: boolean | undefined
   /** Whether the account that received, or redeemed, was frozen after the block. */
   frozen: boolean | undefined
+  /** What the token calls itself, which no other token need respect. */
+  symbol: string | undefined
+  /** How many digits of its amounts stand behind the point. */
+  decimals: number | undefined
 }
 
 export async function readTokenState(
@@ -27,6 +33,7 @@ export async function readTokenState(
   )
   const frozenView = account === null ? undefined : profile?.frozenView
   return {
+    ...(await readNames(asker, token)),
     implementation: slots.map(implementationOf).find((found) => found !== undefined),
     paused: await view(selectorOf('paused()')),
     frozen:
@@ -34,6 +41,42 @@ export async function readTokenState(
         ? undefined
         : await view(`${selectorOf(frozenView)}${'0'.repeat(24)}${account?.slice(2)}`),
   }
+}
+
+/** As it is now: no token changes them, and few nodes have old states. */
+async function readNames(
+  asker: Asker,
+  token: Hex,
+): Promise<Pick<TokenState, 'symbol' | 'decimals'>> {
+  const [symbol, decimals] = await Promise.all(
+    ['symbol()', 'decimals()'].map((view) =>
+      asker.ask('eth_call', { to: token, data: selectorOf(view) }, 'latest').catch(() => undefined),
+    ),
+  )
+  return { symbol: textOf(symbol), decimals: decimalsOf(decimals) }
+}
+
+/** What a token calls itself and how its amounts are written, where enough providers say the same. */
+export async function readCoin(token: string, options: VerifyOptions): Promise<Coin | undefined> {
+  return coinFrom(addressField('token', token), checkOptions(options))
+}
+
+export async function coinFrom(
+  token: Hex,
+  asked: Pick<CheckedOptions, 'providers' | 'agreement' | 'signal'>,
+): Promise<Coin | undefined> {
+  const { providers, agreement, signal } = asked
+  const told = await Promise.all(
+    providers.map(async (provider) => ({
+      name: provider.name,
+      state: await readNames(createAsker(provider, signal), token),
+    })),
+  )
+  const decimals = mostSay(told, 'decimals')
+  if (decimals.value === undefined || decimals.names.length < agreement) return undefined
+  const symbol = mostSay(told, 'symbol')
+  const isAgreed = symbol.names.length >= agreement
+  return { decimals: decimals.value, symbol: isAgreed ? symbol.value : undefined }
 }
 
 /**
@@ -46,22 +89,36 @@ export function commonState(told: readonly { name: string; state: TokenState }[]
 } {
   const exceptions = new Set<string>()
   const common = <Part extends keyof TokenState>(part: Part): TokenState[Part] | undefined => {
-    const known = told.filter(({ state }) => state[part] !== undefined)
-    const values = [...new Set(known.map(({ state }) => state[part]))]
-    const camps = values.map((value) => known.filter(({ state }) => state[part] === value))
-    const [largest = [], second = []] = camps.toSorted((a, b) => b.length - a.length)
-    // Where both sides are as many, nobody can tell which of them is right.
-    if (largest.length === second.length) return undefined
-    const others = known.filter((one) => !largest.includes(one))
-    for (const { name } of others) exceptions.add(name)
-    return largest[0]?.state[part]
+    const { value, others } = mostSay(told, part)
+    for (const name of others) exceptions.add(name)
+    return value
   }
   const state = {
     implementation: common('implementation'),
     paused: common('paused'),
     frozen: common('frozen'),
+    symbol: common('symbol'),
+    decimals: common('decimals'),
   }
   return { state, exceptions: [...exceptions] }
+}
+
+/** What more say than anything else. Where both sides are as many, nobody can tell who is right. */
+function mostSay<State extends Partial<TokenState>, Part extends keyof State & keyof TokenState>(
+  told: readonly { name: string; state: State }[],
+  part: Part,
+): { value: State[Part] | undefined; names: string[]; others: string[] } {
+  const known = told.filter(({ state }) => state[part] !== undefined)
+  const values = [...new Set(known.map(({ state }) => state[part]))]
+  const camps = values.map((value) => known.filter(({ state }) => state[part] === value))
+  const [largest = [], second = []] = camps.toSorted((a, b) => b.length - a.length)
+  if (largest.length === second.length) return { value: undefined, names: [], others: [] }
+  const others = known.filter((one) => !largest.includes(one))
+  return { value: largest[0]?.state[part], names: largest.map(nameOf), others: others.map(nameOf) }
+}
+
+function nameOf({ name }: { name: string }): string {
+  return name
 }
 
 /** EIP-1967, and the one that OpenZeppelin used before it, which USDC has. */
@@ -80,4 +137,22 @@ function implementationOf(value: unknown): Hex | undefined {
 function flagOf(value: unknown): boolean | undefined {
   const isFlag = typeof value === 'string' && /^0x0{63}[01]$/.test(value)
   return isFlag ? value.endsWith('1') : undefined
+}
+
+/** More digits than a word of the chain has are none. */
+function decimalsOf(value: unknown): number | undefined {
+  const found = typeof value === 'string' && /^0x0{62}[0-9a-f]{2}$/i.test(value)
+  const decimals = found ? Number(value) : Infinity
+  return decimals <= 77 ? decimals : undefined
+}
+
+/** A string, or 32 bytes as the oldest tokens have it; only what steers no terminal is shown. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !/^0x([0-9a-f]{64}){1,4}$/i.test(value)) return undefined
+  const isString = value.length > 66
+  const length = isString ? Number(`0x${value.slice(66, 130)}`) : 32
+  const digits = isString ? value.slice(130, 130 + Math.min(length, 32) * 2) : value.slice(2)
+  const codes = digits.replace(/(00)+$/, '').match(/../g) ?? []
+  const text = codes.map((code) => String.fromCharCode(Number.parseInt(code, 16))).join('')
+  return /^[!-~]{1,16}$/.test(text) ? text : undefined
 }

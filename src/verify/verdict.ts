@@ -77,7 +77,7 @@ export type Complaint = {
   message: string
 }
 
-/** Everything here but `tokenState` is proven from the block's hash. */
+/** Everything here but `amountText` and `tokenState` is proven from the block's hash. */
 export type Evidence = {
   chainId: bigint
   /** Who showed the block. */
@@ -97,6 +97,8 @@ export type Evidence = {
   receipt: { succeeded: boolean | undefined; gasUsed?: bigint; logs: number }
   /** The payment that was claimed, or the one nearest to it, as the chain tells it. */
   payment: Payment | undefined
+  /** Its amount for a person: `12.345678 USDC`, by what the token says of itself. */
+  amountText: string | undefined
   /** The block itself counts as one; undefined where nobody was asked. */
   confirmations: bigint | undefined
   /** The word of the provider, read at the block. */

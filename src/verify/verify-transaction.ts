@@ -6,35 +6,22 @@ import {
   chainIdField,
   checkOptions,
   hashField,
-  logField,
   optional,
-  referenceField,
   windowField,
   type BaseClaim,
   type VerifyOptions,
 } from './claim.ts'
 import { judge, type Case } from './judge.ts'
-import { ANY_PAYMENT, type Expected } from './match.ts'
+import { expectedPayment, type PaymentClaim } from './payment-claim.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What a record says of a transaction. What it leaves out is not checked. */
-export type TransactionClaim = BaseClaim & {
-  hash: string
-  payer?: string | undefined
-  payee?: string | undefined
-  /** The ERC-20 that was paid. Absent for native coin. */
-  token?: string | undefined
-  /** Of the settlement, or in an event right beside the transfer: a memo, EIP-3009, ERC-7699. */
-  reference?: string | undefined
-  /** The only contract whose events count: another settlement contract, or a proxy of Request. */
-  contract?: string | undefined
-  /** The settlement contract; absent for the address that it has on every chain. */
-  settlement?: string | undefined
-  /** The place of its event in the receipt, which tells equal payments apart. */
-  log?: number | undefined
-  /** The nonce that the record has, which tells a replaced transaction from a missing one. */
-  nonce?: bigint | undefined
-}
+export type TransactionClaim = BaseClaim &
+  PaymentClaim & {
+    hash: string
+    /** The nonce that the record has, which tells a replaced transaction from a missing one. */
+    nonce?: bigint | undefined
+  }
 
 /** What a record says of an order that was paid through the settlement contract. */
 export type SettlementClaim = BaseClaim & {
@@ -71,21 +58,8 @@ export async function verifySettlement(
 }
 
 export function transactionCase(claim: TransactionClaim): Case {
-  const payer = optional(claim.payer, (value) => addressField('payer', value))
-  const payee = optional(claim.payee, (value) => addressField('payee', value))
-  const settlement = addressField('settlement', claim.settlement ?? settlementAddress)
-  const expected: Expected = {
-    kinds: ANY_PAYMENT,
-    contract: optional(claim.contract, (value) => addressField('contract', value)),
-    settlement,
-    token: claim.token === undefined ? null : addressField('token', claim.token),
-    payer,
-    payee,
-    amount: optional(claim.amount, amountField),
-    reference: optional(claim.reference, referenceField),
-    log: optional(claim.log, logField),
-  }
-  const { token, payee: _, amount, reference, contract, log } = expected
+  const expected = expectedPayment(claim)
+  const { payer, settlement, token, payee, amount, reference, contract, log } = expected
   const common = commonOf(claim, payer)
   const isPayment = token !== null || [payee, amount, reference, contract, log].some(isGiven)
   // A payer alone is whoever sent the transaction, or paid by it, whether or not it pays anybody.

@@ -1,5 +1,5 @@
 import { HDNodeWallet, Signature, type BaseWallet } from 'ethers'
-import { encodeFunctionData, maxUint256, type Hex } from 'viem'
+import { encodeFunctionData, maxUint256, type Abi, type Hex } from 'viem'
 
 import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
 import { signAuthorization, signIntent, signPermit } from './contracts/signing.ts'
@@ -133,11 +133,11 @@ function domainOf(verifyingContract: Hex) {
 }
 
 function settlementCall(functionName: string, args: readonly unknown[]): Hex {
-  return encodeFunctionData({ abi: settlementAbi, functionName, args } as never)
+  return encodeFunctionData({ abi: settlementAbi as Abi, functionName, args })
 }
 
 function dollarCall(functionName: string, args: readonly unknown[]): Hex {
-  return encodeFunctionData({ abi: referenceDollarAbi, functionName, args } as never)
+  return encodeFunctionData({ abi: referenceDollarAbi as Abi, functionName, args })
 }
 
 function walletAt(index: number): BaseWallet {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import type { Hex } from 'viem'
 
 import type { VerifyOptions } from '../../src/verify/claim.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
@@ -6,6 +7,7 @@ import { verifyMint, verifyRedeem } from '../../src/verify/verify-supply.ts'
 import { verifyTransaction } from '../../src/verify/verify-transaction.ts'
 import { account } from '../support/deployment.ts'
 import { expectFailure } from '../support/errors.ts'
+import { transferLog, writeLogs } from '../support/logger.ts'
 import {
   CHAIN_ID,
   calls,
@@ -52,6 +54,8 @@ describe('verifying a mint', () => {
       implementation: undefined,
       paused: false,
       frozen: false,
+      symbol: 'RUSD',
+      decimals: 6,
     })
     expect(verdict.profile?.name).to.equal('memo')
   })
@@ -64,6 +68,25 @@ describe('verifying a mint', () => {
     const except = [one.evidence?.transaction.hash ?? '']
     const other = await verifyMint({ ...claimOf(200n), except }, options)
     expect(other.evidence?.payment?.reference).to.equal(reference(3))
+  })
+
+  it('does not hold for a mint without a memo, which no order can own', async () => {
+    const address: Hex = `0x${'fb'.repeat(20)}`
+    const zero: Hex = `0x${'0'.repeat(40)}`
+    await writeLogs(world, { address, logs: [transferLog(zero, world.payee, 100n)] })
+    const hash = await world.send({ to: address })
+    const { blocks: _, ...claim } = { ...claimOf(100n), token: address, hash }
+    expect(kindsOf(await verifyMint(claim, options))).to.deep.equal(['no_payment'])
+    const named = await verifyMint({ ...claim, reference: reference(1) }, options)
+    expect(kindsOf(named)).to.deep.equal(['wrong_reference'])
+    expect((await verifyMint({ ...claim, profile: 'erc20' }, options)).status).to.equal('holds')
+  })
+
+  it('says that the order was not checked where no reference was claimed', async () => {
+    const unnamed = await verifyMint(claimOf(100n), options)
+    expect(unnamed.caveats.some((caveat) => caveat.includes('memo'))).to.equal(true)
+    const named = await verifyMint({ ...claimOf(100n), reference: reference(1) }, options)
+    expect(named.caveats.some((caveat) => caveat.includes('memo'))).to.equal(false)
   })
 
   it('finds it by a window of time', async () => {

@@ -3,17 +3,19 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { Command } from 'commander'
 
 import { BaseError, codeOf } from '../../base/errors.ts'
-import { check } from '../../verify/check.ts'
+import { check, type QuittanceClaim } from '../../verify/check.ts'
 import { prove } from '../../verify/prove.ts'
 import { MAX_QUITTANCE_BYTES } from '../../verify/quittance.ts'
+import { unitsOf, withAmount, type AmountFlags } from '../amounts.ts'
 import { createOutput } from '../output.ts'
 import {
   findProviders,
   hexAddress,
   hexHash,
+  place,
   providersOf,
-  wholeNumber,
   withProviders,
+  type Found,
 } from '../providers.ts'
 import { printVerdict } from '../verdict.ts'
 
@@ -28,12 +30,16 @@ type ProveFlags = {
   fact?: string[]
 }
 
-type CheckFlags = {
+type CheckFlags = AmountFlags & {
   rpcUrl?: string
   chainId?: bigint
   json?: boolean
   trustedBlockHash?: string
   offline?: boolean
+  payer?: string
+  payee?: string
+  reference?: string
+  contract?: string
 }
 
 export function proveCommand(): Command {
@@ -41,7 +47,7 @@ export function proveCommand(): Command {
     .argument('<hash>', 'of the transaction', hexHash)
     .requiredOption('--out <file>', 'where to write it')
     .option('--reference <bytes>', 'which payment of the transaction is meant')
-    .option('--log <number>', 'which payment is meant, by its place in the receipt', wholeNumber)
+    .option('--log <number>', 'which payment is meant, by its place in the receipt', place)
     .option('--contract <address>', 'another settlement contract', hexAddress)
     .option('--fact <name=text...>', 'what the file says of the order')
     .addHelpText('after', PROVE_HELP)
@@ -54,6 +60,10 @@ const PROVE_HELP = `
 Examples:
   $ quittance prove HASH --out invoice-42.json
   $ quittance prove HASH --out invoice-42.json --fact id=invoice-42 payer_name=Zoë
+  $ quittance prove HASH --out invoice-42.json --fact payee=ADDRESS amount=0.25
+
+What the chain knows of the facts must be so: payee, payer, amount, token, reference, chain_id,
+transaction_hash, block_hash, block_number. An amount is of native coin, or of the fact token.
 
 Without --rpc-url and ETH_RPC_URL, the chain of a running \`quittance up\` is asked.
 Exit code: 0 written, 1 the payment does not hold, 2 could not run.`
@@ -62,6 +72,11 @@ const CHECK_HELP = `
 Examples:
   $ quittance check invoice-42.json --rpc-url https://one.example
   $ quittance check invoice-42.json --trusted-block-hash HASH_OF_ITS_BLOCK
+  $ quittance check invoice-42.json --payee ADDRESS --amount 0.25
+  $ quittance check invoice-42.json --payee ADDRESS --amount 12.345678 --token ADDRESS
+
+Say what you are owed: without a payee, an amount and a token, only that the payment is real is
+checked, and anyone can issue a token. An amount is of native coin, or of --token.
 
 Exit code: 0 it holds, 1 it does not, or not yet, 2 could not run.`
 
@@ -69,17 +84,23 @@ export function checkCommand(): Command {
   const command = new Command('check')
     .argument('<file>')
     .option('--trusted-block-hash <hash>', 'the hash of its block; then no node is asked', hexHash)
+    .option('--payee <address>', 'who must have been paid', hexAddress)
+    .option('--payer <address>', 'who must have paid', hexAddress)
+    .option('--token <address>', 'the ERC-20 that must have been paid', hexAddress)
+    .option('--reference <bytes>', "the order's reference")
+    .option('--contract <address>', 'another settlement contract', hexAddress)
     .option('--offline', 'ask nobody, and say which block hash must be trusted')
     .addHelpText('after', CHECK_HELP)
-  return withProviders(command).action(async (file: string, flags: CheckFlags) => {
+  return withProviders(withAmount(command)).action(async (file: string, flags: CheckFlags) => {
     process.exitCode = await runCheck(file, flags)
   })
 }
 
 async function runProve(hash: string, flags: ProveFlags): Promise<number> {
-  const { chainId, settlement, ...options } = await providersOf(flags)
+  const asked = await providersOf(flags)
+  const { chainId, settlement, ...options } = asked
   const { reference, contract = settlement, log, out } = flags
-  const order = factsOf(flags.fact ?? [])
+  const order = await inUnits(factsOf(flags.fact ?? []), asked)
   const place = log === undefined ? undefined : Number(log)
   const request = { chainId, hash, reference, contract, log: place, order }
   const { verdict, quittance } = await prove(request, options)
@@ -88,6 +109,17 @@ async function runProve(hash: string, flags: ProveFlags): Promise<number> {
   const code = printVerdict(verdict, output)
   output.line(quittance === undefined ? '\nNothing was written.' : `\nWritten to ${out}`)
   return code
+}
+
+/** The file has amounts in the smallest unit; a person gives them in the coin's own. */
+async function inUnits(
+  facts: Record<string, string>,
+  asked: Found,
+): Promise<Record<string, string>> {
+  const { amount, token } = facts
+  if (amount === undefined) return facts
+  const named = token === undefined || token === '' ? {} : { token: hexAddress(token) }
+  return { ...facts, amount: String(await unitsOf({ amount, ...named }, asked)) }
 }
 
 async function write(file: string, text: string): Promise<void> {
@@ -103,9 +135,26 @@ async function write(file: string, text: string): Promise<void> {
 
 async function runCheck(file: string, flags: CheckFlags): Promise<number> {
   const { trustedBlockHash, chainId, offline = false } = flags
+  const content = await contentOf(file)
   const asksNobody = offline || trustedBlockHash !== undefined
-  const trust = asksNobody ? { trustedBlockHash, chainId } : { ...findProviders(flags), chainId }
-  return printVerdict(await check(await contentOf(file), trust), createOutput(flags))
+  const found = findProviders(flags)
+  const asked = asksNobody ? { ...found, providers: [] } : found
+  const { stablecoin } = found
+  const verdict = await check(content, {
+    ...asked,
+    trustedBlockHash,
+    chainId,
+    knownTokens: stablecoin === undefined ? [] : [stablecoin],
+    claim: await claimOf(flags, asked),
+  })
+  return printVerdict(verdict, createOutput(flags))
+}
+
+async function claimOf(flags: CheckFlags, asked: Found): Promise<QuittanceClaim> {
+  const { payee, payer, token, reference, contract } = flags
+  const amount = await unitsOf(flags, asked)
+  const { settlement } = asked
+  return { payee, payer, token, reference, contract, amount, settlement }
 }
 
 /** A file that is too large is not read: one byte more than any quittance has says as much. */

@@ -1,12 +1,19 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
+import { account } from '../../support/deployment.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { runToEnd } from '../../support/program.ts'
-import { calls, reference, startPaidChain, type PaidChain } from '../../support/verify.ts'
+import {
+  calls,
+  reference,
+  startPaidChain,
+  takeNonce,
+  type PaidChain,
+} from '../../support/verify.ts'
 
 describe('verify, prove and check on the command line', () => {
   let world: PaidChain
@@ -30,8 +37,8 @@ describe('verify, prove and check on the command line', () => {
   })
 
   const settled = (amount: string) => {
-    const claim = `--settlement --payee ${world.payee} --reference ${reference(1)}`
-    return `verify tx ${hash} ${claim} --amount ${amount}`.split(' ')
+    const claim = `--payee ${world.payee} --reference ${reference(1)}`
+    return `verify tx ${hash} ${claim} --amount-units ${amount}`.split(' ')
   }
 
   it('ends with 0 where it holds, 1 where it does not, 2 where it could not run', async () => {
@@ -49,7 +56,7 @@ describe('verify, prove and check on the command line', () => {
   })
 
   it('refuses half a range of blocks, where it dropped it', async () => {
-    const claim = `--token ${world.dollar} --profile usdc --amount 7 --payee ${world.payee}`
+    const claim = `--token ${world.dollar} --profile usdc --amount-units 7 --payee ${world.payee}`
     for (const option of ['--from-block', '--to-block']) {
       const args = ['verify', 'mint', ...claim.split(' '), option, '1', '--json']
       const { code, stdout, stderr } = await runToEnd(args, env)
@@ -79,13 +86,86 @@ describe('verify, prove and check on the command line', () => {
   })
 
   it('verifies a mint, and misses a redeem', async () => {
-    const supply = ['--token', world.dollar, '--profile', 'memo', '--amount', '7', '--json']
+    const supply = ['--token', world.dollar, '--profile', 'memo', '--amount', '0.000007', '--json']
     const made = ['verify', 'mint', ...supply, '--payee', world.payee, '--hash', mint]
     expect(await runToEnd(made, env)).to.include({ code: 0 })
     const given = ['verify', 'redeem', ...supply, '--payer', world.payee, '--hash', mint]
     const answer = await runToEnd(given, env)
     expect(answer.code).to.equal(1)
     expect(JSON.parse(answer.stdout).disagreements[0].kind).to.equal('no_payment')
+  })
+
+  it('reads an amount in the unit of a person, and refuses what is none', async () => {
+    const tx = ['verify', 'tx', hash, '--payee', world.payee]
+    const holds = await runToEnd([...tx, '--amount', '0.0000000000000001'], env)
+    expect(holds.code).to.equal(0)
+    expect(holds.stdout).to.include('0.0000000000000001 ETH')
+    // An integer is so many ETH, and never so many wei.
+    const integer = await runToEnd([...tx, '--amount', '100', '--json'], env)
+    expect(integer.code).to.equal(1)
+    const [difference] = JSON.parse(integer.stdout).disagreements
+    expect(difference).to.include({ kind: 'wrong_amount', expected: `100${'0'.repeat(18)}` })
+    const token = ['--token', world.dollar]
+    for (const [args, code] of [
+      [[...tx, '--amount', '1', '--amount-units', '1'], 'option_conflict'],
+      [[...tx, '--amount', '0.0000001', ...token], 'amount_too_precise'],
+      [[...tx, '--amount', '1', '--token', world.payee], 'decimals_unknown'],
+      [[...tx, '--nonce', '1'], 'option_missing'],
+    ] as const) {
+      const refused = await runToEnd([...args, '--json'], env)
+      expect(refused.code).to.equal(2)
+      expect(JSON.parse(refused.stdout)).to.have.nested.property('error.code', code)
+    }
+  })
+
+  it('tells the minter, the amount in dollars, and what the profile cannot prove', async () => {
+    const claim = `--token ${world.dollar} --profile fiat-token --payee ${world.payee}`
+    const args = `verify mint ${claim} --amount 0.000007 --hash ${mint}`.split(' ')
+    const { code, stdout } = await runToEnd(args, env)
+    expect(code).to.equal(0)
+    expect(stdout).to.include('0.000007 RUSD').and.to.include('A mint names no order.')
+    expect(stdout).to.match(new RegExp(`minter +${world.payer}`))
+  })
+
+  it('names the token that was forgotten', async () => {
+    const args = ['verify', 'tx', mint, '--payee', world.payee, '--amount-units', '7', '--json']
+    const { code, stdout } = await runToEnd(args, env)
+    expect(code).to.equal(1)
+    const [difference] = JSON.parse(stdout).disagreements
+    expect(difference.kind).to.equal('wrong_token')
+    expect(difference.message).to.include(world.dollar).and.to.include('0.000007 RUSD')
+  })
+
+  it('finds what took the nonce of a transaction, by its payer', async () => {
+    const { ghost, from } = await takeNonce(world)
+    const args = ['verify', 'tx', ghost, '--payer', from, '--nonce', '0', '--json']
+    const { code, stdout } = await runToEnd(args, env)
+    expect(code).to.equal(1)
+    expect(JSON.parse(stdout).disagreements[0].kind).to.equal('replaced')
+  })
+
+  it('checks a quittance against what is owed, and makes none of a false fact', async () => {
+    const owed = join(folder.path, 'owed.json')
+    const prove = ['prove', hash, '--out', owed, '--fact', `payee=${account(3).address}`]
+    const wrong = await runToEnd([...prove, 'amount=100'], env)
+    expect(wrong.code).to.equal(1)
+    expect(existsSync(owed)).to.equal(false)
+    const made = await runToEnd([...prove, 'amount=0.0000000000000001'], env)
+    expect(made.code).to.equal(0)
+    const check = ['check', owed, '--json', '--payee', world.payee, '--payer', world.payer]
+    const right = ['--amount', '0.0000000000000001', '--reference', reference(1)]
+    expect(await runToEnd([...check, ...right, '--chain-id', '31337'], env)).to.include({ code: 0 })
+    for (const [option, value, kind] of [
+      ['--payee', world.payer, 'wrong_recipient'],
+      ['--amount', '1', 'wrong_amount'],
+      ['--token', world.dollar, 'wrong_token'],
+      ['--reference', reference(9), 'wrong_reference'],
+      ['--chain-id', '1', 'wrong_chain'],
+    ] as const) {
+      const { code, stdout } = await runToEnd([...check, option, value], env)
+      expect(code).to.equal(1)
+      expect(JSON.parse(stdout).disagreements[0].kind).to.equal(kind)
+    }
   })
 
   it('writes a quittance and checks it, with a node and without one', async () => {
@@ -102,4 +182,4 @@ describe('verify, prove and check on the command line', () => {
     expect(JSON.parse(changed.stdout).disagreements[0].kind).to.equal('malformed')
     expect(await runToEnd(['check', join(folder.path, 'none')], {})).to.include({ code: 2 })
   })
-}).timeout(60_000)
+}).timeout(180_000)

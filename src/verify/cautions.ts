@@ -1,0 +1,46 @@
+import type { Expected } from './match.ts'
+import type { Payment } from './payments.ts'
+
+/** What was claimed of the payment; what was not is what a caution may be about. */
+export type Claimed = Pick<Expected, 'token' | 'amount'>
+
+/**
+ * Why a payment that is there may still be worth less than it seems. Anybody can move nothing in
+ * the name of others, issue a token, or send money to and fro.
+ */
+export function cautionsOf(
+  payment: Payment,
+  { payments, claimed }: { payments: readonly Payment[]; claimed: Claimed },
+): string[] {
+  const { kind, token, amount, payer, payee } = payment
+  const back = sentBack(payment, payments)
+  return [
+    ...(token !== null && claimed.token === undefined
+      ? [`Nobody named the token ${token}: it is worth what its issuer says, which may be nothing.`]
+      : []),
+    ...(amount === 0n && claimed.amount === undefined
+      ? ['The amount is 0: anyone can send nothing from any address to any other.']
+      : []),
+    ...(payer !== null && payer === payee ? ['The payer and the payee are one address.'] : []),
+    ...(back > 0n
+      ? [
+          `The same transaction sends ${back === amount ? 'it' : `${back} units`} back to the payer.`,
+        ]
+      : []),
+    ...(kind === 'mint' ? ['It is a mint: the token made the money, and nobody paid it.'] : []),
+    ...(kind === 'burn' ? ['It is a burn: the money was destroyed, and nobody received it.'] : []),
+  ]
+}
+
+/** Said beside a payment that has too few blocks on it. */
+export const NOT_FINAL = 'It is not final yet: the chain can still lose it.'
+
+/** How much the payee gives back to the payer, by the events of the same receipt. */
+function sentBack(payment: Payment, payments: readonly Payment[]): bigint {
+  const { token, payer, payee } = payment
+  if (payer === null || payee === null || payer === payee) return 0n
+  return payments
+    .filter((one) => one.kind === 'transfer' && one.contract === one.token)
+    .filter((one) => one.token === token && one.payer === payee && one.payee === payer)
+    .reduce((sum, { amount }) => sum + amount, 0n)
+}
