@@ -107,9 +107,10 @@ function placeOf(
   if (currency === undefined) return token && { token }
   const known = byName.get(currency)
   if (known === undefined) {
+    const setting = currency === 'USD' ? ', or STABLECOIN_ADDRESS' : ''
     const problem =
       `no token is known for ${currency}, so the amount is not compared. ` +
-      `Name the token: --token ${currency}=ADDRESS${currency === 'USD' ? ', or STABLECOIN_ADDRESS' : ''}`
+      `Name the token: --token ${currency}=ADDRESS${setting}`
     return { unknown: { reason: 'currency_unknown', problem } }
   }
   if (token === undefined || token === known) return { token: known }
