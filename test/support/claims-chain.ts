@@ -53,6 +53,7 @@ export type SceneName =
 export const FAKE: Hex = `0x${'fa'.repeat(20)}`
 const REFUSER: Hex = `0x${'fe'.repeat(20)}`
 const ZERO: Hex = `0x${'00'.repeat(20)}`
+const GHOST: Hex = `0x${'ee'.repeat(32)}`
 const FAKED = 25_000_000n
 
 /** The receipts that all claims are about: honest, hostile and absent ones. */
@@ -192,7 +193,7 @@ async function fail(world: PaidChain) {
       reference: paid,
       failed: { payee: REFUSER, reference: failed },
     },
-    ghost: { ...nonce, hash: `0x${'ee'.repeat(32)}` as Hex, amount: 1n },
+    ghost: { ...nonce, hash: GHOST, amount: 1n },
     replaced: { ...nonce, hash: ghost, amount: 1n },
     taker: { ...nonce, hash: by, amount: 2n },
   }

@@ -1,4 +1,4 @@
-import { encodeFunctionData, maxUint256, type Hex } from 'viem'
+import { encodeFunctionData, maxUint256, type Abi, type Hex } from 'viem'
 
 import { referenceDollarAbi } from '../../src/bindings/abis.ts'
 import { referenceDollar } from '../../src/chain/deployables.ts'
@@ -26,5 +26,5 @@ export async function deployWorthless(world: PaidChain): Promise<Hex> {
 }
 
 export function encodeDollar(functionName: string, args: readonly unknown[]): Hex {
-  return encodeFunctionData({ abi: referenceDollarAbi, functionName, args } as never)
+  return encodeFunctionData({ abi: referenceDollarAbi as Abi, functionName, args })
 }
