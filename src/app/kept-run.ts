@@ -10,7 +10,7 @@ import {
   type JournalEntry,
   type JournalHead,
 } from '../reconciler/journal.ts'
-import type { ChunkDone, StoppedRun } from '../reconciler/reconcile.ts'
+import type { ChunkDone, StoppedRun, UncomparedRecord } from '../reconciler/reconcile.ts'
 import type { UnreadableRow } from '../reconciler/records.ts'
 import type { ReportJson } from '../reconciler/report-json.ts'
 import { createReportFiles, writingInto, type ReportFiles } from './report-files.ts'
@@ -20,6 +20,7 @@ export type KeptRun = {
   from: StoppedRun | undefined
   findings: readonly Finding[]
   unreadable: readonly UnreadableRow[]
+  uncompared: readonly UncomparedRecord[]
   /** How long the run took before it was stopped. */
   earlierMs: number
   add: (done: ChunkDone, elapsedMs: number) => Promise<void>
@@ -34,6 +35,7 @@ const MAX_KEPT = 100_000
 type Kept = Pick<KeptRun, 'from' | 'earlierMs'> & {
   findings: Finding[]
   unreadable: UnreadableRow[]
+  uncompared: UncomparedRecord[]
 }
 
 /** With a folder, each chunk is on the disk before the next one begins. */
@@ -43,7 +45,8 @@ export async function keepRun(options: {
   isResumed: boolean
 }): Promise<KeptRun> {
   const { folder, head, isResumed } = options
-  const kept: Kept = { from: undefined, earlierMs: 0, findings: [], unreadable: [] }
+  const found = { findings: [], unreadable: [], uncompared: [] }
+  const kept: Kept = { from: undefined, earlierMs: 0, ...found }
   if (folder === undefined) return runOf(kept, await createReportFiles(undefined), undefined)
   const lock = await lockFolder(folder, { called: 'folder', namedBy: 'name with --out' })
   try {
@@ -58,7 +61,7 @@ export async function keepRun(options: {
       kept.from = { cursor, totals, deferred, duplicates }
       kept.earlierMs = elapsedMs
       keep(kept, entry)
-      await files.add(entry.findings)
+      await files.add(entry)
     }
     const journal = await writingInto(folder, () => openJournal(path, { head, isResumed, onEntry }))
     return runOf(kept, files, {
@@ -79,14 +82,14 @@ function runOf(kept: Kept, files: ReportFiles, open: OpenFolder | undefined): Ke
   return {
     ...kept,
     async add(done, elapsedMs) {
-      const { cursor, totals, findings, unreadable, carried } = done
+      const { cursor, totals, findings, unreadable, uncompared, carried } = done
       keep(kept, done)
-      await files.add(findings)
-      await open?.add({ cursor, totals, findings, unreadable, carried, elapsedMs })
+      await files.add(done)
+      await open?.add({ cursor, totals, findings, unreadable, uncompared, carried, elapsedMs })
     },
     async addLate(findings) {
-      keep(kept, { findings, unreadable: [] })
-      await files.add(findings)
+      keep(kept, { findings, unreadable: [], uncompared: [] })
+      await files.add({ findings })
     },
     async finish(report) {
       await files.finish(report)
@@ -100,9 +103,10 @@ function runOf(kept: Kept, files: ReportFiles, open: OpenFolder | undefined): Ke
 }
 
 function keep(
-  { findings, unreadable }: Kept,
-  more: { findings: readonly Finding[]; unreadable: readonly UnreadableRow[] },
+  { findings, unreadable, uncompared }: Kept,
+  more: Pick<ChunkDone, 'findings' | 'unreadable' | 'uncompared'>,
 ): void {
   findings.push(...more.findings.slice(0, MAX_KEPT - findings.length))
   unreadable.push(...more.unreadable.slice(0, MAX_KEPT - unreadable.length))
+  uncompared.push(...more.uncompared.slice(0, MAX_KEPT - uncompared.length))
 }

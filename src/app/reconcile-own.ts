@@ -7,7 +7,7 @@ import { reportJson, type ReportJson } from '../reconciler/report-json.ts'
 import type { RunWire } from '../wire/group-b/reconciliation.ts'
 import { withDatabaseDesk } from './reconcile-on-database.ts'
 import { createServerDesk } from './reconcile-on-server.ts'
-import { createReportFiles } from './report-files.ts'
+import { createReportFiles, type ReportFiles } from './report-files.ts'
 
 export type OwnRequest = {
   config: Config
@@ -68,6 +68,7 @@ async function follow(desk: Desk, request: OwnRequest): Promise<ReportJson> {
     totals: { ...totalsOf(run), breaks: open.count, byKind: open.byKind },
     findings: open.findings,
     unreadable: [],
+    uncompared: [],
     chainId: desk.chainId,
     source: run.source,
     elapsedMs: Math.round(performance.now() - startedAt),
@@ -77,20 +78,19 @@ async function follow(desk: Desk, request: OwnRequest): Promise<ReportJson> {
 }
 
 function totalsOf({ records, matched, pending, pending_by_cause: byCause }: RunWire) {
-  return { records, matched, pending, byCause, unreadable: 0, repeated: 0 }
+  // Our own orders name their token, so nothing of them is left out.
+  const others = { unreadable: 0, repeated: 0, notCompared: 0, byReason: {} }
+  return { records, matched, pending, byCause, ...others }
 }
 
 type OpenBreaks = { count: number; byKind: Record<string, number>; findings: Finding[] }
 
-async function readOpenBreaks(
-  desk: Desk,
-  add: (findings: readonly Finding[]) => Promise<void>,
-): Promise<OpenBreaks> {
+async function readOpenBreaks(desk: Desk, add: ReportFiles['add']): Promise<OpenBreaks> {
   const open: OpenBreaks = { count: 0, byKind: {}, findings: [] }
   let cursor: string | undefined
   do {
     const { findings, next } = await desk.openBreaks(cursor)
-    await add(findings)
+    await add({ findings })
     open.count += findings.length
     open.findings.push(...findings.slice(0, MAX_KEPT - open.findings.length))
     for (const { kind } of findings) open.byKind[kind] = (open.byKind[kind] ?? 0) + 1

@@ -8,7 +8,9 @@ import { parseAddress } from '../chain/hex.ts'
 import { createProviders, type Providers } from '../chain/providers.ts'
 import { nameOfProvider } from '../chain/rpc.ts'
 import { createPlatformClient } from '../client/index.ts'
+import { STABLECOIN_DECIMALS } from '../domain/money.ts'
 import { createApiSource } from '../reconciler/api-source.ts'
+import { readCurrencies, type Currencies, type NamedToken } from '../reconciler/currencies.ts'
 import { createExaminer, type Examiner } from '../reconciler/examine.ts'
 import { createFileSource } from '../reconciler/file-source.ts'
 import type { JournalHead } from '../reconciler/journal.ts'
@@ -18,6 +20,7 @@ import type { RecordSource } from '../reconciler/records.ts'
 import { reportJson, type ReportJson } from '../reconciler/report-json.ts'
 import { keepRun, type KeptRun } from './kept-run.ts'
 
+export type { NamedToken } from '../reconciler/currencies.ts'
 export type { ReportJson } from '../reconciler/report-json.ts'
 
 export type ReconcileRequest = {
@@ -29,6 +32,8 @@ export type ReconcileRequest = {
   since?: Date | undefined
   until?: Date | undefined
   graceMs: number
+  /** Tokens beside the configured stablecoin, by the currency that records call them. */
+  tokens?: readonly NamedToken[] | undefined
   /** The folder for the files of the report, and for what a stopped run goes on from. */
   out?: string | undefined
   /** Whether to go on with the run that was stopped in that folder. */
@@ -55,9 +60,9 @@ export function openSource(
 
 /** Reconciles a file, or what a server lists, against the chain, without a database. */
 export async function reconcileSource(request: ReconcileRequest): Promise<ReportJson> {
-  const { examiner, contracts } = await examinerOf(request)
+  const { examiner, contracts, currencies } = await examinerOf(request)
   const { out: folder, isResumed = false } = request
-  const head = headOf(request, { chainId: examiner.chainId, contracts })
+  const head = headOf(request, { chainId: examiner.chainId, contracts, currencies })
   const run = await keepRun({ folder, head, isResumed })
   try {
     return await reconcileInto(run, { request, examiner })
@@ -91,6 +96,7 @@ async function reconcileInto(
     totals,
     findings: run.findings,
     unreadable: run.unreadable,
+    uncompared: run.uncompared,
     chainId: examiner.chainId,
     source: source.name,
     elapsedMs: elapsed(),
@@ -102,7 +108,11 @@ async function reconcileInto(
 /** All that the result hangs on, but the nodes: another one tells the same of the same chain. */
 function headOf(
   { source, since, until, graceMs, confirmations }: ReconcileRequest,
-  { chainId, contracts }: { chainId: number; contracts: Contracts },
+  {
+    chainId,
+    contracts,
+    currencies,
+  }: { chainId: number; contracts: Contracts; currencies: Currencies },
 ): JournalHead {
   return {
     source: source.name,
@@ -113,13 +123,13 @@ function headOf(
     confirmations,
     graceMs,
     settlement: contracts.settlement,
-    stablecoin: contracts.stablecoin,
+    currencies: currencies.summary,
   }
 }
 
 async function examinerOf(
   request: ReconcileRequest,
-): Promise<{ examiner: Examiner; contracts: Contracts }> {
+): Promise<{ examiner: Examiner; contracts: Contracts; currencies: Currencies }> {
   const { config, urls, signal, confirmations, graceMs } = request
   const chainId = request.chainId ?? (await readChainId({ urls, signal }))
   const providers = createProviders({ urls, chainId, clock: systemClock, random: Math.random })
@@ -129,29 +139,45 @@ async function examinerOf(
     settlement: config.settlementAddress ?? (known?.settlement as HexAddress | undefined),
     stablecoin: config.stablecoinAddress ?? (known?.stablecoin as HexAddress | undefined),
   })
-  const panel = createPanelOf({ chainId, providers, confirmations, contracts, graceMs })
-  return { examiner: panel.examiner, contracts }
+  const nodes = nodesOf(providers, confirmations)
+  const stablecoin = parseAddress(contracts.stablecoin)
+  const named = [...(stablecoin ? [{ address: stablecoin }] : []), ...(request.tokens ?? [])]
+  const currencies = await readCurrencies(named, { nodes, signal })
+  const examiner = createExaminer({
+    chainId,
+    nodes,
+    clock: systemClock,
+    contracts: { settlement: parseAddress(contracts.settlement), tokens: currencies.tokens },
+    currencies,
+    graceMs,
+  })
+  return { examiner, contracts, currencies }
 }
 
-/** The nodes of a chain and who asks them, for a command and for a server alike. */
+function nodesOf(providers: Providers, confirmations: number | 'finalized'): Node[] {
+  return providers.all.map((provider) =>
+    createNode({ provider, confirmations, clock: systemClock }),
+  )
+}
+
+/** The nodes of a chain and who asks them, for our own records. */
 export function createPanelOf(parts: {
   chainId: number
   providers: Providers
   confirmations: number | 'finalized'
   contracts: Contracts
-  graceMs?: number
   lagGraceMs?: number
 }): { examiner: Examiner; nodes: readonly Node[] } {
   const { providers, confirmations, contracts, ...rest } = parts
-  const clock = systemClock
-  const nodes = providers.all.map((provider) => createNode({ provider, confirmations, clock }))
+  const nodes = nodesOf(providers, confirmations)
+  const stablecoin = parseAddress(contracts.stablecoin)
   const examiner = createExaminer({
     ...rest,
-    clock,
+    clock: systemClock,
     nodes,
     contracts: {
       settlement: parseAddress(contracts.settlement),
-      stablecoin: parseAddress(contracts.stablecoin),
+      tokens: new Map(stablecoin ? [[stablecoin, STABLECOIN_DECIMALS]] : []),
     },
   })
   return { examiner, nodes }

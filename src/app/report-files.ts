@@ -4,12 +4,16 @@ import { join } from 'node:path'
 import { BaseError, codeOf } from '../base/errors.ts'
 import type { Finding } from '../domain/breaks.ts'
 import { reportHtml } from '../reconciler/report-html.ts'
-import { csvHeader, csvOfFinding } from '../reconciler/report-csv.ts'
+import type { UncomparedRecord } from '../reconciler/reconcile.ts'
+import { csvHeader, csvOfFinding, csvOfUncompared } from '../reconciler/report-csv.ts'
 import type { ReportJson } from '../reconciler/report-json.ts'
 
 /** The files of a run. Breaks are written as they are found, so none is kept for it. */
 export type ReportFiles = {
-  add: (findings: readonly Finding[]) => Promise<void>
+  add: (found: {
+    findings: readonly Finding[]
+    uncompared?: readonly UncomparedRecord[]
+  }) => Promise<void>
   finish: (report: ReportJson) => Promise<void>
 }
 
@@ -21,9 +25,10 @@ export async function createReportFiles(folder: string | undefined): Promise<Rep
     await writeFile(csv, csvHeader())
   })
   return {
-    async add(findings) {
-      if (findings.length === 0) return
-      await writingInto(folder, () => appendFile(csv, findings.map(csvOfFinding).join('')))
+    async add({ findings, uncompared = [] }) {
+      const rows = [...findings.map(csvOfFinding), ...uncompared.map(csvOfUncompared)]
+      if (rows.length === 0) return
+      await writingInto(folder, () => appendFile(csv, rows.join('')))
     },
     finish: (report) =>
       writingInto(folder, async () => {

@@ -1,12 +1,5 @@
 import type { PagePosition, PlatformClient, Transaction } from '../client/index.ts'
-import {
-  isCurrency,
-  readRecord,
-  type PaymentRecord,
-  type RecordedAmount,
-  type RecordSource,
-  type UnreadableRow,
-} from './records.ts'
+import { readRecord, type PaymentRecord, type RecordSource, type UnreadableRow } from './records.ts'
 
 const PAGE = 100
 const CHUNK = 2_000
@@ -82,23 +75,29 @@ function take(row: Transaction, line: number, { records, unreadable }: Filling):
   const hash: unknown = row.eth_transaction_hash
   if (hash === null || hash === undefined || hash === '') return
   const { transaction_id, amount, currency, status, created_at } = row
-  const money = textOf(currency)
+  if (textOf(currency) === undefined) {
+    // What it is in is not guessed at.
+    unreadable.push({ line, problem: 'currency is missing' })
+    return
+  }
   const fields = {
     transaction_id: textOf(transaction_id),
     eth_transaction_hash: textOf(hash) ?? 'none',
-    // Another server may have currencies that say nothing to us.
-    ...(money !== undefined && isCurrency(money) && { amount: textOf(amount), currency: money }),
+    amount: textOf(amount),
+    currency: textOf(currency),
     status: textOf(status),
     created_at: textOf(created_at),
   }
   const record = readRecord(fields, line)
   if (typeof record === 'string') unreadable.push({ line, problem: record })
-  else records.push({ ...record, amount: priceOf(record) })
+  else records.push(asPrice(record))
 }
 
 /** The list does not say whether dollars were paid as such, or are the price of what was paid. */
-function priceOf({ amount }: PaymentRecord): RecordedAmount | undefined {
-  return amount?.asset === 'stablecoin' ? { ...amount, isPrice: true } : amount
+function asPrice(record: PaymentRecord): PaymentRecord {
+  const { amount } = record
+  if (amount === undefined || amount.currency === 'ETH') return record
+  return { ...record, amount: { ...amount, isPrice: true } }
 }
 
 /** A server may send anything, whatever the types say. */

@@ -1,19 +1,27 @@
+import { settlementAddress } from '../bindings/addresses.ts'
 import type { Hex } from '../chain/hex.ts'
 import type { BreakKind } from '../domain/breaks.ts'
-import { matchPayment, type Expected, type Match } from '../verify/match.ts'
+import { ANY_PAYMENT, matchingPayments, matchPayment, type Expected } from '../verify/match.ts'
 import { paymentsOf, type Payment } from '../verify/payments.ts'
 import type { DisagreementKind } from '../verify/verdict.ts'
 import type { MinedFacts } from './agree.ts'
 import type { MinedReceipt } from '../chain/answers.ts'
-import type { PaymentRecord } from './records.ts'
+import type { PaymentRecord, Uncompared } from './records.ts'
 
-/** Which contracts are believed; undefined where the chain has none that we know. */
-export type Contracts = { settlement: Hex | undefined; stablecoin: Hex | undefined }
+/** Whose events are believed. */
+export type Contracts = {
+  /** Undefined where the chain has none that we know. */
+  settlement: Hex | undefined
+  /** The tokens that the operator names, with their decimals. */
+  tokens: ReadonlyMap<Hex, number>
+}
 
 /** How a record's payment stands against what the transaction shows. */
 export type Comparison = {
   /** Empty where all that is recorded is shown. */
   kinds: readonly BreakKind[]
+  /** Set where a part of what is recorded could not be compared. */
+  uncompared?: Uncompared | undefined
   /** The payment that was meant, or the one nearest to it. */
   payment: Payment | undefined
   /** How many payments of the transaction are as recorded: so many records may claim it. */
@@ -21,23 +29,36 @@ export type Comparison = {
 }
 
 /** Whether the record says anything that a hash alone does not. */
-export function saysWhat({ payee, amount, reference }: PaymentRecord): boolean {
-  return payee !== undefined || amount !== undefined || reference !== undefined
+export function saysWhat({ payee, amount, reference, token }: PaymentRecord): boolean {
+  return [payee, amount, reference, token].some((part) => part !== undefined)
 }
 
 /**
- * What of the record can be held against the transaction: a price in dollars only where the
- * transaction pays dollars.
+ * What of the record can be compared with the transaction, and why the rest cannot: an amount whose
+ * token is not known, or a price in dollars of a transaction that pays none.
  */
-export function claimOf(
+export function comparableOf(
   record: PaymentRecord,
   receipt: MinedReceipt,
-  { stablecoin }: Contracts,
-): PaymentRecord {
-  if (record.amount?.isPrice !== true) return record
-  const { payments } = shownBy(receipt)
-  const isInDollars = stablecoin && payments.some(({ token }) => token === stablecoin)
-  return isInDollars ? record : { ...record, amount: undefined }
+): { record: PaymentRecord; uncompared: Uncompared | undefined } {
+  const { amount } = record
+  if (amount === undefined) return { record, uncompared: undefined }
+  const rest = { ...record, amount: undefined }
+  const { money, unknown } = amount
+  if (money === undefined) {
+    return { record: rest, uncompared: typeof unknown === 'object' ? unknown : UNPRICED }
+  }
+  const isPaid = shownBy(receipt).payments.some(({ token }) => token === money.token)
+  if (amount.isPrice !== true || isPaid) return { record, uncompared: undefined }
+  const problem =
+    `the transaction pays nothing in ${money.token}, so that ` +
+    `${amount.text} ${amount.currency} can only be the price of what it pays`
+  return { record: rest, uncompared: { reason: 'price_only', problem } }
+}
+
+const UNPRICED: Uncompared = {
+  reason: 'currency_unknown',
+  problem: 'no token is known for the amount',
 }
 
 /** Compares all that the record says of the payment. Zero tolerance: one wei is a difference. */
@@ -46,17 +67,45 @@ export function comparePayment(
   facts: MinedFacts,
   contracts: Contracts,
 ): Comparison {
-  const record = claimOf(recorded, facts.receipt, contracts)
-  const shown = shownBy(facts.receipt)
+  const { receipt } = facts
+  const { record, uncompared } = comparableOf(recorded, receipt)
+  const shown = shownBy(receipt)
   if (!saysWhat(record)) {
-    return { kinds: [], payment: shown.payments[0], count: Math.max(1, shown.payments.length) }
+    const count = Math.max(1, shown.payments.length)
+    return { kinds: [], uncompared, payment: shown.payments[0], count }
   }
-  const proven = provenByEvent(record, facts.receipt, contracts)
-  if (proven !== undefined) return proven
+  const proven = provenByEvent(record, receipt, contracts)
+  if (proven !== undefined) return { ...proven, uncompared }
   const payments = [...nativeOf(facts), ...shown.payments]
-  const nearest = nearestOf(record, payments, contracts)
-  if (nearest.payment === undefined) return { ...paidNothing(record, facts), count: 0 }
-  return { ...nearest, count: nearest.kinds.length === 0 ? 1 : 0 }
+  const believed = payments.filter((payment) => isBelieved(payment, record, contracts))
+  const nearest = nearestOf(record, believed, contracts)
+  if (isFound(nearest)) return { ...nearest, uncompared, count: 1 }
+  const other = nearestOf(record, payments, contracts)
+  if (isFound(other)) {
+    return { ...other, uncompared: uncompared ?? inUnknownToken(other.payment), count: 1 }
+  }
+  if (other.payment === undefined) return { ...paidNothing(record, facts), count: 0 }
+  return { ...other, count: 0 }
+}
+
+/** Any contract can log that it moved money of its own; a record vouches for the one it names. */
+function isBelieved(
+  { token }: Payment,
+  { token: named, amount }: PaymentRecord,
+  { tokens }: Contracts,
+): boolean {
+  return token === null || tokens.has(token) || token === named || token === amount?.money?.token
+}
+
+function isFound(nearest: Nearest): nearest is Nearest & { payment: Payment } {
+  return nearest.kinds.length === 0 && nearest.payment !== undefined
+}
+
+function inUnknownToken({ token }: Payment): Uncompared {
+  const problem =
+    `it is paid in ${token}, a token that neither the record nor you named. ` +
+    'Name it: --token ADDRESS, or the column token'
+  return { reason: 'paid_in_unknown_token', problem }
 }
 
 /** Compares the record with the one payment that its signed transaction is to make. */
@@ -65,25 +114,33 @@ export function compareIntent(
   intended: Payment,
   contracts: Contracts,
 ): { kinds: BreakKind[] } {
-  if (!saysWhat(record)) return { kinds: [] }
   // Who signed it is for the chain to tell.
-  const { payer: _, ...told } = record
+  const { payer: _, ...rest } = record
+  const told = { ...rest, amount: record.amount?.money && record.amount }
+  if (!saysWhat(told)) return { kinds: [] }
   return nearestOf(told, [intended], contracts)
 }
+
+type Nearest = { kinds: BreakKind[]; payment: Payment | undefined }
 
 function nearestOf(
   record: PaymentRecord,
   payments: readonly Payment[],
   contracts: Contracts,
-): { kinds: BreakKind[]; payment: Payment | undefined } {
+): Nearest {
   const expected = expectedOf(record, contracts)
-  const direct = matchPayment(payments, { ...expected, kinds: DIRECT })
-  if (direct.disagreements.length === 0) return { kinds: [], payment: direct.payment }
-  const settled = matchPayment(payments, { ...expected, ...settledBy(record, contracts) })
-  const isNearer = settled.payment !== undefined && weigh(settled) <= weigh(direct)
-  const { payment, disagreements } = isNearer ? settled : direct
+  const [found] = matchingPayments(payments, expected).filter((one) => isByPayer(one, record))
+  if (found !== undefined) return { kinds: [], payment: found }
+  const { payment, disagreements } = matchPayment(payments, expected)
   const kinds = disagreements.map(({ kind }) => KINDS[kind] ?? 'wrong_contract')
+  // Who paid a settlement scopes its reference.
+  if (payment && !isByPayer(payment, record)) kinds.push('wrong_reference')
   return { kinds: [...new Set(kinds)], payment }
+}
+
+/** Of a settlement alone it is known of whom it must tell; in a transfer, that is the sender's. */
+function isByPayer({ kind, payer }: Payment, { payer: named }: PaymentRecord): boolean {
+  return kind !== 'settlement' || named === undefined || payer === named
 }
 
 /**
@@ -98,31 +155,21 @@ export function provenByEvent(
   const { byReference, byPayee, payments } = shownBy(receipt)
   const { reference, payee } = record
   // A batch has a thousand events, and as many records: each is compared with its own only.
-  const candidates =
+  const found =
     reference !== undefined
       ? byReference.get(reference)
       : payee === undefined
         ? payments
         : byPayee.get(payee)
-  const expected = expectedOf(record, contracts)
-  const settled = settledBy(record, contracts)
-  const matching = (candidates ?? []).filter((payment) => {
-    const how = payment.kind === 'settlement' ? settled : { kinds: DIRECT }
-    return matchPayment([payment], { ...expected, ...how }).disagreements.length === 0
-  })
+  const candidates = (found ?? []).filter((one) => isBelieved(one, record, contracts))
+  const matching = matchingPayments(candidates, expectedOf(record, contracts)).filter((one) =>
+    isByPayer(one, record),
+  )
   const [payment] = matching
   return payment && { kinds: [], payment, count: matching.length }
 }
 
-const DIRECT: Expected['kinds'] = ['native', 'transfer', 'mint', 'burn']
-
-/** Of a settlement, who logged it and who paid must be right as well. */
-function settledBy(
-  { payer }: PaymentRecord,
-  { settlement: contract }: Contracts,
-): Pick<Expected, 'kinds' | 'contract' | 'payer'> {
-  return { kinds: ['settlement'], contract, payer }
-}
+const KNOWN_SETTLEMENT = settlementAddress.toLowerCase() as Hex
 
 /** What a payer is scopes the reference, and what a token is, its contract. */
 const KINDS: Partial<Record<DisagreementKind, BreakKind>> = {
@@ -148,7 +195,9 @@ function shownBy(receipt: MinedReceipt): Shown {
   if (known !== undefined) return known
   const { from, to, succeeded, logs } = receipt
   const transaction = { from, to, value: 0n }
-  const payments = paymentsOf({ transaction, receipt: { succeeded, logs } })
+  const all = paymentsOf({ transaction, receipt: { succeeded, logs } })
+  // Anyone can send nothing from any address to any other.
+  const payments = all.filter(({ amount }) => amount > 0n)
   const made = {
     payments,
     byReference: Map.groupBy(payments, ({ reference }) => reference ?? ''),
@@ -164,22 +213,20 @@ function nativeOf({ receipt, transaction }: MinedFacts): Payment[] {
   return paymentsOf({ transaction: { from, to, value }, receipt: { succeeded, logs: [] } })
 }
 
-function expectedOf(record: PaymentRecord, { stablecoin }: Contracts): Omit<Expected, 'kinds'> {
-  const { payee, amount, reference } = record
+function expectedOf(record: PaymentRecord, { settlement }: Contracts): Expected {
+  const { payee, amount, reference, token } = record
+  const { money } = amount ?? {}
   return {
+    kinds: ANY_PAYMENT,
     contract: undefined,
-    token: amount && (amount.asset === 'native' ? null : (amount.token ?? stablecoin)),
+    // Where the chain lacks the contract, nothing that logs the same is taken for it.
+    settlement: settlement ?? KNOWN_SETTLEMENT,
+    token: money ? money.token : token,
     payer: undefined,
     payee,
-    amount: amount?.units,
+    amount: money?.units,
     reference,
   }
-}
-
-function weigh({ payment, disagreements }: Match): number {
-  if (payment === undefined) return Infinity
-  const isOther = disagreements.some(({ kind }) => kind === 'wrong_reference')
-  return disagreements.length + (isOther ? 10 : 0)
 }
 
 /** It succeeded without moving anything that a receipt shows. */
@@ -187,10 +234,11 @@ function paidNothing(
   record: PaymentRecord,
   { receipt }: MinedFacts,
 ): { kinds: BreakKind[]; payment: undefined } {
-  const { payee, amount, reference } = record
+  const { payee, amount, reference, token } = record
   const kinds: BreakKind[] = []
   if (payee !== undefined && payee !== receipt.to) kinds.push('wrong_recipient')
   if (amount !== undefined) kinds.push('wrong_amount')
+  else if (token !== undefined) kinds.push('wrong_contract')
   if (reference !== undefined && kinds.length === 0) kinds.push('wrong_reference')
   return { kinds, payment: undefined }
 }

@@ -53,8 +53,11 @@ export function createDuplicates(): Duplicates {
 }
 
 /** Without the status, which may change between two readings of the same row. */
-function whatOf({ hash, reference, payee, amount }: PaymentRecord): string {
-  return [hash, reference, payee, amount?.asset, amount?.units].join(' ')
+function whatOf({ hash, reference, payee, token, amount }: PaymentRecord): string {
+  const { money, currency, text } = amount ?? {}
+  // The same money may be written in several ways.
+  const paid = money ? [money.token, money.units] : [token, currency, text]
+  return [hash, reference, payee, ...paid].join(' ')
 }
 
 function duplicate(

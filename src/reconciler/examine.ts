@@ -5,7 +5,8 @@ import { breakId } from '../domain/break-ids.ts'
 import type { Finding } from '../domain/breaks.ts'
 import { isDevelopmentChain } from '../domain/chains.ts'
 import { agree, createPanel, type ChainFact, type NodeAnswer, type Panel } from './agree.ts'
-import { claimOf, provenByEvent, saysWhat, type Contracts } from './compare.ts'
+import { comparableOf, provenByEvent, saysWhat, type Contracts } from './compare.ts'
+import type { Currencies } from './currencies.ts'
 import { gather, type Wanted } from './gather.ts'
 import { judge, type FoundBreak, type Judgement, type Rules } from './judge.ts'
 import type { MinedReceipt } from '../chain/answers.ts'
@@ -29,6 +30,8 @@ export type ExaminerDeps = {
   chainId: number
   nodes: readonly Node[]
   contracts: Contracts
+  /** Absent where every record of the source says its money in units. */
+  currencies?: Currencies | undefined
   clock: Clock
   graceMs?: number
   lagGraceMs?: number
@@ -56,9 +59,10 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
   return {
     chainId,
     look,
-    async examine(records, signal) {
-      if (records.length === 0) return []
+    async examine(recorded, signal) {
+      if (recorded.length === 0) return []
       const panel = await look(signal)
+      const records = (await deps.currencies?.price(recorded, signal)) ?? recorded
       const facts = await readFacts(deps, { records, panel, signal })
       return judgeAll(deps, { records, facts, panel, signal })
     },
@@ -114,7 +118,7 @@ function wantedOf(records: readonly PaymentRecord[], contracts: Contracts): Want
 /** Whether the transaction itself need not be read. */
 function isTold(recorded: PaymentRecord, receipt: MinedReceipt, contracts: Contracts): boolean {
   if (signedOf(recorded, contracts).transaction !== undefined) return true
-  const record = claimOf(recorded, receipt, contracts)
+  const { record } = comparableOf(recorded, receipt)
   return !saysWhat(record) || provenByEvent(record, receipt, contracts) !== undefined
 }
 

@@ -2,7 +2,7 @@ import { open, rm, truncate, type FileHandle } from 'node:fs/promises'
 
 import { BaseError, codeOf } from '../base/errors.ts'
 import type { Finding } from '../domain/breaks.ts'
-import type { Carried, RunTotals } from './reconcile.ts'
+import type { Carried, RunTotals, UncomparedRecord } from './reconcile.ts'
 import type { UnreadableRow } from './records.ts'
 
 /** What one chunk of a run came to; all of them together are the run so far. */
@@ -11,6 +11,7 @@ export type JournalEntry = {
   totals: RunTotals
   findings: readonly Finding[]
   unreadable: readonly UnreadableRow[]
+  uncompared: readonly UncomparedRecord[]
   carried: Carried
   /** Of all chunks so far. */
   elapsedMs: number
@@ -38,7 +39,7 @@ export async function openJournal(
     onEntry: (entry: JournalEntry) => Promise<void>
   },
 ): Promise<Journal> {
-  const head = JSON.stringify({ journal: 1, ...options.head })
+  const head = JSON.stringify({ journal: 2, ...options.head })
   const kept = options.isResumed ? await readJournal(path, { ...options, head }) : 0
   if (kept > 0) await truncate(path, kept)
   const file = await open(path, kept > 0 ? 'a' : 'w', 0o600)

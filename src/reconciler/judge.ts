@@ -1,5 +1,5 @@
 import { feeOf } from '../chain/answers.ts'
-import { formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import { formatAmount } from '../domain/money.ts'
 import {
   BREAK_MEANINGS,
   standingOf,
@@ -10,13 +10,15 @@ import {
 import type { Payment } from '../verify/payments.ts'
 import type { ChainFact, UnknownReason } from './agree.ts'
 import { comparePayment, type Comparison, type Contracts } from './compare.ts'
-import type { PaymentRecord } from './records.ts'
+import type { PaymentRecord, Uncompared } from './records.ts'
 
 export type PendingCause = 'not_final' | 'waiting' | 'young' | 'lag_grace' | UnknownReason
 
 /** What one record is worth, held against what the chain says. */
 export type Judgement =
   | { state: 'matched'; comparison: Comparison | undefined }
+  /** Nothing contradicts it, and what it says of money is beyond comparison. */
+  | { state: 'not_compared'; uncompared: Uncompared }
   | { state: 'pending'; cause: PendingCause }
   /** Undecided: the chain may still show more of it, or that older breaks stand. */
   | { state: 'broken'; breaks: readonly FoundBreak[]; isUndecided?: true }
@@ -39,9 +41,11 @@ export type Rules = {
 
 /** Pure: the same record, facts and rules give the same judgement. */
 export function judge(record: PaymentRecord, fact: ChainFact, rules: Rules): Judgement {
+  const { unknown } = record.amount ?? {}
+  if (typeof unknown === 'string') return { state: 'pending', cause: unknown }
   if (fact.kind === 'unknown') return { state: 'pending', cause: fact.reason }
   if (fact.kind === 'contradicted') return contradiction(record, fact)
-  if (fact.kind === 'mined' && !fact.isCanonical) return staleReceipt(record, fact)
+  if (fact.kind === 'mined' && !fact.isCanonical) return staleReceipt(record, fact, rules)
   const standing = standingOf(record.status, stateOf(fact))
   if (standing === 'pending') {
     return { state: 'pending', cause: fact.kind === 'waiting' ? 'waiting' : 'not_final' }
@@ -49,7 +53,7 @@ export function judge(record: PaymentRecord, fact: ChainFact, rules: Rules): Jud
   if (fact.kind !== 'mined') return judgeAbsent(record, fact, { rules, standing })
   if (!fact.receipt.succeeded) {
     if (standing === 'holds') return { state: 'matched', comparison: undefined }
-    return broken(record, { kinds: ['reverted'], fact, payment: undefined })
+    return broken(record, { kinds: ['reverted'], fact, rules })
   }
   return judgePaid(record, fact, { rules, isLagging: standing === 'state_lag' })
 }
@@ -80,8 +84,10 @@ function judgePaid(
       return { state: 'pending', cause: 'lag_grace' }
     kinds.push('state_lag')
   }
-  if (kinds.length === 0) return { state: 'matched', comparison }
-  return broken(record, { kinds, fact, payment: comparison.payment })
+  if (kinds.length > 0) return broken(record, { kinds, fact, rules, payment: comparison.payment })
+  const { uncompared } = comparison
+  if (uncompared !== undefined) return { state: 'not_compared', uncompared }
+  return { state: 'matched', comparison }
 }
 
 function judgeAbsent(
@@ -96,18 +102,17 @@ function judgeAbsent(
     const isAhead = createdAt.getTime() - fact.seenUntilMs > CLOCK_SKEW_MS
     if (isAhead) return { state: 'pending', cause: 'provider_lags' }
   }
-  if (standing === 'missing')
-    return broken(record, { kinds: ['missing'], fact, payment: undefined })
+  if (standing === 'missing') return broken(record, { kinds: ['missing'], fact, rules })
   const isYoung = createdAt !== undefined && rules.nowMs - createdAt.getTime() < rules.graceMs
   if (isYoung) return { state: 'pending', cause: 'young' }
-  return broken(record, { kinds: ['dropped'], fact, payment: undefined })
+  return broken(record, { kinds: ['dropped'], fact, rules })
 }
 
 const CLOCK_SKEW_MS = 60_000
 
-function staleReceipt(record: PaymentRecord, fact: Mined): Judgement {
+function staleReceipt(record: PaymentRecord, fact: Mined, rules: Rules): Judgement {
   if (!fact.isFinal) return { state: 'pending', cause: 'not_final' }
-  return broken(record, { kinds: ['stale_receipt'], fact, payment: undefined })
+  return broken(record, { kinds: ['stale_receipt'], fact, rules })
 }
 
 function contradiction(
@@ -124,10 +129,15 @@ function contradiction(
 
 function broken(
   record: PaymentRecord,
-  found: { kinds: readonly BreakKind[]; fact: ChainFact; payment: Payment | undefined },
+  found: {
+    kinds: readonly BreakKind[]
+    fact: ChainFact
+    rules: Rules
+    payment?: Payment | undefined
+  },
 ): Judgement {
   const recorded = recordedOf(record)
-  const onChain = onChainOf(found.fact, found.payment)
+  const onChain = onChainOf(found.fact, found)
   const breaks = found.kinds.map((kind) => {
     const evidence = {
       meaning: BREAK_MEANINGS[kind],
@@ -146,7 +156,7 @@ export function recordedOf(record: PaymentRecord): BreakFacts {
     status: record.status,
     to_address: record.payee,
     amount: amount?.text,
-    amount_units: amount && String(amount.units),
+    amount_units: amount?.money && String(amount.money.units),
     reference: record.reference,
     block_hash: record.blockHash,
     fee_wei: fee === undefined ? undefined : String(fee),
@@ -157,7 +167,10 @@ export function recordedOf(record: PaymentRecord): BreakFacts {
   return withoutUndefined(facts)
 }
 
-function onChainOf(fact: ChainFact, payment: Payment | undefined): BreakFacts {
+function onChainOf(
+  fact: ChainFact,
+  { payment, rules }: { payment?: Payment | undefined; rules: Rules },
+): BreakFacts {
   if (fact.kind !== 'mined') return { status: fact.kind === 'waiting' ? 'waiting' : 'not_known' }
   const { receipt, timeMs } = fact
   return withoutUndefined({
@@ -168,25 +181,23 @@ function onChainOf(fact: ChainFact, payment: Payment | undefined): BreakFacts {
     from_address: receipt.from,
     to_address: receipt.to,
     fee_wei: String(feeOf(receipt)),
-    ...(payment && factsOfPayment(payment)),
+    ...(payment && factsOfPayment(payment, rules.contracts)),
     ...(!payment && fact.transaction && { amount: '0', amount_units: '0' }),
   })
 }
 
-export function factsOfPayment(payment: Payment): BreakFacts {
+export function factsOfPayment(payment: Payment, { tokens }: Contracts): BreakFacts {
   const { payee, amount, token, contract, reference } = payment
+  const decimals = token === null ? 18 : tokens.get(token)
   return {
     to_address: payee,
-    amount: decimalOf(payment),
+    // The units of a token that nobody named are of no known size.
+    amount: decimals === undefined ? null : formatAmount({ amount, decimals }),
     amount_units: String(amount),
     token,
     contract,
     reference,
   }
-}
-
-function decimalOf({ amount, token }: Payment): string {
-  return formatAmount({ amount, decimals: token === null ? 18 : STABLECOIN_DECIMALS })
 }
 
 function witnessesOf(fact: ChainFact): BreakFacts {

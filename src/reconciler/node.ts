@@ -16,6 +16,7 @@ import type { Hex } from '../chain/hex.ts'
 import { RpcError } from '../chain/rpc-error.ts'
 import type { RpcItem, RpcOutcome } from '../chain/rpc.ts'
 import { createFeeReader, type FeeReader } from './block-fees.ts'
+import { readToken, tokenCalls, type TokenFacts } from './tokens.ts'
 
 /** One node, asked for many things at once. It waits and asks again where that may help. */
 export type Node = {
@@ -30,6 +31,8 @@ export type Node = {
     wanted: readonly { number: bigint; isFull: boolean }[],
     signal: AbortSignal,
   ) => Promise<Answers<bigint, Block>>
+  /** What tokens say of themselves; null where there is no ERC-20 with decimals. */
+  tokens: (addresses: readonly Hex[], signal: AbortSignal) => Promise<Answers<Hex, TokenFacts>>
   /** What transactions have cost, as far as that can be had. */
   fees: FeeReader
   /** How many transactions of the account stand in blocks up to the number. */
@@ -83,6 +86,15 @@ export function createNode(deps: NodeDeps): Node {
         return block.number === number ? block : undefined
       })
     },
+    async tokens(addresses, signal) {
+      const outcomes = await ask(addresses.flatMap(tokenCalls), signal)
+      return new Map(
+        addresses.map((token, at) => {
+          const told = { decimals: outcomes[2 * at], symbol: outcomes[2 * at + 1] }
+          return [token, tokenOf(told, provider.name)]
+        }),
+      )
+    },
     async nonceAt(account, at, signal) {
       const item = { method: 'eth_getTransactionCount', params: [account, toQuantity(at)] }
       const [outcome] = await ask([item], signal)
@@ -91,6 +103,21 @@ export function createNode(deps: NodeDeps): Node {
     },
   }
 }
+
+/** A call that reverts is an answer; where none came, nothing is known of the token. */
+function tokenOf(
+  told: { decimals: RpcOutcome | undefined; symbol: RpcOutcome | undefined },
+  name: string,
+): TokenFacts | null | BaseError {
+  const [decimals, symbol] = [told.decimals, told.symbol].map((outcome) =>
+    outcome?.ok === false && outcome.error.code === 'rpc_reverted' ? REVERTED : outcome,
+  )
+  if (decimals?.ok !== true) return decimals?.error ?? noAnswer(name)
+  if (symbol?.ok !== true) return symbol?.error ?? noAnswer(name)
+  return readToken({ decimals: decimals.result, symbol: symbol.result }) ?? null
+}
+
+const REVERTED: RpcOutcome = { ok: true, result: '0x' }
 
 function blockCall(at: string, isFull: boolean): RpcItem {
   return { method: 'eth_getBlockByNumber', params: [at, isFull] }

@@ -1,26 +1,43 @@
 import { breakId } from '../domain/break-ids.ts'
-import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
+import { BREAK_MEANINGS, type BreakFacts, type BreakKind, type Finding } from '../domain/breaks.ts'
 import { createDuplicates, type Duplicates } from './duplicates.ts'
 import { findingOf, type Examined, type Examiner } from './examine.ts'
-import type { Judgement, PendingCause } from './judge.ts'
-import type { PaymentRecord, RecordSource, UnreadableRow } from './records.ts'
+import { recordedOf, type Judgement, type PendingCause } from './judge.ts'
+import type {
+  PaymentRecord,
+  RecordSource,
+  Uncompared,
+  UncomparedReason,
+  UnreadableRow,
+} from './records.ts'
 
-/** What a run has come to so far. Each record is matched, pending or broken. */
+/** What a run has come to so far. Each record is matched, pending, not compared or broken. */
 export type RunTotals = {
   records: number
   matched: number
   pending: number
+  notCompared: number
   breaks: number
   unreadable: number
   repeated: number
   byKind: Partial<Record<BreakKind, number>>
   byCause: Partial<Record<PendingCause, number>>
+  byReason: Partial<Record<UncomparedReason, number>>
+}
+
+/** A record whose money could not be compared, and why. */
+export type UncomparedRecord = Uncompared & {
+  transactionId: string
+  hash: string
+  line: number | undefined
+  recorded: BreakFacts
 }
 
 /** What one chunk brought, with the totals up to it. */
 export type ChunkDone = {
   findings: readonly Finding[]
   unreadable: readonly UnreadableRow[]
+  uncompared: readonly UncomparedRecord[]
   /** The transactions of which something was concluded, so that older breaks of theirs are over. */
   concluded: readonly string[]
   totals: RunTotals
@@ -84,6 +101,7 @@ export async function reconcile(options: ReconcileOptions): Promise<RunTotals> {
       totals,
       findings: now,
       unreadable: chunk.unreadable,
+      uncompared: examined.flatMap(uncomparedOf),
       concluded: [...proven, ...concludedOf(examined, later)],
       cursor: chunk.cursor,
       position: source.positionOf(chunk.cursor),
@@ -161,11 +179,13 @@ export function emptyTotals(): RunTotals {
     records: 0,
     matched: 0,
     pending: 0,
+    notCompared: 0,
     breaks: 0,
     unreadable: 0,
     repeated: 0,
     byKind: {},
     byCause: {},
+    byReason: {},
   }
 }
 
@@ -185,11 +205,28 @@ function tally(examined: Examined, { totals, duplicates, examiner }: Tallying): 
     totals.byCause[judgement.cause] = (totals.byCause[judgement.cause] ?? 0) + 1
     return []
   }
+  if (judgement.state === 'not_compared') {
+    const { reason } = judgement.uncompared
+    totals.notCompared += 1
+    totals.byReason[reason] = (totals.byReason[reason] ?? 0) + 1
+    return []
+  }
   const claimed = isAlone(record) ? undefined : duplicates.claim(examined)
   const breaks = judgement.state === 'broken' ? judgement.breaks : claimed ? [claimed] : []
   if (breaks.length === 0) totals.matched += 1
   totals.breaks += breaks.length
   return breaks.map((found) => findingOf(examiner.chainId, record, found))
+}
+
+function uncomparedOf({ record, judgement }: Examined): UncomparedRecord[] {
+  if (judgement.state !== 'not_compared') return []
+  const { transactionId, hash, line, amount, token } = record
+  const recorded = {
+    ...recordedOf(record),
+    ...(amount?.currency !== undefined && { currency: amount.currency }),
+    ...(token !== undefined && { token }),
+  }
+  return [{ transactionId, hash, line, recorded, ...judgement.uncompared }]
 }
 
 function replacedByOurs(finding: Finding, { chainId }: Examiner): Finding {

@@ -1,11 +1,7 @@
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
 import { messageOf } from '../base/errors.ts'
-import {
-  CURRENCY_DECIMALS,
-  parseAmount,
-  STABLECOIN_DECIMALS,
-  type Currency,
-} from '../domain/money.ts'
+import { CURRENCY_DECIMALS, parseAmount } from '../domain/money.ts'
+import type { UnknownReason } from './agree.ts'
 import { TRANSACTION_STATUSES, type TransactionStatus } from '../domain/states.ts'
 
 /** What a source says of one payment; what is undefined is not checked. Hex is lower case. */
@@ -16,6 +12,8 @@ export type PaymentRecord = {
   payee: Hex | undefined
   amount: RecordedAmount | undefined
   reference: Hex | undefined
+  /** The ERC-20 that the record says was paid. */
+  token?: Hex | undefined
   createdAt: Date | undefined
   /** Who signed and with which nonce, which tells what took the place of a lost transaction. */
   signer: Hex | undefined
@@ -36,16 +34,32 @@ export type PaymentRecord = {
   signedFor?: string | undefined
 }
 
-/** In the smallest unit of what is paid: wei, or the stablecoin's millionths. */
+/** What is paid, in its smallest unit: wei where the token is null. */
+export type Money = { units: bigint; token: Hex | null }
+
+/** An amount as the record has it, and what it is on the chain. */
 export type RecordedAmount = {
-  units: bigint
-  asset: 'native' | 'stablecoin'
   text: string
-  /** Where the record names the stablecoin; else it is the one that the chain is known to have. */
-  token?: Hex | undefined
-  /** Only what a transaction pays in the stablecoin is held against it. */
+  /** Undefined where the record names a token alone. */
+  currency: string | undefined
+  /** Undefined until it is known in which token the amount is, and with how many decimals. */
+  money: Money | undefined
+  /** Why the money is not known: for good, or only for now. */
+  unknown?: Uncompared | UnknownReason
+  /** The amount may also be the price of what was paid in something else. */
   isPrice?: true
 }
+
+/** Why a record cannot be compared with its transaction in full. */
+export type Uncompared = { reason: UncomparedReason; problem: string }
+
+export type UncomparedReason =
+  | 'currency_unknown'
+  | 'token_differs'
+  | 'token_unreadable'
+  | 'amount_too_precise'
+  | 'paid_in_unknown_token'
+  | 'price_only'
 
 /** A row that says nothing that could be checked. */
 export type UnreadableRow = { line: number; problem: string }
@@ -91,10 +105,12 @@ export function readRecord(fields: RecordFields, line: number | undefined): Paym
   const hash = read('eth_transaction_hash', parseHash, '0x and 64 hexadecimal digits')
   if (!fields['transaction_id']?.trim()) problems.push('transaction_id is empty')
   if (!fields['eth_transaction_hash']?.trim()) problems.push('eth_transaction_hash is empty')
+  const token = read('token', parseAddress, 'an address, or its checksum is wrong')
   const record = {
     status: read('status', statusOf, `one of ${TRANSACTION_STATUSES.join(', ')}`),
     payee: read('to_address', parseAddress, 'an address, or its checksum is wrong'),
-    amount: amountOf(fields, problems),
+    amount: amountOf(fields, { token, problems }),
+    token,
     reference: read('reference', parseHash, '0x and 64 hexadecimal digits'),
     createdAt: read('created_at', timeOf, 'a time such as 2025-03-14T09:26:53Z'),
     signer: read('from_address', parseAddress, 'an address, or its checksum is wrong'),
@@ -112,29 +128,42 @@ export function readRecord(fields: RecordFields, line: number | undefined): Paym
   return { transactionId, hash, ...record }
 }
 
-function amountOf(fields: RecordFields, problems: string[]): RecordedAmount | undefined {
+/** Native coin is known at once; of any other currency, the run knows which token it is. */
+function amountOf(
+  fields: RecordFields,
+  { token, problems }: { token: Hex | undefined; problems: string[] },
+): RecordedAmount | undefined {
   const text = fields['amount']?.trim() ?? ''
-  const currency = fields['currency']?.trim() || 'ETH'
-  if (!isCurrency(currency)) {
-    problems.push(`currency is not one of ${Object.keys(CURRENCY_DECIMALS).join(', ')}`)
-    return undefined
+  const named = fields['currency']?.trim() || undefined
+  const currency = named ?? (token === undefined ? 'ETH' : undefined)
+  if (named !== undefined && !isCurrencyName(named)) {
+    problems.push(`currency is not a name of 1 to ${MAX_NAME} visible characters`)
+  }
+  if (named === 'ETH' && token !== undefined) {
+    problems.push('token names an ERC-20, and currency says ETH, which is native coin')
   }
   if (text === '') return undefined
   try {
-    // Dollars are paid in the stablecoin, which divides them further than banks do.
-    const decimals = currency === 'USD' ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[currency]
-    const units = parseAmount({ text, decimals })
-    if (currency === 'ETH') return { units, asset: 'native', text }
-    // Of other currencies than the dollar no token is known, so only the transaction is checked.
-    return currency === 'USD' ? { units, asset: 'stablecoin', text } : undefined
+    const units = parseAmount({ text, decimals: decimalsOf(currency) })
+    return { text, currency, money: currency === 'ETH' ? { units, token: null } : undefined }
   } catch (error) {
     problems.push(`amount: ${messageOf(error)}`)
     return undefined
   }
 }
 
-export function isCurrency(text: string): text is Currency {
-  return Object.hasOwn(CURRENCY_DECIMALS, text)
+/** How many decimals an amount may have before its token is known. */
+function decimalsOf(currency: string | undefined): number {
+  // A stablecoin divides dollars further than banks do.
+  if (currency === 'EUR' || currency === 'GBP') return CURRENCY_DECIMALS[currency]
+  return CURRENCY_DECIMALS.ETH
+}
+
+const MAX_NAME = 32
+
+/** A code such as USD, or a token's symbol, which may have any characters that can be seen. */
+export function isCurrencyName(text: string): boolean {
+  return /^[^\p{C}\p{Z}]+$/u.test(text) && text.length <= MAX_NAME
 }
 
 function feeOf(

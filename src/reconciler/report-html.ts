@@ -25,7 +25,10 @@ ${outcomePlot(summary)}
 ${barPlot(summary.by_kind)}
 <h2>Pending, by cause</h2>
 ${barPlot(summary.pending_by_cause)}
+<h2>Not compared, by reason</h2>
+${barPlot(summary.not_compared_by_reason)}
 ${breakTable(report)}
+${uncomparedTable(report)}
 ${unreadableTable(report)}
 </body>
 </html>
@@ -51,11 +54,18 @@ svg text { font: 13px system-ui, sans-serif; }
 `
 
 const WIDTH = 720
-const COLORS = { matched: '#2e7d32', pending: '#f9a825', broken: '#c62828' }
+const COLORS = {
+  matched: '#2e7d32',
+  pending: '#f9a825',
+  'not compared': '#6a1b9a',
+  broken: '#c62828',
+}
 
-/** How many records are matched, pending and broken, as one bar. */
-function outcomePlot({ records, matched, pending }: ReportJson['summary']): string {
-  const parts = { matched, pending, broken: Math.max(0, records - matched - pending) }
+/** How many records are matched, pending, not compared and broken, as one bar. */
+function outcomePlot(summary: ReportJson['summary']): string {
+  const { records, matched, pending, not_compared: uncompared } = summary
+  const broken = Math.max(0, records - matched - pending - uncompared)
+  const parts = { matched, pending, 'not compared': uncompared, broken }
   let x = 0
   const bars = Object.entries(COLORS).map(([name, color]) => {
     const count = parts[name as keyof typeof parts]
@@ -68,8 +78,8 @@ function outcomePlot({ records, matched, pending }: ReportJson['summary']): stri
   const legend = Object.entries(parts).map(([name, count], at) => {
     const label = `${name} ${count.toLocaleString('en')}`
     const color = COLORS[name as keyof typeof parts]
-    const box = `<rect x="${at * 220}" y="34" width="12" height="12" fill="${color}"/>`
-    return `${box}<text x="${at * 220 + 18}" y="45">${escape(label)}</text>`
+    const box = `<rect x="${at * 180}" y="34" width="12" height="12" fill="${color}"/>`
+    return `${box}<text x="${at * 180 + 18}" y="45">${escape(label)}</text>`
   })
   const told = `${records.toLocaleString('en')} records`
   return `<h2>${told}</h2>\n${svg(52, [...bars, ...legend].join(''), told)}`
@@ -124,6 +134,26 @@ function factList(facts: BreakFacts): string {
     ([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value ?? 'none')}</dd>`,
   )
   return `<dl>${pairs.join('')}</dl>`
+}
+
+function uncomparedTable({ not_compared: uncompared, summary }: ReportJson): string {
+  if (uncompared.length === 0) return ''
+  const shown = uncompared.slice(0, MAX_ROWS)
+  const rows = shown.map((one) => {
+    const cells = [one.line ?? '', one.transaction_id, one.eth_transaction_hash, one.problem]
+    const all = [...cells.map((cell) => escape(String(cell))), factList(one.recorded)]
+    return `<tr>${all.map((cell) => `<td>${cell}</td>`).join('')}</tr>`
+  })
+  const heads = ['Line', 'Transaction', 'Hash', 'Why', 'Recorded']
+  const more = summary.not_compared - shown.length
+  return `<h2>Records that are not compared</h2>
+<table>
+<thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>
+${more > 0 ? `<p>And ${more.toLocaleString('en')} more in breaks.csv.</p>` : ''}`
 }
 
 function unreadableTable({ unreadable }: ReportJson): string {

@@ -1,6 +1,6 @@
-import type { Finding } from '../domain/breaks.ts'
-import type { RunTotals } from './reconcile.ts'
-import type { UnreadableRow } from './records.ts'
+import type { BreakFacts, Finding } from '../domain/breaks.ts'
+import type { RunTotals, UncomparedRecord } from './reconcile.ts'
+import type { Uncompared, UnreadableRow } from './records.ts'
 
 /** What `reconcile --json` prints. Later versions may add fields, and take none away. */
 export type ReportJson = {
@@ -8,11 +8,14 @@ export type ReportJson = {
     records: number
     matched: number
     pending: number
+    /** Records whose money could not be compared, which is no agreement. */
+    not_compared: number
     breaks: number
     unreadable: number
     repeated: number
     by_kind: Readonly<Record<string, number>>
     pending_by_cause: Readonly<Record<string, number>>
+    not_compared_by_reason: Readonly<Record<string, number>>
     chain_id: number
     source: string
     elapsed_ms: number
@@ -21,6 +24,15 @@ export type ReportJson = {
   }
   breaks: readonly BreakJson[]
   unreadable: readonly UnreadableRow[]
+  not_compared: readonly UncomparedJson[]
+}
+
+type UncomparedJson = Uncompared & {
+  transaction_id: string
+  eth_transaction_hash: string
+  /** Null where the source has no lines. */
+  line: number | null
+  recorded: BreakFacts
 }
 
 type BreakJson = Omit<Finding, 'transactionId' | 'hash' | 'onChain'> & {
@@ -33,22 +45,28 @@ export function reportJson(report: {
   totals: RunTotals
   findings: readonly Finding[]
   unreadable: readonly UnreadableRow[]
+  uncompared: readonly UncomparedRecord[]
   chainId: number
   source: string
   elapsedMs: number
 }): ReportJson {
-  const { totals, findings, unreadable } = report
-  const isCut = findings.length < totals.breaks || unreadable.length < totals.unreadable
+  const { totals, findings, unreadable, uncompared } = report
+  const isCut =
+    findings.length < totals.breaks ||
+    unreadable.length < totals.unreadable ||
+    uncompared.length < totals.notCompared
   return {
     summary: {
       records: totals.records,
       matched: totals.matched,
       pending: totals.pending,
+      not_compared: totals.notCompared,
       breaks: totals.breaks,
       unreadable: totals.unreadable,
       repeated: totals.repeated,
       by_kind: totals.byKind,
       pending_by_cause: totals.byCause,
+      not_compared_by_reason: totals.byReason,
       chain_id: report.chainId,
       source: report.source,
       elapsed_ms: report.elapsedMs,
@@ -56,6 +74,19 @@ export function reportJson(report: {
     },
     breaks: findings.map(breakJson),
     unreadable,
+    not_compared: uncompared.map(uncomparedJson),
+  }
+}
+
+function uncomparedJson(one: UncomparedRecord): UncomparedJson {
+  const { transactionId, hash, line, reason, problem, recorded } = one
+  return {
+    transaction_id: transactionId,
+    eth_transaction_hash: hash,
+    line: line ?? null,
+    reason,
+    problem,
+    recorded,
   }
 }
 

@@ -24,10 +24,10 @@ export function checkSigned(record: PaymentRecord, contracts: Contracts): Signed
   const breaks = checkSignedHash(record)
   const raw = breaks.length === 0 ? record.raw : undefined
   const transaction = raw && readOrNothing(raw)
-  const intended = transaction && intendedBy(transaction, contracts)
+  const intended = transaction && intendedBy(transaction, { ...contracts, named: record.token })
   if (transaction === undefined || intended === undefined) return { breaks, transaction }
   const { kinds } = compareIntent(record, intended, contracts)
-  const onChain = factsOf(record.hash, { transaction, intended })
+  const onChain = factsOf(record.hash, { transaction, intended, contracts })
   return { breaks: kinds.map((kind) => breakOf(record, kind, onChain)), transaction }
 }
 
@@ -65,10 +65,14 @@ function breakOf(record: PaymentRecord, kind: BreakKind, onChain: BreakFacts): F
 
 function factsOf(
   hash: Hex,
-  { transaction, intended }: { transaction: SignedTransaction; intended: Payment },
+  {
+    transaction,
+    intended,
+    contracts,
+  }: { transaction: SignedTransaction; intended: Payment; contracts: Contracts },
 ): BreakFacts {
   const { nonce, to } = transaction
-  const shown = { ...factsOfPayment(intended), contract: to }
+  const shown = { ...factsOfPayment(intended, contracts), contract: to }
   return { status: 'signed', eth_transaction_hash: hash, nonce: String(nonce), ...shown }
 }
 
@@ -78,20 +82,20 @@ function factsOf(
  */
 function intendedBy(
   { to, value, input }: SignedTransaction,
-  { settlement, stablecoin }: Contracts,
+  { settlement, tokens, named }: Contracts & { named: Hex | undefined },
 ): Payment | undefined {
   if (to === null) return undefined
   if (input === '0x') return { ...BLANK, kind: 'native', payee: to, amount: value }
   const call = CALLS.get(input.slice(0, 10))
   const words = wordsOf(input)
   if (call === undefined || words.length !== call.words) return undefined
-  const of = call.of === 'settlement' ? settlement : stablecoin
-  return of === to ? { ...BLANK, contract: to, ...call.read({ words, to, value }) } : undefined
+  const isKnown = call.of === 'settlement' ? to === settlement : tokens.has(to) || to === named
+  return isKnown ? { ...BLANK, contract: to, ...call.read({ words, to, value }) } : undefined
 }
 
 type Called = { words: readonly bigint[]; to: Hex; value: bigint }
 type Call = {
-  of: 'settlement' | 'stablecoin'
+  of: 'settlement' | 'token'
   words: number
   read: (called: Called) => Pick<Payment, 'kind' | 'amount'> & Partial<Payment>
 }
@@ -120,7 +124,7 @@ const CALLS: ReadonlyMap<string, Call> = new Map(
       }),
     },
     'mintWithMemo(address,uint256,bytes32)': {
-      of: 'stablecoin',
+      of: 'token',
       words: 3,
       read: ({ words: [payee, amount = 0n, memo], to }) => ({
         kind: 'mint',
@@ -131,7 +135,7 @@ const CALLS: ReadonlyMap<string, Call> = new Map(
       }),
     },
     'transferWithMemo(address,uint256,bytes32)': {
-      of: 'stablecoin',
+      of: 'token',
       words: 3,
       read: ({ words: [payee, amount = 0n, memo], to }) => ({
         kind: 'transfer',
@@ -142,7 +146,7 @@ const CALLS: ReadonlyMap<string, Call> = new Map(
       }),
     },
     'transfer(address,uint256)': {
-      of: 'stablecoin',
+      of: 'token',
       words: 2,
       read: ({ words: [payee, amount = 0n], to }) => ({
         kind: 'transfer',

@@ -200,9 +200,10 @@ function amountOfOrder({ amount, route, token }: RecordedOrder): RecordedAmount 
   const units = BigInt(amount)
   if (!isInEther(route)) {
     const text = formatAmount({ amount: units, decimals: STABLECOIN_DECIMALS })
-    return { units, asset: 'stablecoin', text, token }
+    return { text, currency: 'USD', money: token && { units, token } }
   }
-  return { units, asset: 'native', text: formatAmount({ amount: units, decimals: 18 }) }
+  const text = formatAmount({ amount: units, decimals: 18 })
+  return { text, currency: 'ETH', money: { units, token: null } }
 }
 
 /** Of imports only ETH says what must be on the chain; of the rest, that it is there. */
@@ -212,7 +213,9 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
   const units = parseAmount({ text: row.amount, decimals: CURRENCY_DECIMALS[row.currency] })
   const imported = {
     payee: undefined,
-    amount: isEther ? { units, asset: 'native' as const, text: row.amount } : undefined,
+    amount: isEther
+      ? { text: row.amount, currency: 'ETH', money: { units, token: null } }
+      : undefined,
     reference: undefined,
     blockHash: undefined,
   }
@@ -236,17 +239,15 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
 function claimOfArrival(arrival: RecordedArrival) {
   const { reference, payer, payee, token, amount, blockHash } = arrival
   const units = BigInt(amount)
-  const asset = token === null ? ('native' as const) : ('stablecoin' as const)
   const decimals = token === null ? CURRENCY_DECIMALS.ETH : STABLECOIN_DECIMALS
   return {
     payee: payee ?? undefined,
     payer,
     reference,
     amount: {
-      units,
-      asset,
       text: formatAmount({ amount: units, decimals }),
-      token: token ?? undefined,
+      currency: token === null ? 'ETH' : 'USD',
+      money: { units, token },
     },
     blockHash: blockHash ?? undefined,
   }

@@ -23,8 +23,8 @@ export async function checkBreak(
   if (record === undefined) return 'unclear'
   const [examined] = await examiner.examine([record], signal)
   const judgement = examined?.judgement
-  if (judgement === undefined || judgement.state === 'pending') return 'unclear'
-  if (judgement.state === 'matched') return 'resolved'
+  if (judgement?.state === 'matched') return 'resolved'
+  if (judgement?.state !== 'broken') return 'unclear'
   const kinds = judgement.breaks.map((one) => one.kind)
   const isReplaced = kind === 'replaced_by_ours' && kinds.includes('replaced_unknown')
   if (kinds.includes(kind) || isReplaced) return 'stands'

@@ -57,10 +57,13 @@ export function matchingPayments(payments: readonly Payment[], expected: Expecte
   const matching = payments.filter(
     (one) => isMeant(one, expected) && compare(one, expected).length === 0,
   )
+  const settlements = matching.filter(({ kind }) => kind === 'settlement')
+  // A batch has a thousand of them, and each is looked at.
+  const others = matching.filter(({ kind }) => kind !== 'settlement')
   const parts = new Set<Payment>()
-  for (const settlement of matching) {
+  for (const settlement of others.length === 0 ? [] : settlements) {
     for (const isPart of [isDelivery, isCollection]) {
-      const part = matching.find((one) => !parts.has(one) && isPart(one, settlement))
+      const part = others.find((one) => !parts.has(one) && isPart(one, settlement))
       if (part !== undefined) parts.add(part)
     }
   }

@@ -98,7 +98,7 @@ describe('a run over a file that is broken off', () => {
         examiner: createExaminer({
           chainId: CHAIN_ID,
           nodes: nodesAt([world.chain.url]),
-          contracts: { settlement: world.settlement, stablecoin: world.dollar },
+          contracts: { settlement: world.settlement, tokens: new Map() },
           clock: systemClock,
         }),
         signal: new AbortController().signal,
@@ -183,6 +183,6 @@ describe('a run over a file that is broken off', () => {
 }).timeout(60_000)
 
 function reportOf(totals: RunTotals) {
-  const report = { findings: [], unreadable: [], chainId: CHAIN_ID, source: 'a', elapsedMs: 1 }
-  return reportJson({ ...report, totals })
+  const found = { findings: [], unreadable: [], uncompared: [] }
+  return reportJson({ ...found, chainId: CHAIN_ID, source: 'a', elapsedMs: 1, totals })
 }

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { keepRun } from '../../src/app/kept-run.ts'
 import { createReportFiles } from '../../src/app/report-files.ts'
 import type { Finding } from '../../src/domain/breaks.ts'
+import { emptyTotals } from '../../src/reconciler/reconcile.ts'
 import { reportJson } from '../../src/reconciler/report-json.ts'
 import { failureOf } from '../support/errors.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -35,18 +36,10 @@ describe('the files of a report', () => {
     evidence: {},
   }
   const report = reportJson({
-    totals: {
-      records: 1,
-      matched: 0,
-      pending: 0,
-      breaks: 1,
-      unreadable: 0,
-      repeated: 0,
-      byKind: {},
-      byCause: {},
-    },
+    totals: { ...emptyTotals(), records: 1, breaks: 1 },
     findings: [finding],
     unreadable: [],
+    uncompared: [],
     chainId: 1,
     source: 'a',
     elapsedMs: 1,
@@ -55,8 +48,8 @@ describe('the files of a report', () => {
   it('have each break as soon as it is added', async () => {
     const path = empty()
     const files = await createReportFiles(path)
-    await files.add([finding])
-    await files.add([{ ...finding, transactionId: 'TX2' }])
+    await files.add({ findings: [finding] })
+    await files.add({ findings: [{ ...finding, transactionId: 'TX2' }] })
     const lines = readFileSync(join(path, 'breaks.csv'), 'utf8').trimEnd().split('\r\n')
     expect(lines.map((line) => line.split(',')[2])).to.deep.equal(['transaction_id', 'TX1', 'TX2'])
   })
@@ -71,7 +64,9 @@ describe('the files of a report', () => {
     const path = empty()
     const files = await createReportFiles(path)
     spoil(path, 'breaks.csv')
-    expect(await failureOf(() => files.add([finding]))).to.include({ code: 'folder_unwritable' })
+    expect(await failureOf(() => files.add({ findings: [finding] }))).to.include({
+      code: 'folder_unwritable',
+    })
   })
 
   it('tell whoever finishes that a write has failed', async () => {

@@ -90,7 +90,7 @@ describe('the records of a server', () => {
     expect(records).to.have.length(125)
     expect(unreadable).to.deep.equal([])
     expect(records[0]).to.include({ transactionId: 'TX0', hash: A, status: 'completed' })
-    expect(records[0]?.amount?.units).to.equal(1_500_000_000_000_000_000n)
+    expect(records[0]?.amount?.money?.units).to.equal(1_500_000_000_000_000_000n)
   })
 
   it('have their amounts in the exact units of their currency', async () => {
@@ -100,15 +100,16 @@ describe('the records of a server', () => {
       row(2, { amount: 12.34, currency: 'EUR' }),
       row(3, { amount: 1200, currency: 'JPY' }),
       row(4, { amount: 12.345, currency: 'GBP' }),
+      row(5, { amount: 12, currency: undefined }),
     ]
     const { records, unreadable } = await read()
     expect(records.map(({ amount }) => amount)).to.deep.equal([
-      { units: 10n ** 17n, asset: 'native', text: '0.1' },
-      { units: 12_500_000n, asset: 'stablecoin', text: '12.5', isPrice: true },
-      undefined,
-      undefined,
+      { text: '0.1', currency: 'ETH', money: { units: 10n ** 17n, token: null } },
+      { text: '12.5', currency: 'USD', money: undefined, isPrice: true },
+      { text: '12.34', currency: 'EUR', money: undefined, isPrice: true },
+      { text: '1200', currency: 'JPY', money: undefined, isPrice: true },
     ])
-    expect(unreadable.map(({ line }) => line)).to.deep.equal([5])
+    expect(unreadable.map(({ line }) => line)).to.deep.equal([5, 6])
   })
 
   it('are asked for by the days that the times fall into', async () => {

@@ -51,7 +51,7 @@ describe('the records of a file', () => {
     const last = JSON.stringify(row).replace('{', '{"amount":1.000000000000000001,')
     const text = `${first}\n{"transaction_id": nonsense}\n[]\n${last}\n`
     const { records, lines } = await all(text)
-    expect(records[1]?.amount?.units).to.equal(10n ** 18n + 1n)
+    expect(records[1]?.amount?.money?.units).to.equal(10n ** 18n + 1n)
     expect(records[0]).to.include({ status: 'failed', reference: B })
     expect(lines).to.deep.equal([2, 3])
   })
@@ -82,8 +82,11 @@ describe('the records of a file', () => {
     ['amount', '1e3'],
     ['amount', '0'],
     ['amount', '0.0000000000000000001'],
-    ['currency', 'DOGE'],
-    ['currency', 'constructor'],
+    ['currency', 'US D'],
+    ['currency', 'US\u0007D'],
+    ['currency', 'D'.repeat(33)],
+    ['token', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD'],
+    ['amount', '0.001,EUR'],
     ['reference', '0x1'],
     ['status', 'done'],
     ['created_at', '2025-02-30'],

@@ -202,9 +202,10 @@ describe('reconciling a file', () => {
         yield { records, unreadable: [], repeated: 0, cursor: '' }
       },
     }
-    const { kinds, totals } = await reconcileSource(source, placeOf(world))
+    const { kinds, totals, uncompared } = await reconcileSource(source, placeOf(world))
     expect(kinds).to.deep.equal(['TXb wrong_amount'])
-    expect(totals).to.include({ matched: 2 })
+    expect(totals).to.include({ matched: 1, notCompared: 1 })
+    expect(uncompared[0]).to.include({ transactionId: 'TXc', reason: 'price_only' })
   })
 
   it('keeps to the times that are asked for', async () => {

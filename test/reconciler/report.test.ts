@@ -24,6 +24,7 @@ describe('the report of a run', () => {
       totals: { ...emptyTotals(), records: 10, matched: 8, breaks, byKind: { missing: breaks } },
       findings,
       unreadable: [{ line: 3, problem: EVIL }],
+      uncompared: [],
       chainId: 1,
       source: EVIL,
       elapsedMs: 1,

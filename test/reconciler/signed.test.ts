@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { keccak256, type Hex } from 'viem'
 
+import { parseAmount } from '../../src/domain/money.ts'
 import type { PaymentRecord } from '../../src/reconciler/records.ts'
 import { readRecord } from '../../src/reconciler/records.ts'
 import { fastHashOf } from '../../src/reconciler/keccak.ts'
@@ -15,7 +16,7 @@ const SETTLEMENT: Hex = `0x${'5e'.repeat(20)}`
 const DOLLAR: Hex = `0x${'d0'.repeat(20)}`
 const PAYEE: Hex = `0x${'11'.repeat(20)}`
 const OTHER: Hex = `0x${'22'.repeat(20)}`
-const CONTRACTS = { settlement: SETTLEMENT, stablecoin: DOLLAR }
+const CONTRACTS = { settlement: SETTLEMENT, tokens: new Map([[DOLLAR, 6]]) }
 
 type Call = { to: Hex; value?: bigint; data?: Hex; nonce?: number }
 
@@ -36,7 +37,10 @@ function recordOf(row: Row): PaymentRecord {
   const fields = Object.entries(row).map(([name, value]) => [name, String(value)])
   const record = readRecord(Object.fromEntries(fields), 2)
   if (typeof record === 'string') throw new Error(record)
-  return record
+  const { amount } = record
+  if (amount?.currency !== 'USD') return record
+  const units = parseAmount({ text: amount.text, decimals: 6 })
+  return { ...record, amount: { ...amount, money: { units, token: DOLLAR } } }
 }
 
 const kindsOf = (row: Row): string[] =>

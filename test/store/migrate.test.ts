@@ -104,10 +104,8 @@ describe('migrate', () => {
       operation,
       body,
       key: `key-${index}`,
-      ...{
-        fingerprint: 'f',
-        status: 201,
-      },
+      fingerprint: 'f',
+      status: 201,
     }))
     await storeAnswers(db, answers)
     const script = readFileSync('src/store/migrations/0032_operations_by_group.sql', 'utf8')

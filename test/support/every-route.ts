@@ -132,12 +132,16 @@ function domainOf(verifyingContract: Hex) {
   return { chainId: BigInt(CHAIN_ID), verifyingContract }
 }
 
+/** Without the names of their functions, which a caller gives as any text. */
+const ANY_SETTLEMENT_CALL: Abi = settlementAbi
+const ANY_DOLLAR_CALL: Abi = referenceDollarAbi
+
 function settlementCall(functionName: string, args: readonly unknown[]): Hex {
-  return encodeFunctionData({ abi: settlementAbi, functionName, args })
+  return encodeFunctionData({ abi: ANY_SETTLEMENT_CALL, functionName, args })
 }
 
 function dollarCall(functionName: string, args: readonly unknown[]): Hex {
-  return encodeFunctionData({ abi: referenceDollarAbi, functionName, args })
+  return encodeFunctionData({ abi: ANY_DOLLAR_CALL, functionName, args })
 }
 
 function walletAt(index: number): BaseWallet {

@@ -5,12 +5,18 @@ import type { PaidChain } from './verify.ts'
 /** What a contract of bad faith writes into a receipt. */
 export type Written = { topics: readonly Hex[]; data: Hex }
 
-/** Puts a contract there that logs just this when it is called, whatever is true. */
+/**
+ * Puts a contract there that logs just this when it is called, whatever is true. With decimals, it
+ * answers for a token as well.
+ */
 export async function writeLogs(
   { chain }: PaidChain,
-  at: { address: Hex; logs: readonly Written[] },
+  at: { address: Hex; logs: readonly Written[]; decimals?: number },
 ): Promise<void> {
-  const params = [at.address, concat([...at.logs.map(codeOf), '0x00'])]
+  const { logs, decimals } = at
+  const logging = concat([...logs.map(codeOf), '0x00'])
+  const code = decimals === undefined ? logging : answering(decimals, logging)
+  const params = [at.address, code]
   await chain.client.request({ method: 'anvil_setCode', params } as never)
 }
 
@@ -42,6 +48,14 @@ function codeOf({ topics, data }: Written): Hex {
   const pushed = topics.toReversed().map((topic) => concat(['0x7f', topic]))
   const log = byte(0xa0 + topics.length)
   return concat([...words, ...pushed, '0x60', byte(size(data)), '0x6000', log])
+}
+
+/** Jumps behind the rest for the selector of decimals(), and returns one word there. */
+function answering(decimals: number, rest: Hex): Hex {
+  const HEAD_BYTES = 15
+  const place = numberToHex(HEAD_BYTES + size(rest), { size: 2 })
+  const head = concat(['0x5f3560e01c63313ce5671461', place, '0x57'])
+  return concat([head, rest, '0x5b60', byte(decimals), '0x5f5260205ff3'])
 }
 
 function byte(value: number): Hex {

@@ -88,7 +88,7 @@ function showReceipt(
   [, status, gas, logs]: ReceiptItem,
   at: { before: ReceiptItem | undefined; transaction: RealTransaction | undefined },
 ): ShownReceipt {
-  const shown = at.transaction?.shown ?? ({} as Shown)
+  const shown: Shown = at.transaction?.shown ?? {}
   const { hash, type, blockHash, blockNumber, transactionIndex, from, to } = shown
   const place = { blockHash, blockNumber, transactionHash: hash, transactionIndex }
   return {

@@ -5,10 +5,11 @@ import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { Hex } from '../../src/chain/hex.ts'
 import { createProviders } from '../../src/chain/providers.ts'
 import type { Finding } from '../../src/domain/breaks.ts'
+import { readCurrencies } from '../../src/reconciler/currencies.ts'
 import { createExaminer, type ExaminerDeps } from '../../src/reconciler/examine.ts'
 import { createFileSource } from '../../src/reconciler/file-source.ts'
 import { createNode } from '../../src/reconciler/node.ts'
-import { reconcile, type RunTotals } from '../../src/reconciler/reconcile.ts'
+import { reconcile, type RunTotals, type UncomparedRecord } from '../../src/reconciler/reconcile.ts'
 import type { RecordSource, UnreadableRow } from '../../src/reconciler/records.ts'
 import { temporaryFolder } from './folder.ts'
 import { CHAIN_ID, type PaidChain } from './verify.ts'
@@ -19,6 +20,7 @@ export type Reconciled = {
   totals: RunTotals
   findings: Finding[]
   unreadable: UnreadableRow[]
+  uncompared: UncomparedRecord[]
   /** `TX1 missing`, in order of the file. */
   kinds: string[]
 }
@@ -56,7 +58,7 @@ export type Setting = Partial<ExaminerDeps> & {
 /** Reconciles the file as the command does, against the nodes at these addresses. */
 export async function reconcileFile(
   path: string,
-  nodes: { urls: readonly string[]; settlement: Hex; dollar: Hex },
+  nodes: { urls: readonly string[]; settlement: Hex; dollar: Hex | undefined },
   setting: Setting = {},
 ): Promise<Reconciled> {
   const source = createFileSource(path, setting)
@@ -65,33 +67,42 @@ export async function reconcileFile(
 
 export async function reconcileSource(
   source: RecordSource,
-  nodes: { urls: readonly string[]; settlement: Hex; dollar: Hex },
+  nodes: { urls: readonly string[]; settlement: Hex; dollar: Hex | undefined },
   setting: Setting = {},
 ): Promise<Reconciled> {
+  const { signal } = new AbortController()
+  const asked = nodesAt(nodes.urls, setting)
+  const currencies = await readCurrencies(nodes.dollar ? [{ address: nodes.dollar }] : [], {
+    nodes: asked,
+    signal,
+  })
   const examiner = createExaminer({
     chainId: CHAIN_ID,
-    nodes: nodesAt(nodes.urls, setting),
-    contracts: { settlement: nodes.settlement, stablecoin: nodes.dollar },
+    nodes: asked,
+    contracts: { settlement: nodes.settlement, tokens: currencies.tokens },
+    currencies,
     clock: systemClock,
     ...setting,
   })
   const findings: Finding[] = []
   const unreadable: UnreadableRow[] = []
+  const uncompared: UncomparedRecord[] = []
   const { since, until } = setting
   const totals = await reconcile({
     source,
     examiner,
     since,
     until,
-    signal: new AbortController().signal,
+    signal,
     onChunk(done) {
       findings.push(...done.findings)
+      uncompared.push(...done.uncompared)
       unreadable.push(...done.unreadable)
     },
     onEnd: (late) => void findings.push(...late),
   })
   const kinds = findings.map(({ transactionId, kind }) => `${transactionId} ${kind}`)
-  return { totals, findings, unreadable, kinds }
+  return { totals, findings, unreadable, uncompared, kinds }
 }
 
 export function nodesAt(urls: readonly string[], setting: Setting = {}) {

@@ -42,7 +42,7 @@ const clock = systemClock
 const made = createProviders({ urls: [node], chainId: CHAIN_ID, clock, random: Math.random })
 const providers = made.all.map(watched)
 const nodes = providers.map((provider) => createNode({ provider, confirmations: 2, clock }))
-const contracts = { settlement, stablecoin: undefined }
+const contracts = { settlement, tokens: new Map() }
 const plain = createExaminer({ chainId: CHAIN_ID, nodes, contracts, clock })
 let chunks = 0
 const examiner: Examiner = {

@@ -24,7 +24,7 @@ export function runsDeps(parts: { db: Db; urls: readonly string[] } & Partial<Ru
   const providers = createProviders({ urls, chainId: CHAIN_ID, clock, random: () => 0.5 })
   const nodes = providers.all.map((provider) => createNode({ provider, confirmations: 3, clock }))
   const settlement = settlementAddress.toLowerCase() as Hex
-  const contracts = { settlement, stablecoin: undefined }
+  const contracts = { settlement, tokens: new Map() }
   return {
     db,
     clock,

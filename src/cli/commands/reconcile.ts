@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import type { ReportJson } from '../../app/reconcile.ts'
+import type { NamedToken, ReportJson } from '../../app/reconcile.ts'
 import type { OwnRequest } from '../../app/reconcile-own.ts'
 import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { addressesOf, withProviders, type ProviderFlags } from '../providers.ts'
+import { addressesOf, hexAddress, withProviders, type ProviderFlags } from '../providers.ts'
 import { untilSignal } from '../until-signal.ts'
 
 type Flags = ProviderFlags & {
@@ -16,6 +16,7 @@ type Flags = ProviderFlags & {
   out?: string
   resume?: boolean
   grace: number
+  token?: NamedToken[]
   json?: boolean
 }
 
@@ -26,6 +27,7 @@ export function reconcileCommand(): Command {
     .option('--until <time>', 'only records made before this time', parseTime)
     .option('--out <folder>', 'write breaks.csv, report.json and report.html there')
     .option('--resume', 'go on with the run that was broken off in the folder of --out')
+    .option('--token <[currency=]address>', TOKEN_HELP, parseToken)
     .option('--grace <minutes>', 'how long a transaction may be on its way', parseMinutes, 60)
   return withProviders(command)
     .addHelpText('after', HELP_AFTER)
@@ -36,11 +38,14 @@ export function reconcileCommand(): Command {
     })
 }
 
+const TOKEN_HELP = 'the token of amounts in a currency; of USD, and of its own symbol, without one'
+
 const HELP_AFTER = `
 Examples:
   $ quittance reconcile                                 our own records, all of them
   $ quittance reconcile --since 2025-03-01 --out report
   $ quittance reconcile --source payments.csv --rpc-url https://NODE --json
+  $ quittance reconcile --source payments.csv --token 0xA0b8…6eB48 --token EURC=0x1aBa…33eB4c
   $ quittance reconcile --source https://HOST --since 2025-03-01
   $ quittance reconcile --source payments.csv --out report --resume
 
@@ -49,11 +54,13 @@ this process makes it on DATABASE_URL and ETH_RPC_URL. All breaks that are open 
 With --out, a run over a source keeps what it has done in journal.jsonl there, until it has ended;
 --resume goes on with it, whatever ended the process.
 The file names transaction_id and eth_transaction_hash in its first line, and what else it knows of
-to_address, amount, currency, reference, status, created_at, from_address, nonce, block_hash,
+to_address, amount, currency, token, reference, status, created_at, from_address, nonce, block_hash,
 gas_used, gas_price and raw_transaction. A server is read by GET /api/transactions with
 QUITTANCE_SOURCE_KEY.
-Exit code: 0 all records hold or are pending, 1 a break or an unreadable row was found, 2 could not
-run.`
+An amount without a currency is ether, or counts in the column token. USD is the token of --token or
+STABLECOIN_ADDRESS; a currency without a token is not compared, and told by its line.
+Exit code: 0 all records hold or are pending, 1 a break, an unreadable row or a record that is not
+compared was found, 2 could not run.`
 
 async function run(flags: Flags): Promise<number> {
   const { signal, stop } = untilSignal()
@@ -71,8 +78,8 @@ async function run(flags: Flags): Promise<number> {
     const output = createOutput(flags)
     output.result(report)
     printReport(report, { output, flags })
-    const { breaks, unreadable } = report.summary
-    return breaks > 0 || unreadable > 0 ? EXIT.disagrees : EXIT.holds
+    const { breaks, unreadable, not_compared: uncompared } = report.summary
+    return breaks + unreadable + uncompared > 0 ? EXIT.disagrees : EXIT.holds
   } catch (error) {
     // Whatever was under way fails in its own words, which say nothing of the person who ended it.
     throw signal.aborted ? new StoppedError(flags, error) : error
@@ -97,18 +104,19 @@ async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson>
     source: records,
     chainId: chainId === undefined ? undefined : Number(chainId),
     graceMs: grace * 60_000,
+    tokens: flags.token,
     isResumed: flags.resume,
   })
 }
 
 /** Our own records are held against the chain as the installation is set up, and not otherwise. */
 function refuseForeign(command: Command): void {
-  const given = ['rpcUrl', 'chainId', 'confirmations', 'grace', 'resume'].filter(
+  const given = ['rpcUrl', 'chainId', 'confirmations', 'grace', 'resume', 'token'].filter(
     (name) => command.getOptionValueSource(name) === 'cli',
   )
   if (given.length === 0) return
   throw new BaseError(
-    '--rpc-url, --chain-id, --confirmations, --grace and --resume go with --source. ' +
+    '--rpc-url, --chain-id, --confirmations, --grace, --token and --resume go with --source. ' +
       'Our own records are checked as the environment says, and such a run goes on by itself.',
     { code: 'option_without_source' },
   )
@@ -139,7 +147,7 @@ class StoppedError extends BaseError {
 const MAX_SHOWN = 20
 
 function printReport(
-  { summary, breaks, unreadable }: ReportJson,
+  { summary, breaks, unreadable, not_compared: uncompared }: ReportJson,
   { output, flags }: { output: Output; flags: Flags },
 ): void {
   const { records, matched, pending } = summary
@@ -148,6 +156,7 @@ function printReport(
       ['records', records.toLocaleString('en')],
       ['matched', matched.toLocaleString('en')],
       ['pending', pending.toLocaleString('en')],
+      ['not compared', summary.not_compared.toLocaleString('en')],
       ['breaks', summary.breaks.toLocaleString('en')],
       ['unreadable', summary.unreadable.toLocaleString('en')],
       ['took', `${(summary.elapsed_ms / 1000).toFixed(1)} s`],
@@ -163,6 +172,12 @@ function printReport(
   for (const { line, problem } of unreadable.slice(0, MAX_SHOWN)) {
     output.line(`  line ${line} cannot be read: ${printable(problem)}`)
   }
+  for (const { line, transaction_id: id, problem } of uncompared.slice(0, MAX_SHOWN)) {
+    const place = line === null ? id : `line ${line} (${id})`
+    output.line(`  ${printable(place)} is not compared: ${printable(problem)}`)
+  }
+  const unshown = summary.not_compared - Math.min(uncompared.length, MAX_SHOWN)
+  if (unshown > 0) output.line(`  … and ${unshown} more are not compared`)
   if (flags.out !== undefined) output.line(`\nWritten to ${flags.out}`)
 }
 
@@ -177,6 +192,18 @@ function parseTime(text: string): Date {
     return time
   }
   throw new InvalidArgumentError('A time is written as 2025-03-14, or as 2025-03-14T09:26:53Z.')
+}
+
+function parseToken(text: string, earlier: readonly NamedToken[] = []): NamedToken[] {
+  const [, currency, where = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? []
+  const address = hexAddress(where)
+  if (currency !== undefined && (currency === 'ETH' || !/^\S{1,32}$/.test(currency))) {
+    throw new InvalidArgumentError('Write CURRENCY=ADDRESS; ETH is native coin, not a token.')
+  }
+  if (earlier.some((one) => (one.currency ?? 'USD') === (currency ?? 'USD'))) {
+    throw new InvalidArgumentError(`It names ${currency ?? 'USD'} a second time.`)
+  }
+  return [...earlier, { currency, address }]
 }
 
 function parseMinutes(text: string): number {

@@ -59,7 +59,7 @@ export async function scoreOwnRecords(size: { good: number; ofEach: number }): P
 async function reconcileOwn(db: Db, world: SettledChain) {
   const clock = systemClock
   const urls = [world.chain.url]
-  const contracts = { settlement: world.settlement, stablecoin: undefined }
+  const contracts = { settlement: world.settlement, tokens: new Map() }
   const providers = createProviders({ urls, chainId: CHAIN_ID, clock, random: Math.random }).all
   const nodes = providers.map((provider) =>
     createNode({ provider, confirmations: CONFIRMATIONS, clock }),
