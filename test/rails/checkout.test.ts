@@ -21,12 +21,14 @@ describe('our own checkout', () => {
   let payInDollars: CheckoutBench['payInDollars']
   let read: CheckoutBench['read']
   let bench: GatewayBench
+  let clock: ReturnType<typeof createTestClock>
 
   beforeEach(async () => {
     const made = await createCheckoutBench()
     ;({ chain, checkout, chargeOf, payInEther, payInDollars, read } = made)
     const { db } = chain
-    bench = await startGateways({ db, clock: createTestClock(), checkout: checkout.terms })
+    clock = createTestClock()
+    bench = await startGateways({ db, clock, checkout: checkout.terms })
   })
 
   after(async () => chain.stop())
@@ -152,6 +154,7 @@ describe('our own checkout', () => {
     const open = (await pageOf(body))!
     await payInDollars(reference!, 4_000_000n)
     await read()
+    clock.advance(1_000)
     const part = (await pageOf(body))!
     expect(part.state).not.to.equal(open.state)
     expect(part.title).to.equal('Pay 6.00 USD')
@@ -159,6 +162,7 @@ describe('our own checkout', () => {
     expect(part.body).not.to.include('Do not pay again')
     await payInDollars(reference!, 6_000_000n)
     await read()
+    clock.advance(1_000)
     const paid = (await pageOf(body))!
     expect(paid.title).to.equal('Paid 10.00 USD')
     expect(paid.body).to.include('This is paid.').and.not.to.include('data-live')

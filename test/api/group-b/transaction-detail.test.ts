@@ -35,6 +35,10 @@ describe('GET /api/transactions/{transaction_id}', () => {
       user_id: alice.id,
       institution_id: 1,
       gateway_id: 2,
+      metadata: {},
+      refunded_decimal: '0',
+      refunds: [],
+      disputes: [],
       blockchain_transaction: null,
       history: [
         {

@@ -38,6 +38,7 @@ describe('GET /api/transactions', () => {
           status: 'pending',
           description: 'Invoice 14',
           eth_transaction_hash: made.ethTransactionHash,
+          disputed_by: [],
           created_at: '2026-03-01T00:00:00.123Z',
           updated_at: '2026-03-01T00:00:00.123Z',
         },
