@@ -108,7 +108,7 @@ describe('migrate', () => {
       status: 201,
     }))
     await storeAnswers(db, answers)
-    const script = readFileSync('src/store/migrations/0032_operations_by_group.sql', 'utf8')
+    const script = readFileSync('src/store/migrations/0034_operations_by_group.sql', 'utf8')
     await sql.raw(`do $$ begin ${script} end $$`).execute(db)
     const { rows } = await sql<{ operation: string }>`
       select operation from idempotent_requests order by key`.execute(db)
