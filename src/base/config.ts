@@ -38,6 +38,8 @@ export type Config = {
   sourceKey: string | undefined
   /** Chain 1 on a database that does not flush to the disk: only for those who insist. */
   allowsEmbeddedMainnet: boolean
+  /** One provider outside the sandbox: only for those who say so. */
+  trustsOneProvider: boolean
   /** Absent: `warn` where a person watches a terminal, `info` for a server. */
   logLevel: LogLevel | undefined
   rails: RailsConfig
@@ -80,6 +82,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     signer: read('QUITTANCE_SIGNER', (text) => text),
     sourceKey: read('QUITTANCE_SOURCE_KEY', (text) => text),
     allowsEmbeddedMainnet: read('QUITTANCE_EMBEDDED_MAINNET', oneOf(['yes', 'no'])) === 'yes',
+    trustsOneProvider: read('QUITTANCE_TRUST_ONE_PROVIDER', oneOf(['yes', 'no'])) === 'yes',
     logLevel: read('QUITTANCE_LOG_LEVEL', oneOf(LOG_LEVELS)),
     rails: readRails({ read, problems, parseUrl, parseAddress }),
   }
@@ -108,6 +111,7 @@ export const VARIABLES = {
   QUITTANCE_DEPLOYER_KEY: 'private key that `deploy` pays with',
   QUITTANCE_SOURCE_KEY: 'API key for the server that `reconcile --source` names',
   QUITTANCE_EMBEDDED_MAINNET: '`yes` allows chain 1 on the embedded database',
+  QUITTANCE_TRUST_ONE_PROVIDER: '`yes` allows one provider outside the sandbox',
   QUITTANCE_LOG_LEVEL: LOG_LEVELS.join(', '),
   ...RAIL_VARIABLES,
 } as const

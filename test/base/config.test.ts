@@ -28,6 +28,7 @@ describe('parseConfig', () => {
       QUITTANCE_SIGNER: 'mnemonic',
       QUITTANCE_SOURCE_KEY: 'sk_source',
       QUITTANCE_EMBEDDED_MAINNET: 'yes',
+      QUITTANCE_TRUST_ONE_PROVIDER: 'yes',
       QUITTANCE_LOG_LEVEL: 'debug',
       QUITTANCE_PUBLIC_URL: 'https://pay.example/',
       QUITTANCE_STRIPE_URL: 'http://127.0.0.1:9101',
@@ -56,6 +57,7 @@ describe('parseConfig', () => {
       signer: 'mnemonic',
       sourceKey: 'sk_source',
       allowsEmbeddedMainnet: true,
+      trustsOneProvider: true,
       logLevel: 'debug',
       rails: {
         publicUrl: 'https://pay.example',
