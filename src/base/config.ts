@@ -26,6 +26,8 @@ export type Config = {
   dataFolder: string
   /** Absent: PGlite in the data folder. */
   databaseUrl: string | undefined
+  /** The driver's own variable, which it uses where DATABASE_URL has no password. */
+  databasePassword: string | undefined
   /** Empty: anvil in the data folder. */
   rpcUrls: string[]
   confirmations: number | 'finalized'
@@ -73,6 +75,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     trustedProxies: read('QUITTANCE_TRUST_PROXY', parseNetworks) ?? [],
     dataFolder: resolve(read('QUITTANCE_DATA', (text) => text) ?? '.quittance'),
     databaseUrl: read('DATABASE_URL', parseDatabaseUrl),
+    databasePassword: read('PGPASSWORD', (text) => text),
     rpcUrls,
     confirmations:
       read('QUITTANCE_CONFIRMATIONS', parseConfirmations) ?? (rpcUrls.length === 0 ? 2 : 12),
@@ -102,6 +105,7 @@ export const VARIABLES = {
   QUITTANCE_ENVIRONMENT: 'sandbox or production',
   QUITTANCE_DATA: 'folder for the embedded database and chain',
   DATABASE_URL: 'a PostgreSQL server instead of the embedded one',
+  PGPASSWORD: 'password of the PostgreSQL server where DATABASE_URL has none',
   ETH_RPC_URL: 'Ethereum providers instead of the embedded chain, comma-separated',
   QUITTANCE_CONFIRMATIONS: 'blocks until a payment is final, or `finalized`',
   QUITTANCE_BLOCK_MS: 'block time of the embedded chain',
@@ -121,6 +125,7 @@ type Name = keyof typeof VARIABLES | `${keyof typeof RAIL_VARIABLES}__${string}`
 
 const SECRET_VARIABLES: readonly string[] = [
   'DATABASE_URL',
+  'PGPASSWORD',
   'ETH_RPC_URL',
   'QUITTANCE_SIGNER',
   'QUITTANCE_DEPLOYER_KEY',
