@@ -73,7 +73,7 @@ describe('production', () => {
     const env = settings(more)
     program = runProgram(['up'], env)
     const { url } = await program.untilReady()
-    const answer = await (await fetch(`${url}/readyz`)).json()
+    const answer = (await (await fetch(`${url}/readyz`)).json()) as object
     const status = await runToEnd(['status'], env)
     expect(status.code).to.equal(0)
     return { ...answer, told: status.stdout }
