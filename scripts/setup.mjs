@@ -53,12 +53,11 @@ function readLock(file) {
 }
 
 /**
- * Whether an optional package is a binary made for this machine. One without a checksum was in no
- * registry when the lock file was written, and one that names no system only serves others: npm may
- * leave both out.
+ * Whether an optional package is a binary made for this machine. One that names no system only
+ * serves others: npm may leave it out.
  */
-function isForThisMachine({ os, cpu, libc, integrity }) {
-  if (!integrity || !(os || cpu)) return false
+function isForThisMachine({ os, cpu, libc }) {
+  if (!(os || cpu)) return false
   return (
     allows(os, process.platform) && allows(cpu, process.arch) && allows(libc, libc && thisLibc())
   )

@@ -18,6 +18,7 @@ import { loadPages } from './app/pages.ts'
 import { keepSamples } from './app/samples.ts'
 import { createPaying, type Paying } from './app/sender.ts'
 import { startSupply } from './app/supply.ts'
+import { requireTrustedProviders } from './app/trusted-providers.ts'
 import { startRails, type Rails } from './app/rails.ts'
 import { startWebhooks, type Webhooks } from './app/webhooks.ts'
 import { systemClock, type Clock } from './base/clock.ts'
@@ -146,6 +147,8 @@ export type Ground = {
   registry: Registry
   shutdown: Shutdown
   watchdog: Watchdog
+  /** What the operator has accepted, and should not forget. */
+  warnings: readonly string[]
   database: Database
   db: Db
   chain: Chain
@@ -169,6 +172,8 @@ async function open(
   } else {
     requireShared(config, role)
   }
+  const warnings = requireTrustedProviders(config)
+  for (const warning of warnings) logger.warn(warning)
   requireUnannounced(config.dataFolder)
   const where = [role === 'work' ? undefined : whereIsApi(config), whereIsStatus(config)]
   for (const one of where) if (one) await requireListenable(one)
@@ -205,7 +210,7 @@ async function open(
   measureBreaks({ registry, db, chainId })
   const watchdog = createWatchdog({ clock, logger })
   const found = { database, db, chain, contracts, signers, referenceKey }
-  return { ...shared, clock, watchdog, registry, ...found }
+  return { ...shared, clock, watchdog, warnings, registry, ...found }
 }
 
 /** What goes on by itself; any number of processes may do it beside each other. */

@@ -13,7 +13,7 @@ const readme = readFileSync('README.md', 'utf8')
 
 describe('the README', () => {
   it('lists every variable that the program reads, and no other', () => {
-    const section = readme.split('## Configuration')[1]?.split('\n## ')[0] ?? ''
+    const section = readme.split('\n## Configuration')[1]?.split('\n## ')[0] ?? ''
     const listed = [...section.matchAll(/^\| `([A-Z_]+)` *\|/gm)].map((match) => match[1])
     expect(listed).to.have.members(Object.keys(VARIABLES))
   })

@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import { messageOf } from '../src/base/errors.ts'
 import { createLogger } from '../src/base/logger.ts'
 import type { Database, Db } from '../src/store/database.ts'
+import { DatabaseUnavailableError } from '../src/store/trouble.ts'
 import { emptyDatabase } from './support/database.ts'
 
 /** What opens a door by its form alone. */
@@ -79,7 +80,7 @@ describe('what is logged of an error of the database', () => {
   after(() => database.close())
 
   /** Each puts the canary into the parameters of a statement that fails. */
-  const failures: Record<string, { code: string; work: (db: Db) => Promise<unknown> }> = {
+  const failures: Record<string, Failure> = {
     'a constraint that is violated': {
       code: '23514',
       work: (db) => sql`insert into vault (secret, size) values (${canary}, -1)`.execute(db),
@@ -104,6 +105,7 @@ describe('what is logged of an error of the database', () => {
       code: '57014',
       work: (db) => sql`insert into vault (secret, is_late) values (${canary}, true)`.execute(db),
     },
+    ...(process.env['DATABASE_URL'] === undefined ? {} : failuresOfServer(canary)),
   }
 
   for (const [what, { code, work }] of Object.entries(failures)) {
@@ -121,6 +123,40 @@ describe('what is logged of an error of the database', () => {
   }
 })
 
+type Failure = { code: string; work: (db: Db) => Promise<unknown> }
+
+/** What no trigger raises: the server itself runs out of time, of room and of its limits. */
+function failuresOfServer(canary: string): Record<string, Failure> {
+  // Then the server quotes the parameters of whatever fails, which any operator may have set.
+  const quoting = (settings: string, query: (db: Db) => Promise<unknown>) => (db: Db) =>
+    db.transaction().execute(async (transaction) => {
+      const all = `log_parameter_max_length_on_error = -1; ${settings}`
+      for (const one of all.split('; ')) await sql.raw(`set local ${one}`).execute(transaction)
+      await query(transaction)
+    })
+  return {
+    'a statement that takes too long': {
+      code: '57014',
+      work: quoting('statement_timeout = 100', (db) =>
+        sql`select ${canary}::text, pg_sleep(60)`.execute(db),
+      ),
+    },
+    'more room for sorting than there may be': {
+      code: '53400',
+      work: quoting("work_mem = '64kB'; temp_file_limit = '64kB'", (db) =>
+        sql`select md5(n::text) || ${canary}::text as long from generate_series(1, 50000) as n
+          order by long`.execute(db),
+      ),
+    },
+    // The server quotes the statement in which a block has failed.
+    'a disk that has no room': {
+      code: '53100',
+      work: (db) =>
+        sql.raw(`do $$ begin copy (select '${canary}') to '/dev/full'; end $$`).execute(db),
+    },
+  }
+}
+
 /** Everything that a program may do with an error to log it. */
 function logged(error: Error): string {
   const lines: string[] = []
@@ -129,6 +165,7 @@ function logged(error: Error): string {
   const outer = new Error('a request failed', {
     cause: new Error('a step failed', { cause: error }),
   })
+  const unavailable = new DatabaseUnavailableError(error)
   const both = new AggregateError([new Error('harmless'), error], 'two failed')
   logger.error(error)
   logger.error({ err: error })
@@ -136,6 +173,8 @@ function logged(error: Error): string {
   logger.error({ err: outer }, 'internal_error')
   logger.error(outer)
   logger.error({ err: both }, 'both failed')
+  logger.error({ err: unavailable }, unavailable.message)
+  logger.error({ details: unavailable.details, reason: messageOf(unavailable) }, 'a query failed')
   logger.error({ failures: [error], reason: messageOf(error) }, 'some failed')
   logger.child({ route: '/v1' }).warn({ err: error }, 'a pass failed')
   logger.child({ err: error }).warn('a pass failed')

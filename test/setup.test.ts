@@ -60,6 +60,20 @@ describe('the setup', () => {
       expect(runSetup(folder.path)).to.include({ status: 0, stderr: '' })
     })
 
+    it('installs the binary that is made for this machine, and leaves out that of another', () => {
+      const bin = join(folder.path, 'node_modules/.bin')
+      const binary = { version: '1.0.0', optional: true, cpu: [process.arch] }
+      const runFor = (os: string) => {
+        mkdirSync(bin, { recursive: true })
+        writeFileSync(join(bin, 'node'), '')
+        writeFileSync(join(folder.path, 'node_modules/.package-lock.json'), '{"packages":{}}')
+        const packages = { 'node_modules/binary': { ...binary, os: [os] } }
+        writeFileSync(join(folder.path, 'package-lock.json'), JSON.stringify({ packages }))
+        return runSetup(folder.path, ['--check']).status
+      }
+      expect([runFor('other'), runFor(process.platform)]).to.deep.equal([0, 2])
+    })
+
     it('installs nothing when it is only asked, as mocha does before the tests', () => {
       const { status, stderr } = runSetup(folder.path, ['--check'])
       expect({ status, stderr }).to.deep.equal({

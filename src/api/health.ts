@@ -16,8 +16,13 @@ export type HealthCheck = {
 /** `/healthz`: the process lives. `/readyz`: it can serve, part by part. */
 export function addHealthRoutes(
   server: FastifyInstance,
-  options: { checks: HealthCheck[]; isStopping: () => boolean },
+  options: {
+    checks: HealthCheck[]
+    warnings?: readonly string[]
+    isStopping: () => boolean
+  },
 ): void {
+  const { warnings = [] } = options
   const config: DoorConfig = { lane: 'status' }
   const alive: DoorConfig = { lane: 'alive' }
   server.get('/healthz', { config: alive }, async () => ({ status: 'ok' }))
@@ -36,6 +41,7 @@ export function addHealthRoutes(
     return {
       status: stopping ? 'stopping' : ready ? 'ready' : 'not_ready',
       parts: Object.fromEntries(parts.map(({ name, ...part }) => [name, part])),
+      ...(warnings.length > 0 && { warnings }),
     }
   })
 }

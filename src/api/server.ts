@@ -23,6 +23,8 @@ export type StatusServerOptions = {
   logger: Logger
   registry: Registry
   checks: HealthCheck[]
+  /** What `/readyz` says beside its status. */
+  warnings?: readonly string[]
   isStopping: () => boolean
   /** How long a request may take to arrive; a test has less patience. */
   requestTimeoutMs?: number

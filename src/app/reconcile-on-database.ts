@@ -16,6 +16,7 @@ import { findRun } from '../store/runs.ts'
 import { requireMigrated, withDatabase } from './database.ts'
 import type { Desk } from './reconcile-own.ts'
 import { createReconciliation } from './reconciliation.ts'
+import { requireTrustedProviders } from './trusted-providers.ts'
 
 const PAGE = 1_000
 
@@ -30,6 +31,8 @@ export async function withDatabaseDesk<T>(
       code: 'provider_missing',
     })
   }
+  const logger = createLogger({ level: config.logLevel ?? 'warn' })
+  for (const warning of requireTrustedProviders(config)) logger.warn(warning)
   return withDatabase({ config, signal }, async (database) => {
     await requireMigrated(database)
     const { db } = database
@@ -51,7 +54,7 @@ export async function withDatabaseDesk<T>(
         stablecoin: config.stablecoinAddress,
       }),
       clock,
-      logger: createLogger({ level: config.logLevel ?? 'warn' }),
+      logger,
       signal,
     })
     let working: Promise<void> | undefined

@@ -26,6 +26,8 @@ export type Config = {
   dataFolder: string
   /** Absent: PGlite in the data folder. */
   databaseUrl: string | undefined
+  /** The driver's own variable, which it uses where DATABASE_URL has no password. */
+  databasePassword: string | undefined
   /** Empty: anvil in the data folder. */
   rpcUrls: string[]
   confirmations: number | 'finalized'
@@ -38,6 +40,8 @@ export type Config = {
   sourceKey: string | undefined
   /** Chain 1 on a database that does not flush to the disk: only for those who insist. */
   allowsEmbeddedMainnet: boolean
+  /** One provider outside the sandbox: only for those who say so. */
+  trustsOneProvider: boolean
   /** Absent: `warn` where a person watches a terminal, `info` for a server. */
   logLevel: LogLevel | undefined
   rails: RailsConfig
@@ -71,6 +75,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     trustedProxies: read('QUITTANCE_TRUST_PROXY', parseNetworks) ?? [],
     dataFolder: resolve(read('QUITTANCE_DATA', (text) => text) ?? '.quittance'),
     databaseUrl: read('DATABASE_URL', parseDatabaseUrl),
+    databasePassword: read('PGPASSWORD', (text) => text),
     rpcUrls,
     confirmations:
       read('QUITTANCE_CONFIRMATIONS', parseConfirmations) ?? (rpcUrls.length === 0 ? 2 : 12),
@@ -80,6 +85,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     signer: read('QUITTANCE_SIGNER', (text) => text),
     sourceKey: read('QUITTANCE_SOURCE_KEY', (text) => text),
     allowsEmbeddedMainnet: read('QUITTANCE_EMBEDDED_MAINNET', oneOf(['yes', 'no'])) === 'yes',
+    trustsOneProvider: read('QUITTANCE_TRUST_ONE_PROVIDER', oneOf(['yes', 'no'])) === 'yes',
     logLevel: read('QUITTANCE_LOG_LEVEL', oneOf(LOG_LEVELS)),
     rails: readRails({ read, problems, parseUrl, parseAddress }),
   }
@@ -99,6 +105,7 @@ export const VARIABLES = {
   QUITTANCE_ENVIRONMENT: 'sandbox or production',
   QUITTANCE_DATA: 'folder for the embedded database and chain',
   DATABASE_URL: 'a PostgreSQL server instead of the embedded one',
+  PGPASSWORD: 'password of the PostgreSQL server where DATABASE_URL has none',
   ETH_RPC_URL: 'Ethereum providers instead of the embedded chain, comma-separated',
   QUITTANCE_CONFIRMATIONS: 'blocks until a payment is final, or `finalized`',
   QUITTANCE_BLOCK_MS: 'block time of the embedded chain',
@@ -108,6 +115,7 @@ export const VARIABLES = {
   QUITTANCE_DEPLOYER_KEY: 'private key that `deploy` pays with',
   QUITTANCE_SOURCE_KEY: 'API key for the server that `reconcile --source` names',
   QUITTANCE_EMBEDDED_MAINNET: '`yes` allows chain 1 on the embedded database',
+  QUITTANCE_TRUST_ONE_PROVIDER: '`yes` allows one provider outside the sandbox',
   QUITTANCE_LOG_LEVEL: LOG_LEVELS.join(', '),
   ...RAIL_VARIABLES,
 } as const
@@ -117,6 +125,7 @@ type Name = keyof typeof VARIABLES | `${keyof typeof RAIL_VARIABLES}__${string}`
 
 const SECRET_VARIABLES: readonly string[] = [
   'DATABASE_URL',
+  'PGPASSWORD',
   'ETH_RPC_URL',
   'QUITTANCE_SIGNER',
   'QUITTANCE_DEPLOYER_KEY',

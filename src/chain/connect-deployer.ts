@@ -17,6 +17,7 @@ import { ask, DeployError } from './deploy-error.ts'
 import { parseOnly } from './deployables.ts'
 import { MAX_ALLOWANCE } from './minter.ts'
 import type { Network } from './networks.ts'
+import { wellKnownOwner } from './well-known-signers.ts'
 
 /** A deployment as somebody asks for it: in texts, which are checked here. */
 export type DeployRequest = {
@@ -62,7 +63,7 @@ function transportOf(rpcUrls: readonly string[]): Transport {
 
 async function accountOf(client: Client, request: DeployRequest): Promise<Account> {
   const { key, network, planOnly = false, admin } = request
-  if (key !== undefined) return parseKey(key)
+  if (key !== undefined) return requireOwn(parseKey(key), network)
   if (planOnly && admin !== undefined) return toAccount(parseAddress('admin', admin))
   if (network.chainId !== undefined) throw noKey(network)
   const [own] = await ask('which accounts it signs for', () => getAddresses(client))
@@ -79,6 +80,17 @@ function parseKey(key: string): Account {
     // The cause may quote the key, so it is left out.
     throw badKey()
   }
+}
+
+/** What a public chain pays to such an account, or lets it govern, anybody can take. */
+function requireOwn(account: Account, { chainId, title }: Network): Account {
+  const owner = wellKnownOwner(account.address)
+  if (chainId === undefined || owner === undefined) return account
+  throw new DeployError(
+    `QUITTANCE_DEPLOYER_KEY is the key of ${account.address}, which is ${owner}: everybody can ` +
+      `sign with it on ${title}. Use a key of your own.`,
+    { code: 'deploy_key_known', details: { address: account.address } },
+  )
 }
 
 function parseMinter(minter: DeployRequest['minter']): DeployerOptions['minter'] {

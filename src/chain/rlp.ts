@@ -47,7 +47,7 @@ export function numberBytes(value: bigint): Hex {
 
 function parse(bytes: Hex): RlpItem {
   try {
-    return fromRlp(bytes, 'hex') as RlpItem
+    return fromRlp(bytes, 'hex')
   } catch (error) {
     throw new EncodingError(`what is no RLP: ${messageOf(error).split('\n')[0]}`)
   }

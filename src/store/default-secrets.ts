@@ -15,13 +15,14 @@ type SignerFacts = Pick<Config, 'signer'> & {
  */
 export async function refuseDefaultSecrets(
   db: Db,
-  config: Pick<Config, 'environment' | 'databaseUrl'> & SignerFacts & { chainId: number },
+  config: Pick<Config, 'environment' | 'databaseUrl' | 'databasePassword'> &
+    SignerFacts & { chainId: number },
 ): Promise<void> {
-  const { environment, databaseUrl, chainId } = config
+  const { environment, chainId } = config
   const isSandbox = environment === 'sandbox'
   const problems = [
     ...(isSandbox && isDevelopmentChain(chainId) ? [] : problemsOfSigner(config)),
-    ...(isSandbox ? [] : await problemsOfDatabase(db, databaseUrl)),
+    ...(isSandbox ? [] : await problemsOfDatabase(db, config)),
   ]
   if (problems.length > 0) throw new DefaultSecretsError({ environment, chainId }, problems)
 }
@@ -36,11 +37,11 @@ function problemsOfSigner({ signer, findWellKnown }: SignerFacts): string[] {
     : [`In QUITTANCE_SIGNER ${found}, which everybody can sign with. Use keys of your own.`]
 }
 
-async function problemsOfDatabase(db: Db, url: string | undefined): Promise<string[]> {
-  const isDefault = passwordsIn(url).some((one) => DEFAULT_PASSWORDS.includes(one.toLowerCase()))
+async function problemsOfDatabase(db: Db, config: DatabaseSettings): Promise<string[]> {
+  const isDefault = passwordsOf(config).some((one) => DEFAULT_PASSWORDS.includes(one.toLowerCase()))
   return [
     ...(isDefault
-      ? ['The password in DATABASE_URL is a default that everybody tries first. Change it.']
+      ? ['The password of the database is a default that everybody tries first. Change it.']
       : []),
     ...((await hasDemoUsers(db))
       ? ['The database has the demo accounts of a sandbox. Use another database.']
@@ -48,9 +49,17 @@ async function problemsOfDatabase(db: Db, url: string | undefined): Promise<stri
   ]
 }
 
+type DatabaseSettings = Pick<Config, 'databaseUrl' | 'databasePassword'>
+
+/** Those in the URL, or else the driver's own variable. */
+function passwordsOf({ databaseUrl, databasePassword }: DatabaseSettings): string[] {
+  if (databaseUrl === undefined) return []
+  const given = passwordsIn(databaseUrl).filter((password) => password !== '')
+  return given.length === 0 && databasePassword !== undefined ? [databasePassword] : given
+}
+
 /** The one before the @, and those of `?password=`, which the driver prefers. */
-function passwordsIn(url: string | undefined): string[] {
-  if (url === undefined) return []
+function passwordsIn(url: string): string[] {
   const { password, searchParams } = new URL(url)
   // Search parameters decode a stray percent sign too, which decodeURIComponent throws at.
   return [

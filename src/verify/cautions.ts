@@ -35,6 +35,20 @@ export function cautionsOf(
 /** Said beside a payment that has too few blocks on it. */
 export const NOT_FINAL = 'It is not final yet: the chain can still lose it.'
 
+/** Said where one provider vouches for the block, and nobody confirms it. */
+export function aloneFor(agreeing: readonly string[]): string[] {
+  const [only, ...others] = agreeing
+  if (only === undefined || others.length > 0) return []
+  return [`That the block is part of the chain is the word of ${only} alone.`]
+}
+
+/** Said where nothing was found, and there is nobody else to ask. */
+export function aloneAsked(providers: readonly { name: string }[]): string[] {
+  const [only, ...others] = providers
+  if (only === undefined || others.length > 0) return []
+  return [`No second provider was asked whether ${only.name} keeps something back.`]
+}
+
 /** How much the payee gives back to the payer, by the events of the same receipt. */
 function sentBack(payment: Payment, payments: readonly Payment[]): bigint {
   const { token, payer, payee } = payment

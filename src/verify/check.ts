@@ -6,7 +6,7 @@ import { decodeReceipt, type Receipt } from '../chain/receipt.ts'
 import { decodeTransaction, type ChainTransaction } from '../chain/block-transaction.ts'
 import { readProof } from '../chain/trie.ts'
 import { createAsker, failureOf, type Asker } from './ask.ts'
-import { cautionsOf, NOT_FINAL } from './cautions.ts'
+import { aloneFor, cautionsOf, NOT_FINAL } from './cautions.ts'
 import {
   addressField,
   chainIdField,
@@ -323,7 +323,7 @@ function caveatsOf(
       ? ['The transaction was signed for no chain in particular.']
       : []),
     ...(trusted === undefined
-      ? []
+      ? aloneFor(anchor.agreeing)
       : ['That its block is final is the word of who gave the hash; no node was asked.']),
     ...(anchor.disagreements.some(({ kind }) => kind === 'not_final') ? [NOT_FINAL] : []),
   ]

@@ -1,5 +1,5 @@
 import { createAsker } from './ask.ts'
-import { cautionsOf, NOT_FINAL } from './cautions.ts'
+import { aloneAsked, aloneFor, cautionsOf, NOT_FINAL } from './cautions.ts'
 import type { CheckedOptions, TimeWindow } from './claim.ts'
 import { coinOf, formatMoney, inCoin } from './coins.ts'
 import { consult, type Consultation, type Question } from './consult.ts'
@@ -42,7 +42,8 @@ export async function judge(claim: Case, options: CheckedOptions): Promise<Judge
   const profile = claim.profile && statementOf(claim.profile)
   if (sighting === undefined) {
     const { disagreements, complaints } = consultation
-    return { verdict: conclude({ disagreements, complaints, profile }), sighting }
+    const caveats = [...(claim.caveats ?? []), ...aloneAsked(options.providers)]
+    return { verdict: conclude({ disagreements, complaints, profile, caveats }), sighting }
   }
   const payments = paymentsOf(sighting)
   const match = matchOf(payments, { sighting, claim })
@@ -260,13 +261,10 @@ function caveatsOf(of: {
   tokenState: TokenState | undefined
 }): string[] {
   const { claim, consultation, payment, tokenState } = of
-  const [only] = consultation.agreeing
   return [
     ...(claim.caveats ?? []),
     ...consultation.unheard,
-    ...(consultation.agreeing.length === 1
-      ? [`That the block is part of the chain is the word of ${only} alone.`]
-      : []),
+    ...aloneFor(consultation.agreeing),
     ...(claim.profile?.hasReference && claim.expected?.reference === undefined
       ? ['No reference was claimed, so the order that its memo names was not checked.']
       : []),

@@ -3,6 +3,7 @@ import { parseHash, type Hex } from '../chain/hex.ts'
 import { array, record } from '../chain/answers.ts'
 import { createAsker, failureOf, hexOf, UnsupportedError, type Asker } from './ask.ts'
 import { invalid, type CheckedOptions, type TimeWindow } from './claim.ts'
+import { aloneAsked } from './cautions.ts'
 import { judge, type Case } from './judge.ts'
 import type { Expected } from './match.ts'
 import { statementOf, type Profile } from './profiles.ts'
@@ -38,7 +39,8 @@ export async function search(claim: Search, options: CheckedOptions): Promise<Ve
   const profile = statementOf(claim.profile)
   const { hashes, flooding } = candidatesOf(findings, options)
   if (hashes.length > MAX_CANDIDATES) {
-    return conclude({ disagreements: [ambiguous(hashes)], complaints: flooding, profile })
+    const caveats = aloneAsked(options.providers)
+    return conclude({ disagreements: [ambiguous(hashes)], complaints: flooding, profile, caveats })
   }
   const verdicts: Verdict[] = []
   for (const hash of hashes) {
@@ -55,7 +57,7 @@ export async function search(claim: Search, options: CheckedOptions): Promise<Ve
   if (match !== undefined && matching.length === 1) {
     return conclude({ ...match, complaints: [...match.complaints, ...complaints] })
   }
-  const base = { complaints, profile, caveats: [COMPLETENESS] }
+  const base = { complaints, profile, caveats: [COMPLETENESS, ...aloneAsked(options.providers)] }
   if (match !== undefined) {
     const found = matching.flatMap(({ evidence }) => evidence?.transaction.hash ?? [])
     return conclude({ ...base, disagreements: [ambiguous(found)] })

@@ -65,7 +65,7 @@ function readTarget(text: string): Target {
 const FORM = /^https?:\/\/(?![/\\])[\x21-\x7e]{1,2040}$/i
 
 /** RFC 6761: these names are this machine, whatever anybody answers. */
-function isLoopbackHost(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   const address = readAddress(host)
   return address ? isLoopback(address) : /(^|\.)localhost$/i.test(host)
 }

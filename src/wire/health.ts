@@ -17,5 +17,10 @@ export const ReadinessSchema = named(
       }),
       { description: 'The database, its schema and the chain.' },
     ),
+    warnings: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'What the operator has accepted, such as a single provider.',
+      }),
+    ),
   }),
 )

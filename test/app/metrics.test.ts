@@ -1,11 +1,14 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
+import { pino } from 'pino'
 import { Registry } from 'prom-client'
 
+import { createStatusServer } from '../../src/api/server.ts'
 import { measureOrders, measureWebhooks } from '../../src/app/metrics.ts'
 import { measureBreaks } from '../../src/app/reconciliation.ts'
 import { measureSupply } from '../../src/app/supply.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { limits } from '../../src/base/limits.ts'
 import type { Db } from '../../src/store/database.ts'
 import { openAlert } from '../../src/store/sender-alerts.ts'
 import { storeSolvency } from '../../src/store/supply.ts'
@@ -71,6 +74,19 @@ describe('the metrics', () => {
       )
     })
   }
+
+  it('show a change over HTTP a second later at most, whoever asked before it', async () => {
+    const { db, registry } = await prepare()
+    const logger = pino({ level: 'silent' })
+    const server = createStatusServer({ logger, registry, checks: [], isStopping: () => false })
+    const scrape = async () => readSeries((await server.inject({ url: '/metrics' })).body)
+    const series = 'quittance_oldest_open_order_seconds'
+    expect((await scrape()).get(series)).to.equal(0)
+    await storeOpenOrders(db)
+    await new Promise((later) => setTimeout(later, limits.metricsAgeMs + 20))
+    expect((await scrape()).get(series)).to.be.within(AGE_S, AGE_S + 60)
+    await server.close()
+  })
 
   it('have no gauge that is not among these', async () => {
     const { registry } = await prepare()

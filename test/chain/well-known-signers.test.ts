@@ -1,13 +1,22 @@
 import { expect } from 'chai'
-import type { Hex } from 'viem'
+import { toHex, type Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 
 import { createSeedSigners } from '../../src/chain/seed.ts'
 import { createKeySigner, listSigners } from '../../src/chain/signer.ts'
+import { PHRASE_ACCOUNTS, SMALL_KEY_ACCOUNTS } from '../../src/chain/well-known-addresses.ts'
 import { findWellKnownSigner } from '../../src/chain/well-known-signers.ts'
 
 const own: Hex = `0x${'5a'.repeat(32)}`
 const seedOfAnvil = createSeedSigners('test test test test test test test test test test test junk')
+
+const PHRASES = {
+  'the phrase of anvil and Hardhat': `${'test '.repeat(11)}junk`,
+  "Ganache's deterministic phrase":
+    'myth like bonus scare over problem client lizard pioneer submit female collect',
+  "Truffle's phrase": 'candy maple cake sugar pudding cream honey rich smooth crumble sweet treat',
+  'the all-zero phrase of BIP-39': `${'abandon '.repeat(11)}about`,
+}
 
 describe('findWellKnownSigner', () => {
   it("finds nothing in keys of one's own", () => {
@@ -17,13 +26,22 @@ describe('findWellKnownSigner', () => {
   })
 
   it('knows the seeds of the development tools, from whatever file they came', () => {
-    for (const phrase of [
-      'test test test test test test test test test test test junk',
-      'myth like bonus scare over problem client lizard pioneer submit female collect',
-      'candy maple cake sugar pudding cream honey rich smooth crumble sweet treat',
-    ]) {
+    for (const phrase of Object.values(PHRASES)) {
       expect(findWellKnownSigner(createSeedSigners(phrase))).to.include('signer 0 (seed, 0x')
     }
+  })
+
+  it('knows the addresses that follow from the phrases and the small keys, and no others', () => {
+    const derived = Object.entries(PHRASES).map(([name, phrase]) => {
+      const signers = createSeedSigners(phrase)
+      const accounts = Array.from({ length: 20 }, (_, at) => signers.at(at).address.toLowerCase())
+      return [name, accounts]
+    })
+    expect(PHRASE_ACCOUNTS).to.deep.equal(Object.fromEntries(derived))
+    const small = Array.from({ length: 16 }, (_, at) =>
+      privateKeyToAddress(toHex(at + 1, { size: 32 })).toLowerCase(),
+    )
+    expect(SMALL_KEY_ACCOUNTS).to.deep.equal(small)
   })
 
   it('knows their accounts behind a keystore or a Web3Signer, at any place', () => {

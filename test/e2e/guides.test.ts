@@ -7,9 +7,11 @@ import { english, generateMnemonic, generatePrivateKey, privateKeyToAccount } fr
 import { startAnvil, type EmbeddedChain } from '../../src/chain/anvil.ts'
 import { callRpc } from '../../src/chain/rpc.ts'
 import { emptyDatabaseUrl } from '../support/database.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { blocksOf, createReader, type Reader } from '../support/guides.ts'
 import { fillDataFolder } from '../support/prepared-data.ts'
+import { createKeyedDraw } from '../support/random.ts'
 import { startWeb3Signer } from '../support/web3signer.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000aa'
@@ -107,10 +109,12 @@ describe('the guides', () => {
       const chain = await testnet(17_000)
       for (const address of addresses) await give(chain, address, ETHER)
       const signer = await startWeb3Signer({ keys })
-      others.push(signer)
+      // To the program another node, which says the same.
+      const second = await startFaultyProxy({ target: chain.url, random: createKeyedDraw(1) })
+      others.push(signer, second)
       const reader = newcomer('live', {
         DATABASE_URL: (await emptyDatabaseUrl()) ?? '',
-        ETH_RPC_URL: chain.url,
+        ETH_RPC_URL: `${chain.url},${second.url}`,
         WEB3SIGNER_URL: signer.url,
         SIGNER_ADDRESSES: addresses.join(','),
       })

@@ -4,14 +4,16 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 
 import { expect } from 'chai'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { startChain, type TestChain } from '../support/anvil.ts'
-import { account } from '../support/deployment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-const KEY = Buffer.from(account(4).getHdKey().privateKey ?? []).toString('hex')
+/** Of nobody's seed: a key that everybody knows is refused. */
+const KEY = generatePrivateKey().slice(2)
+const OWN = privateKeyToAccount(`0x${KEY}`).address
 
 describe('the deployment by Hardhat', () => {
   let chain: TestChain
@@ -19,6 +21,7 @@ describe('the deployment by Hardhat', () => {
 
   before(async () => {
     chain = await startChain('--chain-id', '11155111')
+    await chain.client.setBalance({ address: OWN, value: 10n ** 18n })
     folder = temporaryFolder()
   })
   after(async () => {
@@ -39,7 +42,7 @@ describe('the deployment by Hardhat', () => {
     expect(await sent()).to.equal(2)
   })
 
-  const sent = () => chain.client.getTransactionCount({ address: account(4).address })
+  const sent = () => chain.client.getTransactionCount({ address: OWN })
 
   async function runScript(environment: Record<string, string> = {}): Promise<string> {
     const hardhat = createRequire(import.meta.url).resolve('hardhat/package.json')

@@ -13,6 +13,7 @@ const good = {
   environment: 'production' as const,
   signer: 'web3signer:https://signer.example:9000#0x01',
   findWellKnown: (): string | undefined => undefined,
+  databasePassword: undefined,
   databaseUrl: 'postgres://quittance:9fK2-long-and-random@db.example/quittance',
 }
 
@@ -26,6 +27,7 @@ describe('refuseDefaultSecrets', () => {
       environment: 'sandbox',
       signer: undefined,
       findWellKnown: () => 'signer 0 is known',
+      databasePassword: 'postgres',
       databaseUrl: 'postgres://postgres:postgres@127.0.0.1/postgres',
     })
   })
@@ -69,6 +71,17 @@ describe('refuseDefaultSecrets', () => {
       expect(failure.code).to.equal('default_secrets')
       expect(failure.message).not.to.contain(databaseUrl)
     }
+  })
+
+  it('refuses a default PGPASSWORD where the driver would take it', async () => {
+    const { db } = await freshDatabase()
+    const databaseUrl = 'postgres://quittance@db.example/quittance'
+    const secrets = { ...good, databasePassword: 'Postgres' }
+    const failure = await failureOf(() => refuseDefaultSecrets(db, { ...secrets, databaseUrl }))
+    expect(failure.code).to.equal('default_secrets')
+    await refuseDefaultSecrets(db, secrets)
+    await refuseDefaultSecrets(db, { ...secrets, databaseUrl: undefined })
+    await refuseDefaultSecrets(db, { ...good, databaseUrl, databasePassword: '9fK2-long' })
   })
 
   it('refuses a database with demo accounts, and names all that is wrong', async () => {

@@ -52,6 +52,22 @@ describe('migrate', () => {
     expect((await readSchemaState(database.db)).applied).to.deep.equal([])
   })
 
+  it('says what a row stands against, and nothing of the row', async () => {
+    database = await emptyDatabase()
+    const { db } = database
+    await migrate(db)
+    const { id: userId } = await makeUser(db)
+    const answer = { userId, operation: 'createMint', key: 'k', fingerprint: 'f', status: 201 }
+    await storeAnswers(db, [{ ...answer, body: 'a secret answer' }])
+    await sql`delete from migrations where name >= '0034'`.execute(db)
+    await sql`alter table idempotent_requests add constraint as_before
+      check (operation not like 'a.%')`.execute(db)
+    const { code, message } = await failureOf(() => migrate(db))
+    expect(code).to.equal('migration_failed')
+    expect(message).to.include('Migration 0034_operations_by_group failed')
+    expect(message).to.include('23514 idempotent_requests as_before').and.not.include('secret')
+  })
+
   it('lets processes that start together take turns', async () => {
     const url = await emptyDatabaseUrl()
     database = url === undefined ? await emptyDatabase() : await openDatabase({ url })
@@ -108,7 +124,7 @@ describe('migrate', () => {
       status: 201,
     }))
     await storeAnswers(db, answers)
-    const script = readFileSync('src/store/migrations/0032_operations_by_group.sql', 'utf8')
+    const script = readFileSync('src/store/migrations/0034_operations_by_group.sql', 'utf8')
     await sql.raw(`do $$ begin ${script} end $$`).execute(db)
     const { rows } = await sql<{ operation: string }>`
       select operation from idempotent_requests order by key`.execute(db)

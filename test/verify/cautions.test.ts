@@ -71,6 +71,23 @@ describe('a payment that is worth less than it seems', () => {
     expect(caveats).to.include('one address')
   })
 
+  it('has a caveat where one provider alone says that it is there, or that it is not', async () => {
+    const alone = options.providers.slice(0, 1)
+    const name = alone[0]?.name ?? ''
+    const hash = await world.send({ to: world.payee, value: 3n })
+    const absent: Hex = `0x${'ab'.repeat(32)}`
+    for (const one of [hash, absent]) {
+      const claim = { chainId: CHAIN_ID, hash: one, payee: world.payee, amount: 3n }
+      const single = await verifyTransaction(claim, { ...options, providers: alone })
+      expect(single.status).to.equal(one === hash ? 'holds' : 'disagrees')
+      expect(single.caveats.join('\n')).to.include(name)
+      const second = alone.map((provider) => ({ ...provider, name: 'second' }))
+      const both = await verifyTransaction(claim, { ...options, providers: [...alone, ...second] })
+      expect(both.status).to.equal(single.status)
+      expect(both.caveats.join('\n')).not.to.include(name)
+    }
+  })
+
   it('has a caveat while it is not final, and none is proven of it', async () => {
     const hash = await world.send({ to: world.payee, value: 3n })
     const deep = { ...options, confirmations: 5 }

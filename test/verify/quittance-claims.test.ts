@@ -110,7 +110,9 @@ describe('a quittance, compared with what one is owed', () => {
     const file = await proofOf(settled)
     expect((await checked(file)).caveats.join('\n')).to.include('no node was asked')
     const asked = await check(file, options)
-    expect(asked.caveats).to.deep.equal([])
+    expect(asked.caveats).to.deep.equal([
+      `That the block is part of the chain is the word of ${options.providers[0]?.name} alone.`,
+    ])
     const early = await check(file, { ...options, confirmations: 500 })
     expect(early.caveats.join('\n')).to.include('not final')
   })

@@ -17,6 +17,7 @@ export function statusCommand(): Command {
 type Status = {
   status: string
   parts: Record<string, { status: string; elapsedMs?: number; message?: string }>
+  warnings?: string[]
 }
 
 async function run(options: { json?: boolean }): Promise<number> {
@@ -39,6 +40,7 @@ async function run(options: { json?: boolean }): Promise<number> {
       ]),
     ),
   )
+  for (const warning of status.warnings ?? []) output.line(warning)
   return WELL.has(status.status) ? EXIT.holds : EXIT.disagrees
 }
 

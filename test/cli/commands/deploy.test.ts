@@ -3,6 +3,8 @@ import path from 'node:path'
 import { PassThrough } from 'node:stream'
 
 import { expect } from 'chai'
+import { toHex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { codeOf } from '../../../src/base/errors.ts'
 import { settlementAddress } from '../../../src/bindings/addresses.ts'
@@ -19,7 +21,9 @@ import { startChain, type TestChain } from '../../support/anvil.ts'
 import { account, recordsFolder } from '../../support/deployment.ts'
 import { expectFailure } from '../../support/errors.ts'
 
-const KEY = Buffer.from(account(0).getHdKey().privateKey ?? []).toString('hex')
+/** Of nobody's seed: a key that everybody knows is refused. */
+const KEY = generatePrivateKey().slice(2)
+const OWN = privateKeyToAccount(`0x${KEY}`).address
 const SEPOLIA = '11155111'
 
 describe('the command deploy', () => {
@@ -28,6 +32,7 @@ describe('the command deploy', () => {
 
   beforeEach(async () => {
     chain = await startChain('--chain-id', SEPOLIA)
+    await chain.client.setBalance({ address: OWN, value: 10n ** 18n })
     kept = await recordsFolder()
   })
   afterEach(async () => {
@@ -58,7 +63,7 @@ describe('the command deploy', () => {
     )
     return { code, lines, reported, result: results[0] }
   }
-  const nonce = () => chain.client.getTransactionCount({ address: account(0).address })
+  const nonce = () => chain.client.getTransactionCount({ address: OWN })
 
   it('shows the plan and does nothing in a dry run', async () => {
     const { code, result } = await run({ dryRun: true })
@@ -196,6 +201,15 @@ describe('the command deploy', () => {
       'without a key': ['deploy_key_missing', {}, { QUITTANCE_DEPLOYER_KEY: undefined }],
       'with half a key': ['deploy_key_invalid', {}, { QUITTANCE_DEPLOYER_KEY: KEY.slice(2) }],
       'with a key of zero': ['deploy_key_invalid', {}, { QUITTANCE_DEPLOYER_KEY: '0'.repeat(64) }],
+      'with a key that everybody knows': [
+        'deploy_key_known',
+        {},
+        {
+          QUITTANCE_DEPLOYER_KEY: toHex(account(0).getHdKey().privateKey ?? new Uint8Array()).slice(
+            2,
+          ),
+        },
+      ],
       'with a minter and no allowance': ['deploy_grant_incomplete', { minter: settlementAddress }],
       'with an allowance and no minter': ['deploy_grant_incomplete', { allowance: 1n }],
       'with an allowance of nothing': [
@@ -237,7 +251,7 @@ describe('the command deploy', () => {
     expect(hardhat.calls[0]?.args.join(' ')).to.equal(
       `--network sepolia --build-profile default verify sourcify --contract contracts/Settlement.sol:Settlement ${settlementAddress}`,
     )
-    expect(hardhat.calls[3]?.args.at(-1)).to.equal(account(0).address)
+    expect(hardhat.calls[3]?.args.at(-1)).to.equal(OWN)
     expect(hardhat.calls[0]?.env).to.deep.equal({ SEPOLIA_RPC_URL: chain.url })
   })
 
