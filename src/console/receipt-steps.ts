@@ -67,7 +67,7 @@ export async function checkReceipt(options: {
     const steps = [whole(broken), inBlock(offline, broken), open(SAME), ...UNASKED]
     return { steps, caveats: [] }
   }
-  const claim = claimOf({ ...shown, token: shown.token ?? tokenIn(offline, shown) })
+  const claim = claimOf({ ...shown, ...unrecorded(offline, shown) })
   const verdict = await check(file, { claim, providers: [node], confirmations })
   const coin = await coinFor(verdict, node)
   const same = samePayment(verdict, { shown, coin })
@@ -83,9 +83,15 @@ function claimOf({ payee, amount, token, reference, settlement }: Shown) {
   return { payee, amount, token, reference, settlement }
 }
 
-/** Where no token is recorded, whatever is no ETH is paid in one. */
-function tokenIn({ evidence }: Verdict, { currency }: Shown): string | null {
-  return currency === 'ETH' ? null : (evidence?.payment?.token ?? null)
+/** Of a payment of which nothing is recorded, the file tells the token and the contract. */
+function unrecorded({ evidence }: Verdict, shown: Shown): Partial<Shown> {
+  if (shown.payee !== undefined) return {}
+  const { kind, token = null, contract } = evidence?.payment ?? {}
+  const settlement = kind === 'settlement' ? (contract ?? undefined) : undefined
+  return {
+    token: shown.token === undefined ? token : shown.token,
+    settlement: shown.settlement ?? settlement,
+  }
 }
 
 /** By the word of the node, where that knows the block. */

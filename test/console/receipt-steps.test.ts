@@ -85,7 +85,7 @@ describe('the steps of a receipt', () => {
   })
 
   it('fail where the page shows dollars and the file proves ETH, and the other way', async () => {
-    for (const token of [undefined, world.dollar]) {
+    for (const token of [null, world.dollar]) {
       const dollars = { hash: files.ETH.hash, currency: 'USD', token }
       expect(await same('ETH', dollars)).to.include({ state: 'fails' })
     }
