@@ -159,7 +159,7 @@ describe('claims of what was paid, asked in every way', () => {
 
 const COUNTS: Record<Way, number> = { library: 115, command: 115, proof: 108, reconcile: 110 }
 
-function flagsOf(flags: Readonly<Record<string, string | bigint | undefined>>): string[] {
+function flagsOf(flags: Readonly<Record<string, string | number | bigint | undefined>>): string[] {
   return Object.entries(flags).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   )
