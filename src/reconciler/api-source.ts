@@ -94,8 +94,8 @@ function take(row: Transaction, line: number, { records, unreadable }: Filling):
 }
 
 /**
- * The list does not say whether dollars were paid as such, or are the price of what was paid; and of
- * a checkout, which names its last transaction alone, not what that one has paid of it.
+ * The list does not say whether dollars were paid as such, or are the price of what was paid. Of a
+ * checkout it names the last transaction alone, and not what that one has paid of it.
  */
 function asPrice(record: PaymentRecord, { type }: Transaction): PaymentRecord {
   const { amount } = record
