@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { once } from '../base/once.ts'
 import type { Db } from '../store/database.ts'
-import { findReceipt } from '../store/receipts.ts'
+import { findPaid, findReceipt, type PaidOnChain } from '../store/receipts.ts'
 import { amountFields } from '../wire/amounts.ts'
 import { RequestError } from '../wire/errors.ts'
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
@@ -80,6 +80,7 @@ function addReceiptRoutes(server: FastifyInstance, options: PagesOptions): void 
     const receipt = await find(request)
     if (!receipt) throw new RequestError('not_found', 'There is no such receipt.')
     const { transaction } = receipt
+    const paid = await findPaid(db, transaction.transactionId)
     const facts: ReceiptFactsWire = {
       success: true,
       transaction_id: transaction.transactionId,
@@ -90,6 +91,7 @@ function addReceiptRoutes(server: FastifyInstance, options: PagesOptions): void 
       eth_transaction_hash: transaction.ethTransactionHash,
       created_at: transaction.createdAt.toISOString(),
       rpc_url: options.visitorRpcUrl ?? null,
+      paid: paid ? paidOnWire(paid) : null,
     }
     return reply.type('application/json; charset=utf-8').send(stringifyJson(facts))
   })
@@ -104,6 +106,11 @@ function addReceiptRoutes(server: FastifyInstance, options: PagesOptions): void 
       )
       .send(receipt.quittance)
   })
+}
+
+function paidOnWire({ payee, amount, ...paid }: PaidOnChain): ReceiptFactsWire['paid'] {
+  const { token = null, reference = null, contract = null } = paid
+  return { to_address: payee, amount_units: String(amount), token, reference, contract }
 }
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/

@@ -77,10 +77,10 @@ async function follow(desk: Desk, request: OwnRequest): Promise<ReportJson> {
   return report
 }
 
-function totalsOf({ records, matched, pending, pending_by_cause: byCause }: RunWire) {
-  // Our own orders name their token, so nothing of them is left out.
-  const others = { unreadable: 0, repeated: 0, notCompared: 0, byReason: {} }
-  return { records, matched, pending, byCause, ...others }
+function totalsOf(run: RunWire) {
+  const { records, matched, pending, pending_by_cause: byCause } = run
+  const { not_compared: notCompared, not_compared_by_reason: byReason } = run
+  return { records, matched, pending, byCause, notCompared, byReason, unreadable: 0, repeated: 0 }
 }
 
 type OpenBreaks = { count: number; byKind: Record<string, number>; findings: Finding[] }

@@ -10,7 +10,12 @@ import { nameOfProvider } from '../chain/rpc.ts'
 import { createPlatformClient } from '../client/index.ts'
 import { STABLECOIN_DECIMALS } from '../domain/money.ts'
 import { createApiSource } from '../reconciler/api-source.ts'
-import { readCurrencies, type Currencies, type NamedToken } from '../reconciler/currencies.ts'
+import {
+  ownCurrencies,
+  readCurrencies,
+  type Currencies,
+  type NamedToken,
+} from '../reconciler/currencies.ts'
 import { createExaminer, type Examiner } from '../reconciler/examine.ts'
 import { createFileSource } from '../reconciler/file-source.ts'
 import type { JournalHead } from '../reconciler/journal.ts'
@@ -170,15 +175,15 @@ export function createPanelOf(parts: {
 }): { examiner: Examiner; nodes: readonly Node[] } {
   const { providers, confirmations, contracts, ...rest } = parts
   const nodes = nodesOf(providers, confirmations)
-  const stablecoin = parseAddress(contracts.stablecoin)
+  const address = parseAddress(contracts.stablecoin)
+  const currencies = ownCurrencies(address && { address, decimals: STABLECOIN_DECIMALS }, nodes)
+  const { tokens } = currencies
   const examiner = createExaminer({
     ...rest,
     clock: systemClock,
     nodes,
-    contracts: {
-      settlement: parseAddress(contracts.settlement),
-      tokens: new Map(stablecoin ? [[stablecoin, STABLECOIN_DECIMALS]] : []),
-    },
+    contracts: { settlement: parseAddress(contracts.settlement), tokens },
+    currencies,
   })
   return { examiner, nodes }
 }

@@ -1,13 +1,13 @@
 import type { Hex } from 'viem'
-import { decodeAbiParameters, encodeFunctionData, toFunctionSelector } from 'viem/utils'
+import { encodeFunctionData, toFunctionSelector } from 'viem/utils'
 
 import { BaseError } from '../base/errors.ts'
 import { referenceDollarAbi } from '../bindings/abis.ts'
 import { data as bytes, readFrom } from './answers.ts'
-import { selectorOf } from './events.ts'
 import type { Provider } from './provider.ts'
 import type { Providers } from './providers.ts'
 import { isRevert, revertDataOf } from './rpc-error.ts'
+import { readSymbol, readWord, TOKEN_VIEWS } from './token.ts'
 
 /**
  * `memo`: its mints and burns name their order, as those of a ReferenceDollar do. `erc20`: it moves
@@ -78,14 +78,14 @@ async function readBy(
     return { hasCode: false, decimals: undefined, symbol: undefined, profile: 'erc20' }
   }
   const [decimals, symbol, hasMemos] = await Promise.all([
-    call(selectorOf('decimals()')),
-    call(selectorOf('symbol()')),
+    call(TOKEN_VIEWS.decimals),
+    call(TOKEN_VIEWS.symbol),
     readsMemos(call),
   ])
   return {
     hasCode: true,
-    decimals: wordOf(decimals),
-    symbol: textOf(symbol),
+    decimals: readWord(decimals.result),
+    symbol: readSymbol(symbol.result),
     profile: hasMemos ? 'memo' : 'erc20',
   }
 }
@@ -106,7 +106,7 @@ async function readsMemos(call: (data: Hex) => Promise<Answer>): Promise<boolean
       args: [NOBODY, ZERO_WORD],
     }),
   )
-  if (wordOf(isUsed) !== 0n) return false
+  if (readWord(isUsed.result) !== 0n) return false
   const refusals = await Promise.all([
     call(
       encodeFunctionData({
@@ -140,34 +140,6 @@ function requireFit(address: Hex, { hasCode, decimals, symbol, profile }: Found)
   }
   if (symbol === undefined) throw unfit(address, 'its symbol() answers no text')
   return { symbol, decimals: STABLECOIN_DECIMALS, profile }
-}
-
-function wordOf({ result }: Answer): bigint | undefined {
-  return typeof result === 'string' && /^0x[0-9a-fA-F]{64}$/.test(result)
-    ? BigInt(result)
-    : undefined
-}
-
-/** A text, or the 32 bytes that tokens from before it answer with. */
-function textOf({ result }: Answer): string | null | undefined {
-  if (typeof result !== 'string') return undefined
-  const text = (result.length === 66 ? bytesText : abiText)(result as Hex)?.trim()
-  return text === undefined || SYMBOL.test(text) ? text : null
-}
-
-/** It is shown to people, so it holds nothing that could hide or turn around what is beside it. */
-const SYMBOL = /^[\p{L}\p{N}\p{P}\p{S} ]{1,32}$/u
-
-function bytesText(word: Hex): string {
-  return Buffer.from(word.slice(2), 'hex').toString('utf8').replace(/\0+$/, '')
-}
-
-function abiText(data: Hex): string | undefined {
-  try {
-    return decodeAbiParameters([{ type: 'string' }], data)[0]
-  } catch {
-    return undefined
-  }
 }
 
 function wordsOf({ hasCode, decimals, symbol, profile }: Found): string {

@@ -153,7 +153,9 @@ async function judge(
   const chainId = await prover.chainId(signal)
   const { to_address: payee, from_address: payer } = intent
   const claim = { chainId, hash, payee, payer, amount }
-  if (reference === undefined) return verifyTransaction(claim, prover.options(signal))
+  if (reference === undefined) {
+    return verifyTransaction({ ...claim, settlement: contract }, prover.options(signal))
+  }
   return verifySettlement({ ...claim, reference, contract, token: null }, prover.options(signal))
 }
 

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
@@ -6,7 +7,14 @@ import { ApiFailure, reach, readFailure } from './api.ts'
 import { groupDigits } from './format.ts'
 import { nodeAt, readAddress } from './node.ts'
 import { Amount, Facts, Failure, Foreign, Loading, Time } from './parts.tsx'
-import { checkReceipt, OPEN_STEPS, type ReceiptStep } from './receipt-steps.ts'
+import {
+  checkReceipt,
+  formatShown,
+  OPEN_STEPS,
+  shownBy,
+  type Checked as Found,
+  type ReceiptStep,
+} from './receipt-steps.ts'
 
 type Loaded = { facts: ReceiptFactsWire; file: string }
 
@@ -15,7 +23,12 @@ type Said = {
   chainId: string
   block: { number: string; hash: string; time: string }
   transaction: { hash: string }
-  payment: { payer: string | null; payee: string | null; amount: string }
+  payment: {
+    payer: string | null
+    payee: string | null
+    token: string | null
+    reference: string | null
+  }
 }
 
 /** A payment, and the means to verify it without trust in who sent this page. */
@@ -58,6 +71,10 @@ async function open(path: string): Promise<Response> {
 
 function Receipt({ facts, file, path }: Loaded & { path: string }) {
   const said = JSON.parse(file) as Said
+  const { payer } = said.payment
+  const payee = facts.paid?.to_address ?? said.payment.payee
+  const token = facts.paid ? facts.paid.token : said.payment.token
+  const reference = facts.paid ? facts.paid.reference : said.payment.reference
   return (
     <>
       <header>
@@ -75,8 +92,11 @@ function Receipt({ facts, file, path }: Loaded & { path: string }) {
       <section class="panel" aria-label="The payment">
         <Facts
           rows={[
-            ['Paid to', <code>{said.payment.payee}</code>],
-            ['Paid by', <code>{said.payment.payer}</code>],
+            ['Paid to', <code>{payee}</code>],
+            ['Paid by', <code>{payer}</code>],
+            ...partOf(facts),
+            ...(token === null ? [] : [row('Token', token)]),
+            ...(reference === null ? [] : [row('Reference', reference)]),
             ['Time of the block', <Time iso={said.block.time} />],
             ['Block', `${groupDigits(said.block.number)} of chain ${said.chainId}`],
             ['Transaction', <code>{said.transaction.hash}</code>],
@@ -101,10 +121,21 @@ function Receipt({ facts, file, path }: Loaded & { path: string }) {
   )
 }
 
+function row(name: string, value: string): [string, ComponentChildren] {
+  return [name, <code>{value}</code>]
+}
+
+/** A receipt proves one transaction, which may have paid a part, or more than was due. */
+function partOf(facts: ReceiptFactsWire): [string, ComponentChildren][] {
+  const shown = shownBy(facts)
+  const isWhole = shownBy({ ...facts, paid: null }).amount === shown.amount
+  return isWhole ? [] : [['Paid by this transaction', formatShown(shown)]]
+}
+
 /** Final after so many blocks on a chain that is not one's own laptop's. */
 const CONFIRMATIONS = 12
 
-type Checked = { steps: readonly ReceiptStep[]; source: string }
+type Checked = Found & { source: string }
 
 function Verification({ facts, file }: Loaded) {
   const [address, setAddress] = useState(facts.rpc_url ?? '')
@@ -115,13 +146,13 @@ function Verification({ facts, file }: Loaded) {
   const verify = async (): Promise<void> => {
     if (node === undefined) return
     setChecked(undefined)
-    const { steps } = await checkReceipt({
+    const found = await checkReceipt({
       file: other ? await textOf(other) : file,
-      shown: { hash: facts.eth_transaction_hash, amount: facts },
+      shown: shownBy(facts),
       node: nodeAt(node),
       confirmations: facts.rpc_url === null ? CONFIRMATIONS : 1,
     })
-    setChecked({ steps, source: other?.name ?? 'This receipt' })
+    setChecked({ ...found, source: other?.name ?? 'This receipt' })
   }
   const choose = (picked: File | undefined): void => {
     setChecked(undefined)
@@ -137,7 +168,10 @@ function Verification({ facts, file }: Loaded) {
       <NodeForm {...{ address, setAddress, choose, isBusy }} onSubmit={() => act(verify)} />
       {error !== undefined && <Failure error={error} />}
       <Steps steps={steps} />
-      <div role="status">{checked && <Outcome {...checked} />}</div>
+      <div role="status">
+        {checked && <Outcome {...checked} />}
+        {checked && <Caveats {...checked} />}
+      </div>
     </section>
   )
 }
@@ -220,6 +254,23 @@ const STATES: Readonly<Record<ReceiptStep['state'], string>> = {
   holds: 'holds',
   waits: 'open',
   fails: 'fails',
+}
+
+/** What the proof does not cover. */
+function Caveats({ caveats }: Checked) {
+  if (caveats.length === 0) return null
+  return (
+    <>
+      <p>The proof does not cover everything:</p>
+      <ul class="caveats">
+        {caveats.map((caveat) => (
+          <li key={caveat}>
+            <Foreign text={caveat} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
 }
 
 function Outcome({ steps, source }: { steps: readonly ReceiptStep[]; source: string }) {

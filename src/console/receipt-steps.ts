@@ -1,5 +1,8 @@
-import type { Disagreement, Provider, Verdict } from '../verify/index.ts'
+import type { Coin, Disagreement, DisagreementKind, Provider, Verdict } from '../verify/index.ts'
+import { readCoin } from '../verify/index.ts'
 import { check } from '../verify/check.ts'
+import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
+import { formatUnits } from './format.ts'
 
 /** One thing that is looked at, and what was found. */
 export type ReceiptStep = {
@@ -13,12 +16,37 @@ export type ReceiptStep = {
 /** What the page says of the payment; the file must prove the same. */
 export type Shown = {
   hash: string | null
-  amount: ShownAmount
+  currency: string
+  /** In the smallest unit. */
+  amount: bigint
+  /** What is undefined is not recorded. The token is null where native coin was paid. */
+  token?: string | null | undefined
+  payee?: string | undefined
+  reference?: string | undefined
+  settlement?: string | undefined
 }
 
-type ShownAmount = { amount_decimal: string; amount_wei?: string; currency: string }
+export type Checked = { steps: ReceiptStep[]; caveats: readonly string[] }
 
-export type Checked = { steps: ReceiptStep[]; verdict: Verdict | undefined }
+export function shownBy(facts: ReceiptFactsWire): Shown {
+  const { eth_transaction_hash: hash, amount_wei: wei, amount_decimal, currency, paid } = facts
+  const amount = BigInt(paid?.amount_units ?? wei ?? inMillionths(amount_decimal))
+  const { to_address: payee, token, reference, contract } = paid ?? {}
+  return {
+    hash,
+    currency,
+    amount,
+    token: currency === 'ETH' ? null : token,
+    payee,
+    reference: reference ?? undefined,
+    settlement: contract ?? undefined,
+  }
+}
+
+/** An amount of the page in the page's currency, in which a dollar is divided by a million. */
+export function formatShown({ amount, currency }: Pick<Shown, 'amount' | 'currency'>): string {
+  return `${formatUnits(amount, decimalsOf(currency))} ${currency}`
+}
 
 /**
  * Checks a quittance as a person follows it: is the file whole, is the payment in the block that it
@@ -32,14 +60,45 @@ export async function checkReceipt(options: {
   confirmations: number
 }): Promise<Checked> {
   const { file, shown, node, confirmations } = options
-  const offline = await check(file)
-  const broken = offline.disagreements.find(({ kind }) => kind !== 'not_anchored')
-  const steps = [whole(broken), inBlock(offline, broken), samePayment(offline, { broken, shown })]
-  if (steps.some(({ state }) => state !== 'holds')) {
-    return { steps: [...steps, ...UNASKED], verdict: offline }
+  // Here the page's word for the contract does not count, so that a contract of its own is told.
+  const offline = await check(file, { claim: claimOf({ ...shown, settlement: undefined }) })
+  const broken = offline.disagreements.find(({ kind }) => BROKEN.has(kind))
+  if (broken) {
+    const steps = [whole(broken), inBlock(offline, broken), open(SAME), ...UNASKED]
+    return { steps, caveats: [] }
   }
-  const verdict = await check(file, { providers: [node], confirmations })
-  return { steps: [...steps, ...anchored(verdict, node)], verdict }
+  const claim = claimOf({ ...shown, ...unrecorded(offline, shown) })
+  const verdict = await check(file, { claim, providers: [node], confirmations })
+  const coin = await coinFor(verdict, node)
+  const same = samePayment(verdict, { shown, coin })
+  const steps = [whole(broken), inBlock(verdict, broken), same]
+  const caveats = [...new Set([...offline.caveats, ...verdict.caveats])]
+  if (same.state !== 'holds') return { steps: [...steps, ...UNASKED], caveats }
+  return { steps: [...steps, ...anchored(verdict, node)], caveats }
+}
+
+const BROKEN: ReadonlySet<DisagreementKind> = new Set(['malformed', 'tampered'])
+
+function claimOf({ payee, amount, token, reference, settlement }: Shown) {
+  return { payee, amount, token, reference, settlement }
+}
+
+/** Of a payment of which nothing is recorded, the file tells the token and the contract. */
+function unrecorded({ evidence }: Verdict, shown: Shown): Partial<Shown> {
+  if (shown.payee !== undefined) return {}
+  const { kind, token = null, contract } = evidence?.payment ?? {}
+  const settlement = kind === 'settlement' ? (contract ?? undefined) : undefined
+  return {
+    token: shown.token === undefined ? token : shown.token,
+    settlement: shown.settlement ?? settlement,
+  }
+}
+
+/** By the word of the node, where that knows the block. */
+async function coinFor({ evidence }: Verdict, node: Provider): Promise<Coin | undefined> {
+  const token = evidence?.payment?.token ?? undefined
+  if (token === undefined || evidence?.agreeing.length === 0) return undefined
+  return readCoin(token, { providers: [node] })
 }
 
 const WHOLE = {
@@ -53,7 +112,7 @@ const IN_BLOCK = {
 } as const
 const SAME = {
   name: 'It is the payment of this page',
-  meaning: 'The transaction and the amount in the file are those that you see here.',
+  meaning: 'Transaction, payee, amount, token and reference are those that you see here.',
 } as const
 const KNOWN = {
   name: 'Your node knows that block',
@@ -94,29 +153,49 @@ function inBlock(verdict: Verdict, broken: Disagreement | undefined): ReceiptSte
 }
 
 function samePayment(
-  { evidence }: Verdict,
-  { broken, shown }: { broken: Disagreement | undefined; shown: Shown },
+  { evidence, disagreements }: Verdict,
+  { shown, coin }: { shown: Shown; coin: Coin | undefined },
 ): ReceiptStep {
-  if (broken) return open(SAME)
   const { payment, transaction } = evidence ?? {}
-  if (transaction?.hash !== shown.hash) {
+  if (payment === undefined || transaction?.hash !== shown.hash) {
     return fails(SAME, `The file proves the transaction ${transaction?.hash}, which is another.`)
   }
-  const { amount_wei: wei, amount_decimal: decimal, currency } = shown.amount
-  // Whatever is no native coin is paid in the dollar token.
-  const [amount, coin] = wei === undefined ? [inMillionths(decimal), 'a token'] : [wei, 'ETH']
-  const proven = payment?.token ? 'a token' : 'ETH'
-  if (proven !== coin) {
+  const { currency } = shown
+  const proven = payment.token === null ? 'ETH' : 'a token'
+  if ((payment.token === null) !== (currency === 'ETH')) {
     return fails(SAME, `The file proves a payment in ${proven}, and this page one in ${currency}.`)
   }
-  if (`${payment?.amount}` !== amount) {
-    const unit = wei === undefined ? 'millionths' : 'wei'
-    return fails(SAME, `The file proves ${payment?.amount} ${unit}, and this page says otherwise.`)
+  const paid = textOf(payment.amount, { coin, shown })
+  const claimed = disagreements.filter(({ kind }) => CLAIMED.has(kind))
+  const isOtherSize = coin !== undefined && coin.decimals !== decimalsOf(currency)
+  if (claimed.some(({ kind }) => kind === 'wrong_amount') || isOtherSize) {
+    return fails(SAME, `The file proves ${paid}, and this page shows ${formatShown(shown)}.`)
   }
-  return holds(SAME, `${payment?.amount} in the smallest unit, to ${payment?.payee}.`)
+  const [other] = claimed
+  return other ? fails(SAME, other.message) : holds(SAME, `${paid} to ${payment.payee}.`)
 }
 
-/** The smallest unit of the token; the page shows at most so many decimals. */
+/** What the file proves and the page says otherwise. */
+const CLAIMED: ReadonlySet<DisagreementKind> = new Set([
+  'no_payment',
+  'wrong_amount',
+  'wrong_recipient',
+  'wrong_token',
+  'wrong_contract',
+  'wrong_reference',
+])
+
+/** In the token's own decimals and by its symbol; else as the page counts. */
+function textOf(amount: bigint, { coin, shown }: { coin: Coin | undefined; shown: Shown }): string {
+  if (coin === undefined) return formatShown({ ...shown, amount })
+  const decimal = formatUnits(amount, coin.decimals)
+  return coin.symbol === undefined ? decimal : `${decimal} ${coin.symbol}`
+}
+
+function decimalsOf(currency: string): number {
+  return currency === 'ETH' ? 18 : 6
+}
+
 function inMillionths(decimal: string): string {
   const [whole = '', fraction = ''] = decimal.split('.')
   return `${BigInt(whole + fraction.padEnd(6, '0'))}`

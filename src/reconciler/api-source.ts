@@ -90,14 +90,19 @@ function take(row: Transaction, line: number, { records, unreadable }: Filling):
   }
   const record = readRecord(fields, line)
   if (typeof record === 'string') unreadable.push({ line, problem: record })
-  else records.push(asPrice(record))
+  else records.push(asPrice(record, row))
 }
 
-/** The list does not say whether dollars were paid as such, or are the price of what was paid. */
-function asPrice(record: PaymentRecord): PaymentRecord {
+/**
+ * The list does not say whether dollars were paid as such, or are the price of what was paid. Of a
+ * checkout it names the last transaction alone, and not what that one has paid of it.
+ */
+function asPrice(record: PaymentRecord, { type }: Transaction): PaymentRecord {
   const { amount } = record
-  if (amount === undefined || amount.currency === 'ETH') return record
-  return { ...record, amount: { ...amount, isPrice: true } }
+  if (amount === undefined) return record
+  const isPrice = amount.currency !== 'ETH'
+  const told = { ...(isPrice && { isPrice }), ...(type === 'payment' && { isDue: true as const }) }
+  return { ...record, amount: { ...amount, ...told } }
 }
 
 /** A server may send anything, whatever the types say. */

@@ -1,12 +1,13 @@
 import { settlementAddress } from '../bindings/addresses.ts'
 import type { Hex } from '../chain/hex.ts'
 import type { BreakKind } from '../domain/breaks.ts'
+import { sentBack } from '../verify/cautions.ts'
 import { ANY_PAYMENT, matchingPayments, matchPayment, type Expected } from '../verify/match.ts'
 import { paymentsOf, type Payment } from '../verify/payments.ts'
 import type { DisagreementKind } from '../verify/verdict.ts'
 import type { MinedFacts } from './agree.ts'
 import type { MinedReceipt } from '../chain/answers.ts'
-import type { PaymentRecord, Uncompared } from './records.ts'
+import type { PaymentRecord, RecordedAmount, Uncompared } from './records.ts'
 
 /** Whose events are believed. */
 export type Contracts = {
@@ -63,6 +64,39 @@ const UNPRICED: Uncompared = {
 
 /** Compares all that the record says of the payment. Zero tolerance: one wei is a difference. */
 export function comparePayment(
+  recorded: PaymentRecord,
+  facts: MinedFacts,
+  contracts: Contracts,
+): Comparison {
+  const found = compareFacts(recorded, facts, contracts)
+  const { payment, kinds } = found
+  if (payment === undefined || found.uncompared !== undefined) return found
+  if (kinds.length === 0) {
+    return saysWhat(recorded) ? { ...found, uncompared: takenBack(payment, facts) } : found
+  }
+  const isOtherAmount = kinds.every((kind) => kind === 'wrong_amount')
+  if (recorded.amount?.isDue !== true || !isOtherAmount) return found
+  return { ...found, kinds: [], uncompared: inParts(recorded.amount), count: 1 }
+}
+
+/** A payment that its own transaction gives back is none, whatever its event says. */
+function takenBack(payment: Payment, { receipt }: MinedFacts): Uncompared | undefined {
+  const returns = shownBy(receipt).byPayee.get(payment.payer ?? '') ?? []
+  const back = sentBack(payment, returns)
+  if (back === 0n) return undefined
+  const part = back < payment.amount ? 'a part of it' : 'it'
+  const problem = `the same transaction sends ${part} back to the payer, ${payment.payer}`
+  return { reason: 'sent_back', problem }
+}
+
+function inParts({ text, currency }: RecordedAmount): Uncompared {
+  const problem =
+    `the transaction pays another amount than ${text} ${currency}, which was due: it may be the ` +
+    'last part of it, or more than it. Compare the arrivals in the status of the payment'
+  return { reason: 'paid_in_parts', problem }
+}
+
+function compareFacts(
   recorded: PaymentRecord,
   facts: MinedFacts,
   contracts: Contracts,

@@ -49,6 +49,17 @@ export async function readCurrencies(
   return createCurrencies({ nodes, byName, tokens })
 }
 
+/** Of our own records: dollars are the configured stablecoin, and no other currency is a token. */
+export function ownCurrencies(
+  stablecoin: { address: Hex; decimals: number } | undefined,
+  nodes: readonly Node[],
+): Currencies {
+  const { address, decimals } = stablecoin ?? {}
+  const isKnown = address !== undefined && decimals !== undefined
+  const byName = new Map(isKnown ? [['USD', address]] : [])
+  return createCurrencies({ nodes, byName, tokens: new Map(isKnown ? [[address, decimals]] : []) })
+}
+
 function createCurrencies(parts: {
   nodes: readonly Node[]
   byName: ReadonlyMap<string, Hex>

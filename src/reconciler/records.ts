@@ -48,6 +48,8 @@ export type RecordedAmount = {
   unknown?: Uncompared | UnknownReason
   /** The amount may also be the price of what was paid in something else. */
   isPrice?: true
+  /** The amount is what was due: it may have come in parts, or as more. */
+  isDue?: true
 }
 
 /** Why a record cannot be compared with its transaction in full. */
@@ -60,6 +62,8 @@ export type UncomparedReason =
   | 'amount_too_precise'
   | 'paid_in_unknown_token'
   | 'price_only'
+  | 'paid_in_parts'
+  | 'sent_back'
 
 /** A row that says nothing that could be checked. */
 export type UnreadableRow = { line: number; problem: string }

@@ -206,16 +206,20 @@ function amountOfOrder({ amount, route, token }: RecordedOrder): RecordedAmount 
   return { text, currency: 'ETH', money: { units, token: null } }
 }
 
-/** Of imports only ETH says what must be on the chain; of the rest, that it is there. */
+/** Of imports ETH says what must be on the chain; the rest may also be the price of it. */
 function recordOfHash(row: RecordedHash): PaymentRecord {
   const { transactionId, status, createdAt, arrival } = row
   const isEther = row.currency === 'ETH'
   const units = parseAmount({ text: row.amount, decimals: CURRENCY_DECIMALS[row.currency] })
   const imported = {
     payee: undefined,
-    amount: isEther
-      ? { text: row.amount, currency: 'ETH', money: { units, token: null } }
-      : undefined,
+    amount: {
+      text: row.amount,
+      currency: row.currency,
+      ...(isEther
+        ? { money: { units, token: null } }
+        : { money: undefined, isPrice: true as const }),
+    },
     reference: undefined,
     blockHash: undefined,
   }

@@ -1,6 +1,9 @@
 import { sql } from 'kysely'
 
+import type { Hex } from '../domain/orders.ts'
+import { findClosing } from './checkout-closings.ts'
 import type { Db } from './database.ts'
+import { findOrderOf } from './orders.ts'
 import { TRANSACTION_COLUMNS, transactionOf } from './transactions.ts'
 import type { Transaction, TransactionRow } from './transactions.ts'
 
@@ -48,6 +51,29 @@ export async function findReceipt(
     createdAt: row.receiptCreatedAt,
     transaction: transactionOf(row),
   }
+}
+
+/** What was to be paid on the chain, or what has closed a checkout. */
+export type PaidOnChain = {
+  payee: Hex
+  amount: bigint
+  token: Hex | undefined
+  /** Undefined for a plain transfer. */
+  reference: Hex | undefined
+  contract: Hex | undefined
+}
+
+export async function findPaid(db: Db, transactionId: string): Promise<PaidOnChain | undefined> {
+  const order = await findOrderOf(db, transactionId)
+  if (order !== undefined) {
+    const { payee, amount, token, route, contract } = order
+    const reference = route === 'direct' ? undefined : order.reference
+    return { payee, amount, token, reference, contract }
+  }
+  const closing = await findClosing(db, transactionId)
+  if (closing?.place === undefined) return undefined
+  const { place, amount, token, reference } = closing
+  return { ...place, amount, token, reference }
 }
 
 const COLUMNS = sql`

@@ -50,7 +50,7 @@ export function aloneAsked(providers: readonly { name: string }[]): string[] {
 }
 
 /** How much the payee gives back to the payer, by the events of the same receipt. */
-function sentBack(payment: Payment, payments: readonly Payment[]): bigint {
+export function sentBack(payment: Payment, payments: readonly Payment[]): bigint {
   const { token, payer, payee } = payment
   if (payer === null || payee === null || payer === payee) return 0n
   return payments

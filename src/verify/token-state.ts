@@ -1,5 +1,6 @@
 import { selectorOf } from '../chain/events.ts'
 import type { Hex } from '../chain/hex.ts'
+import { readDecimals, readSymbol, TOKEN_VIEWS } from '../chain/token.ts'
 import { createAsker, hexOf, type Asker } from './ask.ts'
 import { addressField, checkOptions, type CheckedOptions, type VerifyOptions } from './claim.ts'
 import type { Coin } from './coins.ts'
@@ -49,11 +50,11 @@ async function readNames(
   token: Hex,
 ): Promise<Pick<TokenState, 'symbol' | 'decimals'>> {
   const [symbol, decimals] = await Promise.all(
-    ['symbol()', 'decimals()'].map((view) =>
-      asker.ask('eth_call', { to: token, data: selectorOf(view) }, 'latest').catch(() => undefined),
+    [TOKEN_VIEWS.symbol, TOKEN_VIEWS.decimals].map((data) =>
+      asker.ask('eth_call', { to: token, data }, 'latest').catch(() => undefined),
     ),
   )
-  return { symbol: textOf(symbol), decimals: decimalsOf(decimals) }
+  return { symbol: plainSymbol(symbol), decimals: readDecimals(decimals) }
 }
 
 /** A token's symbol and decimals, where enough providers say the same. */
@@ -139,20 +140,8 @@ function flagOf(value: unknown): boolean | undefined {
   return isFlag ? value.endsWith('1') : undefined
 }
 
-/** More digits than a word of the chain has are none. */
-function decimalsOf(value: unknown): number | undefined {
-  const found = typeof value === 'string' && /^0x0{62}[0-9a-f]{2}$/i.test(value)
-  const decimals = found ? Number(value) : Infinity
-  return decimals <= 77 ? decimals : undefined
-}
-
-/** A string, or 32 bytes as the oldest tokens have it; only what steers no terminal is shown. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !/^0x([0-9a-f]{64}){1,4}$/i.test(value)) return undefined
-  const isString = value.length > 66
-  const length = isString ? Number(`0x${value.slice(66, 130)}`) : 32
-  const digits = isString ? value.slice(130, 130 + Math.min(length, 32) * 2) : value.slice(2)
-  const codes = digits.replace(/(00)+$/, '').match(/../g) ?? []
-  const text = codes.map((code) => String.fromCharCode(Number.parseInt(code, 16))).join('')
-  return /^[!-~]{1,16}$/.test(text) ? text : undefined
+/** It stands beside amounts in verdicts, where no letter of another script may pass for one. */
+function plainSymbol(answer: unknown): string | undefined {
+  const symbol = readSymbol(answer) ?? ''
+  return /^[!-~]{1,16}$/.test(symbol) ? symbol : undefined
 }

@@ -2,9 +2,11 @@ import { expect } from 'chai'
 
 import type { NotSettledError } from '../../src/checked/errors.ts'
 import { createPlatform, type Intent, type Platform } from '../../src/checked/platform.ts'
+import type { Hex } from '../../src/chain/hex.ts'
 import { plainProvider } from '../../src/chain/plain-provider.ts'
 import { expectFailure } from '../support/errors.ts'
 import { startRunningApp, type RunningApp } from '../support/running-app.ts'
+import { calls, reference } from '../support/verify.ts'
 
 const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const OTHER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -19,8 +21,9 @@ describe('the platform with proof', () => {
   })
   after(() => app.stop())
 
-  const connect = (): Platform =>
+  const connect = (settlement?: string): Platform =>
     createPlatform({
+      settlement,
       baseUrl: app.url,
       apiKey: app.groupB.apiKey,
       providers: [plainProvider(app.facts.rpcUrl)],
@@ -83,6 +86,30 @@ describe('the platform with proof', () => {
       const through = { ...paid, use_contract: true }
       await expectFailure(() => platform.blockchain.settled(through, quick), 'not_provable')
     })
+  })
+
+  it('believes the settlement contract that the caller names, and no other', async () => {
+    const at = `0x${'5e'.repeat(20)}` as const
+    const { request } = plainProvider(app.facts.rpcUrl)
+    const [from] = (await request({ method: 'eth_accounts' })) as [Hex]
+    const code = await request({
+      method: 'eth_getCode',
+      params: [app.facts.settlement, 'latest'],
+    })
+    await request({ method: 'anvil_setCode', params: [at, code] })
+    const settle = { from, to: at, value: '0x7', data: calls.settle(reference(7), PAYEE) }
+    const hash = (await request({ method: 'eth_sendTransaction', params: [settle] })) as Hex
+    await request({ method: 'anvil_mine', params: ['0x3'] })
+    // The server knows nothing of it, so that no reference is known either.
+    const intent = {
+      transaction_id: 'TX00000000000000000002',
+      to_address: PAYEE,
+      amount: '0.000000000000000007',
+      eth_transaction_hash: hash,
+    }
+    const { verdict } = await connect(at).blockchain.settled(intent, quick)
+    expect(verdict.evidence?.payment).to.include({ kind: 'settlement', contract: at })
+    await expectFailure(() => platform.blockchain.settled(intent, quick), 'chain_disagrees')
   })
 
   it('needs a provider of the caller', () => {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
+import { formatAmount } from '../../src/domain/money.ts'
 import { insertReceipt } from '../../src/store/receipts.ts'
 import { randomToken } from '../support/admin-api.ts'
 import { describeInChromium } from '../support/browser.ts'
@@ -60,5 +61,34 @@ describeInChromium('the receipt page when something fails', (chromium) => {
     expect(await page.getByRole('button', { name: 'Verify', exact: true }).isEnabled()).to.equal(
       true,
     )
+  })
+
+  it('refuses a receipt of another payee, in ETH and with its caveats', async () => {
+    const { payment, transaction } = JSON.parse(readFileSync('test/data/quittance.json', 'utf8'))
+    const { payee, token, reference, amount, contract } = payment
+    const facts = {
+      eth_transaction_hash: transaction.hash,
+      amount_decimal: formatAmount({ amount: BigInt(amount), decimals: 18 }),
+      currency: 'ETH',
+      description: '',
+      paid: { to_address: payee, amount_units: amount, token, reference, contract },
+    }
+    const verify = async (paid: object) => {
+      const json = { ...facts, paid: { ...facts.paid, ...paid } }
+      await page.route(/\/receipt\.json$/, (route) => route.fulfill({ json }))
+      await show()
+      await isShown()
+      await page.getByLabel('Ethereum node').fill('http://127.0.0.1:9')
+      await page.getByRole('button', { name: 'Verify', exact: true }).click()
+    }
+    await verify({})
+    await page.getByText(`${facts.amount_decimal} ETH to ${payee}.`).waitFor()
+    await page.getByText('Not yet.').waitFor()
+    await page.getByText(`as ${contract} is the contract that you mean`).waitFor()
+    const other = `0x${'0b'.repeat(20)}`
+    await verify({ to_address: other })
+    await page.getByText(`The payee is ${payee}, not ${other}.`).waitFor()
+    await page.getByText('Refused.').waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
   })
 })

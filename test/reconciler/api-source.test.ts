@@ -112,6 +112,17 @@ describe('the records of a server', () => {
     expect(unreadable.map(({ line }) => line)).to.deep.equal([5, 6])
   })
 
+  it('of checkouts have what was due, which their one transaction need not have paid', async () => {
+    const due = { type: 'payment', amount: 12.5 }
+    rows = [row(0, { ...due, currency: 'USD' }), row(1, { ...due, currency: 'ETH' }), row(2)]
+    const { records } = await read()
+    expect(records.map(({ amount }) => [amount?.isPrice, amount?.isDue])).to.deep.equal([
+      [true, true],
+      [undefined, true],
+      [undefined, undefined],
+    ])
+  })
+
   it('are asked for by the days that the times fall into', async () => {
     await read({ since: new Date('2025-01-01T12:00:00Z'), until: new Date('2025-02-01') })
     expect(asked[0]?.get('start_date')).to.equal('2025-01-01')

@@ -181,6 +181,27 @@ describe('reconciling a file', () => {
     expect(totals.byCause).to.deep.equal({ not_final: 2, young: 1 })
   })
 
+  it('takes a checkout that was paid in parts, or overpaid, for no wrong amount', async () => {
+    const due = (id: string, hash: Hex, money: { amount: string; currency: string }) => {
+      const fields = { transaction_id: id, eth_transaction_hash: hash, ...money }
+      const record = readRecord(fields, undefined)
+      if (typeof record === 'string' || !record.amount) throw new Error('no record of money')
+      return { ...record, amount: { ...record.amount, isDue: true } as const }
+    }
+    const dollars = (amount: string) => ({ amount, currency: 'USD' })
+    const records = [
+      due('TXa', minted, dollars('12.5')),
+      due('TXb', minted, dollars('100')),
+      due('TXc', minted, dollars('1')),
+      due('TXd', direct, { amount: '900', currency: 'ETH' }),
+      due('TXe', reverted, { amount: '900', currency: 'ETH' }),
+    ]
+    const { kinds, totals, uncompared } = await reconcileSource(sourceOf(records), placeOf(world))
+    expect(kinds).to.deep.equal(['TXe reverted'])
+    expect(totals).to.include({ matched: 1, notCompared: 3 })
+    expect(uncompared.map(({ reason }) => reason)).to.deep.equal(Array(3).fill('paid_in_parts'))
+  })
+
   it('holds a price in dollars against dollars, not against the ether that paid it', async () => {
     const priced = (id: string, hash: Hex, amount: string): PaymentRecord => {
       const fields = { transaction_id: id, eth_transaction_hash: hash, amount, currency: 'USD' }
@@ -193,16 +214,7 @@ describe('reconciling a file', () => {
       priced('TXb', minted, '12.51'),
       priced('TXc', direct, '2500'),
     ]
-    const source: RecordSource = {
-      name: 'list',
-      version: undefined,
-      size: undefined,
-      positionOf: () => 0,
-      async *chunks() {
-        yield { records, unreadable: [], repeated: 0, cursor: '' }
-      },
-    }
-    const { kinds, totals, uncompared } = await reconcileSource(source, placeOf(world))
+    const { kinds, totals, uncompared } = await reconcileSource(sourceOf(records), placeOf(world))
     expect(kinds).to.deep.equal(['TXb wrong_amount'])
     expect(totals).to.include({ matched: 1, notCompared: 1 })
     expect(uncompared[0]).to.include({ transactionId: 'TXc', reason: 'price_only' })
@@ -324,4 +336,16 @@ function paid(id: string, hash: Hex, more: Row): Row {
 function wei(amount: bigint): string {
   const digits = String(amount).padStart(19, '0')
   return `${digits.slice(0, -18)}.${digits.slice(-18)}`
+}
+
+function sourceOf(records: readonly PaymentRecord[]): RecordSource {
+  return {
+    name: 'list',
+    version: undefined,
+    size: undefined,
+    positionOf: () => 0,
+    async *chunks() {
+      yield { records, unreadable: [], repeated: 0, cursor: '' }
+    },
+  }
 }

@@ -1,10 +1,13 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
+import { toRunWire } from '../../src/api/group-b/reconciliation-wire.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { closeBreak, listBreakMoves } from '../../src/store/breaks.ts'
 import { latestRun, type Run } from '../../src/store/runs.ts'
+import { ownCurrencies } from '../../src/reconciler/currencies.ts'
+import { createExaminer } from '../../src/reconciler/examine.ts'
 import { createRuns, requestRun, type RunsDeps } from '../../src/reconciler/runs.ts'
 import { checkBreak } from '../../src/reconciler/verify-break.ts'
 import { makeUser } from '../support/access.ts'
@@ -87,6 +90,31 @@ describe('runs over our own records', () => {
         [twice.transactionId, 'duplicate_payment'],
       ])
       expect(run.totals).to.include({ records: 4, matched: 1, breaks: 3 })
+    })
+
+    it('no match in a hash alone for imported euros, pounds and dollars', async () => {
+      const { hash } = await bench.pay({ amount: ETHER, payee: addressFrom('import') })
+      await bench.finish()
+      await sql`truncate orders, lane_nonces, nonce_lanes, attempts cascade`.execute(bench.db)
+      const { id: userId } = await makeUser(bench.db)
+      const imported = { userId, type: 'settlement', status: 'completed' } as const
+      for (const currency of ['EUR', 'GBP', 'USD'] as const) {
+        const money = { amount: 99_999_999n, currency, ethTransactionHash: hash }
+        await makeTransaction(bench.db, { ...imported, ...money })
+      }
+      const { totals } = await runOnce(deps)
+      const uncompared = { matched: 0, breaks: 0, pending: 0, notCompared: 3 }
+      expect(totals).to.include({ records: 3, ...uncompared })
+      expect(totals['byReason']).to.deep.equal({ currency_unknown: 3 })
+      const dollar = { address: addressFrom('dollar'), decimals: 6 }
+      const currencies = ownCurrencies(dollar, deps.nodes)
+      const contracts = { settlement: undefined, tokens: currencies.tokens }
+      const examiner = createExaminer({ ...deps, contracts, currencies })
+      const run = await runOnce({ ...deps, examiner })
+      expect(run.totals).to.include(uncompared)
+      expect(run.totals['byReason']).to.deep.equal({ currency_unknown: 2, price_only: 1 })
+      expect(toRunWire(run)).to.include({ matched: 0, not_compared: 3 })
+      expect(await kinds()).to.deep.equal([])
     })
 
     it('a fee and a block that are not those of the chain', async () => {

@@ -1,6 +1,7 @@
 import { encodeFunctionData, type Hex } from 'viem'
 
 import { settlementAbi } from '../../src/bindings/abis.ts'
+import { calling, type InnerCall } from './batch-code.ts'
 import { payEveryRoute, type Route } from './every-route.ts'
 import { settledLog, transferLog, writeLogs, type Written } from './logger.ts'
 import { calls, reference, startPaidChain, takeNonce, type PaidChain } from './verify.ts'
@@ -49,6 +50,10 @@ export type SceneName =
   | 'ghost'
   | 'replaced'
   | 'taker'
+  | 'taken back'
+  | 'partly taken back'
+  | 'equal transfers'
+  | 'not final'
 
 export const FAKE: Hex = `0x${'fa'.repeat(20)}`
 const REFUSER: Hex = `0x${'fe'.repeat(20)}`
@@ -76,9 +81,50 @@ export async function startClaimsChain(): Promise<{
     ...(await payDirectly(world)),
     ...(await lie(world)),
     ...(await fail(world)),
+    ...(await payInOne(world)),
   }
   await world.mine(3)
-  return { world, scenes }
+  const { payer, payee, dollar: otherToken } = world
+  const base = { world, payer, payee, otherToken, token: undefined, reference: undefined }
+  const hash = await world.send({ to: payee, value: 91n })
+  return { world, scenes: { ...scenes, 'not final': { ...base, hash, amount: 91n } } }
+}
+
+/** Several transfers in one receipt, made by a contract that may take the payer's dollars. */
+async function payInOne(world: PaidChain) {
+  const { payer, payee, dollar, chain, send } = world
+  const base = { world, payer, token: dollar, otherToken: dollar, reference: undefined }
+  const run = async (at: Hex, ...data: Hex[]): Promise<Hex> => {
+    const calls = data.map((one): InnerCall => ({ to: dollar, data: one }))
+    const params = [at, calling(calls)]
+    await chain.client.request({ method: 'anvil_setCode', params } as never)
+    await send({ to: dollar, data: encodeDollar('approve', [at, 1_000n]) })
+    return send({ to: at })
+  }
+  const [whole, part, equal] = ['b1', 'b2', 'b3'].map((byte): Hex => `0x${byte.repeat(20)}`)
+  if (!whole || !part || !equal) throw new Error('an address is missing')
+  const take = (to: Hex) => encodeDollar('transferFrom', [payer, to, 45n])
+  const give = (amount: bigint) => encodeDollar('transfer', [payer, amount])
+  return {
+    'taken back': {
+      ...base,
+      payee: whole,
+      amount: 45n,
+      hash: await run(whole, take(whole), give(45n)),
+    },
+    'partly taken back': {
+      ...base,
+      payee: part,
+      amount: 45n,
+      hash: await run(part, take(part), give(44n)),
+    },
+    'equal transfers': {
+      ...base,
+      payee,
+      amount: 45n,
+      hash: await run(equal, take(payee), take(payee)),
+    },
+  }
 }
 
 function sceneOf(world: PaidChain, route: Route | undefined): Scene {

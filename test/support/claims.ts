@@ -2,18 +2,26 @@ import type { Hex } from 'viem'
 
 import type { Scene, SceneName } from './claims-chain.ts'
 
+/** `caution`: it is there, and its own transaction gives it back, which each way must say. */
+export type Told = 'true' | 'false' | 'pending' | 'caution'
+
 /** What is claimed of one transaction; what is absent is not claimed. Amounts are in units. */
 export type Claim = {
   name: string
   of: SceneName
   /** What `verify`, `prove` with `check`, the library and `reconcile` must all come to. */
-  is: 'true' | 'false' | 'pending'
+  is: Told
   payee?: Hex
   payer?: Hex
   amount?: bigint
   /** Absent with an amount: native coin. */
   token?: Hex
   reference?: Hex
+  /** The place of its event, for ways that can name one. */
+  log?: number
+  /** What a record says that its amount is in, and what `reconcile` is told of it. */
+  currency?: string
+  named?: string
   /** A question for `verify mint` or `verify redeem`. */
   supply?: 'mint' | 'redeem'
   /** Where a way cannot be asked, why. */
@@ -55,6 +63,106 @@ export function claimsOver(scenes: Readonly<Record<SceneName, Scene>>): Claim[] 
     ...aboutLies(scenes),
     ...aboutFailures(scenes),
     ...aboutAbsent(scenes),
+    ...aboutReceipts(scenes),
+    ...aboutCurrencies(scenes),
+  ]
+}
+
+/** What one receipt shows more than once, gives back, or does not show for good yet. */
+function aboutReceipts(scenes: Readonly<Record<SceneName, Scene>>): Claim[] {
+  const of = (name: SceneName, log?: number) => {
+    const { payee, amount, token } = scenes[name]
+    return { of: name, payee, amount, ...(token && { token }), ...(log !== undefined && { log }) }
+  }
+  const back = of('taken back', 0)
+  const { payer, dollar } = scenes.transfer.world
+  const noLog = { reconcile: 'a record names no log: two of them may claim two equal transfers' }
+  const equal = of('equal transfers')
+  const { amount, token } = scenes['fake mint']
+  const open = of('not final')
+  const not = { proof: 'what is not final is not proven' }
+  return [
+    { name: 'a transfer that its receipt takes back', is: 'caution', ...back },
+    {
+      name: 'a transfer of which it takes back a part',
+      is: 'caution',
+      ...of('partly taken back', 0),
+    },
+    { name: 'the way back of it', is: 'caution', ...back, payee: payer, log: 1 },
+    { name: 'a transfer that it takes back, to another', is: 'false', ...back, payee: OTHER },
+    { name: 'one of two equal transfers', is: 'false', ...equal, not: noLog },
+    { name: 'the first of two equal transfers', is: 'true', ...equal, log: 0 },
+    { name: 'the second of two equal transfers', is: 'true', ...equal, log: 1 },
+    { name: 'the third of two equal transfers', is: 'false', ...equal, log: 2, not: noLog },
+    { name: 'both of two equal transfers as one', is: 'false', ...equal, log: 0, amount: 90n },
+    {
+      name: 'a mint without a memo',
+      is: 'false',
+      of: 'fake mint',
+      supply: 'mint',
+      payee: scenes['fake mint'].payee,
+      amount,
+      ...(token && { token }),
+      not: {
+        reconcile: 'a record does not say that its payment is a mint',
+        proof: 'a proof is of a payment, and says itself that it is a mint',
+      },
+    },
+    { name: 'a payment that is not final yet', is: 'pending', ...open, not },
+    {
+      name: 'one that is not final, of one unit more',
+      is: 'false',
+      ...open,
+      amount: 92n,
+      not: {
+        ...not,
+        reconcile: 'a record of what is not final is pending, whatever it says',
+      },
+    },
+    {
+      name: 'one that is not final, as dollars',
+      is: 'false',
+      ...open,
+      token: dollar,
+      not: {
+        ...not,
+        reconcile: 'a record of what is not final is pending, whatever it says',
+      },
+    },
+  ]
+}
+
+/** Amounts in currencies, which only records have. What is not compared is not believed. */
+function aboutCurrencies(scenes: Readonly<Record<SceneName, Scene>>): Claim[] {
+  const { dollar } = scenes.transfer.world
+  const no = 'it asks for a token by its address'
+  const asked = (of: SceneName, currency: string, named?: string) => {
+    const { payee, amount } = scenes[of]
+    const not = { library: no, command: no, proof: no }
+    return { of, payee, amount, currency, ...(named && { named }), not }
+  }
+  const usdc = `USDC=${dollar}`
+  const worthless = scenes.worthless.token ?? ''
+  return [
+    { name: 'USD, with the dollar named', is: 'true', ...asked('transfer', 'USD', dollar) },
+    { name: 'USD by its name', is: 'true', ...asked('transfer', 'USD', `USD=${dollar}`) },
+    { name: 'USD, with no token named', is: 'false', ...asked('transfer', 'USD') },
+    {
+      name: 'USD of one unit more',
+      is: 'false',
+      ...asked('transfer', 'USD', dollar),
+      amount: scenes.transfer.amount + 1n,
+    },
+    { name: 'USD that were paid as ether', is: 'false', ...asked('direct', 'USD', dollar) },
+    { name: 'USD of a worthless token', is: 'false', ...asked('worthless', 'USD', dollar) },
+    { name: 'the symbol of the dollar', is: 'true', ...asked('transfer', 'RUSD', dollar) },
+    { name: 'the symbol of a worthless token', is: 'false', ...asked('worthless', 'RUSD', dollar) },
+    { name: 'the symbol of a token unnamed', is: 'false', ...asked('transfer', 'RUSD') },
+    { name: 'USDC, named as the token', is: 'true', ...asked('transfer', 'USDC', usdc) },
+    { name: 'USDC, with only the dollar named', is: 'false', ...asked('transfer', 'USDC', dollar) },
+    { name: 'USD, with only USDC named', is: 'false', ...asked('transfer', 'USD', usdc) },
+    { name: 'EUR, with a token named', is: 'false', ...asked('worthless', 'EUR', worthless) },
+    { name: 'a currency of nobody', is: 'false', ...asked('transfer', 'XXX', dollar) },
   ]
 }
 

@@ -66,10 +66,14 @@ export function makeRun(db: Db, clock: Clock = systemClock): Promise<Run> {
 let made = 0
 
 /** A new break of the kind, as a run found it; gives its id. */
-export async function makeBreak(db: Db, _userId = 0, kind: BreakKind = 'missing'): Promise<string> {
-  made += 1
+export async function makeBreak(
+  db: Db,
+  _userId = 0,
+  kind: BreakKind = 'missing',
+  transactionId = `TXmade${(made += 1)}`,
+): Promise<string> {
   const run = await makeRun(db)
-  const about = { kind, transactionId: `TXmade${made}`, hash: `0x${'ab'.repeat(32)}` }
+  const about = { kind, transactionId, hash: `0x${'ab'.repeat(32)}` }
   const id = breakId({ chainId: CHAIN_ID, ...about })
   const facts = { recorded: { amount: '1' }, onChain: { status: 'not_known' }, evidence: {} }
   await recordFindings(db, [{ id, ...about, ...facts }], {

@@ -169,7 +169,7 @@ function liesAbout(amount: bigint): [kind: string, Partial<TransactionClaim>][] 
     ['wrong_amount', { amount: amount + 1n }],
     ['wrong_recipient', { payee: STRANGER }],
     ['wrong_payer', { payer: STRANGER }],
-    ['wrong_contract', { token: USDT }],
+    ['wrong_token', { token: USDT }],
     ['reorged', { blockHash: `0x${'77'.repeat(32)}` }],
   ]
 }

@@ -15,6 +15,8 @@ export function toRunWire(run: Run): RunWire {
     matched: countOf(totals['matched']),
     pending: countOf(totals['pending']),
     pending_by_cause: countsOf(totals['byCause']),
+    not_compared: countOf(totals['notCompared']),
+    not_compared_by_reason: countsOf(totals['byReason']),
     breaks: countOf(totals['breaks']),
     breaks_by_kind: countsOf(totals['byKind']),
     since: run.since?.toISOString() ?? null,

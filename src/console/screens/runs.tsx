@@ -99,7 +99,9 @@ function Progress({ run }: { run: RunWire }) {
 }
 
 function Found({ run }: { run: RunWire }) {
-  const agreed = `${plural(run.matched, 'match', 'matches')}, ${run.pending} pending`
+  const { matched, pending, not_compared: uncompared } = run
+  const unsaid = uncompared === 0 ? '' : `, ${uncompared} not compared`
+  const agreed = `${plural(matched, 'match', 'matches')}, ${pending} pending${unsaid}`
   if (run.breaks === 0) return <>{agreed}, no break</>
   return (
     <>

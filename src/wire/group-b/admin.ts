@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 import { AMOUNT_FIELDS } from '../amounts.ts'
 import {
   DaySchema,
+  EthereumAddressSchema,
   EthereumHashSchema,
   int64,
   LIST_LIMIT_MAX,
@@ -253,6 +254,22 @@ export const ReceiptSchema = named(
 )
 export type ReceiptWire = Static<typeof ReceiptSchema>
 
+/** The payment on the chain as it is recorded; the proof in the quittance must be of the same. */
+const PaidSchema = named(
+  'PaidOnChain',
+  Type.Object({
+    to_address: EthereumAddressSchema,
+    amount_units: Type.String({
+      description:
+        'In the smallest unit. Of a checkout that was paid in parts, the part that made it whole.',
+      pattern: '^[0-9]+$',
+    }),
+    token: nullable(EthereumAddressSchema),
+    reference: nullable(EthereumHashSchema),
+    contract: nullable(EthereumAddressSchema),
+  }),
+)
+
 /** What the payee's page shows; the proof stands in the quittance. */
 export const ReceiptFactsSchema = named(
   'ReceiptFacts',
@@ -267,6 +284,8 @@ export const ReceiptFactsSchema = named(
     created_at: TimestampSchema,
     /** A node that the visitor can reach, where it is the sandbox's own. */
     rpc_url: nullable(Type.String()),
+    /** Null where nothing is recorded of it any more. */
+    paid: nullable(PaidSchema),
   }),
 )
 export type ReceiptFactsWire = Static<typeof ReceiptFactsSchema>

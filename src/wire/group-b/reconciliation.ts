@@ -38,6 +38,8 @@ export const RunSchema = named(
     matched: CountSchema,
     pending: CountSchema,
     pending_by_cause: Type.Record(Type.String(), CountSchema),
+    not_compared: CountSchema,
+    not_compared_by_reason: Type.Record(Type.String(), CountSchema),
     breaks: CountSchema,
     breaks_by_kind: Type.Record(Type.String(), CountSchema),
     since: nullable(TimestampSchema),
