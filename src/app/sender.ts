@@ -56,10 +56,7 @@ export async function createPaying(deps: {
     onProgress,
     chainId: chain.chainId,
     providers: chain.providers.all,
-    sign: signOutside(
-      (by, transaction) => accounts.sign(by, transaction, signal),
-      accounts.isHere,
-    ),
+    sign: signOutside((by, transaction) => accounts.sign(by, transaction, signal), accounts.isHere),
     quoteFees: (signal) => quoteFees(chain.providers, signal),
     references: createReferenceCodec(deps.referenceKey),
     settlement: contracts.settlement && {

@@ -81,7 +81,13 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
     isBodyOptional: true,
     status: 201,
     answer: RefundCreatedSchema,
-    failures: ['conflict', 'insufficient_funds', 'limit_exceeded', 'payment_would_fail'],
+    failures: [
+      'conflict',
+      'insufficient_funds',
+      'limit_exceeded',
+      'payment_would_fail',
+      'signer_unavailable',
+    ],
     prepare: async ({ params, body, caller, db }) => {
       const charge = await requireOwn(db, caller.userId, params.transaction_id)
       await requireRefundable(db, charge)
