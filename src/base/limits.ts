@@ -46,11 +46,14 @@ export const limits = {
   databaseIdleTransactionMs: 10_000,
   databaseIdleConnectionMs: 10_000,
   databaseKeepAliveMs: 5_000,
+  databaseGoodbyeMs: 1_000,
   databaseConnections: 16,
   /** How long a loop may go without the end of a pass, or of a part of a long one. */
   senderStillMs: 120_000,
   webhooksStillMs: 120_000,
   reconcilerStillMs: 600_000,
+  railsStillMs: 300_000,
+  supplyStillMs: 600_000,
   /** For each part that `/readyz` asks. */
   healthCheckMs: 4_000,
   shutdownStepMs: 5_000,
