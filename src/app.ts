@@ -89,11 +89,10 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   const { chain, contracts } = ground
   const ledger = createLedger(ground)
   const works = role !== 'serve'
-  const progressOf = (name: string, limitMs: number) =>
-    works ? ground.watchdog.watch(name, limitMs) : () => undefined
+  const watch: Watchdog['watch'] = works ? ground.watchdog.watch : () => () => undefined
   const paying = await createPaying({
     ...ground,
-    onProgress: progressOf('sender', limits.senderStillMs),
+    onProgress: watch('sender', limits.senderStillMs),
     onMoved: createOnMoved(ledger),
     onEvent: countSender(ground.registry),
   })
@@ -115,16 +114,17 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     ...ground,
     role,
     paying,
+    watch,
     moveByWire: (db, moved) => moveByWire(ledger, db, moved),
   })
   facts.simulators = rails.simulators
   const reconciliation = createReconciliation({
     ...ground,
     signal: shutdown.signal,
-    onProgress: progressOf('reconciler', limits.reconcilerStillMs),
+    onProgress: watch('reconciler', limits.reconcilerStillMs),
   })
   if (works) work(ground, { sender: paying.sender, rails, reconciliation })
-  startSupply(ground, { ledger, works })
+  startSupply(ground, { ledger, works, watch })
   const webhooks = works ? startWebhooks(ground) : undefined
   if (role === 'work') {
     facts.statusUrl = await serveStatus(ground)
