@@ -101,8 +101,7 @@ function createTogetherOf(db: Db) {
       createTogether<Asked, Answer>((take, { signal, isRepeat }) => {
         let taken: readonly Asked[] | undefined
         const work = async (open: Db): Promise<Outcome<Answer>[]> => {
-          // What kept all of them waiting must not keep each of them waiting again.
-          if (isRepeat) await limitLockWait(open, REPEAT_LOCK_MS)
+          await limitLockWait(open, isRepeat ? REPEAT_LOCK_MS : TOGETHER_LOCK_MS)
           taken ??= take()
           const outcomes = await runAll(open, taken, (db, some) =>
             run(
@@ -120,6 +119,9 @@ function createTogetherOf(db: Db) {
   }
 }
 
+/** What one of them waits for keeps all of them waiting, most of whom need it not. */
+const TOGETHER_LOCK_MS = 500
+/** And it must not keep each of them waiting again. */
 const REPEAT_LOCK_MS = 100
 
 type Ran = { status: number; body: string }

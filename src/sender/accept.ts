@@ -2,7 +2,7 @@ import { weiOf, type Attempt, type Order } from '../domain/orders.ts'
 import { storePayments, type NewPayment } from '../store/acceptances.ts'
 import { listAttemptsOf } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
-import { lockLanes, noLane, type LaneStep } from '../store/lanes.ts'
+import { lockFreeLanes, noLane, type LaneStep } from '../store/lanes.ts'
 import { findOrdersOf, readLaneLoads } from '../store/orders.ts'
 import { needTogether } from '../store/transact.ts'
 import type { SenderContext } from './context.ts'
@@ -81,14 +81,14 @@ type Lanes = {
   steps: () => LaneStep[]
 }
 
-/** Locks the lanes, and reads what is on the way in them. */
+/** Locks the lanes that are free, and reads what is on the way in them. */
 async function openLanes(
   { chainId, policy }: SenderContext,
   db: Db,
   prepared: readonly PreparedOrder[],
 ): Promise<Lanes> {
   const key = { chainId, signers: [...new Set(prepared.map(({ signer }) => signer))] }
-  const locked = await lockLanes(db, key)
+  const locked = await lockFreeLanes(db, key)
   const loads = await readLaneLoads(db, key)
   const lanes = new Map(
     locked.map((lane) => {
@@ -100,7 +100,8 @@ async function openLanes(
     admit(order, spending) {
       const { signer, gas, fees, balance, chainNonce } = order
       const one = lanes.get(signer)
-      if (one === undefined) throw noLane({ chainId, signer })
+      if (one === undefined)
+        throw locked.length > 0 ? laneBusy(signer) : noLane({ chainId, signer })
       if (one.open >= policy.inFlight + policy.queued) throw laneFull(signer)
       const cost = weiOf(order) + gas * fees.maxFeePerGas
       if (one.owed + cost > balance) throw insufficientFunds(signer)
@@ -180,6 +181,13 @@ async function acceptedBefore(db: Db, order: Order): Promise<AcceptedOrder> {
   const newest = (await listAttemptsOf(db, order.id)).at(-1)
   if (newest === undefined) throw new TypeError('an order is stored with its first attempt')
   return { order, hash: newest.hash }
+}
+
+function laneBusy(signer: string): OrderRefusedError {
+  return new OrderRefusedError(
+    `Another process holds the lane of ${signer} for too long. Nothing was done. Try again.`,
+    { code: 'lane_busy', retryable: true },
+  )
 }
 
 function laneFull(signer: string): OrderRefusedError {

@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from './database.ts'
+import { troubleOf } from './trouble.ts'
 
 export type LaneKey = { chainId: number; signer: Hex }
 
@@ -43,13 +44,34 @@ export async function findLane(db: Db, key: LaneKey): Promise<Lane | undefined> 
  */
 export async function lockLanes(
   db: Db,
-  { chainId, signers }: { chainId: number; signers: readonly Hex[] },
+  lanes: { chainId: number; signers: readonly Hex[]; skipsLocked?: boolean },
 ): Promise<Lane[]> {
+  const { chainId, signers, skipsLocked = false } = lanes
   const { rows } = await sql<LaneRow & { signer: Hex }>`
     select signer, next_nonce, next_counter from nonce_lanes
     where chain_id = ${chainId} and signer = any(${signers}::text[])
-    order by signer for no key update`.execute(db)
+    order by signer for no key update ${skipsLocked ? sql`skip locked` : sql``}`.execute(db)
   return rows.map(({ signer, ...row }) => readLane({ chainId, signer }, row))
+}
+
+/**
+ * As `lockLanes`, but of several those that somebody else holds for longer than the transaction
+ * waits for a lock are left out: nobody is kept from a lane of their own by another one.
+ */
+export async function lockFreeLanes(
+  db: Db,
+  key: { chainId: number; signers: readonly Hex[] },
+): Promise<Lane[]> {
+  // Where there is one alone, nobody else is kept by it.
+  if (key.signers.length === 1) return lockLanes(db, key)
+  await sql`savepoint before_lanes`.execute(db)
+  try {
+    return await lockLanes(db, key)
+  } catch (error) {
+    if (troubleOf(error) !== 'busy') throw error
+    await sql`rollback to savepoint before_lanes`.execute(db)
+    return lockLanes(db, { ...key, skipsLocked: true })
+  }
 }
 
 export type LaneStep = { lane: Lane; next: Omit<Lane, keyof LaneKey> }
