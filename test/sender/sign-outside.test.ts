@@ -21,15 +21,19 @@ describe('a signer that is elsewhere', () => {
   })
   after(() => bench.stop())
 
-  /** Waits for a lock of every lane first, which nobody else may hold meanwhile. */
-  const senderBy = (sign: SignTransaction = bench.signers.sign) =>
+  /** Locks every lane first, which nobody else may hold meanwhile. */
+  const signsUnlocked: SignTransaction = async (...what) => {
+    await sql`select 1 from nonce_lanes for update nowait`.execute(bench.db)
+    return bench.signers.sign(...what)
+  }
+
+  const senderBy = (sign: SignTransaction) =>
     bench.sender({
       signers: {
         addresses: bench.signers.addresses.slice(0, 1),
         sign: signOutside(
           async (signer, transaction) => {
             asked.push(transaction.nonce)
-            await sql`select 1 from nonce_lanes for update nowait`.execute(bench.db)
             return sign(signer, transaction)
           },
           () => false,
@@ -42,7 +46,7 @@ describe('a signer that is elsewhere', () => {
   const lane = () => ({ chainId: CHAIN_ID, signer: bench.signers.addresses[0]! })
 
   it('is asked while nothing is locked, and the order is paid', async () => {
-    const sender = senderBy()
+    const sender = senderBy(signsUnlocked)
     const { order } = await pay(sender)
     expect(asked).to.deep.equal([0n])
     await bench.pass(sender)
@@ -51,7 +55,7 @@ describe('a signer that is elsewhere', () => {
   })
 
   it('is asked again where others took the nonce meanwhile, and each has its own', async () => {
-    const sender = senderBy()
+    const sender = senderBy(bench.signers.sign)
     await Promise.all([pay(sender), pay(sender), pay(sender)])
     const slots = await listWaitingAttempts(bench.db, { ...lane(), limit: 16 })
     expect(slots.map(({ nonce }) => nonce)).to.deep.equal([0n, 1n, 2n])
@@ -73,7 +77,7 @@ describe('a signer that is elsewhere', () => {
   })
 
   it('is asked for a replacement while nothing is locked', async () => {
-    const sender = senderBy()
+    const sender = senderBy(signsUnlocked)
     const { order } = await pay(sender)
     await bench.pass(sender)
     for (let pass = 0; pass < 5 && asked.length < 2; pass++) await bench.pass(sender)
