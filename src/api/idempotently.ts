@@ -120,7 +120,7 @@ function createTogetherOf(db: Db) {
 }
 
 /** What one of them waits for keeps all of them waiting, most of whom need it not. */
-const TOGETHER_LOCK_MS = 800
+const TOGETHER_LOCK_MS = 2000
 /** And it must not keep each of them waiting again. */
 const REPEAT_LOCK_MS = 100
 

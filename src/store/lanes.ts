@@ -3,7 +3,6 @@ import { sql, type RawBuilder } from 'kysely'
 import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from './database.ts'
-import { troubleOf } from './trouble.ts'
 
 export type LaneKey = { chainId: number; signer: Hex }
 
@@ -55,8 +54,8 @@ export async function lockLanes(
 }
 
 /**
- * As `lockLanes`, but of several those that somebody else holds for longer than the transaction
- * waits for a lock are left out: nobody is kept from a lane of their own by another one.
+ * As `lockLanes`, but of several those that somebody else keeps are left out in the end, so that
+ * nobody is kept from a lane of their own by another one. None is held while others are waited for.
  */
 export async function lockFreeLanes(
   db: Db,
@@ -65,14 +64,16 @@ export async function lockFreeLanes(
   // Where there is one alone, nobody else is kept by it.
   if (key.signers.length === 1) return lockLanes(db, key)
   await sql`savepoint before_lanes`.execute(db)
-  try {
-    return await lockLanes(db, key)
-  } catch (error) {
-    if (troubleOf(error) !== 'busy') throw error
+  for (let look = 1; ; look++) {
+    const free = await lockLanes(db, { ...key, skipsLocked: true })
+    const isEnough = free.length === key.signers.length || (look > LOOKS && free.length > 0)
+    if (isEnough || look > 2 * LOOKS) return free
     await sql`rollback to savepoint before_lanes`.execute(db)
-    return lockLanes(db, { ...key, skipsLocked: true })
+    await sql`select pg_sleep(0.02)`.execute(db)
   }
 }
+
+const LOOKS = 25
 
 export type LaneStep = { lane: Lane; next: Omit<Lane, keyof LaneKey> }
 
