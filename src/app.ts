@@ -90,11 +90,10 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   const { chain, contracts } = ground
   const ledger = createLedger(ground)
   const works = role !== 'serve'
-  const progressOf = (name: string, limitMs: number) =>
-    works ? ground.watchdog.watch(name, limitMs) : () => undefined
+  const watch: Watchdog['watch'] = works ? ground.watchdog.watch : () => () => undefined
   const paying = await createPaying({
     ...ground,
-    onProgress: progressOf('sender', limits.senderStillMs),
+    onProgress: watch('sender', limits.senderStillMs),
     onMoved: createOnMoved(ledger),
     onEvent: countSender(ground.registry),
   })
@@ -116,22 +115,24 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     ...ground,
     role,
     paying,
+    watch,
     moveByWire: (db, moved) => moveByWire(ledger, db, moved),
   })
   facts.simulators = rails.simulators
   const reconciliation = createReconciliation({
     ...ground,
     signal: shutdown.signal,
-    onProgress: progressOf('reconciler', limits.reconcilerStillMs),
+    onProgress: watch('reconciler', limits.reconcilerStillMs),
   })
   if (works) work(ground, { sender: paying.sender, rails, reconciliation })
-  startSupply(ground, { ledger, works })
+  startSupply(ground, { ledger, works, watch })
   const webhooks = works ? startWebhooks(ground) : undefined
   if (role === 'work') {
     facts.statusUrl = await serveStatus(ground)
   } else {
     facts.url = await serve(ground, { ...paying, rails, webhooks, reconciliation })
-    facts.statusUrl = (await serveStatus(ground)) ?? facts.url
+    // One registry holds each metric once: beside the API, its requests are the ones that count.
+    facts.statusUrl = (await serveStatus(ground, new Registry())) ?? facts.url
     rails.announce(facts.url)
     facts.console = `${facts.url}/console`
   }
@@ -269,12 +270,20 @@ async function serve(ground: Ground, served: Served): Promise<string> {
 }
 
 /** What the operator's own tools ask, on a port that nobody else needs to reach. */
-async function serveStatus(ground: Ground): Promise<string | undefined> {
+async function serveStatus(
+  ground: Ground,
+  ownRegistry = ground.registry,
+): Promise<string | undefined> {
   const { config, shutdown } = ground
   const where = whereIsStatus(config)
   if (where === undefined) return undefined
   const isStopping = (): boolean => shutdown.signal.aborted
-  const server = createStatusServer({ ...ground, isStopping, checks: checksOf(ground) })
+  const server = createStatusServer({
+    ...ground,
+    ownRegistry,
+    isStopping,
+    checks: checksOf(ground),
+  })
   shutdown.add('the status server', () => server.close())
   return listen(server, where)
 }

@@ -19,6 +19,7 @@ const COMMON: Refusals = {
   signer_changed: { failure: 'upstream_failed' },
   chain_unreachable: later,
   lane_full: later,
+  lane_busy: later,
   lane_missing: later,
   lane_lost: later,
 }

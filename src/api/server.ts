@@ -21,7 +21,10 @@ import { addRouteGuard } from './routes.ts'
 
 export type StatusServerOptions = {
   logger: Logger
+  /** What `/metrics` shows. */
   registry: Registry
+  /** Where the server counts its own requests; absent: in what it shows. */
+  ownRegistry?: Registry
   checks: HealthCheck[]
   /** What `/readyz` says beside its status. */
   warnings?: readonly string[]
@@ -99,8 +102,9 @@ export function createStatusServer(
   server.setErrorHandler(answerFailure)
   addDeadlines(server, options.handlerTimeoutMs ?? limits.handlerTimeoutMs)
   addRouteGuard(server, options)
-  addDoor(server, options)
-  addMetricsRoute(server, options)
+  const ownRegistry = options.ownRegistry ?? options.registry
+  addDoor(server, { ...options, registry: ownRegistry })
+  addMetricsRoute(server, { ...options, ownRegistry })
   addHealthRoutes(server, options)
   return server
 }

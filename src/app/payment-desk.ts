@@ -34,6 +34,7 @@ export function createPaymentGateways(deps: {
   logger: Logger
   parties: RailsConfig
   policy: ChargePolicy
+  onProgress?: () => void
   /** Under which address the world reaches this program. */
   publicUrl: () => string
   /** Absent: there is no contract to be paid through. */

@@ -8,10 +8,12 @@ import { paymentEndpoints } from '../api/group-b/payments.ts'
 import { transferEndpoints } from '../api/group-b/transfers.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
+import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import { once } from '../base/once.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
+import type { Watchdog } from '../base/watchdog.ts'
 import type { Contracts } from '../chain/contracts.ts'
 import { createFinal } from '../chain/final.ts'
 import { createPaidReceiptReader } from '../chain/paid-receipts.ts'
@@ -62,6 +64,7 @@ export async function startRails(
     paying: Paying
     /** What the ledger makes of wires that pay its own payments and redeems. */
     moveByWire: OnWireMoved
+    watch: Watchdog['watch']
   },
 ): Promise<Rails> {
   const { config, role, shutdown } = options
@@ -77,6 +80,7 @@ export async function startRails(
     ...options,
     parties,
     policy: isSimulated ? QUICK_CHARGES : CHARGE_POLICY,
+    onProgress: options.watch('charges', limits.railsStillMs),
     publicUrl: () => parties.publicUrl ?? ownUrl,
     checkout: checkout?.terms,
     payBack:
@@ -156,7 +160,12 @@ export function institutionsOf(
 }
 
 function createWires(
-  deps: Deps & { parties: RailsConfig; isSimulated: boolean; moveByWire: OnWireMoved },
+  deps: Deps & {
+    parties: RailsConfig
+    isSimulated: boolean
+    moveByWire: OnWireMoved
+    watch: Watchdog['watch']
+  },
 ): Loop | undefined {
   const { db, clock, logger, parties, moveByWire } = deps
   const banks = new Map<string | undefined, Bank>()
@@ -169,6 +178,7 @@ function createWires(
     logger,
     banks,
     policy: deps.isSimulated ? QUICK_WIRES : WIRE_POLICY,
+    onProgress: deps.watch('wires', limits.railsStillMs),
     onMoved: async (db, moved) => {
       if (moved.purpose === 'transfer') return moveTransferByWire(db, moved)
       return moveByWire(db, moved)
@@ -178,7 +188,13 @@ function createWires(
 
 /** Our own checkout, where there is a contract to be paid through. */
 function createCheckout(
-  deps: Deps & { config: Config; chain: Chain; contracts: Contracts; platform: Hex },
+  deps: Deps & {
+    config: Config
+    chain: Chain
+    contracts: Contracts
+    platform: Hex
+    watch: Watchdog['watch']
+  },
 ): { terms: CheckoutTerms; loop: Loop } | undefined {
   const { db, clock, logger, config, chain, contracts } = deps
   if (contracts.settlement === undefined) return undefined
@@ -199,15 +215,17 @@ function createCheckout(
     settlements: createSettlementReader({ providers, ...terms }),
     readReceipt: createPaidReceiptReader(providers),
   }
+  const onProgress = deps.watch('checkout', limits.railsStillMs)
   const judgeOnce = once(async () => judgeOverpaid(checkout))
   const loop = createLoop({
     name: 'checkout',
     clock,
     logger,
     pollIntervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+    onProgress,
     async pass(signal) {
       await judgeOnce()
-      while (!signal.aborted && (await checkoutPass(checkout, signal))) continue
+      while (!signal.aborted && (await checkoutPass(checkout, signal))) onProgress()
     },
   })
   return { terms, loop }

@@ -2,8 +2,10 @@ import { Gauge, type Registry } from 'prom-client'
 
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
+import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
+import type { Watchdog } from '../base/watchdog.ts'
 import { createFinal } from '../chain/final.ts'
 import { createSupplyReader } from '../chain/supply.ts'
 import { LEDGER_DECIMALS } from '../domain/money.ts'
@@ -26,7 +28,11 @@ type SupplyGround = {
 /** Where there is a stablecoin: its mints and burns are read, and its supply is measured. */
 export function startSupply(
   ground: SupplyGround,
-  { ledger, works }: { ledger: LedgerContext; works: boolean },
+  {
+    ledger,
+    works,
+    watch: watchLoop,
+  }: { ledger: LedgerContext; works: boolean; watch: Watchdog['watch'] },
 ): void {
   const { stablecoin } = ledger
   if (stablecoin === undefined) return
@@ -43,6 +49,7 @@ export function startSupply(
     readFinal: createFinal({ providers, finality: config.confirmations }),
     supply: createSupplyReader({ providers, token: stablecoin.token }),
     pollIntervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+    onProgress: watchLoop('supply watch', limits.supplyStillMs),
   })
   const watching = watch.run(shutdown.signal)
   shutdown.add('the watch over the supply', () => watching)

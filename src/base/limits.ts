@@ -34,6 +34,8 @@ export const limits = {
   rpcConcurrentCalls: 16,
   rpcQueuedCalls: 10_000,
   rpcBatchItems: 100,
+  /** Of a signer elsewhere, so that it can be asked again within `togetherMs`. */
+  signerTimeoutMs: 4_000,
   databaseConnectTimeoutMs: 5_000,
   databaseStartMs: 60_000,
   /** Each of these ends before a request does, so that its caller learns what it was. */
@@ -44,11 +46,14 @@ export const limits = {
   databaseIdleTransactionMs: 10_000,
   databaseIdleConnectionMs: 10_000,
   databaseKeepAliveMs: 5_000,
+  databaseGoodbyeMs: 1_000,
   databaseConnections: 16,
   /** How long a loop may go without the end of a pass, or of a part of a long one. */
   senderStillMs: 120_000,
   webhooksStillMs: 120_000,
   reconcilerStillMs: 600_000,
+  railsStillMs: 300_000,
+  supplyStillMs: 600_000,
   /** For each part that `/readyz` asks. */
   healthCheckMs: 4_000,
   shutdownStepMs: 5_000,

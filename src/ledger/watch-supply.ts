@@ -33,6 +33,8 @@ export type WatchDeps = {
   clock: Clock
   logger: Logger
   pollIntervalMs: number
+  /** Called at the end of each pass. */
+  onProgress?: () => void
 }
 
 /**
@@ -51,6 +53,7 @@ export function createSupplyWatch(deps: WatchDeps): SupplyWatch {
         } catch (error) {
           if (!signal.aborted) logger.error({ err: error }, 'a pass over the supply failed')
         }
+        deps.onProgress?.()
         if (!hasMore) await clock.sleep(pollIntervalMs, signal)
       }
     },

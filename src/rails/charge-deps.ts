@@ -31,6 +31,7 @@ export type ChargeRailDeps = {
   clock: Clock
   logger: Logger
   policy: ChargePolicy
+  onProgress?: (() => void) | undefined
 }
 
 /** Under an id that another kind of gateway has got since, nobody is asked. */

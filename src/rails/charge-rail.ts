@@ -23,14 +23,14 @@ export type ChargeRail = Loop & {
 
 /** Brings charges to their gateways, and follows them, their refunds and their disputes. */
 export function createChargeRail(deps: ChargeRailDeps): ChargeRail {
-  const { clock, logger, policy } = deps
+  const { clock, logger, policy, onProgress } = deps
   const pass = async (signal: AbortSignal): Promise<void> => {
     await chargePass(deps, signal)
     await refundPass(deps, signal)
     await disputePass(deps, signal)
   }
   const { pollIntervalMs } = policy
-  const loop = createLoop({ name: 'charges', clock, logger, pollIntervalMs, pass })
+  const loop = createLoop({ name: 'charges', clock, logger, pollIntervalMs, onProgress, pass })
   return { ...loop, pass, open: async (id, signal) => openCharge(deps, id, signal) }
 }
 
@@ -43,6 +43,7 @@ async function chargePass(deps: ChargeRailDeps, signal: AbortSignal): Promise<vo
     const until = new Date(now.getTime() + deps.policy.leaseMs)
     const leased = await leaseCharges(deps.db, { now, until, limit: BATCH })
     await Promise.all(leased.map(async (charge) => workOn(deps, charge, signal)))
+    deps.onProgress?.()
     if (leased.length < BATCH) return
   }
 }

@@ -14,9 +14,11 @@ export function createLoop(deps: {
   clock: Clock
   logger: Logger
   pollIntervalMs: number
+  /** Called at the end of each pass; a pass of many rounds may call it for each of them. */
+  onProgress?: (() => void) | undefined
   pass: (signal: AbortSignal) => Promise<void>
 }): Loop {
-  const { name, clock, logger, pollIntervalMs, pass } = deps
+  const { name, clock, logger, pollIntervalMs, onProgress, pass } = deps
   let isKicked = false
   let wake: (() => void) | undefined
   return {
@@ -32,6 +34,7 @@ export function createLoop(deps: {
         } catch (error) {
           if (!signal.aborted) logger.error({ err: error, rail: name }, 'a pass of a rail failed')
         }
+        onProgress?.()
         const controller = new AbortController()
         wake = () => controller.abort()
         // A kick that came during the pass ends the wait before it begins.

@@ -61,15 +61,17 @@ export function createWireRail(deps: WireRailDeps): WireRail {
       const worked = await Promise.all(leased.map(async (wire) => workOn(deps, wire, signal)))
       const releases = worked.filter((release) => release !== undefined)
       if (releases.length > 0) await releaseWires(deps.db, releases)
+      deps.onProgress?.()
       if (leased.length < BATCH) return
     }
   }
-  const { clock, logger, policy } = deps
+  const { clock, logger, policy, onProgress } = deps
   const loop = createLoop({
     name: 'wires',
     clock,
     logger,
     pollIntervalMs: policy.pollIntervalMs,
+    onProgress,
     pass,
   })
   return { ...loop, pass }
@@ -83,6 +85,7 @@ export type WireRailDeps = {
   logger: Logger
   policy: WirePolicy
   onMoved: OnWireMoved
+  onProgress?: (() => void) | undefined
 }
 
 const BATCH = 10

@@ -2,8 +2,9 @@ import { weiOf, type Attempt, type Order } from '../domain/orders.ts'
 import { storePayments, type NewPayment } from '../store/acceptances.ts'
 import { listAttemptsOf } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
-import { lockLanes, noLane, type LaneStep } from '../store/lanes.ts'
+import { lockFreeLanes, noLane, type LaneStep } from '../store/lanes.ts'
 import { findOrdersOf, readLaneLoads } from '../store/orders.ts'
+import { needTogether } from '../store/transact.ts'
 import type { SenderContext } from './context.ts'
 import { insufficientFunds, OrderRefusedError, type PreparedOrder } from './prepare.ts'
 import { paymentCall, signChecked, type Signed } from './sign.ts'
@@ -15,8 +16,8 @@ export type AcceptedOrder = { order: Order; hash: Attempt['hash'] }
 export type Acceptance = { ok: true; value: AcceptedOrder } | { ok: false; error: unknown }
 
 /**
- * Accepts orders in the open transaction of the caller: locks their lanes, takes a nonce for each,
- * signs, and stores the raw transactions. Nothing was sent when it commits, and nothing is there
+ * Accepts orders in the caller's `transact`: locks their lanes, takes a nonce for each, signs, and
+ * stores the raw transactions. Nothing was sent when it commits, and nothing is there
  * when it does not. An order that is refused leaves nothing behind and stops no other one; where
  * this rejects, the transaction must not commit.
  */
@@ -80,14 +81,14 @@ type Lanes = {
   steps: () => LaneStep[]
 }
 
-/** Locks the lanes, and reads what is on the way in them. */
+/** Locks the lanes that are free, and reads what is on the way in them. */
 async function openLanes(
   { chainId, policy }: SenderContext,
   db: Db,
   prepared: readonly PreparedOrder[],
 ): Promise<Lanes> {
   const key = { chainId, signers: [...new Set(prepared.map(({ signer }) => signer))] }
-  const locked = await lockLanes(db, key)
+  const locked = await lockFreeLanes(db, key)
   const loads = await readLaneLoads(db, key)
   const lanes = new Map(
     locked.map((lane) => {
@@ -99,7 +100,8 @@ async function openLanes(
     admit(order, spending) {
       const { signer, gas, fees, balance, chainNonce } = order
       const one = lanes.get(signer)
-      if (one === undefined) throw noLane({ chainId, signer })
+      if (one === undefined)
+        throw locked.length > 0 ? laneBusy(signer) : noLane({ chainId, signer })
       if (one.open >= policy.inFlight + policy.queued) throw laneFull(signer)
       const cost = weiOf(order) + gas * fees.maxFeePerGas
       if (one.owed + cost > balance) throw insufficientFunds(signer)
@@ -134,7 +136,7 @@ async function storeAdmitted(
   db: Db,
   { admitted, steps }: { admitted: readonly Admitted[]; steps: readonly LaneStep[] },
 ): Promise<AcceptedOrder[]> {
-  const payments = await Promise.all(
+  const payments = await needTogether(
     admitted.map(async (one): Promise<NewPayment> => {
       const order = newOrder(context, one)
       const { nonce, prepared } = one
@@ -179,6 +181,13 @@ async function acceptedBefore(db: Db, order: Order): Promise<AcceptedOrder> {
   const newest = (await listAttemptsOf(db, order.id)).at(-1)
   if (newest === undefined) throw new TypeError('an order is stored with its first attempt')
   return { order, hash: newest.hash }
+}
+
+function laneBusy(signer: string): OrderRefusedError {
+  return new OrderRefusedError(
+    `Another process holds the lane of ${signer} for too long. Nothing was done. Try again.`,
+    { code: 'lane_busy', retryable: true },
+  )
 }
 
 function laneFull(signer: string): OrderRefusedError {

@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net'
+
 import type { PostgresPool } from 'kysely'
 import { Pool, type CustomTypesConfig, type PoolClient } from 'pg'
 
@@ -66,7 +68,10 @@ export function openConnections(options: ConnectionsOptions): PostgresPool {
   })
   // An error without a listener would end the process. The pool listens only to connections that
   // nobody uses, so each reports for itself, and the pool has nothing to add.
-  pool.on('connect', (client) => client.on('error', options.onBroken))
+  pool.on('connect', (client) => {
+    client.on('error', options.onBroken)
+    hangUp(client)
+  })
   pool.on('error', () => undefined)
   return {
     options: pool.options,
@@ -103,9 +108,21 @@ function bounded(client: PoolClient, answerMs: number): Connection {
  * pool throws it away, since it can serve nobody any more.
  */
 function breakOff(client: PoolClient, answerMs: number): void {
-  const { stream } = (client as unknown as { connection: { stream: { destroy: Destroy } } })
-    .connection
-  stream.destroy(new Error(`The connection was silent for ${answerMs / 1000} s.`))
+  streamOf(client).destroy(new Error(`The connection was silent for ${answerMs / 1000} s.`))
 }
 
-type Destroy = (error: Error) => void
+/**
+ * The driver waits without end for a server to answer our goodbye, and its socket would keep a
+ * program that has stopped.
+ */
+function hangUp(client: PoolClient): void {
+  const stream = streamOf(client)
+  stream.once('finish', () => {
+    const timer = setTimeout(() => stream.destroy(), limits.databaseGoodbyeMs)
+    stream.once('close', () => clearTimeout(timer))
+  })
+}
+
+function streamOf(client: PoolClient): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream
+}

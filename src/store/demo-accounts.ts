@@ -40,7 +40,12 @@ export async function ensureDemoAccounts(options: {
   const secrets = await replaceRevoked(db, readSecrets(dataFolder) ?? {}, randomBytes)
   // First the file: a start that is cut short here goes on with the same secrets the next time.
   writeSecrets(dataFolder, secrets)
-  const userId = await db.transaction().execute((transaction) => ensureRows(transaction, secrets))
+  // It takes its time, so it is done before anything is locked.
+  const hashes = {
+    password: await newHashOf(db, DEMO_USER, secrets.password),
+    adminPassword: await newHashOf(db, DEMO_ADMIN, secrets.adminPassword),
+  }
+  const userId = await db.transaction().execute((open) => ensureRows(open, secrets, hashes))
   const { password, adminPassword, apiKey, nestedApiKey, adminApiKey } = secrets
   return {
     groupA: { apiKey, nestedApiKey },
@@ -57,11 +62,26 @@ const PASSWORD_NAMES = ['password', 'adminPassword'] as const
 
 type Secrets = Record<(typeof PASSWORD_NAMES)[number] | (typeof KEY_NAMES)[number], string>
 
-async function ensureRows(db: Db, secrets: Secrets): Promise<number> {
+type Hashes = Record<(typeof PASSWORD_NAMES)[number], string | undefined>
+
+/** Undefined: the user is there with this password. */
+async function newHashOf(db: Db, username: string, password: string): Promise<string | undefined> {
+  const found = await findUserByName(db, username)
+  if (found && (!found.isDemo || (await verifyPassword(found.passwordHash, password)))) {
+    return undefined
+  }
+  return hashPassword(password)
+}
+
+async function ensureRows(db: Db, secrets: Secrets, hashes: Hashes): Promise<number> {
   const scopes = SCOPES.filter((scope) => scope !== 'admin')
-  const user = await ensureUser(db, { username: DEMO_USER, scopes, password: secrets.password })
-  const { adminPassword: password } = secrets
-  const admin = await ensureUser(db, { username: DEMO_ADMIN, scopes: ['admin'], password })
+  const { password, adminPassword } = hashes
+  const user = await ensureUser(db, { username: DEMO_USER, scopes, newHash: password })
+  const admin = await ensureUser(db, {
+    username: DEMO_ADMIN,
+    scopes: ['admin'],
+    newHash: adminPassword,
+  })
   await ensureKey(db, { user, name: 'demo', dialect: 'flat', text: secrets.apiKey })
   await ensureKey(db, { user, name: 'demo nested', dialect: 'nested', text: secrets.nestedApiKey })
   await ensureKey(db, { user: admin, name: 'admin', dialect: 'flat', text: secrets.adminApiKey })
@@ -71,19 +91,17 @@ async function ensureRows(db: Db, secrets: Secrets): Promise<number> {
 
 async function ensureUser(
   db: Db,
-  wanted: { username: string; scopes: readonly Scope[]; password: string },
+  wanted: { username: string; scopes: readonly Scope[]; newHash: string | undefined },
 ): Promise<User> {
-  const { username, scopes, password } = wanted
+  const { username, scopes, newHash: passwordHash } = wanted
   const found = await findUserByName(db, username)
-  if (!found) {
-    const passwordHash = await hashPassword(password)
-    return insertUser(db, { username, passwordHash, scopes, isDemo: true })
+  if (found?.isDemo === false) throw new DemoNameTakenError(username)
+  if (found) {
+    if (passwordHash !== undefined) await replacePassword(db, { userId: found.id, passwordHash })
+    return found
   }
-  if (!found.isDemo) throw new DemoNameTakenError(username)
-  if (!(await verifyPassword(found.passwordHash, password))) {
-    await replacePassword(db, { userId: found.id, passwordHash: await hashPassword(password) })
-  }
-  return found
+  if (passwordHash === undefined) throw new TypeError('users are not deleted')
+  return insertUser(db, { username, passwordHash, scopes, isDemo: true })
 }
 
 async function ensureKey(

@@ -43,14 +43,37 @@ export async function findLane(db: Db, key: LaneKey): Promise<Lane | undefined> 
  */
 export async function lockLanes(
   db: Db,
-  { chainId, signers }: { chainId: number; signers: readonly Hex[] },
+  lanes: { chainId: number; signers: readonly Hex[]; skipsLocked?: boolean },
 ): Promise<Lane[]> {
+  const { chainId, signers, skipsLocked = false } = lanes
   const { rows } = await sql<LaneRow & { signer: Hex }>`
     select signer, next_nonce, next_counter from nonce_lanes
     where chain_id = ${chainId} and signer = any(${signers}::text[])
-    order by signer for no key update`.execute(db)
+    order by signer for no key update ${skipsLocked ? sql`skip locked` : sql``}`.execute(db)
   return rows.map(({ signer, ...row }) => readLane({ chainId, signer }, row))
 }
+
+/**
+ * As `lockLanes`, but of several those that somebody else keeps are left out in the end, so that
+ * nobody is kept from a lane of their own by another one. None is held while others are waited for.
+ */
+export async function lockFreeLanes(
+  db: Db,
+  key: { chainId: number; signers: readonly Hex[] },
+): Promise<Lane[]> {
+  // Where there is one alone, nobody else is kept by it.
+  if (key.signers.length === 1) return lockLanes(db, key)
+  await sql`savepoint before_lanes`.execute(db)
+  for (let look = 1; ; look++) {
+    const free = await lockLanes(db, { ...key, skipsLocked: true })
+    const isEnough = free.length === key.signers.length || (look > LOOKS && free.length > 0)
+    if (isEnough || look > 2 * LOOKS) return free
+    await sql`rollback to savepoint before_lanes`.execute(db)
+    await sql`select pg_sleep(0.02)`.execute(db)
+  }
+}
+
+const LOOKS = 25
 
 export type LaneStep = { lane: Lane; next: Omit<Lane, keyof LaneKey> }
 

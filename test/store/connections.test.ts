@@ -101,6 +101,13 @@ if (server !== undefined) {
       await database.ping()
     })
 
+    it('keep nothing from stopping: nobody waits for their goodbye', async () => {
+      await begin({ patience: SHORT, connections: 1 })
+      await database.ping()
+      proxy.freeze()
+      await database.close()
+    })
+
     it('leave nothing locked: the server ends a transaction that goes silent', async () => {
       await begin({ patience: { ...SHORT, idleMs: 500 }, connections: 2 })
       const { db } = database

@@ -61,6 +61,7 @@ export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoi
       'contract_not_configured',
       'not_found',
       'upstream_failed',
+      'signer_unavailable',
       'unavailable',
     ],
     prepare: async ({ body, caller, db }) => {

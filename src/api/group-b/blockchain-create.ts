@@ -37,6 +37,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
       'limit_exceeded',
       'payment_would_fail',
       'upstream_failed',
+      'signer_unavailable',
       'unavailable',
     ],
     prepare: async ({ body, caller, db }) => {

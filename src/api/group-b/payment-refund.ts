@@ -59,6 +59,14 @@ type PreparedRefund = {
   accept: AcceptBack
 }
 
+const FAILURES = [
+  'conflict',
+  'insufficient_funds',
+  'limit_exceeded',
+  'payment_would_fail',
+  'signer_unavailable',
+] as const
+
 export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
   const { payBack } = desk
   return defineEndpoint({
@@ -81,7 +89,7 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
     isBodyOptional: true,
     status: 201,
     answer: RefundCreatedSchema,
-    failures: ['conflict', 'insufficient_funds', 'limit_exceeded', 'payment_would_fail'],
+    failures: FAILURES,
     prepare: async ({ params, body, caller, db }) => {
       const charge = await requireOwn(db, caller.userId, params.transaction_id)
       await requireRefundable(db, charge)
