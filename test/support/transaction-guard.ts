@@ -16,13 +16,18 @@ export function takeWaitsInTransactions(): string[] {
   return found.splice(0)
 }
 
-const { execute } = TransactionBuilder.prototype
+type Execute = <T>(
+  this: TransactionBuilder<unknown>,
+  work: (open: Transaction<unknown>) => Promise<T>,
+) => Promise<T>
+
+const execute = Reflect.get(TransactionBuilder.prototype, 'execute') as Execute
 TransactionBuilder.prototype.execute = async function <T>(
   this: TransactionBuilder<unknown>,
   work: (open: Transaction<unknown>) => Promise<T>,
 ): Promise<T> {
   // A test may hold a lock for as long as it likes.
-  if (!isCalledBy('/src/')) return execute.call<typeof this, [typeof work], Promise<T>>(this, work)
+  if (!isCalledBy('/src/')) return execute.call(this, work) as Promise<T>
   const transaction = { isOpen: true }
   const watched = (open: Transaction<unknown>): Promise<T> =>
     current.run(transaction, async () => {
@@ -32,7 +37,7 @@ TransactionBuilder.prototype.execute = async function <T>(
         transaction.isOpen = false
       }
     })
-  return execute.call<typeof this, [typeof work], Promise<T>>(this, watched)
+  return execute.call(this, watched) as Promise<T>
 }
 
 function isCalledBy(folder: string): boolean {
