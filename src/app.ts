@@ -130,7 +130,8 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     facts.statusUrl = await serveStatus(ground)
   } else {
     facts.url = await serve(ground, { ...paying, rails, webhooks, reconciliation })
-    facts.statusUrl = (await serveStatus(ground)) ?? facts.url
+    // One registry holds each metric once: beside the API, its requests are the ones that count.
+    facts.statusUrl = (await serveStatus(ground, new Registry())) ?? facts.url
     rails.announce(facts.url)
     facts.console = `${facts.url}/console`
   }
@@ -264,12 +265,20 @@ async function serve(ground: Ground, served: Served): Promise<string> {
 }
 
 /** What the operator's own tools ask, on a port that nobody else needs to reach. */
-async function serveStatus(ground: Ground): Promise<string | undefined> {
+async function serveStatus(
+  ground: Ground,
+  ownRegistry = ground.registry,
+): Promise<string | undefined> {
   const { config, shutdown } = ground
   const where = whereIsStatus(config)
   if (where === undefined) return undefined
   const isStopping = (): boolean => shutdown.signal.aborted
-  const server = createStatusServer({ ...ground, isStopping, checks: checksOf(ground) })
+  const server = createStatusServer({
+    ...ground,
+    ownRegistry,
+    isStopping,
+    checks: checksOf(ground),
+  })
   shutdown.add('the status server', () => server.close())
   return listen(server, where)
 }

@@ -115,7 +115,10 @@ function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
   const trouble = troubleOf(error)
   if (trouble) return new RequestError(...TROUBLES[trouble], { cause: error, retryable: true })
-  const known = FRAMEWORK_FAILURES[codeOf(error) ?? '']
+  const code = codeOf(error) ?? ''
+  const ofSigner = SIGNER_FAILURES[code]
+  if (ofSigner) return new RequestError(...ofSigner, { cause: error, retryable: true })
+  const known = FRAMEWORK_FAILURES[code]
   if (known) return new RequestError(known[0], known[1], { cause: error })
   const status: unknown = (error as { statusCode?: unknown } | null)?.statusCode
   if (typeof status === 'number' && status >= 400 && status < 500) {
@@ -136,6 +139,16 @@ const TROUBLES: Readonly<Record<Trouble, readonly [FailureCode, string]>> = {
     'unavailable',
     'Other requests held what this one needs for too long. Nothing was done. Try again.',
   ],
+}
+
+/** A signer elsewhere is asked between two tries of a transaction, wherever that is. */
+const SIGNER_FAILURES: Readonly<Record<string, readonly [FailureCode, string]>> = {
+  signer_failed: [
+    'signer_unavailable',
+    'The signer did not sign in time. Nothing was done. Try again in a moment.',
+  ],
+  signature_wrong: ['upstream_failed', 'What was signed is something else. Nothing was done.'],
+  signer_missing: ['upstream_failed', 'Nobody signs for the payer any more. Nothing was done.'],
 }
 
 /** The framework's own refusals, by its codes. */

@@ -10,6 +10,7 @@ import {
   type RequestKey,
   type StoredAnswer,
 } from '../store/idempotency.ts'
+import { transact } from '../store/transact.ts'
 import { RequestError } from '../wire/errors.ts'
 import type { Endpoint, Idempotently, RunTogether } from './endpoint.ts'
 import { createTogether, type Outcome } from './together.ts'
@@ -44,9 +45,7 @@ export function createIdempotently(deps: { db: Db }): Idempotently {
         return runTogether(endpoint, together.run, { ...once, asked: { request, prepared } })
       }
       const work = async (db: Db) => [{ ok: true as const, value: await run(db, prepared) }]
-      const [outcome] = await db
-        .transaction()
-        .execute((transaction) => runAll(transaction, [once], work))
+      const [outcome] = await transact(db, (open) => runAll(open, [once], work), signal)
       if (outcome?.ok !== true) throw outcome?.error
       return outcome.value
     }
@@ -99,20 +98,23 @@ function createTogetherOf(db: Db) {
   return async (endpoint: Endpoint, run: RunTogether, asked: Asked): Promise<Answer> => {
     const group =
       groups.get(endpoint) ??
-      createTogether<Asked, Answer>((take, go) =>
-        db.transaction().execute(async (transaction) => {
+      createTogether<Asked, Answer>((take, { signal, isRepeat }) => {
+        let taken: readonly Asked[] | undefined
+        const work = async (open: Db): Promise<Outcome<Answer>[]> => {
           // What kept all of them waiting must not keep each of them waiting again.
-          if (go.isRepeat) await limitLockWait(transaction, REPEAT_LOCK_MS)
-          const outcomes = await runAll(transaction, take(), (db, some) =>
+          if (isRepeat) await limitLockWait(open, REPEAT_LOCK_MS)
+          taken ??= take()
+          const outcomes = await runAll(open, taken, (db, some) =>
             run(
               db,
               some.map((one) => one.asked),
             ),
           )
-          go.signal.throwIfAborted()
+          signal.throwIfAborted()
           return outcomes
-        }),
-      )
+        }
+        return transact(db, work, signal)
+      })
     groups.set(endpoint, group)
     return group(asked, asked.signal)
   }

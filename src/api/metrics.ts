@@ -15,17 +15,18 @@ export function addMetricsRoute(
   server: FastifyInstance,
   options: {
     registry: Registry
+    ownRegistry: Registry
     /** Rejects who may not read them; absent: everybody may. */
     mayRead?: MayRead
   },
 ): void {
-  const { registry, mayRead } = options
+  const { registry, ownRegistry, mayRead } = options
   const duration = new Histogram({
     name: 'quittance_http_request_seconds',
     help: 'Time from the request to the last byte of its answer',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
-    registers: [registry],
+    registers: [ownRegistry],
   })
   server.addHook('onResponse', async (request, reply) => {
     // The route's pattern, never the address itself: ids would make a series each.

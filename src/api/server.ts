@@ -21,7 +21,10 @@ import { addRouteGuard } from './routes.ts'
 
 export type StatusServerOptions = {
   logger: Logger
+  /** What `/metrics` shows. */
   registry: Registry
+  /** Where the server counts its own requests; absent: in what it shows. */
+  ownRegistry?: Registry
   checks: HealthCheck[]
   isStopping: () => boolean
   /** How long a request may take to arrive; a test has less patience. */
@@ -97,8 +100,9 @@ export function createStatusServer(
   server.setErrorHandler(answerFailure)
   addDeadlines(server, options.handlerTimeoutMs ?? limits.handlerTimeoutMs)
   addRouteGuard(server, options)
-  addDoor(server, options)
-  addMetricsRoute(server, options)
+  const ownRegistry = options.ownRegistry ?? options.registry
+  addDoor(server, { ...options, registry: ownRegistry })
+  addMetricsRoute(server, { ...options, ownRegistry })
   addHealthRoutes(server, options)
   return server
 }

@@ -12,6 +12,8 @@ export type Accounts = {
   /** The user's own address, in lower case. It stays what it was, or is refused. */
   addressOf: (userId: number) => Promise<Hex>
   sign: (by: Hex, transaction: UnsignedTransaction, signal: AbortSignal) => Promise<Hex>
+  /** Whether it is known who signs, with a key in this process. */
+  isHere: (by: Hex) => boolean
 }
 
 export async function createAccounts(deps: { signers: Signers; db: Db }): Promise<Accounts> {
@@ -24,8 +26,7 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
     return address
   }
   const platform = know(PLATFORM)
-  // The sender signs inside of a transaction, where the embedded database answers nobody else. So
-  // whoever has something on its way is known from the start, and all others once they pay.
+  // Who has something on its way is known from the start, and all others once they pay.
   for (const userId of await listUsersWithOpenNonces(db)) know(userId)
   const claimed = new Set<number>()
   const signerOf = async (by: Hex): Promise<Signer | undefined> => {
@@ -50,6 +51,7 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
       if (signer === undefined) throw new NoSignerError(by)
       return (await signer.sign({ ...call, nonce: Number(nonce), ...fees }, signal)).raw
     },
+    isHere: (by) => signers.kind !== 'web3signer' && known.has(by),
   }
 }
 

@@ -14,6 +14,7 @@ import { createReferenceCodec } from '../domain/reference.ts'
 import { DEFAULT_POLICY, type SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { createSender, type Sender } from '../sender/sender.ts'
+import { signOutside } from '../sender/sign-outside.ts'
 import type { Db } from '../store/database.ts'
 import { createAccounts, lower } from './accounts.ts'
 import type { Chain } from './chain.ts'
@@ -55,7 +56,10 @@ export async function createPaying(deps: {
     onProgress,
     chainId: chain.chainId,
     providers: chain.providers.all,
-    sign: (by, transaction) => accounts.sign(by, transaction, signal),
+    sign: signOutside(
+      (by, transaction) => accounts.sign(by, transaction, signal),
+      accounts.isHere,
+    ),
     quoteFees: (signal) => quoteFees(chain.providers, signal),
     references: createReferenceCodec(deps.referenceKey),
     settlement: contracts.settlement && {

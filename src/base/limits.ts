@@ -34,6 +34,8 @@ export const limits = {
   rpcConcurrentCalls: 16,
   rpcQueuedCalls: 10_000,
   rpcBatchItems: 100,
+  /** Of a signer elsewhere, so that it can be asked again within `togetherMs`. */
+  signerTimeoutMs: 4_000,
   databaseConnectTimeoutMs: 5_000,
   databaseStartMs: 60_000,
   /** Each of these ends before a request does, so that its caller learns what it was. */

@@ -68,7 +68,7 @@ async function ask(
   options: Pick<Web3SignerOptions, 'url' | 'signal' | 'timeoutMs'>,
   request: { path: string; json?: object },
 ): Promise<HttpAnswer> {
-  const { url, signal, timeoutMs = limits.rpcTimeoutMs } = options
+  const { url, signal, timeoutMs = limits.signerTimeoutMs } = options
   const { path, json } = request
   const base = url.endsWith('/') ? url : `${url}/`
   try {

@@ -4,6 +4,7 @@ import { listAttemptsOf } from '../store/attempts.ts'
 import type { Db } from '../store/database.ts'
 import { lockLanes, noLane, type LaneStep } from '../store/lanes.ts'
 import { findOrdersOf, readLaneLoads } from '../store/orders.ts'
+import { needTogether } from '../store/transact.ts'
 import type { SenderContext } from './context.ts'
 import { insufficientFunds, OrderRefusedError, type PreparedOrder } from './prepare.ts'
 import { paymentCall, signChecked, type Signed } from './sign.ts'
@@ -15,8 +16,8 @@ export type AcceptedOrder = { order: Order; hash: Attempt['hash'] }
 export type Acceptance = { ok: true; value: AcceptedOrder } | { ok: false; error: unknown }
 
 /**
- * Accepts orders in the open transaction of the caller: locks their lanes, takes a nonce for each,
- * signs, and stores the raw transactions. Nothing was sent when it commits, and nothing is there
+ * Accepts orders in the caller's `transact`: locks their lanes, takes a nonce for each, signs, and
+ * stores the raw transactions. Nothing was sent when it commits, and nothing is there
  * when it does not. An order that is refused leaves nothing behind and stops no other one; where
  * this rejects, the transaction must not commit.
  */
@@ -134,7 +135,7 @@ async function storeAdmitted(
   db: Db,
   { admitted, steps }: { admitted: readonly Admitted[]; steps: readonly LaneStep[] },
 ): Promise<AcceptedOrder[]> {
-  const payments = await Promise.all(
+  const payments = await needTogether(
     admitted.map(async (one): Promise<NewPayment> => {
       const order = newOrder(context, one)
       const { nonce, prepared } = one

@@ -4,6 +4,7 @@ import type { Provider } from '../chain/provider.ts'
 import type { Db } from '../store/database.ts'
 import { leaseLane, releaseLane, type Lease } from '../store/lanes.ts'
 import { requestCancel } from '../store/orders.ts'
+import { transact } from '../store/transact.ts'
 import { acceptOrder, acceptOrders, type Acceptance, type AcceptedOrder } from './accept.ts'
 import { broadcastLane } from './broadcast.ts'
 import { lookAt, nonceOnChain, type Look } from './chain-view.ts'
@@ -21,7 +22,7 @@ export type Sender = {
    * the lane. Inside an open transaction, pass it: one connection serves no other query meanwhile.
    */
   prepare: (db: Db, request: PaymentRequest, signal: AbortSignal) => Promise<PreparedOrder>
-  /** Signs and stores in the open transaction of the caller. Call `kick` when it has committed. */
+  /** Signs and stores in the caller's `transact`. Call `kick` when it has committed. */
   accept: (db: Db, prepared: PreparedOrder) => Promise<AcceptedOrder>
   /** Several, each of which is refused by itself. */
   acceptAll: (db: Db, prepared: readonly PreparedOrder[]) => Promise<Acceptance[]>
@@ -53,9 +54,7 @@ export function createSender(context: SenderContext): Sender {
     acceptAll: (db, prepared) => acceptOrders(context, db, prepared),
     async pay(request, signal) {
       const prepared = await sender.prepare(db, request, signal)
-      const accepted = await db
-        .transaction()
-        .execute((transaction) => acceptOrder(context, transaction, prepared))
+      const accepted = await transact(db, (open) => acceptOrder(context, open, prepared), signal)
       waker.kick()
       return accepted
     },

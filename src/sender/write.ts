@@ -1,5 +1,6 @@
 import type { Db } from '../store/database.ts'
 import { holdLease, type Lease } from '../store/lanes.ts'
+import { transact } from '../store/transact.ts'
 import type { SenderContext } from './context.ts'
 
 /**
@@ -11,7 +12,7 @@ export async function writeLane(
   lease: Lease,
   work: (db: Db) => Promise<void>,
 ): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
+  await transact(db, async (transaction) => {
     await holdLease(transaction, lease)
     await work(transaction)
   })

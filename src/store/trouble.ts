@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
+import { NeededFirstError } from './transact.ts'
 
 /** `unavailable`: the database serves nobody now. `busy`: others held it for too long. */
 export type Trouble = 'unavailable' | 'busy'
@@ -8,6 +9,7 @@ export type Trouble = 'unavailable' | 'busy'
 /** Why a query failed through no fault of its own; undefined for every other failure. */
 export function troubleOf(error: unknown): Trouble | undefined {
   if (error instanceof DatabaseUnavailableError) return 'unavailable'
+  if (error instanceof NeededFirstError) return 'busy'
   if (!(error instanceof Error) || error instanceof BaseError) return undefined
   const state = codeOf(error) ?? ''
   if (BUSY.has(state)) return 'busy'

@@ -1,0 +1,85 @@
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { BaseError } from '../../src/base/errors.ts'
+import type { SignTransaction } from '../../src/sender/sign.ts'
+import { signOutside } from '../../src/sender/sign-outside.ts'
+import { findLane } from '../../src/store/lanes.ts'
+import { listWaitingAttempts } from '../../src/store/attempts.ts'
+import { failureOf } from '../support/errors.ts'
+import { createBench, type Bench } from '../support/sender-bench.ts'
+import { CHAIN_ID } from '../support/sim/world.ts'
+
+describe('a signer that is elsewhere', () => {
+  let bench: Bench
+  /** The nonces that it signed for. */
+  let asked: bigint[]
+
+  beforeEach(async () => {
+    bench = await createBench()
+    asked = []
+  })
+  after(() => bench.stop())
+
+  /** Waits for a lock of every lane first, which nobody else may hold meanwhile. */
+  const senderBy = (sign: SignTransaction = bench.signers.sign) =>
+    bench.sender({
+      signers: {
+        addresses: bench.signers.addresses.slice(0, 1),
+        sign: signOutside(
+          async (signer, transaction) => {
+            asked.push(transaction.nonce)
+            await sql`select 1 from nonce_lanes for update nowait`.execute(bench.db)
+            return sign(signer, transaction)
+          },
+          () => false,
+        ),
+      },
+    })
+
+  const pay = (sender: ReturnType<typeof senderBy>) =>
+    sender.pay(bench.requestOf({}), bench.signal)
+
+  const lane = () => ({ chainId: CHAIN_ID, signer: bench.signers.addresses[0]! })
+
+  it('is asked while nothing is locked, and the order is paid', async () => {
+    const sender = senderBy()
+    const { order } = await pay(sender)
+    expect(asked).to.deep.equal([0n])
+    await bench.pass(sender)
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
+  })
+
+  it('is asked again where others took the nonce meanwhile, and each has its own', async () => {
+    const sender = senderBy()
+    await Promise.all([pay(sender), pay(sender), pay(sender)])
+    const slots = await listWaitingAttempts(bench.db, { ...lane(), limit: 16 })
+    expect(slots.map(({ nonce }) => nonce)).to.deep.equal([0n, 1n, 2n])
+    expect((await findLane(bench.db, lane()))?.nextNonce).to.equal(3n)
+  })
+
+  it('leaves nothing behind where it fails, and the next order has the nonce', async () => {
+    const away = new BaseError('The signer is away.', { code: 'signer_failed', retryable: true })
+    let isAway = true
+    const sender = senderBy((...what) =>
+      isAway ? Promise.reject(away) : bench.signers.sign(...what),
+    )
+    const error = await failureOf(() => pay(sender))
+    expect(error.code).to.equal('signer_failed')
+    expect(await bench.isEmpty()).to.equal(true)
+    isAway = false
+    await pay(sender)
+    expect(asked).to.deep.equal([0n, 0n])
+  })
+
+  it('is asked for a replacement while nothing is locked', async () => {
+    const sender = senderBy()
+    const { order } = await pay(sender)
+    await bench.pass(sender)
+    for (let pass = 0; pass < 5 && asked.length < 2; pass++) await bench.pass(sender)
+    expect(asked).to.deep.equal([0n, 0n])
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
+  })
+})
