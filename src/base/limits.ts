@@ -18,8 +18,11 @@ export const limits = {
   cachedCheckouts: 1_000,
   /** Requests that wait for their turn, in each lane. */
   doorWaiting: 2_000,
-  /** Half of the two seconds within which whoever is let in should have its answer. */
-  doorWaitMs: 1_000,
+  /**
+   * Who would wait for longer is refused at once. Who waits three times as long, as the estimate
+   * was wrong, is refused then, so that whoever is let in has an answer within two seconds.
+   */
+  doorWaitMs: 500,
   /** Above it fewer requests are at work at once. */
   doorAimMs: 250,
   /** A stream ends after that, and its client comes again. */

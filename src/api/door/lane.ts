@@ -14,10 +14,10 @@ export type Entry = { isIn: true; leave: () => void } | { isIn: false; waitMs: n
 export type LaneOptions = {
   /** Requests inside at once; one caller may have half of them. */
   width: number
-  /** Where a request takes longer, fewer are inside: what stands inside too long waits as well. */
+  /** Where requests take longer, fewer are inside: what stands inside too long waits as well. */
   aimMs?: number
   maxWaiting: number
-  /** Who would wait for longer is refused. */
+  /** A request that would wait for longer is refused at once, and one that waits far longer too. */
   maxWaitMs: number
   /** Milliseconds of a clock that never goes back. */
   now: () => number
@@ -35,8 +35,10 @@ export function createLane(options: LaneOptions): Lane {
     waiting: 0,
     serviceMs: FIRST_SERVICE_MS,
     isSweeping: false,
+    width: options.aimMs === undefined ? options.width : leastOf(options),
+    narrowedAt: -Infinity,
   }
-  const widthNow = (): number => widthOf(options, state.serviceMs)
+  const widthNow = (): number => Math.floor(state.width)
   const watch = createWatch(state, options)
 
   function letIn(caller: Caller): Entry {
@@ -48,6 +50,7 @@ export function createLane(options: LaneOptions): Lane {
       if (!isInside) return
       isInside = false
       state.serviceMs += (now() - startedAt - state.serviceMs) * WEIGHT
+      adapt(state, options)
       // A place is given away at the end of a turn of the event loop. So no more than `width` quick
       // requests are answered in one turn, and whoever waits for a database gets the next.
       if (state.left.push(caller) === 1) setImmediate(giveAway)
@@ -94,10 +97,25 @@ export function createLane(options: LaneOptions): Lane {
   }
 }
 
-/** Never less than an eighth: what waits for others is not done sooner by being alone. */
-function widthOf({ width, aimMs = Infinity }: LaneOptions, serviceMs: number): number {
-  const fitting = Math.floor(width * (aimMs / serviceMs))
-  return Math.min(width, Math.max(fitting, Math.ceil(width / 8)))
+/**
+ * As TCP finds its window: one more with each round while requests take less than the aim, and a
+ * fifth fewer, once in that time, while they take more.
+ */
+function adapt(state: State, options: LaneOptions): void {
+  const { aimMs = Infinity, width, now } = options
+  if (state.serviceMs <= aimMs) {
+    // Nothing is learned of a width that nobody fills.
+    if (state.inside < Math.floor(state.width)) return
+    state.width = Math.min(state.width + 1 / state.width, width)
+  } else if (now() - state.narrowedAt > aimMs) {
+    state.width = Math.max(state.width * 0.8, leastOf(options))
+    state.narrowedAt = now()
+  }
+}
+
+/** What waits for others is not done sooner by being alone. */
+function leastOf({ width }: LaneOptions): number {
+  return Math.ceil(width / 8)
 }
 
 /** The places of those who have left in this turn. */
@@ -114,7 +132,7 @@ function takeBack(state: State): void {
 function createWatch(state: State, { now, maxWaitMs }: LaneOptions): () => void {
   const sweep = (): void => {
     state.isSweeping = false
-    refuseLate(state, { now: now(), maxWaitMs })
+    refuseLate(state, { now: now(), maxWaitMs: maxWaitMs * LATE })
     watch()
   }
   const watch = (): void => {
@@ -135,6 +153,8 @@ const FIRST_SERVICE_MS = 20
 /** Of each new measurement in the mean. */
 const WEIGHT = 0.05
 const SWEEP_MS = 100
+/** So many times as long as anybody should, before the estimate is given up. */
+const LATE = 3
 
 type State = {
   /** Those with something inside or waiting. */
@@ -148,6 +168,9 @@ type State = {
   /** From the way in to the way out, a moving mean. */
   serviceMs: number
   isSweeping: boolean
+  /** So many may be inside at present; a fraction counts when it has become one. */
+  width: number
+  narrowedAt: number
 }
 
 type Caller = { name: string; inside: number; queue: Waiting[] }
