@@ -20,7 +20,7 @@ type Run = {
   refused: number[]
 }
 
-type Asked = { startedAt: number; end: (status: number) => void; done: Promise<void> }
+type Asked = { startedAt: number; end: (how: number | 'refused') => void; done: Promise<void> }
 
 type Line = { socket: Socket; asked: Asked | undefined }
 
@@ -94,12 +94,12 @@ function ask(run: Run): Promise<void> {
   const asked: Asked = {
     startedAt,
     done,
-    end(status) {
+    end(how) {
       if (!run.open.delete(asked)) return
       const tookMs = performance.now() - startedAt
-      result.statuses[status] = (result.statuses[status] ?? 0) + 1
-      if (status >= 200 && status < 500) run.answered.push(tookMs)
-      if (status === 503) run.refused.push(tookMs)
+      result.statuses[how] = (result.statuses[how] ?? 0) + 1
+      if (how === 'refused') run.refused.push(tookMs)
+      else if (how >= 200 && how < 500) run.answered.push(tookMs)
       resolve()
     },
   }
@@ -130,13 +130,13 @@ function openLine(run: Run): Line {
   socket.on('data', (chunk) => {
     if (!answer.isWhole(chunk)) return
     const { asked } = line
-    const { status, closes, isLater } = answer
+    const { status, closes, isRefusal, isLater } = answer
     if (status === 503 && !isLater) run.result.notLater += 1
     line.asked = undefined
     answer = createAnswer()
     if (closes) socket.destroy()
     else run.idle.push(line)
-    asked?.end(status)
+    asked?.end(isRefusal ? 'refused' : status)
   })
   socket.on('error', () => undefined)
   socket.once('close', () => {
@@ -153,6 +153,8 @@ function createAnswer() {
   const answer = {
     status: 0,
     closes: false,
+    /** The door's own: nothing was done. */
+    isRefusal: false,
     isLater: false,
     isWhole(chunk: Buffer): boolean {
       if (left !== undefined) {
@@ -166,6 +168,7 @@ function createAnswer() {
       const lines = head.slice(0, end + 2).toLowerCase()
       answer.status = Number(head.slice(9, 12))
       answer.closes = lines.includes('\r\nconnection: close\r\n')
+      answer.isRefusal = lines.includes('\r\nrequest-not-processed: true\r\n')
       answer.isLater = lines.includes('\r\nretry-after: ')
       const [, length = '0'] = /\r\ncontent-length: (\d+)\r\n/.exec(lines) ?? []
       const isChunked = lines.includes('\r\ntransfer-encoding: chunked\r\n')

@@ -24,7 +24,7 @@ export type Times = { count: number; p50Ms: number; p99Ms: number }
 
 export type LoadResult = {
   tried: number
-  /** By status; 0 stands for a connection that broke. */
+  /** By status; 0 stands for a connection that broke, and `refused` for the door's own 503. */
   statuses: Record<string, number>
   /** Whatever the answer was, below 500. */
   answered: Times
