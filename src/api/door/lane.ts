@@ -98,15 +98,16 @@ export function createLane(options: LaneOptions): Lane {
 }
 
 /**
- * As TCP finds its window: one more with each round while requests take less than the aim, and a
- * fifth fewer, once in that time, while they take more.
+ * As TCP finds its window: while requests take less than the aim it is one more with each round,
+ * at first with each request, and a fifth fewer, once in that time, while they take more.
  */
 function adapt(state: State, options: LaneOptions): void {
   const { aimMs = Infinity, width, now } = options
   if (state.serviceMs <= aimMs) {
-    // Nothing is learned of a width that nobody fills.
-    if (state.inside < Math.floor(state.width)) return
-    state.width = Math.min(state.width + 1 / state.width, width)
+    // Nothing is learned of a width that nobody needs.
+    if (state.waiting === 0 && state.inside < Math.floor(state.width)) return
+    const step = state.narrowedAt === -Infinity ? 1 : 1 / state.width
+    state.width = Math.min(state.width + step, width)
   } else if (now() - state.narrowedAt > aimMs) {
     state.width = Math.max(state.width * 0.8, leastOf(options))
     state.narrowedAt = now()
@@ -151,7 +152,7 @@ function shareOf(width: number): number {
 /** What a request is taken to need until some have been measured. */
 const FIRST_SERVICE_MS = 20
 /** Of each new measurement in the mean. */
-const WEIGHT = 0.05
+const WEIGHT = 0.1
 const SWEEP_MS = 100
 /** So many times as long as anybody should, before the estimate is given up. */
 const LATE = 3
