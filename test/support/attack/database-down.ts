@@ -101,7 +101,9 @@ async function cut(
   { url, payers, members }: Platform,
   { server, database, trouble }: { server: Client; database: string; trouble: Trouble },
 ): Promise<AttackResult> {
-  const questions = payers.flatMap((payer, place) => asked(payer, `${trouble.tried} ${place}`))
+  const questions = payers.flatMap((payer, place) =>
+    asked(payer, `${trouble.tried.replaceAll(' ', '-')}-${place}`),
+  )
   const statusUrls = members.map(({ statusUrl }) => statusUrl)
   await server.query(trouble.begin)
   let answers: Answer[]

@@ -57,7 +57,11 @@ async function freeze(
     const asking = payers.map(async (payer, place) => {
       // Some are in the midst of it when everything freezes, and some come afterwards.
       await sleep(place * 30)
-      const got = await askUntilDone(url, payment(payer, `frozen-${round}-${place}`), FREE_WITHIN_MS)
+      const got = await askUntilDone(
+        url,
+        payment(payer, `frozen-${round}-${place}`),
+        FREE_WITHIN_MS,
+      )
       freeMs = Math.max(freeMs, performance.now() - startedAt)
       answers.push(...got)
       if (!isDone(got)) stuck += 1

@@ -117,7 +117,11 @@ function numbered(number: number): string {
 
 function textOf(url: string, { method, path, headers, body = '' }: Load['requests'][number]) {
   const length = body.replace('{n}', numbered(0)).length
-  const all = { host: new URL(url).host, ...headers, ...(body && { 'content-length': `${length}` }) }
+  const all = {
+    host: new URL(url).host,
+    ...headers,
+    ...(body && { 'content-length': `${length}` }),
+  }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }

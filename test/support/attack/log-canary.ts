@@ -92,7 +92,8 @@ async function fail(platform: Platform): Promise<AttackResult> {
 async function askAll({ url, payers, adminKey }: Platform, name: string): Promise<Answer[]> {
   const payer = payers[0]!
   const secret = `${CANARY}-${name}`.slice(0, 60)
-  const user = { username: `${name}-user`, password: `${secret} battery`, scopes: [] }
+  const scopes = ['transactions:read']
+  const user = { username: `${name}-user`, password: `${secret} battery`, scopes }
   return Promise.all([
     ask(url, payment(payer, secret)),
     ask(url, transfer(payer, secret)),
@@ -102,6 +103,10 @@ async function askAll({ url, payers, adminKey }: Platform, name: string): Promis
       body: { url: `http://127.0.0.1:1/${secret}` },
     }),
     ask(url, { path: '/api/admin/users', key: adminKey, body: user }),
-    ask(url, { path: '/api/admin/keys', key: adminKey, body: { name: secret, user_id: 1 } }),
+    ask(url, {
+      path: '/api/admin/keys',
+      key: adminKey,
+      body: { name: secret, user_id: 1, scopes },
+    }),
   ])
 }

@@ -53,7 +53,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     for (const one of stops.splice(0).toReversed()) await one()
   }
   try {
-    const anvil = await startAnvil({ folder: join(folder, 'chain'), blockMs: 500, mnemonic: PHRASE })
+    const anvil = await startAnvil({
+      folder: join(folder, 'chain'),
+      blockMs: 500,
+      mnemonic: PHRASE,
+    })
     stops.push(() => anvil.stop())
     const chain = { ...createWorld(anvil.url), pid: anvil.pid }
     const contracts = await options.deploy?.(chain)
@@ -72,7 +76,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       ...options.env,
     }
     const programs = roles.map((role, place) => {
-      const program = runProgram([role], { ...env, QUITTANCE_DATA: join(folder, `${role}-${place}`) })
+      const program = runProgram([role], {
+        ...env,
+        QUITTANCE_DATA: join(folder, `${role}-${place}`),
+      })
       stops.push(() => end(program))
       return { role, program }
     })

@@ -18,7 +18,8 @@ export const publicRoutes: Attack = {
     try {
       const results: AttackResult[] = []
       const routes = [...(await listPages()), ...(await listPublicOperations(platform))]
-      for (const route of new Set(routes)) results.push(await press(platform, { ...options, route }))
+      for (const route of new Set(routes))
+        results.push(await press(platform, { ...options, route }))
       return results
     } finally {
       await platform.stop()
@@ -98,7 +99,7 @@ async function press(
   }
 }
 
-const MOST_SECONDS = 5
+const MOST_SECONDS = 3
 const BEGINS_MS = 500
 /** What a timer or another process may cost a read of two milliseconds. */
 const NOISE_MS = 5

@@ -48,14 +48,14 @@ async function pay(
   let answers: Answer[]
   try {
     answers = await Promise.all(
-      payers.map((payer, place) => ask(url, payment(payer, `${tried} ${place}`))),
+      payers.map((payer, place) => ask(url, payment(payer, nameOf(tried, place)))),
     )
   } finally {
     await letGo()
   }
   const again = await Promise.all(
     payers.map((payer, place) =>
-      askUntilDone(url, payment(payer, `${tried} ${place}`), AGAIN_WITHIN_MS),
+      askUntilDone(url, payment(payer, nameOf(tried, place)), AGAIN_WITHIN_MS),
     ),
   )
   const ids = new Set(again.map((one) => one.at(-1)?.body['transaction_id']))
@@ -79,6 +79,10 @@ async function pay(
       [ids.size < again.length, 'two keys have one payment'],
     ]),
   }
+}
+
+function nameOf(tried: string, place: number): string {
+  return `${tried.replaceAll(' ', '-')}-${place}`
 }
 
 /** As another program would that has them locked and does not go on. */

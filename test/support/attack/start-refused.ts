@@ -135,7 +135,9 @@ async function start(
   clearTimeout(late)
   const { stdout, stderr } = program.output()
   const shown = stderr.trim().split('\n').at(-1)?.slice(0, 160) ?? ''
-  const leaks = ['postgres@', 'changeme', PHRASE].filter((one) => `${stdout}${stderr}`.includes(one))
+  const leaks = ['postgres@', 'changeme', PHRASE].filter((one) =>
+    `${stdout}${stderr}`.includes(one),
+  )
   return {
     tried: `production on ${tried}`,
     count: 1,

@@ -3,7 +3,14 @@ import { maxUint256, encodeFunctionData, erc20Abi } from 'viem'
 import { referenceDollarAbi, settlementAbi } from '../../../src/bindings/abis.ts'
 import { settlementAddress } from '../../../src/bindings/addresses.ts'
 import type { Hex } from '../../../src/domain/orders.ts'
-import { addressFrom, ETHER, placeDollar, placeSettlement, toHex, type World } from '../sim/world.ts'
+import {
+  addressFrom,
+  ETHER,
+  placeDollar,
+  placeSettlement,
+  toHex,
+  type World,
+} from '../sim/world.ts'
 import type { Attack, AttackResult } from './attack.ts'
 import { ask, waitUntil, wrongsIn } from './ask.ts'
 import { startPlatform, type Platform } from './platform.ts'
@@ -11,6 +18,7 @@ import { startPlatform, type Platform } from './platform.ts'
 const DUST = 100
 const DONE_WITHIN_MS = 60_000
 const PRICE = ETHER / 100n
+const SETTLEMENT: Hex = `0x${settlementAddress.slice(2)}`
 
 type Checkout = { id: string; key: string; url: string }
 type Asked = { reference: Hex; amount: bigint; payee: Hex }
@@ -67,7 +75,10 @@ async function disturb(platform: Platform, scheme: Scheme): Promise<AttackResult
   await payInEther(chain, { ...asked, from: addressFrom(`customer of ${scheme.tried}`) })
   if (scheme.when === 'after') await scheme.act(chain, asked)
   const read = () => statusOf(platform, checkout)
-  const doneMs = await waitUntil(async () => (await read())['status'] === 'completed', DONE_WITHIN_MS)
+  const doneMs = await waitUntil(
+    async () => (await read())['status'] === 'completed',
+    DONE_WITHIN_MS,
+  )
   await settled(chain)
   const { status, gateway_status: word, arrivals = [] } = await read()
   return {
@@ -101,7 +112,10 @@ async function askedBy({ url }: Checkout): Promise<Asked> {
   return { reference: reference as Hex, payee: payee as Hex, amount: BigInt(amount) }
 }
 
-async function statusOf({ url }: Platform, { id, key }: Checkout): Promise<Record<string, unknown>> {
+async function statusOf(
+  { url }: Platform,
+  { id, key }: Checkout,
+): Promise<Record<string, unknown>> {
   return (await ask(url, { path: `/api/payments/${id}/status`, key })).body
 }
 
@@ -117,7 +131,7 @@ async function payInEther(
 ): Promise<void> {
   const args = [reference, payee] as const
   const data = encodeFunctionData({ abi: settlementAbi, functionName: 'settle', args })
-  await sendAs(chain, from, { to: settlementAddress, data, value: toHex(amount) })
+  await sendAs(chain, from, { to: SETTLEMENT, data, value: toHex(amount) })
 }
 
 function payDust(count: number): Scheme['act'] {
@@ -143,11 +157,11 @@ async function payWorthless(chain: World, { reference, payee }: Asked): Promise<
     {
       by: from,
       to: token,
-      data: encodeFunctionData({ ...approve, args: [settlementAddress, maxUint256] }),
+      data: encodeFunctionData({ ...approve, args: [SETTLEMENT, maxUint256] }),
     },
     {
       by: from,
-      to: settlementAddress,
+      to: SETTLEMENT,
       data: encodeFunctionData({ ...settle, args: [reference, token, payee, 1n] }),
     },
   ]
@@ -164,5 +178,6 @@ async function sendAs(
   const hash = await rpc('eth_sendTransaction', [{ from, gas: '0x7a120', ...call }])
   await mine(1)
   const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as { status: Hex } | null
-  if (receipt?.status !== '0x1') throw new Error(`a payment to the checkout failed: ${String(hash)}`)
+  if (receipt?.status !== '0x1')
+    throw new Error(`a payment to the checkout failed: ${String(hash)}`)
 }
