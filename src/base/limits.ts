@@ -16,6 +16,11 @@ export const limits = {
   metricsAgeMs: 1_000,
   checkoutPageMs: 1_000,
   cachedCheckouts: 1_000,
+  /**
+   * Connections that wait to be accepted. Past the 511 that Node lets wait, a flood makes the
+   * system drop them, and each comes again after one, three or seven seconds.
+   */
+  waitingConnections: 4_096,
   /** Requests that wait for their turn, in each lane. */
   doorWaiting: 2_000,
   /**
@@ -24,7 +29,7 @@ export const limits = {
    */
   doorWaitMs: 500,
   /** Above it fewer requests are at work at once. */
-  doorAimMs: 250,
+  doorAimMs: 400,
   /** A stream ends after that, and its client comes again. */
   streamMs: 300_000,
   streams: 100,

@@ -116,7 +116,7 @@ function adapt(state: State, options: LaneOptions): void {
 
 /** What waits for others is not done sooner by being alone. */
 function leastOf({ width }: LaneOptions): number {
-  return Math.ceil(width / 16)
+  return Math.ceil(width / 8)
 }
 
 /** The places of those who have left in this turn. */

@@ -99,7 +99,7 @@ describe('a lane', () => {
       await come('other', 20)
       return lane.counts().inside
     }
-    expect(await inside(), 'it begins with few').to.equal(1)
+    expect(await inside(), 'it begins with few').to.equal(2)
     await finish({ count: 60, tookMs: 1 })
     expect(await inside(), 'it has found all').to.equal(16)
     for (let round = 0; round < 60; round++) {

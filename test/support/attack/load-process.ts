@@ -43,6 +43,7 @@ async function send(load: Load): Promise<LoadResult> {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delay.enable()
   const hanging = setInterval(() => endHanging(run), 500)
+  await openAll(run, Math.min(Math.ceil(load.rate ?? load.atOnce ?? 1), MOST_OPEN))
   const startedAt = performance.now()
   if (load.rate === undefined) await keepBusy(run, startedAt)
   else await keepPace(run, load.rate, startedAt)
@@ -62,6 +63,24 @@ async function send(load: Load): Promise<LoadResult> {
 }
 
 const RESOLUTION_MS = 5
+
+/**
+ * As a balancer in front has its connections: Node accepts one in each turn of its event loop, so
+ * those that open in a flood wait for seconds, whatever is then asked on them.
+ */
+async function openAll(run: Run, count: number): Promise<void> {
+  const { url } = run.load
+  const text = textOf(url, { method: 'GET', path: '/healthz', headers: {} })
+  const opened = Array.from({ length: count }, () => {
+    const line = openLine(run)
+    const { promise: done, resolve: end } = Promise.withResolvers<unknown>()
+    line.asked = { startedAt: performance.now(), end, done: done.then(() => undefined) }
+    line.socket.write(text)
+    return line.asked.done
+  })
+  await Promise.race([Promise.all(opened), sleep(HANG_MS)])
+  run.result.notLater = 0
+}
 
 async function keepBusy(run: Run, startedAt: number): Promise<void> {
   const { atOnce = 1, seconds } = run.load
