@@ -27,17 +27,7 @@ export type LaneOptions = {
 
 export function createLane(options: LaneOptions): Lane {
   const { now } = options
-  const state: State = {
-    callers: new Map(),
-    turns: new Set(),
-    left: [],
-    inside: 0,
-    waiting: 0,
-    serviceMs: FIRST_SERVICE_MS,
-    isSweeping: false,
-    width: options.aimMs === undefined ? options.width : leastOf(options),
-    narrowedAt: -Infinity,
-  }
+  const state = createState(options)
   const widthNow = (): number => Math.floor(state.width)
   const watch = createWatch(state, options)
 
@@ -97,6 +87,20 @@ export function createLane(options: LaneOptions): Lane {
   }
 }
 
+function createState(options: LaneOptions): State {
+  return {
+    callers: new Map(),
+    turns: new Set(),
+    left: [],
+    inside: 0,
+    waiting: 0,
+    serviceMs: FIRST_SERVICE_MS,
+    isSweeping: false,
+    width: options.aimMs === undefined ? options.width : leastOf(options),
+    narrowedAt: -Infinity,
+  }
+}
+
 /**
  * As TCP finds its window: while requests take less than the aim it is one more with each round,
  * at first with each request, and a fifth fewer, once in that time, while they take more.
@@ -114,9 +118,12 @@ function adapt(state: State, options: LaneOptions): void {
   }
 }
 
-/** What waits for others is not done sooner by being alone. */
+/**
+ * What waits for others is not done sooner by being alone. Of one place half would be all of it:
+ * with two a caller that fills its share leaves one.
+ */
 function leastOf({ width }: LaneOptions): number {
-  return Math.ceil(width / 8)
+  return Math.min(Math.max(Math.ceil(width / 8), 2), width)
 }
 
 /** The places of those who have left in this turn. */

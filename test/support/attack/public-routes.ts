@@ -86,7 +86,9 @@ async function press(
   // Others may work on this machine, now and then.
   const calmMs = (beforeMs + (await timeOfRead(platform))) / 2
   const slowdown = pressedMs / calmMs
-  const outcome = `a read took ${calmMs.toFixed(1)} ms before and after, ${pressedMs.toFixed(1)} ms meanwhile`
+  const outcome =
+    `a read took ${calmMs.toFixed(1)} ms before and after, ` +
+    `${pressedMs.toFixed(1)} ms meanwhile`
   say(`${route}: ${outcome}; ${describe(result)}`)
   return {
     tried: `${route} on ${CONNECTIONS} connections`,
