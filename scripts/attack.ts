@@ -9,7 +9,7 @@ import { once } from 'node:events'
 
 import { messageOf } from '../src/base/errors.ts'
 import { ATTACKS } from '../test/support/attack/attacks.ts'
-import type { AttackResult } from '../test/support/attack/attack.ts'
+import type { Attack, AttackResult } from '../test/support/attack/attack.ts'
 import { dropOwnDatabases } from '../test/support/database.ts'
 import { positive, scriptCommand } from '../test/support/script.ts'
 
@@ -35,10 +35,11 @@ async function main(): Promise<void> {
   if (embedded) delete process.env['DATABASE_URL']
   const rows: Row[] = []
   try {
-    for (const { name, run } of ATTACKS) {
+    for (const attack of ATTACKS) {
+      const { name } = attack
       if (only && !only.includes(name)) continue
       console.log(`${name} …`)
-      const results = await run({ seconds, say }).catch((error: unknown) => [failed(error)])
+      const results = await begin(attack).catch((error: unknown) => [failed(error)])
       rows.push(...results.map((result) => ({ attack: name, ...result })))
     }
     await dropOwnDatabases()
@@ -48,6 +49,11 @@ async function main(): Promise<void> {
   print(rows)
   const couldNotRun = rows.length === 0 || rows.some((row) => row.couldNotRun)
   process.exitCode = couldNotRun ? 2 : rows.some(({ wrong }) => wrong.length > 0) ? 1 : 0
+}
+
+async function begin({ needsServer, run }: Attack): Promise<AttackResult[]> {
+  if (needsServer && embedded) throw new Error('it needs a PostgreSQL server')
+  return run({ seconds, say })
 }
 
 function namesIn(text: string): string[] {

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 
 /** With the variable that the port is from, for whoever has to set another one. */
 export type Where = { host: string; port: number; variable: string }
@@ -10,7 +11,8 @@ export type Where = { host: string; port: number; variable: string }
 /** Starts to listen and tells where. */
 export async function listen(server: FastifyInstance, where: Where): Promise<string> {
   try {
-    return await server.listen({ host: where.host, port: where.port })
+    const { host, port } = where
+    return await server.listen({ host, port, backlog: limits.waitingConnections })
   } catch (error) {
     throw new ListenError(where, error)
   }

@@ -16,12 +16,20 @@ export const limits = {
   metricsAgeMs: 1_000,
   checkoutPageMs: 1_000,
   cachedCheckouts: 1_000,
+  /**
+   * Connections that wait to be accepted. Past the 511 that Node lets wait, a flood makes the
+   * system drop them, and each comes again after one, three or seven seconds.
+   */
+  waitingConnections: 4_096,
   /** Requests that wait for their turn, in each lane. */
   doorWaiting: 2_000,
-  /** Half of the two seconds within which whoever is let in should have its answer. */
-  doorWaitMs: 1_000,
+  /**
+   * Who would wait for longer is refused at once. Who waits three times as long, as the estimate
+   * was wrong, is refused then, so that whoever is let in has an answer within two seconds.
+   */
+  doorWaitMs: 500,
   /** Above it fewer requests are at work at once. */
-  doorAimMs: 250,
+  doorAimMs: 400,
   /** A stream ends after that, and its client comes again. */
   streamMs: 300_000,
   streams: 100,

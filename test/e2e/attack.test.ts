@@ -1,13 +1,33 @@
 import { expect } from 'chai'
 
+import type { Attack } from '../support/attack/attack.ts'
+import { gauges } from '../support/attack/gauges.ts'
+import { logCanary } from '../support/attack/log-canary.ts'
 import { overload } from '../support/attack/overload.ts'
+import { sameKey } from '../support/attack/same-key.ts'
+
+const quick = { seconds: 2, say: () => undefined }
 
 describe('three times what the platform can do', () => {
   it('leaves nothing hanging, and is answered by nothing but yes and later', async () => {
-    const [result] = await overload.run({ seconds: 2, say: () => undefined })
+    const [result] = await overload.run(quick)
     expect(result?.count).to.be.above(10)
     // How long anything takes depends on what else this machine does; `npm run attack` measures it.
-    const wrong = result?.wrong.filter((sentence) => /hung|answers/.test(sentence))
+    const wrong = result?.wrong.filter((sentence) => /hung|answers|Retry-After/.test(sentence))
     expect(wrong).to.deep.equal([])
   })
+})
+
+/** Those of `npm run attack` that take seconds; the others wait for limits of half a minute. */
+describe('the platform holds against', () => {
+  const isServer = process.env['DATABASE_URL'] !== undefined
+  const attacks: readonly Attack[] = [sameKey, ...(isServer ? [logCanary, gauges] : [])]
+  for (const { name, run } of attacks) {
+    it(name, async () => {
+      for (const { tried, count, wrong } of await run(quick)) {
+        expect(count, tried).to.be.above(0)
+        expect(wrong, tried).to.deep.equal([])
+      }
+    })
+  }
 })

@@ -14,10 +14,10 @@ export type Entry = { isIn: true; leave: () => void } | { isIn: false; waitMs: n
 export type LaneOptions = {
   /** Requests inside at once; one caller may have half of them. */
   width: number
-  /** Where a request takes longer, fewer are inside: what stands inside too long waits as well. */
+  /** Where requests take longer, fewer are inside: what stands inside too long waits as well. */
   aimMs?: number
   maxWaiting: number
-  /** Who would wait for longer is refused. */
+  /** A request that would wait for longer is refused at once, and one that waits far longer too. */
   maxWaitMs: number
   /** Milliseconds of a clock that never goes back. */
   now: () => number
@@ -27,16 +27,8 @@ export type LaneOptions = {
 
 export function createLane(options: LaneOptions): Lane {
   const { now } = options
-  const state: State = {
-    callers: new Map(),
-    turns: new Set(),
-    left: [],
-    inside: 0,
-    waiting: 0,
-    serviceMs: FIRST_SERVICE_MS,
-    isSweeping: false,
-  }
-  const widthNow = (): number => widthOf(options, state.serviceMs)
+  const state = createState(options)
+  const widthNow = (): number => Math.floor(state.width)
   const watch = createWatch(state, options)
 
   function letIn(caller: Caller): Entry {
@@ -48,6 +40,7 @@ export function createLane(options: LaneOptions): Lane {
       if (!isInside) return
       isInside = false
       state.serviceMs += (now() - startedAt - state.serviceMs) * WEIGHT
+      adapt(state, options)
       // A place is given away at the end of a turn of the event loop. So no more than `width` quick
       // requests are answered in one turn, and whoever waits for a database gets the next.
       if (state.left.push(caller) === 1) setImmediate(giveAway)
@@ -94,10 +87,43 @@ export function createLane(options: LaneOptions): Lane {
   }
 }
 
-/** Never less than an eighth: what waits for others is not done sooner by being alone. */
-function widthOf({ width, aimMs = Infinity }: LaneOptions, serviceMs: number): number {
-  const fitting = Math.floor(width * (aimMs / serviceMs))
-  return Math.min(width, Math.max(fitting, Math.ceil(width / 8)))
+function createState(options: LaneOptions): State {
+  return {
+    callers: new Map(),
+    turns: new Set(),
+    left: [],
+    inside: 0,
+    waiting: 0,
+    serviceMs: FIRST_SERVICE_MS,
+    isSweeping: false,
+    width: options.aimMs === undefined ? options.width : leastOf(options),
+    narrowedAt: -Infinity,
+  }
+}
+
+/**
+ * As TCP finds its window: while requests take less than the aim it is one more with each round,
+ * at first with each request, and a fifth fewer, once in that time, while they take more.
+ */
+function adapt(state: State, options: LaneOptions): void {
+  const { aimMs = Infinity, width, now } = options
+  if (state.serviceMs <= aimMs) {
+    // Nothing is learned of a width that nobody needs.
+    if (state.waiting === 0 && state.inside < Math.floor(state.width)) return
+    const step = state.narrowedAt === -Infinity ? 1 : 1 / state.width
+    state.width = Math.min(state.width + step, width)
+  } else if (now() - state.narrowedAt > aimMs) {
+    state.width = Math.max(state.width * 0.8, leastOf(options))
+    state.narrowedAt = now()
+  }
+}
+
+/**
+ * What waits for others is not done sooner by being alone. Of one place half would be all of it:
+ * with two a caller that fills its share leaves one.
+ */
+function leastOf({ width }: LaneOptions): number {
+  return Math.min(Math.max(Math.ceil(width / 8), 2), width)
 }
 
 /** The places of those who have left in this turn. */
@@ -114,7 +140,7 @@ function takeBack(state: State): void {
 function createWatch(state: State, { now, maxWaitMs }: LaneOptions): () => void {
   const sweep = (): void => {
     state.isSweeping = false
-    refuseLate(state, { now: now(), maxWaitMs })
+    refuseLate(state, { now: now(), maxWaitMs: maxWaitMs * LATE })
     watch()
   }
   const watch = (): void => {
@@ -133,8 +159,10 @@ function shareOf(width: number): number {
 /** What a request is taken to need until some have been measured. */
 const FIRST_SERVICE_MS = 20
 /** Of each new measurement in the mean. */
-const WEIGHT = 0.05
+const WEIGHT = 0.1
 const SWEEP_MS = 100
+/** So many times as long as anybody should, before the estimate is given up. */
+const LATE = 3
 
 type State = {
   /** Those with something inside or waiting. */
@@ -148,6 +176,9 @@ type State = {
   /** From the way in to the way out, a moving mean. */
   serviceMs: number
   isSweeping: boolean
+  /** So many may be inside at present; a fraction counts when it has become one. */
+  width: number
+  narrowedAt: number
 }
 
 type Caller = { name: string; inside: number; queue: Waiting[] }

@@ -92,24 +92,37 @@ describe('a lane', () => {
     expect(refused).to.deep.equal([])
   })
 
-  it('lets fewer in where each takes longer, and all again once they are quick', async () => {
+  it('lets more in while they are quick, and fewer while each takes longer', async () => {
     const { come, finish, lane } = open({ width: 16, aimMs: 100 })
-    await come('slow', 1)
-    for (let done = 0; done < 100; done++) {
-      await finish({ tookMs: 400 })
-      await come('slow', 1)
+    const inside = async (): Promise<number> => {
+      await come('one', 20)
+      await come('other', 20)
+      return lane.counts().inside
     }
-    await come('slow', 5)
-    await come('other', 5)
-    expect(lane.counts()).to.deep.equal({ inside: 4, waiting: 7 })
-    await finish({ count: 11 })
-    for (let done = 0; done < 100; done++) {
-      await come('quick', 1)
-      await finish({ tookMs: 1 })
+    expect(await inside(), 'it begins with few').to.equal(2)
+    await finish({ count: 60, tookMs: 1 })
+    expect(await inside(), 'it has found all').to.equal(16)
+    for (let round = 0; round < 60; round++) {
+      await come('one', 1)
+      await finish({ tookMs: 200 })
     }
-    await come('slow', 10)
-    await come('other', 10)
-    expect(lane.counts().inside).to.equal(16)
+    expect(await inside(), 'they take too long').to.be.below(6)
+    await finish({ count: 40, tookMs: 1 })
+    for (let round = 0; round < 40; round++) {
+      await inside()
+      await finish({ count: 10, tookMs: 1 })
+    }
+    expect(await inside(), 'they are quick again').to.equal(16)
+  })
+
+  it('finds room for one caller alone, who may have half of it', async () => {
+    const { come, finish, lane } = open({ width: 16, aimMs: 100 })
+    for (let round = 0; round < 40; round++) {
+      await come('alone', 20)
+      await finish({ count: 20, tookMs: 1 })
+    }
+    await come('alone', 20)
+    expect(lane.counts().inside).to.equal(8)
   })
 
   it('counts what a late event loop has cost already', async () => {
@@ -129,10 +142,13 @@ describe('a lane', () => {
     expect(lane.counts().waiting).to.be.below(17)
   })
 
-  it('refuses whoever has waited for too long all the same', async () => {
+  it('refuses whoever has waited for far longer than it should', async () => {
     const { come, refused, lane } = open({ width: 2 })
     await come('stuck', 4)
-    nowMs += 1_001
+    nowMs += 2_999
+    await new Promise((done) => setTimeout(done, 150))
+    expect(refused).to.deep.equal([])
+    nowMs += 2
     await new Promise((done) => setTimeout(done, 150))
     expect(refused).to.have.length(3)
     expect(lane.counts()).to.deep.equal({ inside: 1, waiting: 0 })

@@ -19,5 +19,7 @@ export type AttackOptions = {
 export type Attack = {
   name: string
   about: string
+  /** The embedded database has nothing there that could be attacked. */
+  needsServer?: true
   run: (options: AttackOptions) => Promise<AttackResult[]>
 }

@@ -24,17 +24,22 @@ export type Times = { count: number; p50Ms: number; p99Ms: number }
 
 export type LoadResult = {
   tried: number
-  /** By status; 0 stands for a connection that broke. */
+  /** By status; 0 stands for a connection that broke, and `refused` for the door's own 503. */
   statuses: Record<string, number>
+  /** Whatever the answer was, below 500. */
   answered: Times
   /** While the load lasted; the others came after it. */
   answeredInTime: number
   refused: Times
+  /** Answers 503 that do not say when to come again. */
+  notLater: number
   /** Not answered within `HANG_MS`. */
   hangs: number
   /** Not begun, since too many were open already. */
   notSent: number
   seconds: number
+  /** By how much the sender itself was late: so much of the times is its own. */
+  ownDelayMs: number
 }
 
 export const HANG_MS = 15_000
