@@ -73,7 +73,7 @@ export async function lockFreeLanes(
   }
 }
 
-const LOOKS = 25
+const LOOKS = 10
 
 export type LaneStep = { lane: Lane; next: Omit<Lane, keyof LaneKey> }
 

@@ -6,9 +6,9 @@ import { sql } from 'kysely'
 import { blockchainCreateEndpoint } from '../../../src/api/group-b/blockchain-create.ts'
 import type { BlockchainPayments } from '../../../src/api/group-b/blockchain-payments.ts'
 import { createIdempotently } from '../../../src/api/idempotently.ts'
+import { limits } from '../../../src/base/limits.ts'
 import type { PreparedOrder } from '../../../src/sender/prepare.ts'
 import { recordMoves } from '../../../src/sender/record.ts'
-import { PATIENCE } from '../../../src/store/connections.ts'
 import { callerOf, makeUser } from '../../support/access.ts'
 import { startApi, type Api } from '../../support/api.ts'
 import { createBench, type Bench } from '../../support/sender-bench.ts'
@@ -49,13 +49,24 @@ if (process.env['DATABASE_URL'] !== undefined) {
       })
       url = await api.server.listen({ host: '127.0.0.1', port: 0 })
     })
+    let release: (() => void) | undefined
     after(async () => {
+      release?.()
       await api.close()
       await bench.stop()
     })
 
     const pay = async (payer: Payer, name: string | number): Promise<Answer> => {
       const startedAt = performance.now()
+      for (;;) {
+        const answer = await payOnce(payer, name)
+        const tookMs = performance.now() - startedAt
+        // The front door lets in no more than it can do soon: whoever was not let in comes again.
+        if (answer.code !== 'overloaded') return { ...answer, tookMs }
+        await new Promise((later) => setTimeout(later, 100))
+      }
+    }
+    const payOnce = async (payer: Payer, name: string | number) => {
       const answer = await fetch(`${url}/api/blockchain/transactions`, {
         method: 'POST',
         headers: {
@@ -69,9 +80,9 @@ if (process.env['DATABASE_URL'] !== undefined) {
           description: 'a payment',
         }),
       })
-      const { transaction_id: id = '' } = (await answer.json()) as { transaction_id?: string }
-      const tookMs = performance.now() - startedAt
-      return { status: answer.status, retryAfter: answer.headers.get('retry-after'), id, tookMs }
+      const body = (await answer.json()) as { transaction_id?: string; code?: string }
+      const { transaction_id: id = '', code } = body
+      return { status: answer.status, retryAfter: answer.headers.get('retry-after'), id, code }
     }
     const payAll = (payer: Payer): Array<Promise<Answer>> =>
       Array.from({ length: PAYMENTS }, (_, place) => pay(payer, place))
@@ -82,6 +93,7 @@ if (process.env['DATABASE_URL'] !== undefined) {
       const first = await Promise.all([pay('locked', 'first'), pay('free', 'first')])
       expect(first.map(({ status }) => status)).to.deep.equal([201, 201])
       const held = Promise.withResolvers<void>()
+      release = held.resolve
       const isHeld = Promise.withResolvers<void>()
       const holding = bench.db.transaction().execute(async (open) => {
         const [signer] = bench.signers.addresses
@@ -98,8 +110,8 @@ if (process.env['DATABASE_URL'] !== undefined) {
       ])
       const free = await Promise.all(pairs.map(([, one]) => one!))
       expect(free.map(({ status }) => status)).to.deep.equal(free.map(() => 201))
-      // An idle machine takes a second; who waits for the lock waits for longer than this.
-      expect(slowest(free)).to.be.lessThan(PATIENCE.lockMs)
+      // A group has that long, however often the door sends one of its payments away first.
+      expect(slowest(free)).to.be.lessThan(limits.togetherMs)
       const locked = await Promise.all(pairs.map(([one]) => one!))
       for (const { status, retryAfter } of locked) {
         expect([status, retryAfter]).to.deep.equal([503, '1'])
