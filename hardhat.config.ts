@@ -5,7 +5,7 @@ import { configVariable, defineConfig } from 'hardhat/config'
 import type { HttpNetworkUserConfig } from 'hardhat/types/config'
 import type { HardhatPlugin } from 'hardhat/types/plugins'
 
-import { NETWORKS, type Network } from './src/chain/networks.ts'
+import { NETWORKS, type Network } from './src/deploy/networks.ts'
 
 const require = createRequire(import.meta.url)
 

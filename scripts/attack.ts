@@ -8,10 +8,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 import { messageOf } from '../src/base/errors.ts'
-import { ATTACKS } from '../test/support/attack/attacks.ts'
-import type { Attack, AttackResult } from '../test/support/attack/attack.ts'
-import { dropOwnDatabases } from '../test/support/database.ts'
-import { positive, scriptCommand } from '../test/support/script.ts'
+import { ATTACKS } from '../test/engines/attack/attacks.ts'
+import type { Attack, AttackResult } from '../test/engines/attack/attack.ts'
+import { dropOwnDatabases } from '../test/fixtures/store/database.ts'
+import { positive, scriptCommand } from '../test/fixtures/script.ts'
 
 const names = ATTACKS.map(({ name }) => name).join(', ')
 const about = [

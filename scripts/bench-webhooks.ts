@@ -5,16 +5,16 @@ import { sql } from 'kysely'
 
 import { systemClock } from '../src/base/clock.ts'
 import { createLogger } from '../src/base/logger.ts'
-import { openDatabase, type Db } from '../src/store/database.ts'
-import { migrate } from '../src/store/migrate.ts'
-import { notify } from '../src/store/notifications.ts'
-import { insertSubscription } from '../src/store/subscriptions.ts'
+import { openDatabase, type Db } from '../src/store/database/database.ts'
+import { migrate } from '../src/store/database/migrate.ts'
+import { notify } from '../src/store/webhooks/notifications.ts'
+import { insertSubscription } from '../src/store/webhooks/subscriptions.ts'
 import { resolveByDns } from '../src/webhooks/resolve.ts'
 import { SCHEDULES } from '../src/webhooks/schedule.ts'
 import { createSend } from '../src/webhooks/send.ts'
 import { createTargets } from '../src/webhooks/targets.ts'
 import { startWebhookWorker } from '../src/webhooks/worker.ts'
-import { tellRows, type BenchRow } from '../test/support/bench-result.ts'
+import { tellRows, type BenchRow } from '../test/engines/bench/result.ts'
 
 const RATE = Number(process.env['BENCH_RATE'] ?? 100)
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 20)

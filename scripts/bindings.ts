@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { runTypeChain } from 'typechain'
 import { concatHex, type Abi, type Hex } from 'viem'
 
-import { create2Address } from '../src/chain/create2.ts'
-import { NETWORKS } from '../src/chain/networks.ts'
+import { create2Address } from '../src/deploy/create2.ts'
+import { NETWORKS } from '../src/deploy/networks.ts'
 
 type Artifact = {
   contractName: string

@@ -6,11 +6,11 @@ import { toAccount } from 'viem/accounts'
 import { getAddresses } from 'viem/actions'
 
 import { parseConfig } from '../src/base/config.ts'
-import { createDeployer } from '../src/chain/deploy.ts'
-import { parseOnly } from '../src/chain/deployables.ts'
-import { createDeploymentRecords } from '../src/chain/deployment-records.ts'
-import { eventLine, planLines } from '../src/chain/deploy-report.ts'
-import { findNetwork } from '../src/chain/networks.ts'
+import { createDeployer } from '../src/deploy/deploy.ts'
+import { parseOnly } from '../src/deploy/deployables.ts'
+import { createDeploymentRecords } from '../src/deploy/records.ts'
+import { eventLine, planLines } from '../src/deploy/report.ts'
+import { findNetwork } from '../src/deploy/networks.ts'
 
 // Does what `quittance deploy` does, with the key that Hardhat's keystore keeps:
 // npx hardhat run scripts/deploy.ts --network sepolia

@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 
 import { network } from 'hardhat'
 
-import { tellRows } from '../test/support/bench-result.ts'
-import { type GasTable, measureGas, measureLargestBatches } from '../test/support/contracts/gas.ts'
+import { tellRows } from '../test/engines/bench/result.ts'
+import { type GasTable, measureGas, measureLargestBatches } from '../test/fixtures/contracts/gas.ts'
 
 /** What the tests hold the contracts to. `GAS_WRITE=1 npm run bench:gas` renews it. */
 const snapshotPath = new URL('../test/contracts/gas.json', import.meta.url)

@@ -8,9 +8,9 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { expect } from 'chai'
 import { publint } from 'publint'
 
-import { temporaryFolder } from './support/folder.ts'
-import { fillUnmigrated } from './support/prepared-data.ts'
-import { runFile, type Program } from './support/program.ts'
+import { temporaryFolder } from './fixtures/folder.ts'
+import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
+import { runFile, type Program } from './fixtures/program.ts'
 
 const ENTRIES = ['.', './client', './verify', './contracts', './server']
 

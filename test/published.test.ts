@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { expect } from 'chai'
 
-import { undocumentedExports } from './support/published.ts'
+import { undocumentedExports } from './fixtures/published.ts'
 
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   exports: Record<string, string | { default: string }>

@@ -5,9 +5,9 @@ import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 
 import { VARIABLES } from '../src/base/config.ts'
-import { temporaryFolder } from './support/folder.ts'
-import { fillUnmigrated } from './support/prepared-data.ts'
-import { runScript, runToEnd } from './support/program.ts'
+import { temporaryFolder } from './fixtures/folder.ts'
+import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
+import { runScript, runToEnd } from './fixtures/program.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 

@@ -6,9 +6,9 @@ import { sql } from 'kysely'
 
 import { messageOf } from '../src/base/errors.ts'
 import { createLogger } from '../src/base/logger.ts'
-import type { Database, Db } from '../src/store/database.ts'
-import { DatabaseUnavailableError } from '../src/store/trouble.ts'
-import { emptyDatabase } from './support/database.ts'
+import type { Database, Db } from '../src/store/database/database.ts'
+import { DatabaseUnavailableError } from '../src/store/database/trouble.ts'
+import { emptyDatabase } from './fixtures/store/database.ts'
 
 /** What opens a door by its form alone. */
 const FORMS: Readonly<Record<string, RegExp>> = {

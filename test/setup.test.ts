@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path'
 
 import { expect } from 'chai'
 
-import { cpuTimeOfNode } from './support/cpu.ts'
-import { temporaryFolder } from './support/folder.ts'
+import { cpuTimeOfNode } from './engines/bench/cpu.ts'
+import { temporaryFolder } from './fixtures/folder.ts'
 
 describe('the setup', () => {
   it('does nothing, in under 100 ms of the processor, when all is installed', () => {

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 
 import { expect } from 'chai'
 
-import { violationsOf } from './support/tidy.ts'
+import { violationsOf } from './fixtures/tidy.ts'
 
 describe('the tree', () => {
   it('keeps every rule of layers, sizes and names', () => {

@@ -4,9 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { limits } from '../base/limits.ts'
 import { mayUse, type Caller } from '../domain/access.ts'
-import type { Db } from '../store/database.ts'
+import type { Db } from '../store/database/database.ts'
 import { RequestError } from '../wire/errors.ts'
-import type { Endpoint, FollowRequest } from './endpoint.ts'
+import type { Endpoint, FollowRequest } from './admission/endpoint.ts'
 
 /** Beyond the stream's own end, so that the framework only ends what hangs. */
 export const FOLLOW_TIMEOUT_MS = limits.streamMs + limits.handlerTimeoutMs

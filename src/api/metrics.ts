@@ -6,7 +6,7 @@ import { recent } from '../base/recent.ts'
 import { mayUse } from '../domain/access.ts'
 import { RequestError } from '../wire/errors.ts'
 import type { DoorConfig } from './door/door.ts'
-import type { EndpointHooks } from './endpoint.ts'
+import type { EndpointHooks } from './admission/endpoint.ts'
 
 export type MayRead = (request: FastifyRequest) => Promise<void>
 

@@ -5,11 +5,11 @@ import type { Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
-import { startAnvil } from '../chain/anvil.ts'
-import { readChainId } from '../chain/chain-id.ts'
-import type { ProviderEvent } from '../chain/http-provider.ts'
-import { createProviders, type Providers } from '../chain/providers.ts'
-import { nameOfProvider } from '../chain/rpc.ts'
+import { startAnvil } from '../chain/embedded/anvil.ts'
+import { readChainId } from '../chain/rpc/chain-id.ts'
+import type { ProviderEvent } from '../chain/rpc/http-provider.ts'
+import { createProviders, type Providers } from '../chain/rpc/providers.ts'
+import { nameOfProvider } from '../chain/rpc/rpc.ts'
 
 export type Chain = { url: string; chainId: number; isEmbedded: boolean; providers: Providers }
 

@@ -1,18 +1,27 @@
 import { randomBytes } from 'node:crypto'
 
-import type { Access } from '../api/access.ts'
-import type { Endpoint } from '../api/endpoint.ts'
-import { keyEndpoints } from '../api/group-b/admin-keys.ts'
-import { everyonesWalletListEndpoint, postingListEndpoint } from '../api/group-b/admin-ledger.ts'
-import { overviewEndpoint, sampleListEndpoint } from '../api/group-b/admin-overview.ts'
-import { paymentDecideEndpoint, undecidedListEndpoint } from '../api/group-b/admin-payments.ts'
-import { everyonesListEndpoint, lifeEndpoint } from '../api/group-b/admin-transactions.ts'
-import { userEndpoints } from '../api/group-b/admin-users.ts'
-import { receiptCreateEndpoint, type ProvePayment } from '../api/group-b/receipt-create.ts'
-import { streamEndpoint } from '../api/group-b/stream.ts'
+import type { Access } from '../api/access/access.ts'
+import type { Endpoint } from '../api/admission/endpoint.ts'
+import { keyEndpoints } from '../api/endpoints/api/admin/keys.ts'
+import {
+  everyonesWalletListEndpoint,
+  postingListEndpoint,
+} from '../api/endpoints/api/admin/ledger.ts'
+import { overviewEndpoint, sampleListEndpoint } from '../api/endpoints/api/admin/overview.ts'
+import {
+  paymentDecideEndpoint,
+  undecidedListEndpoint,
+} from '../api/endpoints/api/admin/payments.ts'
+import { everyonesListEndpoint, lifeEndpoint } from '../api/endpoints/api/admin/transactions.ts'
+import { userEndpoints } from '../api/endpoints/api/admin/users.ts'
+import {
+  receiptCreateEndpoint,
+  type ProvePayment,
+} from '../api/endpoints/api/transactions/receipt.ts'
+import { streamEndpoint } from '../api/endpoints/api/stream.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config, Environment } from '../base/config.ts'
-import type { Providers } from '../chain/providers.ts'
+import type { Providers } from '../chain/rpc/providers.ts'
 import { prove } from '../verify/prove.ts'
 import type { OverviewWire } from '../wire/group-b/admin.ts'
 import type { Chain } from './chain.ts'

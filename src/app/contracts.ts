@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 
 import type { Config } from '../base/config.ts'
-import { findContracts, type Contracts, type FoundContracts } from '../chain/contracts.ts'
-import { createDeploymentRecords } from '../chain/deployment-records.ts'
-import { NETWORKS } from '../chain/networks.ts'
-import { callRpc } from '../chain/rpc.ts'
+import { findContracts, type Contracts, type FoundContracts } from '../chain/read/contracts.ts'
+import { createDeploymentRecords } from '../deploy/records.ts'
+import { NETWORKS } from '../deploy/networks.ts'
+import { callRpc } from '../chain/rpc/rpc.ts'
 import type { Chain } from './chain.ts'
 
 /**
@@ -32,8 +32,8 @@ export async function startContracts(options: {
 
 async function deployEmbedded(config: Config, chain: Chain): Promise<Contracts> {
   // What deploys is loaded here alone: no other chain is deployed to at a start.
-  const { connectDeployer } = await import('../chain/connect-deployer.ts')
-  const { MAX_ALLOWANCE } = await import('../chain/minter.ts')
+  const { connectDeployer } = await import('../deploy/connect.ts')
+  const { MAX_ALLOWANCE } = await import('../deploy/minter.ts')
   const [account] = (await callRpc({ url: chain.url, method: 'eth_accounts' })) as string[]
   const deployer = await connectDeployer(
     {

@@ -5,11 +5,11 @@ import { BaseError, messageOf } from '../base/errors.ts'
 import { lockFolder } from '../base/lock.ts'
 import { createLogger, type Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
-import { nameOfProvider } from '../chain/rpc.ts'
-import { MIGRATION_PATIENCE } from '../store/connections.ts'
-import { openDatabase, type Database, type DatabaseOptions } from '../store/database.ts'
-import { continueLogs } from '../store/logs.ts'
-import { migrate, readSchemaState } from '../store/migrate.ts'
+import { nameOfProvider } from '../chain/rpc/rpc.ts'
+import { MIGRATION_PATIENCE } from '../store/database/connections.ts'
+import { openDatabase, type Database, type DatabaseOptions } from '../store/database/database.ts'
+import { continueLogs } from '../store/reconciliation/logs.ts'
+import { migrate, readSchemaState } from '../store/database/migrate.ts'
 
 /** Opens the database that the configuration names, for commands that need no more than that. */
 export async function withDatabase<T>(

@@ -1,29 +1,36 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 
-import type { Endpoint } from '../api/endpoint.ts'
-import type { Minting } from '../api/group-a/minting.ts'
-import { mintCreateEndpoint, mintListEndpoint, mintReadEndpoint } from '../api/group-a/mints.ts'
+import type { Endpoint } from '../api/admission/endpoint.ts'
+import type { Minting } from '../api/endpoints/v1/business-account/minting.ts'
+import {
+  mintCreateEndpoint,
+  mintListEndpoint,
+  mintReadEndpoint,
+} from '../api/endpoints/v1/business-account/transfers.ts'
 import {
   paymentCreateEndpoint,
   paymentListEndpoint,
   paymentReadEndpoint,
-} from '../api/group-a/payments.ts'
-import { recipientCreateEndpoint, recipientListEndpoint } from '../api/group-a/recipients.ts'
-import type { PayingBank } from '../api/group-a/sides.ts'
+} from '../api/endpoints/v1/payments.ts'
+import {
+  recipientCreateEndpoint,
+  recipientListEndpoint,
+} from '../api/endpoints/v1/business-account/recipients.ts'
+import type { PayingBank } from '../api/endpoints/v1/sides.ts'
 import {
   transferCreateEndpoint,
   transferListEndpoint,
   transferReadEndpoint,
-} from '../api/group-a/transfers.ts'
+} from '../api/endpoints/v1/transfers.ts'
 import {
   configurationEndpoint,
   pingEndpoint,
   walletCreateEndpoint,
   walletListEndpoint,
   walletReadEndpoint,
-} from '../api/group-a/wallets.ts'
+} from '../api/endpoints/v1/wallets.ts'
 import type { Clock } from '../base/clock.ts'
-import type { FoundContracts } from '../chain/contracts.ts'
+import type { FoundContracts } from '../chain/read/contracts.ts'
 import type { LedgerContext } from '../ledger/context.ts'
 import { moveByMint } from '../ledger/mints.ts'
 import type { SenderContext } from '../sender/context.ts'

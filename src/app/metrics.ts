@@ -1,13 +1,13 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 import type { Clock } from '../base/clock.ts'
-import type { ProviderEvent } from '../chain/http-provider.ts'
+import type { ProviderEvent } from '../chain/rpc/http-provider.ts'
 import { TRY_OUTCOMES, type TryOutcome } from '../domain/notifications.ts'
 import type { SenderEvent } from '../sender/context.ts'
-import type { Db } from '../store/database.ts'
-import { readOldestDueMs } from '../store/deliveries.ts'
-import { readOpenOrders } from '../store/orders.ts'
-import { countOpenAlerts } from '../store/sender-alerts.ts'
+import type { Db } from '../store/database/database.ts'
+import { readOldestDueMs } from '../store/webhooks/deliveries.ts'
+import { readOpenOrders } from '../store/orders/orders.ts'
+import { countOpenAlerts } from '../store/orders/sender-alerts.ts'
 
 /** Counts what providers answered, by what became of the call. */
 export function countProviders(registry: Registry): (event: ProviderEvent) => void {

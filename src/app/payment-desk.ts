@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 import type { GatewayDoor } from '../api/gateway-routes.ts'
-import type { PayBack } from '../api/group-b/payment-refund.ts'
-import type { PaymentDesk } from '../api/group-b/payments.ts'
+import type { PayBack } from '../api/endpoints/api/payments/refund.ts'
+import type { PaymentDesk } from '../api/endpoints/api/payments/create.ts'
 import { createFreshCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import { limits } from '../base/limits.ts'
@@ -20,9 +20,9 @@ import type { GatewayAdapter } from '../rails/gateway.ts'
 import { receiveWebhook } from '../rails/receive.ts'
 import { RailError } from '../rails/reply.ts'
 import { createWallet } from '../rails/wallet.ts'
-import { findChargeByExternalId, insertCharge } from '../store/charges.ts'
-import { sumByReference } from '../store/checkouts.ts'
-import type { Db } from '../store/database.ts'
+import { findChargeByExternalId, insertCharge } from '../store/rails/charges.ts'
+import { sumByReference } from '../store/rails/checkouts.ts'
+import type { Db } from '../store/database/database.ts'
 import { RequestError } from '../wire/errors.ts'
 
 export type PaymentGateways = { desk: PaymentDesk; door: GatewayDoor; rail: ChargeRail }

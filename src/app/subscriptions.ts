@@ -1,18 +1,24 @@
 import { randomBytes } from 'node:crypto'
 
-import type { Endpoint } from '../api/endpoint.ts'
-import { deliveryListEndpoint, deliveryReplayEndpoint } from '../api/group-a/deliveries.ts'
+import type { Endpoint } from '../api/admission/endpoint.ts'
+import {
+  deliveryListEndpoint,
+  deliveryReplayEndpoint,
+} from '../api/endpoints/v1/notifications/deliveries.ts'
 import {
   subscriptionCreateEndpoint,
   type SubscriptionDeps,
-} from '../api/group-a/subscription-create.ts'
+} from '../api/endpoints/v1/notifications/subscribe.ts'
 import {
   secretCreateEndpoint,
   subscriptionDeleteEndpoint,
   subscriptionDetailEndpoint,
   subscriptionListEndpoint,
-} from '../api/group-a/subscriptions.ts'
-import { anyDeliveryListEndpoint, anyDeliveryReplayEndpoint } from '../api/group-b/deliveries.ts'
+} from '../api/endpoints/v1/notifications/subscriptions.ts'
+import {
+  anyDeliveryListEndpoint,
+  anyDeliveryReplayEndpoint,
+} from '../api/endpoints/api/deliveries.ts'
 import type { Environment } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
 import { resolveByDns, type Resolve } from '../webhooks/resolve.ts'

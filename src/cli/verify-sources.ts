@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 
 import { BaseError } from '../base/errors.ts'
-import type { Network } from '../chain/networks.ts'
+import type { Network } from '../deploy/networks.ts'
 
 export type SourceOf = {
   name: string

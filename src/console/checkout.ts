@@ -1,4 +1,4 @@
-import { formatDuration, formatTime } from './format.ts'
+import { formatDuration, formatTime } from './parts/format.ts'
 import './theme.css'
 import './checkout.css'
 

@@ -2,7 +2,7 @@ import type { Coin, Disagreement, DisagreementKind, Provider, Verdict } from '..
 import { readCoin } from '../verify/index.ts'
 import { check } from '../verify/check.ts'
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
-import { formatUnits } from './format.ts'
+import { formatUnits } from './parts/format.ts'
 
 /** One thing that is looked at, and what was found. */
 export type ReceiptStep = {

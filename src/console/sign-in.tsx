@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 import { createApi, signIn, ApiFailure } from './api.ts'
 import { textsOf } from './form.ts'
-import { Failure } from './parts.tsx'
+import { Failure } from './parts/parts.tsx'
 import type { Session } from './session.ts'
 
 /** Asks for a username and a password, and lets only operators through. */

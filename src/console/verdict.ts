@@ -1,6 +1,6 @@
 import type { OverviewWire } from '../wire/group-b/admin.ts'
 import type { SolvencyWire } from '../wire/group-b/solvency.ts'
-import { formatDuration, plural, sentenceOf } from './format.ts'
+import { formatDuration, plural, sentenceOf } from './parts/format.ts'
 
 export type OverviewVerdict = {
   tone: 'good' | 'waiting' | 'bad'

@@ -1,9 +1,9 @@
 import type { Payment } from '../domain/ledger.ts'
 import { LEDGER_PER_CENT } from '../domain/money.ts'
-import type { Db } from '../store/database.ts'
-import { post } from '../store/ledger.ts'
-import { insertPayment, movePayment, type NewPayment } from '../store/payments.ts'
-import { orderWire } from '../store/wires.ts'
+import type { Db } from '../store/database/database.ts'
+import { post } from '../store/ledger/ledger.ts'
+import { insertPayment, movePayment, type NewPayment } from '../store/ledger/payments.ts'
+import { orderWire } from '../store/rails/wires.ts'
 import { tellOfPayment, type WireMove } from './context.ts'
 
 /** Holds the money and orders the wire, or rejects with `insufficient_funds` and does neither. */

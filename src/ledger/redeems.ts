@@ -1,8 +1,13 @@
 import type { Redeem } from '../domain/ledger.ts'
 import type { Hex } from '../domain/orders.ts'
-import type { Db } from '../store/database.ts'
-import { post } from '../store/ledger.ts'
-import { insertRedeem, listExpired, moveTransfer, type NewRedeem } from '../store/transfers.ts'
+import type { Db } from '../store/database/database.ts'
+import { post } from '../store/ledger/ledger.ts'
+import {
+  insertRedeem,
+  listExpired,
+  moveTransfer,
+  type NewRedeem,
+} from '../store/ledger/transfers.ts'
 import { tellOfTransfer, type LedgerContext, type WireMove } from './context.ts'
 
 /** How long a holder has to burn. */

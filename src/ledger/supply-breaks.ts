@@ -1,12 +1,12 @@
-import type { SupplyEvent } from '../chain/supply.ts'
+import type { SupplyEvent } from '../chain/read/supply.ts'
 import { breakId } from '../domain/break-ids.ts'
 import type { BreakKind, Finding } from '../domain/breaks.ts'
 import { formatAmount, LEDGER_DECIMALS } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
-import { closeBreak, recordFindings } from '../store/breaks.ts'
-import type { Db } from '../store/database.ts'
-import type { PlacedEvent, Solvency, SupplyFinding } from '../store/supply.ts'
-import { ensureWatchRun } from '../store/watch-runs.ts'
+import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
+import type { Db } from '../store/database/database.ts'
+import type { PlacedEvent, Solvency, SupplyFinding } from '../store/ledger/supply.ts'
+import { ensureWatchRun } from '../store/reconciliation/watch-runs.ts'
 
 const SOURCE = 'supply'
 

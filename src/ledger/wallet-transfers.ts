@@ -1,7 +1,7 @@
 import type { WalletTransfer } from '../domain/ledger.ts'
-import type { Db } from '../store/database.ts'
-import { post } from '../store/ledger.ts'
-import { insertWalletTransfer, type NewWalletTransfer } from '../store/transfers.ts'
+import type { Db } from '../store/database/database.ts'
+import { post } from '../store/ledger/ledger.ts'
+import { insertWalletTransfer, type NewWalletTransfer } from '../store/ledger/transfers.ts'
 import { tellOfTransfer, type LedgerContext } from './context.ts'
 
 /** From one wallet to another at once, or rejects with `insufficient_funds` and moves nothing. */

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import { BaseError, codeOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import type { ReadFinal } from '../chain/final.ts'
-import type { SupplyReader, TimedBlock } from '../chain/supply.ts'
-import type { Db } from '../store/database.ts'
+import type { ReadFinal } from '../chain/read/final.ts'
+import type { SupplyReader, TimedBlock } from '../chain/read/supply.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   listEventsAbove,
   moveTokenCursor,
@@ -11,7 +11,7 @@ import {
   storeSolvency,
   type Solvency,
   type TokenCursor,
-} from '../store/supply.ts'
+} from '../store/ledger/supply.ts'
 import type { LedgerContext, Stablecoin } from './context.ts'
 import { expireRedeems } from './redeems.ts'
 import { closeDisagreement, followDrift, openDisagreement, openReplaced } from './supply-breaks.ts'

@@ -1,4 +1,4 @@
-import type { Db } from '../store/database.ts'
+import type { Db } from '../store/database/database.ts'
 import type { LedgerContext, WireMove } from './context.ts'
 import { movePaymentByWire } from './payments.ts'
 import { moveRedeemByWire } from './redeems.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import type { Beneficiary, Wire, WireMethod } from '../store/wires.ts'
+import type { Beneficiary, Wire, WireMethod } from '../store/rails/wires.ts'
 import {
   askForJson,
   codeFrom,

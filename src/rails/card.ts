@@ -1,8 +1,8 @@
 import type { Stripe } from 'stripe'
 
 import { codeOf } from '../base/errors.ts'
-import type { Charge } from '../store/charges.ts'
-import type { Refund } from '../store/refunds.ts'
+import type { Charge } from '../store/rails/charges.ts'
+import type { Refund } from '../store/rails/refunds.ts'
 import { readBounded } from './bounded-fetch.ts'
 import type { DisputeView, GatewayAdapter, GatewayNews, RefundView } from './gateway.ts'
 import {

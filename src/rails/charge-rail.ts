@@ -5,9 +5,9 @@ import {
   leaseCharges,
   releaseCharge,
   type Charge,
-} from '../store/charges.ts'
-import type { Db } from '../store/database.ts'
-import { findStatus, moveTransaction } from '../store/transactions.ts'
+} from '../store/rails/charges.ts'
+import type { Db } from '../store/database/database.ts'
+import { findStatus, moveTransaction } from '../store/transactions/transactions.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import { disputePass } from './dispute-rail.ts'
 import type { ChargeView } from './gateway.ts'

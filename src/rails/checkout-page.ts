@@ -5,7 +5,7 @@ import { dueOf, receivedDecimals } from '../domain/gateways.ts'
 import { formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import { partReferences } from '../domain/reference.ts'
-import type { Charge } from '../store/charges.ts'
+import type { Charge } from '../store/rails/charges.ts'
 import type { CheckoutTerms } from './checkout.ts'
 import { coinOf } from './checkout-judge.ts'
 

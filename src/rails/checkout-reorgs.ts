@@ -1,19 +1,19 @@
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import type { SupplyReader, TimedBlock } from '../chain/supply.ts'
+import type { SupplyReader, TimedBlock } from '../chain/read/supply.ts'
 import { breakId } from '../domain/break-ids.ts'
 import type { Hex } from '../domain/orders.ts'
-import { closeBreak, recordFindings } from '../store/breaks.ts'
-import { lockCharge } from '../store/charges.ts'
+import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
+import { lockCharge } from '../store/rails/charges.ts'
 import {
   forgetPaidIn,
   listPaidBlocks,
   type CheckoutPayment,
   type PaidBlock,
-} from '../store/checkouts.ts'
-import type { Db } from '../store/database.ts'
-import { ensureWatchRun } from '../store/watch-runs.ts'
+} from '../store/rails/checkouts.ts'
+import type { Db } from '../store/database/database.ts'
+import { ensureWatchRun } from '../store/reconciliation/watch-runs.ts'
 import { judge } from './checkout-judge.ts'
 
 export type ReorgDeps = {

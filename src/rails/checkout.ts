@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Hex } from '../domain/orders.ts'
-import type { SettlementReader, MinedSettlement } from '../chain/settlements.ts'
-import type { ReadFinal } from '../chain/final.ts'
-import type { PaidReceiptReader } from '../chain/paid-receipts.ts'
-import type { SupplyReader } from '../chain/supply.ts'
+import type { SettlementReader, MinedSettlement } from '../chain/read/settlements.ts'
+import type { ReadFinal } from '../chain/read/final.ts'
+import type { PaidReceiptReader } from '../chain/read/paid-receipts.ts'
+import type { SupplyReader } from '../chain/read/supply.ts'
 import { dueOf, isDust } from '../domain/gateways.ts'
-import { findCharge, lockCharge, type Charge } from '../store/charges.ts'
+import { findCharge, lockCharge, type Charge } from '../store/rails/charges.ts'
 import {
   countSmallPayments,
   findOldestUnpaid,
@@ -19,8 +19,8 @@ import {
   writeCheckoutCursor,
   type CheckoutCursor,
   type CheckoutPayment,
-} from '../store/checkouts.ts'
-import type { Db } from '../store/database.ts'
+} from '../store/rails/checkouts.ts'
+import type { Db } from '../store/database/database.ts'
 import { applyView } from './charge-rail.ts'
 import { coinOf, judge } from './checkout-judge.ts'
 import { priceClosings } from './checkout-prices.ts'

@@ -1,14 +1,14 @@
 import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
-import { findCharge, type Charge } from '../store/charges.ts'
-import type { Db } from '../store/database.ts'
+import { findCharge, type Charge } from '../store/rails/charges.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   leaseDisputes,
   listDisputes,
   moveDispute,
   releaseDispute,
   type Dispute,
-} from '../store/disputes.ts'
-import { notify } from '../store/notifications.ts'
+} from '../store/rails/disputes.ts'
+import { notify } from '../store/webhooks/notifications.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { DisputeView } from './gateway.ts'
 import { backoffMs } from './loop.ts'

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 import type { GatewayKind } from '../domain/gateways.ts'
 import type { TransactionStatus } from '../domain/states.ts'
-import type { Charge, ChargeFacts } from '../store/charges.ts'
-import type { Refund } from '../store/refunds.ts'
+import type { Charge, ChargeFacts } from '../store/rails/charges.ts'
+import type { Refund } from '../store/rails/refunds.ts'
 
 /** What a gateway says of a charge, checked against what was asked for, in our words. */
 export type ChargeView = ChargeFacts & {

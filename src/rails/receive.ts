@@ -1,6 +1,11 @@
-import { findCharge, findChargeByExternalId, wakeCharge, type Charge } from '../store/charges.ts'
-import type { Db } from '../store/database.ts'
-import { noteDispute } from '../store/disputes.ts'
+import {
+  findCharge,
+  findChargeByExternalId,
+  wakeCharge,
+  type Charge,
+} from '../store/rails/charges.ts'
+import type { Db } from '../store/database/database.ts'
+import { noteDispute } from '../store/rails/disputes.ts'
 import type { GatewayAdapter, GatewayNews, Webhook } from './gateway.ts'
 
 export type Received = 'received' | 'unknown' | 'refused'

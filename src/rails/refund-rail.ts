@@ -1,16 +1,16 @@
 import { dueOf, isDust, refundableOf } from '../domain/gateways.ts'
-import { findCharge, lockCharge, type Charge } from '../store/charges.ts'
-import { sumByPayer } from '../store/checkouts.ts'
-import type { Db } from '../store/database.ts'
-import { findOrderOf } from '../store/orders.ts'
+import { findCharge, lockCharge, type Charge } from '../store/rails/charges.ts'
+import { sumByPayer } from '../store/rails/checkouts.ts'
+import type { Db } from '../store/database/database.ts'
+import { findOrderOf } from '../store/orders/orders.ts'
 import {
   leaseRefunds,
   releaseRefund,
   settleRefund,
   sumRefunds,
   type Refund,
-} from '../store/refunds.ts'
-import { moveTransaction, tellOfTransaction } from '../store/transactions.ts'
+} from '../store/rails/refunds.ts'
+import { moveTransaction, tellOfTransaction } from '../store/transactions/transactions.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { RefundView } from './gateway.ts'
 import { backoffMs } from './loop.ts'

@@ -1,5 +1,5 @@
 import { BaseError, codeOf } from '../base/errors.ts'
-import { exchange, type HttpExchange } from '../chain/http.ts'
+import { exchange, type HttpExchange } from '../chain/rpc/http.ts'
 
 /**
  * What a call to a party outside came to. `refused` is the party's own word, in its own format;

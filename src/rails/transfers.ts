@@ -1,5 +1,5 @@
 import { isLegalMove, type TransactionStatus } from '../domain/states.ts'
-import { findStatus, moveTransaction } from '../store/transactions.ts'
+import { findStatus, moveTransaction } from '../store/transactions/transactions.ts'
 import type { OnWireMoved, WireMoved } from './wire-rail.ts'
 
 /** Moves the transaction of a transfer as its wire moves. */

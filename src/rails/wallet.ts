@@ -1,6 +1,6 @@
 import { createGate } from '../base/gate.ts'
 import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
-import type { Charge } from '../store/charges.ts'
+import type { Charge } from '../store/rails/charges.ts'
 import type { ChargeView, GatewayAdapter, GatewayNews, RefundView, Webhook } from './gateway.ts'
 import {
   askForJson,

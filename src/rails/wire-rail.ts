@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import type { Db } from '../store/database.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   leaseWires,
   moveWire,
@@ -11,7 +11,7 @@ import {
   type WirePurpose,
   type WireRelease,
   type WireState,
-} from '../store/wires.ts'
+} from '../store/rails/wires.ts'
 import type { Bank, BankTransfer } from './bank.ts'
 import { backoffMs, createLoop, type Loop } from './loop.ts'
 import { RailError } from './reply.ts'

@@ -3,7 +3,7 @@ import { open, rm, truncate, type FileHandle } from 'node:fs/promises'
 import { BaseError, codeOf } from '../base/errors.ts'
 import type { Finding } from '../domain/breaks.ts'
 import type { Carried, RunTotals, UncomparedRecord } from './reconcile.ts'
-import type { UnreadableRow } from './records.ts'
+import type { UnreadableRow } from './sources/records.ts'
 
 /** What one chunk of a run came to; all of them together are the run so far. */
 export type JournalEntry = {

@@ -7,15 +7,20 @@ import {
   resolveUnattached,
   withoutSeen,
   type Seeing,
-} from '../store/breaks.ts'
-import type { Db } from '../store/database.ts'
-import { countRecorded, isOurHash } from '../store/recorded-payments.ts'
-import { advanceRun, RUN_PHASES, type RunLease, type RunPhase } from '../store/runs.ts'
-import type { Panel } from './agree.ts'
-import { createDuplicates } from './duplicates.ts'
+} from '../store/reconciliation/breaks.ts'
+import type { Db } from '../store/database/database.ts'
+import { countRecorded, isOurHash } from '../store/reconciliation/recorded-payments.ts'
+import {
+  advanceRun,
+  RUN_PHASES,
+  type RunLease,
+  type RunPhase,
+} from '../store/reconciliation/runs.ts'
+import type { Panel } from './chain/agree.ts'
+import { createDuplicates } from './judge/duplicates.ts'
 import { emptyTotals, reconcile, remember, type RunTotals } from './reconcile.ts'
 import type { RunsDeps } from './runs.ts'
-import { createStoreSource, readShared } from './store-source.ts'
+import { createStoreSource, readShared } from './sources/store.ts'
 import { findAlerted, findStraySettlements, findUnknownOutgoing, type StrayPart } from './strays.ts'
 import { isSweepStanding, sweep } from './sweep.ts'
 

@@ -1,15 +1,15 @@
 import { breakId } from '../domain/break-ids.ts'
 import { BREAK_MEANINGS, type BreakFacts, type BreakKind, type Finding } from '../domain/breaks.ts'
-import { createDuplicates, type Duplicates } from './duplicates.ts'
-import { findingOf, type Examined, type Examiner } from './examine.ts'
-import { recordedOf, type Judgement, type PendingCause } from './judge.ts'
+import { createDuplicates, type Duplicates } from './judge/duplicates.ts'
+import { findingOf, type Examined, type Examiner } from './judge/examine.ts'
+import { recordedOf, type Judgement, type PendingCause } from './judge/judge.ts'
 import type {
   PaymentRecord,
   RecordSource,
   Uncompared,
   UncomparedReason,
   UnreadableRow,
-} from './records.ts'
+} from './sources/records.ts'
 
 /** What a run has come to so far. Each record is matched, pending, not compared or broken. */
 export type RunTotals = {

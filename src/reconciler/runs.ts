@@ -2,9 +2,9 @@ import { systemClock, type Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Hex } from '../chain/hex.ts'
-import type { Provider } from '../chain/provider.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
 import type { RandomBytes } from '../domain/ids.ts'
-import type { Db } from '../store/database.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   endRun,
   insertRun,
@@ -14,9 +14,9 @@ import {
   renewRun,
   type Run,
   type RunLease,
-} from '../store/runs.ts'
-import type { Examiner } from './examine.ts'
-import type { Node } from './node.ts'
+} from '../store/reconciliation/runs.ts'
+import type { Examiner } from './judge/examine.ts'
+import type { Node } from './chain/node.ts'
 import { performRun } from './perform.ts'
 
 export type RunsDeps = {

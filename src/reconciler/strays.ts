@@ -3,20 +3,20 @@ import { breakId } from '../domain/break-ids.ts'
 import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
 import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../domain/orders.ts'
-import type { Db } from '../store/database.ts'
-import { listGaps, listLaneSpans, type LaneSpan, type OpenGap } from '../store/lane-gaps.ts'
-import { isOurHash } from '../store/recorded-payments.ts'
-import { listOpenAlerts, type SenderAlertKind } from '../store/sender-alerts.ts'
+import type { Db } from '../store/database/database.ts'
+import { listGaps, listLaneSpans, type LaneSpan, type OpenGap } from '../store/orders/lane-gaps.ts'
+import { isOurHash } from '../store/reconciliation/recorded-payments.ts'
+import { listOpenAlerts, type SenderAlertKind } from '../store/orders/sender-alerts.ts'
 import {
   listStraySettlements,
   logBehind,
   type LogPlace,
   type StraySettlement,
-} from '../store/settled-logs.ts'
-import type { Panel } from './agree.ts'
-import type { Node } from './node.ts'
+} from '../store/reconciliation/settled-logs.ts'
+import type { Panel } from './chain/agree.ts'
+import type { Node } from './chain/node.ts'
 import type { ShownTransaction } from '../chain/answers.ts'
-import { takerBy } from './replaced.ts'
+import { takerBy } from './chain/replaced.ts'
 
 export type StrayDeps = {
   db: Db

@@ -2,23 +2,23 @@ import { ahead } from '../base/ahead.ts'
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import { topicOf } from '../chain/events.ts'
+import { topicOf } from '../chain/read/events.ts'
 import type { Hex } from '../chain/hex.ts'
-import { createPartReader } from '../chain/logs.ts'
-import type { Provider } from '../chain/provider.ts'
-import type { BlockId } from '../store/chain-cursor.ts'
-import type { Db } from '../store/database.ts'
+import { createPartReader } from '../chain/read/logs.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
+import type { BlockId } from '../store/orders/chain-cursor.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   firstBlockOfOurs,
   forgetSweep,
   readSweepCursor,
   storeSettledLogs,
   type SettledLog,
-} from '../store/settled-logs.ts'
-import type { Panel } from './agree.ts'
-import type { Node } from './node.ts'
-import { readOwn } from './own-settlements.ts'
-import { readSettledLogs } from './settled-logs.ts'
+} from '../store/reconciliation/settled-logs.ts'
+import type { Panel } from './chain/agree.ts'
+import type { Node } from './chain/node.ts'
+import { readOwn } from './sources/own-settlements.ts'
+import { readSettledLogs } from './chain/settled-logs.ts'
 
 export type SweepDeps = {
   db: Db

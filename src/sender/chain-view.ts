@@ -7,9 +7,9 @@ import {
   type Block,
   type Log,
 } from '../chain/answers.ts'
-import type { Provider } from '../chain/provider.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
 import type { AttemptBlock, Hex } from '../domain/orders.ts'
-import type { BlockId } from '../store/chain-cursor.ts'
+import type { BlockId } from '../store/orders/chain-cursor.ts'
 import { agreedOn, attested, type Quorum } from './quorum.ts'
 
 /** One look at the chain, as far as enough providers agree on it. */

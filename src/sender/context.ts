@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { ProviderState } from '../chain/http-provider.ts'
-import type { Provider } from '../chain/provider.ts'
+import type { ProviderState } from '../chain/rpc/http-provider.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
 import {
   isInEther,
   type AttemptKind,
@@ -12,7 +12,7 @@ import {
   type Route,
 } from '../domain/orders.ts'
 import type { ReferenceCodec } from '../domain/reference.ts'
-import type { Db } from '../store/database.ts'
+import type { Db } from '../store/database/database.ts'
 import type { SignTransaction } from './sign.ts'
 
 /** What the sender stands on; everything it must remember is in the tables behind `db`. */

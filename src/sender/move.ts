@@ -1,7 +1,7 @@
 import { codeOf } from '../base/errors.ts'
 import type { Hex, Order } from '../domain/orders.ts'
-import { insertAttempt, supersedeOthers } from '../store/attempts.ts'
-import type { Db } from '../store/database.ts'
+import { insertAttempt, supersedeOthers } from '../store/orders/attempts.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   advanceLane,
   closeNonce,
@@ -9,9 +9,9 @@ import {
   noLane,
   openNonce,
   type Lease,
-} from '../store/lanes.ts'
-import { findOrder, moveOrder } from '../store/orders.ts'
-import { openAlert } from '../store/sender-alerts.ts'
+} from '../store/orders/lanes.ts'
+import { findOrder, moveOrder } from '../store/orders/orders.ts'
+import { openAlert } from '../store/orders/sender-alerts.ts'
 import { later, signPayment } from './accept.ts'
 import { nonceOnChain, type Taker } from './chain-view.ts'
 import type { SenderContext } from './context.ts'

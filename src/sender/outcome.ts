@@ -1,4 +1,4 @@
-import { decodeEvent, type DecodedEvent, type EventName } from '../chain/events.ts'
+import { decodeEvent, type DecodedEvent, type EventName } from '../chain/read/events.ts'
 import type { Attempt, Hex, Order } from '../domain/orders.ts'
 import type { Seen, Taker } from './chain-view.ts'
 import { isBehind, paymentCall, type Call } from './sign.ts'

@@ -1,5 +1,5 @@
 import { messageOf } from '../base/errors.ts'
-import type { Provider } from '../chain/provider.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
 
 /** Providers that are asked together, and how many of them must say the same to be believed. */
 export type Quorum = {

@@ -1,6 +1,6 @@
 import type { TransactionStatus } from '../domain/states.ts'
-import type { Db } from '../store/database.ts'
-import { tryMoveTransactions, type TransactionStep } from '../store/transactions.ts'
+import type { Db } from '../store/database/database.ts'
+import { tryMoveTransactions, type TransactionStep } from '../store/transactions/transactions.ts'
 import type { OrderMove } from './context.ts'
 
 /**

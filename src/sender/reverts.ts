@@ -2,7 +2,7 @@ import { decodeErrorResult, decodeFunctionResult, encodeFunctionData } from 'vie
 
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
 import { checksummed } from '../chain/address.ts'
-import { revertDataOf } from '../chain/rpc-error.ts'
+import { revertDataOf } from '../chain/rpc/rpc-error.ts'
 import { formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 

@@ -7,7 +7,7 @@ import {
   firstDifference,
   readTransaction,
   type TransactionRequest,
-} from '../chain/transaction.ts'
+} from '../chain/proof/transaction.ts'
 import type { Fees, Hex, Order } from '../domain/orders.ts'
 
 /** What a transaction does, whoever signs it and whatever it costs. */

@@ -1,6 +1,6 @@
 import { isInEther } from '../domain/orders.ts'
-import type { Db } from '../store/database.ts'
-import { addSpends, readSpends, type Spend, type SpendKey } from '../store/spends.ts'
+import type { Db } from '../store/database/database.ts'
+import { addSpends, readSpends, type Spend, type SpendKey } from '../store/orders/spends.ts'
 import { limitsOf, type SenderContext } from './context.ts'
 import { refused, type OrderRefusedError, type PreparedOrder } from './prepare.ts'
 

@@ -1,7 +1,22 @@
 import type { Attempt } from '../domain/orders.ts'
-import { findAttempt, listFinalAttempts, listFinalBlocks, recordBlock } from '../store/attempts.ts'
-import { readCursor, writeCursor, type BlockId, type ChainCursor } from '../store/chain-cursor.ts'
-import { closeAlert, openAlert, takeAlerts, type SenderAlert } from '../store/sender-alerts.ts'
+import {
+  findAttempt,
+  listFinalAttempts,
+  listFinalBlocks,
+  recordBlock,
+} from '../store/orders/attempts.ts'
+import {
+  readCursor,
+  writeCursor,
+  type BlockId,
+  type ChainCursor,
+} from '../store/orders/chain-cursor.ts'
+import {
+  closeAlert,
+  openAlert,
+  takeAlerts,
+  type SenderAlert,
+} from '../store/orders/sender-alerts.ts'
 import { sendAll } from './broadcast.ts'
 import { findSeen, type Look, type Seen } from './chain-view.ts'
 import type { SenderContext } from './context.ts'

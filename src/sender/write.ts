@@ -1,6 +1,6 @@
-import type { Db } from '../store/database.ts'
-import { holdLease, type Lease } from '../store/lanes.ts'
-import { transact } from '../store/transact.ts'
+import type { Db } from '../store/database/database.ts'
+import { holdLease, type Lease } from '../store/orders/lanes.ts'
+import { transact } from '../store/database/transact.ts'
 import type { SenderContext } from './context.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { BaseError } from '../base/errors.ts'
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
-import type { Provider } from '../chain/provider.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
 import { PROFILES, type Profile, type ProfileName } from './profiles.ts'
 
 /** When something must have happened, both ends included. */

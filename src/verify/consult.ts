@@ -1,5 +1,5 @@
 import type { Hex } from '../chain/hex.ts'
-import type { ChainTransaction } from '../chain/block-transaction.ts'
+import type { ChainTransaction } from '../chain/proof/block-transaction.ts'
 import { createAsker, failureOf, type Asker } from './ask.ts'
 import type { CheckedOptions } from './claim.ts'
 import { isShownIn, look, type Look, type Sighting } from './look.ts'

@@ -1,15 +1,15 @@
 import { array, data, quantity, record } from '../chain/answers.ts'
-import type { Header } from '../chain/header.ts'
+import type { Header } from '../chain/proof/header.ts'
 import type { Hex } from '../chain/hex.ts'
-import { decodeReceipt, encodeReceipt, type Receipt } from '../chain/receipt.ts'
+import { decodeReceipt, encodeReceipt, type Receipt } from '../chain/proof/receipt.ts'
 import {
   decodeTransaction,
   encodeTransaction,
   UnknownTransactionTypeError,
   type ChainTransaction,
-} from '../chain/block-transaction.ts'
+} from '../chain/proof/block-transaction.ts'
 import { hashOfBytes } from '../chain/hex.ts'
-import { buildListTrie, type ListTrie } from '../chain/trie.ts'
+import { buildListTrie, type ListTrie } from '../chain/proof/trie.ts'
 import {
   failureOf,
   hexOf,

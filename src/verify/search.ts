@@ -1,4 +1,4 @@
-import { topicOf } from '../chain/events.ts'
+import { topicOf } from '../chain/read/events.ts'
 import { parseHash, type Hex } from '../chain/hex.ts'
 import { array, record } from '../chain/answers.ts'
 import { createAsker, failureOf, hexOf, UnsupportedError, type Asker } from './ask.ts'

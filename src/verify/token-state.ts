@@ -1,6 +1,6 @@
-import { selectorOf } from '../chain/events.ts'
+import { selectorOf } from '../chain/read/events.ts'
 import type { Hex } from '../chain/hex.ts'
-import { readDecimals, readSymbol, TOKEN_VIEWS } from '../chain/token.ts'
+import { readDecimals, readSymbol, TOKEN_VIEWS } from '../chain/read/token.ts'
 import { createAsker, hexOf, type Asker } from './ask.ts'
 import { addressField, checkOptions, type CheckedOptions, type VerifyOptions } from './claim.ts'
 import type { Coin } from './coins.ts'

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { TryOutcome } from '../domain/notifications.ts'
 import { signWebhook } from '../domain/webhook-secrets.ts'
-import type { Db } from '../store/database.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   cancelDeliveries,
   hasDueDeliveries,
@@ -12,7 +12,7 @@ import {
   releaseDelivery,
   type DeliveryLease,
   type LeaseWanted,
-} from '../store/deliveries.ts'
+} from '../store/webhooks/deliveries.ts'
 import { notificationText } from '../wire/group-a/notifications.ts'
 import { pauseAfter, type Schedule } from './schedule.ts'
 import type { Send, SendResult } from './send.ts'

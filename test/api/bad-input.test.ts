@@ -3,9 +3,9 @@ import { connect } from 'node:net'
 
 import { expect } from 'chai'
 
-import { listen } from '../../src/api/listen.ts'
-import { startApi, type Api, type ApiAnswer } from '../support/api.ts'
-import { echoEndpoints } from '../support/endpoints.ts'
+import { listen } from '../../src/api/server/listen.ts'
+import { startApi, type Api, type ApiAnswer } from '../fixtures/api/api.ts'
+import { echoEndpoints } from '../fixtures/api/endpoints.ts'
 
 /** Nothing that comes in here may reach a handler, be answered with a stack or be logged. */
 describe('bad input', () => {

@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 import { Type } from 'typebox'
 
-import { defineEndpoint, type Endpoint } from '../../src/api/endpoint.ts'
-import { openDatabase, type Database, type Db } from '../../src/store/database.ts'
-import { startApi, type Api } from '../support/api.ts'
-import { emptyDatabaseUrl, freshDatabase } from '../support/database.ts'
-import { startFreezingProxy } from '../support/freezing-proxy.ts'
+import { defineEndpoint, type Endpoint } from '../../src/api/admission/endpoint.ts'
+import { openDatabase, type Database, type Db } from '../../src/store/database/database.ts'
+import { startApi, type Api } from '../fixtures/api/api.ts'
+import { emptyDatabaseUrl, freshDatabase } from '../fixtures/store/database.ts'
+import { startFreezingProxy } from '../fixtures/store/freezing-proxy.ts'
 
 /** Two operations, one of each group, that do no more than this. */
 function asking(ask: (db: Db) => Promise<unknown>, db: Db): Endpoint[] {

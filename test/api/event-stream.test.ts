@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { expect } from 'chai'
 import { Type } from 'typebox'
 
-import { defineEndpoint } from '../../src/api/endpoint.ts'
+import { defineEndpoint } from '../../src/api/admission/endpoint.ts'
 import { limits } from '../../src/base/limits.ts'
-import { startApi, testCaller, type Api } from '../support/api.ts'
+import { startApi, testCaller, type Api } from '../fixtures/api/api.ts'
 
 describe('the streams of many users', () => {
   let api: Api

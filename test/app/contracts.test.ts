@@ -5,7 +5,7 @@ import { startContracts } from '../../src/app/contracts.ts'
 import { parseConfig } from '../../src/base/config.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { createShutdown } from '../../src/base/shutdown.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 describe('the contracts of the embedded chain', () => {
   it('are there before the first block is due', async () => {

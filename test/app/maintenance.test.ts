@@ -6,10 +6,10 @@ import { sql } from 'kysely'
 import { startMaintenance } from '../../src/app/maintenance.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
-import { openDatabase } from '../../src/store/database.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { createJumpingClock } from '../support/clock.ts'
-import { freshDatabase } from '../support/database.ts'
+import { openDatabase } from '../../src/store/database/database.ts'
+import { migrate } from '../../src/store/database/migrate.ts'
+import { createJumpingClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const ROUND_MS = 60_000
 

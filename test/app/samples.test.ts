@@ -1,16 +1,16 @@
 import { expect } from 'chai'
 
 import { takeSample } from '../../src/app/samples.ts'
-import { createProviders } from '../../src/chain/providers.ts'
-import { closeBreak } from '../../src/store/breaks.ts'
-import type { Db } from '../../src/store/database.ts'
-import { listSamples } from '../../src/store/overview.ts'
-import { storeSolvency } from '../../src/store/supply.ts'
-import { createTestClock } from '../support/clock.ts'
-import { freshDatabase } from '../support/database.ts'
-import { DOLLAR, TOKEN } from '../support/money.ts'
-import { makeBreak } from '../support/runs.ts'
-import { CHAIN_ID } from '../support/sim/world.ts'
+import { createProviders } from '../../src/chain/rpc/providers.ts'
+import { closeBreak } from '../../src/store/reconciliation/breaks.ts'
+import type { Db } from '../../src/store/database/database.ts'
+import { listSamples } from '../../src/store/transactions/overview.ts'
+import { storeSolvency } from '../../src/store/ledger/supply.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
+import { DOLLAR, TOKEN } from '../fixtures/books/money.ts'
+import { makeBreak } from '../fixtures/books/runs.ts'
+import { CHAIN_ID } from '../engines/sim/world.ts'
 
 const MINUTE_MS = 60_000
 

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 
 import { requireTrustedProviders } from '../../src/app/trusted-providers.ts'
 import { parseConfig } from '../../src/base/config.ts'
-import { failureOf } from '../support/errors.ts'
+import { failureOf } from '../fixtures/errors.ts'
 
 const judge = (urls: string, more: Record<string, string> = {}): string[] =>
   requireTrustedProviders(

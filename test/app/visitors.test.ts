@@ -3,27 +3,33 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
-import type { Endpoint } from '../../src/api/endpoint.ts'
-import type { BlockchainPayments } from '../../src/api/group-b/blockchain-payments.ts'
-import { paymentEndpoints, type PaymentDesk } from '../../src/api/group-b/payments.ts'
-import { transferEndpoints } from '../../src/api/group-b/transfers.ts'
-import { createServer } from '../../src/api/server.ts'
+import type { Endpoint } from '../../src/api/admission/endpoint.ts'
+import type { BlockchainPayments } from '../../src/api/endpoints/api/blockchain/answering.ts'
+import { paymentEndpoints, type PaymentDesk } from '../../src/api/endpoints/api/payments/create.ts'
+import { transferEndpoints } from '../../src/api/endpoints/api/transfers/create.ts'
+import { createServer } from '../../src/api/server/server.ts'
 import { createOperations } from '../../src/app/operations.ts'
 import { createLogger } from '../../src/base/logger.ts'
-import { insertCharge } from '../../src/store/charges.ts'
-import { listApiKeys } from '../../src/store/api-keys.ts'
-import type { Db } from '../../src/store/database.ts'
-import { insertReceipt } from '../../src/store/receipts.ts'
-import { mainWallet } from '../../src/store/wallets.ts'
-import { insertTransfer } from '../../src/store/bank-transfers.ts'
-import { createTestClock } from '../support/clock.ts'
-import { freshDatabase } from '../support/database.ts'
-import { ledgerOf, makeMint, makePayment, makeWalletTransfer, noMinting } from '../support/money.ts'
-import { makeBreak, makeRun, reconciliationEndpoints } from '../support/runs.ts'
-import { operatingOf } from '../support/operating.ts'
-import { makeTransaction } from '../support/transactions.ts'
-import { makeVisitors, type Visitor } from '../support/visitors.ts'
-import { makeDelivery, makeSubscription } from '../support/webhooks.ts'
+import { insertCharge } from '../../src/store/rails/charges.ts'
+import { listApiKeys } from '../../src/store/access/api-keys.ts'
+import type { Db } from '../../src/store/database/database.ts'
+import { insertReceipt } from '../../src/store/transactions/receipts.ts'
+import { mainWallet } from '../../src/store/ledger/wallets.ts'
+import { insertTransfer } from '../../src/store/rails/bank-transfers.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
+import {
+  ledgerOf,
+  makeMint,
+  makePayment,
+  makeWalletTransfer,
+  noMinting,
+} from '../fixtures/books/money.ts'
+import { makeBreak, makeRun, reconciliationEndpoints } from '../fixtures/books/runs.ts'
+import { operatingOf } from '../fixtures/api/operating.ts'
+import { makeTransaction } from '../fixtures/store/transactions.ts'
+import { makeVisitors, type Visitor } from '../fixtures/api/visitors.ts'
+import { makeDelivery, makeSubscription } from '../fixtures/api/webhooks.ts'
 
 /**
  * Makes what an operation with an id shows to the account, and gives the id. An operation that

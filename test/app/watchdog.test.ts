@@ -6,9 +6,9 @@ import { startApp, type App } from '../../src/app.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { parseConfig } from '../../src/base/config.ts'
 import { createLogger } from '../../src/base/logger.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { fillDataFolder } from '../support/prepared-data.ts'
-import { until } from '../support/until.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
+import { until } from '../fixtures/until.ts'
 
 const LOOPS = [
   'sender',

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
 import { createCache, createFreshCache } from '../../src/base/cache.ts'
-import { createTestClock } from '../support/clock.ts'
+import { createTestClock } from '../fixtures/clock.ts'
 
 describe('createCache', () => {
   it('drops what was longest not asked for', () => {

@@ -7,8 +7,8 @@ import { expect } from 'chai'
 
 import { lockFolder } from '../../src/base/lock.ts'
 import { birthOf } from '../../src/base/process.ts'
-import { failureOf } from '../support/errors.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { failureOf } from '../fixtures/errors.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 describe('lockFolder', () => {
   let folder: ReturnType<typeof temporaryFolder>

@@ -5,8 +5,8 @@ import { expect } from 'chai'
 
 import { birthOf } from '../../src/base/process.ts'
 import { announceReady, findRunning, readReady, type ReadyFacts } from '../../src/base/ready.ts'
-import { failureOf } from '../support/errors.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { failureOf } from '../fixtures/errors.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 describe('ready.json', () => {
   let folder: ReturnType<typeof temporaryFolder>

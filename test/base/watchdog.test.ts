@@ -2,8 +2,8 @@ import { expect } from 'chai'
 
 import { createLogger } from '../../src/base/logger.ts'
 import { createWatchdog } from '../../src/base/watchdog.ts'
-import { createTestClock } from '../support/clock.ts'
-import { failureOf } from '../support/errors.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { failureOf } from '../fixtures/errors.ts'
 
 describe('the watchdog', () => {
   const begin = () => {

@@ -18,9 +18,9 @@ import {
   settlementAbi,
   settlementAddress,
 } from '../../src/bindings/index.ts'
-import { NETWORKS } from '../../src/chain/networks.ts'
-import { startChain, type TestChain } from '../support/anvil.ts'
-import { account, deployerOn, forgetfulRecords } from '../support/deployment.ts'
+import { NETWORKS } from '../../src/deploy/networks.ts'
+import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
+import { account, deployerOn, forgetfulRecords } from '../fixtures/chain/deployment.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const COMMITTED = path.join(ROOT, 'src/bindings')

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 
-import { plainProvider } from '../../src/chain/plain-provider.ts'
-import { callRpc } from '../../src/chain/rpc.ts'
+import { plainProvider } from '../../src/chain/rpc/plain-provider.ts'
+import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import type { NotSettledError } from '../../src/checked/errors.ts'
 import { createPayments, type Payments } from '../../src/checked/payments.ts'
 import type { MintOrder } from '../../src/client/payments-types.ts'
-import { expectFailure } from '../support/errors.ts'
-import { startRunningApp, type RunningApp } from '../support/running-app.ts'
+import { expectFailure } from '../fixtures/errors.ts'
+import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
 
 describe('payments with proof', () => {
   let app: RunningApp

@@ -5,7 +5,7 @@ import { settle, type Claimed, type SettleOptions } from '../../src/checked/sett
 import { platformRuntime } from '../../src/client/runtime.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/index.ts'
 import { conclude } from '../../src/verify/verdict.ts'
-import { expectFailure } from '../support/errors.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 const A = `0x${'a'.repeat(64)}`
 const B = `0x${'b'.repeat(64)}`

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 
 import { hashOfKey, readApiKey } from '../../src/domain/api-keys.ts'
-import { findApiKeyState } from '../../src/store/api-keys.ts'
-import { ensureSigningKey, listSigningKeys } from '../../src/store/signing-keys.ts'
-import { disableUser } from '../../src/store/users.ts'
-import { makeUser } from '../support/access.ts'
-import { createCommandBench, type CommandBench } from '../support/commands.ts'
+import { findApiKeyState } from '../../src/store/access/api-keys.ts'
+import { ensureSigningKey, listSigningKeys } from '../../src/store/access/signing-keys.ts'
+import { disableUser } from '../../src/store/access/users.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
 
 describe('quittance keys', () => {
   let bench: CommandBench

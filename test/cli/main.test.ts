@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { COMMANDS, commandsFor } from '../../src/cli/commands.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { fillUnmigrated } from '../support/prepared-data.ts'
-import { runToEnd } from '../support/program.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { fillUnmigrated } from '../fixtures/store/prepared-data.ts'
+import { runToEnd } from '../fixtures/program.ts'
 
 describe('the command line', () => {
   it('teaches with --help, for the program and for each command', async () => {

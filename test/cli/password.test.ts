@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
 import { readNewPassword, type Terminal } from '../../src/cli/password.ts'
-import { failureOf } from '../support/errors.ts'
+import { failureOf } from '../fixtures/errors.ts'
 
 describe('readNewPassword', () => {
   it('makes one up, another each time', async () => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 
-import { findDelivery } from '../../src/store/delivery-log.ts'
-import { findSubscription } from '../../src/store/subscriptions.ts'
-import { makeUser } from '../support/access.ts'
-import { createCommandBench, type CommandBench } from '../support/commands.ts'
-import { makeDelivery, makeSubscription } from '../support/webhooks.ts'
+import { findDelivery } from '../../src/store/webhooks/delivery-log.ts'
+import { findSubscription } from '../../src/store/webhooks/subscriptions.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
+import { makeDelivery, makeSubscription } from '../fixtures/api/webhooks.ts'
 
 const MISSING = '00000000-0000-4000-8000-000000000000'
 

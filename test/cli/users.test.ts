@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 
 import { lockFolder } from '../../src/base/lock.ts'
-import { claimInstallation } from '../../src/store/installation.ts'
-import { verifyPassword } from '../../src/store/passwords.ts'
-import { findUserByName } from '../../src/store/users.ts'
-import { makeUser } from '../support/access.ts'
-import { createCommandBench, type CommandBench } from '../support/commands.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { fillUnmigrated } from '../support/prepared-data.ts'
-import { runToEnd } from '../support/program.ts'
+import { claimInstallation } from '../../src/store/database/installation.ts'
+import { verifyPassword } from '../../src/store/access/passwords.ts'
+import { findUserByName } from '../../src/store/access/users.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { fillUnmigrated } from '../fixtures/store/prepared-data.ts'
+import { runToEnd } from '../fixtures/program.ts'
 
 describe('quittance users', () => {
   let bench: CommandBench

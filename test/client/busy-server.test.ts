@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 
 import { createPlatformClient } from '../../src/client/platform.ts'
-import { faults, startBarePlatform, type BarePlatform } from '../support/bare-platform.ts'
-import { failureOf } from '../support/errors.ts'
+import { faults, startBarePlatform, type BarePlatform } from '../fixtures/api/bare-platform.ts'
+import { failureOf } from '../fixtures/errors.ts'
 
 describe('the platform client at a server that is busy', () => {
   let bare: BarePlatform

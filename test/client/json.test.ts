@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { array, assert, constantFrom, json, property } from 'fast-check'
 
 import { decimal, readJson, writeJson } from '../../src/client/json.ts'
-import { expectFailure } from '../support/errors.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 describe("the client's JSON", () => {
   const amounts: ReadonlyArray<[string, string]> = [

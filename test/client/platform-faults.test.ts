@@ -1,27 +1,31 @@
 import { expect } from 'chai'
 
 import { ApiError } from '../../src/client/errors.ts'
-import {
-  createPlatformClient,
-  type PlatformClient,
-  type PlatformClientOptions,
-} from '../../src/client/platform.ts'
+import { createPlatformClient, type PlatformClient } from '../../src/client/platform.ts'
 import type { PostOptions } from '../../src/client/transport.ts'
-import { bareRow, faults, startBarePlatform, type BarePlatform } from '../support/bare-platform.ts'
+import {
+  bareRow,
+  faults,
+  startBarePlatform,
+  type BarePlatform,
+} from '../fixtures/api/bare-platform.ts'
+import { failureOf as expectAnyFailure } from '../fixtures/errors.ts'
 
 describe('the platform client at a server that fails', () => {
   let bare: BarePlatform
   /** The pauses that the client took; each passes at once. */
-  let pauses: number[]
+  const pauses: number[] = []
 
   beforeEach(async () => {
     bare = await startBarePlatform()
     bare.rows.push(bareRow(1))
-    pauses = []
+    pauses.length = 0
   })
   afterEach(() => bare.stop())
 
-  const connect = (options: Partial<PlatformClientOptions> = {}): PlatformClient =>
+  const connect = (
+    options: Partial<Parameters<typeof createPlatformClient>[0]> = {},
+  ): PlatformClient =>
     createPlatformClient({
       baseUrl: bare.url,
       apiKey: 'k',
@@ -56,8 +60,8 @@ describe('the platform client at a server that fails', () => {
   })
 
   it('gives up after six tries with pauses that grow, and tells all of it', async () => {
-    for (let n = 0; n < 6; n++)
-      bare.faults.push(faults.status(500, '', { 'x-request-id': `r${n}` }))
+    for (const id of ['r0', 'r1', 'r2', 'r3', 'r4', 'r5'])
+      bare.faults.push(faults.status(500, '', { 'x-request-id': id }))
     const error = await failureOf(connect().transactions.list())
     expect(error).to.include({ code: 'internal_error', status: 500, retryable: true, tries: 6 })
     expect(error.requestId).to.equal('r5')
@@ -389,11 +393,7 @@ describe('the platform client at a server that fails', () => {
 const DEADLINE_MS = 10_000
 
 async function failureOf(work: Promise<unknown> | (() => Promise<unknown>)): Promise<ApiError> {
-  try {
-    await (typeof work === 'function' ? work() : work)
-  } catch (error) {
-    expect(error).to.be.instanceOf(ApiError)
-    return error as ApiError
-  }
-  throw new Error('It did not fail.')
+  const error = await expectAnyFailure(typeof work === 'function' ? work : () => work)
+  expect(error).to.be.instanceOf(ApiError)
+  return error as ApiError
 }

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 
 import { createPlatformClient, type PlatformClient } from '../../src/client/platform.ts'
-import { expectFailure, failureOf } from '../support/errors.ts'
-import { startRunningApp, type RunningApp } from '../support/running-app.ts'
+import { expectFailure, failureOf } from '../fixtures/errors.ts'
+import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
 
 describe('the platform client at our own server', () => {
   let app: RunningApp

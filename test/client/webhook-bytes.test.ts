@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { codeOf } from '../../src/base/errors.ts'
 import { verifyWebhook, type SignedRequest } from '../../src/client/webhooks.ts'
 import { createWebhookSecret, signWebhook } from '../../src/domain/webhook-secrets.ts'
-import { anyText, byteChange, changeByte } from '../support/bytes.ts'
+import { anyText, byteChange, changeByte } from '../fixtures/chain/bytes.ts'
 
 const SEED = 11
 const NOW_S = 1_741_944_413

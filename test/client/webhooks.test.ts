@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { Webhook } from 'standardwebhooks'
 
 import { verifyWebhook } from '../../src/client/webhooks.ts'
-import { expectFailure } from '../support/errors.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 's').toString('base64')}`
 const OTHER = `whsec_${Buffer.alloc(24, 'o').toString('base64')}`

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { SCOPES } from '../../src/domain/access.ts'
-import { describeInChromium } from '../support/browser.ts'
-import { openConsole, type OpenConsole } from '../support/console.ts'
+import { describeInChromium } from '../fixtures/console/browser.ts'
+import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
 
 describeInChromium('what must not be missed in the console', (chromium) => {
   let opened: OpenConsole

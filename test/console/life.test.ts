@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { explainPending, stepsOf } from '../../src/console/timeline.ts'
+import { explainPending, stepsOf } from '../../src/console/parts/timeline.ts'
 import { judgeOverview } from '../../src/console/verdict.ts'
 import type { OverviewWire } from '../../src/wire/group-b/admin.ts'
 

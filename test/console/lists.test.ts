@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
-import { insertCharge } from '../../src/store/charges.ts'
-import { describeInChromium } from '../support/browser.ts'
-import { openConsole, type OpenConsole } from '../support/console.ts'
-import { insertManyTransactions } from '../support/many-transactions.ts'
-import { makeTransaction } from '../support/transactions.ts'
-import { until } from '../support/until.ts'
+import { insertCharge } from '../../src/store/rails/charges.ts'
+import { describeInChromium } from '../fixtures/console/browser.ts'
+import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
+import { insertManyTransactions } from '../fixtures/store/many-transactions.ts'
+import { makeTransaction } from '../fixtures/store/transactions.ts'
+import { until } from '../fixtures/until.ts'
 
 /** All of them are in sight of a window of this height. */
 const ROWS = 15

@@ -4,11 +4,11 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { formatAmount } from '../../src/domain/money.ts'
-import { insertReceipt } from '../../src/store/receipts.ts'
-import { randomToken } from '../support/admin-api.ts'
-import { describeInChromium } from '../support/browser.ts'
-import { openConsole, type OpenConsole } from '../support/console.ts'
-import { makeTransaction } from '../support/transactions.ts'
+import { insertReceipt } from '../../src/store/transactions/receipts.ts'
+import { randomToken } from '../fixtures/api/admin-api.ts'
+import { describeInChromium } from '../fixtures/console/browser.ts'
+import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
+import { makeTransaction } from '../fixtures/store/transactions.ts'
 
 describeInChromium('the receipt page when something fails', (chromium) => {
   let opened: OpenConsole

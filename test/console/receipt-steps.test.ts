@@ -1,12 +1,18 @@
 import { expect } from 'chai'
 
-import { selectorOf } from '../../src/chain/events.ts'
+import { selectorOf } from '../../src/chain/read/events.ts'
 import { checkReceipt, formatShown, shownBy, type Shown } from '../../src/console/receipt-steps.ts'
 import type { Provider } from '../../src/verify/index.ts'
 import { prove } from '../../src/verify/prove.ts'
 import type { ReceiptFactsWire } from '../../src/wire/group-b/admin.ts'
-import { uint } from '../support/token-code.ts'
-import { CHAIN_ID, calls, reference, startPaidChain, type PaidChain } from '../support/verify.ts'
+import { uint } from '../fixtures/chain/token-code.ts'
+import {
+  CHAIN_ID,
+  calls,
+  reference,
+  startPaidChain,
+  type PaidChain,
+} from '../fixtures/books/verify.ts'
 
 describe('the steps of a receipt', () => {
   let world: PaidChain

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
-import { describeInChromium, keepSession } from '../support/browser.ts'
-import { openConsole, type OpenConsole } from '../support/console.ts'
-import { insertManyTransactions } from '../support/many-transactions.ts'
-import { walkThrough } from '../support/scroll.ts'
+import { describeInChromium, keepSession } from '../fixtures/console/browser.ts'
+import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
+import { insertManyTransactions } from '../fixtures/store/many-transactions.ts'
+import { walkThrough } from '../fixtures/console/scroll.ts'
 
 /** `npm run bench:console` goes through a hundred thousand. */
 const ROWS = 1250

@@ -6,8 +6,8 @@ import {
   formatUnits,
   groupDigits,
   shortHash,
-} from '../../src/console/format.ts'
-import { frameOf, pathOf, pointAt } from '../../src/console/plot-lines.ts'
+} from '../../src/console/parts/format.ts'
+import { frameOf, pathOf, pointAt } from '../../src/console/parts/plot-lines.ts'
 import { readAddress } from '../../src/console/node.ts'
 import { hashOf, readRoute } from '../../src/console/route.ts'
 

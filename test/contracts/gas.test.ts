@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { network } from 'hardhat'
 
-import { type GasTable, measureGas, measureLargestBatches } from '../support/contracts/gas.ts'
+import { type GasTable, measureGas, measureLargestBatches } from '../fixtures/contracts/gas.ts'
 
 type Snapshot = Record<string, { transactions: GasTable; largestBatches: GasTable }>
 

@@ -15,15 +15,15 @@ import {
   type Settlement,
   Settlement__factory,
 } from '../../src/bindings/index.ts'
-import { deployDollar, deploySettlement } from '../support/contracts/gas.ts'
+import { deployDollar, deploySettlement } from '../fixtures/contracts/gas.ts'
 import {
   denseReferences,
   fundedStrangers,
   referenceOf,
   strangerAt,
-} from '../support/contracts/orders.ts'
-import { signAuthorization, signIntent, signPermit } from '../support/contracts/signing.ts'
-import { delegate, mined, walletAt } from '../support/contracts/wallets.ts'
+} from '../fixtures/contracts/orders.ts'
+import { signAuthorization, signIntent, signPermit } from '../fixtures/contracts/signing.ts'
+import { delegate, mined, walletAt } from '../fixtures/contracts/wallets.ts'
 
 // What only whole transactions show
 // ├── receipts: an event per payment, none for an item that failed; amsterdam adds logs of its own

@@ -5,12 +5,12 @@ import { network } from 'hardhat'
 import type { HardhatEthers, HardhatEthersSigner } from '@nomicfoundation/hardhat-ethers/types'
 
 import type { Settlement } from '../../src/bindings/index.ts'
-import { deploySettlement } from '../support/contracts/gas.ts'
-import type { UsdcShape } from '../support/contracts/mocks.ts'
-import { referenceOf, strangerAt } from '../support/contracts/orders.ts'
-import { signAuthorization, signPermit } from '../support/contracts/signing.ts'
-import { deployUsdc, usdcDomain } from '../support/contracts/usdc.ts'
-import { delegate, mined, walletAt } from '../support/contracts/wallets.ts'
+import { deploySettlement } from '../fixtures/contracts/gas.ts'
+import type { UsdcShape } from '../fixtures/contracts/mocks.ts'
+import { referenceOf, strangerAt } from '../fixtures/contracts/orders.ts'
+import { signAuthorization, signPermit } from '../fixtures/contracts/signing.ts'
+import { deployUsdc, usdcDomain } from '../fixtures/contracts/usdc.ts'
+import { delegate, mined, walletAt } from '../fixtures/contracts/wallets.ts'
 
 // Payments in USDC by signature, from an account that has delegated its code (EIP-7702)
 // ├── to code without ERC-1271

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 
 import { formatAmount, parseAmount, STABLECOIN_DECIMALS } from '../../src/domain/money.ts'
-import { failureOf } from '../support/errors.ts'
+import { failureOf } from '../fixtures/errors.ts'
 
 describe('parseAmount', () => {
   const good: ReadonlyArray<[string, number, bigint]> = [

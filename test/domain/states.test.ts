@@ -9,7 +9,7 @@ import {
   TRANSACTION_STATUSES,
   type Move,
 } from '../../src/domain/states.ts'
-import { failureOf } from '../support/errors.ts'
+import { failureOf } from '../fixtures/errors.ts'
 
 const LEGAL = [
   'pending → processing',

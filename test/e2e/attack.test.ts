@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 
-import type { Attack } from '../support/attack/attack.ts'
-import { gauges } from '../support/attack/gauges.ts'
-import { logCanary } from '../support/attack/log-canary.ts'
-import { overload } from '../support/attack/overload.ts'
-import { sameKey } from '../support/attack/same-key.ts'
+import type { Attack } from '../engines/attack/attack.ts'
+import { gauges } from '../engines/attack/gauges.ts'
+import { logCanary } from '../engines/attack/log-canary.ts'
+import { overload } from '../engines/attack/overload.ts'
+import { sameKey } from '../engines/attack/same-key.ts'
 
 const quick = { seconds: 2, say: () => undefined }
 

@@ -10,14 +10,19 @@ import { encodeFunctionData } from 'viem'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { settlementAbi } from '../../src/bindings/abis.ts'
-import { callRpc } from '../../src/chain/rpc.ts'
-import { describeInChromium, obstaclesOf, pagesInPrint, startBrowser } from '../support/browser.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { poison } from '../support/hostile.ts'
-import { workByKeys } from '../support/keyboard.ts'
-import { fillDataFolder } from '../support/prepared-data.ts'
-import { runProgram, type Program } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { callRpc } from '../../src/chain/rpc/rpc.ts'
+import {
+  describeInChromium,
+  obstaclesOf,
+  pagesInPrint,
+  startBrowser,
+} from '../fixtures/console/browser.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { poison } from '../fixtures/hostile.ts'
+import { workByKeys } from '../fixtures/console/keyboard.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
+import { runProgram, type Program } from '../fixtures/program.ts'
+import { until } from '../fixtures/until.ts'
 
 const EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 const LOOKS = [
@@ -64,11 +69,8 @@ describeInChromium('the console in a browser', (chromium) => {
   }
   const pay = async (description: string): Promise<string> => {
     const order = { to_address: `0x${'0'.repeat(38)}aa`, amount: '0.000000000000000001' }
-    const paid = await ask('/api/blockchain/transactions', {
-      ...order,
-      description,
-      use_contract: true,
-    })
+    const path = '/api/blockchain/transactions'
+    const paid = await ask(path, { ...order, description, use_contract: true })
     return paid.body['transaction_id'] ?? ''
   }
   const rpc = (method: string, ...params: unknown[]) =>

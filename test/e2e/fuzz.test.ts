@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 
 import { expect } from 'chai'
 
-import { readDocument } from '../support/contract.ts'
-import { echoEndpoints } from '../support/endpoints.ts'
-import { fuzz } from '../support/fuzz/fuzz.ts'
-import { startFuzzTarget, type FuzzTarget } from '../support/fuzz/start.ts'
+import { readDocument } from '../fixtures/api/contract.ts'
+import { echoEndpoints } from '../fixtures/api/endpoints.ts'
+import { fuzz } from '../engines/fuzz/fuzz.ts'
+import { startFuzzTarget, type FuzzTarget } from '../engines/fuzz/start.ts'
 
 describe('a fuzz of every operation', () => {
   let target: FuzzTarget

@@ -5,12 +5,12 @@ import { Chain, Circle, type Transfer } from '@circle-fin/circle-sdk'
 import { expect } from 'chai'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
-import { callRpc } from '../../src/chain/rpc.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { fillDataFolder } from '../support/prepared-data.ts'
-import { runProgram, type Program } from '../support/program.ts'
-import { addressFrom } from '../support/sim/world.ts'
-import { until } from '../support/until.ts'
+import { callRpc } from '../../src/chain/rpc/rpc.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
+import { runProgram, type Program } from '../fixtures/program.ts'
+import { addressFrom } from '../engines/sim/world.ts'
+import { until } from '../fixtures/until.ts'
 
 const USD = 'USD' as const
 

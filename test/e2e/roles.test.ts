@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { startAnvil, type EmbeddedChain } from '../../src/chain/anvil.ts'
-import { openDatabase } from '../../src/store/database.ts'
-import { emptyDatabaseUrl } from '../support/database.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { runProgram, runToEnd, type Program } from '../support/program.ts'
+import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.ts'
+import { openDatabase } from '../../src/store/database/database.ts'
+import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 
 // Processes can only share a server, so these cases exist in the run on PostgreSQL alone.
 if (process.env['DATABASE_URL'] !== undefined) {

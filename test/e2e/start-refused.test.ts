@@ -7,13 +7,13 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { isRunning } from '../../src/base/process.ts'
-import { startAnvil } from '../../src/chain/anvil.ts'
-import { openDatabase } from '../../src/store/database.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { fillDataFolder } from '../support/prepared-data.ts'
-import { runProgram, runToEnd, type Program } from '../support/program.ts'
-import { startRefusingServer } from '../support/refusing-server.ts'
-import { until } from '../support/until.ts'
+import { startAnvil } from '../../src/chain/embedded/anvil.ts'
+import { openDatabase } from '../../src/store/database/database.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
+import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
+import { startRefusingServer } from '../fixtures/store/refusing-server.ts'
+import { until } from '../fixtures/until.ts'
 
 describe('up where it cannot run gives one clear line, exit code 2, and leaves no process', () => {
   const folder = temporaryFolder()

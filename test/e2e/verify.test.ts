@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { fillDataFolder } from '../support/prepared-data.ts'
-import { runProgram, runToEnd, type Program } from '../support/program.ts'
-import { addressFrom } from '../support/sim/world.ts'
-import { until } from '../support/until.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
+import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
+import { addressFrom } from '../engines/sim/world.ts'
+import { until } from '../fixtures/until.ts'
 
 describe('a payment, verified by someone who only has its hash', () => {
   let program: Program

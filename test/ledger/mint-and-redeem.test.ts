@@ -4,17 +4,17 @@ import { sql } from 'kysely'
 import type { Hex } from '../../src/domain/orders.ts'
 import { REDEEM_MS } from '../../src/ledger/redeems.ts'
 import { moveByWire } from '../../src/ledger/wires.ts'
-import { countFindings } from '../../src/store/supply.ts'
-import { findWire } from '../../src/store/wires.ts'
+import { countFindings } from '../../src/store/ledger/supply.ts'
+import { findWire } from '../../src/store/rails/wires.ts'
 import {
   DOLLAR,
   listNotificationBodies,
   readLedger,
   startMoneyApi,
   type MoneyApi,
-} from '../support/money.ts'
-import { addressFrom, CHAIN_ID, placeDollar } from '../support/sim/world.ts'
-import { createSupplyBench, type SupplyBench } from '../support/supply-bench.ts'
+} from '../fixtures/books/money.ts'
+import { addressFrom, CHAIN_ID, placeDollar } from '../engines/sim/world.ts'
+import { createSupplyBench, type SupplyBench } from '../fixtures/books/supply-bench.ts'
 
 type Shown = { id: string; status: string; redemption?: { reference: Hex; calldata: Hex } }
 

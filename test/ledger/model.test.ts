@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 
-import { freshDatabase } from '../support/database.ts'
-import { ACTS, createPlay, type Step } from '../support/ledger-play.ts'
-import { readLedger } from '../support/money.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
+import { ACTS, createPlay, type Step } from '../engines/ledger-play.ts'
+import { readLedger } from '../fixtures/books/money.ts'
 
 const steps = fc.array(
   fc.record<Step>({

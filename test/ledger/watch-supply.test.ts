@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import type { RpcCall } from '../../src/chain/provider.ts'
+import type { RpcCall } from '../../src/chain/rpc/provider.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { moveByWire } from '../../src/ledger/wires.ts'
-import { expectFailure } from '../support/errors.ts'
-import { DOLLAR, readLedger, startMoneyApi, type MoneyApi } from '../support/money.ts'
-import { addressFrom } from '../support/sim/world.ts'
-import { createSupplyBench, type SupplyBench } from '../support/supply-bench.ts'
-import { togetherOf } from '../support/together.ts'
+import { expectFailure } from '../fixtures/errors.ts'
+import { DOLLAR, readLedger, startMoneyApi, type MoneyApi } from '../fixtures/books/money.ts'
+import { addressFrom } from '../engines/sim/world.ts'
+import { createSupplyBench, type SupplyBench } from '../fixtures/books/supply-bench.ts'
+import { togetherOf } from '../fixtures/together.ts'
 
 /** What a node says instead of the truth; undefined where it is honest. */
 type Lie = ((call: RpcCall, truth: unknown) => unknown) | undefined

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 
 import { createCard } from '../../src/rails/card.ts'
-import { anyText, byteChange, changeByte } from '../support/bytes.ts'
+import { anyText, byteChange, changeByte } from '../fixtures/chain/bytes.ts'
 
 const SEED = 11
 const NOW_S = 1_741_944_413

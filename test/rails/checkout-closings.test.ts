@@ -3,24 +3,28 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { lifeEndpoint } from '../../src/api/group-b/admin-transactions.ts'
-import { receiptCreateEndpoint } from '../../src/api/group-b/receipt-create.ts'
-import { transactionDetailEndpoint } from '../../src/api/group-b/transaction-detail.ts'
+import { lifeEndpoint } from '../../src/api/endpoints/api/admin/transactions.ts'
+import { receiptCreateEndpoint } from '../../src/api/endpoints/api/transactions/receipt.ts'
+import { transactionDetailEndpoint } from '../../src/api/endpoints/api/transactions/detail.ts'
 import { createOperating } from '../../src/app/console.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { createProviders } from '../../src/chain/providers.ts'
+import { createProviders } from '../../src/chain/rpc/providers.ts'
 import type { Hex } from '../../src/domain/orders.ts'
-import { createStoreSource } from '../../src/reconciler/store-source.ts'
+import { createStoreSource } from '../../src/reconciler/sources/store.ts'
 import { checkoutPass } from '../../src/rails/checkout.ts'
-import { moveDispute, noteDispute } from '../../src/store/disputes.ts'
-import { insertRefund, settleRefund } from '../../src/store/refunds.ts'
-import { makeUser } from '../support/access.ts'
-import { createCheckoutBench, newAddress, type CheckoutBench } from '../support/checkout-bench.ts'
-import { createTestClock } from '../support/clock.ts'
-import { startGateways, type GatewayBench } from '../support/gateways.ts'
-import { startRailsApi, type RailsApi } from '../support/rails-api.ts'
-import { reconcileSource } from '../support/reconcile.ts'
-import { CHAIN_ID } from '../support/sim/world.ts'
+import { moveDispute, noteDispute } from '../../src/store/rails/disputes.ts'
+import { insertRefund, settleRefund } from '../../src/store/rails/refunds.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import {
+  createCheckoutBench,
+  newAddress,
+  type CheckoutBench,
+} from '../fixtures/books/checkout-bench.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
+import { startRailsApi, type RailsApi } from '../fixtures/api/rails-api.ts'
+import { reconcileSource } from '../fixtures/books/reconcile.ts'
+import { CHAIN_ID } from '../engines/sim/world.ts'
 
 type Body = Record<string, unknown>
 

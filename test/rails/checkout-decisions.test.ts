@@ -3,17 +3,17 @@ import { expect } from 'chai'
 import {
   paymentDecideEndpoint,
   undecidedListEndpoint,
-} from '../../src/api/group-b/admin-payments.ts'
-import type { documentGroup } from '../../src/api/openapi.ts'
+} from '../../src/api/endpoints/api/admin/payments.ts'
+import type { documentGroup } from '../../src/api/docs/openapi.ts'
 import type { Hex } from '../../src/domain/orders.ts'
-import { findEveryonesTransaction } from '../../src/store/everyone.ts'
-import { listMoves } from '../../src/store/transactions.ts'
-import { makeUser } from '../support/access.ts'
-import { createCheckoutBench, type CheckoutBench } from '../support/checkout-bench.ts'
-import { createTestClock } from '../support/clock.ts'
-import { startGateways, type GatewayBench } from '../support/gateways.ts'
-import { startRailsApi, type RailsApi } from '../support/rails-api.ts'
-import { ETHER } from '../support/sim/world.ts'
+import { findEveryonesTransaction } from '../../src/store/access/everyone.ts'
+import { listMoves } from '../../src/store/transactions/transactions.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { createCheckoutBench, type CheckoutBench } from '../fixtures/books/checkout-bench.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
+import { startRailsApi, type RailsApi } from '../fixtures/api/rails-api.ts'
+import { ETHER } from '../engines/sim/world.ts'
 
 type Body = Record<string, unknown>
 

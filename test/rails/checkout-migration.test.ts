@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { readBlockchainTransaction } from '../../src/api/group-b/blockchain-wire.ts'
-import type { Database, Db } from '../../src/store/database.ts'
-import { findEveryonesTransaction } from '../../src/store/everyone.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { moveTransaction, recordTransaction } from '../../src/store/transactions.ts'
-import { makeUser } from '../support/access.ts'
-import { emptyDatabase } from '../support/database.ts'
+import { readBlockchainTransaction } from '../../src/api/endpoints/api/blockchain/wire.ts'
+import type { Database, Db } from '../../src/store/database/database.ts'
+import { findEveryonesTransaction } from '../../src/store/access/everyone.ts'
+import { migrate } from '../../src/store/database/migrate.ts'
+import { moveTransaction, recordTransaction } from '../../src/store/transactions/transactions.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { emptyDatabase } from '../fixtures/store/database.ts'
 
 const [SETTLEMENT, PAYEE, PAYER] = ['5e', 'aa', 'bb'].map((pair) => `0x${pair.repeat(20)}`)
 

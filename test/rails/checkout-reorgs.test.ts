@@ -1,25 +1,25 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { readBlockchainTransaction } from '../../src/api/group-b/blockchain-wire.ts'
-import type { PayBack } from '../../src/api/group-b/payment-refund.ts'
+import { readBlockchainTransaction } from '../../src/api/endpoints/api/blockchain/wire.ts'
+import type { PayBack } from '../../src/api/endpoints/api/payments/refund.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
-import { findCharge } from '../../src/store/charges.ts'
-import { findEveryonesTransaction } from '../../src/store/everyone.ts'
-import type { Db } from '../../src/store/database.ts'
-import { insertRefund } from '../../src/store/refunds.ts'
-import { createTestClock } from '../support/clock.ts'
-import { freshDatabase } from '../support/database.ts'
-import { databaseCodeOf, expectFailure } from '../support/errors.ts'
-import { startGateways, type GatewayBench } from '../support/gateways.ts'
+import { findCharge } from '../../src/store/rails/charges.ts'
+import { findEveryonesTransaction } from '../../src/store/access/everyone.ts'
+import type { Db } from '../../src/store/database/database.ts'
+import { insertRefund } from '../../src/store/rails/refunds.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
+import { databaseCodeOf, expectFailure } from '../fixtures/errors.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import {
   createScriptedBlocks,
   hashOf,
   type ScriptedBlocks,
   type ScriptedPayment,
-} from '../support/scripted-blocks.ts'
+} from '../fixtures/chain/scripted-blocks.ts'
 
 const [SETTLEMENT, PAYEE, DOLLAR]: Hex[] = [
   `0x${'5e'.repeat(20)}`,

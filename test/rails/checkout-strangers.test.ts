@@ -8,13 +8,17 @@ import { partReferences } from '../../src/domain/reference.ts'
 import { judgeOverpaid, MAX_SMALL_PAYMENTS } from '../../src/rails/checkout.ts'
 import { recordMoves } from '../../src/sender/record.ts'
 import type { Sender } from '../../src/sender/sender.ts'
-import { insertRefund } from '../../src/store/refunds.ts'
-import { createCheckoutBench, newAddress, type CheckoutBench } from '../support/checkout-bench.ts'
-import { createTestClock } from '../support/clock.ts'
-import { databaseCodeOf } from '../support/errors.ts'
-import { startGateways, type GatewayBench } from '../support/gateways.ts'
-import { countRows } from '../support/rails-api.ts'
-import { ETHER, placeDollar } from '../support/sim/world.ts'
+import { insertRefund } from '../../src/store/rails/refunds.ts'
+import {
+  createCheckoutBench,
+  newAddress,
+  type CheckoutBench,
+} from '../fixtures/books/checkout-bench.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { databaseCodeOf } from '../fixtures/errors.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
+import { countRows } from '../fixtures/api/rails-api.ts'
+import { ETHER, placeDollar } from '../engines/sim/world.ts'
 import { sql } from 'kysely'
 
 type Body = Record<string, unknown>

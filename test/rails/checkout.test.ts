@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 
 import { checkoutPass } from '../../src/rails/checkout.ts'
-import { writeCheckoutCursor } from '../../src/store/checkouts.ts'
-import { createCheckoutBench, type CheckoutBench } from '../support/checkout-bench.ts'
-import { createTestClock } from '../support/clock.ts'
-import { startGateways, type GatewayBench } from '../support/gateways.ts'
-import { countRows } from '../support/rails-api.ts'
-import { CHAIN_ID } from '../support/sim/world.ts'
+import { writeCheckoutCursor } from '../../src/store/rails/checkouts.ts'
+import { createCheckoutBench, type CheckoutBench } from '../fixtures/books/checkout-bench.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
+import { countRows } from '../fixtures/api/rails-api.ts'
+import { CHAIN_ID } from '../engines/sim/world.ts'
 
 const HOUR_MS = 3_600_000
 const { signal } = new AbortController()

@@ -8,15 +8,15 @@ import {
   type SimulatorServer,
 } from '../../src/rails/simulators/serve.ts'
 import { createSimulatedWallet } from '../../src/rails/simulators/wallet.ts'
-import type { Db } from '../../src/store/database.ts'
-import { insertRefund } from '../../src/store/refunds.ts'
-import { makeUser } from '../support/access.ts'
-import { createTestClock, type TestClock } from '../support/clock.ts'
-import { createCrashes } from '../support/crashes.ts'
-import { freshDatabase } from '../support/database.ts'
-import { startGateways, type GatewayBench } from '../support/gateways.ts'
-import { createPaymentLife, deathsOf } from '../support/payment-life.ts'
-import { countRows } from '../support/rails-api.ts'
+import type { Db } from '../../src/store/database/database.ts'
+import { insertRefund } from '../../src/store/rails/refunds.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { createTestClock, type TestClock } from '../fixtures/clock.ts'
+import { createCrashes } from '../fixtures/books/crashes.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
+import { createPaymentLife, deathsOf } from '../fixtures/books/payment-life.ts'
+import { countRows } from '../fixtures/api/rails-api.ts'
 
 const STRIPE = { key: 'sk_test_1', webhookSecret: 'whsec_1' }
 const PAYPAL = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }

@@ -7,12 +7,12 @@ import {
   type SimulatorServer,
 } from '../../src/rails/simulators/serve.ts'
 import { createSimulatedWallet } from '../../src/rails/simulators/wallet.ts'
-import { makeUser } from '../support/access.ts'
-import { createTestClock } from '../support/clock.ts'
-import { createCrashes } from '../support/crashes.ts'
-import { freshDatabase } from '../support/database.ts'
-import { startGateways } from '../support/gateways.ts'
-import { createPaymentLife, deathsOf, type PaymentLife } from '../support/payment-life.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { createCrashes } from '../fixtures/books/crashes.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
+import { startGateways } from '../fixtures/books/gateways.ts'
+import { createPaymentLife, deathsOf, type PaymentLife } from '../fixtures/books/payment-life.ts'
 
 const SECRETS = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }
 const payment = { gateway_id: 3, amount: 20.5, currency: 'EUR', description: 'Two books' }

@@ -7,10 +7,10 @@ import {
   type SimulatorServer,
 } from '../../src/rails/simulators/serve.ts'
 import { createSimulatedWallet } from '../../src/rails/simulators/wallet.ts'
-import { createTestClock, type TestClock } from '../support/clock.ts'
-import { freshDatabase } from '../support/database.ts'
-import { startGateways, type GatewayBench } from '../support/gateways.ts'
-import { until } from '../support/until.ts'
+import { createTestClock, type TestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
+import { until } from '../fixtures/until.ts'
 
 const SECRETS = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }
 const PAYMENT = { gateway_id: 3, amount: 20.5, currency: 'EUR', description: 'Two books' }

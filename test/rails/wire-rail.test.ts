@@ -9,11 +9,11 @@ import {
   type SimulatorServer,
 } from '../../src/rails/simulators/serve.ts'
 import { createWireRail, WIRE_POLICY, type WireMoved } from '../../src/rails/wire-rail.ts'
-import type { Db } from '../../src/store/database.ts'
-import { findWire, orderWire, type WireMethod } from '../../src/store/wires.ts'
-import { makeUser } from '../support/access.ts'
-import { createTestClock, type TestClock } from '../support/clock.ts'
-import { freshDatabase } from '../support/database.ts'
+import type { Db } from '../../src/store/database/database.ts'
+import { findWire, orderWire, type WireMethod } from '../../src/store/rails/wires.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { createTestClock, type TestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const DAY_MS = 24 * 3_600_000
 const ACCOUNT = { key: 'key', accountId: 'account_1' }

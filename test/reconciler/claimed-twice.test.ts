@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 
 import type { Hex } from '../../src/domain/orders.ts'
 import { createRuns, requestRun, type RunsDeps } from '../../src/reconciler/runs.ts'
-import { makeUser } from '../support/access.ts'
-import { allBreaks, runOnce, runsDeps } from '../support/runs.ts'
-import { createBench, type Bench } from '../support/sender-bench.ts'
-import { addressFrom, CHAIN_ID, ETHER } from '../support/sim/world.ts'
-import { makeTransaction } from '../support/transactions.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { allBreaks, runOnce, runsDeps } from '../fixtures/books/runs.ts'
+import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { addressFrom, CHAIN_ID, ETHER } from '../engines/sim/world.ts'
+import { makeTransaction } from '../fixtures/store/transactions.ts'
 
 describe('a payment that our records claim twice', () => {
   let bench: Bench

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 
 import { BREAK_KINDS } from '../../src/domain/breaks.ts'
-import { scoreFile, type Scored } from '../support/injected/file.ts'
-import { scoreOwnRecords } from '../support/injected/own-records.ts'
-import { scoreOf } from '../support/injected/score.ts'
-import { removeFiles } from '../support/reconcile.ts'
+import { scoreFile, type Scored } from '../engines/injected/file.ts'
+import { scoreOwnRecords } from '../engines/injected/own-records.ts'
+import { scoreOf } from '../engines/injected/score.ts'
+import { removeFiles } from '../fixtures/books/reconcile.ts'
 
 const SIZE = { good: 60, ofEach: 2 }
 

@@ -6,21 +6,21 @@ import { sql } from 'kysely'
 
 import { systemClock } from '../../src/base/clock.ts'
 import { requestRun } from '../../src/reconciler/runs.ts'
-import { openDatabase } from '../../src/store/database.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { emptyDatabaseUrl } from '../support/database.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { fillDataFolder } from '../support/prepared-data.ts'
-import { runFile, type Program } from '../support/program.ts'
-import { recordSettlements } from '../support/recorded-settlements.ts'
+import { openDatabase } from '../../src/store/database/database.ts'
+import { migrate } from '../../src/store/database/migrate.ts'
+import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
+import { runFile, type Program } from '../fixtures/program.ts'
+import { recordSettlements } from '../fixtures/chain/recorded-settlements.ts'
 import {
   confirm,
   fillSettlements,
   startSettledChain,
   type SettledChain,
-} from '../support/settled-chain.ts'
-import { until } from '../support/until.ts'
-import { CHAIN_ID } from '../support/verify.ts'
+} from '../fixtures/chain/settled-chain.ts'
+import { until } from '../fixtures/until.ts'
+import { CHAIN_ID } from '../fixtures/books/verify.ts'
 
 const COUNT = 10
 const CHUNK = 3
@@ -53,7 +53,7 @@ describe('a run over our own records in a process that is killed', () => {
   })
 
   const start = (more: Record<string, string> = {}): Program =>
-    runFile('test/support/run-process.ts', [], {
+    runFile('test/engines/bench/run-process.ts', [], {
       DATABASE_URL: url,
       RUN_DATA: join(folder.path, 'database'),
       RUN_NODE: world.chain.url,

@@ -1,12 +1,16 @@
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import { callRpc } from '../../src/chain/rpc.ts'
+import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import type { BreakKind } from '../../src/domain/breaks.ts'
-import { readRecord, type PaymentRecord, type RecordSource } from '../../src/reconciler/records.ts'
-import { startChain } from '../support/anvil.ts'
-import { createJumpingClock } from '../support/clock.ts'
-import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import {
+  readRecord,
+  type PaymentRecord,
+  type RecordSource,
+} from '../../src/reconciler/sources/records.ts'
+import { startChain } from '../fixtures/chain/anvil.ts'
+import { createJumpingClock } from '../fixtures/clock.ts'
+import { startFaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
 import {
   csvFile,
   placeOf,
@@ -14,8 +18,8 @@ import {
   reconcileSource,
   removeFiles,
   type Row,
-} from '../support/reconcile.ts'
-import { createKeyedDraw } from '../support/random.ts'
+} from '../fixtures/books/reconcile.ts'
+import { createKeyedDraw } from '../fixtures/random.ts'
 import {
   calls,
   reference,
@@ -23,7 +27,7 @@ import {
   takeNonce,
   type PaidChain,
   type Taken,
-} from '../support/verify.ts'
+} from '../fixtures/books/verify.ts'
 
 const GHOST: Hex = `0x${'ee'.repeat(32)}`
 const OTHER_CONTRACT: Hex = `0x${'c0'.repeat(20)}`

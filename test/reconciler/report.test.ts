@@ -2,9 +2,9 @@ import { expect } from 'chai'
 
 import type { Finding } from '../../src/domain/breaks.ts'
 import { emptyTotals } from '../../src/reconciler/reconcile.ts'
-import { csvOfFinding } from '../../src/reconciler/report-csv.ts'
-import { reportHtml } from '../../src/reconciler/report-html.ts'
-import { reportJson } from '../../src/reconciler/report-json.ts'
+import { csvOfFinding } from '../../src/reconciler/reports/csv.ts'
+import { reportHtml } from '../../src/reconciler/reports/html.ts'
+import { reportJson } from '../../src/reconciler/reports/json.ts'
 
 const EVIL = `"><script>alert('1')</script>&\u0000\u202E`
 

@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { createRuns, type RunsDeps } from '../../src/reconciler/runs.ts'
-import { createJumpingClock } from '../support/clock.ts'
-import { runsDeps } from '../support/runs.ts'
-import { createBench, type Bench } from '../support/sender-bench.ts'
-import { until } from '../support/until.ts'
+import { createJumpingClock } from '../fixtures/clock.ts'
+import { runsDeps } from '../fixtures/books/runs.ts'
+import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { until } from '../fixtures/until.ts'
 
 const MINUTELY = { everyMs: 60_000, pollMs: 1_000 }
 

@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import { BaseError } from '../../src/base/errors.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import type { RunsDeps } from '../../src/reconciler/runs.ts'
-import { runOnce, runsDeps } from '../support/runs.ts'
-import { createBench, type Bench } from '../support/sender-bench.ts'
+import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
+import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 
 describe('the sweep of a run', () => {
   let bench: Bench

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { formatGrowth, formatRows, tellRows, type BenchRow } from '../support/bench-result.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { formatGrowth, formatRows, tellRows, type BenchRow } from '../engines/bench/result.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 describe('the table of the benchmarks', () => {
   const peer = { what: 'theirs', value: 1234.5 }

@@ -7,8 +7,8 @@ import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { settlementAddress } from '../../src/bindings/addresses.ts'
-import { startChain, type TestChain } from '../support/anvil.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 /** Of nobody's seed: a key that everybody knows is refused. */

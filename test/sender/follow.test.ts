@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { createBench, type Bench } from '../support/sender-bench.ts'
+import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 
 describe('a lane that is followed', () => {
   let bench: Bench

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 
-import { RpcError } from '../../src/chain/rpc-error.ts'
+import { RpcError } from '../../src/chain/rpc/rpc-error.ts'
 import type { Hex } from '../../src/domain/orders.ts'
-import { listAttemptsOf } from '../../src/store/attempts.ts'
-import { findOrder } from '../../src/store/orders.ts'
-import { listOpenAlerts } from '../../src/store/sender-alerts.ts'
-import { TEST_POLICY } from '../support/sender.ts'
-import { createBench, reverting, type Bench } from '../support/sender-bench.ts'
-import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../support/sim/world.ts'
+import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
+import { findOrder } from '../../src/store/orders/orders.ts'
+import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
+import { TEST_POLICY } from '../fixtures/books/sender.ts'
+import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
+import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../engines/sim/world.ts'
 
 describe('an order whose transaction does not simply arrive', () => {
   let bench: Bench

@@ -5,12 +5,12 @@ import { codeOf } from '../../src/base/errors.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import type { PreparedOrder } from '../../src/sender/prepare.ts'
-import { listAttemptsOf } from '../../src/store/attempts.ts'
-import { findOrder } from '../../src/store/orders.ts'
-import { listOpenAlerts } from '../../src/store/sender-alerts.ts'
-import { expectFailure } from '../support/errors.ts'
-import { createBench, reverting, type Bench } from '../support/sender-bench.ts'
-import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../support/sim/world.ts'
+import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
+import { findOrder } from '../../src/store/orders/orders.ts'
+import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
+import { expectFailure } from '../fixtures/errors.ts'
+import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
+import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../engines/sim/world.ts'
 
 describe('the sender', () => {
   let bench: Bench

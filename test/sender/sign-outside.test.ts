@@ -4,11 +4,11 @@ import { sql } from 'kysely'
 import { BaseError } from '../../src/base/errors.ts'
 import type { SignTransaction } from '../../src/sender/sign.ts'
 import { signOutside } from '../../src/sender/sign-outside.ts'
-import { findLane } from '../../src/store/lanes.ts'
-import { listWaitingAttempts } from '../../src/store/attempts.ts'
-import { failureOf } from '../support/errors.ts'
-import { createBench, type Bench } from '../support/sender-bench.ts'
-import { CHAIN_ID } from '../support/sim/world.ts'
+import { findLane } from '../../src/store/orders/lanes.ts'
+import { listWaitingAttempts } from '../../src/store/orders/attempts.ts'
+import { failureOf } from '../fixtures/errors.ts'
+import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { CHAIN_ID } from '../engines/sim/world.ts'
 
 describe('a signer that is elsewhere', () => {
   let bench: Bench

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { simulate } from '../support/sim/simulate.ts'
+import { simulate } from '../engines/sim/simulate.ts'
 
 /** `npm run sim` runs as many seeds as one asks for; here time bounds them. */
 const SEEDS = 300

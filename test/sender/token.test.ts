@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 
 import { settlementAddress } from '../../src/bindings/addresses.ts'
-import { selectorOf } from '../../src/chain/events.ts'
+import { selectorOf } from '../../src/chain/read/events.ts'
 import type { Hex, Order } from '../../src/domain/orders.ts'
 import type { Sender } from '../../src/sender/sender.ts'
-import { expectFailure } from '../support/errors.ts'
-import { runOnce, runsDeps } from '../support/runs.ts'
-import { createBench, type Bench } from '../support/sender-bench.ts'
-import { TEST_POLICY } from '../support/sender.ts'
-import { addressFrom, placeDollar } from '../support/sim/world.ts'
+import { expectFailure } from '../fixtures/errors.ts'
+import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
+import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { TEST_POLICY } from '../fixtures/books/sender.ts'
+import { addressFrom, placeDollar } from '../engines/sim/world.ts'
 
 const SETTLEMENT = settlementAddress.toLowerCase() as Hex
 const HELD = 1_000n

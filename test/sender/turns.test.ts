@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { DEFAULT_POLICY } from '../../src/sender/context.ts'
-import type { Db } from '../../src/store/database.ts'
-import { createBench, type Bench } from '../support/sender-bench.ts'
+import type { Db } from '../../src/store/database/database.ts'
+import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 
 describe('the turns of a lane', () => {
   let bench: Bench

@@ -6,14 +6,14 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { openDatabase, type Database, type Db } from '../../src/store/database.ts'
-import { migrate, readSchemaState } from '../../src/store/migrate.ts'
-import { makeUser } from '../support/access.ts'
-import { emptyDatabaseUrl } from '../support/database.ts'
-import { temporaryFolder } from '../support/folder.ts'
-import { makePayment, makeWalletTransfer, readLedger } from '../support/money.ts'
-import { fillDataFolder } from '../support/prepared-data.ts'
-import { makeTransaction } from '../support/transactions.ts'
+import { openDatabase, type Database, type Db } from '../../src/store/database/database.ts'
+import { migrate, readSchemaState } from '../../src/store/database/migrate.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { makePayment, makeWalletTransfer, readLedger } from '../fixtures/books/money.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
+import { makeTransaction } from '../fixtures/store/transactions.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 const [, section = ''] = readme.split('### Backup\n')

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { build } from 'esbuild'
 
-import { describeInChromium } from '../support/browser.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { describeInChromium } from '../fixtures/console/browser.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 const PROGRAM = `
   import { check } from './src/verify/check.ts'

@@ -5,9 +5,15 @@ import { referenceDollarAbi } from '../../src/bindings/abis.ts'
 import type { VerifyOptions } from '../../src/verify/claim.ts'
 import { prove } from '../../src/verify/prove.ts'
 import { verifyTransaction, type TransactionClaim } from '../../src/verify/verify-transaction.ts'
-import { account } from '../support/deployment.ts'
-import { transferLog, writeLogs } from '../support/logger.ts'
-import { CHAIN_ID, calls, reference, startPaidChain, type PaidChain } from '../support/verify.ts'
+import { account } from '../fixtures/chain/deployment.ts'
+import { transferLog, writeLogs } from '../fixtures/logger.ts'
+import {
+  CHAIN_ID,
+  calls,
+  reference,
+  startPaidChain,
+  type PaidChain,
+} from '../fixtures/books/verify.ts'
 
 const TOKEN: Hex = `0x${'fc'.repeat(20)}`
 

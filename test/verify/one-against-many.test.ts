@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import { headerOfBlock } from '../../src/chain/header.ts'
-import type { Provider } from '../../src/chain/provider.ts'
+import { headerOfBlock } from '../../src/chain/proof/header.ts'
+import type { Provider } from '../../src/chain/rpc/provider.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
 import { verifyMint } from '../../src/verify/verify-supply.ts'
 import { verifySettlement, verifyTransaction } from '../../src/verify/verify-transaction.ts'
@@ -14,7 +14,7 @@ import {
   startPaidChain,
   type Lie,
   type PaidChain,
-} from '../support/verify.ts'
+} from '../fixtures/books/verify.ts'
 
 type Shown = Record<string, unknown>
 

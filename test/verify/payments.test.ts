@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import { encodeAbiParameters, keccak256, pad, toEventSelector, toHex, type Hex } from 'viem'
 
 import { settlementAbi, referenceDollarAbi } from '../../src/bindings/abis.ts'
-import { topicOf } from '../../src/chain/events.ts'
+import { topicOf } from '../../src/chain/read/events.ts'
 import type { Log } from '../../src/chain/answers.ts'
-import { decodeReceipt, encodeReceipt } from '../../src/chain/receipt.ts'
+import { decodeReceipt, encodeReceipt } from '../../src/chain/proof/receipt.ts'
 import { isReference } from '../../src/verify/match.ts'
 import { paymentsOf, type Payment } from '../../src/verify/payments.ts'
-import { mainnetBlock } from '../support/mainnet.ts'
+import { mainnetBlock } from '../fixtures/chain/mainnet.ts'
 
 const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
 const TOKEN: Hex = `0x${'70'.repeat(20)}`

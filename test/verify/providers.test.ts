@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import type { Provider } from '../../src/chain/provider.ts'
+import type { Provider } from '../../src/chain/rpc/provider.ts'
 import type { Verdict } from '../../src/verify/verdict.ts'
 import { verifySettlement } from '../../src/verify/verify-transaction.ts'
-import { LIES } from '../support/lies.ts'
+import { LIES } from '../fixtures/chain/lies.ts'
 import {
   CHAIN_ID,
   calls,
@@ -13,7 +13,7 @@ import {
   startPaidChain,
   type Lie,
   type PaidChain,
-} from '../support/verify.ts'
+} from '../fixtures/books/verify.ts'
 
 type Call = Parameters<Provider['request']>[0]
 

@@ -6,10 +6,16 @@ import type { VerifyOptions } from '../../src/verify/claim.ts'
 import { prove } from '../../src/verify/prove.ts'
 import { formatQuittance, type Quittance } from '../../src/verify/quittance.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
-import { account } from '../support/deployment.ts'
-import { expectFailure } from '../support/errors.ts'
-import { settledLog, transferLog, writeLogs } from '../support/logger.ts'
-import { CHAIN_ID, calls, reference, startPaidChain, type PaidChain } from '../support/verify.ts'
+import { account } from '../fixtures/chain/deployment.ts'
+import { expectFailure } from '../fixtures/errors.ts'
+import { settledLog, transferLog, writeLogs } from '../fixtures/logger.ts'
+import {
+  CHAIN_ID,
+  calls,
+  reference,
+  startPaidChain,
+  type PaidChain,
+} from '../fixtures/books/verify.ts'
 
 const WORTHLESS: Hex = `0x${'fd'.repeat(20)}`
 const OTHER: Hex = `0x${'0e'.repeat(20)}`

@@ -11,7 +11,7 @@ import {
   type Quittance,
   type QuittanceBody,
 } from '../../src/verify/quittance.ts'
-import { anyText, byteChange, changeByte } from '../support/bytes.ts'
+import { anyText, byteChange, changeByte } from '../fixtures/chain/bytes.ts'
 
 const SEED = 11
 

@@ -13,10 +13,16 @@ import {
 } from '../../src/verify/quittance.ts'
 import { quittanceSchema } from '../../src/verify/quittance-schema.ts'
 import type { Verdict } from '../../src/verify/verdict.ts'
-import { cpuTimeOf } from '../support/cpu.ts'
-import { expectFailure } from '../support/errors.ts'
-import { createRandom } from '../support/random.ts'
-import { CHAIN_ID, calls, reference, startPaidChain, type PaidChain } from '../support/verify.ts'
+import { cpuTimeOf } from '../engines/bench/cpu.ts'
+import { expectFailure } from '../fixtures/errors.ts'
+import { createRandom } from '../fixtures/random.ts'
+import {
+  CHAIN_ID,
+  calls,
+  reference,
+  startPaidChain,
+  type PaidChain,
+} from '../fixtures/books/verify.ts'
 
 describe('a quittance', () => {
   let world: PaidChain

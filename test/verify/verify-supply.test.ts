@@ -5,9 +5,9 @@ import type { VerifyOptions } from '../../src/verify/claim.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
 import { verifyMint, verifyRedeem } from '../../src/verify/verify-supply.ts'
 import { verifyTransaction } from '../../src/verify/verify-transaction.ts'
-import { account } from '../support/deployment.ts'
-import { expectFailure } from '../support/errors.ts'
-import { transferLog, writeLogs } from '../support/logger.ts'
+import { account } from '../fixtures/chain/deployment.ts'
+import { expectFailure } from '../fixtures/errors.ts'
+import { transferLog, writeLogs } from '../fixtures/logger.ts'
 import {
   CHAIN_ID,
   calls,
@@ -15,7 +15,7 @@ import {
   reference,
   startPaidChain,
   type PaidChain,
-} from '../support/verify.ts'
+} from '../fixtures/books/verify.ts'
 
 describe('verifying a mint', () => {
   let world: PaidChain

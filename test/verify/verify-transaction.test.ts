@@ -3,9 +3,15 @@ import { expect } from 'chai'
 import type { VerifyOptions } from '../../src/verify/claim.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
 import { verifySettlement, verifyTransaction } from '../../src/verify/verify-transaction.ts'
-import { account } from '../support/deployment.ts'
-import { expectFailure } from '../support/errors.ts'
-import { CHAIN_ID, calls, reference, startPaidChain, type PaidChain } from '../support/verify.ts'
+import { account } from '../fixtures/chain/deployment.ts'
+import { expectFailure } from '../fixtures/errors.ts'
+import {
+  CHAIN_ID,
+  calls,
+  reference,
+  startPaidChain,
+  type PaidChain,
+} from '../fixtures/books/verify.ts'
 
 describe('verifying a transaction', () => {
   let world: PaidChain

@@ -5,7 +5,13 @@ import type { Address } from '../../src/webhooks/address.ts'
 import type { Resolve } from '../../src/webhooks/resolve.ts'
 import { createSend, type SendRequest, type SendResult } from '../../src/webhooks/send.ts'
 import { createTargets } from '../../src/webhooks/targets.ts'
-import { hang, startRawServer, startReceiver, status, type Receiver } from '../support/receiver.ts'
+import {
+  hang,
+  startRawServer,
+  startReceiver,
+  status,
+  type Receiver,
+} from '../fixtures/api/receiver.ts'
 
 const LOCAL: Address = { address: '127.0.0.1', family: 4 }
 

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { Environment } from '../../src/base/config.ts'
 import { readAddress, type Address } from '../../src/webhooks/address.ts'
 import { createTargets } from '../../src/webhooks/targets.ts'
-import { failureOf } from '../support/errors.ts'
+import { failureOf } from '../fixtures/errors.ts'
 
 const PUBLIC = ['93.184.216.34', '2606:2800:220:1:248:1893:25c8:1946']
 const { signal } = new AbortController()

@@ -3,13 +3,17 @@ import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
 
 import { createWebhookSecret } from '../../src/domain/webhook-secrets.ts'
-import { leaseDeliveries, recordDelivered, recordFailed } from '../../src/store/deliveries.ts'
-import { replayDelivery } from '../../src/store/delivery-log.ts'
+import {
+  leaseDeliveries,
+  recordDelivered,
+  recordFailed,
+} from '../../src/store/webhooks/deliveries.ts'
+import { replayDelivery } from '../../src/store/webhooks/delivery-log.ts'
 import {
   deleteSubscription,
   findSubscription,
   replaceSecret,
-} from '../../src/store/subscriptions.ts'
+} from '../../src/store/webhooks/subscriptions.ts'
 import {
   hang,
   hangUp,
@@ -18,8 +22,14 @@ import {
   startReceiver,
   status,
   type Received,
-} from '../support/receiver.ts'
-import { createBench, makeSubscription, PAYMENT, until, type Bench } from '../support/webhooks.ts'
+} from '../fixtures/api/receiver.ts'
+import {
+  createBench,
+  makeSubscription,
+  PAYMENT,
+  until,
+  type Bench,
+} from '../fixtures/api/webhooks.ts'
 
 const LEASE = {
   kind: 'sound',

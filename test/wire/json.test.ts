@@ -9,7 +9,7 @@ import {
   stringifyJson,
 } from '../../src/wire/json.ts'
 import { RequestError } from '../../src/wire/errors.ts'
-import { failureOf } from '../support/errors.ts'
+import { failureOf } from '../fixtures/errors.ts'
 
 describe('parseJson', () => {
   it('reads what JSON.parse reads', () => {

@@ -5,9 +5,14 @@ import { Command, Option } from 'commander'
 import { BaseError } from '../../base/errors.ts'
 import { mayUse, type Dialect, type Scope } from '../../domain/access.ts'
 import { createApiKey } from '../../domain/api-keys.ts'
-import { insertApiKey, listApiKeys, revokeApiKey, type ApiKey } from '../../store/api-keys.ts'
-import { rotateSigningKey } from '../../store/signing-keys.ts'
-import type { User } from '../../store/users.ts'
+import {
+  insertApiKey,
+  listApiKeys,
+  revokeApiKey,
+  type ApiKey,
+} from '../../store/access/api-keys.ts'
+import { rotateSigningKey } from '../../store/access/signing-keys.ts'
+import type { User } from '../../store/access/users.ts'
 import {
   formatScopes,
   pageOptions,

@@ -2,8 +2,8 @@ import { Command } from 'commander'
 
 import { withDatabase } from '../../app/database.ts'
 import { parseConfig } from '../../base/config.ts'
-import { MIGRATION_PATIENCE } from '../../store/connections.ts'
-import { migrate, readSchemaState } from '../../store/migrate.ts'
+import { MIGRATION_PATIENCE } from '../../store/database/connections.ts'
+import { migrate, readSchemaState } from '../../store/database/migrate.ts'
 import { createOutput, EXIT } from '../output.ts'
 
 export function migrateCommand(): Command {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import type { NamedToken, ReportJson } from '../../app/reconcile.ts'
-import type { OwnRequest } from '../../app/reconcile-own.ts'
+import type { NamedToken, ReportJson } from '../../app/reconcile/source.ts'
+import type { OwnRequest } from '../../app/reconcile/own.ts'
 import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
@@ -92,10 +92,10 @@ async function run(flags: Flags): Promise<number> {
 async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson> {
   const { chainId, grace, source } = flags
   if (source === undefined) {
-    const { reconcileOwn } = await import('../../app/reconcile-own.ts')
+    const { reconcileOwn } = await import('../../app/reconcile/own.ts')
     return reconcileOwn(request)
   }
-  const { openSource, reconcileSource } = await import('../../app/reconcile.ts')
+  const { openSource, reconcileSource } = await import('../../app/reconcile/source.ts')
   // A source that cannot be read is told of before any node is looked for.
   const records = openSource(source, request)
   return reconcileSource({

@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 
 import { BaseError } from '../../base/errors.ts'
-import { findDelivery, replayDelivery } from '../../store/delivery-log.ts'
+import { findDelivery, replayDelivery } from '../../store/webhooks/delivery-log.ts'
 import {
   deleteSubscription,
   listAllSubscriptions,
   type Subscription,
-} from '../../store/subscriptions.ts'
+} from '../../store/webhooks/subscriptions.ts'
 import { parseLimit, requireUser, withAccess } from '../access.ts'
 import { createOutput, formatTable, formatTime } from '../output.ts'
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 
 import { SCOPES, type Scope } from '../../domain/access.ts'
-import { hashPassword } from '../../store/passwords.ts'
+import { hashPassword } from '../../store/access/passwords.ts'
 import {
   disableUser,
   enableUser,
@@ -9,7 +9,7 @@ import {
   listUsers,
   replacePassword,
   type User,
-} from '../../store/users.ts'
+} from '../../store/access/users.ts'
 import { formatScopes, pageOptions, requireUser, scopesOption, withAccess } from '../access.ts'
 import { createOutput, EXIT, formatPairs, formatTable, formatTime } from '../output.ts'
 import { readNewPassword, type NewPassword } from '../password.ts'

@@ -5,8 +5,18 @@ import { useAct } from '../act.ts'
 import type { ScreenProps } from '../app.tsx'
 import { useLoaded, usePlatform } from '../context.ts'
 import { textsOf } from '../form.ts'
-import { sentenceOf } from '../format.ts'
-import { Badge, Facts, Failure, Foreign, Hash, Heading, LoadState, Panel, Time } from '../parts.tsx'
+import { sentenceOf } from '../parts/format.ts'
+import {
+  Badge,
+  Facts,
+  Failure,
+  Foreign,
+  Hash,
+  Heading,
+  LoadState,
+  Panel,
+  Time,
+} from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
 
 type Move = { action: string; actor: string; note: string | null; at: string }

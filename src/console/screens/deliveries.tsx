@@ -2,8 +2,17 @@ import type { AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
 import { useAct } from '../act.ts'
 import type { ScreenProps } from '../app.tsx'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
-import { sentenceOf } from '../format.ts'
-import { Badge, Choice, Empty, Failure, Foreign, Heading, LoadState, Time } from '../parts.tsx'
+import { sentenceOf } from '../parts/format.ts'
+import {
+  Badge,
+  Choice,
+  Empty,
+  Failure,
+  Foreign,
+  Heading,
+  LoadState,
+  Time,
+} from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
 

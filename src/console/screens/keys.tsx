@@ -12,7 +12,7 @@ import {
   Heading,
   LoadState,
   Time,
-} from '../parts.tsx'
+} from '../parts/parts.tsx'
 import { ScopeFields, Scopes, scopesOf } from './access-parts.tsx'
 import { Paging } from './paging.tsx'
 

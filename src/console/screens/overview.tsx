@@ -4,10 +4,20 @@ import type { OverviewWire, SampleListWire } from '../../wire/group-b/admin.ts'
 import type { SolvencyWire } from '../../wire/group-b/solvency.ts'
 import { ApiFailure } from '../api.ts'
 import { useEvents, useInterval, useLoaded, useThrottled } from '../context.ts'
-import { formatDuration, formatUnits, groupDigits, plural, sentenceOf } from '../format.ts'
-import { Amount, Badge, Empty, Facts, Heading, Loading, LoadState, Panel, Time } from '../parts.tsx'
-import { Plot } from '../plot.tsx'
-import type { Point } from '../plot-lines.ts'
+import { formatDuration, formatUnits, groupDigits, plural, sentenceOf } from '../parts/format.ts'
+import {
+  Amount,
+  Badge,
+  Empty,
+  Facts,
+  Heading,
+  Loading,
+  LoadState,
+  Panel,
+  Time,
+} from '../parts/parts.tsx'
+import { Plot } from '../parts/plot.tsx'
+import type { Point } from '../parts/plot-lines.ts'
 import { hashOf } from '../route.ts'
 import { judgeOverview } from '../verdict.ts'
 import type { BreakList } from './breaks.tsx'

@@ -12,9 +12,19 @@ import {
   type Loaded,
 } from '../context.ts'
 import { textsOf } from '../form.ts'
-import { compareDecimals, groupDigits } from '../format.ts'
-import { Amount, Badge, Empty, Facts, Failure, Heading, LoadState, Panel, Time } from '../parts.tsx'
-import { Arrivals } from '../arrivals.tsx'
+import { compareDecimals, groupDigits } from '../parts/format.ts'
+import {
+  Amount,
+  Badge,
+  Empty,
+  Facts,
+  Failure,
+  Heading,
+  LoadState,
+  Panel,
+  Time,
+} from '../parts/parts.tsx'
+import { Arrivals } from '../parts/arrivals.tsx'
 import { hashOf } from '../route.ts'
 
 export type UndecidedList = { payments: UndecidedPayment[] }

@@ -1,9 +1,9 @@
 import type { ReceiptWire, TransactionLifeWire } from '../../wire/group-b/admin.ts'
 import { useAct } from '../act.ts'
-import { Arrivals } from '../arrivals.tsx'
+import { Arrivals } from '../parts/arrivals.tsx'
 import type { ScreenProps } from '../app.tsx'
 import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
-import { groupDigits, sentenceOf } from '../format.ts'
+import { groupDigits, sentenceOf } from '../parts/format.ts'
 import {
   Amount,
   Badge,
@@ -17,12 +17,12 @@ import {
   LoadState,
   Panel,
   Time,
-} from '../parts.tsx'
-import { Objections } from '../objections.tsx'
+} from '../parts/parts.tsx'
+import { Objections } from '../parts/objections.tsx'
 import { hashOf } from '../route.ts'
-import { Postings } from '../postings.tsx'
-import { Told } from '../told.tsx'
-import { explainPending, stepsOf, type Step } from '../timeline.ts'
+import { Postings } from '../parts/postings.tsx'
+import { Told } from '../parts/told.tsx'
+import { explainPending, stepsOf, type Step } from '../parts/timeline.ts'
 
 const REFRESH_MS = 3000
 

@@ -7,12 +7,12 @@ import type {
 } from '../../wire/group-b/admin.ts'
 import type { ScreenProps } from '../app.tsx'
 import { useEvents, usePlatform, useThrottled } from '../context.ts'
-import { plural, sentenceOf } from '../format.ts'
-import { Amount, Choice, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts.tsx'
-import { objectionsAfter, StatusCell } from '../objections.tsx'
+import { plural, sentenceOf } from '../parts/format.ts'
+import { Amount, Choice, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts/parts.tsx'
+import { objectionsAfter, StatusCell } from '../parts/objections.tsx'
 import { fillIn, textsOf } from '../form.ts'
 import { hashOf, type Route } from '../route.ts'
-import { Rows } from '../rows.tsx'
+import { Rows } from '../parts/rows.tsx'
 
 const TYPES = ['deposit', 'withdrawal', 'transfer', 'payment', 'settlement']
 const STATUSES = ['pending', 'processing', 'completed', 'failed', 'refunded']

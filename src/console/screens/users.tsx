@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 import type { UserListWire, UserWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
-import { Badge, Foreign, FormDialog, Heading, LoadState, Time } from '../parts.tsx'
+import { Badge, Foreign, FormDialog, Heading, LoadState, Time } from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
 import { Scopes, ScopeFields, scopesOf } from './access-parts.tsx'
 import { Paging } from './paging.tsx'

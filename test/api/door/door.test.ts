@@ -5,11 +5,11 @@ import { expect } from 'chai'
 import { Registry } from 'prom-client'
 import { Type } from 'typebox'
 
-import { defineEndpoint, type Endpoint } from '../../../src/api/endpoint.ts'
+import { defineEndpoint, type Endpoint } from '../../../src/api/admission/endpoint.ts'
 import type { Caller } from '../../../src/domain/access.ts'
 import { RequestError } from '../../../src/wire/errors.ts'
-import { startApi, testCaller, type Api } from '../../support/api.ts'
-import { until } from '../../support/until.ts'
+import { startApi, testCaller, type Api } from '../../fixtures/api/api.ts'
+import { until } from '../../fixtures/until.ts'
 
 const CALLERS: Readonly<Record<string, Caller>> = {
   flood: { ...testCaller, userId: 1, scopes: ['payments:write'] },

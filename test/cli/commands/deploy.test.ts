@@ -17,9 +17,9 @@ import {
 } from '../../../src/cli/commands/deploy.ts'
 import { findHardhat, type RunHardhat } from '../../../src/cli/verify-sources.ts'
 import type { Output } from '../../../src/cli/output.ts'
-import { startChain, type TestChain } from '../../support/anvil.ts'
-import { account, recordsFolder } from '../../support/deployment.ts'
-import { expectFailure } from '../../support/errors.ts'
+import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'
+import { account, recordsFolder } from '../../fixtures/chain/deployment.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
 
 /** Of nobody's seed: a key that everybody knows is refused. */
 const KEY = generatePrivateKey().slice(2)

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import { openSource, reconcileSource } from '../../../src/app/reconcile.ts'
+import { openSource, reconcileSource } from '../../../src/app/reconcile/source.ts'
 import { parseConfig } from '../../../src/base/config.ts'
-import { faults, startBarePlatform } from '../../support/bare-platform.ts'
-import { startFaultyProxy } from '../../support/faulty-proxy.ts'
-import { temporaryFolder } from '../../support/folder.ts'
-import { runProgram, runToEnd, type Program } from '../../support/program.ts'
-import { csvFile, removeFiles, textFile } from '../../support/reconcile.ts'
-import { until } from '../../support/until.ts'
-import { startPaidChain, type PaidChain } from '../../support/verify.ts'
+import { faults, startBarePlatform } from '../../fixtures/api/bare-platform.ts'
+import { startFaultyProxy } from '../../fixtures/chain/faulty-proxy.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { runProgram, runToEnd, type Program } from '../../fixtures/program.ts'
+import { csvFile, removeFiles, textFile } from '../../fixtures/books/reconcile.ts'
+import { until } from '../../fixtures/until.ts'
+import { startPaidChain, type PaidChain } from '../../fixtures/books/verify.ts'
 
 const GHOST = `0x${'ee'.repeat(32)}`
 const STUCK = `0x${'dd'.repeat(32)}`

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import { account } from '../../support/deployment.ts'
-import { temporaryFolder } from '../../support/folder.ts'
-import { runToEnd } from '../../support/program.ts'
+import { account } from '../../fixtures/chain/deployment.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { runToEnd } from '../../fixtures/program.ts'
 import {
   calls,
   reference,
   startPaidChain,
   takeNonce,
   type PaidChain,
-} from '../../support/verify.ts'
+} from '../../fixtures/books/verify.ts'
 
 describe('verify, prove and check on the command line', () => {
   let world: PaidChain

@@ -1,0 +1,100 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+import type { Environment } from '../../base/config.ts'
+import type { Caller } from '../../domain/access.ts'
+import { readApiKey } from '../../domain/api-keys.ts'
+import { RequestError } from '../../wire/errors.ts'
+import type { Credentials } from './credentials.ts'
+import type { Authenticate } from '../admission/endpoint.ts'
+
+/**
+ * Finds out who asks. Both groups take an API key as `Authorization: Bearer` or as `X-API-Key`, and
+ * an access token as `Authorization: Bearer`; two credentials at once are refused, since nobody
+ * could tell whose request it is. Unknown, revoked, expired and disabled are one answer. What the
+ * text of a key tells by itself, a typing error or another environment, is told in words.
+ */
+export function createAuthenticate(deps: {
+  environment: Environment
+  credentials: Credentials
+  /** Rejects where too many attempts from the address have failed. */
+  limitFailures: (remoteAddress: string) => Promise<void>
+}): Authenticate {
+  return async (headers, remoteAddress) => {
+    try {
+      return await identify(headers, deps)
+    } catch (error) {
+      // Whoever sends nothing tries nothing. A valid credential never waits for this limit.
+      if (error instanceof UnauthorizedError && !error.isMissing) {
+        await deps.limitFailures(remoteAddress)
+      }
+      throw error
+    }
+  }
+}
+
+type Deps = { environment: Environment; credentials: Credentials }
+
+async function identify(headers: IncomingHttpHeaders, deps: Deps): Promise<Caller> {
+  const { authorization, 'x-api-key': keyHeader } = headers
+  if (authorization !== undefined && keyHeader !== undefined) {
+    throw new UnauthorizedError(
+      'Two credentials were sent. Send either Authorization or X-API-Key.',
+    )
+  }
+  if (typeof keyHeader === 'string') return identifyByKey(keyHeader, deps)
+  if (authorization === undefined) {
+    throw new UnauthorizedError(
+      'No credential was sent. Send an API key or an access token as Authorization: Bearer, ' +
+        'or an API key as X-API-Key.',
+      { isMissing: true },
+    )
+  }
+  const credential = BEARER.exec(authorization)?.[1]
+  if (credential === undefined) {
+    throw new UnauthorizedError('Authorization must be the word Bearer, a space and a credential.')
+  }
+  return credential.startsWith('sk_')
+    ? identifyByKey(credential, deps)
+    : identifyByToken(credential, deps)
+}
+
+/** RFC 6750's form of a token. It is anchored and has no choices, so length costs no more. */
+const BEARER = /^bearer +([\w.~+/-]+=*)$/i
+
+async function identifyByKey(text: string, deps: Deps): Promise<Caller> {
+  const form = readApiKey(text)
+  if (form.kind === 'other') throw new UnauthorizedError('X-API-Key holds no API key.')
+  if (form.kind === 'mistyped') {
+    throw new UnauthorizedError('The API key is incomplete or mistyped. Copy it once more.')
+  }
+  if (form.environment !== deps.environment) {
+    throw new UnauthorizedError(
+      `This is a key of the ${form.environment} environment, and this is ${deps.environment}.`,
+    )
+  }
+  const caller = await deps.credentials.callerOfKey(text)
+  if (!caller) throw new UnauthorizedError('The API key is not valid.')
+  return caller
+}
+
+async function identifyByToken(text: string, deps: Deps): Promise<Caller> {
+  const caller = await deps.credentials.callerOfToken(text)
+  if (!caller) {
+    throw new UnauthorizedError(
+      'The access token is not valid or has expired. Get a new one from POST /api/token.',
+    )
+  }
+  return caller
+}
+
+class UnauthorizedError extends RequestError {
+  readonly isMissing: boolean
+
+  constructor(message: string, options: { isMissing?: boolean } = {}) {
+    const isMissing = options.isMissing ?? false
+    // RFC 6750 names an error only where a credential was sent.
+    const challenge = `Bearer realm="quittance"${isMissing ? '' : ', error="invalid_token"'}`
+    super('unauthorized', message, { headers: { 'www-authenticate': challenge } })
+    this.isMissing = isMissing
+  }
+}

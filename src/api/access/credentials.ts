@@ -1,0 +1,89 @@
+import { createFreshCache } from '../../base/cache.ts'
+import type { Clock } from '../../base/clock.ts'
+import { limits } from '../../base/limits.ts'
+import { commonScopes, type Caller } from '../../domain/access.ts'
+import { hashOfKey } from '../../domain/api-keys.ts'
+import { findApiKeyState } from '../../store/access/api-keys.ts'
+import type { Db } from '../../store/database/database.ts'
+import { findUser } from '../../store/access/users.ts'
+import type { Tokens } from './tokens.ts'
+
+/**
+ * Who stands behind a credential now. Rows are remembered for at most 5 seconds, so a request that
+ * comes again costs no query, and what another process disables or revokes ends within that time.
+ */
+export type Credentials = {
+  /** Undefined where the key is unknown or revoked, or its user disabled. */
+  callerOfKey: (key: string) => Promise<Caller | undefined>
+  /** Undefined where the token is not valid, has ended, or its user is disabled. */
+  callerOfToken: (token: string) => Promise<Caller | undefined>
+  /** Makes a change to the user or its keys count at once in this process. */
+  forgetUser: (userId: number) => void
+}
+
+export function createCredentials(deps: { db: Db; clock: Clock; tokens: Tokens }): Credentials {
+  const { db, clock, tokens } = deps
+  const ages = { refreshMs: limits.accessRefreshMs, limitMs: limits.accessStaleMs, clock }
+  const keys = createFreshCache<KeyDoor>({
+    load: (sha256) => loadKey(db, sha256),
+    capacity: limits.cachedApiKeys,
+    ...ages,
+  })
+  const users = createFreshCache<UserDoor>({
+    load: (id) => loadUser(db, Number(id)),
+    capacity: limits.cachedUsers,
+    ...ages,
+  })
+
+  return {
+    async callerOfKey(key) {
+      const door = await keys.get(hashOfKey(key))
+      return door?.isOpen ? door.caller : undefined
+    },
+    async callerOfToken(token) {
+      const claims = await tokens.verify(token)
+      if (!claims) return undefined
+      const door = await users.get(String(claims.userId))
+      if (!door?.isOpen) return undefined
+      // A token from after a password change reaches this process before the change itself does.
+      if (claims.generation > door.generation) {
+        const newest = await users.get(String(claims.userId), { maxAgeMs: 0 })
+        return newest?.isOpen && newest.generation === claims.generation ? newest.caller : undefined
+      }
+      return claims.generation === door.generation ? door.caller : undefined
+    },
+    forgetUser(userId) {
+      keys.forget((door) => door.caller.userId === userId)
+      users.forget((door) => door.caller.userId === userId)
+    },
+  }
+}
+
+type KeyDoor = { caller: Caller; isOpen: boolean }
+type UserDoor = KeyDoor & { generation: number }
+
+async function loadKey(db: Db, sha256: string): Promise<KeyDoor | undefined> {
+  const state = await findApiKeyState(db, sha256)
+  if (!state) return undefined
+  const caller: Caller = {
+    userId: state.userId,
+    username: state.username,
+    scopes: commonScopes(state.userScopes, state.scopes),
+    dialect: state.dialect,
+    credential: `key:${state.id}`,
+  }
+  return { caller, isOpen: state.revokedAt === null && state.userDisabledAt === null }
+}
+
+async function loadUser(db: Db, id: number): Promise<UserDoor | undefined> {
+  const user = await findUser(db, id)
+  if (!user) return undefined
+  const caller: Caller = {
+    userId: user.id,
+    username: user.username,
+    scopes: user.scopes,
+    dialect: 'flat',
+    credential: `user:${user.id}`,
+  }
+  return { caller, isOpen: user.disabledAt === null, generation: user.tokenGeneration }
+}

@@ -1,0 +1,237 @@
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/schema'
+import type { TLocalizedValidationError } from 'typebox/error'
+
+import { amountSentence } from '../../wire/amounts.ts'
+import { RequestError, type FieldProblem } from '../../wire/errors.ts'
+import { isExactNumber } from '../../wire/json.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Group } from '../server/groups.ts'
+
+export type RequestParts = { params: unknown; query: unknown; body: unknown }
+
+/** Compiles the endpoint's schemas into one check that names every wrong field at once. */
+export function compileChecks(endpoint: Endpoint): (parts: RequestParts) => RequestParts {
+  const { group } = endpoint
+  const checkParams = compilePart({ group, schema: endpoint.params, prefix: 'path.' })
+  const checkQuery = compilePart({ group, schema: endpoint.query, prefix: 'query.' })
+  const checkBody = compilePart({ group, schema: endpoint.body, prefix: '' })
+  return (parts) => {
+    const { query, problems } = readQuery(endpoint.query, parts.query)
+    const wrongIds = checkParams(parts.params ?? {})
+    if (wrongIds.length > 0 && areWords(parts.params)) throw endpoint.unknown?.() ?? nothingThere()
+    problems.push(...wrongIds, ...checkQuery(query))
+    problems.push(...(bodyProblems(endpoint, parts.body) ?? checkBody(parts.body)))
+    if (problems.length > 0) throw invalidRequest(problems)
+    return { params: parts.params, query, body: endpoint.body ? parts.body : undefined }
+  }
+}
+
+/** The refusal of a request for the fields that are named. */
+export function invalidRequest(problems: readonly FieldProblem[]): RequestError {
+  const [first] = problems
+  const sentence =
+    problems.length === 1 && first
+      ? `${first.field}: ${first.message}`
+      : `${problems.length} fields are not valid. Correct those that the details name.`
+  return new RequestError('invalid_request', sentence, { problems })
+}
+
+function areWords(params: unknown): boolean {
+  return Object.values(params ?? {}).every((value) => /^[\w-]{1,64}$/.test(String(value)))
+}
+
+/** A word that is no id is as unknown as an id that nobody has; text that is no word is refused. */
+function nothingThere(): RequestError {
+  return new RequestError('not_found', 'There is nothing with this id. Check it.')
+}
+
+function bodyProblems(endpoint: Endpoint, body: unknown): FieldProblem[] | undefined {
+  if (endpoint.body && body === undefined) {
+    if (endpoint.isBodyOptional) return []
+    return [{ field: 'body', code: 'required', message: 'Send a JSON object as the body.' }]
+  }
+  if (endpoint.body) {
+    const misplaced = misplacedNumbers({ schema: endpoint.body, value: body, at: [] })
+    return misplaced.length > 0 ? misplaced : undefined
+  }
+  if (body === undefined) return []
+  const empty = typeof body === 'object' && body !== null && Object.keys(body).length === 0
+  return empty && !Array.isArray(body)
+    ? []
+    : [{ field: 'body', code: 'unknown_field', message: 'This operation takes no body.' }]
+}
+
+/**
+ * To the validator an exact number is an object like any other, and would pass for one. It may
+ * stand only where the schema's own check knows what it is.
+ */
+function misplacedNumbers(options: {
+  schema: unknown
+  value: unknown
+  at: readonly string[]
+}): FieldProblem[] {
+  const { value, at } = options
+  const schema = (options.schema ?? {}) as SchemaParts
+  if (isExactNumber(value)) {
+    if (schema['x-documented'] !== undefined) return []
+    const message = 'This must not be a number with decimals, an exponent or so many digits.'
+    return [{ field: nameOf(at) || 'body', code: 'type', message }]
+  }
+  if (typeof value !== 'object' || value === null) return []
+  if (schema.anyOf) {
+    const found = schema.anyOf.map((form) => misplacedNumbers({ schema: form, value, at }))
+    return found.toSorted((a, b) => a.length - b.length)[0] ?? []
+  }
+  return Object.entries(value).flatMap(([name, part]) => {
+    const [pattern] = Object.values(schema.patternProperties ?? {})
+    const inner = Array.isArray(value) ? schema.items : (schema.properties?.[name] ?? pattern)
+    return misplacedNumbers({ schema: inner, value: part, at: [...at, name] })
+  })
+}
+
+type SchemaParts = {
+  'x-documented'?: unknown
+  anyOf?: unknown[]
+  items?: unknown
+  properties?: Record<string, unknown>
+  patternProperties?: Record<string, unknown>
+}
+
+const NOTHING: TSchema = { type: 'object', additionalProperties: false }
+
+function compilePart(options: { group: Group; schema: TSchema | undefined; prefix: string }) {
+  const { group, schema, prefix } = options
+  const validator = Compile(schema ?? NOTHING)
+  return (value: unknown): FieldProblem[] =>
+    validator.Check(value)
+      ? []
+      : validator.Errors(value)[1].flatMap((error, _index, all) => {
+          const problems = problemsOf({ error, all, prefix })
+          const wrong = group === 'a' ? scalarAt(value, error.instancePath) : undefined
+          return wrong === undefined ? problems : problems.map((one) => ({ ...one, value: wrong }))
+        })
+}
+
+/** Group A repeats the value that was wrong; it has no field whose value is a secret. */
+function scalarAt(value: unknown, path: string): unknown {
+  let found = value
+  for (const name of pathOf(path)) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
+    found = (found as Record<string, unknown>)[name]
+  }
+  if (typeof found === 'string') return found.slice(0, MAX_VALUE)
+  return typeof found === 'object' && !isExactNumber(found) ? undefined : found
+}
+
+/** Query parameters arrive as text; each becomes what its schema says, and nothing is guessed. */
+function readQuery(
+  schema: TSchema | undefined,
+  given: unknown,
+): { query: Record<string, unknown>; problems: FieldProblem[] } {
+  const known = propertiesOf(schema)
+  const query: Record<string, unknown> = {}
+  const problems: FieldProblem[] = []
+  for (const [name, value] of Object.entries(given ?? {})) {
+    const text: unknown = value
+    if (Array.isArray(text)) {
+      const field = `query.${nameOf([name])}`
+      problems.push({ field, code: 'duplicate_key', message: 'Send this parameter once.' })
+      continue
+    }
+    Object.defineProperty(query, name, {
+      value: readText(known[name], String(text)),
+      enumerable: true,
+    })
+  }
+  for (const [name, property] of Object.entries(known)) {
+    if ('default' in property && !Object.hasOwn(query, name)) query[name] = property['default']
+  }
+  return { query, problems }
+}
+
+function readText(schema: TSchema | undefined, text: string): unknown {
+  const type = schema && 'type' in schema ? schema.type : undefined
+  if (type === 'integer' && WHOLE_NUMBER.test(text)) {
+    // A number beyond the safe ones is beyond every bound as well.
+    const limit = Number.MAX_SAFE_INTEGER
+    return Math.max(-limit, Math.min(limit, Number(text)))
+  }
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+const WHOLE_NUMBER = /^(?:0|-?[1-9][0-9]{0,99})$/
+
+function propertiesOf(schema: TSchema | undefined): Record<string, TSchema> {
+  return schema && 'properties' in schema ? (schema.properties as Record<string, TSchema>) : {}
+}
+
+/** Names come from outside; an answer does not repeat more of them than helps. */
+const MAX_NAME = 64
+const MAX_NAMES = 20
+const MAX_VALUE = 100
+
+function problemsOf(options: {
+  error: TLocalizedValidationError
+  all: readonly TLocalizedValidationError[]
+  prefix: string
+}): FieldProblem[] {
+  const { error, prefix } = options
+  const at = pathOf(error.instancePath)
+  const field = (name?: string): string => {
+    return prefix + nameOf(name === undefined ? at : [...at, name]) || 'body'
+  }
+  if (error.keyword === 'required') {
+    const message = 'This field is required.'
+    const names = error.params.requiredProperties
+    return names.map((name) => ({ field: field(name), code: 'required', message }))
+  }
+  if (error.keyword === 'additionalProperties') {
+    const message = 'This field is unknown here. Leave it out, or correct its name.'
+    const names = error.params.additionalProperties.slice(0, MAX_NAMES)
+    return names.map((name) => ({ field: field(name), code: 'unknown_field', message }))
+  }
+  if (error.keyword === '~refine') {
+    const code = error.params.message
+    return [{ field: field(), code, message: amountSentence(code) ?? 'This is not valid.' }]
+  }
+  // The first says once more, and less clearly, which field is unknown; what is wrong in each form
+  // of a union says less than that none of them fits.
+  if (error.keyword === 'boolean' || isInsideUnion(error, options.all)) return []
+  return [{ field: field(), code: error.keyword, ...describe(error) }]
+}
+
+function isInsideUnion(
+  error: TLocalizedValidationError,
+  all: readonly TLocalizedValidationError[],
+): boolean {
+  return all.some(
+    (other) =>
+      other.keyword === 'anyOf' &&
+      other.instancePath === error.instancePath &&
+      error.schemaPath.startsWith(`${other.schemaPath}/anyOf`),
+  )
+}
+
+function describe(error: TLocalizedValidationError): Pick<FieldProblem, 'message' | 'constraints'> {
+  const constraints: Record<string, unknown> = { ...error.params }
+  return { message: sentenceOf(error), constraints }
+}
+
+function sentenceOf(error: TLocalizedValidationError): string {
+  if (error.keyword === 'enum')
+    return `This must be one of ${error.params.allowedValues.join(', ')}.`
+  if (error.keyword === 'format') return `This is no ${error.params.format} that exists.`
+  if (error.keyword === 'anyOf') return 'This has none of the forms that are allowed.'
+  return `This ${error.message}.`
+}
+
+function nameOf(path: readonly string[]): string {
+  return path.map((name) => name.slice(0, MAX_NAME).replaceAll(/\p{C}/gu, '?')).join('.')
+}
+
+function pathOf(pointer: string): string[] {
+  const parts = pointer.split('/').slice(1)
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+}

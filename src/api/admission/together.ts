@@ -1,0 +1,159 @@
+import { limits } from '../../base/limits.ts'
+import { troubleOf } from '../../store/database/trouble.ts'
+import { RequestError } from '../../wire/errors.ts'
+import { tookTooLong } from '../server/deadline.ts'
+
+/** What became of one of several that were done together. */
+export type Outcome<T> = { ok: true; value: T } | { ok: false; error: unknown }
+
+/** Does several, and tells what became of each. After its signal it must leave nothing behind. */
+export type Go<Item, Value> = (
+  /** Hands over those that are to be done; called once, as late as can be. */
+  take: () => readonly Item[],
+  /** A repeat is of one alone, after a go with others failed. */
+  how: { signal: AbortSignal; isRepeat: boolean },
+) => Promise<ReadonlyArray<Outcome<Value>>>
+
+/**
+ * Does in one go what several callers ask for at one time, and tells each what became of its own.
+ * Nobody waits for others to come: those that arrive while one go is under way are the next one. A
+ * go that fails as a whole is done again one by one, so that what one of them breaks is its own;
+ * all of that has one limit together, and who is not done by then is told so. A caller whose signal
+ * has aborted is left out.
+ */
+export function createTogether<Item, Value>(
+  go: Go<Item, Value>,
+  { limitMs = limits.togetherMs }: { limitMs?: number } = {},
+): (item: Item, signal?: AbortSignal) => Promise<Value> {
+  const waiting: Waiting<Item, Value>[] = []
+  let running = 0
+  // Whoever comes before a go has taken its own still goes with it.
+  let isTaking = false
+  const isNextDue = (): boolean => {
+    if (isTaking || waiting.length === 0) return false
+    isTaking = true
+    return true
+  }
+  const take = (): Waiting<Item, Value>[] => {
+    isTaking = false
+    return waiting.splice(0, MAX_AT_ONCE).filter(isInTime)
+  }
+  const keepGoing = async (): Promise<void> => {
+    do await settle(go, take, limitMs)
+    while (isNextDue())
+    running -= 1
+  }
+  return (item, signal) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length >= MAX_WAITING) {
+        reject(tooMany())
+        return
+      }
+      waiting.push({ item, signal, resolve, reject })
+      if (running >= GOES_AT_ONCE || !isNextDue()) return
+      running += 1
+      // Those whose questions to the chain were answered together come together.
+      setImmediate(() => void keepGoing())
+    })
+}
+
+/** While one go waits for a lock, another works. */
+const GOES_AT_ONCE = 2
+const MAX_AT_ONCE = 64
+const MAX_WAITING = 10_000
+
+type Waiting<Item, Value> = {
+  item: Item
+  signal: AbortSignal | undefined
+  resolve: (value: Value) => void
+  reject: (error: unknown) => void
+}
+
+/** Takes them as late as it can, for then there are more of them. */
+async function settle<Item, Value>(
+  go: Go<Item, Value>,
+  take: () => Waiting<Item, Value>[],
+  limitMs: number,
+): Promise<void> {
+  const deadline = startDeadline(limitMs)
+  const { signal } = deadline
+  let taken: Waiting<Item, Value>[] = []
+  const takeInTime = (): Item[] => {
+    signal.throwIfAborted()
+    taken = take()
+    return taken.map(({ item }) => item)
+  }
+  try {
+    const outcomes = await deadline.race(go(takeInTime, { signal, isRepeat: false }))
+    for (const [place, one] of taken.entries()) tell(one, outcomes[place])
+  } catch (error) {
+    // Before they were taken it failed for nobody else than those who wait the longest.
+    if (taken.length === 0) taken = take()
+    const isOfAll = signal.aborted || taken.length === 1 || troubleOf(error) === 'unavailable'
+    if (isOfAll) for (const { reject } of taken) reject(error)
+    else await repeat(go, taken, deadline)
+  } finally {
+    deadline.end()
+  }
+}
+
+async function repeat<Item, Value>(
+  go: Go<Item, Value>,
+  taken: readonly Waiting<Item, Value>[],
+  { signal, race }: Deadline,
+): Promise<void> {
+  for (const one of taken.filter(isInTime)) {
+    try {
+      signal.throwIfAborted()
+      const [outcome] = await race(go(() => [one.item], { signal, isRepeat: true }))
+      tell(one, outcome)
+    } catch (error) {
+      one.reject(error)
+    }
+  }
+}
+
+type Deadline = {
+  signal: AbortSignal
+  /** Rejects at the deadline, whatever the work does then. */
+  race: <T>(work: Promise<T>) => Promise<T>
+  end: () => void
+}
+
+function startDeadline(limitMs: number): Deadline {
+  const controller = new AbortController()
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => undefined)
+  const timer = setTimeout(() => {
+    controller.abort(tookTooLong())
+    reject(controller.signal.reason)
+  }, limitMs)
+  return {
+    signal: controller.signal,
+    race: (work) => Promise.race([work, promise]),
+    end: () => clearTimeout(timer),
+  }
+}
+
+function isInTime({
+  signal,
+  reject,
+}: Pick<Waiting<unknown, unknown>, 'signal' | 'reject'>): boolean {
+  if (signal?.aborted === true) reject(signal.reason)
+  return signal?.aborted !== true
+}
+
+function tell<Item, Value>(
+  { resolve, reject }: Waiting<Item, Value>,
+  outcome: Outcome<Value> | undefined,
+): void {
+  if (outcome?.ok === true) resolve(outcome.value)
+  else reject(outcome?.error ?? new TypeError('each has an outcome'))
+}
+
+function tooMany(): RequestError {
+  return new RequestError('unavailable', 'Too many requests wait already. Try again in a moment.', {
+    headers: { 'retry-after': '1' },
+    retryable: true,
+  })
+}

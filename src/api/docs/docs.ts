@@ -1,0 +1,92 @@
+import { fastify, type FastifyInstance } from 'fastify'
+
+import { stringifyJson } from '../../wire/json.ts'
+import type { Endpoint } from '../admission/endpoint.ts'
+import { documentGroup } from './openapi.ts'
+import { ICON } from '../pages/shells.ts'
+import { createStaticFile } from '../pages/static-file.ts'
+
+/** The documents for programs, and one page that shows both to people. */
+export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpoint[]): void {
+  for (const group of ['a', 'b'] as const) {
+    const text = stringifyJson(documentGroup(group, endpoints))
+    const file = createStaticFile({
+      type: 'application/json; charset=utf-8',
+      // It may be kept, and is asked for again by its tag.
+      cacheControl: 'no-cache',
+      load: async () => text,
+    })
+    server.get(`/openapi/group-${group}.json`, file.send)
+  }
+  server.get('/docs', async (_request, reply) =>
+    reply
+      .header('content-security-policy', PAGE_POLICY)
+      .type('text/html; charset=utf-8')
+      .send(PAGE),
+  )
+  const program = createStaticFile({
+    type: 'text/javascript; charset=utf-8',
+    cacheControl: 'max-age=3600',
+    load: loadProgram,
+  })
+  server.get('/docs/page.js', program.send)
+}
+
+/** The page gets nothing from elsewhere, and its browser refuses if it tries. */
+const PAGE_POLICY = [
+  "default-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The page's own assistants live elsewhere. */
+const QUIET = { agent: { disabled: true }, mcp: { disabled: true } }
+
+const CONFIGURATION = {
+  sources: [
+    { ...QUIET, slug: 'group-b', title: 'Group B: platform', url: '/openapi/group-b.json' },
+    { ...QUIET, slug: 'group-a', title: 'Group A: payments', url: '/openapi/group-a.json' },
+  ],
+  withDefaultFonts: false,
+  telemetry: false,
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+}
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <title>Quittance: the interface</title>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <link rel="icon" href="${ICON}" />
+  </head>
+  <body>
+    <noscript>Without scripts, read
+      <a href="/openapi/group-a.json">Group A</a> and
+      <a href="/openapi/group-b.json">Group B</a>.
+    </noscript>
+    <script id="api-reference" data-configuration="${escapeAttribute(CONFIGURATION)}"></script>
+    <script src="/docs/page.js"></script>
+  </body>
+</html>
+`
+
+function escapeAttribute(value: unknown): string {
+  return JSON.stringify(value).replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+}
+
+/**
+ * The page's program is megabytes inside a plugin, so it is loaded when somebody first asks. A
+ * server that never listens hands it out.
+ */
+async function loadProgram(): Promise<string> {
+  const { default: plugin } = await import('@scalar/fastify-api-reference')
+  const holder = fastify()
+  await holder.register(plugin, { routePrefix: '/', configuration: { url: '/' } })
+  const { body } = await holder.inject({ url: '/js/scalar.js' })
+  await holder.close()
+  return body
+}

@@ -1,0 +1,245 @@
+import type { TSchema } from 'typebox'
+
+import * as groupA from '../../wire/group-a/errors.ts'
+import * as groupB from '../../wire/group-b/errors.ts'
+import { failures, type FailureCode } from '../../wire/errors.ts'
+import type { Endpoint } from '../admission/endpoint.ts'
+import type { Group } from '../server/groups.ts'
+import { GROUP_A_VERSION } from '../server/headers.ts'
+import { documentHealth } from './openapi-health.ts'
+import { documentSchema, type Components } from './openapi-schema.ts'
+
+export type OpenApiDocument = {
+  openapi: '3.1.1'
+  info: Record<string, unknown>
+  servers: Array<{ url: string }>
+  tags: Array<{ name: string }>
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Components; [part: string]: unknown }
+}
+
+export type Operation = {
+  operationId: string
+  tags: string[]
+  responses: Record<string, Response>
+  [part: string]: unknown
+}
+
+type Response = {
+  description: string
+  headers: Record<string, unknown>
+  content: Record<string, { schema: Record<string, unknown> }>
+}
+
+/** The description of one group, from the very objects that serve it. */
+export function documentGroup(group: Group, all: readonly Endpoint[]): OpenApiDocument {
+  const endpoints = all.filter((endpoint) => endpoint.group === group)
+  const schemas: Components = {}
+  const paths: OpenApiDocument['paths'] = {}
+  for (const endpoint of endpoints) {
+    const path = (paths[endpoint.path] ??= {})
+    path[endpoint.method.toLowerCase()] = documentEndpoint(endpoint, schemas)
+  }
+  if (group === 'b') Object.assign(paths, documentHealth(schemas))
+  return {
+    openapi: '3.1.1',
+    info: INFO[group],
+    servers: [{ url: '/' }],
+    tags: tagsOf(paths),
+    paths,
+    components: { schemas, securitySchemes: SECURITY[group] },
+  }
+}
+
+function tagsOf(paths: OpenApiDocument['paths']): Array<{ name: string }> {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path))
+  return [...new Set(operations.flatMap(({ tags }) => tags))].map((name) => ({ name }))
+}
+
+const ERRORS =
+  'Every failure has one form, `Error`; with `Accept: application/problem+json` it comes as ' +
+  '`Problem` (RFC 9457). Every answer carries `X-Request-Id`: yours, if you sent one of 8 to 64 ' +
+  'letters, digits, `_` or `-`, else a new one. Fields and parameters that are not listed here ' +
+  'are refused.'
+
+const INFO = {
+  a: {
+    title: 'Payments, wallets and stablecoin',
+    version: GROUP_A_VERSION,
+    description: `Amounts are decimal strings. ${ERRORS}`,
+  },
+  b: {
+    title: 'Platform',
+    version: '1.0.0',
+    description:
+      'Amounts are JSON numbers, exact in their text: read them with a parser that keeps all ' +
+      `digits, or read the string beside them. ${ERRORS}`,
+  },
+} as const
+
+const SECURITY = {
+  a: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+  b: {
+    apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+    accessToken: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description: 'From `POST /api/token`.',
+    },
+  },
+} as const
+
+function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
+  const { operationId, summary, description, tag, access, group } = endpoint
+  const scope = access === 'public' ? '' : `Needs the scope \`${access}\`.`
+  return {
+    operationId,
+    summary,
+    description: [description, scope].filter(Boolean).join('\n\n'),
+    tags: [tag],
+    security:
+      access === 'public' ? [] : Object.keys(SECURITY[group]).map((name) => ({ [name]: [] })),
+    parameters: parametersOf(endpoint, schemas),
+    ...(endpoint.body ? { requestBody: requestBodyOf(endpoint, endpoint.body, schemas) } : {}),
+    responses: {
+      [String(endpoint.status)]: {
+        description: 'Done.',
+        headers: answerHeaders(endpoint),
+        content: {
+          [endpoint.follow ? 'text/event-stream' : 'application/json']: {
+            schema: documentSchema(endpoint.answer, schemas),
+          },
+        },
+      },
+      ...failuresOf(endpoint, schemas),
+    },
+  }
+}
+
+function requestBodyOf({ isBodyOptional }: Endpoint, body: TSchema, schemas: Components) {
+  const schema = documentSchema(body, schemas)
+  return { required: !isBodyOptional, content: { 'application/json': { schema } } }
+}
+
+function parametersOf(endpoint: Endpoint, schemas: Components) {
+  return [
+    ...fieldsOf(endpoint.params, schemas).map((field) => ({ ...field, in: 'path' })),
+    ...fieldsOf(endpoint.query, schemas).map((field) => ({ ...field, in: 'query' })),
+    ...(takesKey(endpoint) ? [IDEMPOTENCY_KEY] : []),
+    ...(endpoint.follow ? [LAST_EVENT_ID] : []),
+  ]
+}
+
+function takesKey({ method, access, hasSecret }: Endpoint): boolean {
+  return method === 'POST' && access !== 'public' && !hasSecret
+}
+
+const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The id of the event that you saw last; what came after it is sent at once.',
+  schema: { type: 'string', examples: ['812.1025'] },
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Names this request, so that sending it again does it once. The same key and body get the ' +
+    'first answer again, with `Idempotent-Replayed: true`, for 30 days. Bare or in quotes.',
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$', examples: ['order-2025-014'] },
+}
+
+function fieldsOf(schema: TSchema | undefined, schemas: Components) {
+  if (!schema || !('properties' in schema)) return []
+  const required = 'required' in schema ? (schema.required as string[]) : []
+  const properties = Object.entries(schema.properties as Record<string, TSchema>)
+  return properties.map(([name, property]) => {
+    const { description, ...rest } = documentSchema(property, schemas)
+    return {
+      name,
+      // A parameter with a default may be left out, though the handler always gets it.
+      required: required.includes(name) && !('default' in property),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    }
+  })
+}
+
+/** What can go wrong follows from the form of the operation, and from what it adds itself. */
+function failuresOf(endpoint: Endpoint, schemas: Components): Record<string, Response> {
+  const { access, method, params, failures: own = [] } = endpoint
+  const codes: FailureCode[] = [
+    'invalid_request',
+    ...(access === 'public' ? [] : (['unauthorized', 'forbidden'] as const)),
+    ...(params ? (['not_found'] as const) : []),
+    ...(method === 'GET' ? [] : (['body_too_large', 'unsupported_media_type'] as const)),
+    ...(takesKey(endpoint) ? IDEMPOTENCY_FAILURES : []),
+    'rate_limited',
+    'internal_error',
+    'unavailable',
+    'database_unavailable',
+    'overloaded',
+    ...own,
+  ]
+  const titles = new Map<string, Set<string>>()
+  for (const code of codes) {
+    const entry: { status: number; statusA?: number; title: string } = failures[code]
+    const status = String(endpoint.group === 'a' ? (entry.statusA ?? entry.status) : entry.status)
+    titles.set(status, (titles.get(status) ?? new Set()).add(`${entry.title} (\`${code}\`).`))
+  }
+  const errors = endpoint.group === 'a' ? groupA : groupB
+  const content = {
+    'application/json': { schema: documentSchema(errors.ErrorSchema, schemas) },
+    'application/problem+json': { schema: documentSchema(errors.ProblemSchema, schemas) },
+  }
+  return Object.fromEntries(
+    [...titles].map(([status, sentences]) => [
+      status,
+      { description: [...sentences].join(' '), headers: failureHeaders(status, endpoint), content },
+    ]),
+  )
+}
+
+const IDEMPOTENCY_FAILURES = [
+  'idempotency_in_flight',
+  'idempotency_key_reused',
+] as const satisfies readonly FailureCode[]
+
+function answerHeaders(endpoint: Endpoint): Record<string, unknown> {
+  const replayed = header('true where this is the stored answer to an earlier request.')
+  return {
+    ...commonHeaders(endpoint),
+    ...(takesKey(endpoint) ? { 'Idempotent-Replayed': replayed } : {}),
+  }
+}
+
+function failureHeaders(status: string, endpoint: Endpoint): Record<string, unknown> {
+  return {
+    ...commonHeaders(endpoint),
+    ...(status === '401' ? { 'WWW-Authenticate': header('How to prove who you are.') } : {}),
+    ...(status === '429' || status === '503'
+      ? { 'Retry-After': header('Seconds after which to try again.') }
+      : {}),
+    ...(status === '503' ? { 'Request-Not-Processed': header(NOT_PROCESSED) } : {}),
+  }
+}
+
+const NOT_PROCESSED =
+  'true where nothing was done with the request, so that any request may be sent again.'
+
+function commonHeaders(endpoint: Endpoint): Record<string, unknown> {
+  return {
+    'X-Request-Id': header('Names this request in logs and to us.'),
+    'RateLimit-Policy': header('How many requests in how many seconds.'),
+    RateLimit: header('What is left of them.'),
+    ...(endpoint.group === 'a' ? { 'API-Version': header('The version of this contract.') } : {}),
+  }
+}
+
+function header(description: string) {
+  return { description, schema: { type: 'string' } }
+}

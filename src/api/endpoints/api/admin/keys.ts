@@ -1,0 +1,123 @@
+import type { Environment } from '../../../../base/config.ts'
+import { commonScopes } from '../../../../domain/access.ts'
+import { createApiKey, type RandomBytes } from '../../../../domain/api-keys.ts'
+import {
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  revokeApiKey,
+} from '../../../../store/access/api-keys.ts'
+import type { ApiKey } from '../../../../store/access/api-keys.ts'
+import { findUser } from '../../../../store/access/users.ts'
+import { RequestError } from '../../../../wire/errors.ts'
+import {
+  KeyAnswerSchema,
+  KeyCreatedSchema,
+  KeyCreateSchema,
+  KeyListQuerySchema,
+  KeyListSchema,
+  KeyParamsSchema,
+  type KeyWire,
+} from '../../../../wire/group-b/users.ts'
+import { invalidRequest } from '../../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+
+export type KeyDeps = {
+  environment: Environment
+  randomBytes: RandomBytes
+  forgetUser: (userId: number) => void
+}
+
+/** What an administrator does to API keys; a revoked one is out at once in this process. */
+export function keyEndpoints(deps: KeyDeps): Endpoint[] {
+  return [keyListEndpoint, keyCreateEndpoint(deps), keyRevokeEndpoint(deps)]
+}
+
+const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
+
+const keyListEndpoint = defineEndpoint({
+  ...shared,
+  method: 'GET',
+  path: '/api/admin/keys',
+  operationId: 'listApiKeys',
+  summary: 'Lists API keys, oldest first',
+  query: KeyListQuerySchema,
+  status: 200,
+  answer: KeyListSchema,
+  handle: async ({ query, db }) => {
+    const { user_id: userId, after_id: afterId, limit } = query
+    const found = await listApiKeys(db, { userId, afterId, limit: limit + 1 })
+    const shown = found.slice(0, limit)
+    return {
+      success: true as const,
+      api_keys: shown.map(toKeyWire),
+      next_after_id: found.length > limit ? (shown.at(-1)?.id ?? null) : null,
+    }
+  },
+})
+
+function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
+  return defineEndpoint({
+    ...shared,
+    method: 'POST',
+    path: '/api/admin/keys',
+    operationId: 'createApiKey',
+    summary: 'Makes an API key for a user; it is told once',
+    body: KeyCreateSchema,
+    status: 201,
+    answer: KeyCreatedSchema,
+    hasSecret: true,
+    handle: async ({ body, db }) => {
+      const user = await findUser(db, body.user_id)
+      if (!user) {
+        const message = 'There is no user with this id.'
+        throw invalidRequest([{ field: 'user_id', code: 'unknown_user', message }])
+      }
+      const scopes = commonScopes(body.scopes, user.scopes)
+      if (scopes.length === 0) {
+        const message = 'The user may do none of this. Give the key scopes that its user has.'
+        throw invalidRequest([{ field: 'scopes', code: 'beyond_user', message }])
+      }
+      const { text, sha256, shown } = createApiKey({ environment, randomBytes })
+      const { name, dialect = 'flat' } = body
+      const key = { userId: user.id, name, dialect, sha256, shown, scopes }
+      const inserted = await insertApiKey(db, key)
+      return { success: true as const, ...toKeyWire(inserted), api_key: text }
+    },
+  })
+}
+
+function keyRevokeEndpoint({ forgetUser }: KeyDeps): Endpoint {
+  return defineEndpoint({
+    ...shared,
+    method: 'POST',
+    path: '/api/admin/keys/{key_id}/revoke',
+    operationId: 'revokeApiKey',
+    summary: 'Ends an API key for good',
+    params: KeyParamsSchema,
+    status: 200,
+    answer: KeyAnswerSchema,
+    failures: ['not_found'],
+    handle: async ({ params, db }) => {
+      const id = Number(params.key_id)
+      const key = (await revokeApiKey(db, id)) ?? (await findApiKey(db, id))
+      if (!key) throw new RequestError('not_found', 'There is no key with this id.')
+      return { success: true as const, ...toKeyWire(key) }
+    },
+    onCommitted: (key) => forgetUser(key.user_id),
+  })
+}
+
+function toKeyWire(key: ApiKey): KeyWire {
+  return {
+    id: key.id,
+    user_id: key.userId,
+    username: key.username,
+    name: key.name,
+    shown: key.shown,
+    scopes: key.scopes,
+    dialect: key.dialect,
+    created_at: key.createdAt.toISOString(),
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+  }
+}

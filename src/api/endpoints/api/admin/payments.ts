@@ -1,0 +1,152 @@
+import type { Caller } from '../../../../domain/access.ts'
+import { dueOf, receivedDecimals } from '../../../../domain/gateways.ts'
+import { formatAmount } from '../../../../domain/money.ts'
+import {
+  findCharge,
+  findCharges,
+  learnCharge,
+  lockCharge,
+  type Charge,
+} from '../../../../store/rails/charges.ts'
+import { noteClosing } from '../../../../store/rails/checkout-closings.ts'
+import {
+  listCheckoutPayments,
+  listUndecided,
+  type CheckoutPayment,
+} from '../../../../store/rails/checkouts.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import { moveTransaction } from '../../../../store/transactions/transactions.ts'
+import { amountFields } from '../../../../wire/amounts.ts'
+import { RequestError } from '../../../../wire/errors.ts'
+import {
+  DecidedPaymentSchema,
+  DecisionSchema,
+  UndecidedListQuerySchema,
+  UndecidedListSchema,
+  type UndecidedPayment,
+} from '../../../../wire/group-b/decisions.ts'
+import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
+import { defineEndpoint } from '../../../admission/endpoint.ts'
+import { toArrivalWire } from '../payments/charge-wire.ts'
+
+/** Of each payment, the largest. */
+const ARRIVALS = 100
+
+const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
+
+export const undecidedListEndpoint = defineEndpoint({
+  ...shared,
+  method: 'GET',
+  path: '/api/admin/payments',
+  operationId: 'listUndecidedPayments',
+  summary: 'Lists payments on chain that wait for a decision, oldest first',
+  description:
+    'Less than the whole, or late: each with what has come for it. While it is in time, its page ' +
+    'still asks for the rest. With ' +
+    '`transaction_id` that one alone, however many are older.',
+  query: UndecidedListQuerySchema,
+  status: 200,
+  answer: UndecidedListSchema,
+  handle: async ({ query, db }) => {
+    const { transaction_id: transactionId, limit } = query
+    const ids = await listUndecided(db, { transactionId, limit })
+    const charges = new Map((await findCharges(db, ids)).map((one) => [one.transactionId, one]))
+    const arrivals = await listCheckoutPayments(db, ids, ARRIVALS)
+    const payments = ids.flatMap((id) => {
+      const charge = charges.get(id)
+      return charge ? undecidedOf(charge, arrivals) : []
+    })
+    return { success: true as const, payments }
+  },
+})
+
+export const paymentDecideEndpoint = defineEndpoint({
+  ...shared,
+  method: 'POST',
+  path: '/api/admin/payments/{transaction_id}/decide',
+  operationId: 'decidePayment',
+  summary: 'Accepts what has come for a payment on chain as it is, or refuses it',
+  description:
+    'For a payment that is `processing` because less, more or late has come. Refused, it has ' +
+    'failed; what has come stays where it is until you send it back.',
+  params: TransactionParamsSchema,
+  body: DecisionSchema,
+  status: 200,
+  answer: DecidedPaymentSchema,
+  failures: ['not_found', 'conflict'],
+  handle: async ({ params, body, caller, db }) => {
+    // Whatever else arrives waits for the end of this, and is then judged by what was decided.
+    const charge = await lockCharge(db, params.transaction_id)
+    if (charge === undefined) throw new RequestError('not_found', 'There is no such payment.')
+    requireUndecided(charge)
+    const seen = receivedOf(charge)
+    if (seen !== body.received_decimal) {
+      throw new RequestError('conflict', `By now ${seen} has come. Look again, then decide.`)
+    }
+    await decide(db, { charge, caller, ...body })
+    const decided = (await findCharge(db, charge.transactionId)) ?? charge
+    const arrivals = await listCheckoutPayments(db, [charge.transactionId], ARRIVALS)
+    return { success: true as const, ...undecidedOf(decided, arrivals) }
+  },
+})
+
+function requireUndecided({ kind, status, gatewayStatus, received }: Charge): void {
+  if (kind !== 'crypto_checkout') {
+    throw new RequestError('conflict', 'Only a payment on chain is decided here.')
+  }
+  if (status !== 'processing' || received === undefined) {
+    const sentence = `The payment is ${status} (${gatewayStatus}). There is nothing to decide.`
+    throw new RequestError('conflict', sentence)
+  }
+}
+
+type Decision = {
+  charge: Charge
+  caller: Caller
+  decision: 'accept' | 'refuse'
+  note: string
+}
+
+async function decide(db: Db, { charge, caller, decision, note }: Decision): Promise<void> {
+  const { transactionId, externalId } = charge
+  const isAccepted = decision === 'accept'
+  if (isAccepted && !charge.received) {
+    throw new RequestError('conflict', 'Nothing has come in the right coin. Refuse it.')
+  }
+  const facts = isAccepted
+    ? { gatewayStatus: 'RESOLVED' }
+    : { gatewayStatus: 'CANCELED', errorCode: 'payment_refused' }
+  await learnCharge(db, transactionId, { externalId, ...facts })
+  if (isAccepted) await noteClosing(db, { transactionId, due: dueOf(charge) })
+  const due = amountFields(charge).amount_decimal
+  const words = `${charge.gatewayStatus}, ${receivedOf(charge)} of ${due} ${charge.currency}`
+  await moveTransaction(db, {
+    transactionId,
+    from: 'processing',
+    to: isAccepted ? 'completed' : 'failed',
+    actor: `user:${caller.userId}`,
+    reason: `${isAccepted ? 'accepted' : 'refused'} by hand, ${words}: ${note}`,
+  })
+}
+
+/** With what has come for it, of all that has come. */
+function undecidedOf(charge: Charge, all: readonly CheckoutPayment[]): UndecidedPayment {
+  const { transactionId, userId, status, amount, currency } = charge
+  const arrivals = all.filter((one) => one.transactionId === transactionId)
+  return {
+    transaction_id: transactionId,
+    user_id: userId,
+    status,
+    ...amountFields({ amount, currency }),
+    currency,
+    gateway_status: charge.gatewayStatus ?? null,
+    error_code: charge.errorCode ?? null,
+    received_decimal: receivedOf(charge),
+    expires_at: charge.expiresAt?.toISOString() ?? null,
+    arrivals: arrivals.map(toArrivalWire),
+  }
+}
+
+function receivedOf(charge: Charge): string {
+  return formatAmount({ amount: charge.received ?? 0n, decimals: receivedDecimals(charge) })
+}

@@ -1,0 +1,127 @@
+import { problemOfPassword } from '../../../../domain/passwords.ts'
+import { codeOf } from '../../../../base/errors.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import { hashPassword } from '../../../../store/access/passwords.ts'
+import {
+  disableUser,
+  enableUser,
+  findUser,
+  insertUser,
+  listUsers,
+  type User,
+} from '../../../../store/access/users.ts'
+import { RequestError } from '../../../../wire/errors.ts'
+import {
+  UserAnswerSchema,
+  UserCreateSchema,
+  UserListQuerySchema,
+  UserListSchema,
+  UserParamsSchema,
+  type UserWire,
+} from '../../../../wire/group-b/users.ts'
+import { invalidRequest } from '../../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+
+/** What an administrator does to users; the changes count at once in this process. */
+export function userEndpoints(deps: { forgetUser: (userId: number) => void }): Endpoint[] {
+  return [userListEndpoint, userCreateEndpoint, setUser('disable', deps), setUser('enable', deps)]
+}
+
+const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
+
+const userListEndpoint = defineEndpoint({
+  ...shared,
+  method: 'GET',
+  path: '/api/admin/users',
+  operationId: 'listUsers',
+  summary: 'Lists the users, oldest first',
+  query: UserListQuerySchema,
+  status: 200,
+  answer: UserListSchema,
+  handle: async ({ query, db }) => {
+    const found = await listUsers(db, { afterId: query.after_id, limit: query.limit + 1 })
+    const shown = found.slice(0, query.limit)
+    return {
+      success: true as const,
+      users: shown.map(toUserWire),
+      next_after_id: found.length > query.limit ? (shown.at(-1)?.id ?? null) : null,
+    }
+  },
+})
+
+const userCreateEndpoint = defineEndpoint({
+  ...shared,
+  method: 'POST',
+  path: '/api/admin/users',
+  operationId: 'createUser',
+  summary: 'Adds a user who may sign in with a password',
+  body: UserCreateSchema,
+  status: 201,
+  answer: UserAnswerSchema,
+  failures: ['conflict'],
+  hasSecret: true,
+  prepare: async ({ body }) => {
+    const problem = problemOfPassword(body)
+    if (problem !== undefined) {
+      const message = `The password ${problem}.`
+      throw invalidRequest([{ field: 'password', code: 'weak_password', message }])
+    }
+    return { passwordHash: await hashPassword(body.password) }
+  },
+  handle: async ({ body: { username, scopes }, db, prepared }) => {
+    const user = await insertUser(db, { username, scopes, ...prepared }).catch((error: unknown) => {
+      if (codeOf(error) !== 'username_taken') throw error
+      throw new RequestError('conflict', `There is a user named ${username}.`, { cause: error })
+    })
+    return { success: true as const, ...toUserWire(user) }
+  },
+})
+
+function setUser(
+  verb: 'disable' | 'enable',
+  { forgetUser }: { forgetUser: (userId: number) => void },
+): Endpoint {
+  return defineEndpoint({
+    ...shared,
+    method: 'POST',
+    path: `/api/admin/users/{user_id}/${verb}`,
+    operationId: `${verb}User`,
+    summary:
+      verb === 'disable'
+        ? 'Ends the tokens of a user for good, and keeps the keys out until it is enabled'
+        : 'Lets a disabled user in again; tokens from before stay ended',
+    params: UserParamsSchema,
+    status: 200,
+    answer: UserAnswerSchema,
+    failures: ['not_found', 'conflict'],
+    handle: async ({ params, caller, db }) => {
+      const user = await requireUser(db, Number(params.user_id))
+      if (verb === 'disable' && user.id === caller.userId) {
+        throw new RequestError(
+          'conflict',
+          'You would shut yourself out. Ask another administrator.',
+        )
+      }
+      const change = verb === 'disable' ? disableUser : enableUser
+      const changed = (await change(db, user.username)) ?? user
+      return { success: true as const, ...toUserWire(changed) }
+    },
+    onCommitted: ({ id }) => forgetUser(id),
+  })
+}
+
+async function requireUser(db: Db, id: number): Promise<User> {
+  const user = await findUser(db, id)
+  if (!user) throw new RequestError('not_found', 'There is no user with this id.')
+  return user
+}
+
+function toUserWire(user: User): UserWire {
+  return {
+    id: user.id,
+    username: user.username,
+    scopes: user.scopes,
+    created_at: user.createdAt.toISOString(),
+    disabled_at: user.disabledAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,35 @@
+import { checksummed } from '../../../../chain/address.ts'
+import { CURRENCY_DECIMALS, formatAmount } from '../../../../domain/money.ts'
+import { BlockchainBalanceSchema } from '../../../../wire/group-b/blockchain.ts'
+import { exactNumber } from '../../../../wire/json.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { answering, type BlockchainPayments } from './answering.ts'
+
+export function blockchainBalanceEndpoint(deps: {
+  payments: Pick<BlockchainPayments, 'addressOf' | 'balanceOf'>
+}): Endpoint {
+  const { payments } = deps
+  return defineEndpoint({
+    group: 'b',
+    method: 'GET',
+    path: '/api/blockchain/balance',
+    operationId: 'getBlockchainBalance',
+    summary: 'Reads the balance of your address',
+    tag: 'Blockchain',
+    access: 'blockchain:read',
+    status: 200,
+    answer: BlockchainBalanceSchema,
+    failures: ['unavailable'],
+    handle: async ({ caller }) => {
+      const address = await payments.addressOf(caller.userId)
+      const wei = await answering(() => payments.balanceOf(address))
+      const eth = formatAmount({ amount: wei, decimals: CURRENCY_DECIMALS.ETH })
+      return {
+        success: true as const,
+        address: checksummed(address),
+        balance_eth: exactNumber(eth),
+        balance_wei: String(wei),
+      }
+    },
+  })
+}

@@ -1,0 +1,111 @@
+import { checksummed } from '../../../../chain/address.ts'
+import { isOffChain } from '../../../../domain/breaks.ts'
+import { formatAmount, STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
+import { isInEther, pendingReason, type Attempt, type Order } from '../../../../domain/orders.ts'
+import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
+import { readCursor } from '../../../../store/orders/chain-cursor.ts'
+import { findClosing } from '../../../../store/rails/checkout-closings.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import { readObjections } from '../../../../store/transactions/objections.ts'
+import { findOrderOf } from '../../../../store/orders/orders.ts'
+import { amountFields } from '../../../../wire/amounts.ts'
+import { exactNumber } from '../../../../wire/json.ts'
+import type { BlockchainTransactionWire } from '../../../../wire/group-b/transactions.ts'
+
+/**
+ * What the detail of a transaction shows of the chain: what we signed for it, or what has closed a
+ * checkout; null where there is neither.
+ */
+export async function readBlockchainTransaction(
+  db: Db,
+  transactionId: string,
+): Promise<BlockchainTransactionWire | null> {
+  const order = await findOrderOf(db, transactionId)
+  if (order === undefined) return readClosing(db, transactionId)
+  const attempts = await listAttemptsOf(db, order.id)
+  const shown = attempts.find(({ block }) => block !== undefined) ?? attempts.at(-1)
+  if (shown === undefined) return null
+  const head = (await readCursor(db, order.chainId))?.head.number
+  const isGone = (await readObjections(db, transactionId)).some(({ reason }) => isOffChain(reason))
+  return {
+    eth_tx_hash: shown.hash,
+    from_address: checksummed(order.signer),
+    to_address: checksummed(order.payee),
+    ...amountOf({ amount: order.amount, isEther: isInEther(order.route) }),
+    gas_used: shown.block?.gasUsed ?? null,
+    gas_price: shown.block?.gasPrice ?? null,
+    block_number: shown.block?.number ?? null,
+    status: STATUSES[order.state],
+    created_at: order.acceptedAt.toISOString(),
+    confirmations: isGone ? 0n : confirmationsOf(shown.block?.number, head),
+    pending_reason: pendingReason(order, shown) ?? null,
+    error_code: order.errorCode ?? null,
+    reference: isSettlement(order) ? order.reference : null,
+    attempts: attempts.map(toAttemptWire),
+  }
+}
+
+/** Of a checkout it is a payer's transaction, of which we have made no attempt. */
+async function readClosing(
+  db: Db,
+  transactionId: string,
+): Promise<BlockchainTransactionWire | null> {
+  const closing = await findClosing(db, transactionId)
+  if (closing?.place === undefined) return null
+  const { isThere, gas, blockNumber, chainId } = closing
+  const head = (await readCursor(db, chainId))?.head.number
+  return {
+    eth_tx_hash: closing.transactionHash,
+    from_address: checksummed(closing.payer),
+    to_address: checksummed(closing.place.payee),
+    ...amountOf({ amount: closing.amount, isEther: closing.token === undefined }),
+    gas_used: gas?.gasUsed ?? null,
+    gas_price: gas?.gasPrice ?? null,
+    block_number: isThere ? blockNumber : null,
+    status: isThere ? 'confirmed' : 'pending',
+    created_at: closing.paidAt.toISOString(),
+    confirmations: confirmationsOf(isThere ? blockNumber : undefined, head),
+    pending_reason: isThere ? null : 'waiting_for_block',
+    error_code: null,
+    reference: closing.reference,
+    attempts: [],
+  }
+}
+
+/** Ether, or the dollars of a token. */
+function amountOf({ amount, isEther }: { amount: bigint; isEther: boolean }) {
+  if (isEther) return amountFields({ amount, currency: 'ETH' })
+  const decimal = formatAmount({ amount, decimals: STABLECOIN_DECIMALS })
+  return { amount: exactNumber(decimal), amount_decimal: decimal }
+}
+
+function isSettlement({ route }: Order): boolean {
+  return route === 'contract' || route === 'token'
+}
+
+const STATUSES = {
+  accepted: 'pending',
+  mined: 'pending',
+  completed: 'confirmed',
+  failed: 'failed',
+} as const satisfies Record<Order['state'], BlockchainTransactionWire['status']>
+
+/** The block of the transaction is the first one; a head that was read before it counts none. */
+function confirmationsOf(block: bigint | undefined, head: bigint | undefined): bigint {
+  if (block === undefined || head === undefined || head < block) return 0n
+  return head - block + 1n
+}
+
+function toAttemptWire(attempt: Attempt): BlockchainTransactionWire['attempts'][number] {
+  const { hash, nonce, kind, state, fees, block, signedAt } = attempt
+  return {
+    eth_tx_hash: hash,
+    nonce,
+    kind,
+    state,
+    max_fee_per_gas: fees.maxFeePerGas,
+    max_priority_fee_per_gas: fees.maxPriorityFeePerGas,
+    block_number: block?.number ?? null,
+    created_at: signedAt.toISOString(),
+  }
+}

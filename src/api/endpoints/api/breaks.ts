@@ -1,0 +1,154 @@
+import type { Clock } from '../../../base/clock.ts'
+import type { Caller } from '../../../domain/access.ts'
+import {
+  closeBreak,
+  countBreaks,
+  findBreak,
+  listBreakMoves,
+  listBreaks,
+  type OpenBreak,
+} from '../../../store/reconciliation/breaks.ts'
+import type { Db } from '../../../store/database/database.ts'
+import { RequestError } from '../../../wire/errors.ts'
+import {
+  BreakCloseSchema,
+  BreakDetailSchema,
+  BreakListQuerySchema,
+  BreakListSchema,
+  BreakParamsSchema,
+  BreakVerifiedSchema,
+} from '../../../wire/group-b/reconciliation.ts'
+import { effectiveLimit } from '../../../wire/shapes.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { toBreakWire } from './reconciliation-wire.ts'
+
+const SHARED = { group: 'b', tag: 'Reconciliation', access: 'admin' } as const
+
+/** What looks at a break again; the composition root fits it in. */
+export type BreakChecks = {
+  check: (db: Db, found: OpenBreak) => Promise<'stands' | 'resolved' | 'unclear'>
+  settle: (
+    db: Db,
+    settled: { found: OpenBreak; check: 'stands' | 'resolved' | 'unclear'; actor: string },
+  ) => Promise<void>
+}
+
+type Deps = { chainId: number; clock: Clock; checks: BreakChecks }
+
+export function breakEndpoints(deps: Deps): Endpoint[] {
+  return [listEndpoint(deps), detailEndpoint(deps), closeEndpoint(deps), verifyEndpoint(deps)]
+}
+
+function listEndpoint({ chainId, clock }: Deps): Endpoint {
+  return defineEndpoint({
+    ...SHARED,
+    method: 'GET',
+    path: '/api/breaks',
+    operationId: 'listBreaks',
+    summary: 'Lists disagreements between records and the chain, newest first',
+    query: BreakListQuerySchema,
+    status: 200,
+    answer: BreakListSchema,
+    handle: async ({ query, db }) => {
+      const { kind, state, age, transaction_id: transactionId } = query
+      const limit = effectiveLimit(query.limit)
+      const now = clock.now()
+      const filter = { chainId, kind, state, age, transactionId }
+      const before = query.cursor === undefined ? undefined : BigInt(query.cursor)
+      const found = await listBreaks(db, filter, { before, limit: limit + 1, now })
+      const shown = found.slice(0, limit)
+      const last = found.length > limit ? shown.at(-1) : undefined
+      return {
+        success: true as const,
+        breaks: shown.map((one) => toBreakWire(one, now)),
+        total: await countBreaks(db, filter, now),
+        next_cursor: last ? String(last.key) : null,
+      }
+    },
+  })
+}
+
+function detailEndpoint(deps: Deps): Endpoint {
+  return defineEndpoint({
+    ...SHARED,
+    method: 'GET',
+    path: '/api/breaks/{break_id}',
+    operationId: 'getBreak',
+    summary: 'Reads a disagreement with its evidence and its history',
+    params: BreakParamsSchema,
+    status: 200,
+    answer: BreakDetailSchema,
+    failures: ['not_found'],
+    handle: ({ params, db }) => detailOf(db, params.break_id, deps),
+  })
+}
+
+function closeEndpoint(deps: Deps): Endpoint {
+  return defineEndpoint({
+    ...SHARED,
+    method: 'POST',
+    path: '/api/breaks/{break_id}/close',
+    operationId: 'closeBreak',
+    summary: 'Closes a disagreement by hand, with a note',
+    params: BreakParamsSchema,
+    body: BreakCloseSchema,
+    status: 200,
+    answer: BreakDetailSchema,
+    failures: ['not_found', 'conflict'],
+    handle: async ({ params, body, caller, db }) => {
+      const breakId = params.break_id
+      await requireBreak(db, breakId)
+      const { note } = body
+      const now = deps.clock.now()
+      const close = { breakId, as: 'operator', actor: actorOf(caller), note, now } as const
+      if (!(await closeBreak(db, close))) {
+        throw new RequestError('conflict', 'This break is closed already. Read it again.')
+      }
+      return detailOf(db, breakId, deps)
+    },
+  })
+}
+
+function verifyEndpoint({ clock, checks }: Deps): Endpoint {
+  return defineEndpoint({
+    ...SHARED,
+    method: 'POST',
+    path: '/api/breaks/{break_id}/verify',
+    operationId: 'verifyBreak',
+    summary: 'Looks at a disagreement again, now, and closes it when its cause is gone',
+    params: BreakParamsSchema,
+    status: 200,
+    answer: BreakVerifiedSchema,
+    failures: ['not_found', 'unavailable'],
+    prepare: async ({ params, db }) => {
+      const found = await requireBreak(db, params.break_id)
+      return { found, check: await checks.check(db, found) }
+    },
+    handle: async ({ caller, db, prepared }) => {
+      const { found, check } = prepared
+      await checks.settle(db, { found, check, actor: actorOf(caller) })
+      const now = await requireBreak(db, found.id)
+      return { success: true as const, result: check, break: toBreakWire(now, clock.now()) }
+    },
+  })
+}
+
+async function detailOf(db: Db, breakId: string, { clock }: Deps) {
+  const found = await requireBreak(db, breakId)
+  const moves = await listBreakMoves(db, found.key)
+  return {
+    success: true as const,
+    break: toBreakWire(found, clock.now()),
+    history: moves.map(({ at, ...move }) => ({ ...move, at: at.toISOString() })),
+  }
+}
+
+async function requireBreak(db: Db, breakId: string): Promise<OpenBreak> {
+  const found = await findBreak(db, breakId)
+  if (!found) throw new RequestError('not_found', 'There is no break with this id.')
+  return found
+}
+
+function actorOf({ userId }: Caller): string {
+  return `user:${userId}`
+}

@@ -1,0 +1,75 @@
+import { checksummed } from '../../../../chain/address.ts'
+import { dueOf, receivedDecimals } from '../../../../domain/gateways.ts'
+import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
+import type { Charge } from '../../../../store/rails/charges.ts'
+import type { CheckoutPayment } from '../../../../store/rails/checkouts.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import { listDisputes } from '../../../../store/rails/disputes.ts'
+import { listRefunds } from '../../../../store/rails/refunds.ts'
+import type { Transaction } from '../../../../store/transactions/transactions.ts'
+import { amountFields } from '../../../../wire/amounts.ts'
+import type { ArrivalWire, ChargeBackWire } from '../../../../wire/group-b/charges.ts'
+
+/** What has gone back of a payment, and what its payer disputes. */
+export async function readChargeBack(
+  db: Db,
+  payment: Pick<Transaction, 'transactionId' | 'status' | 'amount' | 'currency'>,
+): Promise<ChargeBackWire> {
+  const { transactionId, status, amount, currency } = payment
+  const disputes = await listDisputes(db, transactionId)
+  const refunds = await listRefunds(db, transactionId)
+  const completed = refunds
+    .filter(({ state }) => state === 'completed')
+    .reduce((sum, { amount }) => sum + amount, 0n)
+  // What a bank has sent back has come back as a whole, without a refund of ours.
+  const back = status === 'refunded' && refunds.length === 0 ? amount : completed
+  return {
+    refunded_decimal: formatAmount({ amount: back, decimals: CURRENCY_DECIMALS[currency] }),
+    refunds: refunds.map(({ refundId, state, errorCode, amount, payer }) => ({
+      refund_id: refundId,
+      status: state,
+      ...amountFields({ amount, currency }),
+      payer: payer === undefined ? null : checksummed(payer),
+      error_code: errorCode ?? null,
+    })),
+    disputes: disputes.map((dispute) => ({
+      dispute_id: dispute.disputeId,
+      status: dispute.status ?? 'unknown',
+      reason: dispute.reason ?? 'general',
+      ...amountFields({ amount: dispute.amountMinor ?? amount, currency }),
+      history: dispute.history.map(({ status, at }) => ({
+        status,
+        created_at: at.toISOString(),
+      })),
+    })),
+  }
+}
+
+/** One settlement that named the reference of a checkout. */
+export function toArrivalWire(arrival: CheckoutPayment): ArrivalWire {
+  const { token, amount, verdict, blockNumber } = arrival
+  const decimals = token === undefined ? CURRENCY_DECIMALS.ETH : STABLECOIN_DECIMALS
+  const isKnown = token === undefined || verdict !== 'wrong_token'
+  return {
+    eth_transaction_hash: arrival.transactionHash,
+    log_index: arrival.logIndex,
+    block_number: blockNumber,
+    reference: arrival.reference,
+    payer: checksummed(arrival.payer),
+    token: token === undefined ? null : checksummed(token),
+    amount_units: String(amount),
+    amount_decimal: isKnown ? formatAmount({ amount, decimals }) : null,
+    verdict,
+    paid_at: arrival.paidAt.toISOString(),
+  }
+}
+
+/** What has come at the crypto checkout beside what is due; null at any other gateway. */
+export function receivedFields(charge: Charge) {
+  const { kind, received = 0n } = charge
+  const decimals = receivedDecimals(charge)
+  const shown = (amount: bigint) => formatAmount({ amount: amount > 0n ? amount : 0n, decimals })
+  if (kind !== 'crypto_checkout') return { remaining_decimal: null, overpaid_decimal: null }
+  const due = dueOf(charge)
+  return { remaining_decimal: shown(due - received), overpaid_decimal: shown(received - due) }
+}

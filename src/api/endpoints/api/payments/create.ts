@@ -1,0 +1,184 @@
+import { receivedDecimals, type Gateway } from '../../../../domain/gateways.ts'
+import { createId, type RandomBytes } from '../../../../domain/ids.ts'
+import { formatAmount } from '../../../../domain/money.ts'
+import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
+import { listCheckoutPayments } from '../../../../store/rails/checkouts.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import { recordTransaction } from '../../../../store/transactions/transactions.ts'
+import { amountFields, readAmount } from '../../../../wire/amounts.ts'
+import { RequestError } from '../../../../wire/errors.ts'
+import {
+  GatewayListSchema,
+  PaymentCreatedSchema,
+  PaymentCreateSchema,
+  PaymentStatusSchema,
+  type PaymentCreate,
+  type PaymentCreated,
+} from '../../../../wire/group-b/payments.ts'
+import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
+import { invalidRequest } from '../../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { readChargeBack, receivedFields, toArrivalWire } from './charge-wire.ts'
+import { requireAmount, requireOwn } from './checks.ts'
+import { refundEndpoint, type PayBack } from './refund.ts'
+
+/** What payments need of the gateways; the composition root fits it in. */
+export type PaymentDesk = {
+  gateways: readonly Gateway[]
+  /** Keeps, in the open transaction, what brings the payment to its gateway after the commit. */
+  accept: (db: Db, payment: { transactionId: string; gateway: Gateway }) => Promise<void>
+  /** Brings it there, or finds it there; rejects with a refusal as it is answered. */
+  open: (transactionId: string) => Promise<void>
+  /** The page on which a payer pays at our own checkout. */
+  checkoutUrl: (chargeId: string) => string
+  /** Absent: nothing that was paid on the chain is sent back from here. */
+  payBack?: PayBack | undefined
+  /** What waits is looked at soon even without it. */
+  kick: () => void
+}
+
+export type PaymentDeps = { desk: PaymentDesk; randomBytes: RandomBytes }
+
+export function paymentEndpoints(deps: PaymentDeps): Endpoint[] {
+  return [paymentCreate(deps), paymentStatus, refundEndpoint(deps), gatewayList(deps)]
+}
+
+function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
+  const endpoint = defineEndpoint({
+    group: 'b',
+    method: 'POST',
+    path: '/api/payments',
+    operationId: 'createPayment',
+    summary: 'Asks a payer for money through a gateway',
+    description:
+      'The answer tells how the payer goes on: `client_secret` for a card, `approval_url` for a ' +
+      'wallet, `hosted_url` for a crypto checkout. Nothing is charged before the payer has agreed.',
+    tag: 'Payments',
+    access: 'payments:write',
+    body: PaymentCreateSchema,
+    status: 201,
+    answer: PaymentCreatedSchema,
+    failures: ['limit_exceeded', 'upstream_failed', 'upstream_timeout'],
+    handle: async ({ body, caller, db }) => {
+      const gateway = requireGateway(desk.gateways, body)
+      const { currency } = body
+      const amount = readAmount({ amount: body.amount, currency })
+      requireAmount({ amount, currency, limits: gateway })
+      const transactionId = createId('TX', randomBytes)
+      await recordTransaction(db, {
+        transactionId,
+        userId: caller.userId,
+        type: 'payment',
+        amount,
+        currency,
+        description: body.description,
+        gatewayId: gateway.id,
+        metadata: body.metadata ?? {},
+        actor: `user:${caller.userId}`,
+        reason: 'payment created',
+      })
+      await desk.accept(db, { transactionId, gateway })
+      return { success: true as const, transaction_id: transactionId, status: 'pending' as const }
+    },
+  })
+  return {
+    ...endpoint,
+    complete: async (started, { db }) => {
+      const { transaction_id: transactionId } = started as PaymentCreated
+      await desk.open(transactionId)
+      return createdOf(await requireCharge(db, transactionId), desk)
+    },
+  }
+}
+
+const paymentStatus = defineEndpoint({
+  group: 'b',
+  method: 'GET',
+  path: '/api/payments/{transaction_id}/status',
+  operationId: 'getPaymentStatus',
+  summary: 'Tells how far a payment has got',
+  tag: 'Payments',
+  access: 'payments:read',
+  params: TransactionParamsSchema,
+  status: 200,
+  answer: PaymentStatusSchema,
+  handle: async ({ params, caller, db }) => {
+    const charge = await requireOwn(db, caller.userId, params.transaction_id)
+    const { amount, currency, received } = charge
+    const decimals = receivedDecimals(charge)
+    const arrivals = await listCheckoutPayments(db, [charge.transactionId], MAX_ARRIVALS)
+    return {
+      success: true as const,
+      transaction_id: charge.transactionId,
+      status: charge.status,
+      ...amountFields({ amount, currency }),
+      currency,
+      gateway_reference: charge.externalId ?? null,
+      gateway_status: charge.gatewayStatus ?? null,
+      error_code: charge.errorCode ?? null,
+      received_decimal:
+        received === undefined ? null : formatAmount({ amount: received, decimals }),
+      ...receivedFields(charge),
+      arrivals: arrivals.map(toArrivalWire),
+      ...(await readChargeBack(db, charge)),
+    }
+  },
+})
+
+const MAX_ARRIVALS = 300
+
+function gatewayList({ desk }: PaymentDeps): Endpoint {
+  return defineEndpoint({
+    group: 'b',
+    method: 'GET',
+    path: '/api/gateways',
+    operationId: 'listGateways',
+    summary: 'Lists the gateways that payments go through',
+    tag: 'Payments',
+    access: 'payments:read',
+    status: 200,
+    answer: GatewayListSchema,
+    handle: async () => ({
+      success: true as const,
+      gateways: desk.gateways.map(({ id, kind, currencies }) => ({
+        gateway_id: id,
+        kind,
+        currencies: [...currencies],
+      })),
+    }),
+  })
+}
+
+function requireGateway(gateways: readonly Gateway[], body: PaymentCreate): Gateway {
+  const gateway = gateways.find(({ id }) => id === body.gateway_id)
+  if (gateway === undefined) {
+    const message = 'There is no gateway of this id. GET /api/gateways lists them.'
+    throw invalidRequest([{ field: 'gateway_id', code: 'unknown_gateway', message }])
+  }
+  if (!gateway.currencies.includes(body.currency)) {
+    const message = `This gateway takes ${gateway.currencies.join(', ')}.`
+    throw invalidRequest([{ field: 'currency', code: 'currency_not_taken', message }])
+  }
+  return gateway
+}
+
+async function requireCharge(db: Db, transactionId: string): Promise<Charge> {
+  const charge = await findCharge(db, transactionId)
+  if (charge === undefined) throw new RequestError('not_found', 'There is no such payment.')
+  if (charge.externalId === undefined) {
+    const why = charge.errorCode ?? 'refused'
+    throw new RequestError('upstream_failed', `The gateway refused the payment (${why}).`)
+  }
+  return charge
+}
+
+function createdOf(charge: Charge, desk: PaymentDesk): PaymentCreated {
+  const { kind, externalId = '', url = '', clientSecret = '' } = charge
+  const fields = {
+    card: { payment_intent_id: externalId, client_secret: clientSecret },
+    crypto_checkout: { hosted_url: desk.checkoutUrl(externalId), charge_id: externalId },
+    wallet_checkout: { approval_url: url, checkout_order_id: externalId },
+  }[kind]
+  const { transactionId, status } = charge
+  return { success: true, transaction_id: transactionId, status, ...fields }
+}

@@ -1,0 +1,222 @@
+import { createId, type RandomBytes } from '../../../../domain/ids.ts'
+import { refundableOf } from '../../../../domain/gateways.ts'
+import type { Currency } from '../../../../domain/money.ts'
+import type { Hex } from '../../../../domain/orders.ts'
+import { refundReference, type Reference } from '../../../../domain/reference.ts'
+import { lockCharge, type Charge } from '../../../../store/rails/charges.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import {
+  areRefundsFrozen,
+  insertRefund,
+  sumRefunds,
+  type RefundSums,
+} from '../../../../store/rails/refunds.ts'
+import { recordTransaction } from '../../../../store/transactions/transactions.ts'
+import { amountFields } from '../../../../wire/amounts.ts'
+import { RequestError } from '../../../../wire/errors.ts'
+import {
+  RefundCreatedSchema,
+  RefundCreateSchema,
+  type RefundCreate,
+} from '../../../../wire/group-b/payments.ts'
+import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
+import { invalidRequest } from '../../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { answering } from '../blockchain/answering.ts'
+import { requireOwn } from './checks.ts'
+import { payerOf, requireRest } from './refund-amount.ts'
+
+/** Pays from the address to which our own checkout was paid. */
+export type PayBack = {
+  /**
+   * Asks the chain what the payment takes, outside of any transaction, or rejects. What it resolves
+   * to accepts the order in the open transaction, or rejects with nothing stored.
+   */
+  prepare: (db: Db, payment: BackPayment) => Promise<AcceptBack>
+  /** What is accepted is sent soon even without it. */
+  kick: () => void
+}
+
+export type BackPayment = {
+  subject: string
+  spender: string
+  payee: Hex
+  /** Ether, or dollars by the dollar token. */
+  currency: Currency
+  /** In the smallest unit of the currency. */
+  amount: bigint
+  reference: Reference
+}
+
+type AcceptBack = (db: Db) => Promise<{ hash: Hex }>
+
+type Deps = {
+  desk: { payBack?: PayBack | undefined; kick: () => void }
+  randomBytes: RandomBytes
+}
+
+/** What the chain was asked for before anything is stored. */
+type PreparedRefund = {
+  transactionId: string
+  amount: bigint
+  /** How many refunds there were before it. */
+  earlier: number
+  accept: AcceptBack
+}
+
+const FAILURES = [
+  'conflict',
+  'insufficient_funds',
+  'limit_exceeded',
+  'payment_would_fail',
+  'signer_unavailable',
+] as const
+
+export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
+  const { payBack } = desk
+  return defineEndpoint({
+    group: 'b',
+    method: 'POST',
+    path: '/api/payments/{transaction_id}/refund',
+    operationId: 'refundPayment',
+    summary: 'Sends a completed payment back, the whole or a part of it',
+    description:
+      'Without an `amount` all goes back that has not gone yet. There may be several refunds, ' +
+      'together at most the payment. It stays `completed` while only a part is back, and is ' +
+      '`refunded` when all of it has arrived. A gateway sends the money to its payer. What came ' +
+      'at the crypto checkout goes to the `to_address` that you name, in the coin that it came ' +
+      'in, by a payment through the settlement contract. Where several have paid, `payer` names ' +
+      'whose payment goes back, at most what that payer has paid.',
+    tag: 'Payments',
+    access: 'payments:write',
+    params: TransactionParamsSchema,
+    body: RefundCreateSchema,
+    isBodyOptional: true,
+    status: 201,
+    answer: RefundCreatedSchema,
+    failures: FAILURES,
+    prepare: async ({ params, body, caller, db }) => {
+      const charge = await requireOwn(db, caller.userId, params.transaction_id)
+      await requireRefundable(db, charge)
+      if (charge.kind === 'crypto_checkout') {
+        return prepareOnChain({ payBack, randomBytes, db, charge, body })
+      }
+      const field = (['to_address', 'payer'] as const).find((name) => body?.[name] !== undefined)
+      if (field === undefined) return undefined
+      const message = 'The gateway sends the money back to its payer. Leave it out.'
+      throw invalidRequest([{ field, code: 'unknown_field', message }])
+    },
+    handle: async ({ params, body, caller, db, prepared }) => {
+      await requireOwn(db, caller.userId, params.transaction_id)
+      // Another refund, and whatever still comes on the chain, waits for the end of this.
+      const charge = await lockCharge(db, params.transaction_id)
+      if (charge === undefined) throw new RequestError('not_found', 'There is no such payment.')
+      await requireRefundable(db, charge)
+      const { transactionId, currency } = charge
+      const sums = await sumRefunds(db, transactionId)
+      const payer = await payerOf(db, { charge, body })
+      const amount = requireRest({ charge, sums, payer, body })
+      const refundId = createId('REF', randomBytes)
+      const externalId = prepared?.transactionId
+      const refund = { refundId, transactionId, amount, payer: payer?.payer, externalId }
+      await insertRefund(db, refund)
+      if (prepared) await acceptOnChain({ db, charge, prepared, sums, amount })
+      return {
+        success: true as const,
+        transaction_id: transactionId,
+        refund_id: refundId,
+        status: 'pending' as const,
+        ...(externalId !== undefined && { refund_transaction_id: externalId }),
+        ...amountFields({ amount, currency }),
+        currency,
+      }
+    },
+    onCommitted: () => {
+      desk.kick()
+      payBack?.kick()
+    },
+  })
+}
+
+async function requireRefundable(db: Db, { transactionId, status }: Charge): Promise<void> {
+  if (status !== 'completed') {
+    const sentence = `The payment is ${status}. Only one that is completed can be refunded.`
+    throw new RequestError('conflict', sentence)
+  }
+  if (await areRefundsFrozen(db, transactionId)) {
+    const sentence =
+      'The block in which this payment came was replaced, and a break is open. Nothing is ' +
+      'refunded until the payment is back or an operator has closed the break.'
+    throw new RequestError('conflict', sentence)
+  }
+}
+
+async function prepareOnChain(facts: {
+  payBack: PayBack | undefined
+  randomBytes: RandomBytes
+  db: Db
+  charge: Charge
+  body: RefundCreate | undefined
+}): Promise<PreparedRefund> {
+  const { payBack, db, charge, body } = facts
+  const { currency, reference, userId } = charge
+  const payee = (body?.to_address ?? body?.payer) as Hex | undefined
+  if (payBack === undefined || refundableOf(charge) === 0n || reference === undefined) {
+    const sentence = 'This payment on chain is sent back by a payment of yours, not by us.'
+    throw new RequestError('conflict', sentence)
+  }
+  if (payee === undefined) {
+    const message = 'Name the address that gets the money back, or the payer.'
+    throw invalidRequest([{ field: 'to_address', code: 'required', message }])
+  }
+  const sums = await sumRefunds(db, charge.transactionId)
+  const payer = await payerOf(db, { charge, body })
+  const amount = requireRest({ charge, sums, payer, body })
+  const transactionId = createId('TX', facts.randomBytes)
+  const accept = await answering(async () =>
+    payBack.prepare(db, {
+      subject: transactionId,
+      spender: `user:${userId}`,
+      payee,
+      currency,
+      amount,
+      reference: referenceOf(reference, sums.count),
+    }),
+  )
+  return { transactionId, amount, earlier: sums.count, accept }
+}
+
+/** The contract pays a reference once, so each refund has the one that follows from the last. */
+function referenceOf(charge: Reference, earlier: number): Reference {
+  let reference = refundReference(charge)
+  for (let one = 0; one < earlier; one += 1) reference = refundReference(reference)
+  return reference
+}
+
+/** The order, its transaction and the refund are stored together, or none of them is. */
+async function acceptOnChain(facts: {
+  db: Db
+  charge: Charge
+  prepared: PreparedRefund
+  sums: RefundSums
+  amount: bigint
+}): Promise<void> {
+  const { db, charge, prepared, sums, amount } = facts
+  const { transactionId, accept } = prepared
+  if (prepared.amount !== amount || prepared.earlier !== sums.count) {
+    const sentence = 'More has come or gone back meanwhile. Send the request again.'
+    throw new RequestError('conflict', sentence)
+  }
+  const { hash } = await answering(() => accept(db))
+  await recordTransaction(db, {
+    transactionId,
+    userId: charge.userId,
+    type: 'settlement',
+    amount,
+    currency: charge.currency,
+    description: `refund of ${charge.transactionId}`,
+    ethTransactionHash: hash,
+    actor: `user:${charge.userId}`,
+    reason: 'signed and on its way',
+  })
+}

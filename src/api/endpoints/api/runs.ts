@@ -1,0 +1,91 @@
+import type { Db } from '../../../store/database/database.ts'
+import { findRun, listRuns, type Run } from '../../../store/reconciliation/runs.ts'
+import { RequestError } from '../../../wire/errors.ts'
+import {
+  RunCreateSchema,
+  RunDetailSchema,
+  RunListQuerySchema,
+  RunListSchema,
+  RunParamsSchema,
+} from '../../../wire/group-b/reconciliation.ts'
+import { effectiveLimit } from '../../../wire/shapes.ts'
+import { invalidRequest } from '../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { toRunWire } from './reconciliation-wire.ts'
+
+const SHARED = { group: 'b', tag: 'Reconciliation', access: 'admin' } as const
+
+/** Asks for a run in the open transaction; a worker takes it once that has committed. */
+export type RequestRun = (
+  db: Db,
+  request: { requestedBy: string; since: Date | undefined; until: Date | undefined },
+) => Promise<Run>
+
+export function runEndpoints(deps: { chainId: number; requestRun: RequestRun }): Endpoint[] {
+  return [listEndpoint(deps), createEndpoint(deps), detailEndpoint()]
+}
+
+function listEndpoint({ chainId }: { chainId: number }): Endpoint {
+  return defineEndpoint({
+    ...SHARED,
+    method: 'GET',
+    path: '/api/runs',
+    operationId: 'listRuns',
+    summary: 'Lists the reconciliation runs, newest first',
+    query: RunListQuerySchema,
+    status: 200,
+    answer: RunListSchema,
+    handle: async ({ query, db }) => {
+      const limit = effectiveLimit(query.limit)
+      const before = query.cursor === undefined ? undefined : BigInt(query.cursor)
+      const found = await listRuns(db, { chainId, before, limit: limit + 1 })
+      const shown = found.slice(0, limit)
+      const last = found.length > limit ? shown.at(-1) : undefined
+      const runs = shown.map(toRunWire)
+      return { success: true as const, runs, next_cursor: last ? String(last.id) : null }
+    },
+  })
+}
+
+function createEndpoint({ requestRun }: { requestRun: RequestRun }): Endpoint {
+  return defineEndpoint({
+    ...SHARED,
+    method: 'POST',
+    path: '/api/runs',
+    operationId: 'createRun',
+    summary: 'Starts a reconciliation run over the records of this installation',
+    description: 'A worker takes it within seconds; read the run to follow it.',
+    body: RunCreateSchema,
+    status: 201,
+    answer: RunDetailSchema,
+    handle: async ({ body, caller, db }) => {
+      const since = body.since === undefined ? undefined : new Date(body.since)
+      const until = body.until === undefined ? undefined : new Date(body.until)
+      if (since && until && since >= until) {
+        const message = 'This is not before until. Exchange the two.'
+        throw invalidRequest([{ field: 'since', code: 'after_until', message }])
+      }
+      const run = await requestRun(db, { requestedBy: `user:${caller.userId}`, since, until })
+      return { success: true as const, run: toRunWire(run) }
+    },
+  })
+}
+
+function detailEndpoint(): Endpoint {
+  return defineEndpoint({
+    ...SHARED,
+    method: 'GET',
+    path: '/api/runs/{run_id}',
+    operationId: 'getRun',
+    summary: 'Reads a run, also while it is at work',
+    params: RunParamsSchema,
+    status: 200,
+    answer: RunDetailSchema,
+    failures: ['not_found'],
+    handle: async ({ params, db }) => {
+      const run = await findRun(db, params.run_id)
+      if (!run) throw new RequestError('not_found', 'There is no run with this id.')
+      return { success: true as const, run: toRunWire(run) }
+    },
+  })
+}

@@ -1,0 +1,81 @@
+import { checksummed } from '../../../chain/address.ts'
+import type { LedgerContext } from '../../../ledger/context.ts'
+import {
+  listFindings,
+  readSolvency,
+  type Solvency,
+  type SupplyFindingRow,
+} from '../../../store/ledger/supply.ts'
+import { RequestError } from '../../../wire/errors.ts'
+import { decimalOf } from '../../../wire/group-a/money.ts'
+import { SolvencySchema, type SolvencyWire } from '../../../wire/group-b/solvency.ts'
+import { LIST_LIMIT_MAX } from '../../../wire/shapes.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+
+export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin'>): Endpoint {
+  return defineEndpoint({
+    group: 'b',
+    method: 'GET',
+    path: '/api/solvency',
+    operationId: 'getSolvency',
+    summary: 'Holds the supply of the stablecoin against the ledger',
+    description:
+      'Compared at each new final block. There is no tolerance: what is minted and not yet ' +
+      'complete is told apart, and everything else that differs is a drift.',
+    tag: 'Solvency',
+    access: 'admin',
+    status: 200,
+    answer: SolvencySchema,
+    failures: ['contract_not_configured', 'unavailable'],
+    handle: async ({ db }) => {
+      if (stablecoin === undefined) {
+        const message = 'There is no stablecoin on this chain. Set STABLECOIN_ADDRESS.'
+        throw new RequestError('contract_not_configured', message)
+      }
+      const solvency = await readSolvency(db, stablecoin)
+      if (solvency === undefined) {
+        const message = 'Nothing was compared yet. Ask again when a block is final.'
+        throw new RequestError('unavailable', message, { headers: { 'retry-after': '1' } })
+      }
+      const { chainId: chain_id, token } = stablecoin
+      const findings = await listFindings(db, { chainId: chain_id, limit: LIST_LIMIT_MAX })
+      return {
+        success: true as const,
+        chain_id,
+        token: checksummed(token),
+        ...figuresOf(solvency),
+        findings: findings.map(findingWire),
+      }
+    },
+  })
+}
+
+function figuresOf(solvency: Solvency) {
+  const { blockNumber, checkedAt, drift } = solvency
+  return {
+    block_number: blockNumber,
+    checked_at: checkedAt.toISOString(),
+    holds: drift === 0n,
+    supply: decimalOf(solvency.supply),
+    liability: decimalOf(solvency.liability),
+    mints_ahead: decimalOf(solvency.mintsAhead),
+    mints_behind: decimalOf(solvency.mintsBehind),
+    drift: decimalOf(drift),
+  }
+}
+
+function findingWire(row: SupplyFindingRow): SolvencyWire['findings'][number] {
+  const { finding, kind, transferId, readAt } = row
+  return {
+    finding,
+    kind,
+    token: checksummed(row.token),
+    holder: checksummed(row.holder),
+    amount: decimalOf(row.amount),
+    reference: row.memo,
+    transaction_hash: row.transactionHash,
+    block_number: row.blockNumber,
+    transfer_id: transferId ?? null,
+    created_at: readAt.toISOString(),
+  }
+}

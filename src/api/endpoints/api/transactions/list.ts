@@ -1,0 +1,51 @@
+import { listTransactions, type ListPlace } from '../../../../store/transactions/list.ts'
+import {
+  TransactionListQuerySchema,
+  TransactionListSchema,
+  type TransactionListQuery,
+} from '../../../../wire/group-b/transactions.ts'
+import { effectiveLimit } from '../../../../wire/shapes.ts'
+import { invalidRequest } from '../../../admission/checks.ts'
+import { defineEndpoint } from '../../../admission/endpoint.ts'
+import { dayRange } from '../day-range.ts'
+import { cursorOf, placeOfCursor } from './list-cursor.ts'
+import { toTransactionWires } from './wire.ts'
+
+export const transactionListEndpoint = defineEndpoint({
+  group: 'b',
+  method: 'GET',
+  path: '/api/transactions',
+  operationId: 'listTransactions',
+  summary: 'Lists your transactions, newest first',
+  tag: 'Transactions',
+  access: 'transactions:read',
+  query: TransactionListQuerySchema,
+  status: 200,
+  answer: TransactionListSchema,
+  handle: async ({ query, caller, db }) => {
+    const limit = effectiveLimit(query.limit)
+    const page = query.cursor === undefined ? { offset: query.offset } : { after: placeOf(query) }
+    const { type, status } = query
+    const filter = { userId: caller.userId, type, status, ...dayRange(query) }
+    // One more tells whether there is a next page.
+    const found = await listTransactions(db, filter, { ...page, limit: limit + 1 })
+    const shown = found.transactions.slice(0, limit)
+    const last = shown.at(-1)
+    return {
+      success: true as const,
+      transactions: await toTransactionWires(db, shown),
+      total: found.total,
+      limit,
+      offset: query.offset,
+      next_cursor: last && found.transactions.length > limit ? cursorOf(last) : null,
+    }
+  },
+})
+
+function placeOf(query: TransactionListQuery): ListPlace {
+  if (query.offset !== 0) {
+    const message = 'A cursor is a place already. Leave the offset out.'
+    throw invalidRequest([{ field: 'query.offset', code: 'conflict', message }])
+  }
+  return placeOfCursor(query.cursor ?? '')
+}

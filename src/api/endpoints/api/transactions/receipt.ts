@@ -1,0 +1,108 @@
+import type { RandomBytes } from '../../../../domain/ids.ts'
+import { mayUse, type Caller } from '../../../../domain/access.ts'
+import type { Hex } from '../../../../domain/orders.ts'
+import { findClosing } from '../../../../store/rails/checkout-closings.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import { findEveryonesTransaction } from '../../../../store/access/everyone.ts'
+import { findOrderOf } from '../../../../store/orders/orders.ts'
+import { findReceiptOf, insertReceipt } from '../../../../store/transactions/receipts.ts'
+import { findTransaction, type Transaction } from '../../../../store/transactions/transactions.ts'
+import { RequestError } from '../../../../wire/errors.ts'
+import { ReceiptSchema } from '../../../../wire/group-b/admin.ts'
+import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+
+/** What the chain holds for a transaction of ours: the contract and the reference tell which. */
+export type ProvenPayment = {
+  transactionId: string
+  hash: string
+  contract: Hex | undefined
+  /** Undefined for a plain transfer. */
+  reference: Hex | undefined
+}
+
+/** The text of a quittance for a final payment, or why the chain does not prove it now. */
+export type ProvePayment = (
+  payment: ProvenPayment,
+) => Promise<{ quittance: string } | { problem: string }>
+
+/** Makes the page that proves a payment to whoever has its address. */
+export function receiptCreateEndpoint(deps: {
+  provePayment: ProvePayment
+  randomBytes: RandomBytes
+}): Endpoint {
+  const { provePayment, randomBytes } = deps
+  return defineEndpoint({
+    group: 'b',
+    method: 'POST',
+    path: '/api/transactions/{transaction_id}/receipt',
+    operationId: 'createReceipt',
+    summary: 'Makes a page that proves a payment to the payee, once for a transaction',
+    description:
+      'The page is public for whoever knows its address, which nobody can guess. The payment ' +
+      'must be final on the chain.',
+    tag: 'Transactions',
+    access: 'transactions:write',
+    params: TransactionParamsSchema,
+    status: 200,
+    answer: ReceiptSchema,
+    failures: ['not_found', 'conflict', 'unavailable'],
+    prepare: async ({ params, caller, db }) => {
+      const transaction = await requireTransaction(db, caller, params.transaction_id)
+      if (await findReceiptOf(db, transaction.transactionId)) return ''
+      const payment = await findFinal(db, transaction)
+      if (payment === undefined) {
+        const message = 'Only a payment that is final on the chain has a receipt. Come back later.'
+        throw new RequestError('conflict', message)
+      }
+      const proof = await provePayment(payment)
+      if ('problem' in proof) throw new RequestError('unavailable', proof.problem)
+      return proof.quittance
+    },
+    handle: async ({ params, db, prepared: quittance }) => {
+      const { transaction_id: transactionId } = params
+      const token = Buffer.from(randomBytes(32)).toString('base64url')
+      const receipt =
+        quittance === ''
+          ? await findReceiptOf(db, transactionId)
+          : await insertReceipt(db, { token, transactionId, quittance })
+      if (!receipt) throw new RequestError('not_found', 'You have no transaction with this id.')
+      return {
+        success: true as const,
+        token: receipt.token,
+        path: `/r/${receipt.token}`,
+        quittance_path: `/r/${receipt.token}/quittance.json`,
+        created_at: receipt.createdAt.toISOString(),
+      }
+    },
+  })
+}
+
+/** Of an order that is completed, or of what has closed a checkout. */
+async function findFinal(db: Db, transaction: Transaction): Promise<ProvenPayment | undefined> {
+  const { transactionId, ethTransactionHash: hash } = transaction
+  const order = await findOrderOf(db, transactionId)
+  if (order !== undefined) {
+    const { state, contract } = order
+    const reference = order.route === 'direct' ? undefined : order.reference
+    return state === 'completed'
+      ? { transactionId, hash: hash ?? '', contract, reference }
+      : undefined
+  }
+  const closing = await findClosing(db, transactionId)
+  if (!closing?.isThere || closing.place === undefined) return undefined
+  const { transactionHash, reference, place } = closing
+  return { transactionId, hash: transactionHash, contract: place.contract, reference }
+}
+
+async function requireTransaction(
+  db: Db,
+  caller: Caller,
+  transactionId: string,
+): Promise<Transaction> {
+  const found = mayUse(caller, 'admin')
+    ? await findEveryonesTransaction(db, transactionId)
+    : await findTransaction(db, { userId: caller.userId, transactionId })
+  if (!found) throw new RequestError('not_found', 'You have no transaction with this id.')
+  return found
+}

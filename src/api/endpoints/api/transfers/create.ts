@@ -1,0 +1,194 @@
+import type { Institution } from '../../../../domain/gateways.ts'
+import { createId, type RandomBytes } from '../../../../domain/ids.ts'
+import { isRoutingNumber } from '../../../../domain/routing-numbers.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import {
+  findTransaction,
+  recordTransaction,
+  type Transaction,
+} from '../../../../store/transactions/transactions.ts'
+import { findTransferId, insertTransfer } from '../../../../store/rails/bank-transfers.ts'
+import { findWire, orderWire, type Beneficiary } from '../../../../store/rails/wires.ts'
+import { amountFields, readAmount } from '../../../../wire/amounts.ts'
+import { RequestError } from '../../../../wire/errors.ts'
+import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
+import {
+  InstitutionListSchema,
+  TransferCreatedSchema,
+  TransferCreateSchema,
+  TransferStatusSchema,
+  type TransferCreate,
+} from '../../../../wire/group-b/transfers.ts'
+import { invalidRequest } from '../../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { requireAmount } from '../payments/checks.ts'
+
+export type TransferDeps = {
+  institutions: readonly Institution[]
+  randomBytes: RandomBytes
+  /** What is ordered is sent soon even without it. */
+  kick: () => void
+}
+
+export function transferEndpoints(deps: TransferDeps): Endpoint[] {
+  return [transferCreate(deps), transferStatus, institutionList(deps)]
+}
+
+function transferCreate(deps: TransferDeps): Endpoint {
+  const { institutions, randomBytes } = deps
+  return defineEndpoint({
+    group: 'b',
+    method: 'POST',
+    path: '/api/transfers',
+    operationId: 'createTransfer',
+    summary: 'Sends money to an account at a bank',
+    description:
+      'The answer comes at once; the bank has the transfer a little later. Without ' +
+      '`recipient_info` it goes to the account that the bank keeps on file for the institution. ' +
+      'A transfer that comes back after it was completed is `refunded`.',
+    tag: 'Transfers',
+    access: 'transfers:write',
+    body: TransferCreateSchema,
+    status: 201,
+    answer: TransferCreatedSchema,
+    failures: ['limit_exceeded'],
+    handle: async ({ body, caller, db }) => {
+      const institution = requireInstitution(institutions, body)
+      const { currency } = body
+      const amount = readAmount({ amount: body.amount, currency })
+      requireAmount({ amount, currency, limits: institution })
+      const transactionId = createId('TX', randomBytes)
+      const transferId = createId('TRF', randomBytes)
+      const transaction = await recordTransaction(db, {
+        transactionId,
+        userId: caller.userId,
+        type: 'transfer',
+        amount,
+        currency,
+        description: body.description,
+        institutionId: institution.id,
+        actor: `user:${caller.userId}`,
+        reason: 'transfer created',
+      })
+      await insertTransfer(db, { transactionId, transferId })
+      await orderWire(db, {
+        userId: caller.userId,
+        purpose: 'transfer',
+        subject: transactionId,
+        method: institution.kind,
+        bank: institution.bank,
+        amountMinor: amount,
+        currency: 'USD',
+        beneficiary: beneficiaryOf(body, institution),
+      })
+      return shown(transaction, transferId)
+    },
+    onCommitted: deps.kick,
+  })
+}
+
+const transferStatus = defineEndpoint({
+  group: 'b',
+  method: 'GET',
+  path: '/api/transfers/{transaction_id}/status',
+  operationId: 'getTransferStatus',
+  summary: 'Tells how far a transfer has got',
+  tag: 'Transfers',
+  access: 'transfers:read',
+  params: TransactionParamsSchema,
+  status: 200,
+  answer: TransferStatusSchema,
+  handle: async ({ params, caller, db }) => {
+    const { transaction, transferId } = await requireTransfer(db, {
+      userId: caller.userId,
+      transactionId: params.transaction_id,
+    })
+    const { transactionId: subject } = transaction
+    const wire = await findWire(db, { purpose: 'transfer', subject })
+    return {
+      ...shown(transaction, transferId),
+      institution_reference: wire?.reference ?? wire?.bankId ?? null,
+      error_code: wire?.code ?? null,
+    }
+  },
+})
+
+function institutionList({ institutions }: TransferDeps): Endpoint {
+  return defineEndpoint({
+    group: 'b',
+    method: 'GET',
+    path: '/api/institutions',
+    operationId: 'listInstitutions',
+    summary: 'Lists the institutions that transfers go through',
+    tag: 'Transfers',
+    access: 'transfers:read',
+    status: 200,
+    answer: InstitutionListSchema,
+    handle: async () => ({
+      success: true as const,
+      institutions: institutions.map(({ id, kind, currencies }) => ({
+        institution_id: id,
+        kind,
+        currencies: [...currencies],
+      })),
+    }),
+  })
+}
+
+async function requireTransfer(
+  db: Db,
+  wanted: { userId: number; transactionId: string },
+): Promise<{ transaction: Transaction; transferId: string }> {
+  const transaction = await findTransaction(db, wanted)
+  const transferId = transaction && (await findTransferId(db, transaction.transactionId))
+  if (transaction === undefined || transferId === undefined) {
+    throw new RequestError('not_found', 'You have no transfer of this id.')
+  }
+  return { transaction, transferId }
+}
+
+function requireInstitution(
+  institutions: readonly Institution[],
+  body: TransferCreate,
+): Institution {
+  const institution = institutions.find(({ id }) => id === body.institution_id)
+  if (institution === undefined) {
+    const message = 'There is no institution of this id. GET /api/institutions lists them.'
+    throw invalidRequest([{ field: 'institution_id', code: 'unknown_institution', message }])
+  }
+  if (!institution.currencies.includes(body.currency)) {
+    const message = `This institution takes ${institution.currencies.join(', ')}.`
+    throw invalidRequest([{ field: 'currency', code: 'currency_not_taken', message }])
+  }
+  const routingNumber = body.recipient_info?.routing_number
+  if (routingNumber !== undefined && !isRoutingNumber(routingNumber)) {
+    const field = 'recipient_info.routing_number'
+    const message = 'Its check digit is wrong. Copy the number once more.'
+    throw invalidRequest([{ field, code: 'routing_number_checksum', message }])
+  }
+  return institution
+}
+
+function beneficiaryOf({ recipient_info: recipient }: TransferCreate, institution: Institution) {
+  const beneficiary: Beneficiary =
+    recipient === undefined
+      ? { name: `institution ${institution.id}` }
+      : {
+          name: recipient.name ?? `account ending in ${recipient.account_number.slice(-4)}`,
+          accountNumber: recipient.account_number,
+          routingNumber: recipient.routing_number,
+        }
+  return beneficiary
+}
+
+function shown(transaction: Transaction, transferId: string) {
+  const { transactionId, status, amount, currency } = transaction
+  return {
+    success: true as const,
+    transaction_id: transactionId,
+    transfer_id: transferId,
+    status,
+    ...amountFields({ amount, currency }),
+    currency,
+  }
+}

@@ -1,0 +1,72 @@
+import { chainView, type LedgerContext } from '../../../../ledger/context.ts'
+import {
+  findRecipient,
+  insertRecipient,
+  listRecipients,
+} from '../../../../store/transactions/recipient-addresses.ts'
+import { pageQuery } from '../../../../wire/group-a/lists.ts'
+import { refusal } from '../../../../wire/group-a/money.ts'
+import {
+  RecipientAnswerSchema,
+  recipientBody,
+  RecipientCreateSchema,
+  RecipientListSchema,
+} from '../../../../wire/group-a/transfers.ts'
+import { requestObject, UuidSchema } from '../../../../wire/shapes.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { readPage } from '../pages.ts'
+import { requireAddress, requireChain } from '../sides.ts'
+
+const PATH = '/v1/businessAccount/wallets/addresses/recipient'
+
+export function recipientCreateEndpoint(ledger: LedgerContext): Endpoint {
+  return defineEndpoint({
+    group: 'a',
+    method: 'POST',
+    path: PATH,
+    operationId: 'createRecipientAddress',
+    summary: 'Registers an address that mints may name by its id',
+    tag: 'Addresses',
+    access: 'mint:write',
+    body: RecipientCreateSchema,
+    status: 201,
+    answer: RecipientAnswerSchema,
+    failures: ['contract_not_configured'],
+    handle: async ({ body, caller, db }) => {
+      if (body.currency !== undefined && body.currency !== null && body.currency !== 'USD') {
+        const message = 'This currency is not served. Send USD, in upper case.'
+        const { currency: value } = body
+        throw refusal({ field: 'currency', code: 'enum', message, value }, 1078)
+      }
+      const { token } = requireChain(ledger.stablecoin, { field: 'chain', chain: body.chain })
+      const address = requireAddress({ field: 'address', text: body.address, token })
+      const { chain, description } = body
+      const { userId } = caller
+      const request = { userId, chain, address, currency: 'USD' as const, description }
+      return { data: recipientBody(await insertRecipient(db, request), chainView(ledger)) }
+    },
+  })
+}
+
+export function recipientListEndpoint(ledger: LedgerContext): Endpoint {
+  return defineEndpoint({
+    group: 'a',
+    method: 'GET',
+    path: PATH,
+    operationId: 'listRecipientAddresses',
+    summary: 'Lists your registered addresses, newest first',
+    tag: 'Addresses',
+    access: 'mint:read',
+    query: requestObject(pageQuery(UuidSchema)),
+    status: 200,
+    answer: RecipientListSchema,
+    handle: async ({ query, caller, db }) => {
+      const { userId } = caller
+      const page = await readPage(query, async (id) => {
+        return (await findRecipient(db, { userId, id }))?.seq
+      })
+      const found = await listRecipients(db, userId, page)
+      return { data: found.map((recipient) => recipientBody(recipient, chainView(ledger))) }
+    },
+  })
+}

@@ -1,0 +1,188 @@
+import type { Static } from 'typebox'
+
+import type { Caller } from '../../../../domain/access.ts'
+import { LEDGER_DECIMALS } from '../../../../domain/money.ts'
+import type { Hex } from '../../../../domain/orders.ts'
+import {
+  chainView,
+  type LedgerContext,
+  type ProfiledStablecoin,
+} from '../../../../ledger/context.ts'
+import { createMint } from '../../../../ledger/mints.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import { findRecipient } from '../../../../store/transactions/recipient-addresses.ts'
+import { findTransfer, listTransfers } from '../../../../store/ledger/transfers.ts'
+import { IdParamsSchema } from '../../../../wire/group-a/lists.ts'
+import { readMoney, refusal } from '../../../../wire/group-a/money.ts'
+import { requireFields } from '../../../../wire/group-a/places.ts'
+import {
+  MintCreateSchema,
+  MintListQuerySchema,
+  TransferAnswerSchema,
+  transferBody,
+  TransferListSchema,
+} from '../../../../wire/group-a/transfers.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { answeringMint } from './answering-mint.ts'
+import type { Minting } from './minting.ts'
+import { readPage } from '../pages.ts'
+import {
+  answeringFunds,
+  notFound,
+  requireAddress,
+  requireChain,
+  requireMemos,
+  sourceWallet,
+} from '../sides.ts'
+
+export type MintParts<Prepared> = {
+  ledger: LedgerContext
+  minting: Minting<Prepared>
+  createUuid: () => string
+}
+
+export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoint {
+  const { ledger, minting, createUuid } = parts
+  return defineEndpoint({
+    group: 'a',
+    method: 'POST',
+    path: '/v1/businessAccount/transfers',
+    operationId: 'createMint',
+    summary: 'Mints stablecoin to an address, for money of a wallet',
+    description:
+      'The money is held at once. When the mint is final on the chain, with its event, its ' +
+      'transfer, its memo and its amount, the transfer is `complete`. If it fails, the money is ' +
+      'in the wallet again. A fee that is raised later changes `transactionHash`.',
+    tag: 'Transfers',
+    access: 'mint:write',
+    body: MintCreateSchema,
+    status: 201,
+    answer: TransferAnswerSchema,
+    failures: [
+      'insufficient_funds',
+      'limit_exceeded',
+      'payment_would_fail',
+      'contract_not_configured',
+      'not_found',
+      'upstream_failed',
+      'signer_unavailable',
+      'unavailable',
+    ],
+    prepare: async ({ body, caller, db }) => {
+      const money = readMoney(body, { decimals: LEDGER_DECIMALS })
+      const { address: payee, ...named } = await readRecipient({ ledger, db, body, caller })
+      const wallet = await sourceWallet(db, { caller, id: body.source?.id, money })
+      const id = createUuid()
+      const order = { subject: id, spender: `user:${caller.userId}`, payee, amount: money.amount }
+      const payment = await answeringMint(() => minting.prepare(db, order))
+      return { id, walletId: wallet.id, address: payee, ...named, ...money, payment }
+    },
+    handle: async ({ caller, db, prepared }) => {
+      const { payment, ...mint } = prepared
+      const { order, hash: transactionHash } = await answeringMint(() =>
+        minting.accept(db, payment),
+      )
+      const { userId, dialect } = caller
+      const { reference } = order
+      const request = { kind: 'mint' as const, userId, ...mint, reference, transactionHash }
+      const made = await answeringFunds(() => createMint(ledger, db, request))
+      return { data: transferBody(made, dialect, chainView(ledger)) }
+    },
+    onCommitted: minting.kick,
+  })
+}
+
+export function mintReadEndpoint(ledger: LedgerContext): Endpoint {
+  return defineEndpoint({
+    group: 'a',
+    method: 'GET',
+    path: '/v1/businessAccount/transfers/{id}',
+    operationId: 'getMint',
+    summary: 'Reads a mint',
+    tag: 'Transfers',
+    access: 'mint:read',
+    params: IdParamsSchema,
+    status: 200,
+    answer: TransferAnswerSchema,
+    handle: async ({ params, caller, db }) => {
+      const { userId, dialect } = caller
+      const mint = await findTransfer(db, { userId, id: params.id, kinds: ['mint'] })
+      if (!mint) throw notFound('transfer', 2)
+      return { data: transferBody(mint, dialect, chainView(ledger)) }
+    },
+  })
+}
+
+export function mintListEndpoint(ledger: LedgerContext): Endpoint {
+  return defineEndpoint({
+    group: 'a',
+    method: 'GET',
+    path: '/v1/businessAccount/transfers',
+    operationId: 'listMints',
+    summary: 'Lists your mints, newest first',
+    tag: 'Transfers',
+    access: 'mint:read',
+    query: MintListQuerySchema,
+    status: 200,
+    answer: TransferListSchema,
+    handle: async ({ query, caller, db }) => {
+      const { userId, dialect } = caller
+      const kinds = ['mint'] as const
+      const page = await readPage(query, async (id) => {
+        return (await findTransfer(db, { userId, id, kinds }))?.seq
+      })
+      const found = await listTransfers(db, { userId, kinds }, page)
+      return { data: found.map((one) => transferBody(one, dialect, chainView(ledger))) }
+    },
+  })
+}
+
+type Request = {
+  ledger: LedgerContext
+  db: Db
+  body: Static<typeof MintCreateSchema>
+  caller: Caller
+}
+
+type Recipient = { address: Hex; chain: string; addressId: string | undefined }
+
+async function readRecipient({ ledger, db, body, caller }: Request): Promise<Recipient> {
+  const { destination } = body
+  const at = 'destination'
+  switch (destination.type) {
+    case 'blockchain': {
+      requireFields(destination, { at, needed: ['chain', 'address'] })
+      const { chain = '', address: text = '' } = destination
+      const { token } = requireMintable(ledger, { field: `${at}.chain`, chain })
+      const address = requireAddress({ field: `${at}.address`, text, token })
+      return { address, chain, addressId: undefined }
+    }
+    case 'verified_blockchain': {
+      requireFields(destination, { at, needed: ['addressId'] })
+      const { addressId = '' } = destination
+      const recipient = await findRecipient(db, { userId: caller.userId, id: addressId })
+      if (!recipient) throw notFound('recipient address', 5014)
+      const { chain, address } = recipient
+      requireMintable(ledger, { field: `${at}.addressId`, chain })
+      return { address, chain, addressId }
+    }
+    case 'wallet':
+    case 'wire': {
+      const message = 'A mint goes to a blockchain. Move money elsewhere by POST /v1/transfers.'
+      const value = destination.type
+      throw refusal({ field: `${at}.type`, code: 'combination', message, value }, 2007)
+    }
+    default:
+      return destination.type satisfies never
+  }
+}
+
+/** The stablecoin, whose mints can name their order. */
+function requireMintable(
+  { stablecoin }: LedgerContext,
+  named: { field: string; chain: string },
+): ProfiledStablecoin {
+  const found = requireChain(stablecoin, named)
+  requireMemos(found, { ...named, what: 'minted' })
+  return found
+}

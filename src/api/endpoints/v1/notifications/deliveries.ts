@@ -1,0 +1,65 @@
+import { findDelivery, listDeliveries } from '../../../../store/webhooks/delivery-log.ts'
+import { findSubscription } from '../../../../store/webhooks/subscriptions.ts'
+import {
+  DeliveryAnswerSchema,
+  DeliveryListQuerySchema,
+  DeliveryListSchema,
+  DeliveryParamsSchema,
+  SubscriptionParamsSchema,
+} from '../../../../wire/group-a/subscriptions.ts'
+import { effectiveLimit } from '../../../../wire/shapes.ts'
+import { invalidRequest } from '../../../admission/checks.ts'
+import { defineEndpoint } from '../../../admission/endpoint.ts'
+import { replay } from '../../../admission/replay.ts'
+import { subscriptionNotFound, toDeliveryWire } from './wire.ts'
+
+const tag = 'Notifications'
+
+export const deliveryListEndpoint = defineEndpoint({
+  group: 'a',
+  method: 'GET',
+  path: '/v1/notifications/subscriptions/{id}/deliveries',
+  operationId: 'listDeliveries',
+  summary: 'List what was sent to a subscription and what came of it, newest first',
+  tag,
+  access: 'notifications:read',
+  params: SubscriptionParamsSchema,
+  query: DeliveryListQuerySchema,
+  status: 200,
+  answer: DeliveryListSchema,
+  handle: async ({ params, query, caller, db }) => {
+    const { userId } = caller
+    const subscriptionId = params.id
+    const subscription = await findSubscription(db, { userId, id: subscriptionId })
+    if (!subscription) throw subscriptionNotFound()
+    const { status: state, pageAfter: after } = query
+    if (after !== undefined && (await findDelivery(db, { userId, id: after })) === undefined) {
+      const message = 'There is no such delivery. Take the last id of the page before.'
+      throw invalidRequest([{ field: 'query.pageAfter', code: 'bad_cursor', message }])
+    }
+    const limit = effectiveLimit(query.pageSize)
+    const found = await listDeliveries(db, { userId, subscriptionId, state, after, limit })
+    return { data: found.map(toDeliveryWire) }
+  },
+})
+
+export const deliveryReplayEndpoint = defineEndpoint({
+  group: 'a',
+  method: 'POST',
+  path: '/v1/notifications/deliveries/{id}/replay',
+  operationId: 'replayDelivery',
+  summary: 'Send a notification again, now',
+  description:
+    'It is the same notification with the same `webhook-id`, and a whole schedule of tries is ' +
+    'ahead of it. Replaying the ping of a disabled url gives that another chance.',
+  tag,
+  access: 'notifications:write',
+  params: DeliveryParamsSchema,
+  status: 200,
+  answer: DeliveryAnswerSchema,
+  failures: ['conflict'],
+  handle: async ({ params, caller, db }) => {
+    const delivery = await replay(db, { userId: caller.userId, id: params.id })
+    return { data: toDeliveryWire(delivery) }
+  },
+})

@@ -1,0 +1,93 @@
+import { CURRENCY_DECIMALS } from '../../../domain/money.ts'
+import { createPayment } from '../../../ledger/payments.ts'
+import { findPayment, listPayments } from '../../../store/ledger/payments.ts'
+import { readMoney } from '../../../wire/group-a/money.ts'
+import {
+  PaymentAnswerSchema,
+  paymentBody,
+  PaymentCreateSchema,
+  PaymentListQuerySchema,
+  PaymentListSchema,
+  PaymentParamsSchema,
+} from '../../../wire/group-a/payments.ts'
+import { requireBothNumbers } from '../../../wire/group-a/places.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { readPage } from './pages.ts'
+import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } from './sides.ts'
+
+export function paymentCreateEndpoint(bank: PayingBank): Endpoint {
+  return defineEndpoint({
+    group: 'a',
+    method: 'POST',
+    path: '/v1/payments',
+    operationId: 'createPayment',
+    summary: 'Pays from a wallet to a bank account by wire',
+    description:
+      'The money is held at once. When the bank has taken the wire, the payment is `confirmed`; ' +
+      'when it is through, `paid`. If the bank refuses it or sends it back, the payment is ' +
+      '`failed` and the money is in the wallet again.',
+    tag: 'Payments',
+    access: 'payments:write',
+    body: PaymentCreateSchema,
+    status: 201,
+    answer: PaymentAnswerSchema,
+    failures: ['insufficient_funds', 'not_found', 'bank_not_configured'],
+    handle: async ({ body, caller, db }) => {
+      requireBank(bank)
+      const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
+      const { type: _, ...destination } = body.destination
+      requireBothNumbers(destination)
+      const wallet = await sourceWallet(db, { caller, id: body.source?.id, money })
+      const payment = await answeringFunds(() =>
+        createPayment(db, {
+          userId: caller.userId,
+          walletId: wallet.id,
+          ...money,
+          destination,
+          beneficiaryEmail: body.metadata?.beneficiaryEmail,
+        }),
+      )
+      return { data: paymentBody(payment, caller.dialect) }
+    },
+    // The wire is sent soon; it is sent without it, too.
+    ...(bank && { onCommitted: bank.kick }),
+  })
+}
+
+export const paymentReadEndpoint = defineEndpoint({
+  group: 'a',
+  method: 'GET',
+  path: '/v1/payments/{payment_id}',
+  operationId: 'getPayment',
+  summary: 'Reads a payment',
+  tag: 'Payments',
+  access: 'payments:read',
+  params: PaymentParamsSchema,
+  unknown: () => notFound('payment', 1051),
+  status: 200,
+  answer: PaymentAnswerSchema,
+  handle: async ({ params, caller, db }) => {
+    const payment = await findPayment(db, { userId: caller.userId, id: params.payment_id })
+    if (!payment) throw notFound('payment', 1051)
+    return { data: paymentBody(payment, caller.dialect) }
+  },
+})
+
+export const paymentListEndpoint = defineEndpoint({
+  group: 'a',
+  method: 'GET',
+  path: '/v1/payments',
+  operationId: 'listPayments',
+  summary: 'Lists your payments, newest first',
+  tag: 'Payments',
+  access: 'payments:read',
+  query: PaymentListQuerySchema,
+  status: 200,
+  answer: PaymentListSchema,
+  handle: async ({ query, caller, db }) => {
+    const { userId, dialect } = caller
+    const page = await readPage(query, async (id) => (await findPayment(db, { userId, id }))?.seq)
+    const payments = await listPayments(db, { userId, status: query.status }, page)
+    return { data: payments.map((payment) => paymentBody(payment, dialect)) }
+  },
+})

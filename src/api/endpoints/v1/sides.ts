@@ -1,0 +1,117 @@
+import { checksummed, readAddress } from '../../../chain/address.ts'
+import { codeOf } from '../../../base/errors.ts'
+import type { Caller } from '../../../domain/access.ts'
+import type { LedgerAmount, Wallet } from '../../../domain/ledger.ts'
+import type { Hex } from '../../../domain/orders.ts'
+import type { ProfiledStablecoin } from '../../../ledger/context.ts'
+import type { Db } from '../../../store/database/database.ts'
+import { findWallet, mainWallet } from '../../../store/ledger/wallets.ts'
+import { RequestError } from '../../../wire/errors.ts'
+import { refusal } from '../../../wire/group-a/money.ts'
+
+/** The caller's wallet that pays, the main one where none is named; it holds enough, for now. */
+export async function sourceWallet(
+  db: Db,
+  asked: { caller: Caller; id: string | undefined; money: LedgerAmount },
+): Promise<Wallet> {
+  const { caller, id, money } = asked
+  const { userId } = caller
+  const wallet =
+    id === undefined
+      ? await mainWallet(db, userId)
+      : await findWallet(db, { userId, id: BigInt(id) })
+  if (!wallet) throw notFound('source wallet', 1089)
+  if (wallet.amount < money.amount) throw insufficientFunds()
+  return wallet
+}
+
+export async function destinationWallet(
+  db: Db,
+  asked: { caller: Caller; id: string },
+): Promise<Wallet> {
+  const wallet = await findWallet(db, { userId: asked.caller.userId, id: BigInt(asked.id) })
+  if (!wallet) throw notFound('destination wallet', 1069)
+  return wallet
+}
+
+/** One of somebody else is as unknown as one that does not exist. */
+export function notFound(what: string, groupA: number): RequestError {
+  return new RequestError('not_found', `You have no such ${what}. Check its id.`, { groupA })
+}
+
+/** The bank that sends what Group A pays; undefined where there is none. */
+export type PayingBank = { kick: () => void } | undefined
+
+/** Without a bank no wire would ever be sent, so that nothing is held or burnt for one. */
+export function requireBank(bank: PayingBank): void {
+  if (bank !== undefined) return
+  const message = 'There is no bank that sends wires. Set QUITTANCE_BANK_KEY and its account.'
+  throw new RequestError('bank_not_configured', message, {
+    problems: [{ field: 'destination.type', code: 'bank_not_configured', message, value: 'wire' }],
+  })
+}
+
+/** Runs the work and answers what the ledger refuses. */
+export async function answeringFunds<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (codeOf(error) === 'insufficient_funds' && !(error instanceof RequestError)) {
+      throw insufficientFunds()
+    }
+    throw error
+  }
+}
+
+function insufficientFunds(): RequestError {
+  const message = 'The wallet holds less than this. Send less, or put money into it first.'
+  const problems = [{ field: 'amount', code: 'insufficient_funds', message }]
+  return new RequestError('insufficient_funds', message, { problems })
+}
+
+/** The stablecoin on the chain that is named, or a refusal. */
+export function requireChain(
+  stablecoin: ProfiledStablecoin | undefined,
+  named: { field: string; chain: string | undefined },
+): ProfiledStablecoin {
+  const { field, chain } = named
+  if (chain !== 'ETH') {
+    const message = 'This chain is not served. Send ETH.'
+    const constraints = { enum: ['ETH'] }
+    throw refusal({ field, code: 'enum', message, value: chain, constraints }, 2005)
+  }
+  if (stablecoin !== undefined) return stablecoin
+  const message = 'There is no stablecoin on this chain. Set STABLECOIN_ADDRESS, or deploy one.'
+  throw new RequestError('contract_not_configured', message, {
+    problems: [{ field, code: 'contract_not_configured', message, value: chain }],
+  })
+}
+
+/**
+ * A token whose functions carry no memo: nothing could tell which order was minted or burnt, so
+ * nothing is promised on it.
+ */
+export function requireMemos(
+  { token, profile }: ProfiledStablecoin,
+  asked: { field: string; chain: string; what: 'minted' | 'redeemed' },
+): void {
+  if (profile === 'memo') return
+  const { field, chain, what } = asked
+  const message =
+    `Nothing can be ${what} on this chain: the token ${checksummed(token)} has no ` +
+    `${what === 'minted' ? 'mintWithMemo' : 'burnWithMemo'}, by which an order is recognized. ` +
+    'Configure a token that has it: STABLECOIN_ADDRESS.'
+  const code = 'token_without_memos'
+  throw new RequestError('contract_not_configured', message, {
+    problems: [{ field, code, message, value: chain }],
+  })
+}
+
+/** An address that somebody can hold money at, in lower case. */
+export function requireAddress(named: { field: string; text: string; token: Hex }): Hex {
+  const { field, text, token } = named
+  const address = readAddress(text)
+  if (address !== undefined && address !== token && BigInt(address) !== 0n) return address
+  const message = 'Nobody can hold money at this address. Check it, and its checksum.'
+  throw refusal({ field, code: 'address', message, value: text.slice(0, 100) }, 5014)
+}

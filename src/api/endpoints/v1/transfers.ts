@@ -1,0 +1,194 @@
+import type { Static } from 'typebox'
+
+import type { Caller } from '../../../domain/access.ts'
+import type { Transfer } from '../../../domain/ledger.ts'
+import { CURRENCY_DECIMALS, LEDGER_DECIMALS } from '../../../domain/money.ts'
+import { chainView, type LedgerContext } from '../../../ledger/context.ts'
+import { createRedeem } from '../../../ledger/redeems.ts'
+import { transferBetween } from '../../../ledger/wallet-transfers.ts'
+import type { Db } from '../../../store/database/database.ts'
+import { findTransfer, listTransfers } from '../../../store/ledger/transfers.ts'
+import { mainWallet } from '../../../store/ledger/wallets.ts'
+import { IdParamsSchema } from '../../../wire/group-a/lists.ts'
+import { readMoney, refusal } from '../../../wire/group-a/money.ts'
+import { requireBothNumbers, requireFields } from '../../../wire/group-a/places.ts'
+import {
+  TransferAnswerSchema,
+  transferBody,
+  TransferCreateSchema,
+  TransferListQuerySchema,
+  TransferListSchema,
+  TransferReadQuerySchema,
+} from '../../../wire/group-a/transfers.ts'
+import { invalidRequest } from '../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { readPage } from './pages.ts'
+import {
+  answeringFunds,
+  destinationWallet,
+  notFound,
+  requireAddress,
+  requireBank,
+  requireChain,
+  requireMemos,
+  sourceWallet,
+  type PayingBank,
+} from './sides.ts'
+
+export function transferCreateEndpoint(ledger: LedgerContext, bank: PayingBank): Endpoint {
+  const view = chainView(ledger)
+  return defineEndpoint({
+    group: 'a',
+    method: 'POST',
+    path: '/v1/transfers',
+    operationId: 'createTransfer',
+    summary: 'Moves money between your wallets, or redeems stablecoin to a bank account',
+    description:
+      'From wallet to wallet it is complete at once. From blockchain to wire it is a redeem: the ' +
+      'answer says in `redemption` what the holder burns, and by when; when the burn is final, ' +
+      'the wire is sent, and when that is paid, the transfer is complete. Whatever is burnt ' +
+      'otherwise is never paid silently.',
+    tag: 'Transfers',
+    access: 'transfers:write',
+    body: TransferCreateSchema,
+    status: 201,
+    answer: TransferAnswerSchema,
+    failures: ['insufficient_funds', 'not_found', 'contract_not_configured', 'bank_not_configured'],
+    handle: async ({ body, caller, db }) => {
+      const request = { ledger, bank, db, body, caller }
+      const transfer = await BY_SIDES[`${body.source.type} ${body.destination.type}`](request)
+      return { data: transferBody(transfer, caller.dialect, view) }
+    },
+  })
+}
+
+export function transferReadEndpoint(ledger: LedgerContext): Endpoint {
+  return defineEndpoint({
+    group: 'a',
+    method: 'GET',
+    path: '/v1/transfers/{id}',
+    operationId: 'getTransfer',
+    summary: 'Reads a transfer or a redeem',
+    tag: 'Transfers',
+    access: 'transfers:read',
+    params: IdParamsSchema,
+    query: TransferReadQuerySchema,
+    status: 200,
+    answer: TransferAnswerSchema,
+    handle: async ({ params, caller, db }) => {
+      const { userId, dialect } = caller
+      const transfer = await findTransfer(db, { userId, id: params.id, kinds: KINDS })
+      if (!transfer) throw notFound('transfer', 2)
+      return { data: transferBody(transfer, dialect, chainView(ledger)) }
+    },
+  })
+}
+
+export function transferListEndpoint(ledger: LedgerContext): Endpoint {
+  return defineEndpoint({
+    group: 'a',
+    method: 'GET',
+    path: '/v1/transfers',
+    operationId: 'listTransfers',
+    summary: 'Lists your transfers and redeems, newest first',
+    tag: 'Transfers',
+    access: 'transfers:read',
+    query: TransferListQuerySchema,
+    status: 200,
+    answer: TransferListSchema,
+    handle: async ({ query, caller, db }) => {
+      const { userId, dialect } = caller
+      const page = await readPage(query, async (id) => {
+        return (await findTransfer(db, { userId, id, kinds: KINDS }))?.seq
+      })
+      const filter = {
+        userId,
+        kinds: KINDS,
+        walletId: readId(query.walletId),
+        sourceWalletId: readId(query.sourceWalletId),
+        destinationWalletId: readId(query.destinationWalletId),
+      }
+      const found = await listTransfers(db, filter, page)
+      return { data: found.map((one) => transferBody(one, dialect, chainView(ledger))) }
+    },
+  })
+}
+
+const KINDS = ['wallet', 'redeem'] as const
+
+function readId(text: string | undefined): bigint | undefined {
+  return text === undefined ? undefined : BigInt(text)
+}
+
+type Body = Static<typeof TransferCreateSchema>
+type Request = {
+  ledger: LedgerContext
+  bank: PayingBank
+  db: Db
+  body: Body
+  caller: Caller
+}
+type Sides = `${Body['source']['type']} ${Body['destination']['type']}`
+
+/** The types of both sides tell what is asked for. */
+const BY_SIDES: Readonly<Record<Sides, (request: Request) => Promise<Transfer>>> = {
+  'wallet wallet': betweenWallets,
+  'blockchain wire': redeem,
+  'wallet wire': (request) => refuse(request, 'Pay to a bank by POST /v1/payments.'),
+  'wallet blockchain': (request) => refuse(request, 'Mint by POST /v1/businessAccount/transfers.'),
+  'blockchain wallet': (request) => refuse(request, 'Redeem to a wire.'),
+  'blockchain blockchain': (request) => refuse(request, 'On the chain the holder pays.'),
+}
+
+async function refuse({ body }: Request, instead: string): Promise<never> {
+  const { source, destination } = body
+  const message = `Nothing goes from ${source.type} to ${destination.type} here. ${instead}`
+  const problem = { field: 'destination.type', code: 'combination', message }
+  throw refusal({ ...problem, value: destination.type }, 2007)
+}
+
+async function betweenWallets({ ledger, db, body, caller }: Request): Promise<Transfer> {
+  const { source, destination } = body
+  requireFields(source, { at: 'source', needed: ['id'] })
+  requireFields(destination, { at: 'destination', needed: ['id'] })
+  const money = readMoney(body, { decimals: LEDGER_DECIMALS })
+  const to = destination.id ?? ''
+  if (!WALLET_ID.test(to)) {
+    const message = 'This is no id of a wallet.'
+    throw invalidRequest([{ field: 'destination.id', code: 'pattern', message, value: to }])
+  }
+  if (source.id === to) {
+    const message = 'The money is in this wallet already. Name another one.'
+    throw refusal({ field: 'destination.id', code: 'combination', message, value: to }, 2007)
+  }
+  const from = await sourceWallet(db, { caller, id: source.id, money })
+  const toWallet = await destinationWallet(db, { caller, id: to })
+  const sides = { userId: caller.userId, walletId: from.id, toWalletId: toWallet.id }
+  return answeringFunds(() => transferBetween(ledger, db, { kind: 'wallet', ...sides, ...money }))
+}
+
+const WALLET_ID = /^[1-9][0-9]{0,17}$/
+
+async function redeem({ ledger, bank, db, body, caller }: Request): Promise<Transfer> {
+  const { source } = body
+  const { type: _, ...destination } = body.destination
+  requireFields(source, { at: 'source', needed: ['chain'], allowed: ['address'] })
+  requireFields(body.destination, { at: 'destination', needed: [], allowed: WIRE_NAMES })
+  requireBothNumbers(destination)
+  const { chain = '' } = source
+  const stablecoin = requireChain(ledger.stablecoin, { field: 'source.chain', chain })
+  requireMemos(stablecoin, { field: 'source.chain', chain, what: 'redeemed' })
+  requireBank(bank)
+  // A bank is a side, and moves no less than a cent.
+  const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
+  const address =
+    source.address === undefined
+      ? undefined
+      : requireAddress({ field: 'source.address', text: source.address, token: stablecoin.token })
+  const { id: walletId } = await mainWallet(db, caller.userId)
+  const { userId } = caller
+  const request = { userId, walletId, chain: 'ETH', address, destination, ...money }
+  return createRedeem(ledger, db, { kind: 'redeem', ...request })
+}
+
+const WIRE_NAMES = ['name', 'addressLine1', 'accountNumber', 'routingNumber', 'id']

@@ -1,0 +1,115 @@
+import {
+  countWallets,
+  findWallet,
+  insertWallet,
+  listWallets,
+  mainWallet,
+} from '../../../store/ledger/wallets.ts'
+import {
+  ConfigurationSchema,
+  PingSchema,
+  walletBody,
+  WalletAnswerSchema,
+  WalletCreateSchema,
+  WalletListQuerySchema,
+  WalletListSchema,
+  WalletParamsSchema,
+} from '../../../wire/group-a/wallets.ts'
+import { RequestError } from '../../../wire/errors.ts'
+import { defineEndpoint } from '../../admission/endpoint.ts'
+import { readPage } from './pages.ts'
+import { notFound } from './sides.ts'
+
+export const pingEndpoint = defineEndpoint({
+  group: 'a',
+  method: 'GET',
+  path: '/ping',
+  operationId: 'ping',
+  summary: 'Says that the service answers',
+  tag: 'Health',
+  access: 'public',
+  status: 200,
+  answer: PingSchema,
+  handle: () => Promise.resolve({ message: 'pong' as const }),
+})
+
+export const configurationEndpoint = defineEndpoint({
+  group: 'a',
+  method: 'GET',
+  path: '/v1/configuration',
+  operationId: 'getConfiguration',
+  summary: 'Names your main wallet',
+  tag: 'Management',
+  access: 'wallets:read',
+  status: 200,
+  answer: ConfigurationSchema,
+  handle: async ({ caller, db }) => {
+    const { id } = await mainWallet(db, caller.userId)
+    return { data: { payments: { masterWalletId: String(id) } } }
+  },
+})
+
+export const walletListEndpoint = defineEndpoint({
+  group: 'a',
+  method: 'GET',
+  path: '/v1/wallets',
+  operationId: 'listWallets',
+  summary: 'Lists your wallets and what is in them, newest first',
+  tag: 'Wallets',
+  access: 'wallets:read',
+  query: WalletListQuerySchema,
+  status: 200,
+  answer: WalletListSchema,
+  handle: async ({ query, caller, db }) => {
+    const { userId } = caller
+    const page = await readPage(query, async (id) => {
+      return (await findWallet(db, { userId, id: BigInt(id) }))?.id
+    })
+    return { data: (await listWallets(db, userId, page)).map(walletBody) }
+  },
+})
+
+export const walletReadEndpoint = defineEndpoint({
+  group: 'a',
+  method: 'GET',
+  path: '/v1/wallets/{walletId}',
+  operationId: 'getWallet',
+  summary: 'Reads a wallet and what is in it',
+  tag: 'Wallets',
+  access: 'wallets:read',
+  params: WalletParamsSchema,
+  unknown: () => notFound('wallet', 1069),
+  status: 200,
+  answer: WalletAnswerSchema,
+  handle: async ({ params, caller, db }) => {
+    const id = BigInt(params.walletId)
+    const wallet = await findWallet(db, { userId: caller.userId, id })
+    if (!wallet) throw notFound('wallet', 1069)
+    return { data: walletBody(wallet) }
+  },
+})
+
+export const walletCreateEndpoint = defineEndpoint({
+  group: 'a',
+  method: 'POST',
+  path: '/v1/wallets',
+  operationId: 'createWallet',
+  summary: 'Opens another wallet',
+  description: 'An account has 1,000 wallets at most.',
+  tag: 'Wallets',
+  access: 'wallets:write',
+  body: WalletCreateSchema,
+  status: 201,
+  answer: WalletAnswerSchema,
+  failures: ['limit_exceeded'],
+  handle: async ({ body, caller, db }) => {
+    const { userId } = caller
+    if ((await countWallets(db, userId)) >= MAX_WALLETS) {
+      throw new RequestError('limit_exceeded', `You have ${MAX_WALLETS} wallets. Use one of them.`)
+    }
+    const wallet = await insertWallet(db, { userId, description: body.description ?? '' })
+    return { data: walletBody(wallet) }
+  },
+})
+
+const MAX_WALLETS = 1000

@@ -1,0 +1,144 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+import { once } from '../../base/once.ts'
+import type { Db } from '../../store/database/database.ts'
+import { findPaid, findReceipt, type PaidOnChain } from '../../store/transactions/receipts.ts'
+import { amountFields } from '../../wire/amounts.ts'
+import { RequestError } from '../../wire/errors.ts'
+import type { ReceiptFactsWire } from '../../wire/group-b/admin.ts'
+import { stringifyJson } from '../../wire/json.ts'
+import { addCheckoutRoutes, type CheckoutPageOf } from './checkout-routes.ts'
+import { consoleShell, RECEIPT_UNKNOWN, shellOf } from './shells.ts'
+import { createStaticFile, type StaticFile } from './static-file.ts'
+
+/** The programs of the pages, as a browser loads them. */
+export type PageFiles = {
+  /** By the name in their address, which changes whenever the content does. */
+  assets: ReadonlyMap<string, { type: string; body: Uint8Array }>
+  entries: Readonly<Record<PageName, { script: string; style: string }>>
+}
+
+export type PageName = 'console' | 'receipt' | 'checkout'
+
+export type PagesOptions = {
+  db: Db
+  /** Builds or reads them when somebody first asks. */
+  loadPages: () => Promise<PageFiles>
+  /** The sandbox's own node, which a visitor on the same machine can ask. */
+  visitorRpcUrl: string | undefined
+}
+
+/** The console, the receipts that payees were given, and the pages on which payers pay. */
+export function addPageRoutes(
+  server: FastifyInstance,
+  options: PagesOptions,
+  checkoutPageOf?: CheckoutPageOf,
+): void {
+  const loadPages = once(options.loadPages)
+  if (checkoutPageOf) addCheckoutRoutes(server, { pageOf: checkoutPageOf, loadPages })
+  for (const url of ['/console', '/console/']) {
+    server.get(url, async (_request, reply) => {
+      const { entries } = await loadPages()
+      return sendPage(reply, { policy: CONSOLE_POLICY, body: consoleShell(entries.console) })
+    })
+  }
+  const files = new Map<string, StaticFile>()
+  server.get<{ Params: { name: string } }>('/console/assets/:name', async (request, reply) => {
+    const { name } = request.params
+    const asset = (await loadPages()).assets.get(name)
+    if (!asset) throw new RequestError('not_found', 'There is no such file. Load the page again.')
+    const { type, body } = asset
+    const cacheControl = 'public, max-age=31536000, immutable'
+    const file = files.get(name) ?? createStaticFile({ type, cacheControl, load: async () => body })
+    files.set(name, file)
+    return file.send(request, reply)
+  })
+  addReceiptRoutes(server, { ...options, loadPages })
+}
+
+type Receipts = { Params: { token: string } }
+
+function addReceiptRoutes(server: FastifyInstance, options: PagesOptions): void {
+  const { db, loadPages } = options
+  const find = (request: FastifyRequest<Receipts>) => {
+    const { token } = request.params
+    return TOKEN.test(token) ? findReceipt(db, token) : undefined
+  }
+  server.get<Receipts>('/r/:token', async (request, reply) => {
+    const { entries } = await loadPages()
+    const body = (await find(request)) ? undefined : RECEIPT_UNKNOWN
+    return sendPage(reply.code(body === undefined ? 200 : 404), {
+      policy: RECEIPT_POLICY,
+      body: shellOf({
+        title: 'Receipt',
+        entry: entries.receipt,
+        ...(body !== undefined && { body }),
+      }),
+    })
+  })
+  server.get<Receipts>('/r/:token/receipt.json', async (request, reply) => {
+    const receipt = await find(request)
+    if (!receipt) throw new RequestError('not_found', 'There is no such receipt.')
+    const { transaction } = receipt
+    const paid = await findPaid(db, transaction.transactionId)
+    const facts: ReceiptFactsWire = {
+      success: true,
+      transaction_id: transaction.transactionId,
+      ...amountFields(transaction),
+      currency: transaction.currency,
+      description: transaction.description,
+      status: transaction.status,
+      eth_transaction_hash: transaction.ethTransactionHash,
+      created_at: transaction.createdAt.toISOString(),
+      rpc_url: options.visitorRpcUrl ?? null,
+      paid: paid ? paidOnWire(paid) : null,
+    }
+    return reply.type('application/json; charset=utf-8').send(stringifyJson(facts))
+  })
+  server.get<Receipts>('/r/:token/quittance.json', async (request, reply) => {
+    const receipt = await find(request)
+    if (!receipt) throw new RequestError('not_found', 'There is no such receipt.')
+    return reply
+      .type('application/json; charset=utf-8')
+      .header(
+        'content-disposition',
+        `attachment; filename="quittance-${receipt.transactionId}.json"`,
+      )
+      .send(receipt.quittance)
+  })
+}
+
+function paidOnWire({ payee, amount, ...paid }: PaidOnChain): ReceiptFactsWire['paid'] {
+  const { token = null, reference = null, contract = null } = paid
+  return { to_address: payee, amount_units: String(amount), token, reference, contract }
+}
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/
+
+const SHARED_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  // No text can become markup: the browser itself refuses every way that there is.
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+]
+const CONSOLE_POLICY = [...SHARED_POLICY, "connect-src 'self'"].join('; ')
+/** The visitor chooses whom to ask of the chain, so any node over TLS will do, and one's own. */
+const RECEIPT_POLICY = [
+  ...SHARED_POLICY,
+  "connect-src 'self' https: http://127.0.0.1:* http://localhost:*",
+].join('; ')
+
+function sendPage(reply: FastifyReply, page: { policy: string; body: string }): FastifyReply {
+  return reply
+    .header('content-security-policy', page.policy)
+    .header('cross-origin-opener-policy', 'same-origin')
+    .header('x-robots-tag', 'noindex')
+    .type('text/html; charset=utf-8')
+    .send(page.body)
+}

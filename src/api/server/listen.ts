@@ -1,0 +1,46 @@
+import { createServer } from 'node:net'
+
+import type { FastifyInstance } from 'fastify'
+
+import { BaseError, codeOf, messageOf } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+
+/** With the variable that the port is from, for whoever has to set another one. */
+export type Where = { host: string; port: number; variable: string }
+
+/** Starts to listen and tells where. */
+export async function listen(server: FastifyInstance, where: Where): Promise<string> {
+  try {
+    const { host, port } = where
+    return await server.listen({ host, port, backlog: limits.waitingConnections })
+  } catch (error) {
+    throw new ListenError(where, error)
+  }
+}
+
+/** Rejects where `listen` would, before anything else is started. */
+export async function requireListenable(where: Where): Promise<void> {
+  const { host, port } = where
+  const probe = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject).listen({ host, port }, resolve)
+    })
+  } catch (error) {
+    throw new ListenError(where, error)
+  }
+  await new Promise((closed) => probe.close(closed))
+}
+
+class ListenError extends BaseError {
+  constructor({ host, port, variable }: Where, cause: unknown) {
+    const code = codeOf(cause)
+    const sentence =
+      code === 'EADDRINUSE'
+        ? `Port ${port} on ${host} is in use by another program. Stop it, or set ${variable} to another port; 0 takes any free one.`
+        : code === 'EACCES'
+          ? `Port ${port} needs rights that this user lacks. Set ${variable} to one above 1023.`
+          : `Cannot listen on ${host} (${code ?? messageOf(cause)}). Set HOST to an address of this machine.`
+    super(sentence, { code: 'cannot_listen', cause, details: { host, port } })
+  }
+}

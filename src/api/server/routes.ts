@@ -1,0 +1,71 @@
+import type { FastifyInstance } from 'fastify'
+
+import { RequestError } from '../../wire/errors.ts'
+import { setCommonHeaders } from './headers.ts'
+import { isUnlogged } from './unlogged.ts'
+
+/**
+ * What every request passes first: its id, the headers that all answers carry, and the ways out for
+ * those that no route serves.
+ */
+export function addRouteGuard(
+  server: FastifyInstance,
+  options: { isStopping: () => boolean },
+): void {
+  const routes: Route[] = []
+  server.addHook('onRoute', ({ url, method }) => {
+    const pattern = new RegExp(`^${escapePattern(url).replaceAll(/:\w+/g, '[^/]+')}$`)
+    routes.push({ url, pattern, methods: [method].flat() })
+  })
+  server.addHook('onRequest', async (request, reply) => {
+    setCommonHeaders(request, reply)
+    if (request.is404 || hasEmptyParameter(request.params)) {
+      const path = request.url.split('?', 1)[0] ?? ''
+      const allowed = allowedMethods(routes, path)
+      if (allowed.length === 0)
+        throw new RequestError('not_found', 'There is nothing at this path.')
+      const allow = [...allowed, 'OPTIONS'].join(', ')
+      if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send()
+      const sentence = `This path does not take ${request.method}, but ${allow}.`
+      throw new RequestError('method_not_allowed', sentence, { headers: { allow } })
+    }
+    if (options.isStopping() && !SERVED_TO_THE_END.has(request.routeOptions.url ?? '')) {
+      // The balancer in front sends the next request elsewhere.
+      reply.header('connection', 'close')
+      throw new RequestError('unavailable', 'The program stops. Try again in a moment.')
+    }
+    return undefined
+  })
+  server.addHook('onResponse', async (request, reply) => {
+    if (isUnlogged(request)) return
+    request.log.info(
+      {
+        method: request.method,
+        route: request.routeOptions.url,
+        status: reply.statusCode,
+        elapsedMs: Math.round(reply.elapsedTime * 100) / 100,
+      },
+      'answered',
+    )
+  })
+}
+
+/** Whoever drains a server asks these until it is gone. */
+const SERVED_TO_THE_END: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+
+type Route = { url: string; pattern: RegExp; methods: string[] }
+
+/** The router lets a parameter be empty, as in a path that ends in a slash. */
+function hasEmptyParameter(params: unknown): boolean {
+  for (const value of Object.values(params ?? {})) if (value === '') return true
+  return false
+}
+
+function allowedMethods(routes: readonly Route[], path: string): string[] {
+  const methods = routes.filter((route) => route.pattern.test(path)).flatMap((one) => one.methods)
+  return [...new Set(methods)].toSorted()
+}
+
+function escapePattern(url: string): string {
+  return url.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+}

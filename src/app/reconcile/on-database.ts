@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+
+import { toRunWire } from '../../api/endpoints/api/reconciliation-wire.ts'
+import { systemClock } from '../../base/clock.ts'
+import type { Config } from '../../base/config.ts'
+import { BaseError } from '../../base/errors.ts'
+import { createLogger } from '../../base/logger.ts'
+import { readChainId } from '../../chain/rpc/chain-id.ts'
+import { findContracts } from '../../chain/read/contracts.ts'
+import { createProviders } from '../../chain/rpc/providers.ts'
+import { requestRun } from '../../reconciler/runs.ts'
+import { listBreaks } from '../../store/reconciliation/breaks.ts'
+import type { Db } from '../../store/database/database.ts'
+import { claimInstallation } from '../../store/database/installation.ts'
+import { findRun } from '../../store/reconciliation/runs.ts'
+import { requireMigrated, withDatabase } from '../database.ts'
+import type { Desk } from './own.ts'
+import { createReconciliation } from './reconciliation.ts'
+import { requireTrustedProviders } from '../trusted-providers.ts'
+
+const PAGE = 1_000
+
+/** A worker for as long as the work at the desk takes; others may be at work beside it. */
+export async function withDatabaseDesk<T>(
+  { config, signal }: { config: Config; signal: AbortSignal },
+  work: (desk: Desk) => Promise<T>,
+): Promise<T> {
+  const urls = config.rpcUrls
+  if (urls.length === 0) {
+    throw new BaseError('DATABASE_URL is set, and no node is named. Set ETH_RPC_URL.', {
+      code: 'provider_missing',
+    })
+  }
+  const logger = createLogger({ level: config.logLevel ?? 'warn' })
+  for (const warning of requireTrustedProviders(config)) logger.warn(warning)
+  return withDatabase({ config, signal }, async (database) => {
+    await requireMigrated(database)
+    const { db } = database
+    const chainId = await readChainId({ urls, signal })
+    await claimInstallation(db, { environment: config.environment, chainId })
+    const clock = systemClock
+    const providers = createProviders({ urls, chainId, clock, random: Math.random })
+    const done = new AbortController()
+    const reconciliation = createReconciliation({
+      config,
+      database,
+      chain: {
+        chainId,
+        providers,
+        isEmbedded: false,
+      },
+      contracts: await findContracts(providers, {
+        settlement: config.settlementAddress,
+        stablecoin: config.stablecoinAddress,
+      }),
+      clock,
+      logger,
+      signal,
+    })
+    let working: Promise<void> | undefined
+    try {
+      const desk = createDesk({ db, chainId })
+      return await work({
+        ...desk,
+        async begin(of) {
+          const run = await desk.begin(of)
+          working = reconciliation.run(AbortSignal.any([signal, done.signal]))
+          return run
+        },
+      })
+    } finally {
+      done.abort()
+      await working
+    }
+  })
+}
+
+function createDesk({ db, chainId }: { db: Db; chainId: number }): Desk {
+  const clock = systemClock
+  return {
+    chainId,
+    async begin({ since, until }) {
+      const request = { chainId, requestedBy: 'command', since, until }
+      return toRunWire(await requestRun({ db, clock, randomBytes }, request))
+    },
+    async read(runId) {
+      const run = await findRun(db, runId)
+      if (run === undefined) {
+        throw new BaseError(`The run ${runId} is not there any more.`, { code: 'run_lost' })
+      }
+      return toRunWire(run)
+    },
+    async openBreaks(cursor) {
+      const before = cursor === undefined ? undefined : BigInt(cursor)
+      const page = { before, limit: PAGE, now: clock.now() }
+      const findings = await listBreaks(db, { chainId, state: 'open' }, page)
+      const isFull = findings.length === PAGE
+      return { findings, next: isFull ? String(findings.at(-1)?.key) : undefined }
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+
+import { Gauge, type Registry } from 'prom-client'
+
+import type { Endpoint } from '../../api/admission/endpoint.ts'
+import { breakEndpoints } from '../../api/endpoints/api/breaks.ts'
+import { runEndpoints } from '../../api/endpoints/api/runs.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Config } from '../../base/config.ts'
+import type { Logger } from '../../base/logger.ts'
+import type { Contracts } from '../../chain/read/contracts.ts'
+import { parseAddress } from '../../chain/hex.ts'
+import { BREAK_KINDS } from '../../domain/breaks.ts'
+import { createRuns, requestRun, type Runs } from '../../reconciler/runs.ts'
+import { checkBreak, settleBreak } from '../../reconciler/judge/verify-break.ts'
+import { countOpenBreaks } from '../../store/reconciliation/breaks.ts'
+import type { Database, Db } from '../../store/database/database.ts'
+import type { Chain } from '../chain.ts'
+import { createPanelOf } from './source.ts'
+
+/** The runs over our own records, and the operations that tell of them. */
+export type Reconciliation = Runs & { endpoints: Endpoint[] }
+
+export function createReconciliation(deps: {
+  config: Pick<Config, 'confirmations'>
+  database: Pick<Database, 'kind' | 'db'>
+  chain: Pick<Chain, 'chainId' | 'providers' | 'isEmbedded'>
+  contracts: Contracts
+  clock: Clock
+  logger: Logger
+  signal: AbortSignal
+  onProgress?: () => void
+}): Reconciliation {
+  const { config, database, chain, contracts, clock, logger, signal } = deps
+  const { db } = database
+  const { chainId, providers, isEmbedded } = chain
+  const { confirmations } = config
+  const { examiner, nodes } = createPanelOf({
+    chainId,
+    providers,
+    confirmations,
+    contracts,
+    lagGraceMs: LAG_GRACE_MS,
+  })
+  const asking = { db, clock, randomBytes }
+  const runs = createRuns({
+    ...asking,
+    chainId,
+    examiner,
+    nodes,
+    providers: providers.all,
+    settlement: parseAddress(contracts.settlement),
+    logger,
+    ...(deps.onProgress && { onProgress: deps.onProgress }),
+    everyMs: isEmbedded ? EMBEDDED_EVERY_MS : EVERY_MS,
+    pollMs: POLL_MS,
+    ...(database.kind === 'embedded' && { chunkRecords: EMBEDDED_CHUNK }),
+  })
+  return {
+    ...runs,
+    endpoints: [
+      ...runEndpoints({
+        chainId,
+        requestRun: (db, request) => requestRun({ ...asking, db }, { ...request, chainId }),
+      }),
+      ...breakEndpoints({
+        chainId,
+        clock,
+        checks: {
+          check: (db, found) => checkBreak({ db, examiner, signal }, found),
+          settle: (db, settled) => settleBreak(db, { ...settled, clock }),
+        },
+      }),
+    ],
+  }
+}
+
+const EVERY_MS = 15 * 60_000
+const EMBEDDED_EVERY_MS = 60_000
+/** The embedded database answers nobody else while it reads a chunk. */
+const EMBEDDED_CHUNK = 500
+const POLL_MS = 1_000
+/** The follower is quicker; what it has not done by then is worth a look. */
+const LAG_GRACE_MS = 120_000
+
+/** Asked of the database at each scrape, so every process tells the same. */
+export function measureBreaks(deps: { registry: Registry; db: Db; chainId: number }): void {
+  const { registry, db, chainId } = deps
+  const open = new Gauge({
+    name: 'quittance_open_breaks',
+    help: 'Disagreements between records and the chain that nobody has closed yet',
+    labelNames: ['kind'],
+    registers: [registry],
+    async collect() {
+      const counts = await countOpenBreaks(db, chainId)
+      for (const kind of BREAK_KINDS) open.set({ kind }, counts.get(kind) ?? 0)
+    },
+  })
+}

@@ -1,0 +1,189 @@
+import { systemClock } from '../../base/clock.ts'
+import type { Config, HexAddress } from '../../base/config.ts'
+import { BaseError } from '../../base/errors.ts'
+import { readReady } from '../../base/ready.ts'
+import { readChainId } from '../../chain/rpc/chain-id.ts'
+import { findContracts, type Contracts } from '../../chain/read/contracts.ts'
+import { parseAddress } from '../../chain/hex.ts'
+import { createProviders, type Providers } from '../../chain/rpc/providers.ts'
+import { nameOfProvider } from '../../chain/rpc/rpc.ts'
+import { createPlatformClient } from '../../client/index.ts'
+import { STABLECOIN_DECIMALS } from '../../domain/money.ts'
+import { createApiSource } from '../../reconciler/sources/api.ts'
+import {
+  ownCurrencies,
+  readCurrencies,
+  type Currencies,
+  type NamedToken,
+} from '../../reconciler/sources/currencies.ts'
+import { createExaminer, type Examiner } from '../../reconciler/judge/examine.ts'
+import { createFileSource } from '../../reconciler/sources/file.ts'
+import type { JournalHead } from '../../reconciler/journal.ts'
+import { createNode, type Node } from '../../reconciler/chain/node.ts'
+import { reconcile } from '../../reconciler/reconcile.ts'
+import type { RecordSource } from '../../reconciler/sources/records.ts'
+import { reportJson, type ReportJson } from '../../reconciler/reports/json.ts'
+import { keepRun, type KeptRun } from './kept-run.ts'
+
+export type { NamedToken } from '../../reconciler/sources/currencies.ts'
+export type { ReportJson } from '../../reconciler/reports/json.ts'
+
+export type ReconcileRequest = {
+  config: Config
+  source: RecordSource
+  urls: readonly string[]
+  chainId?: number | undefined
+  confirmations: number | 'finalized'
+  since?: Date | undefined
+  until?: Date | undefined
+  graceMs: number
+  /** Tokens beside the configured stablecoin, by the currency that records call them. */
+  tokens?: readonly NamedToken[] | undefined
+  /** The folder for the files of the report, and for what a stopped run goes on from. */
+  out?: string | undefined
+  /** Whether to go on with the run that was stopped in that folder. */
+  isResumed?: boolean | undefined
+  signal: AbortSignal
+  onProgress: (state: { done: number; total: number | undefined; counted: number }) => void
+}
+
+/** A CSV, JSON lines, or the address of a server of Group B. */
+export function openSource(
+  where: string,
+  { config, since, until }: Pick<ReconcileRequest, 'config' | 'since' | 'until'>,
+): RecordSource {
+  if (!/^https?:\/\//.test(where)) return createFileSource(where)
+  const { sourceKey } = config
+  if (sourceKey === undefined) {
+    throw new BaseError('The server wants a key. Set QUITTANCE_SOURCE_KEY to one that may read.', {
+      code: 'source_key_missing',
+    })
+  }
+  const client = createPlatformClient({ baseUrl: where, apiKey: sourceKey })
+  return createApiSource(client, { name: nameOfProvider(where), since, until })
+}
+
+/** Reconciles a file, or what a server lists, against the chain, without a database. */
+export async function reconcileSource(request: ReconcileRequest): Promise<ReportJson> {
+  const { examiner, contracts, currencies } = await examinerOf(request)
+  const { out: folder, isResumed = false } = request
+  const head = headOf(request, { chainId: examiner.chainId, contracts, currencies })
+  const run = await keepRun({ folder, head, isResumed })
+  try {
+    return await reconcileInto(run, { request, examiner })
+  } finally {
+    await run.close()
+  }
+}
+
+async function reconcileInto(
+  run: KeptRun,
+  { request, examiner }: { request: ReconcileRequest; examiner: Examiner },
+): Promise<ReportJson> {
+  const { source, signal, since, until } = request
+  const startedAt = performance.now() - run.earlierMs
+  const elapsed = (): number => Math.round(performance.now() - startedAt)
+  const totals = await reconcile({
+    source,
+    examiner,
+    signal,
+    since,
+    until,
+    from: run.from,
+    async onChunk(done) {
+      await run.add(done, elapsed())
+      const counted = done.totals.records
+      request.onProgress({ done: done.position, total: source.size?.total, counted })
+    },
+    onEnd: run.addLate,
+  })
+  const report = reportJson({
+    totals,
+    findings: run.findings,
+    unreadable: run.unreadable,
+    uncompared: run.uncompared,
+    chainId: examiner.chainId,
+    source: source.name,
+    elapsedMs: elapsed(),
+  })
+  await run.finish(report)
+  return report
+}
+
+/** All that the result hangs on, but the nodes: another one tells the same of the same chain. */
+function headOf(
+  { source, since, until, graceMs, confirmations }: ReconcileRequest,
+  {
+    chainId,
+    contracts,
+    currencies,
+  }: { chainId: number; contracts: Contracts; currencies: Currencies },
+): JournalHead {
+  return {
+    source: source.name,
+    version: source.version,
+    since: since?.toISOString(),
+    until: until?.toISOString(),
+    chainId,
+    confirmations,
+    graceMs,
+    settlement: contracts.settlement,
+    currencies: currencies.summary,
+  }
+}
+
+async function examinerOf(
+  request: ReconcileRequest,
+): Promise<{ examiner: Examiner; contracts: Contracts; currencies: Currencies }> {
+  const { config, urls, signal, confirmations, graceMs } = request
+  const chainId = request.chainId ?? (await readChainId({ urls, signal }))
+  const providers = createProviders({ urls, chainId, clock: systemClock, random: Math.random })
+  const running = readReady(config.dataFolder)
+  const known = running?.chainId === chainId ? running : undefined
+  const contracts = await findContracts(providers, {
+    settlement: config.settlementAddress ?? (known?.settlement as HexAddress | undefined),
+    stablecoin: config.stablecoinAddress ?? (known?.stablecoin as HexAddress | undefined),
+  })
+  const nodes = nodesOf(providers, confirmations)
+  const stablecoin = parseAddress(contracts.stablecoin)
+  const named = [...(stablecoin ? [{ address: stablecoin }] : []), ...(request.tokens ?? [])]
+  const currencies = await readCurrencies(named, { nodes, signal })
+  const examiner = createExaminer({
+    chainId,
+    nodes,
+    clock: systemClock,
+    contracts: { settlement: parseAddress(contracts.settlement), tokens: currencies.tokens },
+    currencies,
+    graceMs,
+  })
+  return { examiner, contracts, currencies }
+}
+
+function nodesOf(providers: Providers, confirmations: number | 'finalized'): Node[] {
+  return providers.all.map((provider) =>
+    createNode({ provider, confirmations, clock: systemClock }),
+  )
+}
+
+/** The nodes of a chain and who asks them, for our own records. */
+export function createPanelOf(parts: {
+  chainId: number
+  providers: Providers
+  confirmations: number | 'finalized'
+  contracts: Contracts
+  lagGraceMs?: number
+}): { examiner: Examiner; nodes: readonly Node[] } {
+  const { providers, confirmations, contracts, ...rest } = parts
+  const nodes = nodesOf(providers, confirmations)
+  const address = parseAddress(contracts.stablecoin)
+  const currencies = ownCurrencies(address && { address, decimals: STABLECOIN_DECIMALS }, nodes)
+  const { tokens } = currencies
+  const examiner = createExaminer({
+    ...rest,
+    clock: systemClock,
+    nodes,
+    contracts: { settlement: parseAddress(contracts.settlement), tokens },
+    currencies,
+  })
+  return { examiner, nodes }
+}

@@ -1,0 +1,202 @@
+import type { Clock } from '../../base/clock.ts'
+import { coalescing } from './coalesce.ts'
+import {
+  createHttpProvider,
+  type HttpProvider,
+  type ProviderEvent,
+  type ProviderState,
+} from './http-provider.ts'
+import type { RpcCall } from './provider.ts'
+import { RpcError } from './rpc-error.ts'
+import { nameOfProvider } from './rpc.ts'
+
+/** All providers of one chain. Each answer comes with the name of the provider that gave it. */
+export type Providers = {
+  chainId: number
+  /** Each by itself, for whoever compares what they say. */
+  all: readonly HttpProvider[]
+  /** Asks the best provider, then the others, then after a pause all of them again. */
+  ask: (call: RpcCall) => Promise<Answered>
+  /** `ask` without the name, which is what a viem transport wants. */
+  request: (call: RpcCall) => Promise<unknown>
+  /** Asks every provider at once and collects what they say, in their order. Throws never. */
+  askAll: (call: RpcCall) => Promise<ProviderAnswer[]>
+  /** Asks every provider for its chain id now. `error` tells why one cannot be used. */
+  checkAll: (signal: AbortSignal) => Promise<ProviderCheck[]>
+  states: () => ProviderState[]
+}
+
+export type ProviderCheck = ProviderState & { error: RpcError | undefined }
+export type Answered = { result: unknown; provider: string }
+export type ProviderAnswer =
+  { provider: string; ok: true; result: unknown } | { provider: string; ok: false; error: RpcError }
+
+export type ProvidersDeps = {
+  urls: readonly string[]
+  chainId: number
+  clock: Clock
+  /** From 0 to below 1; spreads retries of several processes. */
+  random: () => number
+  /** Called for each call, circuit and chain mismatch: metrics and logs hang here. */
+  onEvent?: (event: ProviderEvent) => void
+  timeoutMs?: number
+  chainCheckMs?: number
+  maxConcurrent?: number
+  retry?: RetryPolicy
+}
+
+/** One policy for all calls: so many times round all providers, with growing pauses between. */
+export type RetryPolicy = { rounds: number; firstPauseMs: number; maxPauseMs: number }
+
+export function createProviders(deps: ProvidersDeps): Providers {
+  const { urls, chainId, clock, onEvent = () => undefined } = deps
+  if (urls.length === 0) throw noProvider('is configured')
+  const shared = { chainId, clock, onEvent, timeoutMs: deps.timeoutMs }
+  const names = namesOf(urls)
+  const list = urls.map((url, index) =>
+    createHttpProvider({
+      ...shared,
+      url,
+      name: names[index] ?? nameOfProvider(url),
+      chainCheckMs: deps.chainCheckMs,
+      maxConcurrent: deps.maxConcurrent,
+    }),
+  )
+  const pool: Pool = { list, clock, random: deps.random, retry: deps.retry ?? DEFAULT_RETRY }
+  return {
+    chainId,
+    all: list.map((provider) => ({ ...provider, ...coalescing(provider) })),
+    ask: (call) => ask(pool, call),
+    request: async (call) => (await ask(pool, call)).result,
+    askAll: (call) => askAll(pool, call),
+    checkAll: (signal) => Promise.all(list.map((provider) => checkOne(provider, signal))),
+    states: () => list.map((provider) => provider.state()),
+  }
+}
+
+type Pool = {
+  list: readonly HttpProvider[]
+  clock: Clock
+  random: () => number
+  retry: RetryPolicy
+}
+
+const DEFAULT_RETRY: RetryPolicy = { rounds: 3, firstPauseMs: 100, maxPauseMs: 2000 }
+
+async function checkOne(provider: HttpProvider, signal: AbortSignal): Promise<ProviderCheck> {
+  try {
+    await provider.check(signal)
+    return { ...provider.state(), error: undefined }
+  } catch (error) {
+    if (error instanceof RpcError) return { ...provider.state(), error }
+    throw error
+  }
+}
+
+/** Two addresses at one host are told apart by a number, since their keys must not be shown. */
+function namesOf(urls: readonly string[]): string[] {
+  const hosts = urls.map(nameOfProvider)
+  return hosts.map((host, index) => {
+    const earlier = hosts.slice(0, index).filter((other) => other === host).length
+    return earlier === 0 ? host : `${host} (${earlier + 1})`
+  })
+}
+
+async function ask(pool: Pool, call: RpcCall): Promise<Answered> {
+  return inRounds(pool, call.signal, (errors) => askOnce(inOrder(pool.list), call, errors))
+}
+
+/** One time round. A failure of each provider is added to the errors; a verdict is thrown. */
+async function askOnce(
+  candidates: readonly HttpProvider[],
+  call: RpcCall,
+  errors: RpcError[],
+): Promise<Answered | undefined> {
+  for (const provider of candidates) {
+    try {
+      return { result: await provider.request(call), provider: provider.name }
+    } catch (error) {
+      if (!(error instanceof RpcError) || VERDICTS.has(error.code)) throw error
+      errors.push(error)
+    }
+  }
+  return undefined
+}
+
+/** What no other provider would say otherwise, or the caller does not want to know any more. */
+const VERDICTS: ReadonlySet<string> = new Set(['rpc_reverted', 'rpc_aborted', 'rpc_queue_full'])
+
+/** Repeats while something may change, and throws what told most when nothing does. */
+async function inRounds<T>(
+  { clock, random, retry }: Pool,
+  signal: AbortSignal | undefined,
+  once: (errors: RpcError[]) => Promise<T | undefined>,
+): Promise<T> {
+  let errors: RpcError[] = []
+  for (let round = 0; round < retry.rounds; round += 1) {
+    if (round > 0) {
+      const pauseMs = Math.min(retry.firstPauseMs * 2 ** (round - 1), retry.maxPauseMs)
+      await clock.sleep(pauseMs * (0.5 + random() / 2), signal ?? new AbortController().signal)
+    }
+    errors = []
+    const answer = await once(errors)
+    if (answer !== undefined) return answer
+    if (!errors.some((error) => error.retryable)) break
+  }
+  throw worstOf(errors)
+}
+
+/** A refusal tells more than a broken line, and a broken line more than a provider out of use. */
+function worstOf(errors: readonly RpcError[]): RpcError {
+  const refusal = errors.find((error) => !error.retryable && error.code !== 'rpc_wrong_chain')
+  const failure = errors.find((error) => error.code !== 'rpc_wrong_chain')
+  return refusal ?? failure ?? errors[0] ?? noProvider('is in use')
+}
+
+/** The healthiest first; the paused, the broken and those on another chain as a last resort. */
+function inOrder(list: readonly HttpProvider[]): HttpProvider[] {
+  return list
+    .map((provider) => ({ provider, rank: rankOf(provider.state()) }))
+    .toSorted((a, b) => b.rank - a.rank)
+    .map(({ provider }) => provider)
+}
+
+function rankOf(state: ProviderState): number {
+  if (state.wrongChainId !== undefined) return -4
+  const classes = { closed: 0, trial: -2, open: -3 }
+  return classes[state.circuit] - (state.isPaused ? 1 : 0) + state.score
+}
+
+async function askAll(pool: Pool, call: RpcCall): Promise<ProviderAnswer[]> {
+  const states = pool.list.map((provider) => provider.state())
+  // One dead provider must not make every look at the chain wait for its timeout.
+  const isAnyUsable = states.some(({ circuit }) => circuit !== 'open')
+  return Promise.all(
+    pool.list.map(async (provider, index): Promise<ProviderAnswer> => {
+      const { name } = provider
+      if (isAnyUsable && states[index]?.circuit === 'open') {
+        return { provider: name, ok: false, error: leftAlone(name) }
+      }
+      try {
+        return { provider: name, ok: true, result: await provider.request(call) }
+      } catch (error) {
+        if (error instanceof RpcError) return { provider: name, ok: false, error }
+        throw error
+      }
+    }),
+  )
+}
+
+function leftAlone(provider: string): RpcError {
+  return new RpcError(
+    `${provider} failed too often and is left alone for a while. Look after it.`,
+    {
+      code: 'rpc_unreachable',
+      details: { provider, circuit: 'open' },
+    },
+  )
+}
+
+function noProvider(what: string): RpcError {
+  return new RpcError(`No provider ${what}. Check ETH_RPC_URL.`, { code: 'rpc_no_provider' })
+}

@@ -1,0 +1,107 @@
+import { readFile, stat } from 'node:fs/promises'
+
+import type { Address } from 'viem'
+import { getAddress, isAddress } from 'viem/utils'
+
+import { BaseError, codeOf } from '../../base/errors.ts'
+import { decryptKeystore } from './keystore.ts'
+import { createSeedSigners } from './seed.ts'
+import { createKeySigner, listSigners, type Signers } from './signer.ts'
+import { connectWeb3Signer } from './web3signer.ts'
+
+/**
+ * Opens what QUITTANCE_SIGNER names:
+ *
+ * - `seed:WORD WORD …` or `seed-file:PATH`, a BIP-39 phrase
+ * - `keystore:PATH,PATH#PASSWORD_PATH`, encrypted keystores of version 3 with one password
+ * - `web3signer:URL#ADDRESS,ADDRESS`, keys that a Web3Signer keeps
+ *
+ * No error repeats a part of it that may be a secret; a phrase after `seed-file:` is one.
+ */
+export async function openSigners(setting: string, signal: AbortSignal): Promise<Signers> {
+  const [, kind = '', rest = ''] = /^([a-z0-9-]+):(.+)$/s.exec(setting.trim()) ?? []
+  switch (kind) {
+    case 'seed':
+      return createSeedSigners(rest)
+    case 'seed-file':
+      return createSeedSigners(await readSmall(rest))
+    case 'keystore':
+      return openKeystores(rest)
+    case 'web3signer':
+      return openWeb3Signer(rest, signal)
+    default:
+      throw wrong('it begins with none of seed:, seed-file:, keystore: and web3signer:')
+  }
+}
+
+async function openKeystores(rest: string): Promise<Signers> {
+  const [paths = '', passwordPath, ...more] = rest.split('#')
+  if (!paths || !passwordPath || more.length > 0) {
+    throw wrong('keystore: takes PATH#PASSWORD_PATH, or several paths with commas before the #')
+  }
+  // An editor ends a file with a line break, which no one means as part of a password.
+  const password = (await readSmall(passwordPath)).replace(/\r?\n$/, '')
+  const signers = []
+  for (const path of listOf(paths)) {
+    const key = await decryptKeystore({ json: await readSmall(path), password })
+    signers.push(createKeySigner(key))
+  }
+  requireDistinct(signers.map(({ address }) => address))
+  return listSigners('keystore', signers)
+}
+
+async function openWeb3Signer(rest: string, signal: AbortSignal): Promise<Signers> {
+  const [url = '', list = '', ...more] = rest.split('#')
+  const protocol = URL.parse(url)?.protocol ?? ''
+  if (!['http:', 'https:'].includes(protocol) || !list || more.length > 0) {
+    throw wrong('web3signer: takes URL#ADDRESS, or several addresses with commas')
+  }
+  const addresses = listOf(list).map((text): Address => {
+    if (!isAddress(text)) throw wrong('after the # stands no address, or its checksum is wrong')
+    return getAddress(text)
+  })
+  requireDistinct(addresses)
+  return connectWeb3Signer({ url, addresses, signal })
+}
+
+function listOf(text: string): string[] {
+  const list = text.split(',').map((item) => item.trim())
+  if (list.length > MAX_SIGNERS) throw wrong(`it names more than ${MAX_SIGNERS} signers`)
+  return list
+}
+
+/** Two lanes over one account would fight for its nonces. */
+function requireDistinct(addresses: readonly Address[]): void {
+  if (new Set(addresses).size < addresses.length) throw wrong('it names an account twice')
+}
+
+async function readSmall(path: string): Promise<string> {
+  try {
+    const { size } = await stat(path)
+    if (size <= MAX_FILE_BYTES) return await readFile(path, 'utf8')
+  } catch (error) {
+    throw fileUnreadable(path, codeOf(error) ?? 'it cannot be read')
+  }
+  throw fileUnreadable(path, `it is larger than ${MAX_FILE_BYTES} bytes`)
+}
+
+const MAX_SIGNERS = 1000
+const MAX_FILE_BYTES = 64 * 1024
+
+function wrong(reason: string): SignerSettingError {
+  return new SignerSettingError(`QUITTANCE_SIGNER is not valid: ${reason}. Correct it.`, {
+    code: 'signer_setting_wrong',
+  })
+}
+
+function fileUnreadable(path: string, reason: string): SignerSettingError {
+  const shown = /\s/.test(path) ? 'a file' : path
+  return new SignerSettingError(
+    `QUITTANCE_SIGNER names ${shown}, which cannot be read: ${reason}. Correct the path or its rights.`,
+    { code: 'signer_file_unreadable' },
+  )
+}
+
+class SignerSettingError extends BaseError {
+  override readonly name = 'SignerSettingError'
+}

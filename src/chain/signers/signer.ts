@@ -1,0 +1,75 @@
+import type { Address, Hex } from 'viem'
+import { hexToBytes, keccak256 } from 'viem/utils'
+import { privateKeyToAccount } from 'viem/accounts'
+
+import { BaseError } from '../../base/errors.ts'
+import { signDigest } from './secp256k1.ts'
+import {
+  assemble,
+  payloadOf,
+  type SignedTransaction,
+  type TransactionRequest,
+} from '../proof/transaction.ts'
+
+/** One account that signs. It never chooses anything: nonce, fees and gas are the request's. */
+export type Signer = {
+  address: Address
+  /** Fails rather than return anything else than the request, signed by the address. */
+  sign: (request: TransactionRequest, signal: AbortSignal) => Promise<SignedTransaction>
+}
+
+/** All accounts that the platform signs with. */
+export type Signers = {
+  kind: 'seed' | 'keystore' | 'web3signer'
+  /** How many there are; a seed has more than anybody needs. */
+  count: number
+  /** The signer at a place, from 0. Throws where there is none. */
+  at: (index: number) => Signer
+}
+
+/** Where the signature itself comes from: of the keccak256 of the payload, in 65 bytes. */
+export type SignPayload = (payload: Hex, signal: AbortSignal) => Promise<Hex>
+
+/** Every signer is made here, so that each signature is checked, whoever made it. */
+export function createSigner(deps: { address: Address; signPayload: SignPayload }): Signer {
+  const { address, signPayload } = deps
+  return {
+    address,
+    async sign(request, signal) {
+      const signature = await signPayload(payloadOf(request), signal)
+      return assemble({ request, signature, address })
+    },
+  }
+}
+
+/** Signs in this process. The key stays in the closure and is in no property. */
+export function createKeySigner(privateKey: Hex): Signer {
+  const { address } = privateKeyToAccount(privateKey)
+  const key = hexToBytes(privateKey)
+  return createSigner({
+    address,
+    signPayload: async (payload) => signDigest(keccak256(payload), key),
+  })
+}
+
+/** A fixed list of signers. */
+export function listSigners(kind: Signers['kind'], list: readonly Signer[]): Signers {
+  return {
+    kind,
+    count: list.length,
+    at(index) {
+      const signer = list[index]
+      if (signer === undefined) throw new SignerMissingError(index, list.length)
+      return signer
+    },
+  }
+}
+
+export class SignerMissingError extends BaseError {
+  constructor(index: number, count: number) {
+    super(`There is no signer ${index}: there are ${count}. Correct QUITTANCE_SIGNER.`, {
+      code: 'signer_missing',
+      details: { index, count },
+    })
+  }
+}

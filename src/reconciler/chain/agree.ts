@@ -1,0 +1,155 @@
+import type { MinedReceipt, ShownTransaction } from '../../chain/answers.ts'
+import type { NodeHead } from './node.ts'
+
+/** What one node says of a transaction. */
+export type NodeAnswer =
+  | ({ kind: 'mined' } & MinedFacts)
+  /** Known, and in no block. */
+  | { kind: 'waiting'; transaction: ShownTransaction }
+  | { kind: 'absent' }
+  | { kind: 'failed'; reason: string }
+
+export type MinedFacts = {
+  receipt: MinedReceipt
+  /** When its block was made. */
+  timeMs: number
+  /** Whether the node itself has that block at that number. */
+  isCanonical: boolean
+  /** Undefined where the receipt alone told enough. */
+  transaction: ShownTransaction | undefined
+}
+
+/** What may be relied on, since enough nodes say so. */
+export type ChainFact =
+  | ({ kind: 'mined'; isFinal: boolean; agreeing: readonly string[] } & MinedFacts)
+  | { kind: 'waiting'; transaction: ShownTransaction; agreeing: readonly string[] }
+  /** `seenUntilMs`: when the newest block was made that the nodes have read. */
+  | { kind: 'absent'; agreeing: readonly string[]; seenUntilMs: number }
+  /** Nodes that cannot both be right, with what each says. */
+  | { kind: 'contradicted'; says: Readonly<Record<string, string>> }
+  | { kind: 'unknown'; reason: UnknownReason }
+
+export type UnknownReason = 'provider_lags' | 'provider_unavailable'
+
+/** The nodes of a chain as they stood when the run began. */
+export type Panel = {
+  nodes: readonly { name: string; head: NodeHead; isStale: boolean }[]
+  /** How many must say the same. */
+  needed: number
+  /** The last block that so many call final. */
+  final: bigint | undefined
+}
+
+export type PanelAnswer = { name: string; head: NodeHead; isStale: boolean; answer: NodeAnswer }
+
+/** A node so far behind another one has not seen what the other one has. */
+const LAG_BLOCKS = 3n
+
+export function createPanel(options: {
+  heads: readonly { name: string; head: NodeHead }[]
+  needed: number
+  /** Undefined on a chain that makes blocks only when it is asked to. */
+  maxHeadAgeMs: number | undefined
+  nowMs: number
+}): Panel {
+  const { heads, needed, maxHeadAgeMs = Infinity, nowMs } = options
+  const newest = heads.reduce((max, { head }) => (head.number > max ? head.number : max), 0n)
+  const finals = heads
+    .flatMap(({ head }) => (head.final === undefined ? [] : [head.final]))
+    .toSorted((a, b) => (a > b ? -1 : 1))
+  return {
+    nodes: heads.map(({ name, head }) => ({
+      name,
+      head,
+      isStale: head.number + LAG_BLOCKS < newest || nowMs - head.timeMs > maxHeadAgeMs,
+    })),
+    needed,
+    final: finals[needed - 1],
+  }
+}
+
+/** Nothing follows from one node's silence, and nothing from two that contradict each other. */
+export function agree(answers: readonly PanelAnswer[], panel: Panel): ChainFact {
+  const groups = groupMined(answers)
+  const [best, second] = groups
+  if (best !== undefined) {
+    const isEnough = best.names.length >= panel.needed
+    const isRivalled = second !== undefined && (!isEnough || second.names.length >= panel.needed)
+    if (isRivalled) return { kind: 'contradicted', says: sayings(answers) }
+    if (isEnough) return minedFact(best, panel)
+    return withoutQuorum(answers, best)
+  }
+  const waiting = answers.find(({ answer }) => answer.kind === 'waiting')
+  if (waiting?.answer.kind === 'waiting') {
+    const { transaction } = waiting.answer
+    return { kind: 'waiting', transaction, agreeing: [waiting.name] }
+  }
+  return absence(answers, panel)
+}
+
+type Group = { names: string[]; facts: MinedFacts }
+
+function groupMined(answers: readonly PanelAnswer[]): Group[] {
+  const groups = new Map<string, Group>()
+  const mined = answers.flatMap(({ name, answer }) =>
+    answer.kind === 'mined' ? [{ name, answer }] : [],
+  )
+  for (const { name, answer } of mined) {
+    const key = mined.length === 1 ? '' : fingerprintOf(answer)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, { names: [name], facts: answer })
+    else group.names.push(name)
+  }
+  return [...groups.values()].toSorted((a, b) => b.names.length - a.names.length)
+}
+
+function minedFact({ names, facts }: Group, { final }: Panel): ChainFact {
+  const isFinal = final !== undefined && facts.receipt.block.number <= final
+  return { ...facts, kind: 'mined', isFinal, agreeing: names }
+}
+
+/** Some say it is mined, but too few: the others lag, are silent, or say otherwise. */
+function withoutQuorum(answers: readonly PanelAnswer[], { facts }: Group): ChainFact {
+  const { number } = facts.receipt.block
+  const denies = answers.some(
+    ({ head, answer, isStale }) =>
+      (answer.kind === 'absent' || answer.kind === 'waiting') &&
+      !isStale &&
+      head.final !== undefined &&
+      head.final >= number,
+  )
+  if (denies) return { kind: 'contradicted', says: sayings(answers) }
+  const isSilent = answers.some(({ answer }) => answer.kind === 'failed')
+  return { kind: 'unknown', reason: isSilent ? 'provider_unavailable' : 'provider_lags' }
+}
+
+function absence(answers: readonly PanelAnswer[], { needed }: Panel): ChainFact {
+  const absent = answers.filter(({ answer, isStale }) => answer.kind === 'absent' && !isStale)
+  if (absent.length >= needed) {
+    const seenUntilMs = Math.max(...absent.map(({ head }) => head.timeMs))
+    return { kind: 'absent', agreeing: absent.map(({ name }) => name), seenUntilMs }
+  }
+  const isSilent = answers.some(({ answer }) => answer.kind === 'failed')
+  return { kind: 'unknown', reason: isSilent ? 'provider_unavailable' : 'provider_lags' }
+}
+
+function fingerprintOf({ receipt, isCanonical, transaction }: MinedFacts): string {
+  const { block, succeeded, gasUsed, gasPrice, from, to, logs } = receipt
+  const { value, nonce } = transaction ?? {}
+  const events = logs.map(({ address, topics, data }) => `${address} ${topics.join()} ${data}`)
+  const place = [block.hash, block.number, isCanonical, succeeded, gasUsed, gasPrice]
+  return [...place, from, to, value, nonce, ...events].map(String).join('\n')
+}
+
+function sayings(answers: readonly PanelAnswer[]): Record<string, string> {
+  return Object.fromEntries(answers.map(({ name, answer }) => [name, sayingOf(answer)]))
+}
+
+function sayingOf(answer: NodeAnswer): string {
+  if (answer.kind === 'failed') return `no answer: ${answer.reason}`
+  if (answer.kind !== 'mined') return answer.kind === 'absent' ? 'not known' : 'in no block'
+  const { receipt, isCanonical } = answer
+  const result = receipt.succeeded ? 'succeeded' : 'reverted'
+  const where = `block ${receipt.block.number} (${receipt.block.hash})`
+  return `${result} in ${where}${isCanonical ? '' : ', which it does not have'}`
+}

@@ -1,0 +1,119 @@
+import { sql } from 'kysely'
+
+import type { TransactionStatus, TransactionType } from '../../domain/states.ts'
+import type { Db } from '../database/database.ts'
+import type { Event } from '../transactions/events.ts'
+import type { ListPlace } from '../transactions/list.ts'
+import {
+  TRANSACTION_COLUMNS,
+  transactionOf,
+  type Transaction,
+  type TransactionRow,
+} from '../transactions/transactions.ts'
+
+/** A transaction of whoever, for those who look after all of them. */
+export type OwnedTransaction = Transaction & { username: string }
+
+export type EveryonesFilter = {
+  userId?: number | undefined
+  type?: TransactionType | undefined
+  status?: TransactionStatus | undefined
+  ethTransactionHash?: string | undefined
+  /** From this time on. */
+  from?: Date | undefined
+  /** Before this time. */
+  until?: Date | undefined
+}
+
+/** One page, newest first. */
+export async function listEveryonesTransactions(
+  db: Db,
+  filter: EveryonesFilter,
+  page: { after?: ListPlace | undefined; limit: number },
+): Promise<OwnedTransaction[]> {
+  const { after } = page
+  const { rows } = await sql<OwnedRow>`
+    select ${TRANSACTION_COLUMNS}, u.username
+    from transactions t join users u on u.id = t.user_id
+    where ${takes(filter)}
+      ${after ? sql`and (t.created_at, t.id) < (${after.createdAt}, ${after.id})` : sql``}
+    order by t.created_at desc, t.id desc limit ${page.limit}`.execute(db)
+  return rows.map(ownedOf)
+}
+
+/** How many there are, counted up to a limit: beyond that the number helps nobody. */
+export async function countEveryonesTransactions(
+  db: Db,
+  filter: EveryonesFilter,
+  limit: number,
+): Promise<number> {
+  const { rows } = await sql<{ count: bigint }>`
+    select count(*) from (
+      select 1 from transactions t where ${takes(filter)} limit ${limit}
+    ) as found`.execute(db)
+  return Number(rows[0]?.count ?? 0n)
+}
+
+export async function findEveryonesTransaction(
+  db: Db,
+  transactionId: string,
+): Promise<OwnedTransaction | undefined> {
+  const { rows } = await sql<OwnedRow>`
+    select ${TRANSACTION_COLUMNS}, u.username
+    from transactions t join users u on u.id = t.user_id
+    where t.transaction_id = ${transactionId}`.execute(db)
+  return rows[0] && ownedOf(rows[0])
+}
+
+/** A place in the log of all users' events. */
+export type LogPlace = { logKey: bigint; id: bigint }
+
+export type EveryonesEvent = Event & { userId: number; place: LogPlace }
+
+/** As `listEvents`, of all users, or of one. */
+export async function listEveryonesEvents(
+  db: Db,
+  wanted: { userId?: number | undefined; after: LogPlace; limit: number },
+): Promise<EveryonesEvent[]> {
+  const { userId, after } = wanted
+  const { rows } = await sql<Event & { userId: number; logKey: bigint }>`
+    select id, log_key as "logKey", user_id as "userId", type, subject, data,
+      created_at as "createdAt"
+    from events
+    where log_key < log_horizon() and (log_key, id) > (${after.logKey}, ${after.id})
+      ${userId === undefined ? sql`` : sql`and user_id = ${userId}`}
+    order by log_key, id limit ${wanted.limit}`.execute(db)
+  return rows.map(({ logKey, ...event }) => ({ ...event, place: { logKey, id: event.id } }))
+}
+
+/** Where the log ends now: what is written from here on comes after it. */
+export async function endOfLog(db: Db): Promise<LogPlace> {
+  const { rows } = await sql<LogPlace>`
+    select log_key as "logKey", id from events where log_key < log_horizon()
+    order by log_key desc, id desc limit 1`.execute(db)
+  return rows[0] ?? { logKey: 0n, id: 0n }
+}
+
+type OwnedRow = TransactionRow & { username: string }
+
+function ownedOf(row: OwnedRow): OwnedTransaction {
+  return { ...transactionOf(row), username: row.username }
+}
+
+function takes(filter: EveryonesFilter) {
+  const { userId, type, status, ethTransactionHash, from, until } = filter
+  return sql.join(
+    [
+      sql`true`,
+      ...(userId === undefined ? [] : [sql`t.user_id = ${userId}`]),
+      ...(type === undefined ? [] : [sql`t.type = ${type}`]),
+      ...(status === undefined ? [] : [sql`t.status = ${status}`]),
+      ...(ethTransactionHash === undefined
+        ? []
+        : [sql`t.eth_transaction_hash = ${ethTransactionHash}`]),
+      ...(from === undefined ? [] : [sql`t.created_at >= ${from}`]),
+      ...(until === undefined ? [] : [sql`t.created_at < ${until}`]),
+    ],
+    sql` and `,
+  )
+}

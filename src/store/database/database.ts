@@ -1,0 +1,185 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, PGliteDialect, PostgresDialect, sql, type PostgresPool } from 'kysely'
+import { types } from 'pg'
+
+import { systemClock } from '../../base/clock.ts'
+import { BaseError, messageOf, codeOf } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+import { openConnections, PATIENCE, type Patience } from './connections.ts'
+import { createShortage, type Shortage } from './shortage.ts'
+import { DatabaseUnavailableError } from './trouble.ts'
+
+/** What every query runs on: the database, or the open transaction. */
+export type Db = Kysely<unknown>
+
+export type Database = {
+  kind: 'embedded' | 'server'
+  db: Db
+  /** Rejects where the database does not answer, or lacked something a moment ago. */
+  ping: () => Promise<void>
+  close: () => Promise<void>
+}
+
+export type DatabaseOptions = {
+  /**
+   * A PostgreSQL server. Absent: PGlite in the folder, or in memory where there is no folder
+   * either.
+   */
+  url?: string | undefined
+  folder?: string | undefined
+  /** What the one in memory begins with: a data folder, as PGlite dumps it. */
+  image?: Blob | undefined
+  connections?: number
+  /** For a server; a request's where it is absent. */
+  patience?: Patience
+  /** A connection that breaks is reported here; the next query opens another. */
+  onBroken?: (error: Error) => void
+  /** Ends the wait for a server that says it is starting, as after a crash, before its time. */
+  signal?: AbortSignal | undefined
+  /** Told once, when that wait begins. */
+  onStarting?: (error: unknown) => void
+}
+
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  return options.url === undefined
+    ? openEmbedded(options)
+    : openServer({ ...options, url: options.url })
+}
+
+async function openEmbedded({ folder, image }: DatabaseOptions): Promise<Database> {
+  if (folder !== undefined) await createWhole(folder)
+  const pglite = await createPglite(folder === undefined ? { image } : { folder })
+  await pglite.exec(`set default_statistics_target = ${STATISTICS}`)
+  const shortage = createShortage()
+  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), ...shortage.logging })
+  return {
+    kind: 'embedded',
+    db,
+    ping: () => ping(db, shortage),
+    async close() {
+      // PGlite ends by itself at the close; Kysely alone would leave it open before its first
+      // query.
+      await db.destroy()
+      if (!pglite.closed) await pglite.close()
+    },
+  }
+}
+
+/** A fifth of a server's: everybody waits while a table is looked at, half a second with all. */
+const STATISTICS = 20
+
+/** A start that was killed while it created the database must not leave half of one behind. */
+async function createWhole(folder: string): Promise<void> {
+  if (existsSync(folder)) return
+  const draft = `${folder}.new`
+  rmSync(draft, { recursive: true, force: true })
+  const pglite = await createPglite({ folder: draft })
+  await pglite.close()
+  renameSync(draft, folder)
+}
+
+async function createPglite({ folder, image }: DatabaseOptions): Promise<PGlite> {
+  const place = folder === undefined ? image && { loadDataDir: image } : { dataDir: folder }
+  try {
+    return await PGlite.create({ ...place, parsers: PARSERS })
+  } catch (error) {
+    throw new DatabaseDamagedError(folder ?? 'memory', error)
+  }
+}
+
+async function openServer(options: DatabaseOptions & { url: string }): Promise<Database> {
+  const shortage = createShortage()
+  const pool = openConnections({
+    url: options.url,
+    connections: options.connections ?? limits.databaseConnections,
+    patience: options.patience ?? PATIENCE,
+    types: { getTypeParser: parserOf },
+    onBroken: (error) => options.onBroken?.(error),
+    onRefused: shortage.note,
+  })
+  try {
+    await untilLetIn(pool, options)
+  } catch (error) {
+    await pool.end()
+    throw new DatabaseUnreachableError(options.url, error)
+  }
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), ...shortage.logging })
+  return { kind: 'server', db, ping: () => ping(db, shortage), close: () => db.destroy() }
+}
+
+/** Everything else that refuses us may do so for ever, and is told at once. */
+async function untilLetIn(pool: PostgresPool, options: DatabaseOptions): Promise<void> {
+  const late = AbortSignal.timeout(limits.databaseStartMs)
+  const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
+  for (let tries = 0; ; tries++) {
+    try {
+      const connection = await pool.connect()
+      connection.release()
+      return
+    } catch (refusal) {
+      const error = refusal instanceof DatabaseUnavailableError ? refusal.cause : refusal
+      if (codeOf(error) !== CANNOT_CONNECT_NOW || signal.aborted) throw error
+      if (tries === 0) options.onStarting?.(error)
+    }
+    await systemClock.sleep(START_POLL_MS, signal)
+  }
+}
+
+const CANNOT_CONNECT_NOW = '57P03'
+const START_POLL_MS = 200
+
+async function ping(db: Db, shortage: Shortage): Promise<void> {
+  await sql`select 1`.execute(db)
+  shortage.refuse()
+}
+
+/**
+ * Rows look the same from both engines: whole numbers are bigints, decimals keep their text, days
+ * are text, bytes are hexadecimal. int4 stays a number, and timestamps are dates: the schema keeps
+ * them to the millisecond.
+ */
+const PARSERS: Record<number, (text: string) => unknown> = {
+  [types.builtins.INT8]: (text) => BigInt(text),
+  [types.builtins.NUMERIC]: (text) => text,
+  [types.builtins.DATE]: (text) => text,
+  [types.builtins.BYTEA]: (text) => `0x${text.slice(2)}`,
+  [types.builtins.TIMESTAMPTZ]: (text) => new Date(text),
+}
+
+function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
+  return PARSERS[oid] ?? types.getTypeParser(oid, format ?? 'text')
+}
+
+/** The part of an address that may be shown: neither user nor password. */
+function nameOfServer(url: string): string {
+  const { hostname, port, pathname } = new URL(url)
+  return `${hostname}:${port || 5432}${pathname}`
+}
+
+/** The server's own words: to connect takes no parameters that they could quote. */
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : messageOf(cause)
+}
+
+class DatabaseUnreachableError extends BaseError {
+  constructor(url: string, cause: unknown) {
+    const reason = codeOf(cause)
+    super(
+      `PostgreSQL at ${nameOfServer(url)} cannot be used: ${textOf(cause) || reason}. ` +
+        'Check DATABASE_URL, and that the server runs and lets this user in.',
+      { code: 'database_unreachable', retryable: true, cause, details: { reason } },
+    )
+  }
+}
+
+class DatabaseDamagedError extends BaseError {
+  constructor(where: string, cause: unknown) {
+    super(
+      `The embedded database in ${where} cannot be opened (${messageOf(cause)}). ` +
+        'Restore the data folder from a backup, or set QUITTANCE_DATA to a new one.',
+      { code: 'database_damaged', cause },
+    )
+  }
+}

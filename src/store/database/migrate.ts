@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { sql } from 'kysely'
+import { Migrator, type Migration } from 'kysely/migration'
+
+import { BaseError, messageOf, codeOf } from '../../base/errors.ts'
+import type { Db } from './database.ts'
+
+export type SchemaState = {
+  applied: string[]
+  pending: string[]
+}
+
+/**
+ * Brings the schema up to date and tells which migrations that took. Processes that do it at once
+ * take turns.
+ */
+export async function migrate(db: Db): Promise<string[]> {
+  await readSchemaState(db)
+  const migrator = new Migrator({
+    db,
+    migrationTableName: TABLE,
+    migrationLockTableName: `${TABLE}_lock`,
+    provider: { getMigrations: async () => loadMigrations() },
+  })
+  const { error, results = [] } = await migrator.migrateToLatest()
+  if (error !== undefined) {
+    const failed = results.find((result) => result.status === 'Error')
+    throw new MigrationFailedError(failed?.migrationName, error)
+  }
+  return results.map((result) => result.migrationName)
+}
+
+/** Reads only. A schema with migrations that this program has never heard of is refused. */
+export async function readSchemaState(db: Db): Promise<SchemaState> {
+  const known = Object.keys(loadMigrations())
+  const applied = await readApplied(db)
+  const unknown = applied.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw new SchemaTooNewError(unknown)
+  return { applied, pending: known.filter((name) => !applied.includes(name)) }
+}
+
+const TABLE = 'migrations'
+
+async function readApplied(db: Db): Promise<string[]> {
+  const { rows: found } = await sql<{ exists: boolean }>`
+    select to_regclass(${TABLE}) is not null as exists`.execute(db)
+  if (!found[0]?.exists) return []
+  const { rows } = await sql<{ name: string }>`
+    select name from ${sql.table(TABLE)} order by name`.execute(db)
+  return rows.map((row) => row.name)
+}
+
+let loaded: Record<string, Migration> | undefined
+
+/** The numbered files beside this module, in their order. */
+function loadMigrations(): Record<string, Migration> {
+  if (loaded) return loaded
+  const folder = fileURLToPath(new URL('../migrations', import.meta.url))
+  const files = readdirSync(folder).filter((file) => /^\d{4}_[a-z_]+\.sql$/.test(file))
+  loaded = Object.fromEntries(
+    files.toSorted().map((file) => {
+      const script = readFileSync(join(folder, file), 'utf8')
+      // One block is one statement, which both engines take whole.
+      const block = `do $migration$ begin\n${script}\nend $migration$`
+      const up = async (db: Db) => {
+        // What fills a new column of a large table takes longer than any request may.
+        await sql`set local statement_timeout = 0`.execute(db)
+        await sql.raw(block).execute(db)
+      }
+      return [file.replace('.sql', ''), { up }]
+    }),
+  )
+  return loaded
+}
+
+class SchemaTooNewError extends BaseError {
+  constructor(unknown: string[]) {
+    super(
+      `The database was migrated by a newer version of this program (${unknown.join(', ')}). ` +
+        'Install that version, or point DATABASE_URL or QUITTANCE_DATA at another database.',
+      { code: 'schema_too_new', details: { unknown } },
+    )
+  }
+}
+
+class MigrationFailedError extends BaseError {
+  constructor(name: string | undefined, cause: unknown) {
+    const what = name === undefined ? 'The migrations' : `Migration ${name}`
+    const advice =
+      codeOf(cause) === '42501'
+        ? 'Grant this user the right to create tables in the schema.'
+        : 'Nothing was changed by it; correct the cause and run migrate again.'
+    super(`${what} failed: ${messageOf(cause)}. ${advice}`, { code: 'migration_failed', cause })
+  }
+}

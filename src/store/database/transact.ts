@@ -1,0 +1,51 @@
+import { BaseError } from '../../base/errors.ts'
+import type { Db } from './database.ts'
+
+/**
+ * Does the work in one SQL transaction, in which it waits for nothing but the database. What it
+ * needs from elsewhere it throws as `NeededFirstError`. Then the transaction ends without a trace,
+ * that is fetched while nothing is locked, and the work begins again.
+ */
+export async function transact<T>(
+  db: Db,
+  work: (db: Db) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  for (let round = 1; ; round++) {
+    try {
+      return await db.transaction().execute(work)
+    } catch (error) {
+      if (!(error instanceof NeededFirstError) || round === MAX_ROUNDS) throw error
+      await error.fetch()
+    }
+    signal?.throwIfAborted()
+  }
+}
+
+/** In each round in which others took what was fetched for, one of them has got on. */
+const MAX_ROUNDS = 32
+
+/** Thrown in a transaction that must not wait for what `fetch` brings. */
+export class NeededFirstError extends BaseError {
+  readonly fetch: () => Promise<void>
+
+  constructor(fetch: () => Promise<void>) {
+    super('Others changed what this needs each time it was ready. Nothing was done. Try again.', {
+      code: 'needed_first',
+      retryable: true,
+    })
+    this.fetch = fetch
+  }
+}
+
+/** All of it, where several find at one time that they need something first. */
+export async function needTogether<T>(works: ReadonlyArray<Promise<T>>): Promise<T[]> {
+  const settled = await Promise.allSettled(works)
+  const needs = settled.flatMap((one) =>
+    one.status === 'rejected' && one.reason instanceof NeededFirstError ? [one.reason] : [],
+  )
+  if (needs.length === 0) return Promise.all(works)
+  throw new NeededFirstError(async () => {
+    await Promise.all(needs.map((need) => need.fetch()))
+  })
+}

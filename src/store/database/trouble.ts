@@ -1,0 +1,64 @@
+import { DatabaseError } from 'pg'
+
+import { BaseError, codeOf, messageOf } from '../../base/errors.ts'
+import { NeededFirstError } from './transact.ts'
+
+/** `unavailable`: the database serves nobody now. `busy`: others held it for too long. */
+export type Trouble = 'unavailable' | 'busy'
+
+/** Why a query failed through no fault of its own; undefined for every other failure. */
+export function troubleOf(error: unknown): Trouble | undefined {
+  if (error instanceof DatabaseUnavailableError) return 'unavailable'
+  if (error instanceof NeededFirstError) return 'busy'
+  if (!(error instanceof Error) || error instanceof BaseError) return undefined
+  const state = codeOf(error) ?? ''
+  if (BUSY.has(state)) return 'busy'
+  return UNAVAILABLE.has(state) || UNAVAILABLE_CLASSES.has(state.slice(0, 2))
+    ? 'unavailable'
+    : undefined
+}
+
+const BUSY: ReadonlySet<string> = new Set([
+  '40001', // serialization failure
+  '40P01', // deadlock
+  '55P03', // lock_timeout
+  '57014', // statement_timeout
+])
+
+/** SQLSTATE's classes: of connections, of resources that ran out, and of the system beneath. */
+const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '58'])
+
+const UNAVAILABLE: ReadonlySet<string> = new Set([
+  '25006', // a standby, which cannot write
+  '25P03', // idle_in_transaction_session_timeout
+  '57P01', // the server stops
+  '57P02', // it crashed
+  '57P03', // it starts
+  '57P04', // the database was dropped
+  '57P05', // idle_session_timeout
+])
+
+/** Whether the disk, the memory or the connections of the server ran out. */
+export function isShortage(error: unknown): boolean {
+  const { cause } = error instanceof DatabaseUnavailableError ? error : { cause: error }
+  return codeOf(cause)?.startsWith('53') ?? false
+}
+
+/** Whether the driver itself failed, at the connection, rather than the server at the query. */
+export function isOfConnection(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof DatabaseError) return false
+  // A value that cannot be sent, or read, is a mistake of ours.
+  return ![TypeError, RangeError, SyntaxError].some((mistake) => error instanceof mistake)
+}
+
+/** There is no connection to the database, or the one that there was has ended. */
+export class DatabaseUnavailableError extends BaseError {
+  constructor(cause: unknown) {
+    const reason = codeOf(cause)
+    super(
+      `The database cannot be used now: ${messageOf(cause) || reason}. ` +
+        'Look whether it runs, lets this program in and has connections to spare.',
+      { code: 'database_unavailable', retryable: true, cause, details: { reason } },
+    )
+  }
+}

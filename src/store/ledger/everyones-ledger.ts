@@ -1,0 +1,124 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import type { LedgerCurrency, Wallet } from '../../domain/ledger.ts'
+import type { Db } from '../database/database.ts'
+import type { PostingKind, SystemAccount } from './ledger.ts'
+
+/** A wallet of whoever, with what is held of it. */
+export type OwnedWallet = Wallet & { username: string; held: bigint }
+
+export type SystemBalance = { kind: SystemAccount; currency: LedgerCurrency; balance: bigint }
+
+/** One side of a posting: of a wallet where it has one, else of the platform. */
+export type Side = { kind: 'wallet' | 'held' | SystemAccount; walletId: bigint | undefined }
+
+export type PostingRow = {
+  id: bigint
+  kind: PostingKind
+  subject: string
+  from: Side
+  to: Side
+  currency: LedgerCurrency
+  amount: bigint
+  postedAt: Date
+}
+
+/** Oldest first. */
+export async function listEveryonesWallets(
+  db: Db,
+  wanted: {
+    userId?: number | undefined
+    walletId?: bigint | undefined
+    after?: bigint | undefined
+    limit: number
+  },
+): Promise<OwnedWallet[]> {
+  const { userId, walletId, after = 0n, limit } = wanted
+  const { rows } = await sql<WalletRow>`
+    select w.id, w.user_id as "userId", u.username, w.type, w.description, a.currency,
+      a.balance, h.balance as held, w.created_at as "createdAt"
+    from wallets w
+    join users u on u.id = w.user_id
+    join accounts a on a.wallet_id = w.id and a.kind = 'wallet'
+    join accounts h on h.wallet_id = w.id and h.kind = 'held' and h.currency = a.currency
+    where w.id > ${after}
+      ${userId === undefined ? sql`` : sql`and w.user_id = ${userId}`}
+      ${walletId === undefined ? sql`` : sql`and w.id = ${walletId}`}
+    order by w.id limit ${limit}`.execute(db)
+  return rows.map(({ balance, held, ...row }) => ({
+    ...row,
+    amount: BigInt(balance),
+    held: BigInt(held),
+  }))
+}
+
+type WalletRow = Omit<OwnedWallet, 'amount' | 'held'> & { balance: string; held: string }
+
+/** Where the money comes from and goes to that is in no wallet. */
+export async function listSystemBalances(db: Db): Promise<SystemBalance[]> {
+  const { rows } = await sql<Omit<SystemBalance, 'balance'> & { balance: string }>`
+    select kind, currency, balance from accounts where wallet_id is null
+    order by kind, currency`.execute(db)
+  return rows.map((row) => ({ ...row, balance: BigInt(row.balance) }))
+}
+
+export type PostingsWanted = {
+  walletId?: bigint | undefined
+  /** What they are for: the id of a payment, a transfer or a transaction. */
+  subject?: string | undefined
+  /** The last of the page before. */
+  after?: bigint | undefined
+  limit: number
+}
+
+/** Newest first. A wallet's are read along the two indexes of its accounts, however many. */
+export async function listPostings(db: Db, wanted: PostingsWanted): Promise<PostingRow[]> {
+  const { walletId, subject, after, limit } = wanted
+  const ofSubject = subject === undefined ? sql`` : sql`and subject = ${subject}`
+  const page = sql`
+    ${after === undefined ? sql`` : sql`and id < ${after}`} ${ofSubject}
+    order by id desc limit ${limit}`
+  const source =
+    walletId === undefined
+      ? sql`(select * from postings where true ${page})`
+      : ofWallet(walletId, page)
+  const { rows } = await sql<Row>`
+    select p.id, p.kind, p.subject, p.currency, p.amount, p.posted_at as "postedAt",
+      f.kind as "fromKind", f.wallet_id as "fromWallet",
+      t.kind as "toKind", t.wallet_id as "toWallet"
+    from ${source} p
+    join accounts f on f.id = p.from_account
+    join accounts t on t.id = p.to_account
+    order by p.id desc limit ${limit}`.execute(db)
+  return rows.map((row) => ({
+    id: row.id,
+    kind: row.kind,
+    subject: row.subject,
+    from: { kind: row.fromKind, walletId: row.fromWallet ?? undefined },
+    to: { kind: row.toKind, walletId: row.toWallet ?? undefined },
+    currency: row.currency,
+    amount: BigInt(row.amount),
+    postedAt: row.postedAt,
+  }))
+}
+
+/** What is held of a wallet moves between two accounts of its own, and is still one posting. */
+function ofWallet(walletId: bigint, page: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(
+    select distinct on (moved.id) moved.* from accounts a cross join lateral (
+      (select * from postings where from_account = a.id ${page})
+      union all
+      (select * from postings where to_account = a.id ${page})
+    ) moved
+    where a.wallet_id = ${walletId}
+    order by moved.id desc
+  )`
+}
+
+type Row = Pick<PostingRow, 'id' | 'kind' | 'subject' | 'currency' | 'postedAt'> & {
+  amount: string
+  fromKind: Side['kind']
+  fromWallet: bigint | null
+  toKind: Side['kind']
+  toWallet: bigint | null
+}

@@ -1,0 +1,83 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import { codeOf } from '../../base/errors.ts'
+import { InsufficientFundsError, type LedgerAmount } from '../../domain/ledger.ts'
+import type { Db } from '../database/database.ts'
+
+/** A wallet's own money, what is held of it, or an account of the platform. */
+export type Place = { wallet: bigint } | { heldOf: bigint } | { system: SystemAccount }
+
+export type SystemAccount = 'bank' | 'stablecoin' | 'unclaimed'
+
+export type PostingKind =
+  | 'deposit'
+  | 'transfer'
+  | 'hold'
+  | 'release'
+  | 'pay_out'
+  | 'return'
+  | 'mint'
+  | 'redeem'
+  | 'unclaimed'
+
+export type Posting = LedgerAmount & {
+  kind: PostingKind
+  /** What it is for; each kind is posted once for it. */
+  subject: string
+  from: Place
+  to: Place
+}
+
+/**
+ * Moves money between two accounts in the open transaction. False: it was posted before, and
+ * nothing moved. Rejects with `insufficient_funds` where less is there; then the transaction is
+ * lost.
+ */
+export async function post(db: Db, posting: Posting): Promise<boolean> {
+  const { kind, subject, from, to, amount, currency } = posting
+  if ('system' in from || 'system' in to) await ensureSystemAccounts(db)
+  try {
+    const { rows } = await sql`
+      insert into postings (kind, subject, from_account, to_account, currency, amount)
+      values (${kind}, ${subject}, ${accountAt(from, currency)}, ${accountAt(to, currency)},
+        ${currency}, ${String(amount)}::numeric)
+      on conflict do nothing
+      returning 1`.execute(db)
+    return rows.length > 0
+  } catch (error) {
+    if (isOverdraft(error)) throw new InsufficientFundsError()
+    throw error
+  }
+}
+
+/** What is in an account now, in millionths. */
+export async function readBalance(db: Db, place: Place): Promise<bigint> {
+  const { rows } = await sql<{ balance: string }>`
+    select balance from accounts where id = ${accountAt(place, 'USD')}`.execute(db)
+  return BigInt(rows[0]?.balance ?? 0)
+}
+
+function accountAt(place: Place, currency: string): RawBuilder<unknown> {
+  if ('system' in place) {
+    return sql`(select id from accounts
+      where kind = ${place.system} and wallet_id is null and currency = ${currency})`
+  }
+  const [kind, wallet] = 'wallet' in place ? ['wallet', place.wallet] : ['held', place.heldOf]
+  return sql`(select id from accounts
+    where wallet_id = ${wallet} and kind = ${kind} and currency = ${currency})`
+}
+
+/** The migration opens them; after all tables were emptied, as tests do, they are opened again. */
+async function ensureSystemAccounts(db: Db): Promise<void> {
+  const { rows } = await sql`select 1 from accounts where wallet_id is null limit 1`.execute(db)
+  if (rows.length > 0) return
+  await sql`
+    insert into accounts (kind, currency)
+    values ('bank', 'USD'), ('stablecoin', 'USD'), ('unclaimed', 'USD')
+    on conflict do nothing`.execute(db)
+}
+
+function isOverdraft(error: unknown): boolean {
+  const { constraint } = error as { constraint?: unknown }
+  return codeOf(error) === '23514' && constraint === 'accounts_not_overdrawn'
+}

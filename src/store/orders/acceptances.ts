@@ -1,0 +1,81 @@
+import { sql } from 'kysely'
+
+import type { Fees, Hex, Order } from '../../domain/orders.ts'
+import type { Db } from '../database/database.ts'
+import { advancing, requireAdvanced, type LaneStep } from './lanes.ts'
+import { readOrder, type OrderRow } from './orders.ts'
+
+/** An order with the nonce that it got from its lane, and with what is signed for it. */
+export type NewPayment = {
+  order: Omit<Order, 'id' | 'state' | 'errorCode' | 'cancelCode' | 'updatedAt'>
+  nonce: bigint
+  fees: Fees
+  hash: Hex
+  raw: Hex
+}
+
+/**
+ * Takes the nonces from their lanes, and stores the orders with what is signed for them: all or
+ * none, in the order given. It is one statement, since others wait for the lanes meanwhile. Where
+ * it rejects, the transaction must not commit.
+ */
+export async function storePayments(
+  db: Db,
+  { payments, steps }: { payments: readonly NewPayment[]; steps: readonly LaneStep[] },
+): Promise<Order[]> {
+  const { rows } = await sql<OrderRow & { advanced: Hex[] | null }>`
+    with advanced as (${advancing(steps)}),
+    wanted as (
+      select * from jsonb_to_recordset(${JSON.stringify(payments.map(newRow))}::jsonb) as row (
+        place integer, subject text, spender text, chain_id bigint, signer text, reference text,
+        counter bigint, route text, contract text, token text, payee text, amount numeric,
+        gas bigint, accepted_at timestamptz, nonce bigint, hash text, raw text, max_fee numeric,
+        max_tip numeric
+      )
+    ), stored as (
+      insert into orders (subject, spender, chain_id, signer, reference, counter, route, contract,
+        token, payee, amount, gas, accepted_at, updated_at)
+      select subject, spender, chain_id, signer, reference, counter, route, contract, token, payee,
+        amount, gas, accepted_at, accepted_at
+      from wanted order by place
+      returning *
+    ), opened as (
+      insert into lane_nonces (chain_id, signer, nonce, order_id)
+      select chain_id, signer, nonce, stored.id
+      from wanted join stored using (chain_id, signer, subject)
+    ), signed as (
+      insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
+        max_fee_per_gas, max_priority_fee_per_gas, signed_at)
+      select chain_id, signer, nonce, stored.id, 'payment', hash, raw, wanted.gas, max_fee,
+        max_tip, wanted.accepted_at
+      from wanted join stored using (chain_id, signer, subject) order by place
+    )
+    select stored.*, (select array_agg(signer) from advanced) as advanced
+    from stored join wanted using (subject) order by place`.execute(db)
+  requireAdvanced(steps, rows[0]?.advanced ?? [])
+  return rows.map(readOrder)
+}
+
+function newRow({ order, nonce, fees, hash, raw }: NewPayment, place: number) {
+  return {
+    place,
+    subject: order.subject,
+    spender: order.spender,
+    chain_id: order.chainId,
+    signer: order.signer,
+    reference: order.reference,
+    counter: String(order.counter),
+    route: order.route,
+    contract: order.contract ?? null,
+    token: order.token ?? null,
+    payee: order.payee,
+    amount: String(order.amount),
+    gas: String(order.gas),
+    accepted_at: order.acceptedAt,
+    nonce: String(nonce),
+    hash,
+    raw,
+    max_fee: String(fees.maxFeePerGas),
+    max_tip: String(fees.maxPriorityFeePerGas),
+  }
+}

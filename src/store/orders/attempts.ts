@@ -1,0 +1,295 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import { BaseError } from '../../base/errors.ts'
+import type {
+  Attempt,
+  AttemptBlock,
+  AttemptKind,
+  AttemptState,
+  Hex,
+  SendAnswer,
+} from '../../domain/orders.ts'
+import type { BlockId } from './chain-cursor.ts'
+import type { Db } from '../database/database.ts'
+import type { LaneKey } from './lanes.ts'
+
+export type NewAttempt = Pick<
+  Attempt,
+  'chainId' | 'signer' | 'nonce' | 'orderId' | 'kind' | 'hash' | 'raw' | 'gas' | 'fees' | 'signedAt'
+>
+
+/** Rule 1: what is signed is stored, before anybody else sees it. */
+export async function insertAttempt(db: Db, attempt: NewAttempt): Promise<void> {
+  const { chainId, signer, nonce, orderId, kind, hash, raw, gas, fees, signedAt } = attempt
+  await sql`
+    insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
+      max_fee_per_gas, max_priority_fee_per_gas, signed_at)
+    values (${chainId}, ${signer}, ${nonce}, ${orderId ?? null}, ${kind}, ${hash}, ${raw}, ${gas},
+      ${String(fees.maxFeePerGas)}, ${String(fees.maxPriorityFeePerGas)}, ${signedAt})`.execute(db)
+}
+
+/** Of the nonces of a lane, both ends included; oldest first. */
+export async function listAttempts(
+  db: Db,
+  range: LaneKey & { from: bigint; to: bigint },
+): Promise<Attempt[]> {
+  const { rows } = await sql<AttemptRow>`
+    select * from attempts
+    where chain_id = ${range.chainId} and signer = ${range.signer}
+      and nonce between ${range.from} and ${range.to}
+    order by nonce, id`.execute(db)
+  return rows.map(readAttempt)
+}
+
+/**
+ * What was signed for open nonces of a lane that the chain has counted, and for those that are in a
+ * block. Each kind has its own limit: many that wait to be final must not hide what is new.
+ */
+export async function listTakenAttempts(
+  db: Db,
+  lane: LaneKey & { latest: bigint; limit: number },
+): Promise<Attempt[]> {
+  return listOpenAttempts(
+    db,
+    lane,
+    sql`(select nonce from open where nonce < ${lane.latest} and not ${IS_MINED}
+        order by nonce limit ${lane.limit})
+      union all (select nonce from open where ${IS_MINED} order by nonce limit ${lane.limit})`,
+  )
+}
+
+/** What was signed for the lowest open nonce of a lane, and for the lowest that are in no block. */
+export async function listWaitingAttempts(
+  db: Db,
+  lane: LaneKey & { limit: number },
+): Promise<Attempt[]> {
+  return listOpenAttempts(
+    db,
+    lane,
+    sql`(select nonce from open order by nonce limit 1)
+      union (select nonce from open where not ${IS_MINED} order by nonce limit ${lane.limit})`,
+  )
+}
+
+/** As far as we know. The offset keeps it one look by the nonce, as below. */
+const IS_MINED = sql`exists (
+  select 1 from attempts
+  where attempts.chain_id = open.chain_id and attempts.signer = open.signer
+    and attempts.nonce = open.nonce and attempts.state = 'mined' offset 0
+)`
+
+/**
+ * A database without statistics takes a lane for one row, and would rather read all that it ever
+ * signed, again for each nonce. So each nonce is a look of its own.
+ */
+async function listOpenAttempts(
+  db: Db,
+  { chainId, signer }: LaneKey,
+  nonces: RawBuilder<unknown>,
+): Promise<Attempt[]> {
+  const { rows } = await sql<AttemptRow>`
+    with open as not materialized (
+      select chain_id, signer, nonce from lane_nonces
+      where chain_id = ${chainId} and signer = ${signer} and state = 'open'
+    )
+    select attempt.* from (${nonces}) as wanted
+    cross join lateral (
+      select * from attempts
+      where chain_id = ${chainId} and signer = ${signer} and nonce = wanted.nonce offset 0
+    ) as attempt
+    order by attempt.nonce, attempt.id`.execute(db)
+  return rows.map(readAttempt)
+}
+
+/** Every transaction that was signed for an order, oldest first. */
+export async function listAttemptsOf(db: Db, orderId: bigint): Promise<Attempt[]> {
+  const { rows } = await sql<AttemptRow>`
+    select * from attempts where order_id = ${orderId} order by id`.execute(db)
+  return rows.map(readAttempt)
+}
+
+export async function findAttempt(
+  db: Db,
+  { chainId, hash }: { chainId: number; hash: Hex },
+): Promise<Attempt | undefined> {
+  const { rows } = await sql<AttemptRow>`
+    select * from attempts where chain_id = ${chainId} and hash = ${hash}`.execute(db)
+  return rows[0] && readAttempt(rows[0])
+}
+
+/** The blocks from a height on that something final of ours is in, lowest first. */
+export async function listFinalBlocks(
+  db: Db,
+  { chainId, from }: { chainId: number; from: bigint },
+): Promise<BlockId[]> {
+  const { rows } = await sql<BlockId>`
+    select distinct block_number as number, block_hash as hash from attempts
+    where chain_id = ${chainId} and state = 'final' and block_number >= ${from}
+    order by number`.execute(db)
+  return rows.map(({ number, hash }) => ({ number, hash }))
+}
+
+export async function listFinalAttempts(
+  db: Db,
+  { chainId, block }: { chainId: number; block: BlockId },
+): Promise<Attempt[]> {
+  const { rows } = await sql<AttemptRow>`
+    select * from attempts
+    where chain_id = ${chainId} and state = 'final'
+      and block_number = ${block.number} and block_hash = ${block.hash}
+    order by id`.execute(db)
+  return rows.map(readAttempt)
+}
+
+export type BlockRecord = {
+  id: bigint
+  from: AttemptState
+  to: 'mined' | 'final'
+  block: AttemptBlock
+}
+
+/** Records where an attempt stands on the chain; the guard is the state that the caller saw. */
+export async function recordBlock(db: Db, record: BlockRecord): Promise<void> {
+  await recordBlocks(db, [record])
+}
+
+/** All or none. */
+export async function recordBlocks(db: Db, records: readonly BlockRecord[]): Promise<void> {
+  const wanted = records.map(({ id, from, to, block }) => ({
+    attempt_id: String(id),
+    from_state: from,
+    to_state: to,
+    number: String(block.number),
+    in_hash: block.hash,
+    ok: block.succeeded,
+    gas: String(block.gasUsed),
+    price: String(block.gasPrice),
+  }))
+  const { rows } = await sql<{ id: bigint }>`
+    update attempts set state = to_state, block_number = number, block_hash = in_hash,
+      succeeded = ok, gas_used = row.gas, gas_price = price
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      attempt_id bigint, from_state text, to_state text, number bigint, in_hash text, ok boolean,
+      gas bigint, price numeric
+    )
+    where id = attempt_id and state = from_state
+    returning id`.execute(db)
+  const recorded = new Set(rows.map(({ id }) => id))
+  for (const record of records) if (!recorded.has(record.id)) throw attemptMoved(record)
+}
+
+/** A reorg took its block away; the same raw transaction is on its way again. */
+export async function forgetBlock(db: Db, id: bigint): Promise<void> {
+  const { rows } = await sql`
+    update attempts set state = 'signed', block_number = null, block_hash = null,
+      succeeded = null, gas_used = null, gas_price = null, sent_at = null, last_sent_at = null,
+      no_funds_since = null
+    where id = ${id} and state = 'mined'
+    returning 1`.execute(db)
+  if (rows.length !== 1) throw attemptMoved({ id, from: 'mined', to: 'signed' })
+}
+
+/** All at each nonce but the one that took it can never be mined any more. */
+export async function supersedeOthers(
+  db: Db,
+  taken: ReadonlyArray<LaneKey & { nonce: bigint; by: Hex }>,
+): Promise<void> {
+  const wanted = taken.map(({ chainId, signer, nonce, by }) => ({
+    of_chain: chainId,
+    of_signer: signer,
+    at_nonce: String(nonce),
+    taker: by,
+  }))
+  await sql`
+    update attempts set state = 'superseded', block_number = null, block_hash = null,
+      succeeded = null, gas_used = null, gas_price = null
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      of_chain bigint, of_signer text, at_nonce bigint, taker text
+    )
+    where chain_id = of_chain and signer = of_signer and nonce = at_nonce
+      and hash <> taker and state in ('signed', 'mined')`.execute(db)
+}
+
+/** No guard: what a provider said is news about the provider, in whatever state the attempt is. */
+export async function noteSent(
+  db: Db,
+  sent: ReadonlyArray<{ id: bigint; answer: SendAnswer; now: Date }>,
+): Promise<void> {
+  const wanted = sent.map(({ id, answer, now }) => ({ attempt_id: String(id), answer, at: now }))
+  await sql`
+    update attempts set sent_at = coalesce(sent_at, at), last_sent_at = at, last_answer = answer,
+      no_funds_since = case when answer = 'no_funds' then coalesce(no_funds_since, at) end
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      attempt_id bigint, answer text, at timestamptz
+    )
+    where id = attempt_id`.execute(db)
+}
+
+type AttemptRow = {
+  id: bigint
+  chain_id: bigint
+  signer: Hex
+  nonce: bigint
+  order_id: bigint | null
+  kind: AttemptKind
+  hash: Hex
+  raw: Hex
+  gas: bigint
+  max_fee_per_gas: string
+  max_priority_fee_per_gas: string
+  state: AttemptState
+  block_number: bigint | null
+  block_hash: Hex | null
+  succeeded: boolean | null
+  gas_used: bigint | null
+  gas_price: string | null
+  signed_at: Date
+  sent_at: Date | null
+  last_sent_at: Date | null
+  last_answer: SendAnswer | null
+  no_funds_since: Date | null
+}
+
+function readAttempt(row: AttemptRow): Attempt {
+  return {
+    id: row.id,
+    chainId: Number(row.chain_id),
+    signer: row.signer,
+    nonce: row.nonce,
+    orderId: row.order_id ?? undefined,
+    kind: row.kind,
+    hash: row.hash,
+    raw: row.raw,
+    gas: row.gas,
+    fees: {
+      maxFeePerGas: BigInt(row.max_fee_per_gas),
+      maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
+    },
+    state: row.state,
+    block: readBlock(row),
+    signedAt: row.signed_at,
+    sentAt: row.sent_at ?? undefined,
+    lastSentAt: row.last_sent_at ?? undefined,
+    lastAnswer: row.last_answer ?? undefined,
+    noFundsSince: row.no_funds_since ?? undefined,
+  }
+}
+
+/** The schema has all of the columns filled, or none. */
+function readBlock(row: AttemptRow): AttemptBlock | undefined {
+  if (row.block_hash === null) return undefined
+  return {
+    number: row.block_number ?? 0n,
+    hash: row.block_hash,
+    succeeded: row.succeeded ?? false,
+    gasUsed: row.gas_used ?? 0n,
+    gasPrice: BigInt(row.gas_price ?? 0),
+  }
+}
+
+function attemptMoved(move: { id: bigint; from: AttemptState; to: AttemptState }): BaseError {
+  return new BaseError(
+    `The attempt ${move.id} is no longer ${move.from}, so it does not become ${move.to}. Look again.`,
+    { code: 'attempt_moved', retryable: true, details: { ...move, id: String(move.id) } },
+  )
+}

@@ -1,0 +1,250 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import { BaseError } from '../../base/errors.ts'
+import type { Hex } from '../../domain/orders.ts'
+import type { Db } from '../database/database.ts'
+
+export type LaneKey = { chainId: number; signer: Hex }
+
+/** What the next order of the lane gets. */
+export type Lane = LaneKey & { nextNonce: bigint; nextCounter: bigint }
+
+/** The right of one worker to write to a lane, until another one takes it. */
+export type Lease = LaneKey & { fence: bigint }
+
+export type LaneNonce = {
+  nonce: bigint
+  orderId: bigint | undefined
+  state: 'open' | 'used' | 'foreign'
+}
+
+/** Begins a lane at the nonce that the chain expects. A lane that is there stays as it is. */
+export async function createLane(db: Db, lane: LaneKey & { nextNonce: bigint }): Promise<void> {
+  await sql`
+    with lane as (
+      insert into nonce_lanes (chain_id, signer, next_nonce)
+      values (${lane.chainId}, ${lane.signer}, ${lane.nextNonce})
+      on conflict do nothing returning chain_id, signer
+    )
+    insert into lane_leases (chain_id, signer) select chain_id, signer from lane`.execute(db)
+}
+
+export async function findLane(db: Db, key: LaneKey): Promise<Lane | undefined> {
+  const { rows } = await sql<LaneRow>`
+    select next_nonce, next_counter from nonce_lanes
+    where chain_id = ${key.chainId} and signer = ${key.signer}`.execute(db)
+  return rows[0] && readLane(key, rows[0])
+}
+
+/**
+ * Holds the rows to the end of the transaction: nobody else hands out their nonces meanwhile. They
+ * are locked in the order of their signers, so that two who want the same ones never wait for each
+ * other. A signer without a lane is not among them.
+ */
+export async function lockLanes(
+  db: Db,
+  lanes: { chainId: number; signers: readonly Hex[]; skipsLocked?: boolean },
+): Promise<Lane[]> {
+  const { chainId, signers, skipsLocked = false } = lanes
+  const { rows } = await sql<LaneRow & { signer: Hex }>`
+    select signer, next_nonce, next_counter from nonce_lanes
+    where chain_id = ${chainId} and signer = any(${signers}::text[])
+    order by signer for no key update ${skipsLocked ? sql`skip locked` : sql``}`.execute(db)
+  return rows.map(({ signer, ...row }) => readLane({ chainId, signer }, row))
+}
+
+/**
+ * As `lockLanes`, but of several those that somebody else keeps are left out in the end, so that
+ * nobody is kept from a lane of their own by another one. None is held while others are waited for.
+ */
+export async function lockFreeLanes(
+  db: Db,
+  key: { chainId: number; signers: readonly Hex[] },
+): Promise<Lane[]> {
+  // Where there is one alone, nobody else is kept by it.
+  if (key.signers.length === 1) return lockLanes(db, key)
+  await sql`savepoint before_lanes`.execute(db)
+  for (let look = 1; ; look++) {
+    const free = await lockLanes(db, { ...key, skipsLocked: true })
+    const isEnough = free.length === key.signers.length || (look > LOOKS && free.length > 0)
+    if (isEnough || look > 2 * LOOKS) return free
+    await sql`rollback to savepoint before_lanes`.execute(db)
+    await sql`select pg_sleep(0.02)`.execute(db)
+  }
+}
+
+const LOOKS = 10
+
+export type LaneStep = { lane: Lane; next: Omit<Lane, keyof LaneKey> }
+
+/** Hands out nonces from where the lane stood; the guard is what the caller read. */
+export async function advanceLane(db: Db, step: LaneStep): Promise<void> {
+  const { rows } = await advancing([step]).execute(db)
+  requireAdvanced(
+    [step],
+    rows.map(({ signer }) => signer),
+  )
+}
+
+/** The statement for several lanes, which returns those that stood where the caller saw them. */
+export function advancing(steps: readonly LaneStep[]): RawBuilder<{ signer: Hex }> {
+  const wanted = steps.map(({ lane, next }) => ({
+    of_chain: lane.chainId,
+    of_signer: lane.signer,
+    nonce: String(lane.nextNonce),
+    counter: String(lane.nextCounter),
+    to_nonce: String(next.nextNonce),
+    to_counter: String(next.nextCounter),
+  }))
+  return sql`
+    update nonce_lanes set next_nonce = to_nonce, next_counter = to_counter
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      of_chain bigint, of_signer text, nonce bigint, counter bigint, to_nonce bigint,
+      to_counter bigint
+    )
+    where chain_id = of_chain and signer = of_signer
+      and next_nonce = nonce and next_counter = counter
+    returning signer`
+}
+
+/** Where it throws, the transaction must not commit. */
+export function requireAdvanced(steps: readonly LaneStep[], advanced: readonly Hex[]): void {
+  for (const { lane } of steps) if (!advanced.includes(lane.signer)) throw leaseLost(lane)
+}
+
+/**
+ * Of the signers, the one with the fewest open nonces. A signer without a lane is the idlest of
+ * all.
+ */
+export async function idlestSigner(
+  db: Db,
+  { chainId, signers }: { chainId: number; signers: readonly Hex[] },
+): Promise<Hex | undefined> {
+  const values = sql.join(signers.map((signer, index) => sql`(${signer}, ${index}::integer)`))
+  const { rows } = await sql<{ signer: Hex }>`
+    select pool.signer from (values ${values}) as pool (signer, place)
+    order by (
+      select count(*) from lane_nonces
+      where lane_nonces.chain_id = ${chainId} and lane_nonces.signer = pool.signer
+        and lane_nonces.state = 'open'
+    ), pool.place limit 1`.execute(db)
+  return rows[0]?.signer
+}
+
+/** Takes a lane with open nonces that nobody worked on since the time, the longest first. */
+export async function leaseLane(
+  db: Db,
+  lease: { chainId: number; before: Date; until: Date },
+): Promise<Lease | undefined> {
+  const { rows } = await sql<{ signer: Hex; fence: bigint }>`
+    update lane_leases set fence = fence + 1, leased_until = ${lease.until}
+    where (chain_id, signer) = (
+      select chain_id, signer from lane_leases as lane
+      where chain_id = ${lease.chainId} and leased_until < ${lease.before} and exists (
+        select 1 from lane_nonces
+        where lane_nonces.chain_id = lane.chain_id and lane_nonces.signer = lane.signer
+          and lane_nonces.state = 'open'
+      )
+      order by leased_until, signer limit 1 for update skip locked
+    )
+    returning signer, fence`.execute(db)
+  const [row] = rows
+  return row && { chainId: lease.chainId, ...row }
+}
+
+/**
+ * Holds the lease to the end of the transaction, and refuses a worker whose lease another took.
+ * Orders are accepted on the lane all the same.
+ */
+export async function holdLease(db: Db, lease: Lease): Promise<void> {
+  const { rows } = await sql`
+    select 1 from lane_leases
+    where chain_id = ${lease.chainId} and signer = ${lease.signer} and fence = ${lease.fence}
+    for no key update`.execute(db)
+  if (rows.length === 0) throw leaseLost(lease)
+}
+
+export async function releaseLane(db: Db, lease: Lease, now: Date): Promise<void> {
+  const { chainId, signer, fence } = lease
+  await sql`
+    update lane_leases set leased_until = ${now}
+    where chain_id = ${chainId} and signer = ${signer} and fence = ${fence}`.execute(db)
+}
+
+export async function openNonce(
+  db: Db,
+  { chainId, signer, nonce, orderId }: LaneKey & { nonce: bigint; orderId: bigint | undefined },
+): Promise<void> {
+  await sql`
+    insert into lane_nonces (chain_id, signer, nonce, order_id)
+    values (${chainId}, ${signer}, ${nonce}, ${orderId ?? null})`.execute(db)
+}
+
+export type TakenNonce = LaneKey & {
+  nonce: bigint
+  state: 'used' | 'foreign'
+  by: Hex
+  blockNumber: bigint
+}
+
+/** Records which transaction took the nonce for good. False: it was decided before. */
+export async function closeNonce(db: Db, taken: TakenNonce): Promise<boolean> {
+  return (await closeNonces(db, [taken])) === 1
+}
+
+/** Of how many it was not decided before. */
+export async function closeNonces(db: Db, taken: readonly TakenNonce[]): Promise<number> {
+  const wanted = taken.map(({ chainId, signer, nonce, state, by, blockNumber }) => ({
+    of_chain: chainId,
+    of_signer: signer,
+    at_nonce: String(nonce),
+    to_state: state,
+    taker: by,
+    block: String(blockNumber),
+  }))
+  const { rows } = await sql`
+    update lane_nonces set state = to_state, taken_by = taker, taken_at_block = block
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      of_chain bigint, of_signer text, at_nonce bigint, to_state text, taker text, block bigint
+    )
+    where chain_id = of_chain and signer = of_signer and nonce = at_nonce and state = 'open'
+    returning 1`.execute(db)
+  return rows.length
+}
+
+export async function findNonce(
+  db: Db,
+  key: LaneKey & { nonce: bigint },
+): Promise<LaneNonce | undefined> {
+  const { rows } = await sql<NonceRow>`
+    select nonce, order_id, state from lane_nonces
+    where chain_id = ${key.chainId} and signer = ${key.signer} and nonce = ${key.nonce}`.execute(db)
+  return rows[0] && readNonce(rows[0])
+}
+
+type LaneRow = { next_nonce: bigint; next_counter: bigint }
+type NonceRow = { nonce: bigint; order_id: bigint | null; state: LaneNonce['state'] }
+
+function readLane({ chainId, signer }: LaneKey, row: LaneRow): Lane {
+  return { chainId, signer, nextNonce: row.next_nonce, nextCounter: row.next_counter }
+}
+
+function readNonce(row: NonceRow): LaneNonce {
+  return { nonce: row.nonce, orderId: row.order_id ?? undefined, state: row.state }
+}
+
+export function noLane({ chainId, signer }: LaneKey): BaseError {
+  return new BaseError(`The signer ${signer} has no nonce lane. Prepare the order again.`, {
+    code: 'lane_missing',
+    retryable: true,
+    details: { chainId, signer },
+  })
+}
+
+function leaseLost({ chainId, signer }: LaneKey): BaseError {
+  return new BaseError(`Another worker took the nonce lane of ${signer}. Leave the lane to it.`, {
+    code: 'lane_lost',
+    retryable: true,
+    details: { chainId, signer },
+  })
+}

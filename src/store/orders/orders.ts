@@ -1,0 +1,177 @@
+import { sql } from 'kysely'
+
+import { BaseError } from '../../base/errors.ts'
+import type { Hex, Order, OrderState, Route } from '../../domain/orders.ts'
+import type { Reference } from '../../domain/reference.ts'
+import type { Db } from '../database/database.ts'
+
+export async function findOrder(db: Db, id: bigint): Promise<Order | undefined> {
+  const { rows } = await sql<OrderRow>`select * from orders where id = ${id}`.execute(db)
+  return rows[0] && readOrder(rows[0])
+}
+
+export async function findOrderOf(db: Db, subject: string): Promise<Order | undefined> {
+  const { rows } = await sql<OrderRow>`
+    select * from orders where subject = ${subject}`.execute(db)
+  return rows[0] && readOrder(rows[0])
+}
+
+/** Those that are there, of what each of the subjects is paid by. */
+export async function findOrdersOf(db: Db, subjects: readonly string[]): Promise<Order[]> {
+  const { rows } = await sql<OrderRow>`
+    select * from orders where subject = any(${subjects}::text[])`.execute(db)
+  return rows.map(readOrder)
+}
+
+export async function findOrders(db: Db, ids: readonly bigint[]): Promise<Order[]> {
+  const { rows } = await sql<OrderRow>`
+    select * from orders where id = any(${ids.map(String)}::bigint[])`.execute(db)
+  return rows.map(readOrder)
+}
+
+/** How many are on their way, and since when the oldest one is. */
+export async function readOpenOrders(
+  db: Db,
+  chainId: number,
+): Promise<{ count: number; since: Date | undefined }> {
+  const { rows } = await sql<{ count: number; since: Date | null }>`
+    select count(*)::integer as count, min(accepted_at) as since from orders
+    where chain_id = ${chainId} and state in ('accepted', 'mined')`.execute(db)
+  return { count: rows[0]?.count ?? 0, since: rows[0]?.since ?? undefined }
+}
+
+export type OrderStep = {
+  id: bigint
+  from: OrderState
+  to: OrderState
+  errorCode?: string
+  now: Date
+}
+
+/** Rejects when the order is no longer in the state that the caller saw. */
+export async function moveOrder(db: Db, move: OrderStep): Promise<Order> {
+  const [moved] = await moveOrders(db, [move])
+  if (!moved) throw orderMoved(move)
+  return moved
+}
+
+/** All, in the order given, or none. */
+export async function moveOrders(db: Db, moves: readonly OrderStep[]): Promise<Order[]> {
+  const moved = new Map((await tryMoveOrders(db, moves)).map((order) => [order.id, order]))
+  return moves.map((move) => {
+    const order = moved.get(move.id)
+    if (!order) throw orderMoved(move)
+    return order
+  })
+}
+
+/** Those that were moved; the others are in another state, and nothing changed for them. */
+export async function tryMoveOrders(db: Db, moves: readonly OrderStep[]): Promise<Order[]> {
+  const rowsOfMoves = moves.map(({ id, from, to, errorCode, now }) => ({
+    order_id: String(id),
+    from_state: from,
+    to_state: to,
+    code: errorCode ?? null,
+    at: now,
+  }))
+  const { rows } = await sql<OrderRow>`
+    update orders set state = to_state, error_code = code, updated_at = at
+    from jsonb_to_recordset(${JSON.stringify(rowsOfMoves)}::jsonb) as row (
+      order_id bigint, from_state text, to_state text, code text, at timestamptz
+    )
+    where id = order_id and state = from_state
+    returning orders.*`.execute(db)
+  return rows.map(readOrder)
+}
+
+/** False: the order is final, or is being cancelled already. */
+export async function requestCancel(
+  db: Db,
+  cancel: { id: bigint; code: string; now: Date },
+): Promise<boolean> {
+  const { rows } = await sql`
+    update orders set cancel_code = ${cancel.code}, updated_at = ${cancel.now}
+    where id = ${cancel.id} and state in ('accepted', 'mined') and cancel_code is null
+    returning 1`.execute(db)
+  return rows.length === 1
+}
+
+export type LaneLoad = { open: number; owed: bigint }
+
+/**
+ * What is on the way of each signer: how many nonces are open, and what it still owes for them, the
+ * amounts and the most gas. A signer without any has none.
+ */
+export async function readLaneLoads(
+  db: Db,
+  { chainId, signers }: { chainId: number; signers: readonly Hex[] },
+): Promise<Map<Hex, LaneLoad>> {
+  const { rows } = await sql<{ signer: Hex; open: number; owed: string }>`
+    select lane_nonces.signer, count(*)::integer as open, coalesce(sum(
+      case when orders.route in ('direct', 'contract') then orders.amount else 0 end
+        + newest.gas * newest.max_fee_per_gas
+    ), 0)::text as owed
+    from lane_nonces
+    left join orders on orders.id = lane_nonces.order_id and orders.state = 'accepted'
+    left join lateral (
+      select gas, max_fee_per_gas from attempts
+      where attempts.chain_id = lane_nonces.chain_id and attempts.signer = lane_nonces.signer
+        and attempts.nonce = lane_nonces.nonce
+      order by attempts.id desc limit 1
+    ) as newest on orders.id is not null
+    where lane_nonces.chain_id = ${chainId} and lane_nonces.signer = any(${signers}::text[])
+      and lane_nonces.state = 'open'
+    group by lane_nonces.signer`.execute(db)
+  return new Map(rows.map(({ signer, open, owed }) => [signer, { open, owed: BigInt(owed) }]))
+}
+
+export type OrderRow = {
+  id: bigint
+  subject: string
+  spender: string
+  chain_id: bigint
+  signer: Hex
+  reference: Reference
+  counter: bigint
+  route: Route
+  contract: Hex | null
+  token: Hex | null
+  payee: Hex
+  amount: string
+  gas: bigint
+  state: OrderState
+  error_code: string | null
+  cancel_code: string | null
+  accepted_at: Date
+  updated_at: Date
+}
+
+export function readOrder(row: OrderRow): Order {
+  return {
+    id: row.id,
+    subject: row.subject,
+    spender: row.spender,
+    chainId: Number(row.chain_id),
+    signer: row.signer,
+    reference: row.reference,
+    counter: row.counter,
+    route: row.route,
+    contract: row.contract ?? undefined,
+    token: row.token ?? undefined,
+    payee: row.payee,
+    amount: BigInt(row.amount),
+    gas: row.gas,
+    state: row.state,
+    errorCode: row.error_code ?? undefined,
+    cancelCode: row.cancel_code ?? undefined,
+    acceptedAt: row.accepted_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+function orderMoved(move: { id: bigint; from: OrderState; to: OrderState }): BaseError {
+  return new BaseError(
+    `The order ${move.id} is no longer ${move.from}, so it does not become ${move.to}. Look again.`,
+    { code: 'order_moved', retryable: true, details: { ...move, id: String(move.id) } },
+  )
+}

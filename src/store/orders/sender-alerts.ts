@@ -1,0 +1,90 @@
+import { sql } from 'kysely'
+
+import type { Hex } from '../../domain/orders.ts'
+import type { Db } from '../database/database.ts'
+
+/**
+ * `reorg_after_final`: the block of a final attempt is gone. `settlement_mismatch`: a transaction
+ * succeeded without the event that proves the payment. `nonce_taken_by_like_payment`: somebody else
+ * used the signer's key for the same payment.
+ */
+export type SenderAlertKind =
+  'reorg_after_final' | 'settlement_mismatch' | 'nonce_taken_by_like_payment'
+
+export type SenderAlert = {
+  kind: SenderAlertKind
+  chainId: number
+  orderId: bigint | undefined
+  hash: Hex
+}
+
+/** True when it is news. */
+export async function openAlert(db: Db, alert: SenderAlert, now: Date): Promise<boolean> {
+  const { rows } = await sql`
+    insert into sender_alerts (kind, chain_id, order_id, hash, opened_at)
+    values (${alert.kind}, ${alert.chainId}, ${alert.orderId ?? null}, ${alert.hash}, ${now})
+    on conflict do nothing
+    returning 1`.execute(db)
+  return rows.length === 1
+}
+
+export async function closeAlert(
+  db: Db,
+  alert: Pick<SenderAlert, 'kind' | 'chainId' | 'hash'>,
+  now: Date,
+): Promise<void> {
+  await sql`
+    update sender_alerts set closed_at = ${now}
+    where kind = ${alert.kind} and chain_id = ${alert.chainId} and hash = ${alert.hash}
+      and closed_at is null`.execute(db)
+}
+
+export async function listOpenAlerts(db: Db, chainId: number): Promise<SenderAlert[]> {
+  const { rows } = await sql<AlertRow>`
+    select kind, order_id, hash from sender_alerts
+    where chain_id = ${chainId} and closed_at is null order by id limit ${MAX_ALERTS}`.execute(db)
+  return rows.map((row) => readAlert(chainId, row))
+}
+
+/**
+ * Takes those of a kind that nobody looked after since the time, the longest first, and leaves them
+ * alone from now on as long.
+ */
+export async function takeAlerts(
+  db: Db,
+  taking: Pick<SenderAlert, 'kind' | 'chainId'> & { since: Date; now: Date; limit: number },
+): Promise<SenderAlert[]> {
+  const { kind, chainId, since, now, limit } = taking
+  const { rows } = await sql<AlertRow>`
+    with taken as (
+      update sender_alerts set tended_at = ${now}
+      where id in (
+        select id from sender_alerts
+        where kind = ${kind} and chain_id = ${chainId} and closed_at is null
+          and (tended_at is null or tended_at <= ${since})
+        order by tended_at nulls first, id limit ${limit} for update skip locked
+      )
+      returning id, kind, order_id, hash
+    )
+    select kind, order_id, hash from taken order by id`.execute(db)
+  return rows.map((row) => readAlert(chainId, row))
+}
+
+export async function countOpenAlerts(
+  db: Db,
+  chainId: number,
+): Promise<ReadonlyMap<SenderAlertKind, number>> {
+  const { rows } = await sql<{ kind: SenderAlertKind; count: number }>`
+    select kind, count(*)::integer as count from sender_alerts
+    where chain_id = ${chainId} and closed_at is null group by kind`.execute(db)
+  return new Map(rows.map(({ kind, count }) => [kind, count]))
+}
+
+/** More than an operator reads; the oldest come first, so none is starved. */
+const MAX_ALERTS = 1000
+
+type AlertRow = { kind: SenderAlertKind; order_id: bigint | null; hash: Hex }
+
+function readAlert(chainId: number, { kind, order_id, hash }: AlertRow): SenderAlert {
+  return { kind, chainId, orderId: order_id ?? undefined, hash }
+}

@@ -1,0 +1,264 @@
+import { sql } from 'kysely'
+
+import { DUST_PART } from '../../domain/gateways.ts'
+import type { Hex } from '../../domain/orders.ts'
+import type { Db } from '../database/database.ts'
+
+/** Where payments are looked for. */
+export type CheckoutPlace = { chainId: number; settlement: Hex; payee: Hex }
+
+export type CheckoutCursor = { blockNumber: bigint; blockHash: Hex }
+
+export type CheckoutPayment = {
+  chainId: number
+  transactionHash: Hex
+  logIndex: number
+  transactionId: string
+  reference: Hex
+  payer: Hex
+  /** The contract, and whom it paid; undefined for one of before they were kept. */
+  place: { contract: Hex; payee: Hex } | undefined
+  token: Hex | undefined
+  amount: bigint
+  verdict: 'counted' | 'late' | 'wrong_token'
+  blockNumber: bigint
+  /** Undefined for one that was read before its block's hash was kept. */
+  blockHash: Hex | undefined
+  paidAt: Date
+}
+
+export async function readCheckoutCursor(
+  db: Db,
+  place: CheckoutPlace,
+): Promise<CheckoutCursor | undefined> {
+  const { rows } = await sql<CheckoutCursor>`
+    select block_number as "blockNumber", block_hash as "blockHash" from checkout_cursors
+    where chain_id = ${place.chainId} and settlement = ${place.settlement}
+      and payee = ${place.payee}`.execute(db)
+  return rows[0]
+}
+
+/** No guard: payments count once by their own key, so reading a range again does no harm. */
+export async function writeCheckoutCursor(
+  db: Db,
+  place: CheckoutPlace,
+  cursor: CheckoutCursor,
+): Promise<void> {
+  await sql`
+    insert into checkout_cursors (chain_id, settlement, payee, block_number, block_hash)
+    values (${place.chainId}, ${place.settlement}, ${place.payee}, ${cursor.blockNumber},
+      ${cursor.blockHash})
+    on conflict (chain_id, settlement, payee) do update
+      set block_number = excluded.block_number, block_hash = excluded.block_hash`.execute(db)
+}
+
+/** The transaction of which a part is paid under this reference. */
+export async function findReferenced(db: Db, reference: Hex): Promise<string | undefined> {
+  const { rows } = await sql<{ transactionId: string }>`
+    select transaction_id as "transactionId" from charges
+    where left(reference, 64) = left(${reference}, 64)`.execute(db)
+  return rows[0]?.transactionId
+}
+
+/** False where it is known already. */
+export async function insertCheckoutPayment(db: Db, payment: CheckoutPayment): Promise<boolean> {
+  const { rows } = await sql`
+    insert into checkout_payments (chain_id, transaction_hash, log_index, transaction_id, reference,
+      payer, contract, payee, token, amount, verdict, block_number, block_hash, paid_at)
+    values (${payment.chainId}, ${payment.transactionHash}, ${payment.logIndex},
+      ${payment.transactionId}, ${payment.reference}, ${payment.payer},
+      ${payment.place?.contract ?? null}, ${payment.place?.payee ?? null}, ${payment.token ?? null},
+      ${String(payment.amount)}::numeric, ${payment.verdict}, ${payment.blockNumber},
+      ${payment.blockHash ?? null}, ${payment.paidAt})
+    on conflict do nothing
+    returning 1`.execute(db)
+  return rows.length > 0
+}
+
+/** A transaction is in one block: what it paid for the charge in another one counts no more. */
+export async function forgetElsewhere(
+  db: Db,
+  payment: Pick<CheckoutPayment, 'chainId' | 'transactionHash' | 'transactionId' | 'blockHash'>,
+): Promise<void> {
+  await sql`
+    update checkout_payments set gone_at = now()
+    where transaction_id = ${payment.transactionId} and chain_id = ${payment.chainId}
+      and transaction_hash = ${payment.transactionHash}
+      and block_hash is distinct from ${payment.blockHash ?? null} and gone_at is null`.execute(db)
+}
+
+/** In which block something came for which charge. */
+export type PaidBlock = { blockNumber: bigint; blockHash: Hex; transactionId: string }
+
+/** From the lowest block up; without those whose block's hash was not kept. */
+export async function listPaidBlocks(
+  db: Db,
+  wanted: { chainId: number; from: bigint; to: bigint; limit: number },
+): Promise<PaidBlock[]> {
+  const { rows } = await sql<PaidBlock>`
+    select distinct block_number as "blockNumber", block_hash as "blockHash",
+      transaction_id as "transactionId"
+    from checkout_payments
+    where chain_id = ${wanted.chainId} and block_number between ${wanted.from} and ${wanted.to}
+      and block_hash is not null and gone_at is null
+    order by block_number limit ${wanted.limit}`.execute(db)
+  return rows
+}
+
+/** What had come for the charge in a block that is gone counts no more; it is told once. */
+export async function forgetPaidIn(
+  db: Db,
+  gone: Omit<PaidBlock, 'blockNumber'> & { chainId: number },
+): Promise<CheckoutPayment[]> {
+  const { rows } = await sql<CheckoutPaymentRow>`
+    update checkout_payments set gone_at = now()
+    where transaction_id = ${gone.transactionId} and chain_id = ${gone.chainId}
+      and block_hash = ${gone.blockHash} and gone_at is null
+    returning *`.execute(db)
+  return rows.map(checkoutPaymentOf)
+}
+
+/** In the right token, in time and late. */
+export type Arrived = { counted: bigint; late: bigint }
+
+export async function sumCheckoutPayments(db: Db, transactionId: string): Promise<Arrived> {
+  const { rows } = await sql<{ counted: string; late: string }>`
+    select coalesce(sum(amount) filter (where verdict = 'counted'), 0)::text as counted,
+      coalesce(sum(amount) filter (where verdict = 'late'), 0)::text as late
+    from checkout_payments
+    where transaction_id = ${transactionId} and gone_at is null`.execute(db)
+  const { counted = '0', late = '0' } = rows[0] ?? {}
+  return { counted: BigInt(counted), late: BigInt(late) }
+}
+
+/** How many arrivals are kept of other tokens, or of dust beside what is due. */
+export async function countSmallPayments(
+  db: Db,
+  { transactionId, due }: { transactionId: string; due: bigint },
+): Promise<number> {
+  const isDust = sql`amount * ${DUST_PART}::bigint < ${String(due)}::numeric`
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from checkout_payments
+    where transaction_id = ${transactionId} and gone_at is null
+      and (verdict = 'wrong_token' or ${isDust})`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+/** What has come in the right token under each reference. */
+export async function sumByReference(db: Db, transactionId: string): Promise<Map<Hex, bigint>> {
+  const { rows } = await sql<{ reference: Hex; amount: string }>`
+    select reference, sum(amount)::text as amount from checkout_payments
+    where transaction_id = ${transactionId} and gone_at is null and verdict <> 'wrong_token'
+    group by reference`.execute(db)
+  return new Map(rows.map(({ reference, amount }) => [reference, BigInt(amount)]))
+}
+
+/** What each payer has paid in the right token. */
+export async function sumByPayer(db: Db, transactionId: string): Promise<Map<Hex, bigint>> {
+  const { rows } = await sql<{ payer: Hex; amount: string }>`
+    select payer, sum(amount)::text as amount from checkout_payments
+    where transaction_id = ${transactionId} and gone_at is null and verdict <> 'wrong_token'
+    group by payer`.execute(db)
+  return new Map(rows.map(({ payer, amount }) => [payer, BigInt(amount)]))
+}
+
+/**
+ * What has come for charges, oldest first. Where there is more than the limit for each, what came
+ * in the right coin goes before what came in another, and large before small.
+ */
+export async function listCheckoutPayments(
+  db: Db,
+  transactionIds: readonly string[],
+  limitEach: number,
+): Promise<CheckoutPayment[]> {
+  const { rows } = await sql<CheckoutPaymentRow>`
+    select p.* from unnest(${transactionIds}::text[]) as wanted (transaction_id)
+    cross join lateral (
+      select * from checkout_payments
+      where transaction_id = wanted.transaction_id and gone_at is null
+      order by verdict = 'wrong_token', amount desc, block_number, log_index limit ${limitEach}
+    ) p
+    order by p.block_number, p.log_index`.execute(db)
+  return rows.map(checkoutPaymentOf)
+}
+
+/** Charges for which less than the whole has come, or late, oldest first. */
+export async function listUndecided(
+  db: Db,
+  { transactionId: id, limit }: { transactionId?: string | undefined; limit: number },
+): Promise<string[]> {
+  const { rows } = await sql<{ transactionId: string }>`
+    select c.transaction_id as "transactionId" from charges c
+    join transactions t using (transaction_id)
+    where c.kind = 'crypto_checkout' and t.status = 'processing'
+      ${id === undefined ? sql`` : sql`and c.transaction_id = ${id}`}
+    order by t.created_at, t.id limit ${limit}`.execute(db)
+  return rows.map(({ transactionId }) => transactionId)
+}
+
+/** Charges that wait with more than is due, which programs of before left to people. */
+export async function listOverpaidOpen(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ transactionId: string }>`
+    select c.transaction_id as "transactionId" from charges c
+    join transactions t using (transaction_id)
+    where c.kind = 'crypto_checkout' and c.gateway_status = 'OVERPAID' and t.status = 'processing'
+    order by t.id limit 1000`.execute(db)
+  return rows.map(({ transactionId }) => transactionId)
+}
+
+/** When the oldest charge was made for which nothing has come and whose time is not decided. */
+export async function findOldestUnpaid(db: Db): Promise<Date | undefined> {
+  const { rows } = await sql<{ madeAt: Date | null }>`
+    select min(t.created_at) as "madeAt" from charges c join transactions t using (transaction_id)
+    where c.kind = 'crypto_checkout' and t.status = 'pending'`.execute(db)
+  return rows[0]?.madeAt ?? undefined
+}
+
+/** Charges whose time has passed on the chain and for which nothing has come. */
+export async function listExpired(
+  db: Db,
+  wanted: { before: Date; limit: number },
+): Promise<string[]> {
+  const { rows } = await sql<{ transactionId: string }>`
+    select c.transaction_id as "transactionId" from charges c
+    join transactions t using (transaction_id)
+    where c.kind = 'crypto_checkout' and c.expires_at < ${wanted.before} and t.status = 'pending'
+    order by c.expires_at limit ${wanted.limit}`.execute(db)
+  return rows.map(({ transactionId }) => transactionId)
+}
+
+export type CheckoutPaymentRow = {
+  chain_id: bigint
+  transaction_hash: Hex
+  log_index: number
+  transaction_id: string
+  reference: Hex
+  payer: Hex
+  contract: Hex | null
+  payee: Hex | null
+  token: Hex | null
+  amount: string
+  verdict: CheckoutPayment['verdict']
+  block_number: bigint
+  block_hash: Hex | null
+  paid_at: Date
+}
+
+export function checkoutPaymentOf(row: CheckoutPaymentRow): CheckoutPayment {
+  const { contract, payee } = row
+  return {
+    chainId: Number(row.chain_id),
+    transactionHash: row.transaction_hash,
+    logIndex: row.log_index,
+    transactionId: row.transaction_id,
+    reference: row.reference,
+    payer: row.payer,
+    place: contract === null || payee === null ? undefined : { contract, payee },
+    token: row.token ?? undefined,
+    amount: BigInt(row.amount),
+    verdict: row.verdict,
+    blockNumber: row.block_number,
+    blockHash: row.block_hash ?? undefined,
+    paidAt: row.paid_at,
+  }
+}

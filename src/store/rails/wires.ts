@@ -1,0 +1,205 @@
+import { sql } from 'kysely'
+
+import { BaseError } from '../../base/errors.ts'
+import type { Db } from '../database/database.ts'
+import { leasing, type Due } from '../database/due.ts'
+
+export type WirePurpose = 'payment' | 'redeem' | 'transfer'
+
+export type WireMethod = 'wire' | 'ach'
+
+/**
+ * `accepted`: the bank has it. `paid`: it has left for good, unless the other bank sends it back.
+ * `returned`: it came back. `rejected`: the bank refused it, and no money moved.
+ */
+export type WireState = 'ordered' | 'accepted' | 'paid' | 'returned' | 'rejected'
+
+export type Beneficiary = {
+  name: string
+  addressLine1?: string | undefined
+  accountNumber?: string | undefined
+  routingNumber?: string | undefined
+}
+
+export type WireOrder = {
+  userId: number
+  purpose: WirePurpose
+  /** The public id of what is paid by it: there is one wire for a purpose and a subject. */
+  subject: string
+  /** Absent: a wire rather than a transfer through the clearing house. */
+  method?: WireMethod
+  /** The name of the bank that sends it; absent for the usual one. */
+  bank?: string | undefined
+  /** In cents. */
+  amountMinor: bigint
+  currency: 'USD'
+  beneficiary: Beneficiary
+}
+
+export type Wire = WireOrder & {
+  id: bigint
+  method: WireMethod
+  state: WireState
+  /** The bank's name for it. */
+  bankId: string | undefined
+  /** What the beneficiary's bank can find it by. */
+  reference: string | undefined
+  /** Why it was rejected or returned. */
+  code: string | undefined
+  paidAt: Date | undefined
+  tries: number
+}
+
+/**
+ * Orders a wire in the transaction of the caller; the rail sends it after the commit. Asking twice
+ * for one subject is one wire, and asking for another amount or beneficiary is refused.
+ */
+export async function orderWire(db: Db, order: WireOrder): Promise<{ id: bigint }> {
+  const { beneficiary } = order
+  const { rows } = await sql<{ id: bigint }>`
+    insert into wires (user_id, purpose, subject, method, amount_minor, currency,
+      beneficiary_name, address_line1, account_number, routing_number, bank)
+    values (${order.userId}, ${order.purpose}, ${order.subject}, ${order.method ?? 'wire'},
+      ${order.amountMinor}, ${order.currency}, ${beneficiary.name},
+      ${beneficiary.addressLine1 ?? null}, ${beneficiary.accountNumber ?? null},
+      ${beneficiary.routingNumber ?? null}, ${order.bank ?? null})
+    on conflict (purpose, subject) do nothing
+    returning id`.execute(db)
+  if (rows[0]) return rows[0]
+  const earlier = await findWire(db, order)
+  if (earlier === undefined || !isSame(earlier, order)) throw new WireDiffersError(order)
+  return { id: earlier.id }
+}
+
+export async function findWire(
+  db: Db,
+  wanted: { purpose: WirePurpose; subject: string },
+): Promise<Wire | undefined> {
+  const { rows } = await sql<WireRow>`
+    select * from wires
+    where purpose = ${wanted.purpose} and subject = ${wanted.subject}`.execute(db)
+  return rows[0] && wireOf(rows[0])
+}
+
+/** A wire in the hands of one worker, until the lease ends. */
+export type LeasedWire = Wire & { lease: number }
+
+export async function leaseWires(db: Db, due: Due): Promise<LeasedWire[]> {
+  const { rows } = await leasing<WireRow>('wires', due).execute(db)
+  return rows.map((row) => ({ ...wireOf(row), lease: row.lease }))
+}
+
+export type WireMove = {
+  from: WireState
+  to: WireState
+  bankId?: string | undefined
+  reference?: string | undefined
+  code?: string | undefined
+  now: Date
+}
+
+/** One step on, guarded by the old state and the lease; false where somebody else has it now. */
+export async function moveWire(
+  db: Db,
+  leased: Pick<LeasedWire, 'id' | 'lease'>,
+  move: WireMove,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update wires set state = ${move.to}, bank_id = coalesce(bank_id, ${move.bankId ?? null}),
+      reference = coalesce(${move.reference ?? null}, reference), code = ${move.code ?? null},
+      paid_at = case when ${move.to} = 'paid' then ${move.now} else paid_at end, tries = 0
+    where id = ${leased.id} and lease = ${leased.lease} and state = ${move.from}
+    returning id`.execute(db)
+  return rows.length > 0
+}
+
+export type WireRelease = {
+  wire: Pick<LeasedWire, 'id' | 'lease'>
+  /** Undefined: it is laid aside for good. */
+  dueAt: Date | undefined
+  trouble: string | undefined
+}
+
+/** Lays them aside until then, with what went wrong, if anything did. */
+export async function releaseWires(db: Db, releases: readonly WireRelease[]): Promise<void> {
+  const wanted = releases.map(({ wire, dueAt, trouble }) => ({
+    wire_id: String(wire.id),
+    held: wire.lease,
+    next: dueAt ?? null,
+    word: trouble ?? null,
+  }))
+  await sql`
+    update wires set due_at = next, trouble = word
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      wire_id bigint, held integer, next timestamptz, word text
+    )
+    where id = wire_id and lease = held`.execute(db)
+}
+
+type WireRow = {
+  id: bigint
+  user_id: number
+  purpose: WirePurpose
+  subject: string
+  method: WireMethod
+  amount_minor: bigint
+  currency: 'USD'
+  beneficiary_name: string
+  address_line1: string | null
+  account_number: string | null
+  routing_number: string | null
+  bank: string | null
+  state: WireState
+  bank_id: string | null
+  reference: string | null
+  code: string | null
+  paid_at: Date | null
+  lease: number
+  tries: number
+}
+
+function wireOf(row: WireRow): Wire {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    purpose: row.purpose,
+    subject: row.subject,
+    method: row.method,
+    amountMinor: row.amount_minor,
+    currency: row.currency,
+    beneficiary: {
+      name: row.beneficiary_name,
+      addressLine1: row.address_line1 ?? undefined,
+      accountNumber: row.account_number ?? undefined,
+      routingNumber: row.routing_number ?? undefined,
+    },
+    bank: row.bank ?? undefined,
+    state: row.state,
+    bankId: row.bank_id ?? undefined,
+    reference: row.reference ?? undefined,
+    code: row.code ?? undefined,
+    paidAt: row.paid_at ?? undefined,
+    tries: row.tries,
+  }
+}
+
+function isSame(wire: Wire, order: WireOrder): boolean {
+  const fields = ['name', 'addressLine1', 'accountNumber', 'routingNumber'] as const
+  return (
+    wire.userId === order.userId &&
+    wire.amountMinor === order.amountMinor &&
+    wire.currency === order.currency &&
+    wire.method === (order.method ?? 'wire') &&
+    fields.every((field) => wire.beneficiary[field] === order.beneficiary[field])
+  )
+}
+
+class WireDiffersError extends BaseError {
+  constructor(order: Pick<WireOrder, 'purpose' | 'subject'>) {
+    super(
+      `There is another wire for the ${order.purpose} ${order.subject}. ` +
+        'A subject is paid once: read what was ordered for it.',
+      { code: 'wire_differs', details: { purpose: order.purpose, subject: order.subject } },
+    )
+  }
+}

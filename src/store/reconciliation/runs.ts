@@ -1,0 +1,208 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import { BaseError } from '../../base/errors.ts'
+import type { Db } from '../database/database.ts'
+
+export type RunState = 'queued' | 'running' | 'completed' | 'failed'
+
+/** In this order: a settlement tells more of a payment than its nonce does, so it is told first. */
+export const RUN_PHASES = ['sweep', 'records', 'repeats', 'nonces'] as const
+
+export type RunPhase = (typeof RUN_PHASES)[number]
+
+/** One reconciliation pass. */
+export type Run = {
+  id: bigint
+  runId: string
+  chainId: number
+  source: string
+  state: RunState
+  phase: RunPhase
+  cursor: string | undefined
+  /** Counts by name. */
+  totals: Readonly<Record<string, unknown>>
+  expected: bigint
+  since: Date | undefined
+  until: Date | undefined
+  requestedBy: string
+  error: string | undefined
+  createdAt: Date
+  startedAt: Date | undefined
+  updatedAt: Date
+  endedAt: Date | undefined
+  /** How long workers were at it. */
+  workedMs: number
+}
+
+/** The right of one worker to write to a run, until another one takes it. */
+export type RunLease = { run: Run; fence: bigint }
+
+export async function insertRun(
+  db: Db,
+  run: Pick<Run, 'runId' | 'chainId' | 'source' | 'since' | 'until' | 'requestedBy'> & {
+    now: Date
+  },
+): Promise<Run> {
+  const { rows } = await sql<RunRow>`
+    insert into runs (run_id, chain_id, source, since_at, until_at, requested_by, created_at,
+      updated_at)
+    values (${run.runId}, ${run.chainId}, ${run.source}, ${run.since ?? null},
+      ${run.until ?? null}, ${run.requestedBy}, ${run.now}, ${run.now})
+    returning *`.execute(db)
+  return readRun(rows[0]!)
+}
+
+export async function findRun(db: Db, runId: string): Promise<Run | undefined> {
+  const { rows } = await sql<RunRow>`select * from runs where run_id = ${runId}`.execute(db)
+  return rows[0] && readRun(rows[0])
+}
+
+/** The newest first, before the one with that id where one is given. */
+export async function listRuns(
+  db: Db,
+  page: { chainId: number; before: bigint | undefined; limit: number },
+): Promise<Run[]> {
+  const { rows } = await sql<RunRow>`
+    select * from runs
+    where chain_id = ${page.chainId}
+      ${page.before === undefined ? sql`` : sql`and id < ${page.before}`}
+    order by id desc limit ${page.limit}`.execute(db)
+  return rows.map(readRun)
+}
+
+/** The newest that is neither completed nor failed, or else the newest of all. */
+export async function latestRun(
+  db: Db,
+  of: { chainId: number; source: string },
+): Promise<Run | undefined> {
+  const { rows } = await sql<RunRow>`
+    select * from runs where chain_id = ${of.chainId} and source = ${of.source}
+    order by (ended_at is null) desc, id desc limit 1`.execute(db)
+  return rows[0] && readRun(rows[0])
+}
+
+/** Takes the oldest run over the source that nobody works on. */
+export async function leaseRun(
+  db: Db,
+  lease: { chainId: number; source: string; now: Date; until: Date },
+): Promise<RunLease | undefined> {
+  const { rows } = await sql<RunRow>`
+    update runs set state = 'running', fence = fence + 1, leased_until = ${lease.until},
+      started_at = coalesce(started_at, ${lease.now}), updated_at = ${lease.now}
+    where id = (
+      select id from runs
+      where chain_id = ${lease.chainId} and source = ${lease.source}
+        and state in ('queued', 'running')
+        and leased_until < ${lease.now}
+      order by id limit 1 for update skip locked
+    )
+    returning *`.execute(db)
+  const [row] = rows
+  return row && { run: readRun(row), fence: row.fence }
+}
+
+/** Since it was taken, or moved on last. */
+function worked(now: Date): RawBuilder<unknown> {
+  return sql`updated_at = ${now}, worked_ms = worked_ms + greatest(0, round(1000 *
+    extract(epoch from ${now}::timestamptz - updated_at)))`
+}
+
+/** Moves the cursor on, in the transaction that stores what was found up to it. */
+export async function advanceRun(
+  db: Db,
+  lease: RunLease,
+  step: Pick<Run, 'phase' | 'totals'> & {
+    cursor: string | undefined
+    expected?: bigint
+    now: Date
+    until: Date
+  },
+): Promise<void> {
+  const { rows } = await sql`
+    update runs set phase = ${step.phase}, cursor = ${step.cursor ?? null},
+      totals = ${JSON.stringify(step.totals)}::jsonb, leased_until = ${step.until},
+      expected = coalesce(${step.expected ?? null}::bigint, expected), ${worked(step.now)}
+    where id = ${lease.run.id} and fence = ${lease.fence} and state = 'running'
+    returning 1`.execute(db)
+  if (rows.length !== 1) throw runLost(lease)
+}
+
+/** While the worker lives, however long a step of it takes. */
+export async function renewRun(db: Db, lease: RunLease, until: Date): Promise<void> {
+  await sql`
+    update runs set leased_until = ${until}
+    where id = ${lease.run.id} and fence = ${lease.fence} and state = 'running'`.execute(db)
+}
+
+export async function endRun(
+  db: Db,
+  lease: RunLease,
+  end: { state: 'completed' | 'failed'; error?: string; now: Date },
+): Promise<void> {
+  const { rows } = await sql`
+    update runs set state = ${end.state}, error = ${end.error?.slice(0, 1000) ?? null},
+      ended_at = ${end.now}, ${worked(end.now)}
+    where id = ${lease.run.id} and fence = ${lease.fence} and state = 'running'
+    returning 1`.execute(db)
+  if (rows.length !== 1) throw runLost(lease)
+}
+
+/** Another worker may go on with it at once. */
+export async function releaseRun(db: Db, lease: RunLease): Promise<void> {
+  await sql`
+    update runs set leased_until = '-infinity'
+    where id = ${lease.run.id} and fence = ${lease.fence} and state = 'running'`.execute(db)
+}
+
+type RunRow = {
+  id: bigint
+  run_id: string
+  chain_id: bigint
+  source: string
+  state: RunState
+  phase: RunPhase
+  cursor: string | null
+  totals: Record<string, unknown>
+  expected: bigint
+  since_at: Date | null
+  until_at: Date | null
+  requested_by: string
+  error: string | null
+  created_at: Date
+  started_at: Date | null
+  updated_at: Date
+  ended_at: Date | null
+  worked_ms: bigint
+  fence: bigint
+}
+
+function readRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    runId: row.run_id,
+    chainId: Number(row.chain_id),
+    source: row.source,
+    state: row.state,
+    phase: row.phase,
+    cursor: row.cursor ?? undefined,
+    totals: row.totals,
+    expected: row.expected,
+    since: row.since_at ?? undefined,
+    until: row.until_at ?? undefined,
+    requestedBy: row.requested_by,
+    error: row.error ?? undefined,
+    createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
+    updatedAt: row.updated_at,
+    endedAt: row.ended_at ?? undefined,
+    workedMs: Number(row.worked_ms),
+  }
+}
+
+function runLost({ run }: RunLease): BaseError {
+  return new BaseError(`Another worker took the run ${run.runId}. Leave it to that one.`, {
+    code: 'run_lost',
+    retryable: true,
+    details: { runId: run.runId },
+  })
+}

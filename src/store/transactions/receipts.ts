@@ -1,0 +1,80 @@
+import { sql } from 'kysely'
+
+import type { Hex } from '../../domain/orders.ts'
+import { findClosing } from '../rails/checkout-closings.ts'
+import type { Db } from '../database/database.ts'
+import { findOrderOf } from '../orders/orders.ts'
+import { TRANSACTION_COLUMNS, transactionOf } from './transactions.ts'
+import type { Transaction, TransactionRow } from './transactions.ts'
+
+export type Receipt = {
+  token: string
+  transactionId: string
+  quittance: string
+  createdAt: Date
+}
+
+/** There is one receipt for a transaction; asking twice gives the first one. */
+export async function insertReceipt(
+  db: Db,
+  receipt: Pick<Receipt, 'token' | 'transactionId' | 'quittance'>,
+): Promise<Receipt> {
+  await sql`
+    insert into receipts (token, transaction_id, quittance)
+    values (${receipt.token}, ${receipt.transactionId}, ${receipt.quittance})
+    on conflict (transaction_id) do nothing`.execute(db)
+  const stored = await findReceiptOf(db, receipt.transactionId)
+  return stored!
+}
+
+export async function findReceiptOf(db: Db, transactionId: string): Promise<Receipt | undefined> {
+  const { rows } = await sql<Receipt>`
+    select ${COLUMNS} from receipts r where r.transaction_id = ${transactionId}`.execute(db)
+  return rows[0]
+}
+
+/** Whoever knows the token may see it. */
+export async function findReceipt(
+  db: Db,
+  token: string,
+): Promise<(Receipt & { transaction: Transaction }) | undefined> {
+  const { rows } = await sql<Receipt & TransactionRow & { receiptCreatedAt: Date }>`
+    select ${COLUMNS}, r.created_at as "receiptCreatedAt", ${TRANSACTION_COLUMNS}
+    from receipts r join transactions t on t.transaction_id = r.transaction_id
+    where r.token = ${token}`.execute(db)
+  const [row] = rows
+  if (!row) return undefined
+  return {
+    token: row.token,
+    transactionId: row.transactionId,
+    quittance: row.quittance,
+    createdAt: row.receiptCreatedAt,
+    transaction: transactionOf(row),
+  }
+}
+
+/** What was to be paid on the chain, or what has closed a checkout. */
+export type PaidOnChain = {
+  payee: Hex
+  amount: bigint
+  token: Hex | undefined
+  /** Undefined for a plain transfer. */
+  reference: Hex | undefined
+  contract: Hex | undefined
+}
+
+export async function findPaid(db: Db, transactionId: string): Promise<PaidOnChain | undefined> {
+  const order = await findOrderOf(db, transactionId)
+  if (order !== undefined) {
+    const { payee, amount, token, route, contract } = order
+    const reference = route === 'direct' ? undefined : order.reference
+    return { payee, amount, token, reference, contract }
+  }
+  const closing = await findClosing(db, transactionId)
+  if (closing?.place === undefined) return undefined
+  const { place, amount, token, reference } = closing
+  return { ...place, amount, token, reference }
+}
+
+const COLUMNS = sql`
+  r.token, r.transaction_id as "transactionId", r.quittance, r.created_at as "createdAt"`

@@ -1,0 +1,307 @@
+import { sql } from 'kysely'
+
+import { BaseError } from '../../base/errors.ts'
+import { CURRENCY_DECIMALS, formatAmount, parseAmount, type Currency } from '../../domain/money.ts'
+import {
+  FIRST_STATUS,
+  requireLegalMove,
+  type Move,
+  type TransactionStatus,
+  type TransactionType,
+} from '../../domain/states.ts'
+import type { Db } from '../database/database.ts'
+import { FOLD_EVERY, foldTallies } from './tallies.ts'
+
+export type Transaction = {
+  /** Internal; everything outside names it by `transactionId`. */
+  id: bigint
+  transactionId: string
+  userId: number
+  type: TransactionType
+  status: TransactionStatus
+  /** In the smallest unit of the currency. */
+  amount: bigint
+  currency: Currency
+  description: string
+  ethTransactionHash: string | null
+  institutionId: number | null
+  gatewayId: number | null
+  metadata: Readonly<Record<string, string>>
+  createdAt: Date
+  updatedAt: Date
+}
+
+/**
+ * Who moves a transaction, as `user:3` or `gateway:card`, and why. The reason is shown to the user.
+ */
+export type Cause = { actor: string; reason: string }
+
+export type NewTransaction = Cause & {
+  transactionId: string
+  userId: number
+  type: TransactionType
+  amount: bigint
+  currency: Currency
+  description: string
+  ethTransactionHash?: string
+  institutionId?: number
+  gatewayId?: number
+  metadata?: Readonly<Record<string, string>>
+  /** Absent: the database's own time. Records from elsewhere bring theirs. */
+  createdAt?: Date
+}
+
+export type TransactionMove = Cause & {
+  from: TransactionStatus | null
+  to: TransactionStatus
+  at: Date
+}
+
+/**
+ * Stores a new transaction, pending, with its first move and its event: all of them or none.
+ */
+export async function recordTransaction(db: Db, order: NewTransaction): Promise<Transaction> {
+  const [transaction] = await recordTransactions(db, [order])
+  return transaction!
+}
+
+/** Several, all of them or none. */
+export async function recordTransactions(
+  db: Db,
+  orders: readonly NewTransaction[],
+): Promise<Transaction[]> {
+  return folded(db, await insertTransactions(db, orders))
+}
+
+/**
+ * Makes one legal move, with its history and its event. It is refused when the transaction is not,
+ * or no longer, in the status that the caller saw.
+ */
+export async function moveTransaction(db: Db, move: TransactionStep): Promise<Transaction> {
+  const [moved] = await tryMoveTransactions(db, [move])
+  if (!moved) throw new MovedOnError(move)
+  return moved
+}
+
+export type TransactionStep = Move & Cause & { transactionId: string; ethTransactionHash?: string }
+
+/**
+ * Those that were moved. The others are in another status or none of ours, and nothing changed for
+ * them.
+ */
+export async function tryMoveTransactions(
+  db: Db,
+  moves: readonly TransactionStep[],
+): Promise<Transaction[]> {
+  for (const move of moves) requireLegalMove(move)
+  return folded(db, await updateStatuses(db, moves))
+}
+
+/** Tells by an event of what happened to a transaction that stays as it is. */
+export async function tellOfTransaction(
+  db: Db,
+  told: { transactionId: string; type: `transaction.${string}`; reason: string },
+): Promise<void> {
+  await sql`
+    with told as (
+      select user_id, transaction_id, greatest(log_key, log_key_now()) as log_key,
+        jsonb_build_object('status', status, 'previous_status', status, 'reason',
+          ${told.reason}::text) as event_data
+      from transactions where transaction_id = ${told.transactionId}
+    )
+    insert into events (log_key, user_id, type, subject, data)
+    select log_key, user_id, ${told.type}, transaction_id, event_data from told`.execute(db)
+}
+
+/** Only the user's own: one of somebody else is as unknown as one that does not exist. */
+export async function findTransaction(
+  db: Db,
+  wanted: { userId: number; transactionId: string },
+): Promise<Transaction | undefined> {
+  const { rows } = await sql<TransactionRow>`
+    select ${TRANSACTION_COLUMNS} from transactions t
+    where user_id = ${wanted.userId} and transaction_id = ${wanted.transactionId}`.execute(db)
+  return rows[0] && transactionOf(rows[0])
+}
+
+/** Whoever's it is; for those who move transactions, not for those who show them. */
+export async function findStatus(
+  db: Db,
+  transactionId: string,
+): Promise<TransactionStatus | undefined> {
+  const { rows } = await sql<{ status: TransactionStatus }>`
+    select status from transactions where transaction_id = ${transactionId}`.execute(db)
+  return rows[0]?.status
+}
+
+/** The history of one transaction, oldest first. */
+export async function listMoves(db: Db, transaction: { id: bigint }): Promise<TransactionMove[]> {
+  const { rows } = await sql<TransactionMove>`
+    select from_status as "from", to_status as "to", actor, reason, moved_at as at
+    from transaction_moves where internal_id = ${transaction.id} order by id limit 100`.execute(db)
+  return rows
+}
+
+export type TransactionRow = {
+  id: bigint
+  transaction_id: string
+  user_id: number
+  type: TransactionType
+  status: TransactionStatus
+  amount: string
+  currency: Currency
+  description: string
+  eth_transaction_hash: string | null
+  institution_id: number | null
+  gateway_id: number | null
+  metadata: Record<string, string>
+  created_at: Date
+  updated_at: Date
+}
+
+/** Of `transactions t`. */
+export const TRANSACTION_COLUMNS = sql.raw(
+  't.id, t.transaction_id, t.user_id, t.type, t.status, t.amount, t.currency, t.description, ' +
+    't.eth_transaction_hash, t.institution_id, t.gateway_id, t.metadata, t.created_at, ' +
+    't.updated_at',
+)
+
+export function transactionOf(row: TransactionRow): Transaction {
+  return {
+    id: row.id,
+    transactionId: row.transaction_id,
+    userId: row.user_id,
+    type: row.type,
+    status: row.status,
+    amount: parseAmount({ text: row.amount, decimals: CURRENCY_DECIMALS[row.currency] }),
+    currency: row.currency,
+    description: row.description,
+    ethTransactionHash: row.eth_transaction_hash,
+    institutionId: row.institution_id,
+    gatewayId: row.gateway_id,
+    metadata: row.metadata,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+type Moved = { transaction: Transaction; moveId: bigint }
+
+/**
+ * The history and the event of what the CTE `changed` did. They are one statement with it, so that
+ * no caller can forget one of them, and cost no round trip.
+ */
+const ITS_TRACES = sql`
+  moved as (
+    insert into transaction_moves
+      (internal_id, user_id, from_status, to_status, actor, reason, log_key)
+    select id, user_id, from_status, status, actor, reason, log_key from changed
+    returning id, internal_id
+  ), told as (
+    insert into events (log_key, user_id, type, subject, data)
+    select log_key, user_id, event_type, transaction_id, event_data from changed
+  )
+  select ${TRANSACTION_COLUMNS}, moved.id as move_id
+  from changed t join moved on moved.internal_id = t.id`
+
+async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Promise<Moved[]> {
+  const { rows } = await sql<TransactionRow & { move_id: bigint }>`
+    with wanted as (
+      select * from jsonb_to_recordset(${JSON.stringify(orders.map(newRow))}::jsonb) as row (
+        transaction_id text, user_id integer, type text, amount numeric, currency text,
+        description text, eth_transaction_hash text, institution_id integer, gateway_id integer,
+        metadata jsonb, created_at timestamptz, actor text, reason text
+      )
+    ), inserted as (
+      insert into transactions
+        (transaction_id, user_id, type, status, amount, currency, description,
+         eth_transaction_hash, institution_id, gateway_id, metadata, created_at, updated_at,
+         log_key)
+      select transaction_id, user_id, type, ${FIRST_STATUS}, amount, currency, description,
+        eth_transaction_hash, institution_id, gateway_id, metadata, coalesce(created_at, now()),
+        coalesce(created_at, now()), log_key_now()
+      from wanted
+      returning *
+    ), changed as (
+      select inserted.*, null as from_status, actor, reason, 'transaction.created' as event_type,
+        jsonb_build_object('status', status, 'previous_status', null, 'reason', reason)
+          as event_data
+      from inserted join wanted using (transaction_id)
+    ), ${ITS_TRACES}`.execute(db)
+  return rows.map(movedOf)
+}
+
+function newRow(order: NewTransaction) {
+  const { amount, currency } = order
+  return {
+    transaction_id: order.transactionId,
+    user_id: order.userId,
+    type: order.type,
+    amount: formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency] }),
+    currency,
+    // Half a character would be no JSON, and is stored as the one that stands for it.
+    description: order.description.toWellFormed(),
+    eth_transaction_hash: order.ethTransactionHash ?? null,
+    institution_id: order.institutionId ?? null,
+    gateway_id: order.gatewayId ?? null,
+    metadata: order.metadata ?? {},
+    created_at: order.createdAt ?? null,
+    actor: order.actor,
+    reason: order.reason,
+  }
+}
+
+async function updateStatuses(db: Db, moves: readonly TransactionStep[]): Promise<Moved[]> {
+  const wanted = moves.map((move) => ({
+    wanted_id: move.transactionId,
+    from_status: move.from,
+    to_status: move.to,
+    actor: move.actor,
+    reason: move.reason,
+    hash: move.ethTransactionHash ?? null,
+  }))
+  const { rows } = await sql<TransactionRow & { move_id: bigint }>`
+    with updated as (
+      update transactions
+      set status = to_status, updated_at = greatest(updated_at, now()),
+        log_key = greatest(log_key, log_key_now()),
+        eth_transaction_hash = coalesce(hash, eth_transaction_hash)
+      from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+        wanted_id text, from_status text, to_status text, actor text, reason text, hash text
+      )
+      where transaction_id = wanted_id and status = from_status
+      returning transactions.*, from_status, actor, reason
+    ), changed as (
+      select *, 'transaction.' || status as event_type,
+        jsonb_build_object('status', status, 'previous_status', from_status, 'reason', reason)
+          as event_data
+      from updated
+    ), ${ITS_TRACES}`.execute(db)
+  return rows.map(movedOf)
+}
+
+function movedOf(row: TransactionRow & { move_id: bigint }): Moved {
+  return { transaction: transactionOf(row), moveId: row.move_id }
+}
+
+async function folded(db: Db, moved: readonly Moved[]): Promise<Transaction[]> {
+  for (const { transaction, moveId } of moved) {
+    await foldNowAndThen(db, { userId: transaction.userId, moveId })
+  }
+  return moved.map(({ transaction }) => transaction)
+}
+
+/** The ids of moves come from a sequence, so they sample all moves of all processes evenly. */
+async function foldNowAndThen(db: Db, move: { userId: number; moveId: bigint }): Promise<void> {
+  if (move.moveId % FOLD_EVERY === 0n) await foldTallies(db, move)
+}
+
+class MovedOnError extends BaseError {
+  constructor(move: Move & { transactionId: string }) {
+    super(
+      `Transaction ${move.transactionId} is not ${move.from}, so it cannot become ${move.to}. ` +
+        'Read it again.',
+      { code: 'moved_on', retryable: true, details: { ...move } },
+    )
+  }
+}

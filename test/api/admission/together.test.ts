@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { setImmediate as turn } from 'node:timers/promises'
+
+import { expect } from 'chai'
+
+import { createTogether, type Outcome } from '../../../src/api/admission/together.ts'
+import { codeOf } from '../../../src/base/errors.ts'
+
+describe('what is done together', () => {
+  /** Doubles numbers; -1 is refused by itself, and -2 breaks whatever it is part of. */
+  const doubling = () => {
+    const goes: number[][] = []
+    const double = createTogether<number, number>(async (take) => {
+      await turn()
+      const numbers = take()
+      goes.push([...numbers])
+      await turn()
+      if (numbers.includes(-2)) throw new Error('broken')
+      return numbers.map((number): Outcome<number> =>
+        number === -1
+          ? { ok: false, error: new Error('refused') }
+          : { ok: true, value: number * 2 },
+      )
+    })
+    return { goes, double }
+  }
+  const all = (double: (number: number) => Promise<number>, numbers: number[]) =>
+    Promise.all(
+      numbers.map((number) => double(number).catch((error: unknown) => (error as Error).message)),
+    )
+
+  it('is what comes at one time, and each is told its own', async () => {
+    const { goes, double } = doubling()
+    expect(await all(double, [1, 2, 3])).to.deep.equal([2, 4, 6])
+    expect(goes).to.deep.equal([[1, 2, 3]])
+    expect(await all(double, [4])).to.deep.equal([8])
+    expect(goes).to.have.length(2)
+  })
+
+  it('goes on without what is refused', async () => {
+    const { goes, double } = doubling()
+    expect(await all(double, [1, -1, 3])).to.deep.equal([2, 'refused', 6])
+    expect(goes).to.have.length(1)
+  })
+
+  it('is done one by one where one breaks all, and only that one fails', async () => {
+    const { goes, double } = doubling()
+    expect(await all(double, [1, -2, 3])).to.deep.equal([2, 'broken', 6])
+    expect(goes).to.deep.equal([[1, -2, 3], [1], [-2], [3]])
+  })
+
+  it('is many at a time, but not without end', async () => {
+    const { goes, double } = doubling()
+    const numbers = Array.from({ length: 200 }, (_, number) => number)
+    expect(await all(double, numbers)).to.deep.equal(numbers.map((number) => number * 2))
+    expect(Math.max(...goes.map((go) => go.length))).to.equal(64)
+  })
+
+  it('fails for one, and goes on, where it fails before anybody was taken', async () => {
+    let isDown = true
+    const double = createTogether<number, number>(async (take) => {
+      await turn()
+      if (isDown) throw new Error('down')
+      return take().map((number) => ({ ok: true, value: number * 2 }))
+    })
+    expect(await all(double, [1])).to.deep.equal(['down'])
+    expect(await all(double, [1, 2, 3])).to.deep.equal(['down', 'down', 'down'])
+    isDown = false
+    expect(await all(double, [1, 2])).to.deep.equal([2, 4])
+  })
+
+  /** Never ends what has a 0 in it; tells how often it began, and what it was given. */
+  const stalling = () => {
+    const goes: Array<{ numbers: number[]; isRepeat: boolean }> = []
+    const ends: unknown[] = []
+    const work = createTogether<number, number>(
+      async (take, { signal, isRepeat }) => {
+        await turn()
+        const numbers = [...take()]
+        goes.push({ numbers, isRepeat })
+        if (numbers.includes(0)) {
+          await once(signal, 'abort')
+          ends.push(codeOf(signal.reason))
+        }
+        if (numbers.includes(-2)) throw new Error('broken')
+        if (numbers.includes(-3)) throw Object.assign(new Error('down'), { code: '57P03' })
+        return numbers.map((value) => ({ ok: true, value }))
+      },
+      { limitMs: 200 },
+    )
+    return { goes, ends, work }
+  }
+  const codes = (asked: Promise<number>[]) =>
+    Promise.all(asked.map((one) => one.catch((error: unknown) => codeOf(error) ?? 'failed')))
+
+  it('has one limit, at which all of them are told, and the next ones go on', async () => {
+    const { goes, ends, work } = stalling()
+    expect(await codes([work(0), work(1), work(2)])).to.deep.equal(Array(3).fill('unavailable'))
+    expect(ends).to.deep.equal(['unavailable'])
+    expect(goes).to.deep.equal([{ numbers: [0, 1, 2], isRepeat: false }])
+    expect(await work(3)).to.equal(3)
+  })
+
+  it('shares its limit with what is done again one by one', async () => {
+    const { goes, work } = stalling()
+    const asked = [1, -2, 2].map((number) => work(number))
+    await turn()
+    expect(await codes(asked)).to.deep.equal([1, 'failed', 2])
+    expect(goes.slice(1)).to.deep.equal(
+      [1, -2, 2].map((number) => ({ numbers: [number], isRepeat: true })),
+    )
+  })
+
+  it('is not done again where the database is away', async () => {
+    const { goes, work } = stalling()
+    expect(await codes([work(1), work(-3), work(2)])).to.deep.equal(Array(3).fill('57P03'))
+    expect(goes).to.have.length(1)
+  })
+
+  it('leaves out who was answered before', async () => {
+    const { goes, work } = stalling()
+    const gone = new AbortController()
+    const asked = [work(1), work(2, gone.signal)]
+    gone.abort(Object.assign(new Error('too late'), { code: 'late' }))
+    expect(await codes(asked)).to.deep.equal([1, 'late'])
+    expect(goes.map(({ numbers }) => numbers)).to.deep.equal([[1]])
+  })
+})

@@ -1,0 +1,122 @@
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { insertSample } from '../../../../src/store/transactions/overview.ts'
+import { startAdminApi, type AdminApi } from '../../../fixtures/api/admin-api.ts'
+import { makeUser } from '../../../fixtures/api/access.ts'
+import { makeTransaction } from '../../../fixtures/store/transactions.ts'
+
+type Row = Record<string, unknown>
+
+const rowsOf = (answer: { body: Row }, name = 'transactions') => answer.body[name] as Row[]
+
+describe('what administrators see', () => {
+  let admin: AdminApi
+
+  beforeEach(async () => {
+    admin = await startAdminApi()
+  })
+
+  afterEach(() => admin.api.close())
+
+  const get = (url: string) => admin.send({ url })
+
+  it('is refused to everybody else', async () => {
+    for (const url of ['overview', 'samples', 'transactions', 'users', 'keys']) {
+      const answer = await admin.send({ url: `/api/admin/${url}` }, 'alice')
+      expect(answer.status).to.equal(403)
+    }
+  })
+
+  it('lists the transactions of all users, newest first, with their owners', async () => {
+    const { db, alice } = admin
+    const bob = await makeUser(db, { username: 'bob' })
+    const first = await makeTransaction(db, { userId: alice.id })
+    const second = await makeTransaction(db, { userId: bob.id, type: 'deposit', status: 'failed' })
+    const all = await get('/api/admin/transactions')
+    expect(rowsOf(all).map((row) => [row['transaction_id'], row['username']])).to.deep.equal([
+      [second.transactionId, 'bob'],
+      [first.transactionId, 'alice'],
+    ])
+    expect(all.body).to.include({ total: 2, next_cursor: null })
+    for (const filter of ['type=deposit', 'status=failed', `user_id=${bob.id}`]) {
+      const found = await get(`/api/admin/transactions?${filter}`)
+      expect(rowsOf(found).map((row) => row['transaction_id'])).to.deep.equal([
+        second.transactionId,
+      ])
+      expect(found.body['total']).to.equal(1)
+    }
+  })
+
+  it('leaves out none and shows none twice, though more are made between the pages', async () => {
+    const { db, alice } = admin
+    const made: string[] = []
+    for (let count = 0; count < 7; count++) {
+      made.unshift((await makeTransaction(db, { userId: alice.id })).transactionId)
+    }
+    const seen: unknown[] = []
+    const totals: unknown[] = []
+    let cursor = ''
+    do {
+      const page = await get(`/api/admin/transactions?limit=3${cursor}`)
+      seen.push(...rowsOf(page).map((row) => row['transaction_id']))
+      totals.push(page.body['total'])
+      const { next_cursor: next } = page.body
+      cursor = typeof next === 'string' ? `&cursor=${next}` : ''
+      await makeTransaction(db, { userId: alice.id })
+    } while (cursor !== '')
+    expect(seen).to.deep.equal(made)
+    // Counted once, on the first page.
+    expect(totals).to.deep.equal([made.length, undefined, undefined])
+  })
+
+  it('refuses a cursor and days that cannot be', async () => {
+    for (const query of ['cursor=abc', 'start_date=2026-02-30', 'user_id=x', 'user_id=0']) {
+      expect((await get(`/api/admin/transactions?${query}`)).status).to.equal(400)
+    }
+    const turned = 'start_date=2026-03-02&end_date=2026-03-01'
+    expect((await get(`/api/admin/transactions?${turned}`)).status).to.equal(400)
+  })
+
+  it('tells the life of a transaction of any user, with who moved it', async () => {
+    const { db, alice } = admin
+    const made = await makeTransaction(db, { userId: alice.id, status: 'completed' })
+    const life = await get(`/api/admin/transactions/${made.transactionId}`)
+    expect(life.body).to.include({ status: 'completed', username: 'alice', order: null })
+    const moves = rowsOf(life, 'history').map(({ status, actor }) => [status, actor])
+    expect(moves).to.deep.equal([
+      ['pending', 'test'],
+      ['processing', 'test'],
+      ['completed', 'test'],
+    ])
+    expect((await get('/api/admin/transactions/TX404')).status).to.equal(404)
+  })
+
+  it('sums up an empty platform', async () => {
+    const { body } = await get('/api/admin/overview')
+    const nothing = { count: 0, amount_wei: '0', amount_decimal: '0' }
+    expect(body).to.deep.include({ claimed: nothing, settled: nothing, alerts: [], head: null })
+    expect(body['in_flight']).to.deep.include({ count: 0, oldest_seconds: 0 })
+  })
+
+  it('keeps one sample a minute, and thins out what a plot cannot show', async () => {
+    const { db, clock } = admin
+    const dollars = { openBreaks: 2, supply: 1_500_000n, liability: 1_500_000n }
+    const facts = { claimedWei: 1n, settledWei: 1n, inFlight: 0, oldestSeconds: 0, ...dollars }
+    await sql`
+      insert into overview_samples
+        (at, claimed, settled, in_flight, oldest_seconds, providers_well)
+      select now() - minute * interval '1 minute', 1, 1, 0, 0, 1
+      from generate_series(1, 1000) as minute`.execute(db)
+    for (const providersWell of [1, 2]) {
+      await insertSample(db, { at: clock.now(), ...facts, providersWell })
+    }
+    const recent = rowsOf(await get('/api/admin/samples?hours=1'), 'samples')
+    expect(recent).to.have.length.within(59, 61)
+    expect(recent.at(-1)).to.include({ providers_well: 1, open_breaks: 2, supply: '1.50' })
+    expect(recent[0]).to.include({ open_breaks: null, supply: null, liability: null })
+    const all = rowsOf(await get('/api/admin/samples?hours=24'), 'samples')
+    expect(all).to.have.length.within(200, 300)
+    expect(all.at(-1)?.['at']).to.equal(recent.at(-1)?.['at'])
+  })
+})

@@ -1,0 +1,197 @@
+import { expect } from 'chai'
+
+import { makeTransaction } from '../../../fixtures/store/transactions.ts'
+import { startTransactionsApi } from '../../../fixtures/api/transactions-api.ts'
+
+const idsOf = (body: Record<string, unknown>) =>
+  (body['transactions'] as { id: number }[]).map(({ id }) => id)
+
+const codesOf = (body: Record<string, unknown>) =>
+  (body['details'] as { field: string; code: string }[]).map(({ field, code }) => ({ field, code }))
+
+describe('GET /api/transactions', () => {
+  it('shows every field, and the amount exact', async () => {
+    const { db, alice, get } = await startTransactionsApi()
+    const made = await makeTransaction(db, {
+      userId: alice.id,
+      type: 'settlement',
+      amount: 1_000_000_000_000_000_001n,
+      currency: 'ETH',
+      description: 'Invoice 14',
+      ethTransactionHash: `0x${'ab'.repeat(32)}`,
+      createdAt: new Date('2026-03-01T00:00:00.123Z'),
+    })
+    const { status, text } = await get('/api/transactions')
+    expect(status).to.equal(200)
+    expect(text).to.include('"amount":1.000000000000000001,')
+    expect(JSON.parse(text)).to.deep.equal({
+      success: true,
+      transactions: [
+        {
+          id: 1,
+          transaction_id: made.transactionId,
+          amount: 1,
+          amount_decimal: '1.000000000000000001',
+          amount_wei: '1000000000000000001',
+          currency: 'ETH',
+          type: 'settlement',
+          status: 'pending',
+          description: 'Invoice 14',
+          eth_transaction_hash: made.ethTransactionHash,
+          disputed_by: [],
+          created_at: '2026-03-01T00:00:00.123Z',
+          updated_at: '2026-03-01T00:00:00.123Z',
+        },
+      ],
+      total: 1,
+      limit: 50,
+      offset: 0,
+      next_cursor: null,
+    })
+  })
+
+  it('filters by type and status, and shows only what is the own', async () => {
+    const { db, alice, bob, get } = await startTransactionsApi()
+    await makeTransaction(db, { userId: alice.id, type: 'deposit', status: 'failed' })
+    await makeTransaction(db, { userId: alice.id, type: 'payment', status: 'failed' })
+    await makeTransaction(db, { userId: alice.id, type: 'payment' })
+    await makeTransaction(db, { userId: bob.id, type: 'payment', status: 'failed' })
+    const list = async (query: string) => idsOf((await get(`/api/transactions?${query}`)).body)
+    expect(await list('')).to.deep.equal([3, 2, 1])
+    expect(await list('type=payment')).to.deep.equal([3, 2])
+    expect(await list('status=failed')).to.deep.equal([2, 1])
+    expect(await list('type=payment&status=failed')).to.deep.equal([2])
+    expect(await list('type=withdrawal')).to.deep.equal([])
+    expect(idsOf((await get('/api/transactions', bob)).body)).to.deep.equal([4])
+  })
+
+  it('takes both days whole, in UTC', async () => {
+    const { db, alice, get } = await startTransactionsApi()
+    const times = [
+      '2026-02-27T23:59:59.999Z',
+      '2026-02-28T00:00:00.000Z',
+      '2026-02-28T23:59:59.999Z',
+      '2026-03-01T00:00:00.000Z',
+    ]
+    for (const time of times) {
+      await makeTransaction(db, { userId: alice.id, createdAt: new Date(time) })
+    }
+    const list = async (query: string) => {
+      const { body } = await get(`/api/transactions?${query}`)
+      return { ids: idsOf(body), total: body['total'] }
+    }
+    const day = '2026-02-28'
+    const one = await list(`start_date=${day}&end_date=${day}`)
+    expect(one).to.deep.equal({ ids: [3, 2], total: 2 })
+    expect(await list(`start_date=${day}`)).to.deep.equal({ ids: [4, 3, 2], total: 3 })
+    expect(await list(`end_date=${day}`)).to.deep.equal({ ids: [3, 2, 1], total: 3 })
+    expect(await list('end_date=9999-12-31')).to.deep.equal({ ids: [4, 3, 2, 1], total: 4 })
+  })
+
+  it('pages by offset, and counts all the same', async () => {
+    const { db, alice, get } = await startTransactionsApi()
+    for (let made = 0; made < 5; made++) await makeTransaction(db, { userId: alice.id })
+    const { body } = await get('/api/transactions?limit=2&offset=3')
+    expect(idsOf(body)).to.deep.equal([2, 1])
+    expect(body).to.deep.include({ total: 5, limit: 2, offset: 3, next_cursor: null })
+    const beyond = await get('/api/transactions?offset=1000000')
+    expect(beyond.body).to.deep.include({ transactions: [], total: 5, next_cursor: null })
+  })
+
+  it('takes a limit that is too large as the largest, and says so', async () => {
+    const { get } = await startTransactionsApi()
+    expect((await get('/api/transactions?limit=100000')).body['limit']).to.equal(100)
+  })
+
+  it('pages by cursor through all, each once, with a filter too', async () => {
+    const { db, alice, get } = await startTransactionsApi()
+    const createdAt = new Date('2026-03-01T12:00:00.000Z')
+    for (let made = 0; made < 7; made++) {
+      const type = made % 3 === 0 ? 'deposit' : 'payment'
+      // Of one moment, so that the id alone decides.
+      await makeTransaction(db, { userId: alice.id, type, createdAt })
+    }
+    for (const [filter, wanted] of [
+      ['', [7, 6, 5, 4, 3, 2, 1]],
+      ['&type=payment', [6, 5, 3, 2]],
+      ['&type=payment&start_date=2026-03-01', [6, 5, 3, 2]],
+      ['&start_date=2026-03-02', []],
+    ] as const) {
+      const seen: number[] = []
+      let cursor: string | null = ''
+      for (let pages = 0; pages < 9 && cursor !== null; pages++) {
+        const place = cursor === '' ? '' : `&cursor=${cursor}`
+        const { body } = await get(`/api/transactions?limit=2${filter}${place}`)
+        seen.push(...idsOf(body))
+        expect(body['total']).to.equal(wanted.length)
+        cursor = body['next_cursor'] as string | null
+      }
+      expect(seen).to.deep.equal(wanted)
+    }
+  })
+
+  const refused = {
+    'type=gift': { field: 'query.type', code: 'enum' },
+    'status=Completed': { field: 'query.status', code: 'enum' },
+    'start_date=2025-02-30': { field: 'query.start_date', code: 'format' },
+    'end_date=2025-13-01': { field: 'query.end_date', code: 'format' },
+    'start_date=2025-03-02&end_date=2025-03-01': {
+      field: 'query.start_date',
+      code: 'after_end_date',
+    },
+    'limit=0': { field: 'query.limit', code: 'minimum' },
+    'limit=1e2': { field: 'query.limit', code: 'type' },
+    'offset=-1': { field: 'query.offset', code: 'minimum' },
+    'offset=1000001': { field: 'query.offset', code: 'maximum' },
+    'page=2': { field: 'query.page', code: 'unknown_field' },
+    'cursor=': { field: 'query.cursor', code: 'pattern' },
+    'cursor=AAAA': { field: 'query.cursor', code: 'bad_cursor' },
+  }
+  for (const [query, problem] of Object.entries(refused)) {
+    it(`refuses ${query}`, async () => {
+      const { get } = await startTransactionsApi()
+      const { status, body } = await get(`/api/transactions?${query}`)
+      expect(status).to.equal(400)
+      expect(codesOf(body)).to.deep.equal([problem])
+    })
+  }
+
+  for (const place of [
+    '0,1',
+    '1,0',
+    '1,-1',
+    '01,1',
+    '1,1;',
+    '9'.repeat(16) + ',1',
+    '1,' + '9'.repeat(19),
+  ]) {
+    it(`refuses a cursor that says ${place}`, async () => {
+      const { get } = await startTransactionsApi()
+      const cursor = Buffer.from(place).toString('base64url')
+      const { status, body } = await get(`/api/transactions?cursor=${cursor}`)
+      expect(status).to.equal(400)
+      expect(codesOf(body)).to.deep.equal([{ field: 'query.cursor', code: 'bad_cursor' }])
+    })
+  }
+
+  it('takes the furthest places that a cursor can say', async () => {
+    const { db, alice, get } = await startTransactionsApi()
+    await makeTransaction(db, { userId: alice.id })
+    for (const [place, found] of [
+      ['1,1', 0],
+      [`${'9'.repeat(14)},${'9'.repeat(18)}`, 1],
+    ] as const) {
+      const cursor = Buffer.from(place).toString('base64url')
+      const { status, body } = await get(`/api/transactions?cursor=${cursor}`)
+      expect([status, idsOf(body).length]).to.deep.equal([200, found])
+    }
+  })
+
+  it('refuses a cursor and an offset at once', async () => {
+    const { get } = await startTransactionsApi()
+    const cursor = Buffer.from('1,1').toString('base64url')
+    const { status, body } = await get(`/api/transactions?cursor=${cursor}&offset=1`)
+    expect(status).to.equal(400)
+    expect(codesOf(body)).to.deep.equal([{ field: 'query.offset', code: 'conflict' }])
+  })
+})

@@ -1,0 +1,85 @@
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import type { Hex } from 'viem'
+
+import { headerOfBlock, decodeHeader } from '../../../src/chain/proof/header.ts'
+import { decodeReceipt, encodeReceipt } from '../../../src/chain/proof/receipt.ts'
+import { buildListTrie, readProof } from '../../../src/chain/proof/trie.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
+import { mainnetBlock } from '../../fixtures/chain/mainnet.ts'
+
+describe('the real mainnet block', () => {
+  const { block, receipts } = mainnetBlock()
+  const encoded = receipts.map(encodeReceipt)
+  const trie = buildListTrie(encoded)
+
+  it('hashes to its hash', () => {
+    const header = headerOfBlock(block)
+    expect(header.hash).to.equal(block.hash)
+    expect(decodeHeader(header.rlp)).to.deep.equal(header)
+  })
+
+  it('has receipts that rebuild its root', () => {
+    expect(trie.root).to.equal(block.receiptsRoot)
+  })
+
+  it('gives each of its 202 receipts a proof that reads back as that receipt', () => {
+    expect(receipts).to.have.length(202)
+    for (const [index, bytes] of encoded.entries()) {
+      expect(readProof({ root: trie.root, index, proof: trie.prove(index) })).to.equal(bytes)
+    }
+  })
+
+  it('reads back what a node showed of each receipt', () => {
+    for (const [index, bytes] of encoded.entries()) {
+      const receipt = decodeReceipt(bytes)
+      const shown = receipts[index]
+      expect(receipt.succeeded).to.equal(shown?.status === '0x1')
+      expect(receipt.logs).to.deep.equal(
+        shown?.logs.map(({ address, topics, data }) => ({ address, topics, data })),
+      )
+    }
+  })
+
+  it('refuses a proof at another place, with a node less, more, or changed', async () => {
+    const [root, proof] = [trie.root, trie.prove(7)]
+    const wrong: ReadonlyArray<{ index: number; proof: Hex[] }> = [
+      { index: 8, proof },
+      { index: 7, proof: proof.slice(0, -1) },
+      { index: 7, proof: [...proof, ...proof.slice(-1)] },
+      { index: 7, proof: [] },
+      { index: 7, proof: [...proof.slice(0, -1), ...trie.prove(8).slice(-1)] },
+    ]
+    for (const options of wrong) {
+      await expectFailure(() => readProof({ root, ...options }), 'encoding_invalid')
+    }
+  })
+})
+
+describe('a list trie', () => {
+  it('proves every place of lists of any length, with small and large values', () => {
+    const values = fc.array(
+      fc
+        .uint8Array({ minLength: 1, maxLength: 60 })
+        .map((bytes): Hex => `0x${Buffer.from(bytes).toString('hex')}`),
+      { minLength: 1, maxLength: 300 },
+    )
+    fc.assert(
+      fc.property(values, (list) => {
+        const trie = buildListTrie(list)
+        for (const [index, value] of list.entries()) {
+          const read = readProof({ root: trie.root, index, proof: trie.prove(index) })
+          if (read !== value) return false
+        }
+        return true
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('has the root of nothing for an empty list', () => {
+    expect(buildListTrie([]).root).to.equal(
+      '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421',
+    )
+  })
+})

@@ -1,0 +1,193 @@
+import type { Route } from '../../../src/domain/orders.ts'
+import type { PreparedOrder } from '../../../src/sender/prepare.ts'
+import { findOrderOf } from '../../../src/store/orders/orders.ts'
+import type { Promised } from './check.ts'
+import { survive } from './life.ts'
+import type { Ground, Sim } from './run.ts'
+import { addressFrom, CHAIN_ID, ETHER, toHex } from './world.ts'
+
+/** Something that happens to the sender, or is asked of it. The likelier stand there more often. */
+export function actAtRandom(sim: Sim): Promise<unknown> {
+  const { random } = sim
+  sim.faults.lag = random.below(4)
+  const act = random.pick([
+    pay,
+    pay,
+    pay,
+    payTwice,
+    payTogether,
+    payAgain,
+    mine,
+    mine,
+    mine,
+    reorg,
+    reorg,
+    drop,
+    raisePrice,
+    useNonceOutside,
+    useNonceOutside,
+    cancel,
+    takeFunds,
+    giveFunds,
+    giveFunds,
+    breakPayee,
+    wait,
+  ])
+  return act(sim)
+}
+
+async function pay(sim: Sim): Promise<void> {
+  await request(sim, `TX${sim.seed}-${sim.promised.length}`)
+}
+
+async function payTwice(sim: Sim): Promise<void> {
+  await pay(sim)
+  await pay(sim)
+}
+
+/** A client that got no answer asks again. */
+async function payAgain(sim: Sim): Promise<void> {
+  const { promised, random } = sim
+  if (promised.length > 0) await request(sim, random.pick(promised).subject)
+}
+
+/** Requests that came at one time share one SQL transaction. */
+async function payTogether(sim: Sim): Promise<void> {
+  const { promised, random } = sim
+  const { signal } = new AbortController()
+  const sender = sim.sender()
+  const payments = Array.from({ length: 2 + random.below(3) }, () => {
+    return promise(sim, `TX${sim.seed}-${promised.length}`)
+  })
+  await survive(async () => {
+    const prepared: PreparedOrder[] = []
+    for (const payment of payments) {
+      const request = { ...payment, spender: 'sim' }
+      const one = await survive(() => sender.prepare(sim.ownDb(), request, signal))
+      if (one !== undefined) prepared.push(one)
+    }
+    const acceptances = await sim
+      .ownDb()
+      .transaction()
+      .execute((transaction) => sender.acceptAll(transaction, prepared))
+    for (const acceptance of acceptances) {
+      if (!acceptance.ok) continue
+      const { order } = acceptance.value
+      const told = promised.find(({ subject }) => subject === order.subject)
+      if (told !== undefined) told.toldId = order.id
+    }
+  })
+}
+
+function promise(sim: Sim, subject: string): Promised {
+  const { random, signers, promised } = sim
+  const payment = {
+    subject,
+    route: random.pick<Route>(['direct', 'contract']),
+    payer: random.chance(0.5) ? random.pick(signers.addresses) : undefined,
+    payee: addressFrom(`payee ${sim.seed} ${random.chance(0.2) ? 0 : promised.length}`),
+    amount: BigInt(1 + random.below(1_000_000)) * 10n ** 12n,
+  }
+  promised.push(payment)
+  return payment
+}
+
+async function request(sim: Sim, subject: string): Promise<void> {
+  const { promised } = sim
+  const earlier = promised.find((one) => one.subject === subject)
+  const payment = earlier ?? promise(sim, subject)
+  const { signal } = new AbortController()
+  const accepted = await survive(() => sim.sender().pay({ ...payment, spender: 'sim' }, signal))
+  const told = promised.find((one) => one.subject === subject)
+  if (told !== undefined && accepted !== undefined) told.toldId = accepted.order.id
+}
+
+export async function mine(sim: Ground): Promise<void> {
+  await sim.world.mine(sim.random.pick([1, 1, 2, 3, 12]))
+}
+
+/** Takes up to eight blocks away; their transactions are lost, or return to the node. */
+export async function reorg({ world, random }: Ground): Promise<void> {
+  const depth = 1 + random.below(8)
+  const head = await world.head()
+  const raws: unknown[] = []
+  for (let number = head - depth + 1; number <= head; number++) {
+    const block = (await world.rpc('eth_getBlockByNumber', [toHex(number), false])) as {
+      transactions: string[]
+    }
+    for (const hash of block.transactions) {
+      raws.push(await world.rpc('eth_getRawTransactionByHash', [hash]))
+    }
+  }
+  await world.rpc('anvil_reorg', [depth, []])
+  if (random.chance(0.5)) return
+  for (const raw of raws) await world.rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
+}
+
+export async function drop({ world }: Ground): Promise<void> {
+  await world.rpc('anvil_dropAllTransactions')
+}
+
+export async function raisePrice({ world, random }: Ground): Promise<void> {
+  const gwei = random.pick([5, 20, 100])
+  await world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(BigInt(gwei) * 10n ** 9n)])
+  await world.mine(1)
+}
+
+/** Somebody else has the key as well, and takes the next nonce with a transaction of their own. */
+export async function useNonceOutside({
+  world,
+  random,
+  signers,
+  seed,
+  clock,
+}: Ground): Promise<void> {
+  const signer = random.pick(signers.addresses)
+  const nonce = await world.nonceOf(signer)
+  const price = 200n * 10n ** 9n
+  const raw = await signers.sign(signer, {
+    chainId: CHAIN_ID,
+    nonce,
+    to: addressFrom(`outside ${seed}`),
+    value: 1n,
+    data: '0x',
+    gas: 21_000n,
+    fees: {
+      maxFeePerGas: price + BigInt(clock.now().getTime() % 1000),
+      maxPriorityFeePerGas: price,
+    },
+  })
+  await world.rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
+  if (random.chance(0.7)) await world.mine(1)
+}
+
+async function cancel(sim: Sim): Promise<void> {
+  if (sim.promised.length === 0) return
+  const order = await findOrderOf(sim.db, sim.random.pick(sim.promised).subject)
+  if (order !== undefined) await survive(() => sim.sender().cancel(order.id))
+}
+
+/** The signer is left with less than the orders need, until the run comes to rest. */
+export async function takeFunds({ world, random, signers }: Ground): Promise<void> {
+  const left = random.pick([0n, ETHER / 100n])
+  await world.rpc('anvil_setBalance', [random.pick(signers.addresses), toHex(left)])
+}
+
+export async function giveFunds({ world, signers }: Ground): Promise<void> {
+  for (const signer of signers.addresses) {
+    await world.rpc('anvil_setBalance', [signer, toHex(1_000n * ETHER)])
+  }
+}
+
+/** From now on the payee refuses money, whatever was simulated for the order. */
+async function breakPayee({ world, random, promised }: Sim): Promise<void> {
+  if (promised.length === 0) return
+  const { payee } = random.pick(promised)
+  // PUSH0 PUSH0 REVERT
+  await world.rpc('anvil_setCode', [payee, '0x5f5ffd'])
+}
+
+export async function wait({ clock, random }: Ground): Promise<void> {
+  clock.advance(random.below(60_000))
+  await Promise.resolve()
+}

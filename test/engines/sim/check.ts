@@ -1,0 +1,155 @@
+import { encodeEventTopics } from 'viem'
+
+import { settlementAbi } from '../../../src/bindings/abis.ts'
+import { settlementAddress } from '../../../src/bindings/addresses.ts'
+import type { Attempt, Hex, Order, Route } from '../../../src/domain/orders.ts'
+import { listAttemptsOf } from '../../../src/store/orders/attempts.ts'
+import { readCursor } from '../../../src/store/orders/chain-cursor.ts'
+import type { Db } from '../../../src/store/database/database.ts'
+import { listStanding } from '../../../src/sender/slots.ts'
+import { findOrderOf, readOpenOrders } from '../../../src/store/orders/orders.ts'
+import { CHAIN_ID, toHex, type World } from './world.ts'
+
+/** What was asked of the sender; `toldId` is the order that it said it accepted. */
+export type Promised = {
+  subject: string
+  route: Route
+  payer: Hex | undefined
+  payee: Hex
+  amount: bigint
+  toldId?: bigint
+}
+
+export type Checked = {
+  db: Db
+  world: World
+  signers: readonly Hex[]
+  promised: readonly Promised[]
+  /** The block that the run began at. */
+  since: number
+}
+
+/** Holds the tables against the chain itself. Every sentence is something that must not be. */
+export async function wrongsOf(checked: Checked): Promise<string[]> {
+  const orders = await ordersOf(checked)
+  const code = await checked.world.rpc('eth_getCode', [settlementAddress, 'latest'])
+  return [
+    ...(code === '0x' ? ['the settlement contract is gone from the chain'] : []),
+    ...(await wrongsOfOrders(checked, orders)),
+    ...(await wrongsOfPayees(checked, orders)),
+    ...(await wrongsOfLanes(checked, orders)),
+  ]
+}
+
+export async function countOpenOrders(db: Db): Promise<number> {
+  return (await readOpenOrders(db, CHAIN_ID)).count
+}
+
+/** What became of the orders and of everything that was signed for them. */
+export async function countStates(
+  checked: Pick<Checked, 'db' | 'promised'>,
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = { 'orders asked for': checked.promised.length }
+  const add = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1)
+  for (const order of await ordersOf(checked)) {
+    add(`orders ${order.state}${order.errorCode === undefined ? '' : ` (${order.errorCode})`}`)
+    const attempts = await listAttemptsOf(checked.db, order.id)
+    for (const { kind, state } of attempts) add(`attempts ${kind} ${state}`)
+    const nonces = new Set(attempts.map(({ nonce }) => nonce)).size
+    for (let moved = 1; moved < nonces; moved++) add('orders moved to another nonce')
+  }
+  const cursor = await readCursor(checked.db, CHAIN_ID)
+  counts['reorgs noticed'] = Number(cursor?.reorgs ?? 0n)
+  return counts
+}
+
+async function ordersOf({ db, promised }: Pick<Checked, 'db' | 'promised'>): Promise<Order[]> {
+  const orders = await Promise.all(promised.map(({ subject }) => findOrderOf(db, subject)))
+  return orders.filter((order) => order !== undefined)
+}
+
+async function wrongsOfOrders(checked: Checked, orders: Order[]): Promise<string[]> {
+  const wrongs = checked.promised
+    .filter(({ subject, toldId }) => {
+      const order = orders.find((one) => one.subject === subject)
+      return toldId !== undefined && order?.id !== toldId
+    })
+    .map(({ subject }) => `${subject} was accepted and is not stored`)
+  for (const order of orders) {
+    if (order.state === 'accepted' || order.state === 'mined') {
+      wrongs.push(`${order.subject} is ${order.state} for ever`)
+    }
+    const attempts = await listAttemptsOf(checked.db, order.id)
+    for (const attempt of attempts) wrongs.push(...(await wrongsOfAttempt(checked, attempt)))
+    wrongs.push(...wrongsOfState(order, attempts))
+    if (order.route === 'contract') wrongs.push(...(await wrongsOfEvents(checked, order)))
+  }
+  return wrongs
+}
+
+function wrongsOfState(order: Order, attempts: Attempt[]): string[] {
+  const paying = attempts.filter(
+    ({ kind, state, block }) => kind === 'payment' && state === 'final' && block?.succeeded,
+  )
+  const expected = order.state === 'completed' ? 1 : 0
+  return paying.length === expected
+    ? []
+    : [`${order.subject} is ${toldOf(order)} with ${paying.length} payments`]
+}
+
+function toldOf({ state, route, errorCode }: Order): string {
+  return `${state} (${[route, errorCode].filter(Boolean).join(', ')})`
+}
+
+async function wrongsOfAttempt({ world }: Checked, attempt: Attempt): Promise<string[]> {
+  const receipt = (await world.rpc('eth_getTransactionReceipt', [attempt.hash])) as {
+    blockHash: string
+    status: string
+  } | null
+  const { hash, state, block } = attempt
+  const isMined = receipt !== null
+  if (isMined !== (state === 'final')) return [`${hash} is ${state}, but mined: ${isMined}`]
+  if (!isMined) return []
+  const isSame = receipt.blockHash === block?.hash && (receipt.status === '0x1') === block.succeeded
+  return isSame ? [] : [`${hash} is said to be in ${block?.hash}, but is in ${receipt.blockHash}`]
+}
+
+const [SETTLED] = encodeEventTopics({ abi: settlementAbi, eventName: 'Settled' })
+
+async function wrongsOfEvents({ world, since }: Checked, order: Order): Promise<string[]> {
+  const filter = {
+    address: settlementAddress,
+    fromBlock: toHex(since),
+    topics: [SETTLED, order.reference],
+  }
+  const logs = (await world.rpc('eth_getLogs', [filter])) as unknown[]
+  const expected = order.state === 'completed' ? 1 : 0
+  return logs.length === expected ? [] : [`${order.subject} settled ${logs.length} times`]
+}
+
+async function wrongsOfPayees({ world }: Checked, orders: Order[]): Promise<string[]> {
+  const wrongs: string[] = []
+  for (const [payee, group] of Map.groupBy(orders, (order) => order.payee)) {
+    const due = group
+      .filter(({ state }) => state === 'completed')
+      .reduce((sum, { amount }) => sum + amount, 0n)
+    const held = await world.balanceOf(payee)
+    if (held !== due) wrongs.push(`${payee} should hold ${due}, and holds ${held}`)
+  }
+  return wrongs
+}
+
+async function wrongsOfLanes(checked: Checked, orders: Order[]): Promise<string[]> {
+  const { db, world, signers } = checked
+  const wrongs: string[] = []
+  for (const signer of signers) {
+    const own = orders.filter((order) => order.signer === signer)
+    const attempts = await Promise.all(own.map(({ id }) => listAttemptsOf(db, id)))
+    const used = await world.nonceOf(signer)
+    const gaps = attempts.flat().filter(({ nonce }) => nonce >= used)
+    if (gaps.length > 0) wrongs.push(`${signer} has signed beyond the nonce ${used}`)
+    const { lowest } = await listStanding(db, { chainId: CHAIN_ID, signer }, 1)
+    if (lowest !== undefined) wrongs.push(`${signer} has the nonce ${lowest.nonce} open for ever`)
+  }
+  return wrongs
+}

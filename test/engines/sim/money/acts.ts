@@ -1,0 +1,181 @@
+import { sql } from 'kysely'
+
+import { burnCalldata } from '../../../../src/chain/burn.ts'
+import { grantCall } from '../../../../src/deploy/minter.ts'
+import type { Hex } from '../../../../src/domain/orders.ts'
+import { createMint } from '../../../../src/ledger/mints.ts'
+import { createRedeem } from '../../../../src/ledger/redeems.ts'
+import { moveByWire } from '../../../../src/ledger/wires.ts'
+import { findOrderOf } from '../../../../src/store/orders/orders.ts'
+import {
+  drop,
+  giveFunds,
+  mine,
+  raisePrice,
+  reorg,
+  takeFunds,
+  useNonceOutside,
+  wait,
+} from '../acts.ts'
+import { survive } from '../life.ts'
+import { CHAIN_ID, GWEI } from '../world.ts'
+import type { MoneySim } from './sim.ts'
+import type { Random } from '../../../fixtures/random.ts'
+
+/** Something that happens to the money, the chain or the bank. The likelier stand more often. */
+export function actAtRandom(sim: MoneySim): Promise<unknown> {
+  sim.faults.lag = sim.random.below(4)
+  return sim.random.pick([
+    mint,
+    mint,
+    mint,
+    mint,
+    redeem,
+    redeem,
+    redeem,
+    burn,
+    burn,
+    burn,
+    burn,
+    burnOtherwise,
+    moveBank,
+    moveBank,
+    mine,
+    mine,
+    mineToFinal,
+    mineToFinal,
+    reorg,
+    reorg,
+    drop,
+    raisePrice,
+    useNonceOutside,
+    cancel,
+    takeFunds,
+    giveFunds,
+    giveFunds,
+    turnMinter,
+    wait,
+  ])(sim)
+}
+
+const USD = 'USD' as const
+
+function createUuid({ bytes }: Random): string {
+  return bytes(16)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+/** As the endpoint does it: the chain is asked, then order, mint and hold are one transaction. */
+export async function mint(sim: MoneySim): Promise<void> {
+  const { random, holders, minter, ledger, userId, wallet: walletId } = sim
+  const { db, sender } = sim.living()
+  const id = createUuid(random)
+  const address = random.pick(holders.addresses)
+  const amount = BigInt(1 + random.below(20)) * 500_000n
+  const { signal } = new AbortController()
+  const made = await survive(async () => {
+    const order = { subject: id, spender: `user:${userId}`, payee: address, amount }
+    const prepared = await sender.prepare(db, { ...order, route: 'mint', payer: minter }, signal)
+    return db.transaction().execute(async (open) => {
+      const { order: accepted, hash: transactionHash } = await sender.accept(open, prepared)
+      const money = { kind: 'mint', id, userId, walletId, amount, currency: USD } as const
+      const { reference } = accepted
+      const chain = { chain: 'ETH', address, addressId: undefined, reference, transactionHash }
+      return createMint(ledger, open, { ...money, ...chain })
+    })
+  })
+  if (made !== undefined) sim.toldMints.push(made.id)
+}
+
+async function redeem(sim: MoneySim): Promise<void> {
+  const { random, ledger, userId, wallet: walletId, toldRedeems } = sim
+  const amount = BigInt(1 + random.below(6)) * 500_000n
+  const made = await survive(() =>
+    sim
+      .living()
+      .db.transaction()
+      .execute((open) => {
+        const money = { kind: 'redeem', userId, walletId, amount, currency: USD } as const
+        const chain = { chain: 'ETH', address: undefined, destination: {} }
+        return createRedeem(ledger, open, { ...money, ...chain })
+      }),
+  )
+  if (made !== undefined) toldRedeems.push({ id: made.id, reference: made.reference, amount })
+}
+
+/** As ordered, by one of the holders; maybe a second time, by the other one as well. */
+async function burn(sim: MoneySim): Promise<void> {
+  const { random, toldRedeems } = sim
+  if (toldRedeems.length === 0) return
+  const { reference, amount } = random.pick(toldRedeems)
+  await sendBurn(sim, { memo: reference, amount })
+}
+
+/** Another amount than was ordered, or for nothing at all. */
+async function burnOtherwise(sim: MoneySim): Promise<void> {
+  const { random, toldRedeems } = sim
+  const isOrdered = toldRedeems.length > 0 && random.chance(0.5)
+  const other: Hex = `0x${random
+    .below(2 ** 32)
+    .toString(16)
+    .padStart(64, '0')}`
+  const memo = isOrdered ? random.pick(toldRedeems).reference : other
+  await sendBurn(sim, { memo, amount: 250_000n })
+}
+
+async function sendBurn(
+  { world, random, holders, dollar }: MoneySim,
+  { memo, amount }: { memo: Hex; amount: bigint },
+): Promise<void> {
+  const holder = random.pick(holders.addresses)
+  const raw = await holders.sign(holder, {
+    chainId: CHAIN_ID,
+    nonce: await world.nonceOf(holder),
+    to: dollar,
+    value: 0n,
+    data: burnCalldata({ amount, memo }),
+    gas: 200_000n,
+    fees: { maxFeePerGas: 500n * GWEI, maxPriorityFeePerGas: GWEI },
+  })
+  await world.rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
+  if (random.chance(0.7)) await world.mine(1)
+}
+
+/** The bank tells of a wire what it has told before, or something new, once or twice. */
+async function moveBank(sim: MoneySim): Promise<void> {
+  const { db, random, ledger } = sim
+  const { rows } = await sql<{ subject: string }>`
+    select subject from wires where purpose = 'redeem' order by id`.execute(db)
+  if (rows.length === 0) return
+  const { subject } = random.pick(rows)
+  const state = random.pick(['accepted', 'paid', 'paid', 'returned'] as const)
+  const move = { purpose: 'redeem', subject, state, reference: 'FED', code: undefined } as const
+  for (let told = 0; told < 1 + random.below(2); told++) {
+    await survive(() =>
+      sim
+        .living()
+        .db.transaction()
+        .execute((open) => moveByWire(ledger, open, move)),
+    )
+  }
+}
+
+async function mineToFinal({ world }: MoneySim): Promise<void> {
+  await world.mine(12)
+}
+
+async function cancel(sim: MoneySim): Promise<void> {
+  if (sim.toldMints.length === 0) return
+  const order = await findOrderOf(sim.db, sim.random.pick(sim.toldMints))
+  if (order !== undefined) await survive(() => sim.living().sender.cancel(order.id))
+}
+
+/** The minter may mint nothing any more, or again: what was simulated well reverts. */
+async function turnMinter({ world, random, dollar: token, minter }: MoneySim): Promise<void> {
+  const [admin] = (await world.rpc('eth_accounts')) as [Hex]
+  const allowance = random.pick([0n, 10n ** 15n])
+  const call = { from: admin, gas: '0x989680', ...grantCall({ token, minter, allowance }) }
+  await world.rpc('eth_sendTransaction', [call]).catch(() => undefined)
+  await world.mine(1)
+}

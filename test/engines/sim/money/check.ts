@@ -1,0 +1,170 @@
+import { sql } from 'kysely'
+import { decodeEventLog, encodeEventTopics, type Hex } from 'viem'
+
+import { referenceDollarAbi } from '../../../../src/bindings/abis.ts'
+import { readBalance } from '../../../../src/store/ledger/ledger.ts'
+import { readSolvency } from '../../../../src/store/ledger/supply.ts'
+import { readLedger } from '../../../fixtures/books/money.ts'
+import { CONFIRMATIONS } from '../run.ts'
+import { CHAIN_ID } from '../world.ts'
+import { DEPOSIT, type MoneySim } from './sim.ts'
+
+/** Holds ledger, orders and wires against the chain itself. Every sentence must not be. */
+export async function moneyWrongs(sim: MoneySim): Promise<string[]> {
+  const rows = await readTransfers(sim)
+  const memos = await readMemos(sim)
+  const burnt = memos.filter(({ kind }) => kind === 'burn')
+  const paid = rows.flatMap((row) => (row.kind === 'redeem' ? payingBurn(row, burnt) : []))
+  return [
+    ...wrongsOfTold(sim, rows),
+    ...rows.flatMap((row) => wrongsOfTransfer(row, memos)),
+    ...(await wrongsOfSums(sim, { rows, burnt, paid })),
+    ...(await wrongsOfEvents(sim, { burnt, paid })),
+  ]
+}
+
+export async function countMoney(sim: MoneySim): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { kind, status, code } of await readTransfers(sim)) {
+    const name = `${kind}s ${status}${code === null ? '' : ` (${code})`}`
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  const { rows } = await sql<{ finding: string }>`
+    select finding from supply_events where finding is not null`.execute(sim.db)
+  for (const { finding } of rows) {
+    const name = `burns found to be ${finding}`
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+type Row = {
+  id: string
+  kind: 'mint' | 'redeem'
+  status: 'pending' | 'running' | 'complete' | 'failed'
+  code: string | null
+  amount: bigint
+  memo: Hex
+  wires: bigint
+}
+
+async function readTransfers({ db }: MoneySim): Promise<Row[]> {
+  const { rows } = await sql<Omit<Row, 'amount'> & { amount: string }>`
+    select t.id, t.kind, t.status, t.error_code as code, t.amount::text,
+      t.reference as memo,
+      (select count(*) from wires w where w.purpose = 'redeem' and w.subject = t.id::text
+        and w.amount_minor * 10000 = t.amount) as wires
+    from transfers t order by t.seq`.execute(db)
+  return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }))
+}
+
+type Memo = { kind: 'mint' | 'burn'; amount: bigint; memo: Hex }
+
+const [TOPIC] = encodeEventTopics({ abi: referenceDollarAbi, eventName: 'TransferWithMemo' })
+
+/** Every mint and burn, in the order of the chain. */
+async function readMemos({ world, dollar }: MoneySim): Promise<Memo[]> {
+  const filter = { address: dollar, fromBlock: '0x0', topics: [TOPIC] }
+  const logs = (await world.rpc('eth_getLogs', [filter])) as { topics: [Hex]; data: Hex }[]
+  return logs.map(({ topics, data }) => {
+    const { args } = decodeEventLog({
+      abi: referenceDollarAbi,
+      eventName: 'TransferWithMemo',
+      topics,
+      data,
+    })
+    const { from = '0x0', amount = 0n, memo = '0x' } = args ?? {}
+    return { kind: BigInt(from) === 0n ? 'mint' : 'burn', amount, memo }
+  })
+}
+
+/** The burn that is as ordered: only the first one is. */
+function payingBurn({ memo, amount }: Row, burnt: readonly Memo[]): Memo[] {
+  return burnt.filter((one) => one.memo === memo && one.amount === amount).slice(0, 1)
+}
+
+function wrongsOfTold({ toldMints, toldRedeems }: MoneySim, rows: readonly Row[]): string[] {
+  const stored = new Set(rows.map(({ id }) => id))
+  return [...toldMints, ...toldRedeems.map(({ id }) => id)]
+    .filter((id) => !stored.has(id))
+    .map((id) => `${id} was answered and is not stored`)
+}
+
+function wrongsOfTransfer(row: Row, memos: readonly Memo[]): string[] {
+  const { kind, id, status, memo, amount, wires } = row
+  const name = `the ${kind} ${id}`
+  if (kind === 'mint') {
+    const minted = memos.filter((one) => one.kind === 'mint' && one.memo === memo)
+    const wanted = { pending: -1, running: -1, complete: 1, failed: 0 }[status]
+    if (minted.length !== wanted) return [`${name} is ${status}, and minted ${minted.length} times`]
+    return minted.every((one) => one.amount === amount) ? [] : [`${name} minted another amount`]
+  }
+  const burns = memos.filter((one) => one.kind === 'burn')
+  const isDue = payingBurn(row, burns).length > 0
+  if (isDue !== (status !== 'pending')) return [`${name} is ${status}, and was burnt for: ${isDue}`]
+  return Number(wires) === (isDue ? 1 : 0) ? [] : [`${name} has ${wires} wires`]
+}
+
+type Facts = { rows: readonly Row[]; burnt: readonly Memo[]; paid: readonly Memo[] }
+
+async function wrongsOfSums(sim: MoneySim, { rows, burnt, paid }: Facts): Promise<string[]> {
+  const { db, wallet, dollar: token, world } = sim
+  const solvency = await readSolvency(db, { chainId: CHAIN_ID, token })
+  const sumOf = (is: (row: Row) => boolean): bigint => totalOf(rows.filter(is))
+  const supply = BigInt(
+    String(await world.rpc('eth_call', [{ to: token, data: '0x18160ddd' }, 'latest'])),
+  )
+  const minted = sumOf(({ kind, status }) => kind === 'mint' && status === 'complete')
+  const cameBack = sumOf(({ kind, code }) => kind === 'redeem' && code !== null)
+  const held = sumOf(({ kind, status }) => kind === 'redeem' && status === 'running')
+  const final = BigInt((await world.head()) - CONFIRMATIONS + 1)
+  const { sum, astray } = await readLedger(db)
+  const found = {
+    sum,
+    astray: BigInt(astray),
+    wallet: await readBalance(db, { wallet }),
+    held: await readBalance(db, { heldOf: wallet }),
+    liability: await readBalance(db, { system: 'stablecoin' }),
+    unclaimed: await readBalance(db, { system: 'unclaimed' }),
+    drift: solvency?.drift,
+    'the last block that was read': solvency?.blockNumber,
+  }
+  const wanted: typeof found = {
+    sum: 0n,
+    astray: 0n,
+    wallet: DEPOSIT - minted + cameBack,
+    held,
+    liability: supply,
+    unclaimed: totalOf(burnt) - totalOf(paid),
+    drift: 0n,
+    'the last block that was read': final,
+  }
+  return Object.keys(found).flatMap((name) => {
+    const [is, should] = [found, wanted].map((all) => all[name as keyof typeof found])
+    return is === should ? [] : [`${name} is ${is}, and should be ${should}`]
+  })
+}
+
+/** Each burn was taken to the books once, and what nobody ordered like that has a break. */
+async function wrongsOfEvents(
+  { db }: MoneySim,
+  { burnt, paid }: Pick<Facts, 'burnt' | 'paid'>,
+): Promise<string[]> {
+  const { rows } = await sql<{ events: bigint; findings: bigint; breaks: bigint; drifts: bigint }>`
+    select (select count(*) from supply_events where kind = 'burn') as events,
+      (select count(*) from supply_events where finding is not null) as findings,
+      (select count(*) from breaks where state = 'open') as breaks,
+      (select count(*) from breaks where kind = 'supply_drift') as drifts`.execute(db)
+  const { events = 0n, findings = 0n, breaks = 0n, drifts = 0n } = rows[0] ?? {}
+  const misfits = burnt.length - paid.length
+  return [
+    ...(Number(events) === burnt.length ? [] : [`${burnt.length} burns, of which ${events} known`]),
+    ...(Number(findings) === misfits ? [] : [`${misfits} misfits, and ${findings} findings`]),
+    ...(breaks > 0n === misfits > 0 ? [] : [`${misfits} misfits, and ${breaks} breaks`]),
+    ...(drifts === 0n ? [] : ['a drift of the supply was seen']),
+  ]
+}
+
+function totalOf(amounts: readonly { amount: bigint }[]): bigint {
+  return amounts.reduce((sum, { amount }) => sum + amount, 0n)
+}

@@ -1,0 +1,149 @@
+import { createLogger } from '../../../../src/base/logger.ts'
+import { createFinal } from '../../../../src/chain/read/final.ts'
+import { createSupplyReader } from '../../../../src/chain/read/supply.ts'
+import type { LedgerContext, Stablecoin } from '../../../../src/ledger/context.ts'
+import { moveByMint } from '../../../../src/ledger/mints.ts'
+import { createSupplyWatch } from '../../../../src/ledger/watch-supply.ts'
+import { makeUser } from '../../../fixtures/api/access.ts'
+import { createTestClock } from '../../../fixtures/clock.ts'
+import { ledgerOf, makeWallets } from '../../../fixtures/books/money.ts'
+import { togetherOf } from '../../../fixtures/together.ts'
+import { createKeyedRandom, createRandom } from '../../../fixtures/random.ts'
+import { senderOf } from '../../../fixtures/books/sender.ts'
+import { countOpenOrders } from '../check.ts'
+import { createLife, survive, type Life } from '../life.ts'
+import {
+  CONFIRMATIONS,
+  createProviders,
+  type Faults,
+  type Ground,
+  type RunOptions,
+  type RunReport,
+} from '../run.ts'
+import { CHAIN_ID, createSigners, ETHER, GWEI, placeDollar, START, toHex } from '../world.ts'
+import { actAtRandom, mint } from './acts.ts'
+import { countMoney, moneyWrongs } from './check.ts'
+import { DEPOSIT, type Living, type MoneySim } from './sim.ts'
+
+/** Mints and redeems through the faults of a seed, lets it come to rest, and checks all money. */
+export async function runMoneySeed(options: RunOptions): Promise<RunReport> {
+  const { sim, crashes } = await startMoneySim(options)
+  await mintInPeace(sim)
+  const passes = 12 + sim.random.below(8)
+  for (let pass = 0; pass < passes; pass++) {
+    for (let act = 0; act <= sim.random.below(3); act++) await actAtRandom(sim)
+    await passOnce(sim)
+  }
+  await comeToRest(sim)
+  const { seed } = options
+  return { seed, wrongs: await moneyWrongs(sim), crashes: crashes(), counts: await countMoney(sim) }
+}
+
+async function startMoneySim({
+  seed,
+  db,
+  world,
+}: RunOptions): Promise<{ sim: MoneySim; crashes: () => number }> {
+  const random = createRandom(`money ${seed}`)
+  const draw = createKeyedRandom(`money fault ${seed}`)
+  const clock = createTestClock(START)
+  const faults: Faults = { areOn: true, crashChance: random.pick([0, 0.002, 0.01]), lag: 0 }
+  await world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(GWEI)])
+  const signers = await createSigners(world, { seed: `minter ${seed}`, count: 1 })
+  const holders = await createSigners(world, { seed: `holder ${seed}`, count: 2 })
+  const minter = signers.addresses[0]!
+  const dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
+  await world.mine(CONFIRMATIONS)
+  const stablecoin = { token: dollar, chainId: CHAIN_ID, profile: 'memo' as const }
+  const ledger = ledgerOf({ stablecoin, clock, randomBytes: random.bytes })
+  const { id: userId } = await makeUser(db)
+  const { main: wallet } = await makeWallets(db, userId, DEPOSIT)
+  const providers = createProviders({ world, draw, faults, heaviness: random.pick([0.5, 1, 1, 5]) })
+  let life: Life | undefined
+  let process: Living | undefined
+  let crashes = 0
+  const ground = { seed, random, world, db, signers, clock, faults }
+  const living = (): Living => {
+    if (life?.isOver()) crashes += 1
+    if (process !== undefined && life?.isOver() === false) return process
+    life = createLife({ db, providers, draw, crashChance: () => crashChance(faults) })
+    process = beginLiving(life, { ...ground, ledger, stablecoin })
+    return process
+  }
+  const told = { toldMints: [], toldRedeems: [] }
+  const sim = { ...ground, dollar, minter, holders, ledger, userId, wallet, living, ...told }
+  return { sim, crashes: () => crashes }
+}
+
+function crashChance({ areOn, crashChance: chance }: Faults): number {
+  return areOn ? chance : 0
+}
+
+function beginLiving(
+  { db, providers: faulty, sign }: Life,
+  parts: Pick<Ground, 'signers' | 'clock'> & { ledger: LedgerContext; stablecoin: Stablecoin },
+): Living {
+  const { signers, clock, ledger, stablecoin } = parts
+  const providers = togetherOf(faulty)
+  return {
+    db,
+    sender: senderOf({
+      db,
+      clock,
+      providers: faulty,
+      signers: { ...signers, sign: sign(signers.sign) },
+      policy: { confirmations: CONFIRMATIONS },
+      stablecoin: stablecoin.token,
+      onMoved: async (open, moves) => {
+        for (const move of moves) await moveByMint(ledger, open, move)
+      },
+    }),
+    watch: createSupplyWatch({
+      db,
+      clock,
+      stablecoin,
+      context: ledger,
+      readFinal: createFinal({ providers, finality: CONFIRMATIONS }),
+      supply: createSupplyReader({ providers, token: stablecoin.token }),
+      logger: createLogger({ level: 'silent' }),
+      pollIntervalMs: 100,
+    }),
+  }
+}
+
+/** So that there is something to burn from the start. */
+async function mintInPeace(sim: MoneySim): Promise<void> {
+  sim.faults.areOn = false
+  for (let mints = 0; mints < 3; mints++) await mint(sim)
+  await passOnce(sim)
+  await sim.world.mine(CONFIRMATIONS + 1)
+  sim.faults.areOn = true
+}
+
+async function passOnce({ clock, random, living }: MoneySim): Promise<void> {
+  clock.advance(1_000 + random.below(9_000))
+  const { signal } = new AbortController()
+  await survive(() => living().sender.pass(signal))
+  await survive(() => living().watch.pass(signal))
+}
+
+/** Faults for a while longer, then none, until every order is decided and all blocks are read. */
+async function comeToRest(sim: MoneySim): Promise<void> {
+  const { world, signers, holders, db, faults } = sim
+  for (const address of [...signers.addresses, ...holders.addresses]) {
+    await world.rpc('anvil_setBalance', [address, toHex(1_000n * ETHER)])
+  }
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    faults.areOn = round < 3
+    await passOnce(sim)
+    await world.mine(3)
+    if (round > 3 && (await countOpenOrders(db)) === 0) break
+  }
+  await world.mine(CONFIRMATIONS)
+  const { signal } = new AbortController()
+  for (let pass = 0; pass < MAX_ROUNDS; pass++) {
+    if (!(await sim.living().watch.pass(signal))) return
+  }
+}
+
+const MAX_ROUNDS = 200

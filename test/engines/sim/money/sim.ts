@@ -1,0 +1,26 @@
+import type { Hex } from '../../../../src/domain/orders.ts'
+import type { LedgerContext } from '../../../../src/ledger/context.ts'
+import type { SupplyWatch } from '../../../../src/ledger/watch-supply.ts'
+import type { Sender } from '../../../../src/sender/sender.ts'
+import type { Db } from '../../../../src/store/database/database.ts'
+import { DOLLAR } from '../../../fixtures/books/money.ts'
+import type { Ground } from '../run.ts'
+
+export type MoneySim = Ground & {
+  dollar: Hex
+  minter: Hex
+  /** Whoever money is minted to, and who burns it. */
+  holders: Ground['signers']
+  ledger: LedgerContext
+  userId: number
+  wallet: bigint
+  /** One process, begun anew from the tables when the one before it has crashed. */
+  living: () => Living
+  /** What an answer told the caller of. */
+  toldMints: string[]
+  toldRedeems: { id: string; reference: Hex; amount: bigint }[]
+}
+
+export type Living = { db: Db; sender: Sender; watch: SupplyWatch }
+
+export const DEPOSIT = 1_000n * DOLLAR

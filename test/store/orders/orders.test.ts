@@ -1,0 +1,234 @@
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { codeOf } from '../../../src/base/errors.ts'
+import type { Hex, Order } from '../../../src/domain/orders.ts'
+import { storePayments, type NewPayment } from '../../../src/store/orders/acceptances.ts'
+import {
+  findAttempt,
+  forgetBlock,
+  insertAttempt,
+  recordBlock,
+  supersedeOthers,
+} from '../../../src/store/orders/attempts.ts'
+import { readCursor, writeCursor } from '../../../src/store/orders/chain-cursor.ts'
+import type { Db } from '../../../src/store/database/database.ts'
+import {
+  advanceLane,
+  closeNonce,
+  createLane,
+  holdLease,
+  leaseLane,
+  lockLanes,
+  openNonce,
+  releaseLane,
+  type Lane,
+  type LaneStep,
+} from '../../../src/store/orders/lanes.ts'
+import { moveOrder, readLaneLoads, requestCancel } from '../../../src/store/orders/orders.ts'
+import { addSpends } from '../../../src/store/orders/spends.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
+
+const signer: Hex = `0x${'aa'.repeat(20)}`
+const lane = { chainId: 1, signer }
+const now = new Date('2026-01-01T00:00:00Z')
+const hashOf = (digit: string): Hex => `0x${digit.repeat(64)}`
+const fees = { maxFeePerGas: 10n, maxPriorityFeePerGas: 1n }
+const stepBy = (from: Lane, count: bigint): LaneStep => {
+  const { nextNonce, nextCounter } = from
+  return { lane: from, next: { nextNonce: nextNonce + count, nextCounter: nextCounter + count } }
+}
+/** Each digit is another payment at a nonce of its own. */
+const paymentOf = (digit: string): NewPayment => ({
+  order: {
+    ...lane,
+    subject: `TX${digit}`,
+    spender: 'user:1',
+    reference: hashOf(digit),
+    counter: BigInt(digit),
+    route: 'direct',
+    contract: undefined,
+    token: undefined,
+    payee: `0x${'bb'.repeat(20)}`,
+    amount: 10n ** 30n,
+    gas: 21_000n,
+    acceptedAt: now,
+  },
+  nonce: 5n + BigInt(digit),
+  fees,
+  hash: hashOf(digit),
+  raw: '0x02',
+})
+const block = { number: 7n, hash: hashOf('b'), succeeded: true, gasUsed: 21_000n, gasPrice: 9n }
+
+describe('the store of orders', () => {
+  let db: Db
+  let order: Order
+
+  beforeEach(async () => {
+    ;({ db } = await freshDatabase())
+    await createLane(db, { ...lane, nextNonce: 5n })
+    const [seen] = await lockLanes(db, { chainId: 1, signers: [signer] })
+    const accepted = { payments: [paymentOf('0')], steps: [stepBy(seen!, 1n)] }
+    ;[order] = (await storePayments(db, accepted)) as [Order]
+  })
+
+  const attempt = (digit: string, nonce = 5n) =>
+    insertAttempt(db, {
+      ...lane,
+      nonce,
+      orderId: order.id,
+      kind: 'payment',
+      hash: hashOf(digit),
+      raw: '0x02',
+      gas: 21_000n,
+      fees,
+      signedAt: now,
+    })
+  const idOf = async (digit: string) =>
+    (await findAttempt(db, { chainId: 1, hash: hashOf(digit) }))!.id
+  const refusalOf = async (work: () => Promise<unknown>): Promise<string | undefined> => {
+    try {
+      await work()
+      return 'nothing was refused'
+    } catch (error) {
+      return codeOf(error)
+    }
+  }
+  const UNIQUE = '23505'
+  const RESTRICTED = '23001'
+  const FOREIGN_KEY = '23503'
+
+  it('refuses a second nonce to an order while the first may still pay it', async () => {
+    const second = { ...lane, nonce: 6n, orderId: order.id }
+    expect(await refusalOf(() => openNonce(db, second))).to.equal(UNIQUE)
+    const taken = { ...lane, nonce: 5n, by: hashOf('1'), blockNumber: 3n }
+    await closeNonce(db, { ...taken, state: 'used' })
+    expect(await refusalOf(() => openNonce(db, second))).to.equal(UNIQUE)
+  })
+
+  it('allows another nonce when somebody else’s transaction took the first for good', async () => {
+    const taken = {
+      ...lane,
+      nonce: 5n,
+      by: hashOf('9'),
+      blockNumber: 3n,
+      state: 'foreign',
+    } as const
+    expect(await closeNonce(db, taken)).to.equal(true)
+    await openNonce(db, { ...lane, nonce: 6n, orderId: order.id })
+    expect(await closeNonce(db, taken)).to.equal(false)
+  })
+
+  it('never changes what was accepted, nor a nonce that is decided', async () => {
+    const change = () => sql`update orders set amount = amount + 1`.execute(db)
+    expect(await refusalOf(change)).to.equal(RESTRICTED)
+    await closeNonce(db, { ...lane, nonce: 5n, by: hashOf('9'), blockNumber: 3n, state: 'used' })
+    const reopen = () =>
+      sql`update lane_nonces set state = 'open', taken_by = null, taken_at_block = null`.execute(db)
+    expect(await refusalOf(reopen)).to.equal(RESTRICTED)
+  })
+
+  it('refuses a move that the table of states does not have', async () => {
+    const { id } = order
+    const skip = () => moveOrder(db, { id, from: 'accepted', to: 'completed', now })
+    expect(await refusalOf(skip)).to.equal(RESTRICTED)
+    await expectFailure(
+      () => moveOrder(db, { id, from: 'mined', to: 'accepted', now }),
+      'order_moved',
+    )
+    await moveOrder(db, { id, from: 'accepted', to: 'failed', errorCode: 'reverted', now })
+    const revive = () => moveOrder(db, { id, from: 'failed', to: 'mined', now })
+    expect(await refusalOf(revive)).to.not.equal('nothing was refused')
+    expect(await requestCancel(db, { id, code: 'cancelled', now })).to.equal(false)
+  })
+
+  it('keeps at most one attempt of a nonce in a block, and each hash once', async () => {
+    await attempt('1')
+    await attempt('2')
+    expect(await refusalOf(() => attempt('2'))).to.equal(UNIQUE)
+    await recordBlock(db, { id: await idOf('1'), from: 'signed', to: 'mined', block })
+    const second = await idOf('2')
+    const both = () => recordBlock(db, { id: second, from: 'signed', to: 'mined', block })
+    expect(await refusalOf(both)).to.equal(UNIQUE)
+  })
+
+  it('refuses an attempt at a nonce that is not the order’s', async () => {
+    await openNonce(db, { ...lane, nonce: 6n, orderId: undefined })
+    expect(await refusalOf(() => attempt('1', 6n))).to.equal(FOREIGN_KEY)
+  })
+
+  it('takes an attempt out of its block, and supersedes all but the one that stands', async () => {
+    await attempt('1')
+    await attempt('2')
+    const id = await idOf('1')
+    await recordBlock(db, { id, from: 'signed', to: 'mined', block })
+    await forgetBlock(db, id)
+    await expectFailure(() => forgetBlock(db, id), 'attempt_moved')
+    await recordBlock(db, { id: await idOf('2'), from: 'signed', to: 'mined', block })
+    await supersedeOthers(db, [{ ...lane, nonce: 5n, by: hashOf('2') }])
+    expect(await findAttempt(db, { chainId: 1, hash: hashOf('1') })).to.include({
+      state: 'superseded',
+      block: undefined,
+    })
+    const found = await findAttempt(db, { chainId: 1, hash: hashOf('2') })
+    expect(found).to.deep.include({ state: 'mined', block })
+  })
+
+  it('adds up what a signer owes, the most gas included', async () => {
+    const loadOf = async () =>
+      (await readLaneLoads(db, { chainId: 1, signers: [signer] })).get(signer)
+    expect(await loadOf()).to.deep.equal({ open: 1, owed: 10n ** 30n + 210_000n })
+    await moveOrder(db, { id: order.id, from: 'accepted', to: 'mined', now })
+    expect((await loadOf())?.owed).to.equal(0n)
+  })
+
+  it('writes for the worker that took the lane last, and for no other', async () => {
+    const until = new Date(now.getTime() + 1000)
+    const first = await leaseLane(db, { chainId: 1, before: now, until })
+    expect(await leaseLane(db, { chainId: 1, before: now, until })).to.equal(undefined)
+    const later = new Date(until.getTime() + 1)
+    const second = await leaseLane(db, { chainId: 1, before: later, until: later })
+    await expectFailure(() => holdLease(db, first!), 'lane_lost')
+    await holdLease(db, second!)
+    await releaseLane(db, second!, now)
+    expect(await leaseLane(db, { chainId: 1, before: now, until })).to.equal(undefined)
+  })
+
+  it('hands out no nonce on a view of the lane that is out of date', async () => {
+    const [seen] = await lockLanes(db, { chainId: 1, signers: [signer] })
+    const step = stepBy(seen!, 1n)
+    await advanceLane(db, step)
+    await expectFailure(() => advanceLane(db, step), 'lane_lost')
+    const outOfDate = async () =>
+      db
+        .transaction()
+        .execute((transaction) =>
+          storePayments(transaction, { payments: [paymentOf('2')], steps: [step] }),
+        )
+    await expectFailure(outOfDate, 'lane_lost')
+    expect(await findAttempt(db, { chainId: 1, hash: hashOf('2') })).to.equal(undefined)
+  })
+
+  it('counts spending up to the limit of the day, and not beyond', async () => {
+    const spend = { spender: 'user:1', day: '2026-01-01', payee: '', limit: 10n }
+    expect(await addSpends(db, [{ ...spend, amount: 11n }])).to.have.length(0)
+    expect(await addSpends(db, [{ ...spend, amount: 6n }])).to.have.length(1)
+    expect(await addSpends(db, [{ ...spend, amount: 5n }])).to.have.length(0)
+    expect(await addSpends(db, [{ ...spend, amount: 4n }])).to.have.length(1)
+    expect(await addSpends(db, [{ ...spend, day: '2026-01-02', amount: 10n }])).to.have.length(1)
+  })
+
+  it('remembers how far it read, and counts reorgs', async () => {
+    const head = { number: 9n, hash: hashOf('9') }
+    const cursor = { chainId: 1, head, final: undefined, now }
+    await writeCursor(db, { ...cursor, isReorg: false })
+    await writeCursor(db, { ...cursor, final: { number: 8n, hash: hashOf('8') }, isReorg: true })
+    expect(await readCursor(db, 1)).to.deep.equal({
+      head,
+      final: { number: 8n, hash: hashOf('8') },
+      reorgs: 1n,
+    })
+  })
+})
