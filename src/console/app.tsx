@@ -5,7 +5,7 @@ import { createApi } from './api.ts'
 import { PlatformContext, type Platform } from './context.ts'
 import { formatClock } from './parts/format.ts'
 import { Dialog, Empty, Heading } from './parts/parts.tsx'
-import { hashOf, readRoute, type Route } from './route.ts'
+import { hashOf, readRoute, type Route, type ScreenProps } from './route.ts'
 import { BreakScreen } from './screens/break.tsx'
 import { BreaksScreen } from './screens/breaks.tsx'
 import { DeliveriesScreen } from './screens/deliveries.tsx'
@@ -27,8 +27,6 @@ type Screen = {
   list: ComponentType<ScreenProps>
   one?: ComponentType<ScreenProps>
 }
-export type ScreenProps = { route: Route }
-
 const SCREENS: readonly Screen[] = [
   { name: '', title: 'Overview', list: OverviewScreen },
   {

@@ -1,6 +1,8 @@
 /** Where one is in the console: the part of the address after `#`. */
 export type Route = { path: readonly string[]; query: Readonly<Record<string, string>> }
 
+export type ScreenProps = { route: Route }
+
 export function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   return {

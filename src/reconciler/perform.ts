@@ -1,4 +1,10 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Hex } from '../chain/hex.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
 import type { Finding } from '../domain/breaks.ts'
+import type { RandomBytes } from '../domain/ids.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   keepOfSigner,
   recordFindings,
@@ -8,7 +14,6 @@ import {
   withoutSeen,
   type Seeing,
 } from '../store/reconciliation/breaks.ts'
-import type { Db } from '../store/database/database.ts'
 import { countRecorded, isOurHash } from '../store/reconciliation/recorded-payments.ts'
 import {
   advanceRun,
@@ -17,12 +22,34 @@ import {
   type RunPhase,
 } from '../store/reconciliation/runs.ts'
 import type { Panel } from './chain/agree.ts'
+import type { Node } from './chain/node.ts'
 import { createDuplicates } from './judge/duplicates.ts'
+import type { Examiner } from './judge/examine.ts'
 import { emptyTotals, reconcile, remember, type RunTotals } from './reconcile.ts'
-import type { RunsDeps } from './runs.ts'
 import { createStoreSource, readShared } from './sources/store.ts'
 import { findAlerted, findStraySettlements, findUnknownOutgoing, type StrayPart } from './strays.ts'
 import { isSweepStanding, sweep } from './sweep.ts'
+
+export type RunsDeps = {
+  db: Db
+  chainId: number
+  examiner: Examiner
+  nodes: readonly Node[]
+  /** In the order of the nodes. */
+  providers: readonly Provider[]
+  settlement: Hex | undefined
+  clock: Clock
+  logger: Logger
+  randomBytes: RandomBytes
+  /** How long after a run began the next one begins, unless that one took long. */
+  everyMs: number
+  pollMs: number
+  chunkRecords?: number
+  /** How long a run is left to a worker that does not say that it lives. */
+  leaseMs?: number
+  /** Called at the end of each pass, and of each step within a run. */
+  onProgress?: () => void
+}
 
 export type PerformDeps = RunsDeps & { leaseMs: number; signal: AbortSignal }
 

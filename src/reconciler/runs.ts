@@ -1,10 +1,5 @@
-import { systemClock, type Clock } from '../base/clock.ts'
+import { systemClock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
-import type { Logger } from '../base/logger.ts'
-import type { Hex } from '../chain/hex.ts'
-import type { Provider } from '../chain/rpc/provider.ts'
-import type { RandomBytes } from '../domain/ids.ts'
-import type { Db } from '../store/database/database.ts'
 import {
   endRun,
   insertRun,
@@ -15,30 +10,7 @@ import {
   type Run,
   type RunLease,
 } from '../store/reconciliation/runs.ts'
-import type { Examiner } from './judge/examine.ts'
-import type { Node } from './chain/node.ts'
-import { performRun } from './perform.ts'
-
-export type RunsDeps = {
-  db: Db
-  chainId: number
-  examiner: Examiner
-  nodes: readonly Node[]
-  /** In the order of the nodes. */
-  providers: readonly Provider[]
-  settlement: Hex | undefined
-  clock: Clock
-  logger: Logger
-  randomBytes: RandomBytes
-  /** How long after a run began the next one begins, unless that one took long. */
-  everyMs: number
-  pollMs: number
-  chunkRecords?: number
-  /** How long a run is left to a worker that does not say that it lives. */
-  leaseMs?: number
-  /** Called at the end of each pass, and of each step within a run. */
-  onProgress?: () => void
-}
+import { performRun, type RunsDeps } from './perform.ts'
 
 /** The runs over our own records: whoever asks for one writes a row, and a worker takes it. */
 export type Runs = {

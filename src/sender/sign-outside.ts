@@ -1,5 +1,5 @@
 import type { Hex } from '../domain/orders.ts'
-import { NeededFirstError } from '../store/database/transact.ts'
+import { NeededFirstError } from '../store/database/trouble.ts'
 import { signChecked, type SignTransaction, type UnsignedTransaction } from './sign.ts'
 
 /**

@@ -1,10 +1,10 @@
-import { EncodingError } from '../chain/proof/rlp.ts'
-import { decodeHeader, type Header } from '../chain/proof/header.ts'
 import type { Hex } from '../chain/hex.ts'
-import type { Provider } from '../chain/rpc/provider.ts'
-import { decodeReceipt, type Receipt } from '../chain/proof/receipt.ts'
 import { decodeTransaction, type ChainTransaction } from '../chain/proof/block-transaction.ts'
+import { decodeHeader, type Header } from '../chain/proof/header.ts'
+import { decodeReceipt, type Receipt } from '../chain/proof/receipt.ts'
+import { EncodingError } from '../chain/proof/rlp.ts'
 import { readProof } from '../chain/proof/trie.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
 import { createAsker, failureOf, type Asker } from './ask.ts'
 import { aloneFor, cautionsOf, NOT_FINAL } from './cautions.ts'
 import {
@@ -15,8 +15,9 @@ import {
   hashField,
   optional,
 } from './claim.ts'
-import { coinOf, formatMoney, inCoin, type Coin } from './coins.ts'
+import { coinOf, formatMoney, type Coin } from './coins.ts'
 import { contradictionsOf, readFacts } from './facts.ts'
+import { inCoin } from './match.ts'
 import { matchPayment, type Expected } from './match.ts'
 import { expectedPayment, type PaymentClaim } from './payment-claim.ts'
 import { paymentsOf, type Payment } from './payments.ts'

@@ -2,11 +2,12 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import type { Hex } from '../../src/domain/orders.ts'
-import { createRuns, requestRun, type RunsDeps } from '../../src/reconciler/runs.ts'
+import { type RunsDeps } from '../../src/reconciler/perform.ts'
+import { createRuns, requestRun } from '../../src/reconciler/runs.ts'
+import { addressFrom, CHAIN_ID, ETHER } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { allBreaks, runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
-import { addressFrom, CHAIN_ID, ETHER } from '../engines/sim/world.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 
 describe('a payment that our records claim twice', () => {

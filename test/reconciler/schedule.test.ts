@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { createRuns, type RunsDeps } from '../../src/reconciler/runs.ts'
-import { createJumpingClock } from '../fixtures/clock.ts'
+import { type RunsDeps } from '../../src/reconciler/perform.ts'
+import { createRuns } from '../../src/reconciler/runs.ts'
 import { runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { createJumpingClock } from '../fixtures/clock.ts'
 import { until } from '../fixtures/until.ts'
 
 const MINUTELY = { everyMs: 60_000, pollMs: 1_000 }

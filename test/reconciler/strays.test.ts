@@ -2,16 +2,16 @@ import { expect } from 'chai'
 
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import type { Hex } from '../../src/domain/orders.ts'
-import type { RunsDeps } from '../../src/reconciler/runs.ts'
+import type { RunsDeps } from '../../src/reconciler/perform.ts'
 import { closeBreak } from '../../src/store/reconciliation/breaks.ts'
+import { addressFrom, CHAIN_ID, ETHER, GWEI } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
-import { startFaultyProxy, type FaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
-import { createKeyedDraw } from '../fixtures/random.ts'
 import { allBreaks, runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
-import { addressFrom, CHAIN_ID, ETHER, GWEI } from '../engines/sim/world.ts'
-import { makeTransaction } from '../fixtures/store/transactions.ts'
 import { calls, reference } from '../fixtures/books/verify.ts'
+import { startFaultyProxy, type FaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
+import { createKeyedDraw } from '../fixtures/random.ts'
+import { makeTransaction } from '../fixtures/store/transactions.ts'
 
 describe('what nobody recorded', () => {
   let bench: Bench

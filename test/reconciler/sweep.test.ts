@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 
 import { BaseError } from '../../src/base/errors.ts'
 import type { Hex } from '../../src/domain/orders.ts'
-import type { RunsDeps } from '../../src/reconciler/runs.ts'
+import type { RunsDeps } from '../../src/reconciler/perform.ts'
 import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 

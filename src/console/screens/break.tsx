@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks'
 
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
-import type { ScreenProps } from '../app.tsx'
 import { useLoaded, usePlatform } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { sentenceOf } from '../parts/format.ts'
@@ -17,6 +16,7 @@ import {
   Panel,
   Time,
 } from '../parts/parts.tsx'
+import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 
 type Move = { action: string; actor: string; note: string | null; at: string }

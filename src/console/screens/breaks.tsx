@@ -1,9 +1,9 @@
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
-import type { ScreenProps } from '../app.tsx'
 import { useInterval, useLoaded } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { plural, sentenceOf } from '../parts/format.ts'
 import { Badge, Choice, Empty, Hash, Heading, LoadState, Time } from '../parts/parts.tsx'
+import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
 

@@ -1,6 +1,5 @@
 import type { AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
 import { useAct } from '../act.ts'
-import type { ScreenProps } from '../app.tsx'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
 import { sentenceOf } from '../parts/format.ts'
 import {
@@ -13,6 +12,7 @@ import {
   LoadState,
   Time,
 } from '../parts/parts.tsx'
+import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
 

@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks'
 
 import type { UndecidedPayment } from '../../wire/group-b/decisions.ts'
 import { useAct } from '../act.ts'
-import type { ScreenProps } from '../app.tsx'
 import {
   useEvents,
   useInterval,
@@ -12,6 +11,7 @@ import {
   type Loaded,
 } from '../context.ts'
 import { textsOf } from '../form.ts'
+import { Arrivals } from '../parts/arrivals.tsx'
 import { compareDecimals, groupDigits } from '../parts/format.ts'
 import {
   Amount,
@@ -24,7 +24,7 @@ import {
   Panel,
   Time,
 } from '../parts/parts.tsx'
-import { Arrivals } from '../parts/arrivals.tsx'
+import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 
 export type UndecidedList = { payments: UndecidedPayment[] }

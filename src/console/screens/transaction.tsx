@@ -1,9 +1,9 @@
 import type { ReceiptWire, TransactionLifeWire } from '../../wire/group-b/admin.ts'
 import { useAct } from '../act.ts'
-import { Arrivals } from '../parts/arrivals.tsx'
-import type { ScreenProps } from '../app.tsx'
 import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
+import { Arrivals } from '../parts/arrivals.tsx'
 import { groupDigits, sentenceOf } from '../parts/format.ts'
+import { Objections } from '../parts/objections.tsx'
 import {
   Amount,
   Badge,
@@ -18,11 +18,11 @@ import {
   Panel,
   Time,
 } from '../parts/parts.tsx'
-import { Objections } from '../parts/objections.tsx'
-import { hashOf } from '../route.ts'
 import { Postings } from '../parts/postings.tsx'
-import { Told } from '../parts/told.tsx'
 import { explainPending, stepsOf, type Step } from '../parts/timeline.ts'
+import { Told } from '../parts/told.tsx'
+import type { ScreenProps } from '../route.ts'
+import { hashOf } from '../route.ts'
 
 const REFRESH_MS = 3000
 

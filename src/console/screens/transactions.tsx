@@ -5,14 +5,14 @@ import type {
   OwnedTransactionWire,
   StreamEventWire,
 } from '../../wire/group-b/admin.ts'
-import type { ScreenProps } from '../app.tsx'
 import { useEvents, usePlatform, useThrottled } from '../context.ts'
-import { plural, sentenceOf } from '../parts/format.ts'
-import { Amount, Choice, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts/parts.tsx'
-import { objectionsAfter, StatusCell } from '../parts/objections.tsx'
 import { fillIn, textsOf } from '../form.ts'
-import { hashOf, type Route } from '../route.ts'
+import { plural, sentenceOf } from '../parts/format.ts'
+import { objectionsAfter, StatusCell } from '../parts/objections.tsx'
+import { Amount, Choice, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts/parts.tsx'
 import { Rows } from '../parts/rows.tsx'
+import type { ScreenProps } from '../route.ts'
+import { hashOf, type Route } from '../route.ts'
 
 const TYPES = ['deposit', 'withdrawal', 'transfer', 'payment', 'settlement']
 const STATUSES = ['pending', 'processing', 'completed', 'failed', 'refunded']

@@ -1,11 +1,11 @@
 import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/ledger.ts'
-import type { ScreenProps } from '../app.tsx'
 import { useInterval, useLoaded } from '../context.ts'
 import { groupDigits, sentenceOf } from '../parts/format.ts'
 import { Amount, Empty, Facts, Foreign, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import { Postings } from '../parts/postings.tsx'
-import { hashOf } from '../route.ts'
 import { Told } from '../parts/told.tsx'
+import type { ScreenProps } from '../route.ts'
+import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
 
 const REFRESH_MS = 5000

@@ -1,5 +1,12 @@
 import type { MinedReceipt, ShownTransaction } from '../../chain/answers.ts'
-import type { NodeHead } from './node.ts'
+import type { UnknownReason } from '../sources/records.ts'
+
+export type NodeHead = {
+  number: bigint
+  timeMs: number
+  /** The last block that cannot be reorganised any more; undefined while there is none. */
+  final: bigint | undefined
+}
 
 /** What one node says of a transaction. */
 export type NodeAnswer =
@@ -28,8 +35,6 @@ export type ChainFact =
   /** Nodes that cannot both be right, with what each says. */
   | { kind: 'contradicted'; says: Readonly<Record<string, string>> }
   | { kind: 'unknown'; reason: UnknownReason }
-
-export type UnknownReason = 'provider_lags' | 'provider_unavailable'
 
 /** The nodes of a chain as they stood when the run began. */
 export type Panel = {

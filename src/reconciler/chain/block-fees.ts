@@ -1,6 +1,12 @@
-import type { Hex } from '../../chain/hex.ts'
 import { AnswerError, readFee, toQuantity } from '../../chain/answers.ts'
-import type { Ask } from './node.ts'
+import type { Hex } from '../../chain/hex.ts'
+import type { RpcItem, RpcOutcome } from '../../chain/rpc/rpc.ts'
+
+export type Ask = (
+  items: readonly RpcItem[],
+  signal: AbortSignal,
+  group?: number,
+) => Promise<RpcOutcome[]>
 
 /** A transaction, and the block that a log of it was seen in. */
 export type MinedHash = { hash: Hex; block: { number: bigint; hash: Hex } }

@@ -11,12 +11,13 @@ import {
   type MinedReceipt,
   type ShownTransaction,
 } from '../../chain/answers.ts'
-import type { HttpProvider } from '../../chain/rpc/http-provider.ts'
 import type { Hex } from '../../chain/hex.ts'
+import type { HttpProvider } from '../../chain/rpc/http-provider.ts'
 import { RpcError } from '../../chain/rpc/rpc-error.ts'
 import type { RpcItem, RpcOutcome } from '../../chain/rpc/rpc.ts'
-import { createFeeReader, type FeeReader } from './block-fees.ts'
 import { readToken, tokenCalls, type TokenFacts } from '../sources/tokens.ts'
+import type { NodeHead } from './agree.ts'
+import { createFeeReader, type Ask, type FeeReader } from './block-fees.ts'
 
 /** One node, asked for many things at once. It waits and asks again where that may help. */
 export type Node = {
@@ -37,13 +38,6 @@ export type Node = {
   fees: FeeReader
   /** How many transactions of the account stand in blocks up to the number. */
   nonceAt: (account: Hex, at: bigint, signal: AbortSignal) => Promise<bigint>
-}
-
-export type NodeHead = {
-  number: bigint
-  timeMs: number
-  /** The last block that cannot be reorganised any more; undefined while there is none. */
-  final: bigint | undefined
 }
 
 /** Null says that the node knows no such thing; an error, that it did not say. */
@@ -137,12 +131,6 @@ async function readHead(deps: NodeDeps, signal: AbortSignal): Promise<NodeHead> 
   const isTold = finalized?.ok === true && finalized.result !== null
   return { ...head, final: isTold ? readBlock(finalized.result).number : undefined }
 }
-
-export type Ask = (
-  items: readonly RpcItem[],
-  signal: AbortSignal,
-  group?: number,
-) => Promise<RpcOutcome[]>
 
 /** One request's worth; a provider's own batches may be smaller, which it learns by itself. */
 const GROUP = 100

@@ -1,5 +1,4 @@
 import { feeOf } from '../../chain/answers.ts'
-import { formatAmount } from '../../domain/money.ts'
 import {
   BREAK_MEANINGS,
   standingOf,
@@ -7,10 +6,12 @@ import {
   type BreakKind,
   type ChainState,
 } from '../../domain/breaks.ts'
+import { formatAmount } from '../../domain/money.ts'
 import type { Payment } from '../../verify/payments.ts'
-import type { ChainFact, UnknownReason } from '../chain/agree.ts'
-import { comparePayment, type Comparison, type Contracts } from './compare.ts'
+import type { ChainFact } from '../chain/agree.ts'
+import type { UnknownReason } from '../sources/records.ts'
 import type { PaymentRecord, Uncompared } from '../sources/records.ts'
+import { comparePayment, type Comparison, type Contracts } from './compare.ts'
 
 export type PendingCause = 'not_final' | 'waiting' | 'young' | 'lag_grace' | UnknownReason
 

@@ -1,8 +1,9 @@
-import { parseAddress, parseHash, type Hex } from '../../chain/hex.ts'
 import { messageOf } from '../../base/errors.ts'
+import { parseAddress, parseHash, type Hex } from '../../chain/hex.ts'
 import { CURRENCY_DECIMALS, parseAmount } from '../../domain/money.ts'
-import type { UnknownReason } from '../chain/agree.ts'
 import { TRANSACTION_STATUSES, type TransactionStatus } from '../../domain/states.ts'
+
+export type UnknownReason = 'provider_lags' | 'provider_unavailable'
 
 /** What a source says of one payment; what is undefined is not checked. Hex is lower case. */
 export type PaymentRecord = {

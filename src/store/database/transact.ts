@@ -1,5 +1,5 @@
-import { BaseError } from '../../base/errors.ts'
 import type { Db } from './database.ts'
+import { NeededFirstError } from './trouble.ts'
 
 /**
  * Does the work in one SQL transaction, in which it waits for nothing but the database. What it
@@ -24,19 +24,6 @@ export async function transact<T>(
 
 /** In each round in which others took what was fetched for, one of them has got on. */
 const MAX_ROUNDS = 32
-
-/** Thrown in a transaction that must not wait for what `fetch` brings. */
-export class NeededFirstError extends BaseError {
-  readonly fetch: () => Promise<void>
-
-  constructor(fetch: () => Promise<void>) {
-    super('Others changed what this needs each time it was ready. Nothing was done. Try again.', {
-      code: 'needed_first',
-      retryable: true,
-    })
-    this.fetch = fetch
-  }
-}
 
 /** All of it, where several find at one time that they need something first. */
 export async function needTogether<T>(works: ReadonlyArray<Promise<T>>): Promise<T[]> {

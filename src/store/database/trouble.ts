@@ -1,7 +1,6 @@
 import { DatabaseError } from 'pg'
 
 import { BaseError, codeOf, messageOf } from '../../base/errors.ts'
-import { NeededFirstError } from './transact.ts'
 
 /** `unavailable`: the database serves nobody now. `busy`: others held it for too long. */
 export type Trouble = 'unavailable' | 'busy'
@@ -60,5 +59,18 @@ export class DatabaseUnavailableError extends BaseError {
         'Look whether it runs, lets this program in and has connections to spare.',
       { code: 'database_unavailable', retryable: true, cause, details: { reason } },
     )
+  }
+}
+
+/** Thrown in a transaction that must not wait for what `fetch` brings. */
+export class NeededFirstError extends BaseError {
+  readonly fetch: () => Promise<void>
+
+  constructor(fetch: () => Promise<void>) {
+    super('Others changed what this needs each time it was ready. Nothing was done. Try again.', {
+      code: 'needed_first',
+      retryable: true,
+    })
+    this.fetch = fetch
   }
 }

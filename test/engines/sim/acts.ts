@@ -3,7 +3,8 @@ import type { PreparedOrder } from '../../../src/sender/prepare.ts'
 import { findOrderOf } from '../../../src/store/orders/orders.ts'
 import type { Promised } from './check.ts'
 import { survive } from './life.ts'
-import type { Ground, Sim } from './run.ts'
+import type { Sim } from './life.ts'
+import type { Ground } from './life.ts'
 import { addressFrom, CHAIN_ID, ETHER, toHex } from './world.ts'
 
 /** Something that happens to the sender, or is asked of it. The likelier stand there more often. */

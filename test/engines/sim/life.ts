@@ -1,6 +1,33 @@
 import type { Provider } from '../../../src/chain/rpc/provider.ts'
+import type { Sender } from '../../../src/sender/sender.ts'
 import type { Db } from '../../../src/store/database/database.ts'
+import type { TestClock } from '../../fixtures/clock.ts'
 import type { Random } from '../../fixtures/random.ts'
+import type { Promised } from './check.ts'
+import type { World, SimSigners } from './world.ts'
+
+/** What every run stands on. */
+export type Ground = {
+  seed: number
+  random: Random
+  world: World
+  db: Db
+  signers: SimSigners
+  clock: TestClock
+  faults: Faults
+}
+
+/** What one run has at hand; only the sender and its life end at a crash. */
+export type Sim = Ground & {
+  /** Rebuilds the sender from the tables when its process has crashed. */
+  sender: () => Sender
+  /** The database as the sender's own process sees it, which ends with it. */
+  ownDb: () => Db
+  crashes: () => number
+  promised: Promised[]
+}
+
+export type Faults = { areOn: boolean; crashChance: number; lag: number }
 
 /**
  * One process from its start to its crash. After it every await that reaches outside rejects, so

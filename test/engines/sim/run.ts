@@ -1,14 +1,14 @@
 import type { Provider } from '../../../src/chain/rpc/provider.ts'
 import type { Sender } from '../../../src/sender/sender.ts'
 import type { Db } from '../../../src/store/database/database.ts'
-import { createTestClock, type TestClock } from '../../fixtures/clock.ts'
 import { senderOf } from '../../fixtures/books/sender.ts'
-import { countOpenOrders, countStates, wrongsOf, type Promised } from './check.ts'
-import { createFaultyProvider, type FaultRates } from './faulty-provider.ts'
-import { createLife, survive, type Life } from './life.ts'
+import { createTestClock } from '../../fixtures/clock.ts'
 import { createKeyedRandom, createRandom, type Random } from '../../fixtures/random.ts'
 import { actAtRandom } from './acts.ts'
-import { createSigners, ETHER, GWEI, START, toHex, type SimSigners, type World } from './world.ts'
+import { countOpenOrders, countStates, wrongsOf } from './check.ts'
+import { createFaultyProvider, type FaultRates } from './faulty-provider.ts'
+import { createLife, survive, type Faults, type Life, type Sim } from './life.ts'
+import { createSigners, ETHER, GWEI, START, toHex, type World } from './world.ts'
 
 export type RunOptions = { seed: number; db: Db; world: World }
 
@@ -20,29 +20,6 @@ export type RunReport = {
   /** How often each thing came to be, such as `order completed` or `nonce foreign`. */
   counts: Readonly<Record<string, number>>
 }
-
-/** What every run stands on. */
-export type Ground = {
-  seed: number
-  random: Random
-  world: World
-  db: Db
-  signers: SimSigners
-  clock: TestClock
-  faults: Faults
-}
-
-/** What one run has at hand; only the sender and its life end at a crash. */
-export type Sim = Ground & {
-  /** Rebuilds the sender from the tables when its process has crashed. */
-  sender: () => Sender
-  /** The database as the sender's own process sees it, which ends with it. */
-  ownDb: () => Db
-  crashes: () => number
-  promised: Promised[]
-}
-
-export type Faults = { areOn: boolean; crashChance: number; lag: number }
 
 /** Drives the real sender through the faults of a seed, lets it come to rest, and checks it. */
 export async function runSeed(options: RunOptions): Promise<RunReport> {

@@ -5,21 +5,16 @@ import type { LedgerContext, Stablecoin } from '../../../../src/ledger/context.t
 import { moveByMint } from '../../../../src/ledger/mints.ts'
 import { createSupplyWatch } from '../../../../src/ledger/watch-supply.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
-import { createTestClock } from '../../../fixtures/clock.ts'
 import { ledgerOf, makeWallets } from '../../../fixtures/books/money.ts'
-import { togetherOf } from '../../../fixtures/together.ts'
-import { createKeyedRandom, createRandom } from '../../../fixtures/random.ts'
 import { senderOf } from '../../../fixtures/books/sender.ts'
+import { createTestClock } from '../../../fixtures/clock.ts'
+import { createKeyedRandom, createRandom } from '../../../fixtures/random.ts'
+import { togetherOf } from '../../../fixtures/together.ts'
 import { countOpenOrders } from '../check.ts'
 import { createLife, survive, type Life } from '../life.ts'
-import {
-  CONFIRMATIONS,
-  createProviders,
-  type Faults,
-  type Ground,
-  type RunOptions,
-  type RunReport,
-} from '../run.ts'
+import { type Faults } from '../life.ts'
+import { type Ground } from '../life.ts'
+import { CONFIRMATIONS, createProviders, type RunOptions, type RunReport } from '../run.ts'
 import { CHAIN_ID, createSigners, ETHER, GWEI, placeDollar, START, toHex } from '../world.ts'
 import { actAtRandom, mint } from './acts.ts'
 import { countMoney, moneyWrongs } from './check.ts'

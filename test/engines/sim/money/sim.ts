@@ -4,7 +4,7 @@ import type { SupplyWatch } from '../../../../src/ledger/watch-supply.ts'
 import type { Sender } from '../../../../src/sender/sender.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
 import { DOLLAR } from '../../../fixtures/books/money.ts'
-import type { Ground } from '../run.ts'
+import type { Ground } from '../life.ts'
 
 export type MoneySim = Ground & {
   dollar: Hex
