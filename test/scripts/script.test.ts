@@ -5,7 +5,7 @@ import { expect } from 'chai'
 /** The lightest of the scripts stands for all: they read what they take by the same few lines. */
 describe('a script', () => {
   const bench = (...args: string[]) => {
-    const { status, stdout, stderr } = spawnSync('node', ['scripts/bench.ts', ...args], {
+    const { status, stdout, stderr } = spawnSync('node', ['scripts/bench/all.ts', ...args], {
       encoding: 'utf8',
     })
     return { status, stdout, stderr }

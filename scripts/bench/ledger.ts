@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 
 import { sql } from 'kysely'
 
-import { systemClock } from '../src/base/clock.ts'
-import { messageOf } from '../src/base/errors.ts'
-import { transferBetween } from '../src/ledger/wallet-transfers.ts'
-import { openDatabase, type Database, type Db } from '../src/store/database/database.ts'
-import { post } from '../src/store/ledger/ledger.ts'
-import { migrate } from '../src/store/database/migrate.ts'
-import { insertUser } from '../src/store/access/users.ts'
-import { insertWallet, mainWallet } from '../src/store/ledger/wallets.ts'
-import { tellRows } from '../test/engines/bench/result.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { messageOf } from '../../src/base/errors.ts'
+import { transferBetween } from '../../src/ledger/wallet-transfers.ts'
+import { openDatabase, type Database, type Db } from '../../src/store/database/database.ts'
+import { post } from '../../src/store/ledger/ledger.ts'
+import { migrate } from '../../src/store/database/migrate.ts'
+import { insertUser } from '../../src/store/access/users.ts'
+import { insertWallet, mainWallet } from '../../src/store/ledger/wallets.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
 
 const TRANSFERS = Number(process.env['BENCH_TRANSFERS'] ?? 5_000)
 const USERS = 32

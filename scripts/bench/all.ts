@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 
-import { formatGrowth, formatRows, type BenchRow } from '../test/engines/bench/result.ts'
-import { positive, scriptCommand } from '../test/fixtures/script.ts'
+import { formatGrowth, formatRows, type BenchRow } from '../../test/engines/bench/result.ts'
+import { positive, scriptCommand } from '../../test/fixtures/script.ts'
 
 type Settings = Readonly<Record<string, string>>
 

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 
-import { messageOf } from '../src/base/errors.ts'
-import { openDatabase, type Database, type Db } from '../src/store/database/database.ts'
-import { migrate } from '../src/store/database/migrate.ts'
-import { recountTallies } from '../src/store/transactions/tallies.ts'
-import { listTransactions, type TransactionFilter } from '../src/store/transactions/list.ts'
-import { recordTransaction } from '../src/store/transactions/transactions.ts'
-import { tellRows } from '../test/engines/bench/result.ts'
+import { messageOf } from '../../src/base/errors.ts'
+import { openDatabase, type Database, type Db } from '../../src/store/database/database.ts'
+import { migrate } from '../../src/store/database/migrate.ts'
+import { recountTallies } from '../../src/store/transactions/tallies.ts'
+import { listTransactions, type TransactionFilter } from '../../src/store/transactions/list.ts'
+import { recordTransaction } from '../../src/store/transactions/transactions.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
 
 const ROWS = Number(process.env['BENCH_ROWS'] ?? 1_000_000)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 200)

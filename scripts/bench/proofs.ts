@@ -1,17 +1,17 @@
 /** What a proof of one payment costs: made of a block of many, and checked without the chain. */
 import { keccak256, toBytes, type Hex } from 'viem'
 
-import { check } from '../src/verify/check.ts'
-import { prove } from '../src/verify/prove.ts'
-import { tellRows } from '../test/engines/bench/result.ts'
-import { cpuTimeOf } from '../test/engines/bench/cpu.ts'
+import { check } from '../../src/verify/check.ts'
+import { prove } from '../../src/verify/prove.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
+import { cpuTimeOf } from '../../test/engines/bench/cpu.ts'
 import {
   CHAIN_ID,
   calls,
   reference,
   startPaidChain,
   type PaidChain,
-} from '../test/fixtures/books/verify.ts'
+} from '../../test/fixtures/books/verify.ts'
 
 const PAYMENTS = Number(process.env['BENCH_PAYMENTS'] ?? 400)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 15)

@@ -4,21 +4,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 
-import { messageOf } from '../src/base/errors.ts'
-import { callRpc } from '../src/chain/rpc/rpc.ts'
-import { tellRows } from '../test/engines/bench/result.ts'
-import { bareRow, settledRow, settleMany, transferMany } from '../test/engines/injected/payments.ts'
-import { runProgram } from '../test/fixtures/program.ts'
+import { messageOf } from '../../src/base/errors.ts'
+import { callRpc } from '../../src/chain/rpc/rpc.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
+import {
+  bareRow,
+  settledRow,
+  settleMany,
+  transferMany,
+} from '../../test/engines/injected/payments.ts'
+import { runProgram } from '../../test/fixtures/program.ts'
 import {
   measureReceiptLoops,
   paceOf,
   readRawLogs,
   timed,
   type Loop,
-} from '../test/engines/bench/receipt-loops.ts'
-import type { Row } from '../test/fixtures/books/reconcile.ts'
-import { measureReading } from '../test/engines/bench/sweep-bench.ts'
-import { startPaidChain, type PaidChain } from '../test/fixtures/books/verify.ts'
+} from '../../test/engines/bench/receipt-loops.ts'
+import type { Row } from '../../test/fixtures/books/reconcile.ts'
+import { measureReading } from '../../test/engines/bench/sweep-bench.ts'
+import { startPaidChain, type PaidChain } from '../../test/fixtures/books/verify.ts'
 
 const SETTLEMENTS = Number(process.env['BENCH_SETTLEMENTS'] ?? 100_000)
 const DIRECT = Number(process.env['BENCH_DIRECT'] ?? 10_000)

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { startAnvil } from '../src/chain/embedded/anvil.ts'
-import { openDatabase } from '../src/store/database/database.ts'
-import { tellRows } from '../test/engines/bench/result.ts'
-import { runProgram } from '../test/fixtures/program.ts'
+import { startAnvil } from '../../src/chain/embedded/anvil.ts'
+import { openDatabase } from '../../src/store/database/database.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
+import { runProgram } from '../../test/fixtures/program.ts'
 
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const folder = mkdtempSync(join(tmpdir(), 'quittance-bench-'))

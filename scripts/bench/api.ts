@@ -5,29 +5,29 @@ import { fastify, type FastifyInstance, type InjectOptions } from 'fastify'
 import { Registry } from 'prom-client'
 import { Type } from 'typebox'
 
-import { createAccess } from '../src/api/access/access.ts'
-import { defineEndpoint, type Endpoint } from '../src/api/admission/endpoint.ts'
-import { transactionListEndpoint } from '../src/api/endpoints/api/transactions/list.ts'
-import { createIdempotently } from '../src/api/admission/idempotently.ts'
-import { createServer } from '../src/api/server/server.ts'
-import { systemClock } from '../src/base/clock.ts'
-import { createLogger } from '../src/base/logger.ts'
-import { createId } from '../src/domain/ids.ts'
-import type { Db } from '../src/store/database/database.ts'
-import { listTransactions } from '../src/store/transactions/list.ts'
-import { recordTransaction } from '../src/store/transactions/transactions.ts'
+import { createAccess } from '../../src/api/access/access.ts'
+import { defineEndpoint, type Endpoint } from '../../src/api/admission/endpoint.ts'
+import { transactionListEndpoint } from '../../src/api/endpoints/api/transactions/list.ts'
+import { createIdempotently } from '../../src/api/admission/idempotently.ts'
+import { createServer } from '../../src/api/server/server.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { createLogger } from '../../src/base/logger.ts'
+import { createId } from '../../src/domain/ids.ts'
+import type { Db } from '../../src/store/database/database.ts'
+import { listTransactions } from '../../src/store/transactions/list.ts'
+import { recordTransaction } from '../../src/store/transactions/transactions.ts'
 import {
   AMOUNT_FIELDS,
   amountFields,
   AmountInputSchema,
   CurrencySchema,
   readAmount,
-} from '../src/wire/amounts.ts'
-import { requestObject } from '../src/wire/shapes.ts'
-import { makeKey, makeUser } from '../test/fixtures/api/access.ts'
-import { tellRows } from '../test/engines/bench/result.ts'
-import { cpuTimeOf } from '../test/engines/bench/cpu.ts'
-import { dropOwnDatabases, freshDatabase } from '../test/fixtures/store/database.ts'
+} from '../../src/wire/amounts.ts'
+import { requestObject } from '../../src/wire/shapes.ts'
+import { makeKey, makeUser } from '../../test/fixtures/api/access.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
+import { cpuTimeOf } from '../../test/engines/bench/cpu.ts'
+import { dropOwnDatabases, freshDatabase } from '../../test/fixtures/store/database.ts'
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 15)
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 200)
