@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 
 import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
-import { recent } from '../base/recent.ts'
+import { recent } from '../base/cache.ts'
 import type { DoorConfig } from './door/door.ts'
 
 export type HealthCheck = {

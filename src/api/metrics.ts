@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Histogram, type Registry } from 'prom-client'
 
 import { limits } from '../base/limits.ts'
-import { recent } from '../base/recent.ts'
+import { recent } from '../base/cache.ts'
 import { mayUse } from '../domain/access.ts'
 import { RequestError } from '../wire/errors.ts'
 import type { DoorConfig } from './door/door.ts'

@@ -2,9 +2,8 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Database, Db } from '../store/database/database.ts'
 import { pruneNotifications } from '../store/webhooks/deliveries.ts'
-import { prune, type Prunable } from '../store/database/prune.ts'
+import { prune, vacuumNext, type Prunable } from '../store/database/upkeep.ts'
 import { pruneSigningKeys } from '../store/access/signing-keys.ts'
-import { vacuumNext } from '../store/database/vacuum.ts'
 
 export type Maintenance = { stop: () => Promise<void> }
 

@@ -1,4 +1,4 @@
-import { BadValue } from './bad-value.ts'
+import { BadValue } from './errors.ts'
 
 /**
  * Under which id requests choose an outside party of which kind. A party beside the usual one has a

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
-import { BadValue } from './bad-value.ts'
-import { BaseError } from './errors.ts'
+import { BadValue, BaseError } from './errors.ts'
 import { LOG_LEVELS, type LogLevel } from './logger.ts'
 import {
   RAIL_VARIABLES,

@@ -58,3 +58,6 @@ export function codeOf(error: unknown): string | undefined {
   const code: unknown = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : undefined
 }
+
+/** Says of a setting what it must be; whoever reads it adds which one, and what it is. */
+export class BadValue extends Error {}

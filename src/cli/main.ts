@@ -2,8 +2,7 @@
 import { Command, CommanderError } from 'commander'
 
 import { commandsFor } from './commands.ts'
-import { EXIT, reportError } from './output.ts'
-import { version } from './version.ts'
+import { EXIT, reportError, version } from './output.ts'
 
 const HELP_AFTER = `
 First steps:

@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module'
+
 import { BaseError, messageOf } from '../base/errors.ts'
 
 /** Exit codes of every command: all well, a disagreement was found, could not run. */
@@ -53,3 +55,7 @@ export function reportError(error: unknown, options: { json: boolean }): void {
     process.stdout.write(`${JSON.stringify({ error: body }, null, 2)}\n`)
   }
 }
+
+const require = createRequire(import.meta.url)
+
+export const version = (require('../../package.json') as { version: string }).version

@@ -4,8 +4,7 @@ import { parseConfig, type Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
 import { readReady } from '../base/ready.ts'
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
-import { plainProvider } from '../chain/rpc/plain-provider.ts'
-import type { Provider } from '../chain/rpc/provider.ts'
+import { plainProvider, type Provider } from '../chain/rpc/provider.ts'
 import { quantity } from '../chain/answers.ts'
 
 export type ProviderFlags = {

@@ -2,7 +2,7 @@ import type { Answer } from './answer.ts'
 import { staticCredentials } from './credentials.ts'
 import { ApiError, invalidCall } from './errors.ts'
 import { decimal } from './json.ts'
-import { transportOptions, type ClientOptions } from './options.ts'
+import { transportOptions, type ClientOptions } from './calls.ts'
 import type {
   Delivery,
   MintOrder,

@@ -1,5 +1,5 @@
 import { administrationOf, type Administration } from './admin.ts'
-import { callerOf, get } from './calls.ts'
+import { callerOf, get, transportOptions, type ClientOptions } from './calls.ts'
 import { staticCredentials, tokenCredentials, type Credentials, type Token } from './credentials.ts'
 import { ApiError, invalidCall } from './errors.ts'
 import { followEvents, type FollowOptions } from './events.ts'
@@ -26,7 +26,6 @@ import type {
   TransferRequest,
   TransferState,
 } from './platform-types.ts'
-import { transportOptions, type ClientOptions } from './options.ts'
 import { platformRuntime, type Runtime } from './runtime.ts'
 import {
   createTransport,

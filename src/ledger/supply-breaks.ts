@@ -6,7 +6,7 @@ import type { Hex } from '../domain/orders.ts'
 import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
 import type { Db } from '../store/database/database.ts'
 import type { PlacedEvent, Solvency, SupplyFinding } from '../store/ledger/supply.ts'
-import { ensureWatchRun } from '../store/reconciliation/watch-runs.ts'
+import { ensureWatchRun } from '../store/reconciliation/runs.ts'
 
 const SOURCE = 'supply'
 

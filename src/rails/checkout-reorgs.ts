@@ -13,7 +13,7 @@ import {
   type PaidBlock,
 } from '../store/rails/checkouts.ts'
 import type { Db } from '../store/database/database.ts'
-import { ensureWatchRun } from '../store/reconciliation/watch-runs.ts'
+import { ensureWatchRun } from '../store/reconciliation/runs.ts'
 import { judge } from './checkout-judge.ts'
 
 export type ReorgDeps = {

@@ -9,7 +9,7 @@ import { closeSlots } from './close.ts'
 import type { SenderContext } from './context.ts'
 import { moveTakenSlot } from './move.ts'
 import { listTaken, minedOf, type Slot } from './slots.ts'
-import { writeLane } from './write.ts'
+import { writeLane } from './record.ts'
 
 /** Brings the open nonces of a lane to what the chain says of them. */
 export async function followLane(context: SenderContext, lease: Lease, look: Look): Promise<void> {

@@ -21,7 +21,7 @@ import { estimateGas } from './prepare.ts'
 import type { Quorum } from './quorum.ts'
 import { paymentCall } from './sign.ts'
 import type { Slot } from './slots.ts'
-import { writeLane } from './write.ts'
+import { writeLane } from './record.ts'
 
 type Taken = { lease: Lease; quorum: Quorum; slot: Slot; taker: Taker }
 

@@ -1,7 +1,9 @@
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
+import { transact } from '../store/database/transact.ts'
+import { holdLease, type Lease } from '../store/orders/lanes.ts'
 import { tryMoveTransactions, type TransactionStep } from '../store/transactions/transactions.ts'
-import type { OrderMove } from './context.ts'
+import type { OrderMove, SenderContext } from './context.ts'
 
 /**
  * Moves the transactions that orders pay, in the SQL transaction that moved the orders. They are in
@@ -37,4 +39,19 @@ function stepOf({ order, from, hash }: OrderMove): TransactionStep[] {
     default:
       return order.state satisfies never
   }
+}
+
+/**
+ * One SQL transaction for the open nonces of a lane, refused to a worker whose lease another one
+ * took.
+ */
+export async function writeLane(
+  { db }: SenderContext,
+  lease: Lease,
+  work: (db: Db) => Promise<void>,
+): Promise<void> {
+  await transact(db, async (transaction) => {
+    await holdLease(transaction, lease)
+    await work(transaction)
+  })
 }

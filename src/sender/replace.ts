@@ -6,7 +6,7 @@ import type { SenderContext } from './context.ts'
 import { bumped, isPricedOut, offerOf } from './fees.ts'
 import { EMPTY_CALL_GAS, emptyCall, paymentCall, signChecked } from './sign.ts'
 import { listStanding, type Slot, type Standing } from './slots.ts'
-import { writeLane } from './write.ts'
+import { writeLane } from './record.ts'
 
 export type Replacing = {
   lease: Lease

@@ -3,7 +3,7 @@ export type {
   /** Bytes as text: `0x` and an even number of hex digits. */
   Hex,
 } from '../chain/hex.ts'
-export { plainProvider } from '../chain/rpc/plain-provider.ts'
+export { plainProvider } from '../chain/rpc/provider.ts'
 export type { Provider, RpcCall } from '../chain/rpc/provider.ts'
 export { ClaimError, type BaseClaim, type TimeWindow, type VerifyOptions } from './claim.ts'
 export { check, type QuittanceClaim, type Trust } from './check.ts'

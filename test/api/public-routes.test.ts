@@ -5,7 +5,7 @@ import { Gauge, Registry } from 'prom-client'
 
 import type { GatewayDoor } from '../../src/api/gateway-routes.ts'
 import { limits } from '../../src/base/limits.ts'
-import { recent } from '../../src/base/recent.ts'
+import { recent } from '../../src/base/cache.ts'
 import { startApi, type Api } from '../fixtures/api/api.ts'
 
 describe('routes that anybody may ask', () => {

@@ -15,7 +15,7 @@ import { listApiKeys } from '../../src/store/access/api-keys.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { insertReceipt } from '../../src/store/transactions/receipts.ts'
 import { mainWallet } from '../../src/store/ledger/wallets.ts'
-import { insertTransfer } from '../../src/store/rails/bank-transfers.ts'
+import { insertTransfer } from '../../src/store/rails/wires.ts'
 import { createTestClock } from '../fixtures/clock.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { once } from '../../src/base/once.ts'
+import { once } from '../../src/base/cache.ts'
 
 describe('once', () => {
   it('loads for all who ask, and again for whoever asks after a failure', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { plainProvider } from '../../src/chain/rpc/plain-provider.ts'
+import { plainProvider } from '../../src/chain/rpc/provider.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import type { NotSettledError } from '../../src/checked/errors.ts'
 import { createPayments, type Payments } from '../../src/checked/payments.ts'

@@ -1,5 +1,4 @@
 import type { Db } from '../../store/database/database.ts'
-import { limitLockWait } from '../../store/database/locks.ts'
 import {
   completeAnswer,
   findAnswer,
@@ -10,7 +9,7 @@ import {
   type RequestKey,
   type StoredAnswer,
 } from '../../store/access/idempotency.ts'
-import { transact } from '../../store/database/transact.ts'
+import { limitLockWait, transact } from '../../store/database/transact.ts'
 import { RequestError } from '../../wire/errors.ts'
 import type { Endpoint, Idempotently, RunTogether } from './endpoint.ts'
 import { createTogether, type Outcome } from './together.ts'

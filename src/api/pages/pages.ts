@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-import { once } from '../../base/once.ts'
+import { once } from '../../base/cache.ts'
 import type { Db } from '../../store/database/database.ts'
 import { findPaid, findReceipt, type PaidOnChain } from '../../store/transactions/receipts.ts'
 import { amountFields } from '../../wire/amounts.ts'

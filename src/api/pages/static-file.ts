@@ -4,7 +4,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-import { once } from '../../base/once.ts'
+import { once } from '../../base/cache.ts'
 
 /** A body that stays the same, sent as small as the client takes it, and once to each. */
 export type StaticFile = {

@@ -1,3 +1,5 @@
+import { callRpc, nameOfProvider } from './rpc.ts'
+
 /**
  * One Ethereum node as the rest of the product sees it: it answers JSON-RPC, slowly, wrongly or not
  * at all. A rejection is never a fact about the chain.
@@ -13,4 +15,12 @@ export type RpcCall = {
   method: string
   params?: readonly unknown[]
   signal?: AbortSignal
+}
+
+/** A node behind an address, for one that is only asked. */
+export function plainProvider(url: string): Provider {
+  return {
+    name: nameOfProvider(url),
+    request: (call) => callRpc({ url, ...call }),
+  }
 }

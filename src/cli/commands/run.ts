@@ -5,8 +5,7 @@ import { parseConfig, type Config } from '../../base/config.ts'
 import type { BaseError } from '../../base/errors.ts'
 import type { ReadyFacts } from '../../base/ready.ts'
 import { createLogger, type Logger } from '../../base/logger.ts'
-import { createOutput, EXIT, formatPairs, type Output } from '../output.ts'
-import { version } from '../version.ts'
+import { EXIT, createOutput, formatPairs, version, type Output } from '../output.ts'
 
 /** `up`, `serve` and `work` differ in what they start. */
 export function roleCommand(role: Role): Command {

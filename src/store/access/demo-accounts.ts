@@ -11,10 +11,12 @@ import {
   shownOfKey,
   type RandomBytes,
 } from '../../domain/api-keys.ts'
+import { LEDGER_DECIMALS, parseAmount } from '../../domain/money.ts'
 import { problemOfPassword } from '../../domain/passwords.ts'
-import { findApiKeyState, insertApiKey, revokeApiKeysNamed } from './api-keys.ts'
 import type { Db } from '../database/database.ts'
-import { ensureDemoMoney } from '../ledger/demo-money.ts'
+import { post } from '../ledger/ledger.ts'
+import { countWallets, insertWallet, listWallets } from '../ledger/wallets.ts'
+import { findApiKeyState, insertApiKey, revokeApiKeysNamed } from './api-keys.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
 import { findUserByName, insertUser, replacePassword, type User } from './users.ts'
 
@@ -193,3 +195,26 @@ class DemoNameTakenError extends BaseError {
     )
   }
 }
+
+/**
+ * Puts money that is none into the wallets of the sandbox's user, once. The user may have moved it
+ * since, and opened other wallets.
+ */
+export async function ensureDemoMoney(db: Db, userId: number): Promise<void> {
+  if ((await countWallets(db, userId)) < DEPOSITS.length) {
+    await insertWallet(db, { userId, description: 'Second wallet' })
+  }
+  const newest = await listWallets(db, userId, { size: 100 })
+  for (const [index, wallet] of newest.toReversed().slice(0, DEPOSITS.length).entries()) {
+    await post(db, {
+      kind: 'deposit',
+      subject: `demo:${wallet.id}`,
+      from: { system: 'bank' },
+      to: { wallet: wallet.id },
+      amount: parseAmount({ text: DEPOSITS[index] ?? '', decimals: LEDGER_DECIMALS }),
+      currency: wallet.currency,
+    })
+  }
+}
+
+const DEPOSITS: readonly string[] = ['1000000', '250000']

@@ -8,8 +8,7 @@ import { systemClock } from '../../base/clock.ts'
 import { BaseError, messageOf, codeOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { openConnections, PATIENCE, type Patience } from './connections.ts'
-import { createShortage, type Shortage } from './shortage.ts'
-import { DatabaseUnavailableError } from './trouble.ts'
+import { DatabaseUnavailableError, createShortage, type Shortage } from './trouble.ts'
 
 /** What every query runs on: the database, or the open transaction. */
 export type Db = Kysely<unknown>

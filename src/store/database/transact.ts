@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+
 import type { Db } from './database.ts'
 import { NeededFirstError } from './trouble.ts'
 
@@ -35,4 +37,9 @@ export async function needTogether<T>(works: ReadonlyArray<Promise<T>>): Promise
   throw new NeededFirstError(async () => {
     await Promise.all(needs.map((need) => need.fetch()))
   })
+}
+
+/** How long the open transaction waits for each lock that another one holds. */
+export async function limitLockWait(db: Db, ms: number): Promise<void> {
+  await sql`select set_config('lock_timeout', ${`${ms}ms`}, true)`.execute(db)
 }

@@ -4,7 +4,7 @@ import type { GatewayKind } from '../../domain/gateways.ts'
 import { CURRENCY_DECIMALS, parseAmount, type Currency } from '../../domain/money.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
-import { leasing, type Due } from '../database/due.ts'
+import { leasing, type Due } from '../database/leases.ts'
 
 /** A payment at a gateway: the transaction, and what the gateway says of it. */
 export type Charge = {

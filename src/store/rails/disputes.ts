@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Db } from '../database/database.ts'
-import { leasing, type Due } from '../database/due.ts'
+import { leasing, type Due } from '../database/leases.ts'
 
 /** Its status is undefined until the gateway was asked for it. */
 export type Dispute = {

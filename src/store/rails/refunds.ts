@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
-import { leasing, type Due } from '../database/due.ts'
+import { leasing, type Due } from '../database/leases.ts'
 
 export type Refund = {
   refundId: string

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 
 import { BaseError } from '../../base/errors.ts'
 import type { Db } from '../database/database.ts'
-import { leasing, type Due } from '../database/due.ts'
+import { leasing, type Due } from '../database/leases.ts'
 
 export type WirePurpose = 'payment' | 'redeem' | 'transfer'
 
@@ -202,4 +202,21 @@ class WireDiffersError extends BaseError {
       { code: 'wire_differs', details: { purpose: order.purpose, subject: order.subject } },
     )
   }
+}
+
+export async function insertTransfer(
+  db: Db,
+  transfer: { transactionId: string; transferId: string },
+): Promise<void> {
+  await sql`
+    insert into bank_transfers (transaction_id, transfer_id)
+    values (${transfer.transactionId}, ${transfer.transferId})`.execute(db)
+}
+
+/** The public id of a transfer, undefined where the transaction is none. */
+export async function findTransferId(db: Db, transactionId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ transferId: string }>`
+    select transfer_id as "transferId" from bank_transfers
+    where transaction_id = ${transactionId}`.execute(db)
+  return rows[0]?.transferId
 }

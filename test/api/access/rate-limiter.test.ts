@@ -7,7 +7,7 @@ import {
   type RatePolicy,
 } from '../../../src/api/access/rate-limiter.ts'
 import type { Db } from '../../../src/store/database/database.ts'
-import { prune } from '../../../src/store/database/prune.ts'
+import { prune } from '../../../src/store/database/upkeep.ts'
 import { createTestClock, type TestClock } from '../../fixtures/clock.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'
 

@@ -7,7 +7,7 @@ import type { Endpoint, Idempotently } from '../../../src/api/admission/endpoint
 import { createIdempotently } from '../../../src/api/admission/idempotently.ts'
 import type { Caller } from '../../../src/domain/access.ts'
 import type { Db } from '../../../src/store/database/database.ts'
-import { prune } from '../../../src/store/database/prune.ts'
+import { prune } from '../../../src/store/database/upkeep.ts'
 import { RequestError } from '../../../src/wire/errors.ts'
 import { callerOf, makeUser } from '../../fixtures/api/access.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'

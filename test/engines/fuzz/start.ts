@@ -2,7 +2,7 @@ import { join } from 'node:path'
 
 import type { ReadyFacts } from '../../../src/base/ready.ts'
 import { callRpc } from '../../../src/chain/rpc/rpc.ts'
-import { ensureDemoMoney } from '../../../src/store/ledger/demo-money.ts'
+import { ensureDemoMoney } from '../../../src/store/access/demo-accounts.ts'
 import { openDatabase } from '../../../src/store/database/database.ts'
 import { migrate } from '../../../src/store/database/migrate.ts'
 import { makeKey, makeUser, PASSWORD } from '../../fixtures/api/access.ts'

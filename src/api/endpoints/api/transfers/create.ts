@@ -7,8 +7,13 @@ import {
   recordTransaction,
   type Transaction,
 } from '../../../../store/transactions/transactions.ts'
-import { findTransferId, insertTransfer } from '../../../../store/rails/bank-transfers.ts'
-import { findWire, orderWire, type Beneficiary } from '../../../../store/rails/wires.ts'
+import {
+  findTransferId,
+  findWire,
+  insertTransfer,
+  orderWire,
+  type Beneficiary,
+} from '../../../../store/rails/wires.ts'
 import { amountFields, readAmount } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { openDatabase, type Database } from '../../../src/store/database/database.ts'
-import { vacuumNext } from '../../../src/store/database/vacuum.ts'
+import { vacuumNext } from '../../../src/store/database/upkeep.ts'
 
 describe('the tables of an embedded database', () => {
   let database: Database
