@@ -1,3 +1,4 @@
+import { Cards } from './cards.tsx'
 import type { ArrivalWire } from '../../wire/group-b/charges.ts'
 import { groupDigits } from './format.ts'
 import { Amount, Empty, Foreign, Hash, Time } from './parts.tsx'
@@ -13,36 +14,17 @@ export function Arrivals(props: { arrivals: readonly ArrivalWire[]; currency: st
   const { arrivals, currency } = props
   if (arrivals.length === 0) return <Empty title="Nothing has come" />
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Came</th>
-          <th scope="col">Amount</th>
-          <th scope="col">Counted as</th>
-          <th scope="col">From</th>
-          <th scope="col">Hash</th>
-        </tr>
-      </thead>
-      <tbody>
-        {arrivals.map((arrival) => (
-          <tr key={`${arrival.eth_transaction_hash} ${arrival.log_index}`}>
-            <th scope="row">
-              <Time iso={arrival.paid_at} />
-            </th>
-            <td data-column="Amount">
-              <ArrivalAmount arrival={arrival} currency={currency} />
-            </td>
-            <td data-column="Counted as">{VERDICTS[arrival.verdict]}</td>
-            <td data-column="From">
-              <Hash value={arrival.payer} />
-            </td>
-            <td data-column="Hash">
-              <Hash value={arrival.eth_transaction_hash} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Cards
+      rows={arrivals}
+      keyOf={(arrival) => `${arrival.eth_transaction_hash} ${arrival.log_index}`}
+      columns={{
+        Came: (arrival) => <Time iso={arrival.paid_at} />,
+        Amount: (arrival) => <ArrivalAmount arrival={arrival} currency={currency} />,
+        'Counted as': (arrival) => VERDICTS[arrival.verdict],
+        From: (arrival) => <Hash value={arrival.payer} />,
+        Hash: (arrival) => <Hash value={arrival.eth_transaction_hash} />,
+      }}
+    />
   )
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 
+import { Cards } from './cards.tsx'
 import type { PostingListWire, PostingWire } from '../../wire/group-b/ledger.ts'
 import { useLoaded } from '../context.ts'
 import { groupDigits, sentenceOf, shortHash } from './format.ts'
@@ -37,42 +38,20 @@ function Table(props: {
 }) {
   const { postings, wallet, hasSubject } = props
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Posting</th>
-          <th scope="col">Amount</th>
-          <th scope="col">From</th>
-          <th scope="col">To</th>
-          {hasSubject && <th scope="col">For</th>}
-          <th scope="col">Posted</th>
-        </tr>
-      </thead>
-      <tbody>
-        {postings.map((posting) => (
-          <tr key={posting.id}>
-            <th scope="row">{sentenceOf(posting.kind)}</th>
-            <td data-column="Amount">
-              <Amount decimal={groupDigits(posting.amount)} currency={posting.currency} />
-            </td>
-            <td data-column="From">
-              <Side side={posting.from} own={wallet} />
-            </td>
-            <td data-column="To">
-              <Side side={posting.to} own={wallet} />
-            </td>
-            {hasSubject && (
-              <td data-column="For">
-                <Subject id={posting.subject} />
-              </td>
-            )}
-            <td data-column="Posted">
-              <Time iso={posting.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Cards
+      rows={postings}
+      keyOf={(posting) => posting.id}
+      columns={{
+        Posting: (posting) => sentenceOf(posting.kind),
+        Amount: (posting) => (
+          <Amount decimal={groupDigits(posting.amount)} currency={posting.currency} />
+        ),
+        From: (posting) => <Side side={posting.from} own={wallet} />,
+        To: (posting) => <Side side={posting.to} own={wallet} />,
+        ...(hasSubject && { For: (posting: PostingWire) => <Subject id={posting.subject} /> }),
+        Posted: (posting) => <Time iso={posting.created_at} />,
+      }}
+    />
   )
 }
 

@@ -1,3 +1,4 @@
+import { Cards } from '../parts/cards.tsx'
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { textsOf } from '../form.ts'
@@ -54,45 +55,19 @@ export function BreaksScreen({ route }: ScreenProps) {
 
 function Table({ breaks }: { breaks: readonly BreakWire[] }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Break</th>
-          <th scope="col">State</th>
-          <th scope="col">Transaction</th>
-          <th scope="col">Hash</th>
-          <th scope="col">First seen</th>
-          <th scope="col">Last seen</th>
-        </tr>
-      </thead>
-      <tbody>
-        {breaks.map((one) => (
-          <tr key={one.id}>
-            <th scope="row">
-              <a href={hashOf(['breaks', one.id])}>{sentenceOf(one.kind)}</a>
-            </th>
-            <td data-column="State">
-              <Badge state={one.state} />
-            </td>
-            <td data-column="Transaction">
-              {one.transaction_id === null ? 'none' : <code>{one.transaction_id}</code>}
-            </td>
-            <td data-column="Hash">
-              {one.eth_transaction_hash === null ? (
-                'none'
-              ) : (
-                <Hash value={one.eth_transaction_hash} />
-              )}
-            </td>
-            <td data-column="First seen">
-              <Time iso={one.first_seen_at} />
-            </td>
-            <td data-column="Last seen">
-              <Time iso={one.last_seen_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Cards
+      rows={breaks}
+      keyOf={(one) => one.id}
+      columns={{
+        Break: (one) => <a href={hashOf(['breaks', one.id])}>{sentenceOf(one.kind)}</a>,
+        State: (one) => <Badge state={one.state} />,
+        Transaction: (one) =>
+          one.transaction_id === null ? 'none' : <code>{one.transaction_id}</code>,
+        Hash: (one) =>
+          one.eth_transaction_hash === null ? 'none' : <Hash value={one.eth_transaction_hash} />,
+        'First seen': (one) => <Time iso={one.first_seen_at} />,
+        'Last seen': (one) => <Time iso={one.last_seen_at} />,
+      }}
+    />
   )
 }

@@ -1,3 +1,4 @@
+import { Cards } from '../parts/cards.tsx'
 import type { AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
 import { useAct } from '../act.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
@@ -70,50 +71,32 @@ export function DeliveriesScreen({ route }: ScreenProps) {
 
 function Table(props: { deliveries: readonly AnyDeliveryWire[]; onReplay: (id: string) => void }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Told</th>
-          <th scope="col">Status</th>
-          <th scope="col">User</th>
-          <th scope="col">To</th>
-          <th scope="col">Latest try</th>
-          <th scope="col">Do</th>
-        </tr>
-      </thead>
-      <tbody>
-        {props.deliveries.map((delivery) => (
-          <tr key={delivery.id}>
-            <th scope="row">
-              {sentenceOf(delivery.notification_type)}{' '}
-              <span class="faint">{String(delivery.sequence ?? '')}</span>
-              <br />
-              <span class="faint">
-                <Time iso={delivery.created_at} />
-              </span>
-            </th>
-            <td data-column="Status">
-              <Badge state={delivery.status} />
-            </td>
-            <td data-column="User">
-              <Foreign text={delivery.username} />
-            </td>
-            <td data-column="To">
-              <Foreign text={delivery.url} />
-            </td>
-            <td data-column="Latest try">
-              <Latest delivery={delivery} />
-            </td>
-            <td>
-              <button type="button" onClick={() => props.onReplay(delivery.id)}>
-                Replay
-                <span class="hidden"> {delivery.id}</span>
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Cards
+      rows={props.deliveries}
+      keyOf={(delivery) => delivery.id}
+      columns={{
+        Told: (delivery) => (
+          <>
+            {sentenceOf(delivery.notification_type)}{' '}
+            <span class="faint">{String(delivery.sequence ?? '')}</span>
+            <br />
+            <span class="faint">
+              <Time iso={delivery.created_at} />
+            </span>
+          </>
+        ),
+        Status: (delivery) => <Badge state={delivery.status} />,
+        User: (delivery) => <Foreign text={delivery.username} />,
+        To: (delivery) => <Foreign text={delivery.url} />,
+        'Latest try': (delivery) => <Latest delivery={delivery} />,
+        Do: (delivery) => (
+          <button type="button" onClick={() => props.onReplay(delivery.id)}>
+            Replay
+            <span class="hidden"> {delivery.id}</span>
+          </button>
+        ),
+      }}
+    />
   )
 }
 

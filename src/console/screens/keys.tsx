@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 
+import { Cards } from '../parts/cards.tsx'
 import type { KeyCreatedWire, KeyListWire, KeyWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
 import {
@@ -58,46 +59,27 @@ export function KeysScreen() {
 
 function Table({ keys, onRevoke }: { keys: readonly KeyWire[]; onRevoke: (key: KeyWire) => void }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Key</th>
-          <th scope="col">User</th>
-          <th scope="col">State</th>
-          <th scope="col">May</th>
-          <th scope="col">Made</th>
-          <th scope="col">Do</th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <tr key={key.id}>
-            <th scope="row">
-              <Foreign text={key.name} /> <code>{key.shown}</code>
-            </th>
-            <td data-column="User">
-              <Foreign text={key.username} />
-            </td>
-            <td data-column="State">
-              <Badge state={key.revoked_at === null ? 'valid' : 'revoked'} />
-            </td>
-            <td data-column="May">
-              <Scopes scopes={key.scopes} />
-            </td>
-            <td data-column="Made">
-              <Time iso={key.created_at} />
-            </td>
-            <td>
-              {key.revoked_at === null && (
-                <button type="button" onClick={() => onRevoke(key)}>
-                  Revoke<span class="hidden"> {key.name}</span>
-                </button>
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Cards
+      rows={keys}
+      keyOf={(key) => key.id}
+      columns={{
+        Key: (key) => (
+          <>
+            <Foreign text={key.name} /> <code>{key.shown}</code>
+          </>
+        ),
+        User: (key) => <Foreign text={key.username} />,
+        State: (key) => <Badge state={key.revoked_at === null ? 'valid' : 'revoked'} />,
+        May: (key) => <Scopes scopes={key.scopes} />,
+        Made: (key) => <Time iso={key.created_at} />,
+        Do: (key) =>
+          key.revoked_at === null && (
+            <button type="button" onClick={() => onRevoke(key)}>
+              Revoke<span class="hidden"> {key.name}</span>
+            </button>
+          ),
+      }}
+    />
   )
 }
 

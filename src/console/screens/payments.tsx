@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 
+import { Cards } from '../parts/cards.tsx'
 import type { UndecidedPayment } from '../../wire/group-b/decisions.ts'
 import { useAct } from '../act.ts'
 import {
@@ -69,44 +70,22 @@ export function PaymentsScreen() {
 
 function Table({ payments }: { payments: readonly UndecidedPayment[] }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Payment</th>
-          <th scope="col">State</th>
-          <th scope="col">Expected</th>
-          <th scope="col">Received</th>
-          <th scope="col">Latest</th>
-          <th scope="col">User</th>
-        </tr>
-      </thead>
-      <tbody>
-        {payments.map((payment) => (
-          <tr key={payment.transaction_id}>
-            <th scope="row">
-              <a href={hashOf(['payments', payment.transaction_id])}>
-                <code>{payment.transaction_id}</code>
-              </a>
-            </th>
-            <td data-column="State">
-              <Badge state={payment.gateway_status ?? 'unknown'} />
-            </td>
-            <td data-column="Expected">
-              <Money decimal={payment.amount_decimal} of={payment} />
-            </td>
-            <td data-column="Received">
-              <Money decimal={payment.received_decimal} of={payment} />
-            </td>
-            <td data-column="Latest">
-              <Latest payment={payment} />
-            </td>
-            <td data-column="User">
-              <UserLink id={payment.user_id} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Cards
+      rows={payments}
+      keyOf={(payment) => payment.transaction_id}
+      columns={{
+        Payment: (payment) => (
+          <a href={hashOf(['payments', payment.transaction_id])}>
+            <code>{payment.transaction_id}</code>
+          </a>
+        ),
+        State: (payment) => <Badge state={payment.gateway_status ?? 'unknown'} />,
+        Expected: (payment) => <Money decimal={payment.amount_decimal} of={payment} />,
+        Received: (payment) => <Money decimal={payment.received_decimal} of={payment} />,
+        Latest: (payment) => <Latest payment={payment} />,
+        User: (payment) => <UserLink id={payment.user_id} />,
+      }}
+    />
   )
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 
+import { Cards } from '../parts/cards.tsx'
 import type { RunWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
@@ -49,37 +50,22 @@ export function RunsScreen() {
 
 function Table({ runs }: { runs: readonly RunWire[] }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Asked for</th>
-          <th scope="col">State</th>
-          <th scope="col">Records</th>
-          <th scope="col">Found</th>
-          <th scope="col">By</th>
-        </tr>
-      </thead>
-      <tbody>
-        {runs.map((run) => (
-          <tr key={run.run_id}>
-            <th scope="row">
-              <Time iso={run.created_at} />
-            </th>
-            <td data-column="State">
-              <Badge state={run.state} />
-              {run.error !== null && <p class="faint">{run.error}</p>}
-            </td>
-            <td data-column="Records">
-              <Progress run={run} />
-            </td>
-            <td data-column="Found">
-              <Found run={run} />
-            </td>
-            <td data-column="By">{run.requested_by}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Cards
+      rows={runs}
+      keyOf={(run) => run.run_id}
+      columns={{
+        'Asked for': (run) => <Time iso={run.created_at} />,
+        State: (run) => (
+          <>
+            <Badge state={run.state} />
+            {run.error !== null && <p class="faint">{run.error}</p>}
+          </>
+        ),
+        Records: (run) => <Progress run={run} />,
+        Found: (run) => <Found run={run} />,
+        By: (run) => run.requested_by,
+      }}
+    />
   )
 }
 

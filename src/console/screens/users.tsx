@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 
+import { Cards } from '../parts/cards.tsx'
 import type { UserListWire, UserWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
 import { Badge, Foreign, FormDialog, Heading, LoadState, Time } from '../parts/parts.tsx'
@@ -48,44 +49,29 @@ function Table({
   onChange: (user: UserWire) => void
 }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">User</th>
-          <th scope="col">State</th>
-          <th scope="col">May</th>
-          <th scope="col">Added</th>
-          <th scope="col">Do</th>
-        </tr>
-      </thead>
-      <tbody>
-        {users.map((user) => (
-          <tr key={user.id}>
-            <th scope="row">
-              <a href={hashOf(['transactions'], { user_id: String(user.id) })}>
-                <Foreign text={user.username} />
-              </a>{' '}
-              <span class="faint">{user.id}</span>
-            </th>
-            <td data-column="State">
-              <Badge state={user.disabled_at === null ? 'enabled' : 'disabled'} />
-            </td>
-            <td data-column="May">
-              <Scopes scopes={user.scopes} />
-            </td>
-            <td data-column="Added">
-              <Time iso={user.created_at} />
-            </td>
-            <td>
-              <button type="button" onClick={() => onChange(user)}>
-                {user.disabled_at === null ? 'Disable' : 'Enable'}
-                <span class="hidden"> {user.username}</span>
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Cards
+      rows={users}
+      keyOf={(user) => user.id}
+      columns={{
+        User: (user) => (
+          <>
+            <a href={hashOf(['transactions'], { user_id: String(user.id) })}>
+              <Foreign text={user.username} />
+            </a>{' '}
+            <span class="faint">{user.id}</span>
+          </>
+        ),
+        State: (user) => <Badge state={user.disabled_at === null ? 'enabled' : 'disabled'} />,
+        May: (user) => <Scopes scopes={user.scopes} />,
+        Added: (user) => <Time iso={user.created_at} />,
+        Do: (user) => (
+          <button type="button" onClick={() => onChange(user)}>
+            {user.disabled_at === null ? 'Disable' : 'Enable'}
+            <span class="hidden"> {user.username}</span>
+          </button>
+        ),
+      }}
+    />
   )
 }
 

@@ -1,3 +1,4 @@
+import { Cards } from '../parts/cards.tsx'
 import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/ledger.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { groupDigits, sentenceOf } from '../parts/format.ts'
@@ -40,43 +41,30 @@ export function WalletsScreen({ route }: ScreenProps) {
 
 function Table({ wallets }: { wallets: readonly OwnedWalletWire[] }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Wallet</th>
-          <th scope="col">User</th>
-          <th scope="col">Balance</th>
-          <th scope="col">Held</th>
-          <th scope="col">Opened</th>
-        </tr>
-      </thead>
-      <tbody>
-        {wallets.map((wallet) => (
-          <tr key={wallet.wallet_id}>
-            <th scope="row">
-              <a href={hashOf(['wallets', wallet.wallet_id])}>{wallet.wallet_id}</a>{' '}
-              <span class="faint">
-                <Foreign text={wallet.description} />
-              </span>
-            </th>
-            <td data-column="User">
-              <a href={hashOf(['wallets'], { user_id: String(wallet.user_id) })}>
-                <Foreign text={wallet.username} />
-              </a>
-            </td>
-            <td data-column="Balance">
-              <Amount decimal={groupDigits(wallet.balance)} currency={wallet.currency} />
-            </td>
-            <td data-column="Held">
-              <Amount decimal={groupDigits(wallet.held)} currency={wallet.currency} />
-            </td>
-            <td data-column="Opened">
-              <Time iso={wallet.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Cards
+      rows={wallets}
+      keyOf={(wallet) => wallet.wallet_id}
+      columns={{
+        Wallet: (wallet) => (
+          <>
+            <a href={hashOf(['wallets', wallet.wallet_id])}>{wallet.wallet_id}</a>{' '}
+            <span class="faint">
+              <Foreign text={wallet.description} />
+            </span>
+          </>
+        ),
+        User: (wallet) => (
+          <a href={hashOf(['wallets'], { user_id: String(wallet.user_id) })}>
+            <Foreign text={wallet.username} />
+          </a>
+        ),
+        Balance: (wallet) => (
+          <Amount decimal={groupDigits(wallet.balance)} currency={wallet.currency} />
+        ),
+        Held: (wallet) => <Amount decimal={groupDigits(wallet.held)} currency={wallet.currency} />,
+        Opened: (wallet) => <Time iso={wallet.created_at} />,
+      }}
+    />
   )
 }
 
