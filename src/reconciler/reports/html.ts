@@ -118,15 +118,7 @@ function breakTable({ breaks, summary }: ReportJson): string {
     return `<tr>${all.join('')}</tr>`
   })
   const heads = ['Kind', 'Transaction', 'Hash', 'Recorded', 'On chain', 'Evidence']
-  const more = summary.breaks - shown.length
-  return `<h2>Breaks</h2>
-<table>
-<thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
-<tbody>
-${rows.join('\n')}
-</tbody>
-</table>
-${more > 0 ? `<p>And ${more.toLocaleString('en')} more in breaks.csv.</p>` : ''}`
+  return table({ title: 'Breaks', heads, rows, more: summary.breaks - shown.length })
 }
 
 function factList(facts: BreakFacts): string {
@@ -146,14 +138,7 @@ function uncomparedTable({ not_compared: uncompared, summary }: ReportJson): str
   })
   const heads = ['Line', 'Transaction', 'Hash', 'Why', 'Recorded']
   const more = summary.not_compared - shown.length
-  return `<h2>Records that are not compared</h2>
-<table>
-<thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
-<tbody>
-${rows.join('\n')}
-</tbody>
-</table>
-${more > 0 ? `<p>And ${more.toLocaleString('en')} more in breaks.csv.</p>` : ''}`
+  return table({ title: 'Records that are not compared', heads, rows, more })
 }
 
 function unreadableTable({ unreadable }: ReportJson): string {
@@ -161,13 +146,19 @@ function unreadableTable({ unreadable }: ReportJson): string {
   const rows = unreadable
     .slice(0, MAX_ROWS)
     .map(({ line, problem }) => `<tr><td>${line}</td><td>${escape(problem)}</td></tr>`)
-  return `<h2>Rows that cannot be read</h2>
+  return table({ title: 'Rows that cannot be read', heads: ['Line', 'Problem'], rows, more: 0 })
+}
+
+function table(shown: { title: string; heads: string[]; rows: string[]; more: number }): string {
+  const { title, heads, rows, more } = shown
+  return `<h2>${title}</h2>
 <table>
-<thead><tr><th>Line</th><th>Problem</th></tr></thead>
+<thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead>
 <tbody>
 ${rows.join('\n')}
 </tbody>
-</table>`
+</table>
+${more > 0 ? `<p>And ${more.toLocaleString('en')} more in breaks.csv.</p>` : ''}`
 }
 
 function seconds(ms: number): string {
