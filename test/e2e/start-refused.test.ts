@@ -100,7 +100,7 @@ describe('up where it cannot run gives one clear line, exit code 2, and leaves n
   it('when the provider answers with a web page', () =>
     refusesAtOnce({ ETH_RPC_URL: `http://127.0.0.1:${port()}` }, 'not JSON-RPC'))
 
-  it('when the schema is newer than the program', async () => {
+  it('when the schema is of another version', async () => {
     const newer = join(folder.path, 'newer')
     fillDataFolder(newer)
     const { db, close } = await openDatabase({ folder: join(newer, 'database') })

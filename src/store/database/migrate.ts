@@ -38,7 +38,7 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   const known = Object.keys(loadMigrations())
   const applied = await readApplied(db)
   const unknown = applied.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw new SchemaTooNewError(unknown)
+  if (unknown.length > 0) throw new SchemaUnknownError(unknown)
   return { applied, pending: known.filter((name) => !applied.includes(name)) }
 }
 
@@ -76,12 +76,12 @@ function loadMigrations(): Record<string, Migration> {
   return loaded
 }
 
-class SchemaTooNewError extends BaseError {
+class SchemaUnknownError extends BaseError {
   constructor(unknown: string[]) {
     super(
-      `The database was migrated by a newer version of this program (${unknown.join(', ')}). ` +
-        'Install that version, or point DATABASE_URL or QUITTANCE_DATA at another database.',
-      { code: 'schema_too_new', details: { unknown } },
+      `Another version of this program made the schema of this database (${unknown.join(', ')}). ` +
+        'Install that version, or point DATABASE_URL or QUITTANCE_DATA at an empty database.',
+      { code: 'schema_unknown', details: { unknown } },
     )
   }
 }

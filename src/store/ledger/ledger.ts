@@ -35,7 +35,6 @@ export type Posting = LedgerAmount & {
  */
 export async function post(db: Db, posting: Posting): Promise<boolean> {
   const { kind, subject, from, to, amount, currency } = posting
-  if ('system' in from || 'system' in to) await ensureSystemAccounts(db)
   try {
     const { rows } = await sql`
       insert into postings (kind, subject, from_account, to_account, currency, amount)
@@ -65,16 +64,6 @@ function accountAt(place: Place, currency: string): RawBuilder<unknown> {
   const [kind, wallet] = 'wallet' in place ? ['wallet', place.wallet] : ['held', place.heldOf]
   return sql`(select id from accounts
     where wallet_id = ${wallet} and kind = ${kind} and currency = ${currency})`
-}
-
-/** The migration opens them; after all tables were emptied, as tests do, they are opened again. */
-async function ensureSystemAccounts(db: Db): Promise<void> {
-  const { rows } = await sql`select 1 from accounts where wallet_id is null limit 1`.execute(db)
-  if (rows.length > 0) return
-  await sql`
-    insert into accounts (kind, currency)
-    values ('bank', 'USD'), ('stablecoin', 'USD'), ('unclaimed', 'USD')
-    on conflict do nothing`.execute(db)
 }
 
 function isOverdraft(error: unknown): boolean {

@@ -10,6 +10,9 @@ create table users (
       'mint:write', 'notifications:read', 'notifications:write', 'admin'
     ]
   ),
+  -- The address that the user's signer has, from its first use on. Whoever signs for an address finds the signer by it,
+  -- and a change of QUITTANCE_SIGNER does not silently give a user another address.
+  address text unique check (address ~ '^0x[0-9a-f]{40}$'),
   -- A token carries the generation that it was issued in. Raising it ends all tokens of the user for good.
   token_generation integer not null default 1 check (token_generation > 0),
   -- The sandbox's own accounts. A production start refuses a database that has any.

@@ -8,10 +8,19 @@ create table nonce_lanes (
   next_nonce bigint not null check (next_nonce >= 0),
   -- The counter behind the next order's reference. It only grows, whatever becomes of the order.
   next_counter bigint not null default 0 check (next_counter >= 0),
+  primary key (chain_id, signer)
+);
+
+-- Whoever accepts orders hands out nonces, and whoever works on a lane writes down what became of them. Neither touches
+-- what the other holds, so neither waits for the other.
+create table lane_leases (
+  chain_id bigint not null,
+  signer text not null,
   -- Raised by each worker that takes the lane: one whose lease ran out no longer knows the number, and writes nothing.
   fence bigint not null default 0,
   leased_until timestamptz(3) not null default '-infinity',
-  primary key (chain_id, signer)
+  primary key (chain_id, signer),
+  foreign key (chain_id, signer) references nonce_lanes
 );
 
 create table orders (
@@ -21,11 +30,16 @@ create table orders (
   spender text not null check (length(spender) between 1 and 64),
   chain_id bigint not null,
   signer text not null,
-  reference text not null check (reference ~ '^0x[0-9a-f]{64}$'),
+  reference text not null check (length(reference) = 66 and reference ~ '^0x[0-9a-f]+$'),
   counter bigint not null check (counter >= 0),
-  route text not null check (route in ('direct', 'contract')),
-  contract text check (contract ~ '^0x[0-9a-f]{40}$'),
-  payee text not null check (payee ~ '^0x[0-9a-f]{40}$' and payee <> signer),
+  -- It pays native coin; it pays a token through the settlement contract; it lets that contract take exactly what the
+  -- order after it pays; or it mints dollars for the payee.
+  route text not null check (route in ('direct', 'contract', 'token', 'allowance', 'mint')),
+  -- What is called: the settlement contract, or the token that gives the allowance or mints.
+  contract text check (length(contract) = 42 and contract ~ '^0x[0-9a-f]+$'),
+  -- What moves, where it is not what is called.
+  token text check (token ~ '^0x[0-9a-f]{40}$'),
+  payee text not null check (length(payee) = 42 and payee ~ '^0x[0-9a-f]+$' and payee <> signer),
   amount numeric(78, 0) not null check (amount > 0),
   gas bigint not null check (gas >= 21000),
   state text not null default 'accepted' check (state in ('accepted', 'mined', 'completed', 'failed')),
@@ -37,18 +51,22 @@ create table orders (
   foreign key (chain_id, signer) references nonce_lanes,
   unique (chain_id, signer, reference),
   unique (chain_id, signer, counter),
-  check ((route = 'contract') = (contract is not null)),
+  constraint orders_contract_of_route check ((route = 'direct') = (contract is null)),
+  constraint orders_token_of_route check ((route = 'token') = (token is not null)),
   check ((state = 'failed') = (error_code is not null))
 );
+-- Whoever settles under a reference of ours, which all can see, is looked up by it alone.
+create index orders_reference on orders (chain_id, reference);
+create index orders_accepted on orders (chain_id, accepted_at);
 create index orders_open on orders (chain_id, accepted_at) where state in ('accepted', 'mined');
 
 create function keep_order() returns trigger language plpgsql as $$
 begin
-  if (old.subject, old.spender, old.chain_id, old.signer, old.reference, old.counter, old.route, old.contract, old.payee,
-      old.amount, old.gas, old.accepted_at)
+  if (old.subject, old.spender, old.chain_id, old.signer, old.reference, old.counter, old.route, old.contract, old.token,
+      old.payee, old.amount, old.gas, old.accepted_at)
     is distinct from
-    (new.subject, new.spender, new.chain_id, new.signer, new.reference, new.counter, new.route, new.contract, new.payee,
-      new.amount, new.gas, new.accepted_at)
+    (new.subject, new.spender, new.chain_id, new.signer, new.reference, new.counter, new.route, new.contract, new.token,
+      new.payee, new.amount, new.gas, new.accepted_at)
   then
     raise exception 'an accepted order is never changed' using errcode = 'restrict_violation';
   end if;
@@ -71,7 +89,7 @@ create table lane_nonces (
   -- Null where an empty transaction fills a gap.
   order_id bigint references orders (id),
   state text not null default 'open' check (state in ('open', 'used', 'foreign')),
-  taken_by text check (taken_by ~ '^0x[0-9a-f]{64}$'),
+  taken_by text check (length(taken_by) = 66 and taken_by ~ '^0x[0-9a-f]+$'),
   taken_at_block bigint,
   primary key (chain_id, signer, nonce),
   unique (chain_id, signer, nonce, order_id),
@@ -100,14 +118,14 @@ create table attempts (
   nonce bigint not null,
   order_id bigint,
   kind text not null check (kind in ('payment', 'cancel', 'filler')),
-  hash text not null check (hash ~ '^0x[0-9a-f]{64}$'),
+  hash text not null check (length(hash) = 66 and hash ~ '^0x[0-9a-f]+$'),
   raw text not null check (raw ~ '^0x[0-9a-f]+$'),
   gas bigint not null check (gas >= 21000),
   max_fee_per_gas numeric(78, 0) not null check (max_fee_per_gas > 0),
   max_priority_fee_per_gas numeric(78, 0) not null check (max_priority_fee_per_gas between 0 and max_fee_per_gas),
   state text not null default 'signed' check (state in ('signed', 'mined', 'final', 'superseded')),
   block_number bigint,
-  block_hash text check (block_hash ~ '^0x[0-9a-f]{64}$'),
+  block_hash text check (length(block_hash) = 66 and block_hash ~ '^0x[0-9a-f]+$'),
   succeeded boolean,
   gas_used bigint,
   gas_price numeric(78, 0),
@@ -115,7 +133,10 @@ create table attempts (
   sent_at timestamptz(3),
   last_sent_at timestamptz(3),
   -- What the providers last said to it.
-  last_answer text check (last_answer ~ '^[a-z_]{1,64}$'),
+  last_answer text check (length(last_answer) <= 64 and last_answer ~ '^[a-z_]+$'),
+  -- Since when they have said nothing but that there are no funds for it; null after any other answer. The time since
+  -- it was signed says nothing of it: that may be the wait for its turn.
+  no_funds_since timestamptz(3),
   unique (chain_id, hash),
   unique (chain_id, signer, nonce, hash),
   foreign key (chain_id, signer, nonce) references lane_nonces,
@@ -135,7 +156,7 @@ create unique index attempts_paying_order on attempts (order_id) where state = '
 create table spends (
   spender text not null,
   day date not null,
-  payee text not null check (payee = '' or payee ~ '^0x[0-9a-f]{40}$'),
+  payee text not null check (payee = '' or (length(payee) = 42 and payee ~ '^0x[0-9a-f]+$')),
   amount numeric(78, 0) not null check (amount > 0),
   primary key (spender, day, payee)
 );
@@ -161,6 +182,8 @@ create table sender_alerts (
   order_id bigint references orders (id),
   hash text not null check (hash ~ '^0x[0-9a-f]{64}$'),
   opened_at timestamptz(3) not null,
+  -- When it was looked after last, so that it is neither repeated at each pass nor keeps the others from their turn.
+  tended_at timestamptz(3),
   closed_at timestamptz(3)
 );
 create unique index sender_alerts_open on sender_alerts (kind, chain_id, hash) where closed_at is null;

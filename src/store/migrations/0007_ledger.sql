@@ -94,7 +94,6 @@ begin
   return null;
 end $$;
 create trigger users_opened after insert on users for each row execute function open_wallet();
-insert into wallets (user_id, type, description) select id, 'merchant', 'Main wallet' from users order by id;
 
 create table payments (
   id uuid primary key default gen_random_uuid(),
@@ -153,13 +152,15 @@ create table transfers (
   transaction_hash text check (transaction_hash ~ '^0x[0-9a-f]{64}$'),
   -- Where the mint or the burn stands on the chain, once that is final.
   block_number bigint check (block_number >= 0),
-  -- Of a redeem: the memo that its burn carries.
+  -- The memo that the mint or the burn carries, so that whoever ordered it can tell it from another one of the same
+  -- amount.
   reference text unique check (reference ~ '^0x[0-9a-f]{64}$'),
   expires_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   check ((kind = 'wallet') = (to_wallet_id is not null) and (kind = 'wallet') = (chain is null)),
-  check ((kind = 'redeem') = (reference is not null) and (kind = 'redeem') = (expires_at is not null)),
+  constraint transfers_memo
+    check ((kind = 'wallet') = (reference is null) and (kind = 'redeem') = (expires_at is not null)),
   check (kind <> 'mint' or address is not null),
   -- A wire that comes back when all was complete leaves its code, too.
   check (status <> 'failed' or error_code is not null)
@@ -218,7 +219,6 @@ create index supply_events_of on supply_events (transfer_id) where transfer_id i
 create index supply_events_found on supply_events (read_at) where finding is not null;
 create trigger supply_events_kept before update or delete on supply_events
   for each row execute function keep_row();
-create index orders_minting on orders (reference) where route = 'mint';
 
 -- What the last comparison of the ledger with the chain found.
 create table solvency (

@@ -1,4 +1,4 @@
--- Reconciliation: runs that hold the records against the chain, the settlements that were read for them, and the breaks
+-- Reconciliation: runs that compare the records with the chain, the settlements that were read for them, and the breaks
 -- that they found.
 
 create table runs (
@@ -22,6 +22,8 @@ create table runs (
   started_at timestamptz(3),
   updated_at timestamptz(3) not null,
   ended_at timestamptz(3),
+  -- How long workers were at it: the time that it lay still between a stop and the next start is none of it.
+  worked_ms bigint not null default 0 check (worked_ms >= 0),
   -- Raised by each worker that takes the run: one whose lease ran out no longer knows the number, and writes nothing.
   fence bigint not null default 0,
   leased_until timestamptz(3) not null default '-infinity',
@@ -33,20 +35,35 @@ create index runs_latest on runs (chain_id, source, id);
 -- What the settlement contract logged in blocks that are final.
 create table settled_logs (
   chain_id bigint not null,
-  contract text not null check (contract ~ '^0x[0-9a-f]{40}$'),
+  contract text not null,
   block_number bigint not null,
   log_index integer not null,
-  block_hash text not null check (block_hash ~ '^0x[0-9a-f]{64}$'),
-  hash text not null check (hash ~ '^0x[0-9a-f]{64}$'),
-  reference text not null check (reference ~ '^0x[0-9a-f]{64}$'),
-  payer text not null check (payer ~ '^0x[0-9a-f]{40}$'),
-  payee text not null check (payee ~ '^0x[0-9a-f]{40}$'),
-  token text check (token ~ '^0x[0-9a-f]{40}$'),
+  block_hash text not null,
+  hash text not null,
+  reference text not null,
+  payer text not null,
+  payee text not null,
+  token text,
   amount numeric(78, 0) not null check (amount > 0),
-  primary key (chain_id, contract, block_number, log_index)
+  -- What the transaction of a settlement of ours has cost, in wei, by its receipt; null of strangers' and where too few
+  -- providers told.
+  fee numeric(78, 0) check (fee >= 0),
+  -- Which order it pays is known when it is read, since what we sign is stored before it is sent. So a run looks each one
+  -- up by its order, and looks for strays among the others alone.
+  order_id bigint,
+  primary key (chain_id, contract, block_number, log_index),
+  constraint settled_logs_words check (
+    length(block_hash) = 66 and block_hash ~ '^0x[0-9a-f]+$' and length(hash) = 66 and hash ~ '^0x[0-9a-f]+$'
+    and length(reference) = 66 and reference ~ '^0x[0-9a-f]+$'
+  ),
+  constraint settled_logs_addresses check (
+    length(contract) = 42 and contract ~ '^0x[0-9a-f]+$' and length(payer) = 42 and payer ~ '^0x[0-9a-f]+$'
+    and length(payee) = 42 and payee ~ '^0x[0-9a-f]+$'
+    and (token is null or (length(token) = 42 and token ~ '^0x[0-9a-f]+$'))
+  )
 );
-create index settled_logs_reference on settled_logs (chain_id, reference);
-create index settled_logs_payer on settled_logs (chain_id, payer, block_number);
+create index settled_logs_order on settled_logs (order_id) where order_id is not null;
+create index settled_logs_strange on settled_logs (chain_id, contract, block_number, log_index) where order_id is null;
 
 -- How far they were read, and the block that stood there: where another one stands now, they are read again.
 create table sweep_cursors (
@@ -79,6 +96,7 @@ create table breaks (
 );
 create index breaks_open on breaks (chain_id, kind, first_seen_at) where state = 'open';
 create index breaks_open_transaction on breaks (chain_id, source, transaction_id) where state = 'open';
+create index breaks_reorged on breaks (transaction_id) where state = 'open' and kind = 'reorged';
 
 -- What happened to a break, and by whom.
 create table break_moves (
@@ -93,3 +111,39 @@ create index break_moves_of on break_moves (break_key, id);
 
 create trigger break_moves_immutable before update or delete on break_moves
   for each row execute function refuse_change();
+
+-- What speaks against a transaction, open breaks and alerts, is shown beside it: these find them by it.
+create index breaks_against on breaks (transaction_id) where state = 'open' and transaction_id is not null;
+create index sender_alerts_of_order on sender_alerts (order_id) where closed_at is null and order_id is not null;
+
+-- Whoever follows the events of a transaction hears of each break and alert about it, whatever opens or closes it.
+create function tell_of_objection(about text, event_type text, why text) returns void language sql as $$
+  insert into events (log_key, user_id, type, subject, data)
+  select greatest(log_key, log_key_now()), user_id, event_type, transaction_id,
+    jsonb_build_object('status', status, 'previous_status', status, 'reason', why)
+  from transactions where transaction_id = about
+$$;
+
+create function tell_of_break() returns trigger language plpgsql as $$
+begin
+  perform tell_of_objection(new.transaction_id,
+    case new.state when 'open' then 'transaction.break_opened' else 'transaction.break_closed' end, new.kind);
+  return null;
+end $$;
+create trigger breaks_opened after insert on breaks
+  for each row when (new.transaction_id is not null and new.state = 'open') execute function tell_of_break();
+create trigger breaks_moved after update of state on breaks
+  for each row when (new.transaction_id is not null and new.state <> old.state) execute function tell_of_break();
+
+create function tell_of_alert() returns trigger language plpgsql as $$
+begin
+  perform tell_of_objection(subject,
+    case when new.closed_at is null then 'transaction.alert_opened' else 'transaction.alert_closed' end, new.kind)
+  from orders where id = new.order_id;
+  return null;
+end $$;
+create trigger sender_alerts_opened after insert on sender_alerts
+  for each row when (new.order_id is not null) execute function tell_of_alert();
+create trigger sender_alerts_moved after update of closed_at on sender_alerts
+  for each row when (new.order_id is not null and (new.closed_at is null) <> (old.closed_at is null))
+  execute function tell_of_alert();

@@ -1,7 +1,4 @@
--- What an operator looks at: everybody's transactions and events in one order, the platform's health over time, and the
--- receipts that payees were given.
-create index transactions_everyones on transactions (created_at, id);
-create index events_everyones on events (log_key, id);
+-- What an operator looks at: the platform's health over time, and the receipts that payees were given.
 
 -- One row a minute, whoever of the workers writes it. Amounts are in wei, and of what was accepted in the last day.
 create table overview_samples (
@@ -10,7 +7,22 @@ create table overview_samples (
   settled numeric(78, 0) not null check (settled >= 0),
   in_flight integer not null check (in_flight >= 0),
   oldest_seconds integer not null check (oldest_seconds >= 0),
-  providers_well integer not null check (providers_well >= 0)
+  providers_well integer not null check (providers_well >= 0),
+  open_breaks integer check (open_breaks >= 0),
+  -- In millionths of a dollar; null where there is no stablecoin.
+  supply numeric(78, 0) check (supply >= 0),
+  liability numeric(38, 0),
+  check ((supply is null) = (liability is null))
+);
+
+-- What the overview adds up each minute is read once: spans of acceptance in which every order is decided and the claims
+-- are what the chain has settled.
+create table overview_spans (
+  chain_id bigint not null,
+  start_at timestamptz(3) not null,
+  count bigint not null check (count >= 0),
+  wei numeric(78, 0) not null check (wei >= 0),
+  primary key (chain_id, start_at)
 );
 
 -- A page for the payee. Whoever has the token may read it, so it is as long as a key.

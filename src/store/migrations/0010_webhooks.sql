@@ -13,6 +13,9 @@ create table notifications (
   -- A ping asks an endpoint whether it listens; it tells of no change and has no place among those that do.
   type text not null check (type in ('payments', 'transfers', 'chargebacks', 'ping')),
   sequence bigint check (sequence > 0),
+  -- The id of the payment or transfer that it tells of; a chargeback tells of the payment that it takes back. It stands
+  -- beside the body, which PostgreSQL cannot look into where it has a zero character.
+  about text,
   -- The full object as it was; `json` keeps its text, so that each try sends the same bytes.
   body json not null check (json_typeof(body) = 'object'),
   created_at timestamptz(3) not null default now(),
@@ -20,6 +23,7 @@ create table notifications (
   check ((type = 'ping') = (sequence is null))
 );
 create index notifications_age on notifications (created_at);
+create index notifications_about on notifications (about) where about is not null;
 
 create table webhook_subscriptions (
   id uuid primary key default gen_random_uuid(),
@@ -90,8 +94,8 @@ create table webhook_tries (
     outcome in ('delivered', 'refused', 'gone', 'redirected', 'timed_out', 'unreachable', 'forbidden')
   ),
   status integer check (status between 100 and 999),
-  -- The first bytes of it, as text.
-  answer text check (length(answer) <= 1024),
+  -- What a receiver answered may be a secret of whatever the url really is, so its length is kept and not its content.
+  answer_bytes integer check (answer_bytes >= 0),
   error text check (length(error) <= 256),
   check ((outcome in ('timed_out', 'unreachable', 'forbidden')) = (error is not null))
 );
