@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { createLoop } from '../base/loop.ts'
 import type { Database, Db } from '../store/database/database.ts'
 import { pruneNotifications } from '../store/webhooks/deliveries.ts'
 import { prune, vacuumNext, type Prunable } from '../store/database/upkeep.ts'
@@ -19,17 +20,21 @@ export function startMaintenance(deps: {
   const { database, clock, logger, signal } = deps
   const { db } = database
   const tasks = Object.entries(database.kind === 'embedded' ? { ...TASKS, tables } : TASKS)
-  const done = (async () => {
-    while (!signal.aborted) {
+  const loop = createLoop({
+    name: 'maintenance',
+    clock,
+    logger,
+    intervalMs: PAUSE_MS,
+    async pass() {
       for (const [name, task] of tasks) {
         if (signal.aborted) return
         await task({ db, clock, signal }).catch((error: unknown) => {
           logger.warn({ err: error, task: name }, 'maintenance failed and is tried again')
         })
       }
-      await clock.sleep(PAUSE_MS, signal)
-    }
-  })()
+    },
+  })
+  const done = loop.run(signal)
   return { stop: () => done }
 }
 

@@ -24,7 +24,7 @@ import type { Hex } from '../domain/orders.ts'
 import { createBank, type Bank } from '../rails/bank.ts'
 import { CHARGE_POLICY } from '../rails/charge-deps.ts'
 import { checkoutPass, judgeOverpaid, type CheckoutTerms } from '../rails/checkout.ts'
-import { createLoop, type Loop } from '../rails/loop.ts'
+import { createLoop, type Loop } from '../base/loop.ts'
 import { moveTransferByWire } from '../rails/transfers.ts'
 import { createWireRail, WIRE_POLICY, type OnWireMoved } from '../rails/wire-rail.ts'
 import type { PaymentRequest } from '../sender/prepare.ts'
@@ -221,7 +221,7 @@ function createCheckout(
     name: 'checkout',
     clock,
     logger,
-    pollIntervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+    intervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
     onProgress,
     async pass(signal) {
       await judgeOnce()

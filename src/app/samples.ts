@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { createLoop } from '../base/loop.ts'
 import type { Contracts } from '../chain/read/contracts.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { countOpenBreaks } from '../store/reconciliation/breaks.ts'
@@ -21,12 +22,8 @@ export async function keepSamples(
   deps: Sampling & { logger: Logger; signal: AbortSignal },
 ): Promise<void> {
   const { clock, logger, signal } = deps
-  while (!signal.aborted) {
-    await takeSample(deps).catch((error: unknown) => {
-      if (!signal.aborted) logger.warn({ err: error }, 'a sample of the overview was not kept')
-    })
-    await clock.sleep(SAMPLE_MS, signal)
-  }
+  const pass = (): Promise<void> => takeSample(deps)
+  await createLoop({ name: 'samples', clock, logger, intervalMs: SAMPLE_MS, pass }).run(signal)
 }
 
 const SAMPLE_MS = 60_000

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 import { BaseError } from './errors.ts'
 import type { Logger } from './logger.ts'
+import { createLoop } from './loop.ts'
 
 /** Notices loops that stand still, whatever it is that they wait for. */
 export type Watchdog = {
@@ -24,6 +25,8 @@ export function createWatchdog(deps: { clock: Clock; logger: Logger }): Watchdog
     if (isStill) logger.error({ loop: name, limitMs }, 'a loop stands still')
     else logger.warn({ loop: name }, 'a loop that stood still gets on again')
   }
+  const pass = async (): Promise<void> => loops.forEach(look)
+  const loop = createLoop({ name: 'watchdog', clock, logger, intervalMs: LOOK_MS, pass })
   return {
     watch(name, limitMs) {
       const loop = { name, limitMs, atMs: nowMs(), isStill: false }
@@ -38,12 +41,7 @@ export function createWatchdog(deps: { clock: Clock; logger: Logger }): Watchdog
           if (stillMs > loop.limitMs) throw new StandsStillError(loop, stillMs)
         },
       })),
-    async run(signal) {
-      while (!signal.aborted) {
-        loops.forEach(look)
-        await clock.sleep(LOOK_MS, signal)
-      }
-    },
+    run: loop.run,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { BaseError, codeOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
+import { createLoop } from '../base/loop.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
 import type { SupplyReader, TimedBlock } from '../chain/read/supply.ts'
 import type { Db } from '../store/database/database.ts'
@@ -42,23 +43,10 @@ export type WatchDeps = {
  * ledger. Any number of processes may do it at once: each event counts once, by its key.
  */
 export function createSupplyWatch(deps: WatchDeps): SupplyWatch {
-  const { clock, logger, pollIntervalMs } = deps
-  const watch: SupplyWatch = {
-    pass: (signal) => passWithEyes(deps, signal),
-    async run(signal) {
-      while (!signal.aborted) {
-        let hasMore = false
-        try {
-          hasMore = await watch.pass(signal)
-        } catch (error) {
-          if (!signal.aborted) logger.error({ err: error }, 'a pass over the supply failed')
-        }
-        deps.onProgress?.()
-        if (!hasMore) await clock.sleep(pollIntervalMs, signal)
-      }
-    },
-  }
-  return watch
+  const { clock, logger, pollIntervalMs: intervalMs, onProgress } = deps
+  const pass = (signal: AbortSignal): Promise<boolean> => passWithEyes(deps, signal)
+  const loop = createLoop({ name: 'supply watch', clock, logger, intervalMs, onProgress, pass })
+  return { pass, run: loop.run }
 }
 
 /** So many blocks at most between two places of the cursor. */

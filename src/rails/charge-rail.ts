@@ -11,7 +11,7 @@ import { findStatus, moveTransaction } from '../store/transactions/transactions.
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import { disputePass } from './dispute-rail.ts'
 import type { ChargeView } from './gateway.ts'
-import { backoffMs, createLoop, type Loop } from './loop.ts'
+import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import { refundPass } from './refund-rail.ts'
 import { codeFrom, RailError } from './reply.ts'
 
@@ -29,8 +29,8 @@ export function createChargeRail(deps: ChargeRailDeps): ChargeRail {
     await refundPass(deps, signal)
     await disputePass(deps, signal)
   }
-  const { pollIntervalMs } = policy
-  const loop = createLoop({ name: 'charges', clock, logger, pollIntervalMs, onProgress, pass })
+  const { pollIntervalMs: intervalMs } = policy
+  const loop = createLoop({ name: 'charges', clock, logger, intervalMs, onProgress, pass })
   return { ...loop, pass, open: async (id, signal) => openCharge(deps, id, signal) }
 }
 

@@ -11,7 +11,7 @@ import {
 import { notify } from '../store/webhooks/notifications.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { DisputeView } from './gateway.ts'
-import { backoffMs } from './loop.ts'
+import { backoffMs } from '../base/loop.ts'
 import { RailError } from './reply.ts'
 
 const BATCH = 10

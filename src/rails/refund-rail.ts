@@ -13,7 +13,7 @@ import {
 import { moveTransaction, tellOfTransaction } from '../store/transactions/transactions.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { RefundView } from './gateway.ts'
-import { backoffMs } from './loop.ts'
+import { backoffMs } from '../base/loop.ts'
 import { codeFrom, RailError } from './reply.ts'
 
 const BATCH = 10

@@ -13,7 +13,7 @@ import {
   type WireState,
 } from '../store/rails/wires.ts'
 import type { Bank, BankTransfer } from './bank.ts'
-import { backoffMs, createLoop, type Loop } from './loop.ts'
+import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import { RailError } from './reply.ts'
 
 export type WireMoved = {
@@ -70,7 +70,7 @@ export function createWireRail(deps: WireRailDeps): WireRail {
     name: 'wires',
     clock,
     logger,
-    pollIntervalMs: policy.pollIntervalMs,
+    intervalMs: policy.pollIntervalMs,
     onProgress,
     pass,
   })

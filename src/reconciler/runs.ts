@@ -1,5 +1,6 @@
 import { systemClock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
+import { createLoop } from '../base/loop.ts'
 import {
   endRun,
   insertRun,
@@ -50,21 +51,21 @@ export function requestRun(
 }
 
 export function createRuns(deps: RunsDeps): Runs {
-  const { clock, logger } = deps
+  const { clock, logger, pollMs: intervalMs, onProgress } = deps
+  const loop = createLoop({
+    name: 'reconciliation',
+    clock,
+    logger,
+    intervalMs,
+    onProgress,
+    async pass(signal) {
+      await beginWhenDue(deps)
+      while (!signal.aborted && (await takeNext(deps, signal)));
+    },
+  })
   return {
     pass: (signal) => takeNext(deps, signal),
-    async run(signal) {
-      while (!signal.aborted) {
-        try {
-          await beginWhenDue(deps)
-          while (!signal.aborted && (await takeNext(deps, signal)));
-        } catch (error) {
-          if (!signal.aborted) logger.error({ err: error }, 'reconciliation failed, and goes on')
-        }
-        deps.onProgress?.()
-        await clock.sleep(deps.pollMs, signal)
-      }
-    },
+    run: loop.run,
   }
 }
 

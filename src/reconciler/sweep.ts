@@ -2,6 +2,7 @@ import { ahead } from '../base/ahead.ts'
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
+import { inRounds } from '../base/loop.ts'
 import { topicOf } from '../chain/read/events.ts'
 import type { Hex } from '../chain/hex.ts'
 import { createPartReader } from '../chain/read/logs.ts'
@@ -216,25 +217,27 @@ function textOf(log: SettledLog | undefined): string {
   return [...place, reference, payer, payee, token, amount].join()
 }
 
-const ROUNDS = 6
-const FIRST_PAUSE_MS = 250
+const ROUNDS = 7
 
 /** Waits and asks again where that may help; what is too large is not asked again. */
 function patient(provider: Provider, clock: Clock): Provider {
   return {
     name: provider.name,
     async request(call) {
-      for (let round = 0; ; round += 1) {
+      let failure: unknown
+      const pace = { clock, rounds: ROUNDS, firstPauseMs: 250, maxPauseMs: 8000 }
+      const answered = await inRounds({ ...pace, signal: call.signal }, async () => {
+        call.signal?.throwIfAborted()
         try {
-          return await provider.request(call)
+          return { result: await provider.request(call) }
         } catch (error) {
-          const isPassing = error instanceof BaseError && error.retryable
-          if (!isPassing || round === ROUNDS) throw error
-          const signal = call.signal ?? new AbortController().signal
-          await clock.sleep(FIRST_PAUSE_MS * 2 ** round, signal)
-          signal.throwIfAborted()
+          failure = error
+          if (error instanceof BaseError && error.retryable) return undefined
+          throw error
         }
-      }
+      })
+      if (answered === undefined) throw failure
+      return answered.result
     },
   }
 }

@@ -1,4 +1,5 @@
 import { codeOf, messageOf } from '../base/errors.ts'
+import { createLoop } from '../base/loop.ts'
 import { quantity } from '../chain/answers.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import type { Db } from '../store/database/database.ts'
@@ -39,8 +40,16 @@ export type Sender = {
 }
 
 export function createSender(context: SenderContext): Sender {
-  const waker = createWaker()
-  const { db, policy, clock, logger } = context
+  const { db, policy, clock, logger, onProgress } = context
+  const loop = createLoop({
+    name: 'sender',
+    clock,
+    logger,
+    intervalMs: policy.pollIntervalMs,
+    onProgress,
+    pass: (signal, { isKicked }) =>
+      runPass(context, signal, isKicked ? 0 : policy.pollIntervalMs * RESTED),
+  })
   const rightOnes = forAWhile(context, (signal) => findRightProviders(context, signal))
   const quoteFees = forAWhile(context, (signal) => context.quoteFees(signal))
   const withQuorum = async (signal: AbortSignal) => ({
@@ -55,24 +64,13 @@ export function createSender(context: SenderContext): Sender {
     async pay(request, signal) {
       const prepared = await sender.prepare(db, request, signal)
       const accepted = await transact(db, (open) => acceptOrder(context, open, prepared), signal)
-      waker.kick()
+      loop.kick()
       return accepted
     },
     cancel: (id) => requestCancel(db, { id, code: 'cancelled', now: clock.now() }),
     pass: (signal) => runPass(context, signal),
-    async run(signal) {
-      let isKicked = true
-      while (!signal.aborted) {
-        try {
-          await runPass(context, signal, isKicked ? 0 : policy.pollIntervalMs * RESTED)
-        } catch (error) {
-          if (!signal.aborted) logger.error({ err: error }, 'a pass of the sender failed')
-        }
-        context.onProgress?.()
-        isKicked = await waker.wait((end) => clock.sleep(policy.pollIntervalMs, end), signal)
-      }
-    },
-    kick: waker.kick,
+    run: loop.run,
+    kick: loop.kick,
   }
   return sender
 }
@@ -221,31 +219,4 @@ async function rightOf(
   }
   const right = await Promise.all(providers.map(isRight))
   return providers.filter((_, index) => right[index])
-}
-
-type Waker = {
-  kick: () => void
-  /** True: a kick ended it. */
-  wait: (sleep: (end: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<boolean>
-}
-
-/** A kick during a pass is kept, so that the wait after it ends at once. */
-function createWaker(): Waker {
-  let isKicked = false
-  let wake: (() => void) | undefined
-  return {
-    kick() {
-      isKicked = true
-      wake?.()
-    },
-    async wait(sleep, signal) {
-      const controller = new AbortController()
-      wake = () => controller.abort()
-      if (!isKicked) await sleep(AbortSignal.any([signal, controller.signal]))
-      const wasKicked = isKicked
-      isKicked = false
-      wake = undefined
-      return wasKicked
-    },
-  }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { createLoop } from '../base/loop.ts'
 import type { TryOutcome } from '../domain/notifications.ts'
 import { signWebhook } from '../domain/webhook-secrets.ts'
 import type { Db } from '../store/database/database.ts'
@@ -98,7 +99,6 @@ type Lane = { kick: () => void; run: () => Promise<void> }
 function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
   const { clock, logger, signal } = deps
   const held = new Map<DeliveryLease, Promise<void>>()
-  const alarm = createAlarm()
 
   async function take(): Promise<void> {
     const limit = pace.slots - held.size
@@ -123,7 +123,7 @@ function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
     }
     const wasFull = isFull(lease)
     held.delete(lease)
-    if (wasFull) alarm.ring()
+    if (wasFull) loop.kick()
   }
 
   /** Whether something may be waiting for the slot of this one. */
@@ -136,24 +136,19 @@ function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
     )
   }
 
+  const loop = createLoop({
+    name: `webhooks (${pace.kind})`,
+    clock,
+    logger,
+    intervalMs: pace.pollMs,
+    restMs: restAfter,
+    onProgress: () => deps.onPass?.(pace.kind),
+    pass: take,
+  })
   return {
-    kick: alarm.ring,
+    kick: loop.kick,
     async run() {
-      while (!signal.aborted) {
-        const woken = alarm.next()
-        const startedAt = performance.now()
-        const taken = await take().then(
-          () => true,
-          (error: unknown) => {
-            if (!signal.aborted) logger.warn({ err: error }, 'no webhooks could be taken')
-            return false
-          },
-        )
-        const tookMs = performance.now() - startedAt
-        deps.onPass?.(pace.kind)
-        await clock.sleep(taken ? restAfter(tookMs) : FAILED_REST_MS, signal)
-        await untilEither(clock, pace.pollMs, woken, signal)
-      }
+      await loop.run(signal)
       await Promise.all(held.values())
     },
   }
@@ -168,7 +163,6 @@ function restAfter(tookMs: number): number {
 }
 
 const MIN_REST_MS = 10
-const FAILED_REST_MS = 1000
 
 /** One try, from the signature to the record of what came of it. */
 async function deliver(deps: WebhookWorkerDeps, lease: DeliveryLease): Promise<void> {
@@ -216,32 +210,4 @@ async function record(
   const { endpointId, userId } = lease
   logger.warn({ endpointId: String(endpointId), userId, disabledCode }, 'a webhook was disabled')
   await cancelDeliveries(db, [endpointId])
-}
-
-type Alarm = {
-  ring: () => void
-  /** Resolves at the next ring after this call. */
-  next: () => Promise<void>
-}
-
-function createAlarm(): Alarm {
-  let current = Promise.withResolvers<void>()
-  return {
-    ring: () => current.resolve(),
-    next() {
-      current = Promise.withResolvers<void>()
-      return current.promise
-    },
-  }
-}
-
-async function untilEither(
-  clock: Clock,
-  ms: number,
-  woken: Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  const slept = new AbortController()
-  await Promise.race([clock.sleep(ms, AbortSignal.any([signal, slept.signal])), woken])
-  slept.abort()
 }

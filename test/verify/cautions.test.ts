@@ -6,7 +6,7 @@ import type { VerifyOptions } from '../../src/verify/claim.ts'
 import { prove } from '../../src/verify/prove.ts'
 import { verifyTransaction, type TransactionClaim } from '../../src/verify/verify-transaction.ts'
 import { account } from '../fixtures/chain/deployment.ts'
-import { transferLog, writeLogs } from '../fixtures/logger.ts'
+import { transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import {
   CHAIN_ID,
   calls,

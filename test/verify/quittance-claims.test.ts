@@ -8,7 +8,7 @@ import { formatQuittance, type Quittance } from '../../src/verify/quittance.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
 import { account } from '../fixtures/chain/deployment.ts'
 import { expectFailure } from '../fixtures/errors.ts'
-import { settledLog, transferLog, writeLogs } from '../fixtures/logger.ts'
+import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import {
   CHAIN_ID,
   calls,

@@ -5,7 +5,7 @@ import type { VerifyOptions } from '../../src/verify/claim.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
 import { verifyTransaction, type TransactionClaim } from '../../src/verify/verify-transaction.ts'
 import { payEveryRoute, type Route } from '../fixtures/chain/every-route.ts'
-import { settledLog, transferLog, writeLogs } from '../fixtures/logger.ts'
+import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import {
   CHAIN_ID,
   calls,

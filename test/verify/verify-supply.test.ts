@@ -7,7 +7,7 @@ import { verifyMint, verifyRedeem } from '../../src/verify/verify-supply.ts'
 import { verifyTransaction } from '../../src/verify/verify-transaction.ts'
 import { account } from '../fixtures/chain/deployment.ts'
 import { expectFailure } from '../fixtures/errors.ts'
-import { transferLog, writeLogs } from '../fixtures/logger.ts'
+import { transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import {
   CHAIN_ID,
   calls,

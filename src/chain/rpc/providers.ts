@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { inRounds } from '../../base/loop.ts'
 import { coalescing } from './coalesce.ts'
 import {
   createHttpProvider,
@@ -103,7 +104,7 @@ function namesOf(urls: readonly string[]): string[] {
 }
 
 async function ask(pool: Pool, call: RpcCall): Promise<Answered> {
-  return inRounds(pool, call.signal, (errors) => askOnce(inOrder(pool.list), call, errors))
+  return persistently(pool, call.signal, (errors) => askOnce(inOrder(pool.list), call, errors))
 }
 
 /** One time round. A failure of each provider is added to the errors; a verdict is thrown. */
@@ -127,23 +128,20 @@ async function askOnce(
 const VERDICTS: ReadonlySet<string> = new Set(['rpc_reverted', 'rpc_aborted', 'rpc_queue_full'])
 
 /** Repeats while something may change, and throws what told most when nothing does. */
-async function inRounds<T>(
+async function persistently<T>(
   { clock, random, retry }: Pool,
   signal: AbortSignal | undefined,
   once: (errors: RpcError[]) => Promise<T | undefined>,
 ): Promise<T> {
   let errors: RpcError[] = []
-  for (let round = 0; round < retry.rounds; round += 1) {
-    if (round > 0) {
-      const pauseMs = Math.min(retry.firstPauseMs * 2 ** (round - 1), retry.maxPauseMs)
-      await clock.sleep(pauseMs * (0.5 + random() / 2), signal ?? new AbortController().signal)
-    }
+  const answer = await inRounds({ ...retry, clock, random, signal }, async () => {
     errors = []
     const answer = await once(errors)
-    if (answer !== undefined) return answer
-    if (!errors.some((error) => error.retryable)) break
-  }
-  throw worstOf(errors)
+    if (answer === undefined && !errors.some((error) => error.retryable)) throw worstOf(errors)
+    return answer
+  })
+  if (answer === undefined) throw worstOf(errors)
+  return answer
 }
 
 /** A refusal tells more than a broken line, and a broken line more than a provider out of use. */

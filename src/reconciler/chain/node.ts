@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { BaseError } from '../../base/errors.ts'
+import { inRounds } from '../../base/loop.ts'
 import {
   AnswerError,
   quantity,
@@ -137,8 +138,6 @@ const GROUP = 100
 /** So many requests are on their way to one node at a time. */
 const GROUPS_AT_ONCE = 4
 const ROUNDS = 6
-const FIRST_PAUSE_MS = 250
-const MAX_PAUSE_MS = 8_000
 
 /** Asks in groups, and what failed for a passing reason again, after growing pauses. */
 async function askAll(
@@ -147,20 +146,21 @@ async function askAll(
 ): Promise<RpcOutcome[]> {
   const outcomes: RpcOutcome[] = []
   let open = items.map((_, index) => index)
-  for (let round = 0; round < ROUNDS && open.length > 0; round++) {
-    if (round > 0) {
-      await deps.clock.sleep(Math.min(FIRST_PAUSE_MS * 2 ** (round - 1), MAX_PAUSE_MS), signal)
-    }
+  if (open.length === 0) return outcomes
+  const { clock, provider } = deps
+  const pace = { clock, rounds: ROUNDS, firstPauseMs: 250, maxPauseMs: 8000, signal }
+  await inRounds(pace, async () => {
     await inGroups(open, group, async (part) => {
       const asked = part.flatMap((index) => items[index] ?? [])
-      const answers = await deps.provider.batch(asked, signal)
+      const answers = await provider.batch(asked, signal)
       for (const [at, index] of part.entries()) {
-        outcomes[index] = answers[at] ?? { ok: false, error: noAnswer(deps.provider.name) }
+        outcomes[index] = answers[at] ?? { ok: false, error: noAnswer(provider.name) }
       }
     })
     signal.throwIfAborted()
     open = open.filter((index) => isPassing(outcomes[index]))
-  }
+    return open.length === 0 ? outcomes : undefined
+  })
   return outcomes
 }
 
