@@ -1,3 +1,4 @@
+import { commonOf } from '../chain/quorum.ts'
 import { formatAmount } from '../domain/money.ts'
 import { breakId } from '../domain/break-ids.ts'
 import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
@@ -108,9 +109,7 @@ async function agreedNonce(
       }
     }),
   )
-  return told.find(
-    (nonce) => nonce !== undefined && told.filter((one) => one === nonce).length >= panel.needed,
-  )
+  return commonOf(told, panel.needed)
 }
 
 async function agreedTaker(
@@ -118,10 +117,7 @@ async function agreedTaker(
   wanted: { signer: Hex; nonce: bigint; high: bigint },
 ): Promise<ShownTransaction | undefined> {
   const told = await Promise.all(nodes.map((node) => takerBy(node, { ...wanted, signal })))
-  return told.find(
-    (taker) =>
-      taker !== undefined && told.filter((one) => one?.hash === taker.hash).length >= panel.needed,
-  )
+  return commonOf(told, panel.needed, ({ hash }) => hash)
 }
 
 function unknownOutgoing(

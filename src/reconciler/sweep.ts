@@ -1,3 +1,4 @@
+import { commonOf } from '../chain/quorum.ts'
 import { ahead } from '../base/ahead.ts'
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
@@ -163,10 +164,8 @@ async function hashAt(
   const told = await Promise.all(
     nodes.map(async (node) => (await node.blocks([{ number, isFull: false }], signal)).get(number)),
   )
-  const hashes = told.flatMap((block) =>
-    block && !(block instanceof BaseError) ? [block.hash] : [],
-  )
-  return hashes.find((hash) => hashes.filter((one) => one === hash).length >= panel.needed)
+  const hashes = told.map((block) => (block instanceof BaseError ? undefined : block?.hash))
+  return commonOf(hashes, panel.needed)
 }
 
 function readerOf(provider: Provider, { clock, contract }: SweepDeps) {

@@ -4,7 +4,8 @@ import { topicOf } from './events.ts'
 import { createLogReader, type LogReader } from './logs.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { decodeSettled, type Settled } from './settled.ts'
-import { agreed, type BlockRange } from './supply.ts'
+import { agreed } from '../quorum.ts'
+import type { BlockRange } from './supply.ts'
 
 export type MinedSettlement = Settled & {
   transactionHash: Hex
@@ -31,7 +32,7 @@ export function createSettlementReader(deps: {
     const answers = await Promise.allSettled(
       readers.map(async (reader) => readAll(reader, { ...deps, ...range, signal })),
     )
-    return agreed(answers, readers.length)
+    return agreed(answers)
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Hex } from 'viem'
 
-import { BaseError } from '../../base/errors.ts'
 import { decodeEvent, selectorOf, topicOf } from './events.ts'
 import { data, readBlock, toQuantity, type MinedLog } from '../answers.ts'
+import { agreed, askAgreed, ProvidersDifferError } from '../quorum.ts'
 import { createLogReader, type LogReader } from './logs.ts'
 import type { Providers } from '../rpc/providers.ts'
 
@@ -74,7 +74,7 @@ async function readEvents(
   query: EventQuery,
 ): Promise<SupplyEvent[]> {
   const answers = await Promise.allSettled(readers.map((reader) => readBoth(reader, query)))
-  return agreed(answers, readers.length)
+  return agreed(answers)
 }
 
 async function readBoth(reader: LogReader, query: EventQuery): Promise<SupplyEvent[]> {
@@ -115,57 +115,8 @@ function readEvent(log: MinedLog): SupplyEvent | undefined {
   }
 }
 
-export async function askAgreed<T>(
-  providers: Pick<Providers, 'askAll'>,
-  { call, read }: { call: Parameters<Providers['askAll']>[0]; read: (result: unknown) => T },
-): Promise<T> {
-  const answers = await providers.askAll(call)
-  return agreed(
-    answers.map((answer) =>
-      answer.ok
-        ? { status: 'fulfilled' as const, value: read(answer.result) }
-        : { status: 'rejected' as const, reason: answer.error },
-    ),
-    answers.length,
-  )
-}
-
-export function agreed<T>(answers: readonly PromiseSettledResult<T>[], asked: number): T {
-  const values = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-  const [first] = values
-  if (values.length < Math.min(2, asked)) {
-    throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new NoAnswerError()
-  }
-  if (values.some((value) => textOf(value) !== textOf(first))) throw new ProvidersDifferError()
-  return first as T
-}
-
-function textOf(value: unknown): string {
-  return JSON.stringify([value], (_key, part: unknown) =>
-    typeof part === 'bigint' ? String(part) : part,
-  )
-}
-
 function readTimedBlock(result: unknown): TimedBlock | undefined {
   if (result === null) return undefined
   const { number, hash, timeMs } = readBlock(result)
   return { number, hash, time: new Date(timeMs) }
-}
-
-class ProvidersDifferError extends BaseError {
-  constructor() {
-    super('The providers tell different things of final blocks. One lags or lies: look at them.', {
-      code: 'providers_differ',
-      retryable: true,
-    })
-  }
-}
-
-class NoAnswerError extends BaseError {
-  constructor() {
-    super('No provider answered. It is asked again.', {
-      code: 'chain_unreachable',
-      retryable: true,
-    })
-  }
 }

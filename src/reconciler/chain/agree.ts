@@ -1,3 +1,4 @@
+import { highestOf } from '../../chain/quorum.ts'
 import type { MinedReceipt, ShownTransaction } from '../../chain/answers.ts'
 import type { UnknownReason } from '../sources/records.ts'
 
@@ -59,9 +60,7 @@ export function createPanel(options: {
 }): Panel {
   const { heads, needed, maxHeadAgeMs = Infinity, nowMs } = options
   const newest = heads.reduce((max, { head }) => (head.number > max ? head.number : max), 0n)
-  const finals = heads
-    .flatMap(({ head }) => (head.final === undefined ? [] : [head.final]))
-    .toSorted((a, b) => (a > b ? -1 : 1))
+  const finals = heads.flatMap(({ head }) => head.final ?? [])
   return {
     nodes: heads.map(({ name, head }) => ({
       name,
@@ -69,7 +68,7 @@ export function createPanel(options: {
       isStale: head.number + LAG_BLOCKS < newest || nowMs - head.timeMs > maxHeadAgeMs,
     })),
     needed,
-    final: finals[needed - 1],
+    final: highestOf(finals, needed),
   }
 }
 

@@ -1,3 +1,4 @@
+import { enoughOf } from '../../chain/quorum.ts'
 import { createCache } from '../../base/cache.ts'
 import { BaseError } from '../../base/errors.ts'
 import type { Hex } from '../../chain/hex.ts'
@@ -173,7 +174,7 @@ async function factsOf(
   return new Map(
     addresses.map((address) => {
       const answers = told.map((answer) => answer.get(address))
-      return [address, agreeOn(answers, Math.min(2, nodes.length))]
+      return [address, agreeOn(answers, enoughOf(nodes.length))]
     }),
   )
 }
