@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 
 import type { Endpoint } from '../api/admission/endpoint.ts'
-import type { Minting } from '../api/endpoints/v1/business-account/minting.ts'
+import type { Minting } from '../api/endpoints/v1/business-account/transfers.ts'
 import {
   mintCreateEndpoint,
   mintListEndpoint,

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 
 import { createAccess } from '../api/access/access.ts'
-import type { Endpoint, EndpointHooks, Idempotently } from '../api/admission/endpoint.ts'
-import type { Minting } from '../api/endpoints/v1/business-account/minting.ts'
+import type { Endpoint, EndpointHooks } from '../api/admission/endpoint.ts'
+import type { Minting } from '../api/endpoints/v1/business-account/transfers.ts'
 import type { PayingBank } from '../api/endpoints/v1/sides.ts'
 import { blockchainBalanceEndpoint } from '../api/endpoints/api/blockchain/balance.ts'
 import { blockchainCreateEndpoint } from '../api/endpoints/api/blockchain/transactions.ts'
-import type { BlockchainPayments } from '../api/endpoints/api/blockchain/answering.ts'
+import type { BlockchainPayments } from '../api/endpoints/api/blockchain/payments.ts'
 import { eventListEndpoint } from '../api/endpoints/api/events.ts'
 import { solvencyEndpoint } from '../api/endpoints/api/solvency.ts'
 import { transactionDetailEndpoint } from '../api/endpoints/api/transactions/detail.ts'
@@ -58,16 +58,17 @@ export function createOperations<Prepared, PreparedMint>(deps: {
       ...deps.reconciliation,
       ...consoleEndpoints({ ...deps, forgetUser }),
     ],
-    hooks: { db, authenticate, limitRate, idempotently: tellingAtOnce(deps) },
-  }
-}
-
-/** Whatever Group A does is told to its user, who need not wait for the next poll. */
-function tellingAtOnce(deps: { db: Db; kickWebhooks?: (() => void) | undefined }): Idempotently {
-  const idempotently = createIdempotently(deps)
-  return async (options) => {
-    const answer = await idempotently(options)
-    if (options.endpoint.group === 'a' && !answer.replayed) deps.kickWebhooks?.()
-    return answer
+    hooks: {
+      db,
+      authenticate,
+      limitRate,
+      // The user of Group A is notified of whatever it does, and need not wait for the next poll.
+      idempotently: createIdempotently({
+        db,
+        onCommitted({ group }) {
+          if (group === 'a') deps.kickWebhooks?.()
+        },
+      }),
+    },
   }
 }

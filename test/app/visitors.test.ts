@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
 import type { Endpoint } from '../../src/api/admission/endpoint.ts'
-import type { BlockchainPayments } from '../../src/api/endpoints/api/blockchain/answering.ts'
+import type { BlockchainPayments } from '../../src/api/endpoints/api/blockchain/payments.ts'
 import { paymentEndpoints, type PaymentDesk } from '../../src/api/endpoints/api/payments/create.ts'
 import { transferEndpoints } from '../../src/api/endpoints/api/transfers/create.ts'
 import { createServer } from '../../src/api/server/server.ts'

@@ -6,10 +6,11 @@ import type { Caller, Scope } from '../../domain/access.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { FailureCode, RequestError } from '../../wire/errors.ts'
 import type { Group } from '../server/groups.ts'
-import type { Outcome } from './together.ts'
+import type { Refusals } from './refusals.ts'
+import type { ItemResult } from './together.ts'
 
 /**
- * One operation of one group, told once: routing, checks, documentation and limits are made from
+ * One operation of one group, defined once: routing, checks, documentation and limits are made from
  * it.
  */
 export type Endpoint = {
@@ -37,29 +38,33 @@ export type Endpoint = {
   answer: TSchema
   /** Failures of this operation's own, beside those that its form implies. */
   failures?: readonly FailureCode[]
+  /** What its handler refuses, by the codes of others, in the words of this operation. */
+  refusals?: Refusals
   /**
    * Asks what must be asked of others before the SQL transaction opens, so that no lock and no
    * connection waits for them. Not called where a stored answer will do, and stores nothing.
    */
-  prepare?: (request: EndpointRequest) => Promise<unknown>
-  handle: (request: EndpointRequest) => Promise<unknown>
+  prepare?: (request: EndpointRequest & { db: Db }) => Promise<unknown>
   /**
-   * `handle` for requests that come at one time and share one SQL transaction, in their order. One
-   * that is refused leaves nothing behind; where this rejects, nothing of any of them is stored,
-   * and each comes again by itself.
+   * Does what a list of requests asks for, in their order. One that is refused leaves nothing
+   * behind; where this rejects, nothing of any of them is stored. The database is for a POST the
+   * open transaction that also stores the answers.
    */
-  handleTogether?: (
-    requests: readonly EndpointRequest[],
-  ) => Promise<ReadonlyArray<Outcome<unknown>>>
+  handle: (
+    db: Db,
+    requests: readonly PreparedRequest[],
+  ) => Promise<ReadonlyArray<ItemResult<unknown>>>
+  /** Requests that come at one time share one SQL transaction; else each list has one. */
+  isShared?: true
   /**
    * Where others must be asked before there is an answer. `handle` then resolves to what it has
    * started, which is stored under the key in its transaction; after the commit this asks them and
    * makes the answer. Where it fails, the same request again comes here and not to `handle`: what
    * was started is driven on, and nothing is started twice.
    */
-  complete?: (started: unknown, request: EndpointRequest) => Promise<unknown>
-  /** Told when what a POST did is committed, and nobody has to be told when it was a replay. */
-  onCommitted?: (answer: never) => void
+  complete?: (started: unknown, request: EndpointRequest & { db: Db }) => Promise<unknown>
+  /** Called when what a POST did is committed, and not where its answer is a stored one. */
+  onCommitted?: (value: unknown) => void
   /**
    * What goes in or out is a secret, and neither the answer nor a hash of the request is kept: the
    * operation takes no idempotency key.
@@ -82,25 +87,24 @@ export type FollowRequest = {
   signal: AbortSignal
 }
 
-export type EndpointRequest<
-  Params = unknown,
-  Query = unknown,
-  Body = unknown,
-  Prepared = unknown,
-> = {
+/** What one request asks for, and who asks. */
+export type EndpointRequest<Params = unknown, Query = unknown, Body = unknown> = {
   params: Params
   query: Query
   body: Body
   /** In a public operation a caller who may do nothing. */
   caller: Caller
-  requestId: string
   /** The caller's address, for limits on those who have no credential yet. */
   remoteAddress: string
-  /** For a POST the open transaction that also stores the idempotent answer; else the database. */
-  db: Db
-  /** What `prepare` resolved to. */
-  prepared: Prepared
 }
+
+/** With what `prepare` resolved to. */
+export type PreparedRequest<
+  Params = unknown,
+  Query = unknown,
+  Body = unknown,
+  Prepared = unknown,
+> = EndpointRequest<Params, Query, Body> & { prepared: Prepared }
 
 /** What the operations stand on; the composition root puts it together. */
 export type EndpointHooks = {
@@ -129,36 +133,60 @@ export type LimitRate = (options: {
 }) => Promise<Readonly<Record<string, string>>>
 
 /**
- * Runs the work in one SQL transaction and stores its answer there under the caller's key; without
- * a key the transaction is all. The answer of an earlier run with the same fingerprint comes back
- * as it was. A work that rejects leaves nothing behind.
+ * Does a POST in one SQL transaction and stores its answer there under the caller's key; without a
+ * key the transaction is all. The answer of an earlier one with the same fingerprint comes back as
+ * it was. One that rejects leaves nothing behind.
  */
-export type Idempotently = (options: {
-  key: string | undefined
-  caller: Caller
+export type Idempotently = (post: Post) => Promise<PostAnswer>
+
+export type Post = {
   endpoint: Endpoint
-  /** Aborts when the caller is answered that it took too long: then it must not happen any more. */
-  signal: AbortSignal
+  request: EndpointRequest
+  key: string | undefined
   /** SHA-256, in hexadecimal digits, of method, path and the body in canonical form. */
   fingerprint: string
-  /** Runs before the transaction opens, unless there is an answer already. */
-  prepare?: () => Promise<unknown>
-  run: (db: Db, prepared?: unknown) => Promise<{ status: number; body: string }>
-  /** In place of `run`: those of one endpoint that come at one time may share one transaction. */
-  together?: { request: unknown; run: RunTogether } | undefined
-  /** Runs after the commit, for each try until it resolves; its answer replaces that of `run`. */
-  complete?: ((started: string) => Promise<{ status: number; body: string }>) | undefined
-}) => Promise<{ status: number; body: string; replayed: boolean }>
+  /** Aborts when the caller is answered that it took too long: then it must not happen any more. */
+  signal: AbortSignal
+}
 
-/** What became of each, in their order. */
-export type RunTogether = (
-  db: Db,
-  asked: ReadonlyArray<{ request: unknown; prepared: unknown }>,
-) => Promise<ReadonlyArray<Outcome<{ status: number; body: string }>>>
+export type PostAnswer = { status: number; body: string; replayed: boolean }
 
 type Checked<T extends TSchema | undefined> = T extends TSchema ? Static<T> : undefined
 
-/** Types the handler by the endpoint's own schemas. */
+/** An endpoint as its file writes it down: typed by its own schemas. */
+type Definition<
+  Answer extends TSchema,
+  Params extends TSchema | undefined,
+  Query extends TSchema | undefined,
+  Body extends TSchema | undefined,
+  Prepared,
+> = Omit<
+  Endpoint,
+  | 'params'
+  | 'query'
+  | 'body'
+  | 'answer'
+  | 'prepare'
+  | 'handle'
+  | 'isShared'
+  | 'complete'
+  | 'onCommitted'
+> & {
+  params?: Params
+  query?: Query
+  body?: Body
+  answer: Answer
+  prepare?: (
+    request: EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>> & { db: Db },
+  ) => Promise<Prepared>
+  complete?: (
+    started: Static<Answer>,
+    request: EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>> & { db: Db },
+  ) => Promise<Static<Answer>>
+  onCommitted?: (value: Static<Answer>) => void
+}
+
+/** One whose handler takes one request. */
 export function defineEndpoint<
   Answer extends TSchema,
   Params extends TSchema | undefined = undefined,
@@ -166,28 +194,43 @@ export function defineEndpoint<
   Body extends TSchema | undefined = undefined,
   Prepared = undefined,
 >(
-  endpoint: Omit<
-    Endpoint,
-    'prepare' | 'handle' | 'handleTogether' | 'params' | 'query' | 'body' | 'answer' | 'onCommitted'
-  > & {
-    params?: Params
-    query?: Query
-    body?: Body
-    answer: Answer
-    prepare?: (
-      request: EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>>,
-    ) => Promise<Prepared>
+  definition: Definition<Answer, Params, Query, Body, Prepared> & {
     handle: (
-      request: EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared>,
+      request: PreparedRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared> & {
+        db: Db
+      },
     ) => Promise<Static<Answer>>
-    handleTogether?: (
+  },
+): Endpoint {
+  const { handle, ...endpoint } = definition
+  const { isShared: _, ...alone } = defineSharedEndpoint<Answer, Params, Query, Body, Prepared>({
+    ...endpoint,
+    async handle(db, requests) {
+      const values: Static<Answer>[] = []
+      for (const request of requests) values.push(await handle({ ...request, db }))
+      return values.map((value) => ({ ok: true, value }))
+    },
+  })
+  return alone
+}
+
+/** One whose handler takes a list of requests, which share one SQL transaction. */
+export function defineSharedEndpoint<
+  Answer extends TSchema,
+  Params extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+  Body extends TSchema | undefined = undefined,
+  Prepared = undefined,
+>(
+  definition: Definition<Answer, Params, Query, Body, Prepared> & {
+    handle: (
+      db: Db,
       requests: ReadonlyArray<
-        EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared>
+        PreparedRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared>
       >,
-    ) => Promise<ReadonlyArray<Outcome<Static<Answer>>>>
-    onCommitted?: (answer: Static<Answer>) => void
+    ) => Promise<ReadonlyArray<ItemResult<Static<Answer>>>>
   },
 ): Endpoint {
   // The registration checks each part by its schema before it calls the handler.
-  return endpoint as Endpoint
+  return { ...definition, isShared: true } as Endpoint
 }

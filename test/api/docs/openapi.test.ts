@@ -120,8 +120,8 @@ describe('the page of the documents', () => {
   })
 })
 
-async function handle(): Promise<unknown> {
-  return {}
+async function handle(): Promise<[]> {
+  return []
 }
 
 /** The schemas of the real operations in the document, whoever serves them. */

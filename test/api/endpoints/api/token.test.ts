@@ -5,6 +5,7 @@ import { Registry } from 'prom-client'
 import { Type } from 'typebox'
 
 import { createAccess, type Access } from '../../../../src/api/access/access.ts'
+import { answerAtOnce } from '../../../../src/api/admission/endpoints.ts'
 import { defineEndpoint } from '../../../../src/api/admission/endpoint.ts'
 import { createServer } from '../../../../src/api/server/server.ts'
 import { createLogger } from '../../../../src/base/logger.ts'
@@ -175,7 +176,7 @@ function startServer(db: Db, access: Access, log: string[]): FastifyInstance {
       db,
       authenticate: access.authenticate,
       limitRate: access.limitRate,
-      idempotently: async ({ run }) => ({ ...(await run(db)), replayed: false }),
+      idempotently: ({ endpoint, request }) => answerAtOnce(endpoint, request, db),
     },
   })
 }

@@ -3,7 +3,7 @@ import { CURRENCY_DECIMALS, formatAmount } from '../../../../domain/money.ts'
 import { BlockchainBalanceSchema } from '../../../../wire/group-b/blockchain.ts'
 import { exactNumber } from '../../../../wire/json.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { answering, type BlockchainPayments } from './answering.ts'
+import { PAYMENT_REFUSALS, type BlockchainPayments } from './payments.ts'
 
 export function blockchainBalanceEndpoint(deps: {
   payments: Pick<BlockchainPayments, 'addressOf' | 'balanceOf'>
@@ -20,9 +20,10 @@ export function blockchainBalanceEndpoint(deps: {
     status: 200,
     answer: BlockchainBalanceSchema,
     failures: ['unavailable'],
+    refusals: PAYMENT_REFUSALS,
     handle: async ({ caller }) => {
       const address = await payments.addressOf(caller.userId)
-      const wei = await answering(() => payments.balanceOf(address))
+      const wei = await payments.balanceOf(address)
       const eth = formatAmount({ amount: wei, decimals: CURRENCY_DECIMALS.ETH })
       return {
         success: true as const,

@@ -44,7 +44,7 @@ export function paymentEndpoints(deps: PaymentDeps): Endpoint[] {
 }
 
 function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
-  const endpoint = defineEndpoint({
+  return defineEndpoint({
     group: 'b',
     method: 'POST',
     path: '/api/payments',
@@ -80,15 +80,11 @@ function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
       await desk.accept(db, { transactionId, gateway })
       return { success: true as const, transaction_id: transactionId, status: 'pending' as const }
     },
-  })
-  return {
-    ...endpoint,
-    complete: async (started, { db }) => {
-      const { transaction_id: transactionId } = started as PaymentCreated
+    complete: async ({ transaction_id: transactionId }, { db }) => {
       await desk.open(transactionId)
       return createdOf(await requireCharge(db, transactionId), desk)
     },
-  }
+  })
 }
 
 const paymentStatus = defineEndpoint({

@@ -22,7 +22,7 @@ import {
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { answering } from '../blockchain/answering.ts'
+import { PAYMENT_REFUSALS } from '../blockchain/payments.ts'
 import { requireOwn } from './checks.ts'
 import { payerOf, requireRest } from './refund-amount.ts'
 
@@ -95,6 +95,7 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
     status: 201,
     answer: RefundCreatedSchema,
     failures: FAILURES,
+    refusals: PAYMENT_REFUSALS,
     prepare: async ({ params, body, caller, db }) => {
       const charge = await requireOwn(db, caller.userId, params.transaction_id)
       await requireRefundable(db, charge)
@@ -173,16 +174,14 @@ async function prepareOnChain(facts: {
   const payer = await payerOf(db, { charge, body })
   const amount = requireRest({ charge, sums, payer, body })
   const transactionId = createId('TX', facts.randomBytes)
-  const accept = await answering(async () =>
-    payBack.prepare(db, {
-      subject: transactionId,
-      spender: `user:${userId}`,
-      payee,
-      currency,
-      amount,
-      reference: referenceOf(reference, sums.count),
-    }),
-  )
+  const accept = await payBack.prepare(db, {
+    subject: transactionId,
+    spender: `user:${userId}`,
+    payee,
+    currency,
+    amount,
+    reference: referenceOf(reference, sums.count),
+  })
   return { transactionId, amount, earlier: sums.count, accept }
 }
 
@@ -207,7 +206,7 @@ async function acceptOnChain(facts: {
     const sentence = 'More has come or gone back meanwhile. Send the request again.'
     throw new RequestError('conflict', sentence)
   }
-  const { hash } = await answering(() => accept(db))
+  const { hash } = await accept(db)
   await recordTransaction(db, {
     transactionId,
     userId: charge.userId,
