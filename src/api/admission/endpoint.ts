@@ -5,7 +5,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Caller, Scope } from '../../domain/access.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { FailureCode, RequestError } from '../../wire/errors.ts'
-import type { Group } from '../server/groups.ts'
+import { groupOf, type Group } from '../server/headers.ts'
 import type { Refusals } from './refusals.ts'
 import type { ItemResult } from './together.ts'
 
@@ -99,12 +99,7 @@ export type EndpointRequest<Params = unknown, Query = unknown, Body = unknown> =
 }
 
 /** With what `prepare` resolved to. */
-export type PreparedRequest<
-  Params = unknown,
-  Query = unknown,
-  Body = unknown,
-  Prepared = unknown,
-> = EndpointRequest<Params, Query, Body> & { prepared: Prepared }
+export type PreparedRequest = EndpointRequest & { prepared: unknown }
 
 /** What the operations stand on; the composition root puts it together. */
 export type EndpointHooks = {
@@ -153,6 +148,12 @@ export type PostAnswer = { status: number; body: string; replayed: boolean }
 
 type Checked<T extends TSchema | undefined> = T extends TSchema ? Static<T> : undefined
 
+type Asked<
+  Params extends TSchema | undefined,
+  Query extends TSchema | undefined,
+  Body extends TSchema | undefined,
+> = EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>>
+
 /** An endpoint as its file writes it down: typed by its own schemas. */
 type Definition<
   Answer extends TSchema,
@@ -160,8 +161,27 @@ type Definition<
   Query extends TSchema | undefined,
   Body extends TSchema | undefined,
   Prepared,
-> = Omit<
-  Endpoint,
+> = Omit<Endpoint, DefinedHere> & {
+  /** Group A is below `/v1`, and `/ping`. */
+  route: `${Endpoint['method']} /${string}`
+  status?: 201
+  params?: Params
+  query?: Query
+  body?: Body
+  answer: Answer
+  prepare?: (request: Asked<Params, Query, Body> & { db: Db }) => Promise<Prepared>
+  complete?: (
+    started: Static<Answer>,
+    request: Asked<Params, Query, Body> & { db: Db },
+  ) => Promise<Static<Answer>>
+  onCommitted?: (value: Static<Answer>) => void
+}
+
+type DefinedHere =
+  | 'group'
+  | 'method'
+  | 'path'
+  | 'status'
   | 'params'
   | 'query'
   | 'body'
@@ -171,20 +191,6 @@ type Definition<
   | 'isShared'
   | 'complete'
   | 'onCommitted'
-> & {
-  params?: Params
-  query?: Query
-  body?: Body
-  answer: Answer
-  prepare?: (
-    request: EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>> & { db: Db },
-  ) => Promise<Prepared>
-  complete?: (
-    started: Static<Answer>,
-    request: EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>> & { db: Db },
-  ) => Promise<Static<Answer>>
-  onCommitted?: (value: Static<Answer>) => void
-}
 
 /** One whose handler takes one request. */
 export function defineEndpoint<
@@ -196,9 +202,7 @@ export function defineEndpoint<
 >(
   definition: Definition<Answer, Params, Query, Body, Prepared> & {
     handle: (
-      request: PreparedRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared> & {
-        db: Db
-      },
+      request: Asked<Params, Query, Body> & { db: Db; prepared: Prepared },
     ) => Promise<Static<Answer>>
   },
 ): Endpoint {
@@ -225,12 +229,12 @@ export function defineSharedEndpoint<
   definition: Definition<Answer, Params, Query, Body, Prepared> & {
     handle: (
       db: Db,
-      requests: ReadonlyArray<
-        PreparedRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared>
-      >,
+      requests: ReadonlyArray<Asked<Params, Query, Body> & { prepared: Prepared }>,
     ) => Promise<ReadonlyArray<ItemResult<Static<Answer>>>>
   },
 ): Endpoint {
+  const { route, status = 200, ...parts } = definition
+  const [method = '', path = ''] = route.split(' ')
   // The registration checks each part by its schema before it calls the handler.
-  return { ...definition, isShared: true } as Endpoint
+  return { ...parts, group: groupOf(path), method, path, status, isShared: true } as Endpoint
 }

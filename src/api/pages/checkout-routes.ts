@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 
 import { RequestError } from '../../wire/errors.ts'
-import { CHECKOUT_UNKNOWN, shellOf } from './shells.ts'
-import type { PageFiles } from './pages.ts'
+import { CHECKOUT_UNKNOWN, shellOf, type PageFiles } from './shells.ts'
 
 /** The inside of a charge's page; `state` changes whenever the page says something else. */
 export type CheckoutPageOf = (

@@ -8,17 +8,8 @@ import { RequestError } from '../../wire/errors.ts'
 import type { ReceiptFactsWire } from '../../wire/group-b/admin.ts'
 import { stringifyJson } from '../../wire/json.ts'
 import { addCheckoutRoutes, type CheckoutPageOf } from './checkout-routes.ts'
-import { consoleShell, RECEIPT_UNKNOWN, shellOf } from './shells.ts'
+import { consoleShell, RECEIPT_UNKNOWN, shellOf, type PageFiles } from './shells.ts'
 import { createStaticFile, type StaticFile } from './static-file.ts'
-
-/** The programs of the pages, as a browser loads them. */
-export type PageFiles = {
-  /** By the name in their address, which changes whenever the content does. */
-  assets: ReadonlyMap<string, { type: string; body: Uint8Array }>
-  entries: Readonly<Record<PageName, { script: string; style: string }>>
-}
-
-export type PageName = 'console' | 'receipt' | 'checkout'
 
 export type PagesOptions = {
   db: Db

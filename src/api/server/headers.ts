@@ -1,6 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-import { groupOf } from './groups.ts'
+export type Group = 'a' | 'b'
+
+/** Group A lives below /v1, and answers /ping; everything else speaks as Group B does. */
+export function groupOf(url: string): Group {
+  return /^\/(?:v1|ping)(?:[/?]|$)/.test(url) ? 'a' : 'b'
+}
 
 /** Every answer carries these, whoever writes it. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {

@@ -272,9 +272,7 @@ async function prepare() {
     return { transactionId }
   }
   const endpoint = defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: '/v1/payments',
+    route: 'POST /v1/payments',
     operationId: 'createPayment',
     tag: 'Test',
     summary: 'Makes a transaction',

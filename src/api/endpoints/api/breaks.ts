@@ -22,7 +22,7 @@ import { effectiveLimit } from '../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { toBreakWire } from './reconciliation-wire.ts'
 
-const SHARED = { group: 'b', tag: 'Reconciliation', access: 'admin' } as const
+const SHARED = { tag: 'Reconciliation', access: 'admin' } as const
 
 /** What looks at a break again; the composition root fits it in. */
 export type BreakChecks = {
@@ -42,12 +42,10 @@ export function breakEndpoints(deps: Deps): Endpoint[] {
 function listEndpoint({ chainId, clock }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'GET',
-    path: '/api/breaks',
+    route: 'GET /api/breaks',
     operationId: 'listBreaks',
     summary: 'Lists disagreements between records and the chain, newest first',
     query: BreakListQuerySchema,
-    status: 200,
     answer: BreakListSchema,
     handle: async ({ query, db }) => {
       const { kind, state, age, transaction_id: transactionId } = query
@@ -71,12 +69,10 @@ function listEndpoint({ chainId, clock }: Deps): Endpoint {
 function detailEndpoint(deps: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'GET',
-    path: '/api/breaks/{break_id}',
+    route: 'GET /api/breaks/{break_id}',
     operationId: 'getBreak',
     summary: 'Reads a disagreement with its evidence and its history',
     params: BreakParamsSchema,
-    status: 200,
     answer: BreakDetailSchema,
     failures: ['not_found'],
     handle: ({ params, db }) => detailOf(db, params.break_id, deps),
@@ -86,13 +82,11 @@ function detailEndpoint(deps: Deps): Endpoint {
 function closeEndpoint(deps: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'POST',
-    path: '/api/breaks/{break_id}/close',
+    route: 'POST /api/breaks/{break_id}/close',
     operationId: 'closeBreak',
     summary: 'Closes a disagreement by hand, with a note',
     params: BreakParamsSchema,
     body: BreakCloseSchema,
-    status: 200,
     answer: BreakDetailSchema,
     failures: ['not_found', 'conflict'],
     handle: async ({ params, body, caller, db }) => {
@@ -112,12 +106,10 @@ function closeEndpoint(deps: Deps): Endpoint {
 function verifyEndpoint({ clock, checks }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'POST',
-    path: '/api/breaks/{break_id}/verify',
+    route: 'POST /api/breaks/{break_id}/verify',
     operationId: 'verifyBreak',
     summary: 'Looks at a disagreement again, now, and closes it when its cause is gone',
     params: BreakParamsSchema,
-    status: 200,
     answer: BreakVerifiedSchema,
     failures: ['not_found', 'unavailable'],
     prepare: async ({ params, db }) => {

@@ -18,15 +18,12 @@ import { replay } from '../../admission/replay.ts'
 const tag = 'Operations'
 
 export const anyDeliveryListEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/deliveries',
+  route: 'GET /api/deliveries',
   operationId: 'listAnyDeliveries',
   summary: 'Lists the webhooks of all users and what came of them, newest first',
   tag,
   access: 'admin',
   query: AnyDeliveryListQuerySchema,
-  status: 200,
   answer: AnyDeliveryListSchema,
   handle: async ({ query, db }) => {
     const { user_id: userId, status: state, about, after } = query
@@ -48,15 +45,12 @@ export const anyDeliveryListEndpoint = defineEndpoint({
 })
 
 export const anyDeliveryReplayEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'POST',
-  path: '/api/deliveries/{id}/replay',
+  route: 'POST /api/deliveries/{id}/replay',
   operationId: 'replayAnyDelivery',
   summary: 'Sends a webhook of any user again, now',
   tag,
   access: 'admin',
   params: AnyDeliveryParamsSchema,
-  status: 200,
   answer: AnyDeliveryAnswerSchema,
   failures: ['conflict'],
   handle: async ({ params, db }) => {

@@ -13,7 +13,7 @@ import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { toRunWire } from './reconciliation-wire.ts'
 
-const SHARED = { group: 'b', tag: 'Reconciliation', access: 'admin' } as const
+const SHARED = { tag: 'Reconciliation', access: 'admin' } as const
 
 /** Asks for a run in the open transaction; a worker takes it once that has committed. */
 export type RequestRun = (
@@ -28,12 +28,10 @@ export function runEndpoints(deps: { chainId: number; requestRun: RequestRun }):
 function listEndpoint({ chainId }: { chainId: number }): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'GET',
-    path: '/api/runs',
+    route: 'GET /api/runs',
     operationId: 'listRuns',
     summary: 'Lists the reconciliation runs, newest first',
     query: RunListQuerySchema,
-    status: 200,
     answer: RunListSchema,
     handle: async ({ query, db }) => {
       const limit = effectiveLimit(query.limit)
@@ -50,8 +48,7 @@ function listEndpoint({ chainId }: { chainId: number }): Endpoint {
 function createEndpoint({ requestRun }: { requestRun: RequestRun }): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'POST',
-    path: '/api/runs',
+    route: 'POST /api/runs',
     operationId: 'createRun',
     summary: 'Starts a reconciliation run over the records of this installation',
     description: 'A worker takes it within seconds; read the run to follow it.',
@@ -74,12 +71,10 @@ function createEndpoint({ requestRun }: { requestRun: RequestRun }): Endpoint {
 function detailEndpoint(): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'GET',
-    path: '/api/runs/{run_id}',
+    route: 'GET /api/runs/{run_id}',
     operationId: 'getRun',
     summary: 'Reads a run, also while it is at work',
     params: RunParamsSchema,
-    status: 200,
     answer: RunDetailSchema,
     failures: ['not_found'],
     handle: async ({ params, db }) => {

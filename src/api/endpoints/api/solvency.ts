@@ -14,9 +14,7 @@ import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 
 export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin'>): Endpoint {
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/solvency',
+    route: 'GET /api/solvency',
     operationId: 'getSolvency',
     summary: 'Holds the supply of the stablecoin against the ledger',
     description:
@@ -24,7 +22,6 @@ export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin
       'complete is told apart, and everything else that differs is a drift.',
     tag: 'Solvency',
     access: 'admin',
-    status: 200,
     answer: SolvencySchema,
     failures: ['contract_not_configured', 'unavailable'],
     handle: async ({ db }) => {

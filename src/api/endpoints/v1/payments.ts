@@ -17,9 +17,7 @@ import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } 
 
 export function paymentCreateEndpoint(bank: PayingBank): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: '/v1/payments',
+    route: 'POST /v1/payments',
     operationId: 'createPayment',
     summary: 'Pays from a wallet to a bank account by wire',
     description:
@@ -55,16 +53,13 @@ export function paymentCreateEndpoint(bank: PayingBank): Endpoint {
 }
 
 export const paymentReadEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/payments/{payment_id}',
+  route: 'GET /v1/payments/{payment_id}',
   operationId: 'getPayment',
   summary: 'Reads a payment',
   tag: 'Payments',
   access: 'payments:read',
   params: PaymentParamsSchema,
   unknown: () => notFound('payment', 1051),
-  status: 200,
   answer: PaymentAnswerSchema,
   handle: async ({ params, caller, db }) => {
     const payment = await findPayment(db, { userId: caller.userId, id: params.payment_id })
@@ -74,15 +69,12 @@ export const paymentReadEndpoint = defineEndpoint({
 })
 
 export const paymentListEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/payments',
+  route: 'GET /v1/payments',
   operationId: 'listPayments',
   summary: 'Lists your payments, newest first',
   tag: 'Payments',
   access: 'payments:read',
   query: PaymentListQuerySchema,
-  status: 200,
   answer: PaymentListSchema,
   handle: async ({ query, caller, db }) => {
     const { userId, dialect } = caller

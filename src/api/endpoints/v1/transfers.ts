@@ -38,9 +38,7 @@ import {
 export function transferCreateEndpoint(ledger: LedgerContext, bank: PayingBank): Endpoint {
   const view = chainView(ledger)
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: '/v1/transfers',
+    route: 'POST /v1/transfers',
     operationId: 'createTransfer',
     summary: 'Moves money between your wallets, or redeems stablecoin to a bank account',
     description:
@@ -64,16 +62,13 @@ export function transferCreateEndpoint(ledger: LedgerContext, bank: PayingBank):
 
 export function transferReadEndpoint(ledger: LedgerContext): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: '/v1/transfers/{id}',
+    route: 'GET /v1/transfers/{id}',
     operationId: 'getTransfer',
     summary: 'Reads a transfer or a redeem',
     tag: 'Transfers',
     access: 'transfers:read',
     params: IdParamsSchema,
     query: TransferReadQuerySchema,
-    status: 200,
     answer: TransferAnswerSchema,
     handle: async ({ params, caller, db }) => {
       const { userId, dialect } = caller
@@ -86,15 +81,12 @@ export function transferReadEndpoint(ledger: LedgerContext): Endpoint {
 
 export function transferListEndpoint(ledger: LedgerContext): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: '/v1/transfers',
+    route: 'GET /v1/transfers',
     operationId: 'listTransfers',
     summary: 'Lists your transfers and redeems, newest first',
     tag: 'Transfers',
     access: 'transfers:read',
     query: TransferListQuerySchema,
-    status: 200,
     answer: TransferListSchema,
     handle: async ({ query, caller, db }) => {
       const { userId, dialect } = caller

@@ -21,27 +21,21 @@ import { readPage } from './pages.ts'
 import { notFound } from './sides.ts'
 
 export const pingEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/ping',
+  route: 'GET /ping',
   operationId: 'ping',
   summary: 'Says that the service answers',
   tag: 'Health',
   access: 'public',
-  status: 200,
   answer: PingSchema,
   handle: () => Promise.resolve({ message: 'pong' as const }),
 })
 
 export const configurationEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/configuration',
+  route: 'GET /v1/configuration',
   operationId: 'getConfiguration',
   summary: 'Names your main wallet',
   tag: 'Management',
   access: 'wallets:read',
-  status: 200,
   answer: ConfigurationSchema,
   handle: async ({ caller, db }) => {
     const { id } = await mainWallet(db, caller.userId)
@@ -50,15 +44,12 @@ export const configurationEndpoint = defineEndpoint({
 })
 
 export const walletListEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/wallets',
+  route: 'GET /v1/wallets',
   operationId: 'listWallets',
   summary: 'Lists your wallets and what is in them, newest first',
   tag: 'Wallets',
   access: 'wallets:read',
   query: WalletListQuerySchema,
-  status: 200,
   answer: WalletListSchema,
   handle: async ({ query, caller, db }) => {
     const { userId } = caller
@@ -70,16 +61,13 @@ export const walletListEndpoint = defineEndpoint({
 })
 
 export const walletReadEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/wallets/{walletId}',
+  route: 'GET /v1/wallets/{walletId}',
   operationId: 'getWallet',
   summary: 'Reads a wallet and what is in it',
   tag: 'Wallets',
   access: 'wallets:read',
   params: WalletParamsSchema,
   unknown: () => notFound('wallet', 1069),
-  status: 200,
   answer: WalletAnswerSchema,
   handle: async ({ params, caller, db }) => {
     const id = BigInt(params.walletId)
@@ -90,9 +78,7 @@ export const walletReadEndpoint = defineEndpoint({
 })
 
 export const walletCreateEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'POST',
-  path: '/v1/wallets',
+  route: 'POST /v1/wallets',
   operationId: 'createWallet',
   summary: 'Opens another wallet',
   description: 'An account has 1,000 wallets at most.',

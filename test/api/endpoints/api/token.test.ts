@@ -154,14 +154,11 @@ type Answer = Record<string, unknown>
 /** A server with the token endpoint, and one that tells who asks. */
 function startServer(db: Db, access: Access, log: string[]): FastifyInstance {
   const whoAmI = defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/me',
+    route: 'GET /api/me',
     operationId: 'whoAmI',
     tag: 'Test',
     summary: 'Tell who asks',
     access: 'transactions:read',
-    status: 200,
     answer: Type.Object({ username: Type.String() }),
     handle: async ({ caller }) => ({ username: caller.username }),
   })

@@ -33,16 +33,14 @@ export function keyEndpoints(deps: KeyDeps): Endpoint[] {
   return [keyListEndpoint, keyCreateEndpoint(deps), keyRevokeEndpoint(deps)]
 }
 
-const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
+const shared = { tag: 'Administration', access: 'admin' } as const
 
 const keyListEndpoint = defineEndpoint({
   ...shared,
-  method: 'GET',
-  path: '/api/admin/keys',
+  route: 'GET /api/admin/keys',
   operationId: 'listApiKeys',
   summary: 'Lists API keys, oldest first',
   query: KeyListQuerySchema,
-  status: 200,
   answer: KeyListSchema,
   handle: async ({ query, db }) => {
     const { user_id: userId, after_id: afterId, limit } = query
@@ -59,8 +57,7 @@ const keyListEndpoint = defineEndpoint({
 function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
   return defineEndpoint({
     ...shared,
-    method: 'POST',
-    path: '/api/admin/keys',
+    route: 'POST /api/admin/keys',
     operationId: 'createApiKey',
     summary: 'Makes an API key for a user; it is told once',
     body: KeyCreateSchema,
@@ -90,12 +87,10 @@ function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
 function keyRevokeEndpoint({ forgetUser }: KeyDeps): Endpoint {
   return defineEndpoint({
     ...shared,
-    method: 'POST',
-    path: '/api/admin/keys/{key_id}/revoke',
+    route: 'POST /api/admin/keys/{key_id}/revoke',
     operationId: 'revokeApiKey',
     summary: 'Ends an API key for good',
     params: KeyParamsSchema,
-    status: 200,
     answer: KeyAnswerSchema,
     failures: ['not_found'],
     handle: async ({ params, db }) => {

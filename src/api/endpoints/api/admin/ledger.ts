@@ -18,15 +18,14 @@ import {
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 
-const shared = { group: 'b', tag: 'Administration', access: 'admin', method: 'GET' } as const
+const shared = { tag: 'Administration', access: 'admin' } as const
 
 export const everyonesWalletListEndpoint = defineEndpoint({
   ...shared,
-  path: '/api/admin/wallets',
+  route: 'GET /api/admin/wallets',
   operationId: 'listEveryonesWallets',
   summary: 'Lists the wallets of all users, oldest first, and what is in none',
   query: OwnedWalletListQuerySchema,
-  status: 200,
   answer: OwnedWalletListSchema,
   handle: async ({ query, db }) => {
     const limit = effectiveLimit(query.limit)
@@ -50,11 +49,10 @@ export const everyonesWalletListEndpoint = defineEndpoint({
 
 export const postingListEndpoint = defineEndpoint({
   ...shared,
-  path: '/api/admin/postings',
+  route: 'GET /api/admin/postings',
   operationId: 'listPostings',
   summary: 'Lists the postings of the ledger, of a wallet or for one thing, newest first',
   query: PostingListQuerySchema,
-  status: 200,
   answer: PostingListSchema,
   handle: async ({ query, db }) => {
     const limit = effectiveLimit(query.limit)

@@ -27,14 +27,11 @@ export type OverviewDeps = {
 export function overviewEndpoint(deps: OverviewDeps): Endpoint {
   const { clock, environment, chainId } = deps
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/admin/overview',
+    route: 'GET /api/admin/overview',
     operationId: 'readOverview',
     summary: 'Reads where the platform stands: records against the chain, and what waits',
     tag: 'Administration',
     access: 'admin',
-    status: 200,
     answer: OverviewSchema,
     handle: async ({ db }) => {
       const now = clock.now()
@@ -68,15 +65,12 @@ export function overviewEndpoint(deps: OverviewDeps): Endpoint {
 
 export function sampleListEndpoint({ clock }: { clock: Clock }): Endpoint {
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/admin/samples',
+    route: 'GET /api/admin/samples',
     operationId: 'listOverviewSamples',
     summary: 'Lists what the overview said each minute, oldest first',
     tag: 'Administration',
     access: 'admin',
     query: SampleListQuerySchema,
-    status: 200,
     answer: SampleListSchema,
     handle: async ({ query, db }) => {
       const since = new Date(clock.now().getTime() - query.hours * 3_600_000)

@@ -32,12 +32,11 @@ import { toArrivalWire } from '../payments/charge-wire.ts'
 /** Of each payment, the largest. */
 const ARRIVALS = 100
 
-const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
+const shared = { tag: 'Administration', access: 'admin' } as const
 
 export const undecidedListEndpoint = defineEndpoint({
   ...shared,
-  method: 'GET',
-  path: '/api/admin/payments',
+  route: 'GET /api/admin/payments',
   operationId: 'listUndecidedPayments',
   summary: 'Lists payments on chain that wait for a decision, oldest first',
   description:
@@ -45,7 +44,6 @@ export const undecidedListEndpoint = defineEndpoint({
     'still asks for the rest. With ' +
     '`transaction_id` that one alone, however many are older.',
   query: UndecidedListQuerySchema,
-  status: 200,
   answer: UndecidedListSchema,
   handle: async ({ query, db }) => {
     const { transaction_id: transactionId, limit } = query
@@ -62,8 +60,7 @@ export const undecidedListEndpoint = defineEndpoint({
 
 export const paymentDecideEndpoint = defineEndpoint({
   ...shared,
-  method: 'POST',
-  path: '/api/admin/payments/{transaction_id}/decide',
+  route: 'POST /api/admin/payments/{transaction_id}/decide',
   operationId: 'decidePayment',
   summary: 'Accepts what has come for a payment on chain as it is, or refuses it',
   description:
@@ -71,7 +68,6 @@ export const paymentDecideEndpoint = defineEndpoint({
     'failed; what has come stays where it is until you send it back.',
   params: TransactionParamsSchema,
   body: DecisionSchema,
-  status: 200,
   answer: DecidedPaymentSchema,
   failures: ['not_found', 'conflict'],
   handle: async ({ params, body, caller, db }) => {

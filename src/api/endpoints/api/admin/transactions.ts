@@ -30,15 +30,12 @@ import { cursorOf, placeOfCursor } from '../transactions/list-cursor.ts'
 import { toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
 
 export const everyonesListEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/admin/transactions',
+  route: 'GET /api/admin/transactions',
   operationId: 'listEveryonesTransactions',
   summary: 'Lists the transactions of all users, newest first',
   tag: 'Administration',
   access: 'admin',
   query: OwnedListQuerySchema,
-  status: 200,
   answer: OwnedListSchema,
   handle: async ({ query, db }) => {
     const limit = effectiveLimit(query.limit)
@@ -65,15 +62,12 @@ export const everyonesListEndpoint = defineEndpoint({
 const MAX_COUNTED = 100_000
 
 export const lifeEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/admin/transactions/{transaction_id}',
+  route: 'GET /api/admin/transactions/{transaction_id}',
   operationId: 'readTransactionLife',
   summary: 'Reads all that is known of a transaction of any user',
   tag: 'Administration',
   access: 'admin',
   params: LifeParamsSchema,
-  status: 200,
   answer: TransactionLifeSchema,
   failures: ['not_found'],
   handle: async ({ params, db }) => {

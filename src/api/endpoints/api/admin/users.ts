@@ -27,16 +27,14 @@ export function userEndpoints(deps: { forgetUser: (userId: number) => void }): E
   return [userListEndpoint, userCreateEndpoint, setUser('disable', deps), setUser('enable', deps)]
 }
 
-const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
+const shared = { tag: 'Administration', access: 'admin' } as const
 
 const userListEndpoint = defineEndpoint({
   ...shared,
-  method: 'GET',
-  path: '/api/admin/users',
+  route: 'GET /api/admin/users',
   operationId: 'listUsers',
   summary: 'Lists the users, oldest first',
   query: UserListQuerySchema,
-  status: 200,
   answer: UserListSchema,
   handle: async ({ query, db }) => {
     const found = await listUsers(db, { afterId: query.after_id, limit: query.limit + 1 })
@@ -51,8 +49,7 @@ const userListEndpoint = defineEndpoint({
 
 const userCreateEndpoint = defineEndpoint({
   ...shared,
-  method: 'POST',
-  path: '/api/admin/users',
+  route: 'POST /api/admin/users',
   operationId: 'createUser',
   summary: 'Adds a user who may sign in with a password',
   body: UserCreateSchema,
@@ -83,15 +80,13 @@ function setUser(
 ): Endpoint {
   return defineEndpoint({
     ...shared,
-    method: 'POST',
-    path: `/api/admin/users/{user_id}/${verb}`,
+    route: `POST /api/admin/users/{user_id}/${verb}`,
     operationId: `${verb}User`,
     summary:
       verb === 'disable'
         ? 'Ends the tokens of a user for good, and keeps the keys out until it is enabled'
         : 'Lets a disabled user in again; tokens from before stay ended',
     params: UserParamsSchema,
-    status: 200,
     answer: UserAnswerSchema,
     failures: ['not_found', 'conflict'],
     handle: async ({ params, caller, db }) => {

@@ -10,14 +10,11 @@ export function blockchainBalanceEndpoint(deps: {
 }): Endpoint {
   const { payments } = deps
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/blockchain/balance',
+    route: 'GET /api/blockchain/balance',
     operationId: 'getBlockchainBalance',
     summary: 'Reads the balance of your address',
     tag: 'Blockchain',
     access: 'blockchain:read',
-    status: 200,
     answer: BlockchainBalanceSchema,
     failures: ['unavailable'],
     refusals: PAYMENT_REFUSALS,

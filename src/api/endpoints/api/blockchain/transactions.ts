@@ -15,9 +15,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
 }): Endpoint {
   const { payments, randomBytes } = deps
   return defineSharedEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/blockchain/transactions',
+    route: 'POST /api/blockchain/transactions',
     operationId: 'createBlockchainTransaction',
     summary: 'Sends ETH from your address',
     description:

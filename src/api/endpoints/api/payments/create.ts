@@ -45,9 +45,7 @@ export function paymentEndpoints(deps: PaymentDeps): Endpoint[] {
 
 function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
   return defineEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/payments',
+    route: 'POST /api/payments',
     operationId: 'createPayment',
     summary: 'Asks a payer for money through a gateway',
     description:
@@ -88,15 +86,12 @@ function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
 }
 
 const paymentStatus = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/payments/{transaction_id}/status',
+  route: 'GET /api/payments/{transaction_id}/status',
   operationId: 'getPaymentStatus',
   summary: 'Tells how far a payment has got',
   tag: 'Payments',
   access: 'payments:read',
   params: TransactionParamsSchema,
-  status: 200,
   answer: PaymentStatusSchema,
   handle: async ({ params, caller, db }) => {
     const charge = await requireOwn(db, caller.userId, params.transaction_id)
@@ -125,14 +120,11 @@ const MAX_ARRIVALS = 300
 
 function gatewayList({ desk }: PaymentDeps): Endpoint {
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/gateways',
+    route: 'GET /api/gateways',
     operationId: 'listGateways',
     summary: 'Lists the gateways that payments go through',
     tag: 'Payments',
     access: 'payments:read',
-    status: 200,
     answer: GatewayListSchema,
     handle: async () => ({
       success: true as const,

@@ -75,9 +75,7 @@ const FAILURES = [
 export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
   const { payBack } = desk
   return defineEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/payments/{transaction_id}/refund',
+    route: 'POST /api/payments/{transaction_id}/refund',
     operationId: 'refundPayment',
     summary: 'Sends a completed payment back, the whole or a part of it',
     description:

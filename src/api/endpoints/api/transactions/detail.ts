@@ -15,15 +15,12 @@ import { readChargeBack } from '../payments/charge-wire.ts'
 import { toTransactionWire } from './wire.ts'
 
 export const transactionDetailEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/transactions/{transaction_id}',
+  route: 'GET /api/transactions/{transaction_id}',
   operationId: 'getTransaction',
   summary: 'Reads one of your transactions',
   tag: 'Transactions',
   access: 'transactions:read',
   params: TransactionParamsSchema,
-  status: 200,
   answer: TransactionDetailSchema,
   failures: ['not_found'],
   handle: async ({ params, caller, db }) => {

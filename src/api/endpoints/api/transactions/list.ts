@@ -12,15 +12,12 @@ import { cursorOf, placeOfCursor } from './list-cursor.ts'
 import { toTransactionWires } from './wire.ts'
 
 export const transactionListEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/transactions',
+  route: 'GET /api/transactions',
   operationId: 'listTransactions',
   summary: 'Lists your transactions, newest first',
   tag: 'Transactions',
   access: 'transactions:read',
   query: TransactionListQuerySchema,
-  status: 200,
   answer: TransactionListSchema,
   handle: async ({ query, caller, db }) => {
     const limit = effectiveLimit(query.limit)

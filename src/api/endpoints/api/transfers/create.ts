@@ -37,9 +37,7 @@ export function transferEndpoints(deps: TransferDeps): Endpoint[] {
 function transferCreate(deps: TransferDeps): Endpoint {
   const { institutions, randomBytes } = deps
   return defineEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/transfers',
+    route: 'POST /api/transfers',
     operationId: 'createTransfer',
     summary: 'Sends money to an account at a bank',
     description:
@@ -88,15 +86,12 @@ function transferCreate(deps: TransferDeps): Endpoint {
 }
 
 const transferStatus = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/transfers/{transaction_id}/status',
+  route: 'GET /api/transfers/{transaction_id}/status',
   operationId: 'getTransferStatus',
   summary: 'Tells how far a transfer has got',
   tag: 'Transfers',
   access: 'transfers:read',
   params: TransactionParamsSchema,
-  status: 200,
   answer: TransferStatusSchema,
   handle: async ({ params, caller, db }) => {
     const { transaction, transferId } = await requireTransfer(db, {
@@ -115,14 +110,11 @@ const transferStatus = defineEndpoint({
 
 function institutionList({ institutions }: TransferDeps): Endpoint {
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/institutions',
+    route: 'GET /api/institutions',
     operationId: 'listInstitutions',
     summary: 'Lists the institutions that transfers go through',
     tag: 'Transfers',
     access: 'transfers:read',
-    status: 200,
     answer: InstitutionListSchema,
     handle: async () => ({
       success: true as const,

@@ -21,9 +21,7 @@ const PATH = '/v1/businessAccount/wallets/addresses/recipient'
 
 export function recipientCreateEndpoint(ledger: LedgerContext): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: PATH,
+    route: `POST ${PATH}`,
     operationId: 'createRecipientAddress',
     summary: 'Registers an address that mints may name by its id',
     tag: 'Addresses',
@@ -50,15 +48,12 @@ export function recipientCreateEndpoint(ledger: LedgerContext): Endpoint {
 
 export function recipientListEndpoint(ledger: LedgerContext): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: PATH,
+    route: `GET ${PATH}`,
     operationId: 'listRecipientAddresses',
     summary: 'Lists your registered addresses, newest first',
     tag: 'Addresses',
     access: 'mint:read',
     query: requestObject(pageQuery(UuidSchema)),
-    status: 200,
     answer: RecipientListSchema,
     handle: async ({ query, caller, db }) => {
       const { userId } = caller

@@ -62,9 +62,7 @@ export type MintParts<Prepared> = {
 export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoint {
   const { ledger, minting, createUuid } = parts
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: '/v1/businessAccount/transfers',
+    route: 'POST /v1/businessAccount/transfers',
     operationId: 'createMint',
     summary: 'Mints stablecoin to an address, for money of a wallet',
     description:
@@ -111,15 +109,12 @@ export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoi
 
 export function mintReadEndpoint(ledger: LedgerContext): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: '/v1/businessAccount/transfers/{id}',
+    route: 'GET /v1/businessAccount/transfers/{id}',
     operationId: 'getMint',
     summary: 'Reads a mint',
     tag: 'Transfers',
     access: 'mint:read',
     params: IdParamsSchema,
-    status: 200,
     answer: TransferAnswerSchema,
     handle: async ({ params, caller, db }) => {
       const { userId, dialect } = caller
@@ -132,15 +127,12 @@ export function mintReadEndpoint(ledger: LedgerContext): Endpoint {
 
 export function mintListEndpoint(ledger: LedgerContext): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: '/v1/businessAccount/transfers',
+    route: 'GET /v1/businessAccount/transfers',
     operationId: 'listMints',
     summary: 'Lists your mints, newest first',
     tag: 'Transfers',
     access: 'mint:read',
     query: MintListQuerySchema,
-    status: 200,
     answer: TransferListSchema,
     handle: async ({ query, caller, db }) => {
       const { userId, dialect } = caller

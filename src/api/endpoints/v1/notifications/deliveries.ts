@@ -16,16 +16,13 @@ import { subscriptionNotFound, toDeliveryWire } from './wire.ts'
 const tag = 'Notifications'
 
 export const deliveryListEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/notifications/subscriptions/{id}/deliveries',
+  route: 'GET /v1/notifications/subscriptions/{id}/deliveries',
   operationId: 'listDeliveries',
   summary: 'List what was sent to a subscription and what came of it, newest first',
   tag,
   access: 'notifications:read',
   params: SubscriptionParamsSchema,
   query: DeliveryListQuerySchema,
-  status: 200,
   answer: DeliveryListSchema,
   handle: async ({ params, query, caller, db }) => {
     const { userId } = caller
@@ -44,9 +41,7 @@ export const deliveryListEndpoint = defineEndpoint({
 })
 
 export const deliveryReplayEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'POST',
-  path: '/v1/notifications/deliveries/{id}/replay',
+  route: 'POST /v1/notifications/deliveries/{id}/replay',
   operationId: 'replayDelivery',
   summary: 'Send a notification again, now',
   description:
@@ -55,7 +50,6 @@ export const deliveryReplayEndpoint = defineEndpoint({
   tag,
   access: 'notifications:write',
   params: DeliveryParamsSchema,
-  status: 200,
   answer: DeliveryAnswerSchema,
   failures: ['conflict'],
   handle: async ({ params, caller, db }) => {

@@ -24,9 +24,7 @@ export type SubscriptionDeps = {
 export function subscriptionCreateEndpoint(deps: SubscriptionDeps): Endpoint {
   const { randomBytes, requireTarget } = deps
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: '/v1/notifications/subscriptions',
+    route: 'POST /v1/notifications/subscriptions',
     operationId: 'createSubscription',
     summary: 'Have your notifications sent to you',
     description:

@@ -19,14 +19,11 @@ import { subscriptionNotFound, toSubscriptionWire } from './wire.ts'
 const tag = 'Notifications'
 
 export const subscriptionListEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/notifications/subscriptions',
+  route: 'GET /v1/notifications/subscriptions',
   operationId: 'listSubscriptions',
   summary: 'List where your notifications go, oldest first',
   tag,
   access: 'notifications:read',
-  status: 200,
   answer: SubscriptionListSchema,
   handle: async ({ caller, db }) => {
     const subscriptions = await listSubscriptions(db, caller.userId)
@@ -35,15 +32,12 @@ export const subscriptionListEndpoint = defineEndpoint({
 })
 
 export const subscriptionDetailEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/notifications/subscriptions/{id}',
+  route: 'GET /v1/notifications/subscriptions/{id}',
   operationId: 'getSubscription',
   summary: 'Read one subscription',
   tag,
   access: 'notifications:read',
   params: SubscriptionParamsSchema,
-  status: 200,
   answer: SubscriptionAnswerSchema,
   handle: async ({ params, caller, db }) => {
     const subscription = await findSubscription(db, { userId: caller.userId, id: params.id })
@@ -53,15 +47,12 @@ export const subscriptionDetailEndpoint = defineEndpoint({
 })
 
 export const subscriptionDeleteEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'DELETE',
-  path: '/v1/notifications/subscriptions/{id}',
+  route: 'DELETE /v1/notifications/subscriptions/{id}',
   operationId: 'deleteSubscription',
   summary: 'Send no more notifications there, not even those on their way',
   tag,
   access: 'notifications:write',
   params: SubscriptionParamsSchema,
-  status: 200,
   answer: SubscriptionDeletedSchema,
   handle: async ({ params, caller, db }) => {
     const isDeleted = await deleteSubscription(db, { userId: caller.userId, id: params.id })
@@ -74,9 +65,7 @@ export function secretCreateEndpoint({
   randomBytes,
 }: Pick<SubscriptionDeps, 'randomBytes'>): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: '/v1/notifications/subscriptions/{id}/secret',
+    route: 'POST /v1/notifications/subscriptions/{id}/secret',
     operationId: 'rotateSubscriptionSecret',
     summary: 'Get a new secret for a subscription',
     description:
