@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Caller } from '../../../domain/access.ts'
+import { ageBucket } from '../../../domain/breaks.ts'
 import {
   closeBreak,
   countBreaks,
@@ -17,10 +18,11 @@ import {
   BreakListSchema,
   BreakParamsSchema,
   BreakVerifiedSchema,
+  type BreakWire,
 } from '../../../wire/group-b/reconciliation.ts'
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { toBreakWire } from './reconciliation-wire.ts'
+import { idOf, pageOf } from './lists.ts'
 
 const SHARED = { tag: 'Reconciliation', access: 'admin' } as const
 
@@ -33,7 +35,7 @@ export type BreakChecks = {
   ) => Promise<void>
 }
 
-type Deps = { chainId: number; clock: Clock; checks: BreakChecks }
+type Deps = { chainId: number; clock: Clock; breakChecks: BreakChecks }
 
 export function breakEndpoints(deps: Deps): Endpoint[] {
   return [listEndpoint(deps), detailEndpoint(deps), closeEndpoint(deps), verifyEndpoint(deps)]
@@ -49,13 +51,12 @@ function listEndpoint({ chainId, clock }: Deps): Endpoint {
     answer: BreakListSchema,
     handle: async ({ query, db }) => {
       const { kind, state, age, transaction_id: transactionId } = query
-      const limit = effectiveLimit(query.limit)
       const now = clock.now()
       const filter = { chainId, kind, state, age, transactionId }
-      const before = query.cursor === undefined ? undefined : BigInt(query.cursor)
-      const found = await listBreaks(db, filter, { before, limit: limit + 1, now })
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
+      const before = idOf(query.cursor)
+      const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+        listBreaks(db, filter, { before, limit, now }),
+      )
       return {
         success: true as const,
         breaks: shown.map((one) => toBreakWire(one, now)),
@@ -103,7 +104,7 @@ function closeEndpoint(deps: Deps): Endpoint {
   })
 }
 
-function verifyEndpoint({ clock, checks }: Deps): Endpoint {
+function verifyEndpoint({ clock, breakChecks }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
     route: 'POST /api/breaks/{break_id}/verify',
@@ -114,11 +115,11 @@ function verifyEndpoint({ clock, checks }: Deps): Endpoint {
     failures: ['not_found', 'unavailable'],
     prepare: async ({ params, db }) => {
       const found = await requireBreak(db, params.break_id)
-      return { found, check: await checks.check(db, found) }
+      return { found, check: await breakChecks.check(db, found) }
     },
     handle: async ({ caller, db, prepared }) => {
       const { found, check } = prepared
-      await checks.settle(db, { found, check, actor: actorOf(caller) })
+      await breakChecks.settle(db, { found, check, actor: actorOf(caller) })
       const now = await requireBreak(db, found.id)
       return { success: true as const, result: check, break: toBreakWire(now, clock.now()) }
     },
@@ -143,4 +144,23 @@ async function requireBreak(db: Db, breakId: string): Promise<OpenBreak> {
 
 function actorOf({ userId }: Caller): string {
   return `user:${userId}`
+}
+
+function toBreakWire(found: OpenBreak, now: Date): BreakWire {
+  return {
+    id: found.id,
+    kind: found.kind,
+    state: found.state,
+    closed_as: found.closedAs ?? null,
+    source: found.source,
+    transaction_id: found.transactionId,
+    eth_transaction_hash: found.hash,
+    recorded: found.recorded,
+    on_chain: found.onChain,
+    evidence: found.evidence,
+    age: ageBucket(found.firstSeenAt, now),
+    first_seen_at: found.firstSeenAt.toISOString(),
+    last_seen_at: found.lastSeenAt.toISOString(),
+    closed_at: found.closedAt?.toISOString() ?? null,
+  }
 }

@@ -7,11 +7,12 @@ import {
   RunListQuerySchema,
   RunListSchema,
   RunParamsSchema,
+  type RunWire,
 } from '../../../wire/group-b/reconciliation.ts'
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { toRunWire } from './reconciliation-wire.ts'
+import { idOf, pageOf } from './lists.ts'
 
 const SHARED = { tag: 'Reconciliation', access: 'admin' } as const
 
@@ -34,11 +35,10 @@ function listEndpoint({ chainId }: { chainId: number }): Endpoint {
     query: RunListQuerySchema,
     answer: RunListSchema,
     handle: async ({ query, db }) => {
-      const limit = effectiveLimit(query.limit)
-      const before = query.cursor === undefined ? undefined : BigInt(query.cursor)
-      const found = await listRuns(db, { chainId, before, limit: limit + 1 })
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
+      const before = idOf(query.cursor)
+      const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+        listRuns(db, { chainId, before, limit }),
+      )
       const runs = shown.map(toRunWire)
       return { success: true as const, runs, next_cursor: last ? String(last.id) : null }
     },
@@ -83,4 +83,42 @@ function detailEndpoint(): Endpoint {
       return { success: true as const, run: toRunWire(run) }
     },
   })
+}
+
+export function toRunWire(run: Run): RunWire {
+  const { totals } = run
+  return {
+    run_id: run.runId,
+    source: run.source,
+    state: run.state,
+    phase: run.phase,
+    records: countOf(totals['records']),
+    records_expected: Number(run.expected),
+    matched: countOf(totals['matched']),
+    pending: countOf(totals['pending']),
+    pending_by_cause: countsOf(totals['byCause']),
+    not_compared: countOf(totals['notCompared']),
+    not_compared_by_reason: countsOf(totals['byReason']),
+    breaks: countOf(totals['breaks']),
+    breaks_by_kind: countsOf(totals['byKind']),
+    since: run.since?.toISOString() ?? null,
+    until: run.until?.toISOString() ?? null,
+    requested_by: run.requestedBy,
+    error: run.error ?? null,
+    created_at: run.createdAt.toISOString(),
+    started_at: run.startedAt?.toISOString() ?? null,
+    updated_at: run.updatedAt.toISOString(),
+    ended_at: run.endedAt?.toISOString() ?? null,
+  }
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}
+
+function countsOf(value: unknown): Record<string, number> {
+  const entries = Object.entries(value ?? {}).map(
+    ([name, count]) => [name, countOf(count)] as const,
+  )
+  return Object.fromEntries(entries)
 }

@@ -15,7 +15,11 @@ import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { readPage } from './pages.ts'
 import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } from './sides.ts'
 
-export function paymentCreateEndpoint(bank: PayingBank): Endpoint {
+export function bankPaymentEndpoints({ bank }: { bank: PayingBank }): Endpoint[] {
+  return [paymentCreate(bank), paymentRead, paymentList]
+}
+
+function paymentCreate(bank: PayingBank): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/payments',
     operationId: 'createPayment',
@@ -52,7 +56,7 @@ export function paymentCreateEndpoint(bank: PayingBank): Endpoint {
   })
 }
 
-export const paymentReadEndpoint = defineEndpoint({
+const paymentRead = defineEndpoint({
   route: 'GET /v1/payments/{payment_id}',
   operationId: 'getPayment',
   summary: 'Reads a payment',
@@ -68,7 +72,7 @@ export const paymentReadEndpoint = defineEndpoint({
   },
 })
 
-export const paymentListEndpoint = defineEndpoint({
+const paymentList = defineEndpoint({
   route: 'GET /v1/payments',
   operationId: 'listPayments',
   summary: 'Lists your payments, newest first',

@@ -22,6 +22,7 @@ import {
 } from '../../../wire/group-a/transfers.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { idOf } from '../api/lists.ts'
 import { readPage } from './pages.ts'
 import {
   answeringFunds,
@@ -35,7 +36,13 @@ import {
   type PayingBank,
 } from './sides.ts'
 
-export function transferCreateEndpoint(ledger: LedgerContext, bank: PayingBank): Endpoint {
+type Deps = { ledger: LedgerContext; bank: PayingBank }
+
+export function walletTransferEndpoints(deps: Deps): Endpoint[] {
+  return [transferCreate(deps), transferRead(deps), transferList(deps)]
+}
+
+function transferCreate({ ledger, bank }: Deps): Endpoint {
   const view = chainView(ledger)
   return defineEndpoint({
     route: 'POST /v1/transfers',
@@ -60,7 +67,7 @@ export function transferCreateEndpoint(ledger: LedgerContext, bank: PayingBank):
   })
 }
 
-export function transferReadEndpoint(ledger: LedgerContext): Endpoint {
+function transferRead({ ledger }: Deps): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/transfers/{id}',
     operationId: 'getTransfer',
@@ -79,7 +86,7 @@ export function transferReadEndpoint(ledger: LedgerContext): Endpoint {
   })
 }
 
-export function transferListEndpoint(ledger: LedgerContext): Endpoint {
+function transferList({ ledger }: Deps): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/transfers',
     operationId: 'listTransfers',
@@ -96,9 +103,9 @@ export function transferListEndpoint(ledger: LedgerContext): Endpoint {
       const filter = {
         userId,
         kinds: KINDS,
-        walletId: readId(query.walletId),
-        sourceWalletId: readId(query.sourceWalletId),
-        destinationWalletId: readId(query.destinationWalletId),
+        walletId: idOf(query.walletId),
+        sourceWalletId: idOf(query.sourceWalletId),
+        destinationWalletId: idOf(query.destinationWalletId),
       }
       const found = await listTransfers(db, filter, page)
       return { data: found.map((one) => transferBody(one, dialect, chainView(ledger))) }
@@ -107,10 +114,6 @@ export function transferListEndpoint(ledger: LedgerContext): Endpoint {
 }
 
 const KINDS = ['wallet', 'redeem'] as const
-
-function readId(text: string | undefined): bigint | undefined {
-  return text === undefined ? undefined : BigInt(text)
-}
 
 type Body = Static<typeof TransferCreateSchema>
 type Request = {

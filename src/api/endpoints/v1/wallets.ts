@@ -3,11 +3,8 @@ import {
   findWallet,
   insertWallet,
   listWallets,
-  mainWallet,
 } from '../../../store/ledger/wallets.ts'
 import {
-  ConfigurationSchema,
-  PingSchema,
   walletBody,
   WalletAnswerSchema,
   WalletCreateSchema,
@@ -16,34 +13,15 @@ import {
   WalletParamsSchema,
 } from '../../../wire/group-a/wallets.ts'
 import { RequestError } from '../../../wire/errors.ts'
-import { defineEndpoint } from '../../admission/endpoint.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { readPage } from './pages.ts'
 import { notFound } from './sides.ts'
 
-export const pingEndpoint = defineEndpoint({
-  route: 'GET /ping',
-  operationId: 'ping',
-  summary: 'Says that the service answers',
-  tag: 'Health',
-  access: 'public',
-  answer: PingSchema,
-  handle: () => Promise.resolve({ message: 'pong' as const }),
-})
+export function walletEndpoints(): Endpoint[] {
+  return [walletList, walletRead, walletCreate]
+}
 
-export const configurationEndpoint = defineEndpoint({
-  route: 'GET /v1/configuration',
-  operationId: 'getConfiguration',
-  summary: 'Names your main wallet',
-  tag: 'Management',
-  access: 'wallets:read',
-  answer: ConfigurationSchema,
-  handle: async ({ caller, db }) => {
-    const { id } = await mainWallet(db, caller.userId)
-    return { data: { payments: { masterWalletId: String(id) } } }
-  },
-})
-
-export const walletListEndpoint = defineEndpoint({
+const walletList = defineEndpoint({
   route: 'GET /v1/wallets',
   operationId: 'listWallets',
   summary: 'Lists your wallets and what is in them, newest first',
@@ -60,7 +38,7 @@ export const walletListEndpoint = defineEndpoint({
   },
 })
 
-export const walletReadEndpoint = defineEndpoint({
+const walletRead = defineEndpoint({
   route: 'GET /v1/wallets/{walletId}',
   operationId: 'getWallet',
   summary: 'Reads a wallet and what is in it',
@@ -77,7 +55,7 @@ export const walletReadEndpoint = defineEndpoint({
   },
 })
 
-export const walletCreateEndpoint = defineEndpoint({
+const walletCreate = defineEndpoint({
   route: 'POST /v1/wallets',
   operationId: 'createWallet',
   summary: 'Opens another wallet',

@@ -1,10 +1,7 @@
 import { expect } from 'chai'
 
 import { answerAtOnce } from '../../../../src/api/admission/endpoints.ts'
-import {
-  anyDeliveryListEndpoint,
-  anyDeliveryReplayEndpoint,
-} from '../../../../src/api/endpoints/api/deliveries.ts'
+import { deliveryEndpoints } from '../../../../src/api/endpoints/api/deliveries.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
 import type { User } from '../../../../src/store/access/users.ts'
 import { RequestError } from '../../../../src/wire/errors.ts'
@@ -26,7 +23,7 @@ describe('an administrator', () => {
     admin = await makeUser(db, { scopes: ['admin'] })
     alice = await makeUser(db)
     api = await startApi({
-      endpoints: [anyDeliveryListEndpoint, anyDeliveryReplayEndpoint],
+      endpoints: deliveryEndpoints(),
       hooks: {
         db,
         idempotently: ({ endpoint, request }) => answerAtOnce(endpoint, request, db),

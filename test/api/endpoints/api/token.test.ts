@@ -5,6 +5,7 @@ import { Registry } from 'prom-client'
 import { Type } from 'typebox'
 
 import { createAccess, type Access } from '../../../../src/api/access/access.ts'
+import { tokenEndpoint } from '../../../../src/api/endpoints/api/token.ts'
 import { answerAtOnce } from '../../../../src/api/admission/endpoints.ts'
 import { defineEndpoint } from '../../../../src/api/admission/endpoint.ts'
 import { createServer } from '../../../../src/api/server/server.ts'
@@ -168,7 +169,7 @@ function startServer(db: Db, access: Access, log: string[]): FastifyInstance {
     registry: new Registry(),
     checks: [],
     isStopping: () => false,
-    endpoints: [access.tokenEndpoint, whoAmI],
+    endpoints: [tokenEndpoint({ db, ...access }), whoAmI],
     hooks: {
       db,
       authenticate: access.authenticate,

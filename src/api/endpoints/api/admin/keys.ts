@@ -21,6 +21,7 @@ import {
 } from '../../../../wire/group-b/users.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { pageOf } from '../lists.ts'
 
 export type KeyDeps = {
   environment: Environment
@@ -43,13 +44,14 @@ const keyListEndpoint = defineEndpoint({
   query: KeyListQuerySchema,
   answer: KeyListSchema,
   handle: async ({ query, db }) => {
-    const { user_id: userId, after_id: afterId, limit } = query
-    const found = await listApiKeys(db, { userId, afterId, limit: limit + 1 })
-    const shown = found.slice(0, limit)
+    const { user_id: userId, after_id: afterId } = query
+    const { shown, last } = await pageOf(query.limit, (limit) =>
+      listApiKeys(db, { userId, afterId, limit }),
+    )
     return {
       success: true as const,
       api_keys: shown.map(toKeyWire),
-      next_after_id: found.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      next_after_id: last?.id ?? null,
     }
   },
 })

@@ -25,8 +25,7 @@ import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { readBlockchainTransaction } from '../blockchain/wire.ts'
 import { readChargeBack, toArrivalWire } from '../payments/charge-wire.ts'
-import { dayRange } from '../day-range.ts'
-import { cursorOf, placeOfCursor } from '../transactions/list-cursor.ts'
+import { cursorOf, dayRange, pageOf, placeOfCursor } from '../lists.ts'
 import { toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
 
 export const everyonesListEndpoint = defineEndpoint({
@@ -38,14 +37,12 @@ export const everyonesListEndpoint = defineEndpoint({
   query: OwnedListQuerySchema,
   answer: OwnedListSchema,
   handle: async ({ query, db }) => {
-    const limit = effectiveLimit(query.limit)
     const after = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
     const { user_id: userId, eth_transaction_hash: ethTransactionHash, type, status } = query
     const filter = { userId, type, status, ethTransactionHash, ...dayRange(query) }
-    // One more tells whether there is a next page.
-    const found = await listEveryonesTransactions(db, filter, { after, limit: limit + 1 })
-    const shown = found.slice(0, limit)
-    const last = shown.at(-1)
+    const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+      listEveryonesTransactions(db, filter, { after, limit }),
+    )
     const wires = await toTransactionWires(db, shown)
     return {
       success: true as const,
@@ -54,7 +51,7 @@ export const everyonesListEndpoint = defineEndpoint({
       ...(after === undefined && {
         total: await countEveryonesTransactions(db, filter, MAX_COUNTED),
       }),
-      next_cursor: last && found.length > limit ? cursorOf(last) : null,
+      next_cursor: last ? cursorOf(last) : null,
     }
   },
 })

@@ -21,6 +21,7 @@ import {
 } from '../../../../wire/group-b/users.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { pageOf } from '../lists.ts'
 
 /** What an administrator does to users; the changes count at once in this process. */
 export function userEndpoints(deps: { forgetUser: (userId: number) => void }): Endpoint[] {
@@ -37,12 +38,13 @@ const userListEndpoint = defineEndpoint({
   query: UserListQuerySchema,
   answer: UserListSchema,
   handle: async ({ query, db }) => {
-    const found = await listUsers(db, { afterId: query.after_id, limit: query.limit + 1 })
-    const shown = found.slice(0, query.limit)
+    const { shown, last } = await pageOf(query.limit, (limit) =>
+      listUsers(db, { afterId: query.after_id, limit }),
+    )
     return {
       success: true as const,
       users: shown.map(toUserWire),
-      next_after_id: found.length > query.limit ? (shown.at(-1)?.id ?? null) : null,
+      next_after_id: last?.id ?? null,
     }
   },
 })

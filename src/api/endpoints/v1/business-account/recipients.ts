@@ -19,7 +19,13 @@ import { requireAddress, requireChain } from '../sides.ts'
 
 const PATH = '/v1/businessAccount/wallets/addresses/recipient'
 
-export function recipientCreateEndpoint(ledger: LedgerContext): Endpoint {
+type Deps = { ledger: LedgerContext }
+
+export function recipientEndpoints(deps: Deps): Endpoint[] {
+  return [recipientCreate(deps), recipientList(deps)]
+}
+
+function recipientCreate({ ledger }: Deps): Endpoint {
   return defineEndpoint({
     route: `POST ${PATH}`,
     operationId: 'createRecipientAddress',
@@ -46,7 +52,7 @@ export function recipientCreateEndpoint(ledger: LedgerContext): Endpoint {
   })
 }
 
-export function recipientListEndpoint(ledger: LedgerContext): Endpoint {
+function recipientList({ ledger }: Deps): Endpoint {
   return defineEndpoint({
     route: `GET ${PATH}`,
     operationId: 'listRecipientAddresses',

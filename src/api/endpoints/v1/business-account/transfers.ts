@@ -53,14 +53,17 @@ export type MintOrder = {
   amount: bigint
 }
 
-export type MintParts<Prepared> = {
+type Deps<Prepared> = {
   ledger: LedgerContext
   minting: Minting<Prepared>
   createUuid: () => string
 }
 
-export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoint {
-  const { ledger, minting, createUuid } = parts
+export function mintEndpoints<Prepared>(deps: Deps<Prepared>): Endpoint[] {
+  return [mintCreate(deps), mintRead(deps), mintList(deps)]
+}
+
+function mintCreate<Prepared>({ ledger, minting, createUuid }: Deps<Prepared>): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/businessAccount/transfers',
     operationId: 'createMint',
@@ -107,7 +110,7 @@ export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoi
   })
 }
 
-export function mintReadEndpoint(ledger: LedgerContext): Endpoint {
+function mintRead({ ledger }: { ledger: LedgerContext }): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/businessAccount/transfers/{id}',
     operationId: 'getMint',
@@ -125,7 +128,7 @@ export function mintReadEndpoint(ledger: LedgerContext): Endpoint {
   })
 }
 
-export function mintListEndpoint(ledger: LedgerContext): Endpoint {
+function mintList({ ledger }: { ledger: LedgerContext }): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/businessAccount/transfers',
     operationId: 'listMints',

@@ -1,37 +1,37 @@
-import type { Institution } from '../../../../domain/gateways.ts'
-import { createId, type RandomBytes } from '../../../../domain/ids.ts'
-import { isRoutingNumber } from '../../../../domain/routing-numbers.ts'
-import type { Db } from '../../../../store/database/database.ts'
+import type { Institution } from '../../../domain/gateways.ts'
+import { createId, type RandomBytes } from '../../../domain/ids.ts'
+import { isRoutingNumber } from '../../../domain/routing-numbers.ts'
+import type { Db } from '../../../store/database/database.ts'
 import {
   findTransaction,
   recordTransaction,
   type Transaction,
-} from '../../../../store/transactions/transactions.ts'
-import { findTransferId, insertTransfer } from '../../../../store/rails/bank-transfers.ts'
-import { findWire, orderWire, type Beneficiary } from '../../../../store/rails/wires.ts'
-import { amountFields, readAmount } from '../../../../wire/amounts.ts'
-import { RequestError } from '../../../../wire/errors.ts'
-import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
+} from '../../../store/transactions/transactions.ts'
+import { findTransferId, insertTransfer } from '../../../store/rails/bank-transfers.ts'
+import { findWire, orderWire, type Beneficiary } from '../../../store/rails/wires.ts'
+import { amountFields, readAmount } from '../../../wire/amounts.ts'
+import { RequestError } from '../../../wire/errors.ts'
+import { TransactionParamsSchema } from '../../../wire/group-b/transactions.ts'
 import {
-  InstitutionListSchema,
   TransferCreatedSchema,
   TransferCreateSchema,
   TransferStatusSchema,
   type TransferCreate,
-} from '../../../../wire/group-b/transfers.ts'
-import { invalidRequest } from '../../../admission/checks.ts'
-import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { requireAmount } from '../payments/checks.ts'
+} from '../../../wire/group-b/transfers.ts'
+import { invalidRequest } from '../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { institutionListEndpoint } from './institutions.ts'
+import { requireAmount } from './payments/checks.ts'
 
 export type TransferDeps = {
   institutions: readonly Institution[]
   randomBytes: RandomBytes
   /** What is ordered is sent soon even without it. */
-  kick: () => void
+  kickWires: () => void
 }
 
 export function transferEndpoints(deps: TransferDeps): Endpoint[] {
-  return [transferCreate(deps), transferStatus, institutionList(deps)]
+  return [transferCreate(deps), transferStatus, institutionListEndpoint(deps)]
 }
 
 function transferCreate(deps: TransferDeps): Endpoint {
@@ -81,7 +81,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
       })
       return shown(transaction, transferId)
     },
-    onCommitted: deps.kick,
+    onCommitted: deps.kickWires,
   })
 }
 
@@ -107,25 +107,6 @@ const transferStatus = defineEndpoint({
     }
   },
 })
-
-function institutionList({ institutions }: TransferDeps): Endpoint {
-  return defineEndpoint({
-    route: 'GET /api/institutions',
-    operationId: 'listInstitutions',
-    summary: 'Lists the institutions that transfers go through',
-    tag: 'Transfers',
-    access: 'transfers:read',
-    answer: InstitutionListSchema,
-    handle: async () => ({
-      success: true as const,
-      institutions: institutions.map(({ id, kind, currencies }) => ({
-        institution_id: id,
-        kind,
-        currencies: [...currencies],
-      })),
-    }),
-  })
-}
 
 async function requireTransfer(
   db: Db,

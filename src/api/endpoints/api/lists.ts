@@ -1,0 +1,58 @@
+import type { ListPlace } from '../../../store/transactions/list.ts'
+import { invalidRequest } from '../../admission/checks.ts'
+
+/** A page of a list, and the last one on it where another page follows; one more tells. */
+export async function pageOf<T>(
+  limit: number,
+  list: (limit: number) => Promise<readonly T[]>,
+): Promise<{ shown: readonly T[]; last: T | undefined }> {
+  const found = await list(limit + 1)
+  const shown = found.slice(0, limit)
+  return { shown, last: found.length > limit ? shown.at(-1) : undefined }
+}
+
+export function idOf(text: string | undefined): bigint | undefined {
+  return text === undefined ? undefined : BigInt(text)
+}
+
+/** The place of the last one shown: when it was made, in milliseconds, and its internal id. */
+export function cursorOf(place: ListPlace): string {
+  return Buffer.from(`${place.createdAt.getTime()},${place.id}`).toString('base64url')
+}
+
+/**
+ * A cursor that was tampered with leads to another place in the caller's own list, or is refused;
+ * so it needs no signature.
+ */
+export function placeOfCursor(cursor: string): ListPlace {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const [, ms = '', id = ''] = /^([1-9][0-9]{0,13}),([1-9][0-9]{0,17})$/.exec(text) ?? []
+  const place = { createdAt: new Date(Number(ms)), id: BigInt(id) }
+  if (ms === '' || cursorOf(place) !== cursor) {
+    const message = 'This is no cursor of this list. Take the next_cursor of an answer as it is.'
+    throw invalidRequest([{ field: 'query.cursor', code: 'bad_cursor', message }])
+  }
+  return place
+}
+
+const DAY_MS = 86_400_000
+
+/** The database reads no year of five digits, and a query can name no day after this one. */
+const LAST_DAY = '9999-12-31'
+
+/** Both days are included, so the range ends with the first moment of the day after. */
+export function dayRange(query: {
+  start_date?: string | undefined
+  end_date?: string | undefined
+}): { from?: Date; until?: Date } {
+  const from = query.start_date === undefined ? undefined : new Date(query.start_date)
+  const end = query.end_date === undefined ? undefined : new Date(query.end_date)
+  if (from && end && from > end) {
+    const message = 'This day is after end_date. Exchange the two.'
+    throw invalidRequest([{ field: 'query.start_date', code: 'after_end_date', message }])
+  }
+  return {
+    ...(from ? { from } : {}),
+    ...(end && query.end_date !== LAST_DAY ? { until: new Date(end.getTime() + DAY_MS) } : {}),
+  }
+}
