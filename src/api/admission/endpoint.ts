@@ -9,15 +9,8 @@ import { groupOf, type Group } from '../server/headers.ts'
 import type { Refusals } from './refusals.ts'
 import type { ItemResult } from './together.ts'
 
-/**
- * One operation of one group, defined once: routing, checks, documentation and limits are made from
- * it.
- */
-export type Endpoint = {
-  group: Group
-  method: 'GET' | 'POST' | 'DELETE'
-  /** In OpenAPI's form: `/api/transactions/{transaction_id}`. */
-  path: string
+/** What an operation says of itself. */
+type Facts = {
   operationId: string
   summary: string
   /** More than the summary says, in Markdown. */
@@ -26,20 +19,41 @@ export type Endpoint = {
   tag: string
   /** What the credential must be allowed; `public` needs no credential. */
   access: Scope | 'public'
-  /** Fields that are missing here are unknown fields in a request, and are refused. */
-  params?: TSchema
   /** The failure for an id that nothing can have, where it differs from a plain not_found. */
   unknown?: () => RequestError
-  query?: TSchema
-  body?: TSchema
   /** No body at all is then as good as one. */
   isBodyOptional?: true
-  status: 200 | 201
-  answer: TSchema
   /** Failures of this operation's own, beside those that its form implies. */
   failures?: readonly FailureCode[]
-  /** What its handler refuses, by the codes of others, in the words of this operation. */
+  /** What others refuse, by their codes, in the words of this operation. */
   refusals?: Refusals
+  /**
+   * What goes in or out is a secret, and neither the answer nor a hash of the request is kept: the
+   * operation takes no idempotency key.
+   */
+  hasSecret?: true
+  /**
+   * Answers with server-sent events instead, until it returns. `answer` is then the form of the
+   * data of one event.
+   */
+  follow?: (request: FollowRequest) => AsyncIterable<string>
+}
+
+/**
+ * One operation of one group, defined once: routing, checks, documentation and limits are made from
+ * it.
+ */
+export type Endpoint = Facts & {
+  group: Group
+  method: 'GET' | 'POST' | 'DELETE'
+  /** In OpenAPI's form: `/api/transactions/{transaction_id}`. */
+  path: string
+  /** Fields that are missing here are unknown fields in a request, and are refused. */
+  params?: TSchema
+  query?: TSchema
+  body?: TSchema
+  status: 200 | 201
+  answer: TSchema
   /**
    * Asks what must be asked of others before the SQL transaction opens, so that no lock and no
    * connection waits for them. Not called where a stored answer will do, and stores nothing.
@@ -54,8 +68,8 @@ export type Endpoint = {
     db: Db,
     requests: readonly PreparedRequest[],
   ) => Promise<ReadonlyArray<ItemResult<unknown>>>
-  /** Requests that come at one time share one SQL transaction; else each list has one. */
-  isShared?: true
+  /** Requests that come at one time share a list and its SQL transaction; else each has its own. */
+  isShared: boolean
   /**
    * Where others must be asked before there is an answer. `handle` then resolves to what it has
    * started, which is stored under the key in its transaction; after the commit this asks them and
@@ -65,16 +79,6 @@ export type Endpoint = {
   complete?: (started: unknown, request: EndpointRequest & { db: Db }) => Promise<unknown>
   /** Called when what a POST did is committed, and not where its answer is a stored one. */
   onCommitted?: (value: unknown) => void
-  /**
-   * What goes in or out is a secret, and neither the answer nor a hash of the request is kept: the
-   * operation takes no idempotency key.
-   */
-  hasSecret?: true
-  /**
-   * Answers with server-sent events instead, until it returns. `answer` is then the form of the
-   * data of one event.
-   */
-  follow?: (request: FollowRequest) => AsyncIterable<string>
 }
 
 export type FollowRequest = {
@@ -146,95 +150,56 @@ export type Post = {
 
 export type PostAnswer = { status: number; body: string; replayed: boolean }
 
-type Checked<T extends TSchema | undefined> = T extends TSchema ? Static<T> : undefined
+type Definition<Answer, Request, Schemas, Prepared> = Facts &
+  Schemas & {
+    /** Group A is below `/v1`, and `/ping`. */
+    route: `${Endpoint['method']} /${string}`
+    status?: 201
+    prepare?: (request: Request & { db: Db }) => Promise<Prepared>
+    complete?: (started: Answer, request: Request & { db: Db }) => Promise<Answer>
+    onCommitted?: (value: Answer) => void
+  } & (
+    | { handle: (request: Request & { prepared: Prepared } & { db: Db }) => Promise<Answer> }
+    | {
+        /** Requests that come at one time share one SQL transaction. */
+        handleAll: (
+          db: Db,
+          requests: ReadonlyArray<Request & { prepared: Prepared }>,
+        ) => Promise<ReadonlyArray<ItemResult<Answer>>>
+      }
+  )
 
-type Asked<
-  Params extends TSchema | undefined,
-  Query extends TSchema | undefined,
-  Body extends TSchema | undefined,
-> = EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>>
+type Maybe = TSchema | undefined
+type Checked<T extends Maybe> = T extends TSchema ? Static<T> : undefined
 
-/** An endpoint as its file writes it down: typed by its own schemas. */
-type Definition<
-  Answer extends TSchema,
-  Params extends TSchema | undefined,
-  Query extends TSchema | undefined,
-  Body extends TSchema | undefined,
-  Prepared,
-> = Omit<Endpoint, DefinedHere> & {
-  /** Group A is below `/v1`, and `/ping`. */
-  route: `${Endpoint['method']} /${string}`
-  status?: 201
-  params?: Params
-  query?: Query
-  body?: Body
-  answer: Answer
-  prepare?: (request: Asked<Params, Query, Body> & { db: Db }) => Promise<Prepared>
-  complete?: (
-    started: Static<Answer>,
-    request: Asked<Params, Query, Body> & { db: Db },
-  ) => Promise<Static<Answer>>
-  onCommitted?: (value: Static<Answer>) => void
-}
-
-type DefinedHere =
-  | 'group'
-  | 'method'
-  | 'path'
-  | 'status'
-  | 'params'
-  | 'query'
-  | 'body'
-  | 'answer'
-  | 'prepare'
-  | 'handle'
-  | 'isShared'
-  | 'complete'
-  | 'onCommitted'
-
-/** One whose handler takes one request. */
+/** Types the handler by the endpoint's own schemas; a handler of one request gets a list of one. */
 export function defineEndpoint<
   Answer extends TSchema,
-  Params extends TSchema | undefined = undefined,
-  Query extends TSchema | undefined = undefined,
-  Body extends TSchema | undefined = undefined,
+  Params extends Maybe = undefined,
+  Query extends Maybe = undefined,
+  Body extends Maybe = undefined,
   Prepared = undefined,
 >(
-  definition: Definition<Answer, Params, Query, Body, Prepared> & {
-    handle: (
-      request: Asked<Params, Query, Body> & { db: Db; prepared: Prepared },
-    ) => Promise<Static<Answer>>
-  },
-): Endpoint {
-  const { handle, ...endpoint } = definition
-  const { isShared: _, ...alone } = defineSharedEndpoint<Answer, Params, Query, Body, Prepared>({
-    ...endpoint,
-    async handle(db, requests) {
-      const values: Static<Answer>[] = []
-      for (const request of requests) values.push(await handle({ ...request, db }))
-      return values.map((value) => ({ ok: true, value }))
-    },
-  })
-  return alone
-}
-
-/** One whose handler takes a list of requests, which share one SQL transaction. */
-export function defineSharedEndpoint<
-  Answer extends TSchema,
-  Params extends TSchema | undefined = undefined,
-  Query extends TSchema | undefined = undefined,
-  Body extends TSchema | undefined = undefined,
-  Prepared = undefined,
->(
-  definition: Definition<Answer, Params, Query, Body, Prepared> & {
-    handle: (
-      db: Db,
-      requests: ReadonlyArray<Asked<Params, Query, Body> & { prepared: Prepared }>,
-    ) => Promise<ReadonlyArray<ItemResult<Static<Answer>>>>
-  },
+  definition: Definition<
+    Static<Answer>,
+    EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>>,
+    { answer: Answer; params?: Params; query?: Query; body?: Body },
+    Prepared
+  >,
 ): Endpoint {
   const { route, status = 200, ...parts } = definition
-  const [method = '', path = ''] = route.split(' ')
+  const [method, path = ''] = route.split(' ')
+  const made = { ...parts, method, path, group: groupOf(path), status }
   // The registration checks each part by its schema before it calls the handler.
-  return { ...parts, group: groupOf(path), method, path, status, isShared: true } as Endpoint
+  return 'handleAll' in made
+    ? ({ ...made, handle: made.handleAll, isShared: true } as Endpoint)
+    : ({ ...made, handle: oneByOne(made.handle), isShared: false } as Endpoint)
+}
+
+function oneByOne<Request, Answer>(handle: (request: Request & { db: Db }) => Promise<Answer>) {
+  return async (db: Db, requests: readonly Request[]): Promise<ItemResult<Answer>[]> => {
+    const results: ItemResult<Answer>[] = []
+    for (const one of requests) results.push({ ok: true, value: await handle({ ...one, db }) })
+    return results
+  }
 }

@@ -126,7 +126,13 @@ async function handle(): Promise<[]> {
 
 /** The schemas of the real operations in the document, whoever serves them. */
 function wireEndpoints(): Endpoint[] {
-  const common = { group: 'b', tag: 'Wire', summary: 'A shape.', status: 200 } as const
+  const common = {
+    group: 'b',
+    tag: 'Wire',
+    summary: 'A shape.',
+    status: 200,
+    isShared: false,
+  } as const
   return [
     {
       ...common,

@@ -5,7 +5,7 @@ import {
   BlockchainCreatedSchema,
   BlockchainCreateSchema,
 } from '../../../../wire/group-b/blockchain.ts'
-import { defineSharedEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { acceptPayments, PAYMENT_REFUSALS, type BlockchainPayments } from './payments.ts'
 
 /** Accepts an order and answers with the hash of what was signed; nothing is sent before that. */
@@ -14,7 +14,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
   randomBytes: RandomBytes
 }): Endpoint {
   const { payments, randomBytes } = deps
-  return defineSharedEndpoint({
+  return defineEndpoint({
     route: 'POST /api/blockchain/transactions',
     operationId: 'createBlockchainTransaction',
     summary: 'Sends ETH from your address',
@@ -49,7 +49,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
       return { amount, transactionId, payment }
     },
     refusals: PAYMENT_REFUSALS,
-    handle: acceptPayments(payments),
+    handleAll: acceptPayments(payments),
     onCommitted: payments.kick,
   })
 }
