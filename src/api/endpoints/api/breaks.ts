@@ -23,6 +23,7 @@ import {
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { idOf, pageOf } from './lists.ts'
+import { fieldsOf } from './fields.ts'
 
 const SHARED = { tag: 'Reconciliation', access: 'admin' } as const
 
@@ -148,19 +149,10 @@ function actorOf({ userId }: Caller): string {
 
 function toBreakWire(found: OpenBreak, now: Date): BreakWire {
   return {
-    id: found.id,
-    kind: found.kind,
-    state: found.state,
-    closed_as: found.closedAs ?? null,
-    source: found.source,
-    transaction_id: found.transactionId,
+    ...fieldsOf(found, 'id', 'kind', 'state', 'closedAs', 'source', 'transactionId'),
     eth_transaction_hash: found.hash,
-    recorded: found.recorded,
-    on_chain: found.onChain,
-    evidence: found.evidence,
+    ...fieldsOf(found, 'recorded', 'onChain', 'evidence'),
     age: ageBucket(found.firstSeenAt, now),
-    first_seen_at: found.firstSeenAt.toISOString(),
-    last_seen_at: found.lastSeenAt.toISOString(),
-    closed_at: found.closedAt?.toISOString() ?? null,
+    ...fieldsOf(found, 'firstSeenAt', 'lastSeenAt', 'closedAt'),
   }
 }

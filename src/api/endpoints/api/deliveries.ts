@@ -17,6 +17,7 @@ import { effectiveLimit } from '../../../wire/shapes.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { pageOf } from './lists.ts'
+import { fieldsOf } from './fields.ts'
 
 export function deliveryEndpoints(): Endpoint[] {
   return [deliveryList, deliveryReplay]
@@ -92,27 +93,18 @@ function deliveryNotFound(): RequestError {
 function toAnyDeliveryWire(delivery: Delivery): AnyDeliveryWire {
   const { notification } = delivery
   return {
-    id: delivery.id,
-    user_id: delivery.userId,
-    username: delivery.username,
-    subscription_id: delivery.subscriptionId,
+    ...fieldsOf(delivery, 'id', 'userId', 'username', 'subscriptionId', 'url', 'tries'),
+    ...fieldsOf(delivery, 'createdAt', 'updatedAt'),
     notification_id: notification.id,
     notification_type: notification.type,
     sequence: notification.sequence,
-    url: delivery.url,
     url_status: delivery.endpointState,
     status: delivery.state,
-    tries: delivery.tries,
     next_try_at: delivery.dueAt?.toISOString() ?? null,
     latest_tries: delivery.latestTries.map((made) => ({
       created_at: made.startedAt.toISOString(),
-      duration_ms: made.durationMs,
-      outcome: made.outcome,
       status_code: made.status,
-      answer_bytes: made.answerBytes,
-      error: made.error,
+      ...fieldsOf(made, 'durationMs', 'outcome', 'answerBytes', 'error'),
     })),
-    created_at: delivery.createdAt.toISOString(),
-    updated_at: delivery.updatedAt.toISOString(),
   }
 }

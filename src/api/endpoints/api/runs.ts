@@ -13,6 +13,7 @@ import { effectiveLimit } from '../../../wire/shapes.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { idOf, pageOf } from './lists.ts'
+import { fieldsOf } from './fields.ts'
 
 const SHARED = { tag: 'Reconciliation', access: 'admin' } as const
 
@@ -88,10 +89,8 @@ function detailEndpoint(): Endpoint {
 export function toRunWire(run: Run): RunWire {
   const { totals } = run
   return {
-    run_id: run.runId,
-    source: run.source,
-    state: run.state,
-    phase: run.phase,
+    ...fieldsOf(run, 'runId', 'source', 'state', 'phase', 'requestedBy', 'error'),
+    ...fieldsOf(run, 'since', 'until', 'createdAt', 'startedAt', 'updatedAt', 'endedAt'),
     records: countOf(totals['records']),
     records_expected: Number(run.expected),
     matched: countOf(totals['matched']),
@@ -101,14 +100,6 @@ export function toRunWire(run: Run): RunWire {
     not_compared_by_reason: countsOf(totals['byReason']),
     breaks: countOf(totals['breaks']),
     breaks_by_kind: countsOf(totals['byKind']),
-    since: run.since?.toISOString() ?? null,
-    until: run.until?.toISOString() ?? null,
-    requested_by: run.requestedBy,
-    error: run.error ?? null,
-    created_at: run.createdAt.toISOString(),
-    started_at: run.startedAt?.toISOString() ?? null,
-    updated_at: run.updatedAt.toISOString(),
-    ended_at: run.endedAt?.toISOString() ?? null,
   }
 }
 

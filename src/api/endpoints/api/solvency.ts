@@ -11,6 +11,7 @@ import { decimalOf } from '../../../wire/group-a/money.ts'
 import { SolvencySchema, type SolvencyWire } from '../../../wire/group-b/solvency.ts'
 import { LIST_LIMIT_MAX } from '../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { fieldsOf } from './fields.ts'
 
 export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin'>): Endpoint {
   return defineEndpoint({
@@ -48,10 +49,9 @@ export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin
 }
 
 function figuresOf(solvency: Solvency) {
-  const { blockNumber, checkedAt, drift } = solvency
+  const { drift } = solvency
   return {
-    block_number: blockNumber,
-    checked_at: checkedAt.toISOString(),
+    ...fieldsOf(solvency, 'blockNumber', 'checkedAt'),
     holds: drift === 0n,
     supply: decimalOf(solvency.supply),
     liability: decimalOf(solvency.liability),
@@ -62,17 +62,12 @@ function figuresOf(solvency: Solvency) {
 }
 
 function findingWire(row: SupplyFindingRow): SolvencyWire['findings'][number] {
-  const { finding, kind, transferId, readAt } = row
   return {
-    finding,
-    kind,
+    ...fieldsOf(row, 'finding', 'kind', 'transactionHash', 'blockNumber', 'transferId'),
     token: checksummed(row.token),
     holder: checksummed(row.holder),
     amount: decimalOf(row.amount),
     reference: row.memo,
-    transaction_hash: row.transactionHash,
-    block_number: row.blockNumber,
-    transfer_id: transferId ?? null,
-    created_at: readAt.toISOString(),
+    created_at: row.readAt.toISOString(),
   }
 }

@@ -22,6 +22,7 @@ import {
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { pageOf } from '../lists.ts'
+import { fieldsOf } from '../fields.ts'
 
 export type KeyDeps = {
   environment: Environment
@@ -106,15 +107,6 @@ function keyRevokeEndpoint({ forgetUser }: KeyDeps): Endpoint {
 }
 
 function toKeyWire(key: ApiKey): KeyWire {
-  return {
-    id: key.id,
-    user_id: key.userId,
-    username: key.username,
-    name: key.name,
-    shown: key.shown,
-    scopes: key.scopes,
-    dialect: key.dialect,
-    created_at: key.createdAt.toISOString(),
-    revoked_at: key.revokedAt?.toISOString() ?? null,
-  }
+  const named = fieldsOf(key, 'id', 'userId', 'username', 'name', 'shown', 'scopes', 'dialect')
+  return { ...named, ...fieldsOf(key, 'createdAt', 'revokedAt') }
 }

@@ -28,6 +28,7 @@ import {
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { toArrivalWire } from '../payments/charge-wire.ts'
+import { fieldsOf } from '../fields.ts'
 
 /** Of each payment, the largest. */
 const ARRIVALS = 100
@@ -127,18 +128,12 @@ async function decide(db: Db, { charge, caller, decision, note }: Decision): Pro
 
 /** With what has come for it, of all that has come. */
 function undecidedOf(charge: Charge, all: readonly CheckoutPayment[]): UndecidedPayment {
-  const { transactionId, userId, status, amount, currency } = charge
-  const arrivals = all.filter((one) => one.transactionId === transactionId)
+  const arrivals = all.filter((one) => one.transactionId === charge.transactionId)
   return {
-    transaction_id: transactionId,
-    user_id: userId,
-    status,
-    ...amountFields({ amount, currency }),
-    currency,
-    gateway_status: charge.gatewayStatus ?? null,
-    error_code: charge.errorCode ?? null,
+    ...fieldsOf(charge, 'transactionId', 'userId', 'status', 'currency', 'gatewayStatus'),
+    ...fieldsOf(charge, 'errorCode', 'expiresAt'),
+    ...amountFields(charge),
     received_decimal: receivedOf(charge),
-    expires_at: charge.expiresAt?.toISOString() ?? null,
     arrivals: arrivals.map(toArrivalWire),
   }
 }

@@ -12,6 +12,7 @@ import {
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { idOf, pageOf } from '../lists.ts'
+import { fieldsOf } from '../fields.ts'
 
 export const postingListEndpoint = defineEndpoint({
   route: 'GET /api/admin/postings',
@@ -38,11 +39,9 @@ export const postingListEndpoint = defineEndpoint({
 function toPostingWire(posting: PostingRow): PostingWire {
   return {
     id: String(posting.id),
-    kind: posting.kind,
-    subject: posting.subject,
+    ...fieldsOf(posting, 'kind', 'subject', 'currency'),
     from: toSideWire(posting.from),
     to: toSideWire(posting.to),
-    currency: posting.currency,
     amount: decimalOf(posting.amount),
     created_at: posting.postedAt.toISOString(),
   }

@@ -3,6 +3,7 @@ import { listSamples } from '../../../../store/transactions/overview.ts'
 import { decimalOf } from '../../../../wire/group-a/money.ts'
 import { SampleListQuerySchema, SampleListSchema } from '../../../../wire/group-b/admin.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { fieldsOf } from '../fields.ts'
 
 export function sampleListEndpoint({ clock }: { clock: Clock }): Endpoint {
   return defineEndpoint({
@@ -19,13 +20,9 @@ export function sampleListEndpoint({ clock }: { clock: Clock }): Endpoint {
       return {
         success: true as const,
         samples: samples.map((sample) => ({
-          at: sample.at.toISOString(),
+          ...fieldsOf(sample, 'at', 'inFlight', 'oldestSeconds', 'providersWell', 'openBreaks'),
           claimed_wei: String(sample.claimedWei),
           settled_wei: String(sample.settledWei),
-          in_flight: sample.inFlight,
-          oldest_seconds: sample.oldestSeconds,
-          providers_well: sample.providersWell,
-          open_breaks: sample.openBreaks ?? null,
           supply: sample.supply === undefined ? null : decimalOf(sample.supply),
           liability: sample.liability === undefined ? null : decimalOf(sample.liability),
         })),

@@ -23,10 +23,11 @@ import {
 } from '../../../../wire/group-b/admin.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { readBlockchainTransaction } from '../blockchain/wire.ts'
+import { readBlockchainTransaction, toAttemptWire } from '../blockchain/wire.ts'
 import { readChargeBack, toArrivalWire } from '../payments/charge-wire.ts'
 import { cursorOf, dayRange, pageOf, placeOfCursor } from '../lists.ts'
-import { toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
+import { toMoveWire, toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
+import { fieldsOf } from '../fields.ts'
 
 export const everyonesListEndpoint = defineEndpoint({
   route: 'GET /api/admin/transactions',
@@ -80,20 +81,12 @@ export const lifeEndpoint = defineEndpoint({
       success: true as const,
       ...toTransactionWire(transaction, objections),
       ...ownerOf(transaction),
-      institution_id: transaction.institutionId,
-      gateway_id: transaction.gatewayId,
-      metadata: transaction.metadata,
+      ...fieldsOf(transaction, 'institutionId', 'gatewayId', 'metadata'),
       ...(await readChargeBack(db, transaction)),
       arrivals: arrivals.map(toArrivalWire),
       blockchain_transaction: await readBlockchainTransaction(db, transaction.transactionId),
       order: await readOrder(db, transaction.transactionId),
-      history: moves.map(({ to, from, actor, reason, at }) => ({
-        status: to,
-        previous_status: from,
-        actor,
-        reason,
-        created_at: at.toISOString(),
-      })),
+      history: moves.map((move) => ({ ...toMoveWire(move), actor: move.actor })),
       receipt_path: receipt ? `/r/${receipt.token}` : null,
     }
   },
@@ -101,8 +94,8 @@ export const lifeEndpoint = defineEndpoint({
 
 const MAX_ARRIVALS = 300
 
-function ownerOf({ userId, username }: OwnedTransaction) {
-  return { user_id: userId, username }
+function ownerOf(transaction: OwnedTransaction) {
+  return fieldsOf(transaction, 'userId', 'username')
 }
 
 async function readOrder(db: Db, transactionId: string): Promise<TransactionLifeWire['order']> {
@@ -113,30 +106,15 @@ async function readOrder(db: Db, transactionId: string): Promise<TransactionLife
 
 function toOrderWire(order: Order, attempts: Attempt[]): TransactionLifeWire['order'] {
   return {
-    reference: order.reference,
-    route: order.route,
+    ...fieldsOf(order, 'reference', 'route', 'state', 'errorCode', 'cancelCode'),
+    ...fieldsOf(order, 'acceptedAt', 'updatedAt'),
     contract: order.contract ? checksummed(order.contract) : null,
-    state: order.state,
-    error_code: order.errorCode ?? null,
-    cancel_code: order.cancelCode ?? null,
-    accepted_at: order.acceptedAt.toISOString(),
-    updated_at: order.updatedAt.toISOString(),
     attempts: attempts.map((attempt) => ({
-      eth_tx_hash: attempt.hash,
-      nonce: attempt.nonce,
-      kind: attempt.kind,
-      state: attempt.state,
-      gas: attempt.gas,
-      max_fee_per_gas: attempt.fees.maxFeePerGas,
-      max_priority_fee_per_gas: attempt.fees.maxPriorityFeePerGas,
+      ...toAttemptWire(attempt),
+      ...fieldsOf(attempt, 'gas', 'sentAt', 'lastSentAt', 'lastAnswer'),
       gas_used: attempt.block?.gasUsed ?? null,
-      block_number: attempt.block?.number ?? null,
       block_hash: attempt.block?.hash ?? null,
       succeeded: attempt.block?.succeeded ?? null,
-      created_at: attempt.signedAt.toISOString(),
-      sent_at: attempt.sentAt?.toISOString() ?? null,
-      last_sent_at: attempt.lastSentAt?.toISOString() ?? null,
-      last_answer: attempt.lastAnswer ?? null,
     })),
   }
 }

@@ -22,6 +22,7 @@ import {
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { pageOf } from '../lists.ts'
+import { fieldsOf } from '../fields.ts'
 
 /** What an administrator does to users; the changes count at once in this process. */
 export function userEndpoints(deps: { forgetUser: (userId: number) => void }): Endpoint[] {
@@ -114,11 +115,5 @@ async function requireUser(db: Db, id: number): Promise<User> {
 }
 
 function toUserWire(user: User): UserWire {
-  return {
-    id: user.id,
-    username: user.username,
-    scopes: user.scopes,
-    created_at: user.createdAt.toISOString(),
-    disabled_at: user.disabledAt?.toISOString() ?? null,
-  }
+  return fieldsOf(user, 'id', 'username', 'scopes', 'createdAt', 'disabledAt')
 }

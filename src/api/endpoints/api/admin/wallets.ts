@@ -12,6 +12,7 @@ import {
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { idOf, pageOf } from '../lists.ts'
+import { fieldsOf } from '../fields.ts'
 
 export const everyonesWalletListEndpoint = defineEndpoint({
   route: 'GET /api/admin/wallets',
@@ -44,13 +45,8 @@ export const everyonesWalletListEndpoint = defineEndpoint({
 function toWalletWire(wallet: OwnedWallet): OwnedWalletWire {
   return {
     wallet_id: String(wallet.id),
-    user_id: wallet.userId,
-    username: wallet.username,
-    type: wallet.type,
-    description: wallet.description,
-    currency: wallet.currency,
+    ...fieldsOf(wallet, 'userId', 'username', 'type', 'description', 'currency', 'createdAt'),
     balance: decimalOf(wallet.amount),
     held: decimalOf(wallet.held),
-    created_at: wallet.createdAt.toISOString(),
   }
 }

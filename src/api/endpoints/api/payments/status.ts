@@ -7,6 +7,7 @@ import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.t
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { readChargeBack, receivedFields, toArrivalWire } from './charge-wire.ts'
 import { requireOwn } from './checks.ts'
+import { fieldsOf } from '../fields.ts'
 
 export const paymentStatusEndpoint = defineEndpoint({
   route: 'GET /api/payments/{transaction_id}/status',
@@ -18,18 +19,14 @@ export const paymentStatusEndpoint = defineEndpoint({
   answer: PaymentStatusSchema,
   handle: async ({ params, caller, db }) => {
     const charge = await requireOwn(db, caller.userId, params.transaction_id)
-    const { amount, currency, received } = charge
+    const { received } = charge
     const decimals = receivedDecimals(charge)
     const arrivals = await listCheckoutPayments(db, [charge.transactionId], MAX_ARRIVALS)
     return {
       success: true as const,
-      transaction_id: charge.transactionId,
-      status: charge.status,
-      ...amountFields({ amount, currency }),
-      currency,
+      ...fieldsOf(charge, 'transactionId', 'status', 'currency', 'gatewayStatus', 'errorCode'),
+      ...amountFields(charge),
       gateway_reference: charge.externalId ?? null,
-      gateway_status: charge.gatewayStatus ?? null,
-      error_code: charge.errorCode ?? null,
       received_decimal:
         received === undefined ? null : formatAmount({ amount: received, decimals }),
       ...receivedFields(charge),
