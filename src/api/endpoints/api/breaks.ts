@@ -22,7 +22,7 @@ import {
 } from '../../../wire/group-b/reconciliation.ts'
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { idOf, pageOf } from './lists.ts'
+import { idOf, pageOf } from '../lists.ts'
 import { fieldsOf } from './fields.ts'
 
 const SHARED = { tag: 'Reconciliation', access: 'admin' } as const

@@ -16,7 +16,7 @@ import {
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { pageOf } from './lists.ts'
+import { pageOf } from '../lists.ts'
 import { fieldsOf } from './fields.ts'
 
 export function deliveryEndpoints(): Endpoint[] {

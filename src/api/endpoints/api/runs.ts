@@ -12,7 +12,7 @@ import {
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { idOf, pageOf } from './lists.ts'
+import { idOf, pageOf } from '../lists.ts'
 import { fieldsOf } from './fields.ts'
 
 const SHARED = { tag: 'Reconciliation', access: 'admin' } as const

@@ -21,7 +21,7 @@ import {
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { institutionListEndpoint } from './institutions.ts'
-import { requireAmount } from './payments/checks.ts'
+import { requireAmount } from './payments/charges.ts'
 
 export type TransferDeps = {
   institutions: readonly Institution[]

@@ -12,7 +12,7 @@ import {
 } from '../../../wire/group-a/payments.ts'
 import { requireBothNumbers } from '../../../wire/group-a/places.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { readPage } from './pages.ts'
+import { readPage } from '../lists.ts'
 import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } from './sides.ts'
 
 export function bankPaymentEndpoints({ bank }: { bank: PayingBank }): Endpoint[] {

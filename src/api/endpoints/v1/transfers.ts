@@ -22,8 +22,7 @@ import {
 } from '../../../wire/group-a/transfers.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { idOf } from '../api/lists.ts'
-import { readPage } from './pages.ts'
+import { idOf, readPage } from '../lists.ts'
 import {
   answeringFunds,
   destinationWallet,

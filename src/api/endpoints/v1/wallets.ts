@@ -14,7 +14,7 @@ import {
 } from '../../../wire/group-a/wallets.ts'
 import { RequestError } from '../../../wire/errors.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { readPage } from './pages.ts'
+import { readPage } from '../lists.ts'
 import { notFound } from './sides.ts'
 
 export function walletEndpoints(): Endpoint[] {

@@ -21,7 +21,7 @@ import {
 } from '../../../../wire/group-b/users.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { pageOf } from '../lists.ts'
+import { pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
 
 export type KeyDeps = {

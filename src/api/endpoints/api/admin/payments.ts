@@ -27,7 +27,7 @@ import {
 } from '../../../../wire/group-b/decisions.ts'
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { toArrivalWire } from '../payments/charge-wire.ts'
+import { toArrivalWire } from '../payments/charges.ts'
 import { fieldsOf } from '../fields.ts'
 
 /** Of each payment, the largest. */

@@ -11,7 +11,7 @@ import {
 } from '../../../../wire/group-b/ledger.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { idOf, pageOf } from '../lists.ts'
+import { idOf, pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
 
 export const postingListEndpoint = defineEndpoint({

@@ -24,8 +24,8 @@ import {
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { readBlockchainTransaction, toAttemptWire } from '../blockchain/wire.ts'
-import { readChargeBack, toArrivalWire } from '../payments/charge-wire.ts'
-import { cursorOf, dayRange, pageOf, placeOfCursor } from '../lists.ts'
+import { readChargeBack, toArrivalWire } from '../payments/charges.ts'
+import { cursorOf, dayRange, pageOf, placeOfCursor } from '../../lists.ts'
 import { toMoveWire, toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
 import { fieldsOf } from '../fields.ts'
 

@@ -14,7 +14,7 @@ import {
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { gatewayListEndpoint } from '../gateways.ts'
-import { requireAmount } from './checks.ts'
+import { requireAmount } from './charges.ts'
 import { refundEndpoint, type PayBack } from './refund.ts'
 import { paymentStatusEndpoint } from './status.ts'
 

@@ -5,8 +5,7 @@ import { amountFields } from '../../../../wire/amounts.ts'
 import { PaymentStatusSchema } from '../../../../wire/group-b/payments.ts'
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { readChargeBack, receivedFields, toArrivalWire } from './charge-wire.ts'
-import { requireOwn } from './checks.ts'
+import { readChargeBack, receivedFields, requireOwn, toArrivalWire } from './charges.ts'
 import { fieldsOf } from '../fields.ts'
 
 export const paymentStatusEndpoint = defineEndpoint({

@@ -8,7 +8,7 @@ import {
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { readBlockchainTransaction } from '../blockchain/wire.ts'
 import { fieldsOf } from '../fields.ts'
-import { readChargeBack } from '../payments/charge-wire.ts'
+import { readChargeBack } from '../payments/charges.ts'
 import { toMoveWire, toTransactionWire } from './wire.ts'
 
 export const transactionDetailEndpoint = defineEndpoint({

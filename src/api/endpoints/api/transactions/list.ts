@@ -7,7 +7,7 @@ import {
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { cursorOf, dayRange, placeOfCursor } from '../lists.ts'
+import { cursorOf, dayRange, placeOfCursor } from '../../lists.ts'
 import { toTransactionWires } from './wire.ts'
 
 export const transactionListEndpoint = defineEndpoint({

@@ -14,7 +14,7 @@ import {
 } from '../../../../wire/group-a/transfers.ts'
 import { requestObject, UuidSchema } from '../../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { readPage } from '../pages.ts'
+import { readPage } from '../../lists.ts'
 import { requireAddress, requireChain } from '../sides.ts'
 
 const PATH = '/v1/businessAccount/wallets/addresses/recipient'

@@ -24,7 +24,7 @@ import {
 } from '../../../../wire/group-a/transfers.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { later, ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
-import { readPage } from '../pages.ts'
+import { readPage } from '../../lists.ts'
 import {
   answeringFunds,
   notFound,
