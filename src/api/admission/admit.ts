@@ -18,27 +18,30 @@ export function callerOf(request: FastifyRequest): Caller | undefined {
   return request.getDecorator<Caller | undefined>(CALLER)
 }
 
-type Admission = { request: FastifyRequest; endpoint: Endpoint; hooks: EndpointHooks }
-
 /** Everything that can be refused by the headers is, before the body is read. */
-export async function admit(asked: Admission & { reply: FastifyReply }): Promise<void> {
-  const { request, reply, endpoint, hooks } = asked
-  const remoteAddress = request.ip
-  if (endpoint.access === 'public') {
-    reply.headers(await hooks.limitRate({ endpoint, remoteAddress }))
-  } else {
-    const authenticating = hooks.authenticate(request.headers, remoteAddress)
-    const caller = await doorOf(request.server).recognise(request, authenticating)
-    reply.headers(await hooks.limitRate({ caller, endpoint, remoteAddress }))
-    if (!mayUse(caller, endpoint.access)) throw forbidden(endpoint.access)
-    request.setDecorator(CALLER, caller)
+export function createAdmit(endpoint: Endpoint, hooks: EndpointHooks) {
+  const { access, method } = endpoint
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const remoteAddress = request.ip
+    if (access === 'public') {
+      reply.headers(await hooks.limitRate({ endpoint, remoteAddress }))
+    } else {
+      const authenticating = hooks.authenticate(request.headers, remoteAddress)
+      const caller = await doorOf(request.server).recognise(request, authenticating)
+      reply.headers(await hooks.limitRate({ caller, endpoint, remoteAddress }))
+      if (!mayUse(caller, access)) throw forbidden(access)
+      request.setDecorator(CALLER, caller)
+    }
+    if (method !== 'GET') checkMediaType(request.headers)
   }
-  if (endpoint.method !== 'GET') checkMediaType(request.headers)
 }
 
 /** Who asks as things stand now, for what goes on; undefined where access has ended meanwhile. */
-export async function callerNow(asked: Admission): Promise<Caller | undefined> {
-  const { request, endpoint, hooks } = asked
+export async function callerNow(
+  request: FastifyRequest,
+  endpoint: Endpoint,
+  hooks: EndpointHooks,
+): Promise<Caller | undefined> {
   try {
     const caller = await hooks.authenticate(request.headers, request.ip)
     return endpoint.access !== 'public' && mayUse(caller, endpoint.access) ? caller : undefined

@@ -9,7 +9,7 @@ import type { DoorConfig } from '../door/door.ts'
 import { createSendEvents, FOLLOW_TIMEOUT_MS, type SendEvents } from '../event-stream.ts'
 import { readBody } from '../server/body.ts'
 import { deadlineOf, type RouteLimit } from '../server/deadline.ts'
-import { addCaller, admit, callerNow, callerOf } from './admit.ts'
+import { addCaller, callerNow, callerOf, createAdmit } from './admit.ts'
 import { compileChecks, invalidRequest } from './checks.ts'
 import type { Endpoint, EndpointHooks, EndpointRequest, Post, PostAnswer } from './endpoint.ts'
 import { answerTo } from './refusals.ts'
@@ -39,22 +39,15 @@ function addEndpoint(
       lane: laneOf(endpoint),
       ...(endpoint.follow && { deadlineMs: FOLLOW_TIMEOUT_MS }),
     } satisfies DoorConfig & RouteLimit,
-    onRequest: (request, reply) => admit({ request, reply, endpoint, hooks }),
+    onRequest: createAdmit(endpoint, hooks),
     handler: async (request, reply) => {
       const { params, query } = request
       const parts = check({ params, query, body: readBody(request.body) })
       const caller = callerOf(request)
       const { follow } = endpoint
       if (follow && caller) {
-        const asked = { request, endpoint, hooks }
-        return hooks.sendEvents({
-          ...asked,
-          reply,
-          follow,
-          caller,
-          callerNow: () => callerNow(asked),
-          db,
-        })
+        const now = () => callerNow(request, endpoint, hooks)
+        return hooks.sendEvents({ request, reply, follow, caller, callerNow: now, db })
       }
       const asked = { ...parts, caller: caller ?? ANYONE, remoteAddress: request.ip }
       const signal = deadlineOf(request)
