@@ -6,13 +6,12 @@ import type { HealthCheck } from './api/health.ts'
 import { createServer, createStatusServer } from './api/server/server.ts'
 import { listen, requireListenable, type Where } from './api/server/listen.ts'
 import { requireChain, SANDBOX_MNEMONIC, startChain, type Chain } from './app/chain.ts'
-import { createOperating } from './app/console.ts'
 import { startContracts } from './app/contracts.ts'
 import { requireMigrated, startDatabase } from './app/database.ts'
-import { createLedger, createMinting, createOnMoved } from './app/group-a.ts'
+import { createLedger, createMinting, createOnMoved } from './app/ledger.ts'
 import { startMaintenance } from './app/maintenance.ts'
 import { countProviders, countSender, measureOrders, measureWebhooks } from './app/metrics.ts'
-import { createOperations } from './app/operations.ts'
+import { createOperating, createOperations } from './app/operations.ts'
 import {
   createReconciliation,
   measureBreaks,
@@ -243,7 +242,6 @@ type Served = Paying & Working & { webhooks: Webhooks | undefined }
 async function serve(ground: Ground, served: Served): Promise<string> {
   const { config, db, chain, shutdown } = ground
   const { payments, rails, webhooks } = served
-  const operating = createOperating(ground)
   const ledger = createLedger(ground)
   const minting = createMinting(served, shutdown.signal)
   const { environment, host } = config
@@ -260,11 +258,10 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       payments,
       ledger,
       minting,
-      rails: rails.endpoints,
-      reconciliation: served.reconciliation.endpoints,
-      bank: rails.bank,
+      ...rails.ground,
+      ...served.reconciliation.ground,
+      ...createOperating(ground),
       kickWebhooks: webhooks?.kick,
-      operating,
     }),
     pages: { db, loadPages, visitorRpcUrl: chain.isEmbedded ? chain.url : undefined },
     checks: checksOf(ground),

@@ -101,9 +101,7 @@ function createOurs(db: Db): FastifyInstance {
 }
 
 const recordEndpoint: Endpoint = defineEndpoint({
-  group: 'b',
-  method: 'POST',
-  path: '/api/records',
+  route: 'POST /api/records',
   operationId: 'record',
   summary: 'Records a transaction',
   tag: 'Bench',

@@ -4,9 +4,9 @@ import type { FastifyInstance } from 'fastify'
 import { Counter, type Registry } from 'prom-client'
 
 import { RequestError } from '../wire/errors.ts'
-import type { CheckoutPageOf } from './pages/checkout-routes.ts'
+import type { CheckoutPageOf } from './pages/pages.ts'
 import type { DoorConfig } from './door/door.ts'
-import { leaveUnlogged } from './server/unlogged.ts'
+import { leaveUnlogged } from './server/request-logger.ts'
 
 /** What outside parties and payers ask of us without a credential. */
 export type GatewayDoor = {

@@ -4,8 +4,8 @@ import { Histogram, type Registry } from 'prom-client'
 import { limits } from '../base/limits.ts'
 import { recent } from '../base/cache.ts'
 import { mayUse } from '../domain/access.ts'
-import { RequestError } from '../wire/errors.ts'
 import type { DoorConfig } from './door/door.ts'
+import { forbidden } from './admission/admit.ts'
 import type { EndpointHooks } from './admission/endpoint.ts'
 
 export type MayRead = (request: FastifyRequest) => Promise<void>
@@ -52,6 +52,6 @@ export function requireAdmin({ authenticate }: Pick<EndpointHooks, 'authenticate
   return async ({ headers, ip }) => {
     const caller = await authenticate(headers, ip)
     if (mayUse(caller, 'admin')) return
-    throw new RequestError('forbidden', 'This credential lacks the scope admin.')
+    throw forbidden('admin')
   }
 }

@@ -1,73 +1,101 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 
 import { createAccess } from '../api/access/access.ts'
-import type { Endpoint, EndpointHooks, Idempotently } from '../api/admission/endpoint.ts'
-import type { Minting } from '../api/endpoints/v1/business-account/minting.ts'
-import type { PayingBank } from '../api/endpoints/v1/sides.ts'
-import { blockchainBalanceEndpoint } from '../api/endpoints/api/blockchain/balance.ts'
-import { blockchainCreateEndpoint } from '../api/endpoints/api/blockchain/transactions.ts'
-import type { BlockchainPayments } from '../api/endpoints/api/blockchain/answering.ts'
-import { eventListEndpoint } from '../api/endpoints/api/events.ts'
-import { solvencyEndpoint } from '../api/endpoints/api/solvency.ts'
-import { transactionDetailEndpoint } from '../api/endpoints/api/transactions/detail.ts'
-import { transactionListEndpoint } from '../api/endpoints/api/transactions/list.ts'
+import type { Endpoint, EndpointHooks } from '../api/admission/endpoint.ts'
 import { createIdempotently } from '../api/admission/idempotently.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Environment } from '../base/config.ts'
-import type { LedgerContext } from '../ledger/context.ts'
-import type { Db } from '../store/database/database.ts'
-import { consoleEndpoints, type Operating } from './console.ts'
-import { groupAEndpoints } from './group-a.ts'
-import { createSubscriptionEndpoints } from './subscriptions.ts'
+import { createEndpoints, type Ground } from '../api/endpoints/all.ts'
+import type { ProvePayment } from '../api/endpoints/api/transactions/receipt.ts'
+import type { SubscriptionDeps } from '../api/endpoints/v1/notifications/subscriptions.ts'
+import type { Config, Environment } from '../base/config.ts'
+import { limits } from '../base/limits.ts'
+import type { Providers } from '../chain/rpc/providers.ts'
+import { prove } from '../verify/prove.ts'
+import { resolveByDns, type Resolve } from '../webhooks/resolve.ts'
+import { createTargets } from '../webhooks/targets.ts'
+import type { OverviewWire } from '../wire/group-b/admin.ts'
+import type { Chain } from './chain.ts'
 
 /** Every operation of both groups, and what they stand on. */
-export function createOperations<Prepared, PreparedMint>(deps: {
-  db: Db
-  clock: Clock
-  environment: Environment
-  /** Where this program listens. */
-  host: string
-  payments: BlockchainPayments<Prepared>
-  ledger: LedgerContext
-  minting: Minting<PreparedMint>
-  /** Payments and transfers, on the gateways and institutions that there are. */
-  rails: readonly Endpoint[]
-  /** Runs and breaks, for administrators. */
-  reconciliation: readonly Endpoint[]
-  bank: PayingBank
-  kickWebhooks?: (() => void) | undefined
-  operating: Operating
-}): {
-  endpoints: Endpoint[]
-  hooks: EndpointHooks
-} {
-  const { db, payments, ledger, minting } = deps
-  const { authenticate, limitRate, tokenEndpoint, forgetUser } = createAccess(deps)
+export function createOperations<Payment, Mint>(
+  deps: Omit<Ground<Payment, Mint>, MadeHere> & {
+    /** Where this program listens. */
+    host: string
+    kickWebhooks?: (() => void) | undefined
+  },
+): { endpoints: Endpoint[]; hooks: EndpointHooks } {
+  const { db } = deps
+  const access = createAccess(deps)
+  const { authenticate, limitRate } = access
+  const made = { randomBytes, createUuid: randomUUID, requireTarget: createRequireTarget(deps) }
+  const idempotently = createIdempotently({
+    db,
+    // Whoever uses Group A is notified of it, and need not wait for the next poll.
+    onCommitted({ group }) {
+      if (group === 'a') deps.kickWebhooks?.()
+    },
+  })
   return {
-    endpoints: [
-      tokenEndpoint,
-      transactionListEndpoint,
-      transactionDetailEndpoint,
-      eventListEndpoint,
-      blockchainCreateEndpoint({ payments, randomBytes }),
-      blockchainBalanceEndpoint({ payments }),
-      ...groupAEndpoints(ledger, minting, deps.bank),
-      solvencyEndpoint(ledger),
-      ...deps.rails,
-      ...createSubscriptionEndpoints(deps),
-      ...deps.reconciliation,
-      ...consoleEndpoints({ ...deps, forgetUser }),
-    ],
-    hooks: { db, authenticate, limitRate, idempotently: tellingAtOnce(deps) },
+    endpoints: createEndpoints({ ...deps, ...access, ...made }),
+    hooks: { db, authenticate, limitRate, idempotently },
   }
 }
 
-/** Whatever Group A does is told to its user, who need not wait for the next poll. */
-function tellingAtOnce(deps: { db: Db; kickWebhooks?: (() => void) | undefined }): Idempotently {
-  const idempotently = createIdempotently(deps)
-  return async (options) => {
-    const answer = await idempotently(options)
-    if (options.endpoint.group === 'a' && !answer.replayed) deps.kickWebhooks?.()
-    return answer
+type MadeHere =
+  'tokens' | 'limitLogin' | 'forgetUser' | 'randomBytes' | 'createUuid' | 'requireTarget'
+
+export function createRequireTarget(options: {
+  environment: Environment
+  host: string
+  resolve?: Resolve
+}): SubscriptionDeps['requireTarget'] {
+  const targets = createTargets({ resolve: resolveByDns, ...options })
+  return async (url) => {
+    await targets.locate(targets.read(url), AbortSignal.timeout(limits.webhookTargetTimeoutMs))
   }
+}
+
+/** What an operator needs to know of this process beside the database. */
+export type Operating = {
+  chainId: number
+  providers: () => OverviewWire['providers']
+  provePayment: ProvePayment
+  /** Aborted when the program stops. */
+  signal: AbortSignal
+}
+
+export function createOperating(deps: {
+  chain: Chain
+  config: Config
+  shutdown: { signal: AbortSignal }
+}): Operating {
+  const { providers, chainId } = deps.chain
+  const { confirmations } = deps.config
+  const { signal } = deps.shutdown
+  return {
+    chainId,
+    signal,
+    providers: () => healthOf(providers),
+    provePayment: async ({ transactionId, ...payment }) => {
+      const request = { chainId, ...payment, order: { transactionId } }
+      const options = { providers: providers.all, confirmations, signal }
+      const { quittance, verdict } = await prove(request, options)
+      if (quittance !== undefined) return { quittance }
+      return { problem: verdict.disagreements[0]?.message ?? 'The chain does not prove it now.' }
+    },
+  }
+}
+
+export function healthOf(providers: Providers): OverviewWire['providers'] {
+  return providers.states().map(({ name, score, circuit, isPaused, wrongChainId }) => ({
+    name,
+    score: Math.round(score * 100),
+    state:
+      wrongChainId === undefined
+        ? isPaused
+          ? 'paused'
+          : circuit === 'closed'
+            ? 'well'
+            : 'failing'
+        : 'wrong_chain',
+  }))
 }

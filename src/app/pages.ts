@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import type { PageFiles, PageName } from '../api/pages/pages.ts'
+import type { PageFiles, PageName } from '../api/pages/shells.ts'
 import { BaseError } from '../base/errors.ts'
 
 /**

@@ -1,11 +1,7 @@
-import { randomBytes } from 'node:crypto'
-
-import type { Endpoint } from '../api/admission/endpoint.ts'
 import type { GatewayDoor } from '../api/gateway-routes.ts'
 import type { PayingBank } from '../api/endpoints/v1/sides.ts'
 import type { PayBack } from '../api/endpoints/api/payments/refund.ts'
-import { paymentEndpoints } from '../api/endpoints/api/payments/create.ts'
-import { transferEndpoints } from '../api/endpoints/api/transfers/create.ts'
+import type { PaymentDesk } from '../api/endpoints/api/payments/create.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
@@ -37,15 +33,21 @@ import type { Paying } from './sender.ts'
 import { SANDBOX_DAY_MS, startSimulators } from './simulators.ts'
 
 export type Rails = {
-  endpoints: Endpoint[]
+  /** What the endpoints of payments and transfers stand on, and the usual bank. */
+  ground: {
+    desk: PaymentDesk
+    institutions: readonly Institution[]
+    /** Wires are sent soon even without it. */
+    kickWires: () => void
+    /** Pays for Group A. */
+    bank: PayingBank
+  }
   /** Where the simulated parties are; absent: there are none. */
   simulators: Record<string, string> | undefined
   /** Where gateways and payers come in. */
   door: GatewayDoor
   /** Moves what there is to move, until the signal ends it. */
   run: (signal: AbortSignal) => Promise<void>
-  /** The usual one, which pays for Group A. Wires are sent soon even without a kick. */
-  bank: PayingBank
   /** Tells simulated parties where this program is reached. */
   announce: (url: string) => void
 }
@@ -91,20 +93,17 @@ export async function startRails(
   })
   const kickWires = wires?.kick ?? (() => undefined)
   return {
-    endpoints: [
-      ...paymentEndpoints({ desk, randomBytes }),
-      ...transferEndpoints({
-        institutions: institutionsOf(parties),
-        randomBytes,
-        kick: kickWires,
-      }),
-    ],
+    ground: {
+      desk,
+      institutions: institutionsOf(parties),
+      kickWires,
+      bank: parties.bank && { kick: kickWires },
+    },
     door,
     simulators: simulators?.urls,
     async run(signal) {
       await Promise.all([rail, wires, checkout?.loop].map(async (loop) => loop?.run(signal)))
     },
-    bank: parties.bank && { kick: kickWires },
     announce(url) {
       ownUrl = url
       simulators?.announce(url)

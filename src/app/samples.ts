@@ -8,7 +8,7 @@ import type { Db } from '../store/database/database.ts'
 import { insertSample, keepSpans, readOverview } from '../store/transactions/overview.ts'
 import { readSolvency } from '../store/ledger/supply.ts'
 import type { Chain } from './chain.ts'
-import { healthOf } from './console.ts'
+import { healthOf } from './operations.ts'
 
 type Sampling = {
   db: Db

@@ -1,4 +1,4 @@
-import type { BlockchainPayments } from '../api/endpoints/api/blockchain/answering.ts'
+import type { BlockchainPayments } from '../api/endpoints/api/blockchain/payments.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/logger.ts'

@@ -1,5 +1,5 @@
 import type { Mint } from '../domain/ledger.ts'
-import type { Hex, Order, OrderState } from '../domain/orders.ts'
+import type { Hex, Order } from '../domain/orders.ts'
 import { listAttemptsOf } from '../store/orders/attempts.ts'
 import type { Db } from '../store/database/database.ts'
 import { post } from '../store/ledger/ledger.ts'
@@ -16,15 +16,14 @@ export async function createMint(context: LedgerContext, db: Db, request: NewMin
   return mint
 }
 
-export type MintMove = { order: Order; from: OrderState | undefined; hash: Hex }
+export type MintMove = { order: Order; hash: Hex }
 
 /**
  * Moves the mint that an order pays, in the SQL transaction that moved the order. A reorg leaves it
  * where it is, since nothing flips back.
  */
 export async function moveByMint(context: LedgerContext, db: Db, move: MintMove): Promise<void> {
-  const { order, from, hash } = move
-  if (from === undefined || from === order.state) return
+  const { order, hash } = move
   switch (order.state) {
     case 'accepted':
       return

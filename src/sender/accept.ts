@@ -145,12 +145,7 @@ async function storeAdmitted(
     }),
   )
   const orders = await storePayments(db, { payments, steps })
-  const accepted = orders.map((order, place) => ({ order, hash: payments[place]!.hash }))
-  await context.onMoved(
-    db,
-    accepted.map((one) => ({ ...one, from: undefined })),
-  )
-  return accepted
+  return orders.map((order, place) => ({ order, hash: payments[place]!.hash }))
 }
 
 /** What is to be stored, before anybody else sees it. */

@@ -54,9 +54,9 @@ async function decide(context: SenderContext, db: Db, decided: readonly Decided[
     return outcome.state === 'failed' ? { ...step, errorCode: outcome.errorCode } : step
   })
   const orders = await moveOrders(db, steps)
-  const moves = decided.flatMap(({ order: before, attempt: { hash } }, place) => {
+  const moves = decided.flatMap(({ attempt: { hash } }, place) => {
     const order = orders[place]
-    return order === undefined ? [] : { order, from: before.state, hash }
+    return order === undefined ? [] : { order, hash }
   })
   for (const { order, attempt, outcome } of decided) {
     if (outcome.state !== 'failed' || !outcome.isMismatch) continue

@@ -8,7 +8,6 @@ import {
   type Fees,
   type Hex,
   type Order,
-  type OrderState,
   type Route,
 } from '../domain/orders.ts'
 import type { ReferenceCodec } from '../domain/reference.ts'
@@ -52,8 +51,8 @@ export type SenderEvent =
 /** `isCode` tells the contract's own code from any other that stands at its address. */
 export type Settlement = { address: Hex; isCode: (code: Hex) => boolean }
 
-/** Without `from` the order was accepted just now. */
-export type OrderMove = { order: Order; from: OrderState | undefined; hash: Hex }
+/** An order that is in a block, completed or failed now; one that goes back to wait is no move. */
+export type OrderMove = { order: Order; hash: Hex }
 
 /** In the smallest unit of what is sent: wei, or the token's own. */
 export type SpendLimits = {

@@ -153,7 +153,7 @@ async function markMined(context: SenderContext, db: Db, mined: readonly Mined[]
   const orders = await tryMoveOrders(db, moves)
   await context.onMoved(
     db,
-    orders.map((order) => ({ order, from: 'accepted', hash: hashes.get(order.id)! })),
+    orders.map((order) => ({ order, hash: hashes.get(order.id)! })),
   )
 }
 
@@ -169,8 +169,7 @@ async function forget(
     await forgetBlock(db, attempt.id)
     if (orderId === undefined) return
     const now = context.clock.now()
-    const order = await moveOrder(db, { id: orderId, from: 'mined', to: 'accepted', now })
-    await context.onMoved(db, [{ order, from: 'mined', hash: attempt.hash }])
+    await moveOrder(db, { id: orderId, from: 'mined', to: 'accepted', now })
   })
 }
 

@@ -101,5 +101,5 @@ async function fail(
   if (errorCode === LIKE_PAYMENT) {
     await openAlert(db, { kind: errorCode, chainId, orderId: id, hash: taken.taker.hash }, now)
   }
-  await context.onMoved(db, [{ order: failed, from: 'accepted', hash: taken.slot.newest.hash }])
+  await context.onMoved(db, [{ order: failed, hash: taken.slot.newest.hash }])
 }

@@ -22,8 +22,7 @@ export async function recordMoves(db: Db, moves: readonly OrderMove[]): Promise<
   )
 }
 
-function stepOf({ order, from, hash }: OrderMove): TransactionStep[] {
-  if (from === undefined || from === order.state) return []
+function stepOf({ order, hash }: OrderMove): TransactionStep[] {
   const step = (from: TransactionStatus, to: TransactionStatus, reason: string) => [
     { transactionId: order.subject, from, to, actor: 'sender', reason, ethTransactionHash: hash },
   ]

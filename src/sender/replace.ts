@@ -97,8 +97,6 @@ async function sign(context: SenderContext, db: SenderContext['db'], signing: Si
   const signed = await signChecked(context.sign, signer, { ...call, chainId, nonce, gas, fees })
   const signedAt = context.clock.now()
   await insertAttempt(db, { chainId, signer, nonce, orderId, kind, gas, fees, ...signed, signedAt })
-  if (order === undefined) return
-  await context.onMoved(db, [{ order, from: order.state, hash: signed.hash }])
 }
 
 async function giveUpWithoutFunds(

@@ -12,14 +12,11 @@ import { startFreezingProxy } from '../fixtures/store/freezing-proxy.ts'
 function asking(ask: (db: Db) => Promise<unknown>, db: Db): Endpoint[] {
   return (['a', 'b'] as const).map((group) =>
     defineEndpoint({
-      group,
-      method: 'GET',
-      path: group === 'a' ? '/v1/asked' : '/api/asked',
+      route: group === 'a' ? 'GET /v1/asked' : 'GET /api/asked',
       operationId: `ask${group}`,
       summary: 'Asks the database.',
       tag: 'Asking',
       access: 'payments:read',
-      status: 200,
       answer: Type.Object({}),
       async handle() {
         await ask(db)

@@ -14,14 +14,11 @@ describe('the streams of many users', () => {
 
   beforeEach(async () => {
     const follow = defineEndpoint({
-      group: 'b',
-      method: 'GET',
-      path: '/api/stream',
+      route: 'GET /api/stream',
       operationId: 'follow',
       summary: 'Says one thing, and then nothing',
       tag: 'Stream',
       access: 'transactions:read',
-      status: 200,
       answer: Type.Object({}),
       handle: () => Promise.reject(new TypeError('a stream is followed')),
       async *follow({ signal }) {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 
-import type { PageFiles } from '../../src/api/pages/pages.ts'
+import type { PageFiles } from '../../src/api/pages/shells.ts'
 import { loadPages } from '../../src/app/pages.ts'
 
 const KB = 1024

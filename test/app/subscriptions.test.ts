@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+
 import { Circle } from '@circle-fin/circle-sdk'
 import { expect } from 'chai'
 import { Registry } from 'prom-client'
@@ -6,7 +8,9 @@ import { createAccess } from '../../src/api/access/access.ts'
 import { createIdempotently } from '../../src/api/admission/idempotently.ts'
 import { createServer } from '../../src/api/server/server.ts'
 import { measureWebhooks } from '../../src/app/metrics.ts'
-import { createSubscriptionEndpoints } from '../../src/app/subscriptions.ts'
+import { subscriptionDeliveryEndpoints } from '../../src/api/endpoints/v1/notifications/deliveries.ts'
+import { subscriptionEndpoints } from '../../src/api/endpoints/v1/notifications/subscriptions.ts'
+import { createRequireTarget } from '../../src/app/operations.ts'
 import { startWebhooks } from '../../src/app/webhooks.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
@@ -81,7 +85,13 @@ describe('subscriptions by the published SDK', () => {
       registry: new Registry(),
       checks: [],
       isStopping: () => false,
-      endpoints: createSubscriptionEndpoints({ environment, host }),
+      endpoints: [
+        ...subscriptionEndpoints({
+          randomBytes,
+          requireTarget: createRequireTarget({ environment, host }),
+        }),
+        ...subscriptionDeliveryEndpoints(),
+      ],
       hooks: {
         db,
         ...createAccess({ db, clock, environment }),

@@ -4,9 +4,8 @@ import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
 import type { Endpoint } from '../../src/api/admission/endpoint.ts'
-import type { BlockchainPayments } from '../../src/api/endpoints/api/blockchain/answering.ts'
-import { paymentEndpoints, type PaymentDesk } from '../../src/api/endpoints/api/payments/create.ts'
-import { transferEndpoints } from '../../src/api/endpoints/api/transfers/create.ts'
+import type { BlockchainPayments } from '../../src/api/endpoints/api/blockchain/payments.ts'
+import type { PaymentDesk } from '../../src/api/endpoints/api/payments/create.ts'
 import { createServer } from '../../src/api/server/server.ts'
 import { createOperations } from '../../src/app/operations.ts'
 import { createLogger } from '../../src/base/logger.ts'
@@ -25,7 +24,7 @@ import {
   makeWalletTransfer,
   noMinting,
 } from '../fixtures/books/money.ts'
-import { makeBreak, makeRun, reconciliationEndpoints } from '../fixtures/books/runs.ts'
+import { makeBreak, makeRun, reconciliationGround } from '../fixtures/books/runs.ts'
 import { operatingOf } from '../fixtures/api/operating.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 import { makeVisitors, type Visitor } from '../fixtures/api/visitors.ts'
@@ -117,13 +116,12 @@ describe('every operation that takes an id', () => {
       payments: noPayments,
       ledger: ledgerOf({ clock }),
       minting: noMinting,
-      rails: [
-        ...paymentEndpoints({ desk: noDesk, randomBytes }),
-        ...transferEndpoints({ institutions: [], randomBytes, kick: () => undefined }),
-      ],
+      desk: noDesk,
+      institutions: [],
+      kickWires: () => undefined,
       bank: { kick: () => undefined },
-      reconciliation: reconciliationEndpoints(clock),
-      operating: operatingOf(),
+      ...reconciliationGround(clock),
+      ...operatingOf(),
     })
     const server = createServer({
       logger: createLogger({ level: 'silent' }),

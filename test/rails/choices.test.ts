@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { transferEndpoints } from '../../src/api/endpoints/api/transfers/create.ts'
+import { transferEndpoints } from '../../src/api/endpoints/api/transfers.ts'
 import { institutionsOf } from '../../src/app/rails.ts'
 import { parseConfig } from '../../src/base/config.ts'
 import { createLogger } from '../../src/base/logger.ts'
@@ -139,7 +139,10 @@ describe('gateways and institutions of the configuration', () => {
     const institutions = institutionsOf(rails)
     const kick = () => undefined
     const randomBytes = (size: number) => Buffer.alloc(size, 7)
-    const api = await startRailsApi(db, transferEndpoints({ institutions, randomBytes, kick }))
+    const api = await startRailsApi(
+      db,
+      transferEndpoints({ institutions, randomBytes, kickWires: kick }),
+    )
     const { body } = await api.get('/api/institutions')
     expect(body['institutions']).to.have.length(2)
     const recipient_info = { account_number: '987654321', routing_number: '101050001' }

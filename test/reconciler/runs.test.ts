@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { toRunWire } from '../../src/api/endpoints/api/reconciliation-wire.ts'
+import { toRunWire } from '../../src/api/endpoints/api/runs.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { createExaminer } from '../../src/reconciler/judge/examine.ts'

@@ -1,19 +1,20 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Environment } from '../../base/config.ts'
 import type { Db } from '../../store/database/database.ts'
+import type { Authenticate, LimitRate } from '../admission/endpoint.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createCredentials, type Credentials } from './credentials.ts'
-import type { Authenticate, Endpoint, LimitRate } from '../admission/endpoint.ts'
-import { tokenEndpoint } from '../endpoints/api/token.ts'
-import { createRateLimits, type RateSettings } from './limit-rate.ts'
+import { createRateLimits, type RateLimits, type RateSettings } from './limit-rate.ts'
 import { createRateLimiter } from './rate-limiter.ts'
-import { createTokens } from './tokens.ts'
+import { createTokens, type Tokens } from './tokens.ts'
 
 /** Who may come in, and how often: all of it over one memory, one per process. */
 export type Access = {
   authenticate: Authenticate
   limitRate: LimitRate
-  tokenEndpoint: Endpoint
+  /** What a login takes and gives. */
+  limitLogin: RateLimits['limitLogin']
+  tokens: Tokens
   forgetUser: Credentials['forgetUser']
 }
 
@@ -32,7 +33,8 @@ export function createAccess(deps: {
   return {
     authenticate: createAuthenticate({ environment, credentials, limitFailures }),
     limitRate,
-    tokenEndpoint: tokenEndpoint({ db, tokens, limitLogin }),
+    limitLogin,
+    tokens,
     forgetUser: credentials.forgetUser,
   }
 }

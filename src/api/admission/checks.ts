@@ -6,7 +6,7 @@ import { amountSentence } from '../../wire/amounts.ts'
 import { RequestError, type FieldProblem } from '../../wire/errors.ts'
 import { isExactNumber } from '../../wire/json.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { Group } from '../server/groups.ts'
+import type { Group } from '../server/headers.ts'
 
 export type RequestParts = { params: unknown; query: unknown; body: unknown }
 

@@ -5,18 +5,12 @@ import type { Static, TSchema } from 'typebox'
 import type { Caller, Scope } from '../../domain/access.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { FailureCode, RequestError } from '../../wire/errors.ts'
-import type { Group } from '../server/groups.ts'
-import type { Outcome } from './together.ts'
+import { groupOf, type Group } from '../server/headers.ts'
+import type { Refusals } from './refusals.ts'
+import type { ItemResult } from './together.ts'
 
-/**
- * One operation of one group, told once: routing, checks, documentation and limits are made from
- * it.
- */
-export type Endpoint = {
-  group: Group
-  method: 'GET' | 'POST' | 'DELETE'
-  /** In OpenAPI's form: `/api/transactions/{transaction_id}`. */
-  path: string
+/** What an operation says of itself. */
+type Facts = {
   operationId: string
   summary: string
   /** More than the summary says, in Markdown. */
@@ -25,41 +19,14 @@ export type Endpoint = {
   tag: string
   /** What the credential must be allowed; `public` needs no credential. */
   access: Scope | 'public'
-  /** Fields that are missing here are unknown fields in a request, and are refused. */
-  params?: TSchema
   /** The failure for an id that nothing can have, where it differs from a plain not_found. */
   unknown?: () => RequestError
-  query?: TSchema
-  body?: TSchema
   /** No body at all is then as good as one. */
   isBodyOptional?: true
-  status: 200 | 201
-  answer: TSchema
   /** Failures of this operation's own, beside those that its form implies. */
   failures?: readonly FailureCode[]
-  /**
-   * Asks what must be asked of others before the SQL transaction opens, so that no lock and no
-   * connection waits for them. Not called where a stored answer will do, and stores nothing.
-   */
-  prepare?: (request: EndpointRequest) => Promise<unknown>
-  handle: (request: EndpointRequest) => Promise<unknown>
-  /**
-   * `handle` for requests that come at one time and share one SQL transaction, in their order. One
-   * that is refused leaves nothing behind; where this rejects, nothing of any of them is stored,
-   * and each comes again by itself.
-   */
-  handleTogether?: (
-    requests: readonly EndpointRequest[],
-  ) => Promise<ReadonlyArray<Outcome<unknown>>>
-  /**
-   * Where others must be asked before there is an answer. `handle` then resolves to what it has
-   * started, which is stored under the key in its transaction; after the commit this asks them and
-   * makes the answer. Where it fails, the same request again comes here and not to `handle`: what
-   * was started is driven on, and nothing is started twice.
-   */
-  complete?: (started: unknown, request: EndpointRequest) => Promise<unknown>
-  /** Told when what a POST did is committed, and nobody has to be told when it was a replay. */
-  onCommitted?: (answer: never) => void
+  /** What others refuse, by their codes, in the words of this operation. */
+  refusals?: Refusals
   /**
    * What goes in or out is a secret, and neither the answer nor a hash of the request is kept: the
    * operation takes no idempotency key.
@@ -72,6 +39,48 @@ export type Endpoint = {
   follow?: (request: FollowRequest) => AsyncIterable<string>
 }
 
+/**
+ * One operation of one group, defined once: routing, checks, documentation and limits are made from
+ * it.
+ */
+export type Endpoint = Facts & {
+  group: Group
+  method: 'GET' | 'POST' | 'DELETE'
+  /** In OpenAPI's form: `/api/transactions/{transaction_id}`. */
+  path: string
+  /** Fields that are missing here are unknown fields in a request, and are refused. */
+  params?: TSchema
+  query?: TSchema
+  body?: TSchema
+  status: 200 | 201
+  answer: TSchema
+  /**
+   * Asks what must be asked of others before the SQL transaction opens, so that no lock and no
+   * connection waits for them. Not called where a stored answer will do, and stores nothing.
+   */
+  prepare?: (request: EndpointRequest & { db: Db }) => Promise<unknown>
+  /**
+   * Does what a list of requests asks for, in their order. One that is refused leaves nothing
+   * behind; where this rejects, nothing of any of them is stored. The database is for a POST the
+   * open transaction that also stores the answers.
+   */
+  handle: (
+    db: Db,
+    requests: readonly PreparedRequest[],
+  ) => Promise<ReadonlyArray<ItemResult<unknown>>>
+  /** Requests that come at one time share a list and its SQL transaction; else each has its own. */
+  isShared: boolean
+  /**
+   * Where others must be asked before there is an answer. `handle` then resolves to what it has
+   * started, which is stored under the key in its transaction; after the commit this asks them and
+   * makes the answer. Where it fails, the same request again comes here and not to `handle`: what
+   * was started is driven on, and nothing is started twice.
+   */
+  complete?: (started: unknown, request: EndpointRequest & { db: Db }) => Promise<unknown>
+  /** Called when what a POST did is committed, and not where its answer is a stored one. */
+  onCommitted?: (value: unknown) => void
+}
+
 export type FollowRequest = {
   /** Who asks now, to be asked again and again; undefined once access has ended. */
   callerNow: () => Promise<Caller | undefined>
@@ -82,25 +91,19 @@ export type FollowRequest = {
   signal: AbortSignal
 }
 
-export type EndpointRequest<
-  Params = unknown,
-  Query = unknown,
-  Body = unknown,
-  Prepared = unknown,
-> = {
+/** What one request asks for, and who asks. */
+export type EndpointRequest<Params = unknown, Query = unknown, Body = unknown> = {
   params: Params
   query: Query
   body: Body
   /** In a public operation a caller who may do nothing. */
   caller: Caller
-  requestId: string
   /** The caller's address, for limits on those who have no credential yet. */
   remoteAddress: string
-  /** For a POST the open transaction that also stores the idempotent answer; else the database. */
-  db: Db
-  /** What `prepare` resolved to. */
-  prepared: Prepared
 }
+
+/** With what `prepare` resolved to. */
+export type PreparedRequest = EndpointRequest & { prepared: unknown }
 
 /** What the operations stand on; the composition root puts it together. */
 export type EndpointHooks = {
@@ -129,65 +132,74 @@ export type LimitRate = (options: {
 }) => Promise<Readonly<Record<string, string>>>
 
 /**
- * Runs the work in one SQL transaction and stores its answer there under the caller's key; without
- * a key the transaction is all. The answer of an earlier run with the same fingerprint comes back
- * as it was. A work that rejects leaves nothing behind.
+ * Does a POST in one SQL transaction and stores its answer there under the caller's key; without a
+ * key the transaction is all. The answer of an earlier one with the same fingerprint comes back as
+ * it was. One that rejects leaves nothing behind.
  */
-export type Idempotently = (options: {
-  key: string | undefined
-  caller: Caller
+export type Idempotently = (post: Post) => Promise<PostAnswer>
+
+export type Post = {
   endpoint: Endpoint
-  /** Aborts when the caller is answered that it took too long: then it must not happen any more. */
-  signal: AbortSignal
+  request: EndpointRequest
+  key: string | undefined
   /** SHA-256, in hexadecimal digits, of method, path and the body in canonical form. */
   fingerprint: string
-  /** Runs before the transaction opens, unless there is an answer already. */
-  prepare?: () => Promise<unknown>
-  run: (db: Db, prepared?: unknown) => Promise<{ status: number; body: string }>
-  /** In place of `run`: those of one endpoint that come at one time may share one transaction. */
-  together?: { request: unknown; run: RunTogether } | undefined
-  /** Runs after the commit, for each try until it resolves; its answer replaces that of `run`. */
-  complete?: ((started: string) => Promise<{ status: number; body: string }>) | undefined
-}) => Promise<{ status: number; body: string; replayed: boolean }>
+  /** Aborts when the caller is answered that it took too long: then it must not happen any more. */
+  signal: AbortSignal
+}
 
-/** What became of each, in their order. */
-export type RunTogether = (
-  db: Db,
-  asked: ReadonlyArray<{ request: unknown; prepared: unknown }>,
-) => Promise<ReadonlyArray<Outcome<{ status: number; body: string }>>>
+export type PostAnswer = { status: number; body: string; replayed: boolean }
 
-type Checked<T extends TSchema | undefined> = T extends TSchema ? Static<T> : undefined
+type Definition<Answer, Request, Schemas, Prepared> = Facts &
+  Schemas & {
+    /** Group A is below `/v1`, and `/ping`. */
+    route: `${Endpoint['method']} /${string}`
+    status?: 201
+    prepare?: (request: Request & { db: Db }) => Promise<Prepared>
+    complete?: (started: Answer, request: Request & { db: Db }) => Promise<Answer>
+    onCommitted?: (value: Answer) => void
+  } & (
+    | { handle: (request: Request & { prepared: Prepared } & { db: Db }) => Promise<Answer> }
+    | {
+        /** Requests that come at one time share one SQL transaction. */
+        handleAll: (
+          db: Db,
+          requests: ReadonlyArray<Request & { prepared: Prepared }>,
+        ) => Promise<ReadonlyArray<ItemResult<Answer>>>
+      }
+  )
 
-/** Types the handler by the endpoint's own schemas. */
+type Maybe = TSchema | undefined
+type Checked<T extends Maybe> = T extends TSchema ? Static<T> : undefined
+
+/** Types the handler by the endpoint's own schemas; a handler of one request gets a list of one. */
 export function defineEndpoint<
   Answer extends TSchema,
-  Params extends TSchema | undefined = undefined,
-  Query extends TSchema | undefined = undefined,
-  Body extends TSchema | undefined = undefined,
+  Params extends Maybe = undefined,
+  Query extends Maybe = undefined,
+  Body extends Maybe = undefined,
   Prepared = undefined,
 >(
-  endpoint: Omit<
-    Endpoint,
-    'prepare' | 'handle' | 'handleTogether' | 'params' | 'query' | 'body' | 'answer' | 'onCommitted'
-  > & {
-    params?: Params
-    query?: Query
-    body?: Body
-    answer: Answer
-    prepare?: (
-      request: EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>>,
-    ) => Promise<Prepared>
-    handle: (
-      request: EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared>,
-    ) => Promise<Static<Answer>>
-    handleTogether?: (
-      requests: ReadonlyArray<
-        EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>, Prepared>
-      >,
-    ) => Promise<ReadonlyArray<Outcome<Static<Answer>>>>
-    onCommitted?: (answer: Static<Answer>) => void
-  },
+  definition: Definition<
+    Static<Answer>,
+    EndpointRequest<Checked<Params>, Checked<Query>, Checked<Body>>,
+    { answer: Answer; params?: Params; query?: Query; body?: Body },
+    Prepared
+  >,
 ): Endpoint {
+  const { route, status = 200, ...parts } = definition
+  const [method, path = ''] = route.split(' ')
+  const made = { ...parts, method, path, group: groupOf(path), status }
   // The registration checks each part by its schema before it calls the handler.
-  return endpoint as Endpoint
+  return 'handleAll' in made
+    ? ({ ...made, handle: made.handleAll, isShared: true } as Endpoint)
+    : ({ ...made, handle: oneByOne(made.handle), isShared: false } as Endpoint)
+}
+
+function oneByOne<Request, Answer>(handle: (request: Request & { db: Db }) => Promise<Answer>) {
+  return async (db: Db, requests: readonly Request[]): Promise<ItemResult<Answer>[]> => {
+    const results: ItemResult<Answer>[] = []
+    for (const one of requests) results.push({ ok: true, value: await handle({ ...one, db }) })
+    return results
+  }
 }

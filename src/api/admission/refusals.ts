@@ -9,8 +9,8 @@ export type Refusals = Readonly<Record<string, Refusal>>
 /** It is nobody's fault and passes by itself. */
 export const later: Refusal = { failure: 'unavailable' }
 
-/** Those that mean the same in every operation; each adds its own, which come first. */
-const COMMON: Refusals = {
+/** Those that mean the same in every operation that pays; each adds its own, which come first. */
+export const SENDER_REFUSALS: Refusals = {
   limit_per_transaction: { failure: 'limit_exceeded', field: 'amount' },
   limit_per_day: { failure: 'limit_exceeded', field: 'amount' },
   limit_per_payee: { failure: 'limit_exceeded', field: 'amount' },
@@ -34,27 +34,17 @@ export function ofPayee(refusal: Refusal): Refusals {
   }
 }
 
-/** Runs work and turns what the sender refuses into the answer that the caller gets. */
-export function createAnswering(own: Refusals): <T>(work: () => Promise<T>) => Promise<T> {
-  const refusals: Refusals = { ...COMMON, ...own }
-  return async (work) => {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof BaseError) || error instanceof RequestError) throw error
-      const { code } = error
-      const refusal = refusals[code] ?? (code.startsWith('rpc_') ? later : undefined)
-      if (refusal === undefined) throw error
-      throw refusalOf(error, refusal)
-    }
-  }
-}
-
-function refusalOf(error: BaseError, { failure, field, groupA }: Refusal): RequestError {
-  const { message, code } = error
+/** What the caller is answered for an error: a refusal that the operation knows, or the error. */
+export function answerTo(error: unknown, refusals: Refusals | undefined): unknown {
+  if (refusals === undefined) return error
+  if (!(error instanceof BaseError) || error instanceof RequestError) return error
+  const { message, code, retryable } = error
+  const refusal = refusals[code] ?? (code.startsWith('rpc_') ? later : undefined)
+  if (refusal === undefined) return error
+  const { failure, field, groupA } = refusal
   return new RequestError(failure, message, {
     cause: error,
-    retryable: error.retryable,
+    retryable,
     ...(groupA !== undefined && { groupA }),
     ...(field !== undefined && { problems: [{ field, code, message }] }),
     ...(failure === 'unavailable' && { headers: { 'retry-after': '1' } }),

@@ -3,31 +3,31 @@ import { troubleOf } from '../../store/database/trouble.ts'
 import { RequestError } from '../../wire/errors.ts'
 import { tookTooLong } from '../server/deadline.ts'
 
-/** What became of one of several that were done together. */
-export type Outcome<T> = { ok: true; value: T } | { ok: false; error: unknown }
+/** What became of one item of a list. */
+export type ItemResult<T> = { ok: true; value: T } | { ok: false; error: unknown }
 
-/** Does several, and tells what became of each. After its signal it must leave nothing behind. */
-export type Go<Item, Value> = (
-  /** Hands over those that are to be done; called once, as late as can be. */
+/** Does a list of items. After its signal it must leave nothing behind. */
+export type ListWork<Item, Value> = (
+  /** Hands over the items; called once, as late as can be. */
   take: () => readonly Item[],
-  /** A repeat is of one alone, after a go with others failed. */
+  /** A repeat is of one item, after a list with others failed. */
   how: { signal: AbortSignal; isRepeat: boolean },
-) => Promise<ReadonlyArray<Outcome<Value>>>
+) => Promise<ReadonlyArray<ItemResult<Value>>>
 
 /**
- * Does in one go what several callers ask for at one time, and tells each what became of its own.
- * Nobody waits for others to come: those that arrive while one go is under way are the next one. A
- * go that fails as a whole is done again one by one, so that what one of them breaks is its own;
- * all of that has one limit together, and who is not done by then is told so. A caller whose signal
- * has aborted is left out.
+ * Does as one list what several callers ask for at one time, and gives each its own result. Nobody
+ * waits for others to come: those that arrive while one list is at work are the next one. A list
+ * that fails as a whole is done again one by one, so that what one item breaks is its own; all of
+ * that has one limit together, and an item that is not done by then is refused. A caller whose
+ * signal has aborted is left out.
  */
 export function createTogether<Item, Value>(
-  go: Go<Item, Value>,
+  work: ListWork<Item, Value>,
   { limitMs = limits.togetherMs }: { limitMs?: number } = {},
 ): (item: Item, signal?: AbortSignal) => Promise<Value> {
   const waiting: Waiting<Item, Value>[] = []
   let running = 0
-  // Whoever comes before a go has taken its own still goes with it.
+  // Who comes before a list has taken its items still goes with it.
   let isTaking = false
   const isNextDue = (): boolean => {
     if (isTaking || waiting.length === 0) return false
@@ -39,7 +39,7 @@ export function createTogether<Item, Value>(
     return waiting.splice(0, MAX_AT_ONCE).filter(isInTime)
   }
   const keepGoing = async (): Promise<void> => {
-    do await settle(go, take, limitMs)
+    do await settle(work, take, limitMs)
     while (isNextDue())
     running -= 1
   }
@@ -50,15 +50,15 @@ export function createTogether<Item, Value>(
         return
       }
       waiting.push({ item, signal, resolve, reject })
-      if (running >= GOES_AT_ONCE || !isNextDue()) return
+      if (running >= LISTS_AT_ONCE || !isNextDue()) return
       running += 1
       // Those whose questions to the chain were answered together come together.
       setImmediate(() => void keepGoing())
     })
 }
 
-/** While one go waits for a lock, another works. */
-const GOES_AT_ONCE = 2
+/** While one list waits for a lock, another works. */
+const LISTS_AT_ONCE = 2
 const MAX_AT_ONCE = 64
 const MAX_WAITING = 10_000
 
@@ -71,7 +71,7 @@ type Waiting<Item, Value> = {
 
 /** Takes them as late as it can, for then there are more of them. */
 async function settle<Item, Value>(
-  go: Go<Item, Value>,
+  work: ListWork<Item, Value>,
   take: () => Waiting<Item, Value>[],
   limitMs: number,
 ): Promise<void> {
@@ -84,29 +84,29 @@ async function settle<Item, Value>(
     return taken.map(({ item }) => item)
   }
   try {
-    const outcomes = await deadline.race(go(takeInTime, { signal, isRepeat: false }))
-    for (const [place, one] of taken.entries()) tell(one, outcomes[place])
+    const results = await deadline.race(work(takeInTime, { signal, isRepeat: false }))
+    for (const [place, one] of taken.entries()) tell(one, results[place])
   } catch (error) {
-    // Before they were taken it failed for nobody else than those who wait the longest.
+    // Before they were taken it failed for nobody else than those that wait the longest.
     if (taken.length === 0) taken = take()
     const isOfAll = signal.aborted || taken.length === 1 || troubleOf(error) === 'unavailable'
     if (isOfAll) for (const { reject } of taken) reject(error)
-    else await repeat(go, taken, deadline)
+    else await repeat(work, taken, deadline)
   } finally {
     deadline.end()
   }
 }
 
 async function repeat<Item, Value>(
-  go: Go<Item, Value>,
+  work: ListWork<Item, Value>,
   taken: readonly Waiting<Item, Value>[],
   { signal, race }: Deadline,
 ): Promise<void> {
   for (const one of taken.filter(isInTime)) {
     try {
       signal.throwIfAborted()
-      const [outcome] = await race(go(() => [one.item], { signal, isRepeat: true }))
-      tell(one, outcome)
+      const [result] = await race(work(() => [one.item], { signal, isRepeat: true }))
+      tell(one, result)
     } catch (error) {
       one.reject(error)
     }
@@ -145,10 +145,10 @@ function isInTime({
 
 function tell<Item, Value>(
   { resolve, reject }: Waiting<Item, Value>,
-  outcome: Outcome<Value> | undefined,
+  result: ItemResult<Value> | undefined,
 ): void {
-  if (outcome?.ok === true) resolve(outcome.value)
-  else reject(outcome?.error ?? new TypeError('each has an outcome'))
+  if (result?.ok === true) resolve(result.value)
+  else reject(result?.error ?? new TypeError('each has a result'))
 }
 
 function tooMany(): RequestError {

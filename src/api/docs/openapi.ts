@@ -1,12 +1,11 @@
-import type { TSchema } from 'typebox'
+import { Type, type TSchema } from 'typebox'
 
 import * as groupA from '../../wire/group-a/errors.ts'
 import * as groupB from '../../wire/group-b/errors.ts'
 import { failures, type FailureCode } from '../../wire/errors.ts'
+import { LivenessSchema, ReadinessSchema } from '../../wire/health.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
-import type { Group } from '../server/groups.ts'
-import { GROUP_A_VERSION } from '../server/headers.ts'
-import { documentHealth } from './openapi-health.ts'
+import { GROUP_A_VERSION, type Group } from '../server/headers.ts'
 import { documentSchema, type Components } from './openapi-schema.ts'
 
 export type OpenApiDocument = {
@@ -242,4 +241,41 @@ function commonHeaders(endpoint: Endpoint): Record<string, unknown> {
 
 function header(description: string) {
   return { description, schema: { type: 'string' } }
+}
+
+/** What a balancer asks. These two have no credential and no limit of their own. */
+function documentHealth(schemas: Components) {
+  const answer = (schema: TSchema, description: string) => ({
+    description,
+    headers: { 'X-Request-Id': { schema: { type: 'string' } } },
+    content: { 'application/json': { schema: documentSchema(schema, schemas) } },
+  })
+  const common = { tags: ['Health'], security: [], parameters: [] }
+  return {
+    '/healthz': {
+      get: {
+        ...common,
+        operationId: 'readLiveness',
+        summary: 'Tell whether the process lives',
+        responses: {
+          '200': answer(LivenessSchema, 'It does.'),
+          '503': answer(groupB.ErrorSchema, 'Too many ask at once.'),
+        },
+      },
+    },
+    '/readyz': {
+      get: {
+        ...common,
+        operationId: 'readReadiness',
+        summary: 'Tell whether it can serve, part by part',
+        responses: {
+          '200': answer(ReadinessSchema, 'It can.'),
+          '503': answer(
+            Type.Union([ReadinessSchema, groupB.ErrorSchema]),
+            'It cannot, or it stops, or too many ask at once.',
+          ),
+        },
+      },
+    },
+  }
 }

@@ -6,9 +6,8 @@ import type { Logger } from '../../base/logger.ts'
 import type { Caller } from '../../domain/access.ts'
 import { RequestError } from '../../wire/errors.ts'
 import { networkOf } from '../access/limit-rate.ts'
-import { leaveUnlogged } from '../server/unlogged.ts'
+import { leaveUnlogged } from '../server/request-logger.ts'
 import { createLane, type Lane } from './lane.ts'
-import { createLoopDelay } from './loop-delay.ts'
 import { createRegulars, type Regular, type Regulars } from './regulars.ts'
 
 /**
@@ -153,6 +152,25 @@ function configOf({ config }: FastifyRequest['routeOptions']): DoorConfig | unde
   const { lane } = config as Partial<DoorConfig>
   return lane && { lane }
 }
+
+/** By how many milliseconds the event loop is late now, or was a moment ago. */
+type LoopDelay = { ms: () => number; stop: () => void }
+
+function createLoopDelay(now: () => number): LoopDelay {
+  let tickedAt = now()
+  let lastMs = 0
+  const lateness = (): number => Math.max(now() - tickedAt - TICK_MS, 0)
+  const timer = setInterval(() => {
+    lastMs = lateness()
+    tickedAt = now()
+  }, TICK_MS).unref()
+  return {
+    ms: () => Math.max(lastMs, lateness()),
+    stop: () => clearInterval(timer),
+  }
+}
+
+const TICK_MS = 50
 
 /** Counts, and says now and then in the log how many they were. */
 function countRefused(

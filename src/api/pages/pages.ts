@@ -7,18 +7,19 @@ import { amountFields } from '../../wire/amounts.ts'
 import { RequestError } from '../../wire/errors.ts'
 import type { ReceiptFactsWire } from '../../wire/group-b/admin.ts'
 import { stringifyJson } from '../../wire/json.ts'
-import { addCheckoutRoutes, type CheckoutPageOf } from './checkout-routes.ts'
-import { consoleShell, RECEIPT_UNKNOWN, shellOf } from './shells.ts'
+import {
+  CHECKOUT_UNKNOWN,
+  consoleShell,
+  RECEIPT_UNKNOWN,
+  shellOf,
+  type PageFiles,
+} from './shells.ts'
 import { createStaticFile, type StaticFile } from './static-file.ts'
 
-/** The programs of the pages, as a browser loads them. */
-export type PageFiles = {
-  /** By the name in their address, which changes whenever the content does. */
-  assets: ReadonlyMap<string, { type: string; body: Uint8Array }>
-  entries: Readonly<Record<PageName, { script: string; style: string }>>
-}
-
-export type PageName = 'console' | 'receipt' | 'checkout'
+/** The inside of a charge's page; `state` changes whenever the page says something else. */
+export type CheckoutPageOf = (
+  chargeId: string,
+) => Promise<{ title: string; body: string; state: string } | undefined>
 
 export type PagesOptions = {
   db: Db
@@ -113,6 +114,39 @@ function paidOnWire({ payee, amount, ...paid }: PaidOnChain): ReceiptFactsWire['
   return { to_address: payee, amount_units: String(amount), token, reference, contract }
 }
 
+/**
+ * Where a payer sees what to pay. The page says all without a program; with its program it says by
+ * itself when that has changed.
+ */
+function addCheckoutRoutes(
+  server: FastifyInstance,
+  options: { pageOf: CheckoutPageOf; loadPages: () => Promise<PageFiles> },
+): void {
+  const { pageOf, loadPages } = options
+  server.get<Charge>('/checkout/:charge_id', async ({ params }, reply) => {
+    const { entries } = await loadPages()
+    const page = await findPage(pageOf, params)
+    const { title, body } = page ?? { title: 'Payment', body: CHECKOUT_UNKNOWN }
+    return reply
+      .code(page ? 200 : 404)
+      .header('content-security-policy', CHECKOUT_POLICY)
+      .header('x-robots-tag', 'noindex')
+      .type('text/html; charset=utf-8')
+      .send(shellOf({ title, entry: entries.checkout, body, runs: page !== undefined }))
+  })
+  server.get<Charge>('/checkout/:charge_id/state.json', async ({ params }, reply) => {
+    const page = await findPage(pageOf, params)
+    if (!page) throw new RequestError('not_found', 'There is no such charge.')
+    return reply.send({ state: page.state })
+  })
+}
+
+type Charge = { Params: { charge_id: string } }
+
+async function findPage(pageOf: CheckoutPageOf, { charge_id: id }: Charge['Params']) {
+  return /^REF[0-9]{20}$/.test(id) ? pageOf(id) : undefined
+}
+
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
 const SHARED_POLICY = [
@@ -132,6 +166,20 @@ const CONSOLE_POLICY = [...SHARED_POLICY, "connect-src 'self'"].join('; ')
 const RECEIPT_POLICY = [
   ...SHARED_POLICY,
   "connect-src 'self' https: http://127.0.0.1:* http://localhost:*",
+].join('; ')
+
+/** What a caller has written stands in the page, so nothing but our own files may run or load. */
+const CHECKOUT_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join('; ')
 
 function sendPage(reply: FastifyReply, page: { policy: string; body: string }): FastifyReply {

@@ -1,3 +1,12 @@
+/** The programs of the pages, as a browser loads them. */
+export type PageFiles = {
+  /** By the name in their address, which changes whenever the content does. */
+  assets: ReadonlyMap<string, { type: string; body: Uint8Array }>
+  entries: Readonly<Record<PageName, { script: string; style: string }>>
+}
+
+export type PageName = 'console' | 'receipt' | 'checkout'
+
 /** The documents that the pages' programs fill. Nothing of a record stands in them. */
 export function shellOf(page: {
   title: string

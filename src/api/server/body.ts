@@ -1,5 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
-
 import type { FastifyInstance } from 'fastify'
 
 import { RequestError } from '../../wire/errors.ts'
@@ -22,27 +20,6 @@ export function addBodyParser(server: FastifyInstance): void {
 export function readBody(body: unknown): JsonValue | undefined {
   return Buffer.isBuffer(body) ? parseJson(decodeText(body)) : undefined
 }
-
-/** Refuses, before the body is read, what is not declared as JSON in UTF-8. */
-export function checkMediaType(headers: IncomingHttpHeaders): void {
-  const hasBody =
-    headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
-  const type = headers['content-type']
-  if (!hasBody && type === undefined) return
-  const encoding = headers['content-encoding'] ?? 'identity'
-  if (type === undefined || !JSON_TYPE.test(type) || encoding.toLowerCase() !== 'identity') {
-    throw new RequestError(
-      'unsupported_media_type',
-      'The body must be JSON in UTF-8, not compressed. Send it as Content-Type: application/json.',
-    )
-  }
-}
-
-/**
- * One grammar, so that no two readers of the header can disagree on it: a tab or a second parameter
- * has hidden a body from checks before.
- */
-const JSON_TYPE = /^application\/json *(?:; *charset=(?:utf-8|"utf-8") *)?$/i
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

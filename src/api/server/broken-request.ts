@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { codeOf } from '../../base/errors.ts'
 import { RequestError } from '../../wire/errors.ts'
 import { describeFailure } from './errors.ts'
-import { newRequestId } from './request-id.ts'
+import { newRequestId } from './headers.ts'
 
 /**
  * Answers, on the bare connection, what never became a request: broken framing, endless headers, or

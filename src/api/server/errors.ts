@@ -4,9 +4,8 @@ import { codeOf } from '../../base/errors.ts'
 import { troubleOf, type Trouble } from '../../store/database/trouble.ts'
 import { failures, RequestError, type FailureCode } from '../../wire/errors.ts'
 import { stringifyJson } from '../../wire/json.ts'
-import { groupOf, type Group } from './groups.ts'
-import { setCommonHeaders } from './headers.ts'
-import { isUnlogged } from './unlogged.ts'
+import { groupOf, setCommonHeaders, type Group } from './headers.ts'
+import { isUnlogged } from './request-logger.ts'
 
 /** The one place where a failure becomes an answer, in the words of the group that was asked. */
 export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

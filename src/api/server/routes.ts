@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 
 import { RequestError } from '../../wire/errors.ts'
 import { setCommonHeaders } from './headers.ts'
-import { isUnlogged } from './unlogged.ts'
+import { isUnlogged } from './request-logger.ts'
 
 /**
  * What every request passes first: its id, the headers that all answers carry, and the ways out for

@@ -15,7 +15,7 @@ import { addGatewayRoutes, type GatewayDoor } from '../gateway-routes.ts'
 import { addHealthRoutes, type HealthCheck } from '../health.ts'
 import { addMetricsRoute, requireAdmin, type MayRead } from '../metrics.ts'
 import { addPageRoutes, type PagesOptions } from '../pages/pages.ts'
-import { requestIdOf } from './request-id.ts'
+import { requestIdOf } from './headers.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { addRouteGuard } from './routes.ts'
 

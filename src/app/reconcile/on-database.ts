@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-import { toRunWire } from '../../api/endpoints/api/reconciliation-wire.ts'
+import { toRunWire } from '../../api/endpoints/api/runs.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Config } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto'
 
 import { Gauge, type Registry } from 'prom-client'
 
-import type { Endpoint } from '../../api/admission/endpoint.ts'
-import { breakEndpoints } from '../../api/endpoints/api/breaks.ts'
-import { runEndpoints } from '../../api/endpoints/api/runs.ts'
+import type { BreakChecks } from '../../api/endpoints/api/breaks.ts'
+import type { RequestRun } from '../../api/endpoints/api/runs.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Config } from '../../base/config.ts'
 import type { Logger } from '../../base/logger.ts'
@@ -18,8 +17,10 @@ import type { Database, Db } from '../../store/database/database.ts'
 import type { Chain } from '../chain.ts'
 import { createPanelOf } from './source.ts'
 
-/** The runs over our own records, and the operations that tell of them. */
-export type Reconciliation = Runs & { endpoints: Endpoint[] }
+/** The runs over our own records, and what the endpoints that show them stand on. */
+export type Reconciliation = Runs & {
+  ground: { requestRun: RequestRun; breakChecks: BreakChecks }
+}
 
 export function createReconciliation(deps: {
   config: Pick<Config, 'confirmations'>
@@ -58,20 +59,13 @@ export function createReconciliation(deps: {
   })
   return {
     ...runs,
-    endpoints: [
-      ...runEndpoints({
-        chainId,
-        requestRun: (db, request) => requestRun({ ...asking, db }, { ...request, chainId }),
-      }),
-      ...breakEndpoints({
-        chainId,
-        clock,
-        checks: {
-          check: (db, found) => checkBreak({ db, examiner, signal }, found),
-          settle: (db, settled) => settleBreak(db, { ...settled, clock }),
-        },
-      }),
-    ],
+    ground: {
+      requestRun: (db, request) => requestRun({ ...asking, db }, { ...request, chainId }),
+      breakChecks: {
+        check: (db, found) => checkBreak({ db, examiner, signal }, found),
+        settle: (db, settled) => settleBreak(db, { ...settled, clock }),
+      },
+    },
   }
 }
 

@@ -2,21 +2,42 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { expect } from 'chai'
 import { sql } from 'kysely'
+import { Type } from 'typebox'
 
-import type { Endpoint, Idempotently } from '../../../src/api/admission/endpoint.ts'
+import {
+  defineEndpoint,
+  type Endpoint,
+  type Idempotently,
+  type Post,
+} from '../../../src/api/admission/endpoint.ts'
 import { createIdempotently } from '../../../src/api/admission/idempotently.ts'
 import type { Caller } from '../../../src/domain/access.ts'
 import type { Db } from '../../../src/store/database/database.ts'
 import { prune } from '../../../src/store/database/upkeep.ts'
 import { RequestError } from '../../../src/wire/errors.ts'
+import { exactNumber } from '../../../src/wire/json.ts'
 import { callerOf, makeUser } from '../../fixtures/api/access.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'
 import { failureOf } from '../../fixtures/errors.ts'
 import { makeTransaction } from '../../fixtures/store/transactions.ts'
 
-type Options = Parameters<Idempotently>[0]
+type Work = (db: Db, prepared?: unknown) => Promise<Record<string, unknown>>
 
-const ENDPOINT = { group: 'a', operationId: 'createPayment' } as Endpoint
+/** The same request, where the endpoint does something else. */
+function doing(post: Post, parts: Partial<Endpoint>): Post {
+  return { ...post, endpoint: { ...post.endpoint, ...parts } }
+}
+
+function working(post: Post, work: Work): Post {
+  return doing(post, {
+    handle: async (db, [one]) => [{ ok: true, value: await work(db, one?.prepared) }],
+  })
+}
+
+function asking(post: Post, parts: Partial<Caller>): Post {
+  const { request } = post
+  return { ...post, request: { ...request, caller: { ...request.caller, ...parts } } }
+}
 
 describe('idempotently', () => {
   it('does it once, and answers the second time with the first answer', async () => {
@@ -30,9 +51,9 @@ describe('idempotently', () => {
 
   it('keeps the answer as it was, to the byte', async () => {
     const { options, post } = await prepare()
-    const body = '{"amount":1.000000000000000001, "name":"Größe 🙂"}\n'
-    await post({ ...options, run: async () => ({ status: 201, body }) })
-    expect((await post(options)).body).to.equal(body)
+    const value = { amount: exactNumber('1.000000000000000001'), name: 'Größe 🙂' }
+    await post(doing(options, { handle: async () => [{ ok: true, value }] }))
+    expect((await post(options)).body).to.equal('{"amount":1.000000000000000001,"name":"Größe 🙂"}')
   })
 
   it('refuses the key for another request', async () => {
@@ -48,8 +69,8 @@ describe('idempotently', () => {
     const other = callerOf(await makeUser(db))
     await post(options)
     const answers = [
-      await post({ ...options, caller: other }),
-      await post({ ...options, endpoint: { ...ENDPOINT, operationId: 'createTransfer' } }),
+      await post(asking(options, other)),
+      await post(doing(options, { operationId: 'createTransfer' })),
     ]
     expect(answers.map(({ replayed }) => replayed)).to.deep.equal([false, false])
     expect(await countMade(db)).to.equal(3n)
@@ -58,7 +79,7 @@ describe('idempotently', () => {
   it('keeps apart the keys of /v1/payments and of /api/payments', async () => {
     const { db, options, post } = await prepare()
     await post(options)
-    const other = { ...options, endpoint: { ...ENDPOINT, group: 'b' as const } }
+    const other = doing(options, { group: 'b' })
     expect((await post({ ...other, fingerprint: 'another' })).replayed).to.equal(false)
     expect((await post(options)).replayed).to.equal(true)
     expect(await countMade(db)).to.equal(2n)
@@ -67,8 +88,7 @@ describe('idempotently', () => {
   it('shares the keys of one user among all its credentials', async () => {
     const { options, post } = await prepare()
     await post(options)
-    const caller: Caller = { ...options.caller, credential: 'key:99' }
-    expect((await post({ ...options, caller })).replayed).to.equal(true)
+    expect((await post(asking(options, { credential: 'key:99' }))).replayed).to.equal(true)
   })
 
   it('does it each time without a key, and stores no answer', async () => {
@@ -81,12 +101,12 @@ describe('idempotently', () => {
 
   for (const key of ['a-key', undefined]) {
     it(`leaves nothing of a run that fails ${key ? 'with' : 'without'} a key`, async () => {
-      const { db, options, post } = await prepare()
-      const run: Options['run'] = async (open) => {
-        await options.run(open)
+      const { db, options, post, make } = await prepare()
+      const failing = working(options, async (open) => {
+        await make(open)
         throw new RequestError('invalid_request', 'No.')
-      }
-      const error = await failureOf(() => post({ ...options, key, run }))
+      })
+      const error = await failureOf(() => post({ ...failing, key }))
       expect(error.code).to.equal('invalid_request')
       expect([await countMade(db), await countStored(db)]).to.deep.equal([0n, 0n])
       expect((await post({ ...options, key })).replayed).to.equal(false)
@@ -94,38 +114,80 @@ describe('idempotently', () => {
     })
   }
 
-  for (const status of [400, 409, 500, 502]) {
-    it(`stores no answer of status ${status}, and runs again`, async () => {
+  for (const failure of ['invalid_request', 'conflict', 'internal_error'] as const) {
+    it(`stores no refusal with ${failure}, and runs again`, async () => {
       const { db, options, post } = await prepare()
-      const run: Options['run'] = async () => ({ status, body: '{}' })
-      const failed = await post({ ...options, run })
-      expect(failed).to.deep.equal({ status, body: '{}', replayed: false })
+      const error = new RequestError(failure, 'No.')
+      const refusing = doing(options, { handle: async () => [{ ok: false, error }] })
+      expect(await failureOf(() => post(refusing))).to.equal(error)
       expect(await countStored(db)).to.equal(0n)
       expect((await post(options)).status).to.equal(201)
     })
   }
 
+  for (const key of ['a-key', undefined]) {
+    it(`calls once, with what was committed, ${key ? 'with' : 'without'} a key`, async () => {
+      const { options, post, told } = await prepare()
+      const values: unknown[] = []
+      const calling = doing({ ...options, key }, { onCommitted: (value) => values.push(value) })
+      const { body } = await post(calling)
+      expect(values).to.deep.equal([JSON.parse(body)])
+      expect(told).to.deep.equal(['createPayment'])
+      if (key) await post(calling)
+      const late = new RequestError('unavailable', 'Too late.')
+      const refusing = { ...calling, key: 'another', signal: AbortSignal.abort(late) }
+      await failureOf(() => post(refusing))
+      expect([values.length, told.length]).to.deep.equal([1, 1])
+    })
+  }
+
+  for (const key of ['a-key', undefined]) {
+    it(`completes what was started ${key ? 'with' : 'without'} a key, until it is`, async () => {
+      const { db, options, post } = await prepare()
+      const started: unknown[] = []
+      const completing = doing(
+        { ...options, key },
+        {
+          async complete(value) {
+            started.push(value)
+            if (started.length === 1) throw new RequestError('upstream_timeout', 'No answer.')
+            return { done: true }
+          },
+        },
+      )
+      expect((await failureOf(() => post(completing))).code).to.equal('upstream_timeout')
+      expect(await post(completing)).to.deep.equal({
+        status: 201,
+        body: '{"done":true}',
+        replayed: false,
+      })
+      expect(await countMade(db)).to.equal(key ? 1n : 2n)
+      if (key) expect(started[1]).to.deep.equal(started[0])
+      if (key) expect(await post(completing)).to.include({ body: '{"done":true}', replayed: true })
+    })
+  }
+
   it('prepares outside of the transaction, and not where an answer is stored', async () => {
-    const { db, options, post } = await prepare()
+    const { db, options, post, make } = await prepare()
     let prepared = 0
-    const preparing: Options = {
-      ...options,
+    const showing = working(options, async (open, facts) => ({ ...(await make(open)), facts }))
+    const preparing = doing(showing, {
       // On one connection this would wait forever for a transaction that is open.
       prepare: async () => `${await countMade(db)} made, time ${++prepared}`,
-      run: async (open, facts) => ({ status: 201, body: (await options.run(open), String(facts)) }),
-    }
-    expect((await post(preparing)).body).to.equal('0 made, time 1')
-    expect(await post(preparing)).to.include({ body: '0 made, time 1', replayed: true })
+    })
+    const first = await post(preparing)
+    expect(JSON.parse(first.body)).to.include({ facts: '0 made, time 1' })
+    expect(await post(preparing)).to.deep.equal({ ...first, replayed: true })
     expect(prepared).to.equal(1)
   })
 
   it('tells the second of two at once to come again', async () => {
-    const { options, post } = await prepare()
-    const slow: Options['run'] = async (open) => {
+    const { options, post, make } = await prepare()
+    const slow = working(options, async (open) => {
       await sleep(50)
-      return options.run(open)
-    }
-    const first = post({ ...options, run: slow })
+      return make(open)
+    })
+    const first = post(slow)
     const error = await failureOf(() => post(options))
     expect(error.code).to.equal('idempotency_in_flight')
     expect(error.retryable).to.equal(true)
@@ -135,17 +197,17 @@ describe('idempotently', () => {
   })
 
   it('does nothing that ends after its request, and frees the key with the request', async () => {
-    const { db, options, post } = await prepare()
+    const { db, options, post, make } = await prepare()
     const request = new AbortController()
     const stuck = Promise.withResolvers<void>()
-    const waiting: Options = { ...options, prepare: () => stuck.promise }
-    const first = post({ ...waiting, signal: request.signal })
-    const run: Options['run'] = async (open) => {
-      const answer = await options.run(open)
+    const { signal } = request
+    const first = post({ ...doing(options, { prepare: () => stuck.promise }), signal })
+    const aborting = working(options, async (open) => {
+      const made = await make(open)
       request.abort(new RequestError('unavailable', 'Too late.'))
-      return answer
-    }
-    const late = post({ ...options, key: 'another', signal: request.signal, run })
+      return made
+    })
+    const late = post({ ...aborting, key: 'another', signal })
     expect((await failureOf(() => late)).code).to.equal('unavailable')
     expect([await countMade(db), await countStored(db)]).to.deep.equal([0n, 0n])
     // The first one is not over, but nobody waits for it any more.
@@ -174,13 +236,13 @@ describe('idempotently', () => {
 
   if (process.env['DATABASE_URL'] !== undefined) {
     it('leaves nothing of a process that dies before the commit, and frees the key', async () => {
-      const { db, options, post } = await prepare()
-      const run: Options['run'] = async (open) => {
-        const answer = await options.run(open)
+      const { db, options, post, make } = await prepare()
+      const dying = working(options, async (open) => {
+        const made = await make(open)
         await sql`select pg_terminate_backend(pg_backend_pid())`.execute(open)
-        return answer
-      }
-      const [broken] = await Promise.allSettled([post({ ...options, run })])
+        return made
+      })
+      const [broken] = await Promise.allSettled([post(dying)])
       expect(broken.status).to.equal('rejected')
       expect([await countMade(db), await countStored(db)]).to.deep.equal([0n, 0n])
       expect((await post(options)).replayed).to.equal(false)
@@ -205,21 +267,39 @@ describe('idempotently', () => {
 async function prepare() {
   const { db } = await freshDatabase()
   const user = await makeUser(db)
-  const options: Options = {
+  const make: Work = async (open) => {
+    const { transactionId } = await makeTransaction(open, { userId: user.id })
+    return { transactionId }
+  }
+  const endpoint = defineEndpoint({
+    route: 'POST /v1/payments',
+    operationId: 'createPayment',
+    tag: 'Test',
+    summary: 'Makes a transaction',
+    access: 'payments:write',
+    status: 201,
+    answer: Type.Object({}),
+    handle: ({ db: open }) => make(open),
+  })
+  const options: Post = {
     key: 'a-key',
-    caller: callerOf(user),
-    endpoint: ENDPOINT,
+    endpoint,
+    request: {
+      params: undefined,
+      query: undefined,
+      body: undefined,
+      caller: callerOf(user),
+      remoteAddress: '192.0.2.1',
+    },
     fingerprint: 'one body',
     signal: new AbortController().signal,
-    run: async (open) => {
-      const { transactionId } = await makeTransaction(open, { userId: user.id })
-      return { status: 201, body: JSON.stringify({ transactionId }) }
-    },
   }
-  return { db, options, post: createIdempotently({ db }) }
+  const told: string[] = []
+  const onCommitted = ({ operationId }: Endpoint): void => void told.push(operationId)
+  return { db, options, make, told, post: createIdempotently({ db, onCommitted }) }
 }
 
-async function rush({ posts, options }: { posts: readonly Idempotently[]; options: Options }) {
+async function rush({ posts, options }: { posts: readonly Idempotently[]; options: Post }) {
   const calls = Array.from({ length: 1000 }, (_, index) => posts[index % posts.length]!(options))
   let made = 0
   let refusedOrReplayed = 0

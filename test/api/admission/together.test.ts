@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import { createTogether, type Outcome } from '../../../src/api/admission/together.ts'
+import { createTogether, type ItemResult } from '../../../src/api/admission/together.ts'
 import { codeOf } from '../../../src/base/errors.ts'
 
 describe('what is done together', () => {
@@ -16,7 +16,7 @@ describe('what is done together', () => {
       goes.push([...numbers])
       await turn()
       if (numbers.includes(-2)) throw new Error('broken')
-      return numbers.map((number): Outcome<number> =>
+      return numbers.map((number): ItemResult<number> =>
         number === -1
           ? { ok: false, error: new Error('refused') }
           : { ok: true, value: number * 2 },

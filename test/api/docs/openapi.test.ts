@@ -120,13 +120,19 @@ describe('the page of the documents', () => {
   })
 })
 
-async function handle(): Promise<unknown> {
-  return {}
+async function handle(): Promise<[]> {
+  return []
 }
 
 /** The schemas of the real operations in the document, whoever serves them. */
 function wireEndpoints(): Endpoint[] {
-  const common = { group: 'b', tag: 'Wire', summary: 'A shape.', status: 200 } as const
+  const common = {
+    group: 'b',
+    tag: 'Wire',
+    summary: 'A shape.',
+    status: 200,
+    isShared: false,
+  } as const
   return [
     {
       ...common,

@@ -57,15 +57,12 @@ describe('the door', () => {
   /** Waits for the test where its path says so. */
   const slow = (method: 'GET' | 'POST'): Endpoint =>
     defineEndpoint({
-      group: 'b',
-      method,
-      path: method === 'GET' ? '/api/quick' : '/api/slow',
+      route: method === 'GET' ? 'GET /api/quick' : 'POST /api/slow',
       operationId: `wait${method}`,
       summary: 'Waits',
       tag: 'Wait',
       access: 'payments:write',
       ...(method === 'POST' && { body: Type.Object({ text: Type.Optional(Type.String()) }) }),
-      status: 200,
       answer: Type.Object({}),
       async handle() {
         started += 1
@@ -76,15 +73,12 @@ describe('the door', () => {
 
   const greet = (): Endpoint =>
     defineEndpoint({
-      group: 'b',
-      method: 'POST',
-      path: '/api/greeting',
+      route: 'POST /api/greeting',
       operationId: 'greet',
       summary: 'Greets',
       tag: 'Wait',
       access: 'public',
       body: Type.Object({}),
-      status: 200,
       answer: Type.Object({}),
       handle: async () => ({}),
     })

@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 
-import type { PageFiles } from '../../../src/api/pages/pages.ts'
+import type { PageFiles } from '../../../src/api/pages/shells.ts'
 import { insertReceipt } from '../../../src/store/transactions/receipts.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
 import { randomToken } from '../../fixtures/api/admin-api.ts'

@@ -67,7 +67,7 @@ describe('a request over a socket that takes too long', () => {
   }
 
   it('is answered 503 in time, as a GET and as a POST with a body', async () => {
-    await begin((wait) => ({ handle: wait }))
+    await begin((wait) => ({ handle: () => wait().then(() => []) }))
     await expectLate(await fetch(`${url}/api/echo`))
     await expectLate(await post('one'))
   })
@@ -78,6 +78,7 @@ describe('a request over a socket that takes too long', () => {
       prepare: wait,
       handle: async () => {
         begun += 1
+        return []
       },
     }))
     await expectLate(await post('one'))
@@ -88,10 +89,10 @@ describe('a request over a socket that takes too long', () => {
 
   it('is undone in its transaction, and may be sent again with its key', async () => {
     await begin((wait) => ({
-      handle: async ({ db: open }) => {
+      handle: async (open) => {
         await makeTransaction(open, { userId: await userIdOf(open) })
         await wait()
-        return { success: true }
+        return [{ ok: true, value: { success: true } }]
       },
     }))
     await expectLate(await post('one'))

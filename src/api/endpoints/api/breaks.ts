@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Caller } from '../../../domain/access.ts'
+import { ageBucket } from '../../../domain/breaks.ts'
 import {
   closeBreak,
   countBreaks,
@@ -17,12 +18,14 @@ import {
   BreakListSchema,
   BreakParamsSchema,
   BreakVerifiedSchema,
+  type BreakWire,
 } from '../../../wire/group-b/reconciliation.ts'
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { toBreakWire } from './reconciliation-wire.ts'
+import { idOf, pageOf } from '../lists.ts'
+import { fieldsOf } from './fields.ts'
 
-const SHARED = { group: 'b', tag: 'Reconciliation', access: 'admin' } as const
+const SHARED = { tag: 'Reconciliation', access: 'admin' } as const
 
 /** What looks at a break again; the composition root fits it in. */
 export type BreakChecks = {
@@ -33,7 +36,7 @@ export type BreakChecks = {
   ) => Promise<void>
 }
 
-type Deps = { chainId: number; clock: Clock; checks: BreakChecks }
+type Deps = { chainId: number; clock: Clock; breakChecks: BreakChecks }
 
 export function breakEndpoints(deps: Deps): Endpoint[] {
   return [listEndpoint(deps), detailEndpoint(deps), closeEndpoint(deps), verifyEndpoint(deps)]
@@ -42,22 +45,19 @@ export function breakEndpoints(deps: Deps): Endpoint[] {
 function listEndpoint({ chainId, clock }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'GET',
-    path: '/api/breaks',
+    route: 'GET /api/breaks',
     operationId: 'listBreaks',
     summary: 'Lists disagreements between records and the chain, newest first',
     query: BreakListQuerySchema,
-    status: 200,
     answer: BreakListSchema,
     handle: async ({ query, db }) => {
       const { kind, state, age, transaction_id: transactionId } = query
-      const limit = effectiveLimit(query.limit)
       const now = clock.now()
       const filter = { chainId, kind, state, age, transactionId }
-      const before = query.cursor === undefined ? undefined : BigInt(query.cursor)
-      const found = await listBreaks(db, filter, { before, limit: limit + 1, now })
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
+      const before = idOf(query.cursor)
+      const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+        listBreaks(db, filter, { before, limit, now }),
+      )
       return {
         success: true as const,
         breaks: shown.map((one) => toBreakWire(one, now)),
@@ -71,12 +71,10 @@ function listEndpoint({ chainId, clock }: Deps): Endpoint {
 function detailEndpoint(deps: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'GET',
-    path: '/api/breaks/{break_id}',
+    route: 'GET /api/breaks/{break_id}',
     operationId: 'getBreak',
     summary: 'Reads a disagreement with its evidence and its history',
     params: BreakParamsSchema,
-    status: 200,
     answer: BreakDetailSchema,
     failures: ['not_found'],
     handle: ({ params, db }) => detailOf(db, params.break_id, deps),
@@ -86,13 +84,11 @@ function detailEndpoint(deps: Deps): Endpoint {
 function closeEndpoint(deps: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'POST',
-    path: '/api/breaks/{break_id}/close',
+    route: 'POST /api/breaks/{break_id}/close',
     operationId: 'closeBreak',
     summary: 'Closes a disagreement by hand, with a note',
     params: BreakParamsSchema,
     body: BreakCloseSchema,
-    status: 200,
     answer: BreakDetailSchema,
     failures: ['not_found', 'conflict'],
     handle: async ({ params, body, caller, db }) => {
@@ -109,24 +105,22 @@ function closeEndpoint(deps: Deps): Endpoint {
   })
 }
 
-function verifyEndpoint({ clock, checks }: Deps): Endpoint {
+function verifyEndpoint({ clock, breakChecks }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'POST',
-    path: '/api/breaks/{break_id}/verify',
+    route: 'POST /api/breaks/{break_id}/verify',
     operationId: 'verifyBreak',
     summary: 'Looks at a disagreement again, now, and closes it when its cause is gone',
     params: BreakParamsSchema,
-    status: 200,
     answer: BreakVerifiedSchema,
     failures: ['not_found', 'unavailable'],
     prepare: async ({ params, db }) => {
       const found = await requireBreak(db, params.break_id)
-      return { found, check: await checks.check(db, found) }
+      return { found, check: await breakChecks.check(db, found) }
     },
     handle: async ({ caller, db, prepared }) => {
       const { found, check } = prepared
-      await checks.settle(db, { found, check, actor: actorOf(caller) })
+      await breakChecks.settle(db, { found, check, actor: actorOf(caller) })
       const now = await requireBreak(db, found.id)
       return { success: true as const, result: check, break: toBreakWire(now, clock.now()) }
     },
@@ -151,4 +145,14 @@ async function requireBreak(db: Db, breakId: string): Promise<OpenBreak> {
 
 function actorOf({ userId }: Caller): string {
   return `user:${userId}`
+}
+
+function toBreakWire(found: OpenBreak, now: Date): BreakWire {
+  return {
+    ...fieldsOf(found, 'id', 'kind', 'state', 'closedAs', 'source', 'transactionId'),
+    eth_transaction_hash: found.hash,
+    ...fieldsOf(found, 'recorded', 'onChain', 'evidence'),
+    age: ageBucket(found.firstSeenAt, now),
+    ...fieldsOf(found, 'firstSeenAt', 'lastSeenAt', 'closedAt'),
+  }
 }

@@ -1,8 +1,11 @@
 import {
   findDelivery,
   listDeliveries,
+  replayDelivery,
   type Delivery,
 } from '../../../store/webhooks/delivery-log.ts'
+import type { Db } from '../../../store/database/database.ts'
+import { RequestError } from '../../../wire/errors.ts'
 import {
   AnyDeliveryAnswerSchema,
   AnyDeliveryListQuerySchema,
@@ -12,21 +15,23 @@ import {
 } from '../../../wire/group-b/deliveries.ts'
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { invalidRequest } from '../../admission/checks.ts'
-import { defineEndpoint } from '../../admission/endpoint.ts'
-import { replay } from '../../admission/replay.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { pageOf } from '../lists.ts'
+import { fieldsOf } from './fields.ts'
+
+export function deliveryEndpoints(): Endpoint[] {
+  return [deliveryList, deliveryReplay]
+}
 
 const tag = 'Operations'
 
-export const anyDeliveryListEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/deliveries',
+const deliveryList = defineEndpoint({
+  route: 'GET /api/deliveries',
   operationId: 'listAnyDeliveries',
   summary: 'Lists the webhooks of all users and what came of them, newest first',
   tag,
   access: 'admin',
   query: AnyDeliveryListQuerySchema,
-  status: 200,
   answer: AnyDeliveryListSchema,
   handle: async ({ query, db }) => {
     const { user_id: userId, status: state, about, after } = query
@@ -36,27 +41,25 @@ export const anyDeliveryListEndpoint = defineEndpoint({
       throw invalidRequest([{ field: 'query.after', code: 'bad_cursor', message }])
     }
     const limit = effectiveLimit(query.limit)
-    const found = await listDeliveries(db, { userId, state, about, after, limit: limit + 1 })
-    const shown = found.slice(0, limit)
+    const { shown, last } = await pageOf(limit, (limit) =>
+      listDeliveries(db, { userId, state, about, after, limit }),
+    )
     return {
       success: true as const,
       deliveries: shown.map(toAnyDeliveryWire),
       limit,
-      next_after: found.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      next_after: last?.id ?? null,
     }
   },
 })
 
-export const anyDeliveryReplayEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'POST',
-  path: '/api/deliveries/{id}/replay',
+const deliveryReplay = defineEndpoint({
+  route: 'POST /api/deliveries/{id}/replay',
   operationId: 'replayAnyDelivery',
   summary: 'Sends a webhook of any user again, now',
   tag,
   access: 'admin',
   params: AnyDeliveryParamsSchema,
-  status: 200,
   answer: AnyDeliveryAnswerSchema,
   failures: ['conflict'],
   handle: async ({ params, db }) => {
@@ -65,30 +68,43 @@ export const anyDeliveryReplayEndpoint = defineEndpoint({
   },
 })
 
+/**
+ * Makes a delivery due now, or says why it cannot be. One that is being tried at this moment is on
+ * its way already, and stays as it is.
+ */
+export async function replay(db: Db, wanted: { userId?: number; id: string }): Promise<Delivery> {
+  if (!(await findDelivery(db, wanted))) throw deliveryNotFound()
+  const isReplayed = await replayDelivery(db, wanted.id)
+  const delivery = await findDelivery(db, wanted)
+  if (!delivery) throw deliveryNotFound()
+  if (!isReplayed && delivery.endpointState === 'disabled') {
+    throw new RequestError(
+      'conflict',
+      'The url of this delivery is disabled. Replay its ping first, or subscribe anew.',
+    )
+  }
+  return delivery
+}
+
+function deliveryNotFound(): RequestError {
+  return new RequestError('not_found', 'There is no delivery with this id, or it is not yours.')
+}
+
 function toAnyDeliveryWire(delivery: Delivery): AnyDeliveryWire {
   const { notification } = delivery
   return {
-    id: delivery.id,
-    user_id: delivery.userId,
-    username: delivery.username,
-    subscription_id: delivery.subscriptionId,
+    ...fieldsOf(delivery, 'id', 'userId', 'username', 'subscriptionId', 'url', 'tries'),
+    ...fieldsOf(delivery, 'createdAt', 'updatedAt'),
     notification_id: notification.id,
     notification_type: notification.type,
     sequence: notification.sequence,
-    url: delivery.url,
     url_status: delivery.endpointState,
     status: delivery.state,
-    tries: delivery.tries,
     next_try_at: delivery.dueAt?.toISOString() ?? null,
     latest_tries: delivery.latestTries.map((made) => ({
       created_at: made.startedAt.toISOString(),
-      duration_ms: made.durationMs,
-      outcome: made.outcome,
       status_code: made.status,
-      answer_bytes: made.answerBytes,
-      error: made.error,
+      ...fieldsOf(made, 'durationMs', 'outcome', 'answerBytes', 'error'),
     })),
-    created_at: delivery.createdAt.toISOString(),
-    updated_at: delivery.updatedAt.toISOString(),
   }
 }

@@ -9,15 +9,12 @@ import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint } from '../../admission/endpoint.ts'
 
 export const eventListEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/events',
+  route: 'GET /api/events',
   operationId: 'listEvents',
   summary: 'Lists what happened to your transactions since the event you saw last',
   tag: 'Events',
   access: 'transactions:read',
   query: EventListQuerySchema,
-  status: 200,
   answer: EventListSchema,
   handle: async ({ query, caller, db }) => {
     const limit = effectiveLimit(query.limit)

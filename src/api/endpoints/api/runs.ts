@@ -7,13 +7,15 @@ import {
   RunListQuerySchema,
   RunListSchema,
   RunParamsSchema,
+  type RunWire,
 } from '../../../wire/group-b/reconciliation.ts'
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { toRunWire } from './reconciliation-wire.ts'
+import { idOf, pageOf } from '../lists.ts'
+import { fieldsOf } from './fields.ts'
 
-const SHARED = { group: 'b', tag: 'Reconciliation', access: 'admin' } as const
+const SHARED = { tag: 'Reconciliation', access: 'admin' } as const
 
 /** Asks for a run in the open transaction; a worker takes it once that has committed. */
 export type RequestRun = (
@@ -28,19 +30,16 @@ export function runEndpoints(deps: { chainId: number; requestRun: RequestRun }):
 function listEndpoint({ chainId }: { chainId: number }): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'GET',
-    path: '/api/runs',
+    route: 'GET /api/runs',
     operationId: 'listRuns',
     summary: 'Lists the reconciliation runs, newest first',
     query: RunListQuerySchema,
-    status: 200,
     answer: RunListSchema,
     handle: async ({ query, db }) => {
-      const limit = effectiveLimit(query.limit)
-      const before = query.cursor === undefined ? undefined : BigInt(query.cursor)
-      const found = await listRuns(db, { chainId, before, limit: limit + 1 })
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
+      const before = idOf(query.cursor)
+      const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+        listRuns(db, { chainId, before, limit }),
+      )
       const runs = shown.map(toRunWire)
       return { success: true as const, runs, next_cursor: last ? String(last.id) : null }
     },
@@ -50,8 +49,7 @@ function listEndpoint({ chainId }: { chainId: number }): Endpoint {
 function createEndpoint({ requestRun }: { requestRun: RequestRun }): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'POST',
-    path: '/api/runs',
+    route: 'POST /api/runs',
     operationId: 'createRun',
     summary: 'Starts a reconciliation run over the records of this installation',
     description: 'A worker takes it within seconds; read the run to follow it.',
@@ -74,12 +72,10 @@ function createEndpoint({ requestRun }: { requestRun: RequestRun }): Endpoint {
 function detailEndpoint(): Endpoint {
   return defineEndpoint({
     ...SHARED,
-    method: 'GET',
-    path: '/api/runs/{run_id}',
+    route: 'GET /api/runs/{run_id}',
     operationId: 'getRun',
     summary: 'Reads a run, also while it is at work',
     params: RunParamsSchema,
-    status: 200,
     answer: RunDetailSchema,
     failures: ['not_found'],
     handle: async ({ params, db }) => {
@@ -88,4 +84,32 @@ function detailEndpoint(): Endpoint {
       return { success: true as const, run: toRunWire(run) }
     },
   })
+}
+
+export function toRunWire(run: Run): RunWire {
+  const { totals } = run
+  return {
+    ...fieldsOf(run, 'runId', 'source', 'state', 'phase', 'requestedBy', 'error'),
+    ...fieldsOf(run, 'since', 'until', 'createdAt', 'startedAt', 'updatedAt', 'endedAt'),
+    records: countOf(totals['records']),
+    records_expected: Number(run.expected),
+    matched: countOf(totals['matched']),
+    pending: countOf(totals['pending']),
+    pending_by_cause: countsOf(totals['byCause']),
+    not_compared: countOf(totals['notCompared']),
+    not_compared_by_reason: countsOf(totals['byReason']),
+    breaks: countOf(totals['breaks']),
+    breaks_by_kind: countsOf(totals['byKind']),
+  }
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}
+
+function countsOf(value: unknown): Record<string, number> {
+  const entries = Object.entries(value ?? {}).map(
+    ([name, count]) => [name, countOf(count)] as const,
+  )
+  return Object.fromEntries(entries)
 }

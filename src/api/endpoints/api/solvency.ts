@@ -11,12 +11,11 @@ import { decimalOf } from '../../../wire/group-a/money.ts'
 import { SolvencySchema, type SolvencyWire } from '../../../wire/group-b/solvency.ts'
 import { LIST_LIMIT_MAX } from '../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { fieldsOf } from './fields.ts'
 
 export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin'>): Endpoint {
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/solvency',
+    route: 'GET /api/solvency',
     operationId: 'getSolvency',
     summary: 'Holds the supply of the stablecoin against the ledger',
     description:
@@ -24,7 +23,6 @@ export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin
       'complete is told apart, and everything else that differs is a drift.',
     tag: 'Solvency',
     access: 'admin',
-    status: 200,
     answer: SolvencySchema,
     failures: ['contract_not_configured', 'unavailable'],
     handle: async ({ db }) => {
@@ -51,10 +49,9 @@ export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin
 }
 
 function figuresOf(solvency: Solvency) {
-  const { blockNumber, checkedAt, drift } = solvency
+  const { drift } = solvency
   return {
-    block_number: blockNumber,
-    checked_at: checkedAt.toISOString(),
+    ...fieldsOf(solvency, 'blockNumber', 'checkedAt'),
     holds: drift === 0n,
     supply: decimalOf(solvency.supply),
     liability: decimalOf(solvency.liability),
@@ -65,17 +62,12 @@ function figuresOf(solvency: Solvency) {
 }
 
 function findingWire(row: SupplyFindingRow): SolvencyWire['findings'][number] {
-  const { finding, kind, transferId, readAt } = row
   return {
-    finding,
-    kind,
+    ...fieldsOf(row, 'finding', 'kind', 'transactionHash', 'blockNumber', 'transferId'),
     token: checksummed(row.token),
     holder: checksummed(row.holder),
     amount: decimalOf(row.amount),
     reference: row.memo,
-    transaction_hash: row.transactionHash,
-    block_number: row.blockNumber,
-    transfer_id: transferId ?? null,
-    created_at: readAt.toISOString(),
+    created_at: row.readAt.toISOString(),
   }
 }

@@ -16,9 +16,7 @@ import { formatEvent, heartbeat } from '../../event-stream.ts'
 /** Tells what happens as it happens: your own events, and to administrators everybody's. */
 export function streamEndpoint(deps: { clock: Clock; signal: AbortSignal }): Endpoint {
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/stream',
+    route: 'GET /api/stream',
     operationId: 'followEvents',
     summary: 'Sends what happens as server-sent events; to administrators, of all users',
     description:
@@ -27,7 +25,6 @@ export function streamEndpoint(deps: { clock: Clock; signal: AbortSignal }): End
       `the id of the last event. ${limits.streamsOfUser} may be open at a time.`,
     tag: 'Events',
     access: 'transactions:read',
-    status: 200,
     answer: StreamEventSchema,
     handle: () => Promise.reject(new TypeError('a stream is followed')),
     follow: (request) => {

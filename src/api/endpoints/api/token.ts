@@ -22,15 +22,12 @@ export function tokenEndpoint(deps: {
 }): Endpoint {
   const checkPassword = createPasswordCheck(deps.db)
   return defineEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/token',
+    route: 'POST /api/token',
     operationId: 'createToken',
     tag: 'Access',
     summary: 'Get an access token by username and password',
     access: 'public',
     body: TokenRequestSchema,
-    status: 200,
     answer: TokenAnswerSchema,
     failures: ['unauthorized', 'unavailable'],
     async handle({ body, remoteAddress }): Promise<TokenAnswer> {

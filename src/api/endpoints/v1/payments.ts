@@ -12,14 +12,16 @@ import {
 } from '../../../wire/group-a/payments.ts'
 import { requireBothNumbers } from '../../../wire/group-a/places.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { readPage } from './pages.ts'
+import { readPage } from '../lists.ts'
 import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } from './sides.ts'
 
-export function paymentCreateEndpoint(bank: PayingBank): Endpoint {
+export function bankPaymentEndpoints({ bank }: { bank: PayingBank }): Endpoint[] {
+  return [paymentCreate(bank), paymentRead, paymentList]
+}
+
+function paymentCreate(bank: PayingBank): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: '/v1/payments',
+    route: 'POST /v1/payments',
     operationId: 'createPayment',
     summary: 'Pays from a wallet to a bank account by wire',
     description:
@@ -54,17 +56,14 @@ export function paymentCreateEndpoint(bank: PayingBank): Endpoint {
   })
 }
 
-export const paymentReadEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/payments/{payment_id}',
+const paymentRead = defineEndpoint({
+  route: 'GET /v1/payments/{payment_id}',
   operationId: 'getPayment',
   summary: 'Reads a payment',
   tag: 'Payments',
   access: 'payments:read',
   params: PaymentParamsSchema,
   unknown: () => notFound('payment', 1051),
-  status: 200,
   answer: PaymentAnswerSchema,
   handle: async ({ params, caller, db }) => {
     const payment = await findPayment(db, { userId: caller.userId, id: params.payment_id })
@@ -73,16 +72,13 @@ export const paymentReadEndpoint = defineEndpoint({
   },
 })
 
-export const paymentListEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/payments',
+const paymentList = defineEndpoint({
+  route: 'GET /v1/payments',
   operationId: 'listPayments',
   summary: 'Lists your payments, newest first',
   tag: 'Payments',
   access: 'payments:read',
   query: PaymentListQuerySchema,
-  status: 200,
   answer: PaymentListSchema,
   handle: async ({ query, caller, db }) => {
     const { userId, dialect } = caller

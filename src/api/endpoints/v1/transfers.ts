@@ -22,7 +22,7 @@ import {
 } from '../../../wire/group-a/transfers.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { readPage } from './pages.ts'
+import { idOf, readPage } from '../lists.ts'
 import {
   answeringFunds,
   destinationWallet,
@@ -35,12 +35,16 @@ import {
   type PayingBank,
 } from './sides.ts'
 
-export function transferCreateEndpoint(ledger: LedgerContext, bank: PayingBank): Endpoint {
+type Deps = { ledger: LedgerContext; bank: PayingBank }
+
+export function walletTransferEndpoints(deps: Deps): Endpoint[] {
+  return [transferCreate(deps), transferRead(deps), transferList(deps)]
+}
+
+function transferCreate({ ledger, bank }: Deps): Endpoint {
   const view = chainView(ledger)
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: '/v1/transfers',
+    route: 'POST /v1/transfers',
     operationId: 'createTransfer',
     summary: 'Moves money between your wallets, or redeems stablecoin to a bank account',
     description:
@@ -62,18 +66,15 @@ export function transferCreateEndpoint(ledger: LedgerContext, bank: PayingBank):
   })
 }
 
-export function transferReadEndpoint(ledger: LedgerContext): Endpoint {
+function transferRead({ ledger }: Deps): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: '/v1/transfers/{id}',
+    route: 'GET /v1/transfers/{id}',
     operationId: 'getTransfer',
     summary: 'Reads a transfer or a redeem',
     tag: 'Transfers',
     access: 'transfers:read',
     params: IdParamsSchema,
     query: TransferReadQuerySchema,
-    status: 200,
     answer: TransferAnswerSchema,
     handle: async ({ params, caller, db }) => {
       const { userId, dialect } = caller
@@ -84,17 +85,14 @@ export function transferReadEndpoint(ledger: LedgerContext): Endpoint {
   })
 }
 
-export function transferListEndpoint(ledger: LedgerContext): Endpoint {
+function transferList({ ledger }: Deps): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: '/v1/transfers',
+    route: 'GET /v1/transfers',
     operationId: 'listTransfers',
     summary: 'Lists your transfers and redeems, newest first',
     tag: 'Transfers',
     access: 'transfers:read',
     query: TransferListQuerySchema,
-    status: 200,
     answer: TransferListSchema,
     handle: async ({ query, caller, db }) => {
       const { userId, dialect } = caller
@@ -104,9 +102,9 @@ export function transferListEndpoint(ledger: LedgerContext): Endpoint {
       const filter = {
         userId,
         kinds: KINDS,
-        walletId: readId(query.walletId),
-        sourceWalletId: readId(query.sourceWalletId),
-        destinationWalletId: readId(query.destinationWalletId),
+        walletId: idOf(query.walletId),
+        sourceWalletId: idOf(query.sourceWalletId),
+        destinationWalletId: idOf(query.destinationWalletId),
       }
       const found = await listTransfers(db, filter, page)
       return { data: found.map((one) => transferBody(one, dialect, chainView(ledger))) }
@@ -115,10 +113,6 @@ export function transferListEndpoint(ledger: LedgerContext): Endpoint {
 }
 
 const KINDS = ['wallet', 'redeem'] as const
-
-function readId(text: string | undefined): bigint | undefined {
-  return text === undefined ? undefined : BigInt(text)
-}
 
 type Body = Static<typeof TransferCreateSchema>
 type Request = {

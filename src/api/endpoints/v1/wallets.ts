@@ -3,11 +3,8 @@ import {
   findWallet,
   insertWallet,
   listWallets,
-  mainWallet,
 } from '../../../store/ledger/wallets.ts'
 import {
-  ConfigurationSchema,
-  PingSchema,
   walletBody,
   WalletAnswerSchema,
   WalletCreateSchema,
@@ -16,49 +13,21 @@ import {
   WalletParamsSchema,
 } from '../../../wire/group-a/wallets.ts'
 import { RequestError } from '../../../wire/errors.ts'
-import { defineEndpoint } from '../../admission/endpoint.ts'
-import { readPage } from './pages.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { readPage } from '../lists.ts'
 import { notFound } from './sides.ts'
 
-export const pingEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/ping',
-  operationId: 'ping',
-  summary: 'Says that the service answers',
-  tag: 'Health',
-  access: 'public',
-  status: 200,
-  answer: PingSchema,
-  handle: () => Promise.resolve({ message: 'pong' as const }),
-})
+export function walletEndpoints(): Endpoint[] {
+  return [walletList, walletRead, walletCreate]
+}
 
-export const configurationEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/configuration',
-  operationId: 'getConfiguration',
-  summary: 'Names your main wallet',
-  tag: 'Management',
-  access: 'wallets:read',
-  status: 200,
-  answer: ConfigurationSchema,
-  handle: async ({ caller, db }) => {
-    const { id } = await mainWallet(db, caller.userId)
-    return { data: { payments: { masterWalletId: String(id) } } }
-  },
-})
-
-export const walletListEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/wallets',
+const walletList = defineEndpoint({
+  route: 'GET /v1/wallets',
   operationId: 'listWallets',
   summary: 'Lists your wallets and what is in them, newest first',
   tag: 'Wallets',
   access: 'wallets:read',
   query: WalletListQuerySchema,
-  status: 200,
   answer: WalletListSchema,
   handle: async ({ query, caller, db }) => {
     const { userId } = caller
@@ -69,17 +38,14 @@ export const walletListEndpoint = defineEndpoint({
   },
 })
 
-export const walletReadEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/wallets/{walletId}',
+const walletRead = defineEndpoint({
+  route: 'GET /v1/wallets/{walletId}',
   operationId: 'getWallet',
   summary: 'Reads a wallet and what is in it',
   tag: 'Wallets',
   access: 'wallets:read',
   params: WalletParamsSchema,
   unknown: () => notFound('wallet', 1069),
-  status: 200,
   answer: WalletAnswerSchema,
   handle: async ({ params, caller, db }) => {
     const id = BigInt(params.walletId)
@@ -89,10 +55,8 @@ export const walletReadEndpoint = defineEndpoint({
   },
 })
 
-export const walletCreateEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'POST',
-  path: '/v1/wallets',
+const walletCreate = defineEndpoint({
+  route: 'POST /v1/wallets',
   operationId: 'createWallet',
   summary: 'Opens another wallet',
   description: 'An account has 1,000 wallets at most.',

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { blockchainBalanceEndpoint } from '../../../../src/api/endpoints/api/blockchain/balance.ts'
 import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
-import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/answering.ts'
+import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
 import { transactionDetailEndpoint } from '../../../../src/api/endpoints/api/transactions/detail.ts'
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
 import type { PreparedOrder } from '../../../../src/sender/prepare.ts'

@@ -1,9 +1,7 @@
 import { expect } from 'chai'
 
-import {
-  anyDeliveryListEndpoint,
-  anyDeliveryReplayEndpoint,
-} from '../../../../src/api/endpoints/api/deliveries.ts'
+import { answerAtOnce } from '../../../../src/api/admission/endpoints.ts'
+import { deliveryEndpoints } from '../../../../src/api/endpoints/api/deliveries.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
 import type { User } from '../../../../src/store/access/users.ts'
 import { RequestError } from '../../../../src/wire/errors.ts'
@@ -25,10 +23,10 @@ describe('an administrator', () => {
     admin = await makeUser(db, { scopes: ['admin'] })
     alice = await makeUser(db)
     api = await startApi({
-      endpoints: [anyDeliveryListEndpoint, anyDeliveryReplayEndpoint],
+      endpoints: deliveryEndpoints(),
       hooks: {
         db,
-        idempotently: async ({ run }) => ({ ...(await run(db)), replayed: false }),
+        idempotently: ({ endpoint, request }) => answerAtOnce(endpoint, request, db),
         async authenticate(headers) {
           const user = [admin, alice].find(({ username }) => username === headers['x-api-key'])
           if (!user) throw new RequestError('unauthorized', 'Send a name.')

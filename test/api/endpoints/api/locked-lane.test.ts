@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
-import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/answering.ts'
+import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
 import { limits } from '../../../../src/base/limits.ts'
 import type { PreparedOrder } from '../../../../src/sender/prepare.ts'

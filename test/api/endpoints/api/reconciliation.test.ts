@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 
+import { breakEndpoints } from '../../../../src/api/endpoints/api/breaks.ts'
+import { runEndpoints } from '../../../../src/api/endpoints/api/runs.ts'
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
 import { leaseRun } from '../../../../src/store/reconciliation/runs.ts'
@@ -7,7 +9,7 @@ import { startApi, type Api } from '../../../fixtures/api/api.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
 import { createTestClock } from '../../../fixtures/clock.ts'
 import { freshDatabase } from '../../../fixtures/store/database.ts'
-import { makeBreak, makeRun, reconciliationEndpoints } from '../../../fixtures/books/runs.ts'
+import { makeBreak, makeRun, reconciliationGround } from '../../../fixtures/books/runs.ts'
 import { CHAIN_ID } from '../../../engines/sim/world.ts'
 
 describe('the operations of reconciliation', () => {
@@ -18,8 +20,9 @@ describe('the operations of reconciliation', () => {
   beforeEach(async () => {
     ;({ db } = await freshDatabase())
     for (let id = 1; id <= 7; id++) await makeUser(db)
+    const ground = { ...reconciliationGround(clock), chainId: CHAIN_ID, clock }
     const hooks = { db, idempotently: createIdempotently({ db }) }
-    api = await startApi({ endpoints: reconciliationEndpoints(clock), hooks })
+    api = await startApi({ endpoints: [...runEndpoints(ground), ...breakEndpoints(ground)], hooks })
   })
   afterEach(() => api.close())
 

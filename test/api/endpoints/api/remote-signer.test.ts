@@ -6,7 +6,7 @@ import { keccak256, stringToHex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 
 import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
-import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/answering.ts'
+import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
 import { createAccounts } from '../../../../src/app/accounts.ts'
 import { connectWeb3Signer } from '../../../../src/chain/signers/web3signer.ts'

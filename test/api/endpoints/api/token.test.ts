@@ -5,6 +5,8 @@ import { Registry } from 'prom-client'
 import { Type } from 'typebox'
 
 import { createAccess, type Access } from '../../../../src/api/access/access.ts'
+import { tokenEndpoint } from '../../../../src/api/endpoints/api/token.ts'
+import { answerAtOnce } from '../../../../src/api/admission/endpoints.ts'
 import { defineEndpoint } from '../../../../src/api/admission/endpoint.ts'
 import { createServer } from '../../../../src/api/server/server.ts'
 import { createLogger } from '../../../../src/base/logger.ts'
@@ -153,14 +155,11 @@ type Answer = Record<string, unknown>
 /** A server with the token endpoint, and one that tells who asks. */
 function startServer(db: Db, access: Access, log: string[]): FastifyInstance {
   const whoAmI = defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/me',
+    route: 'GET /api/me',
     operationId: 'whoAmI',
     tag: 'Test',
     summary: 'Tell who asks',
     access: 'transactions:read',
-    status: 200,
     answer: Type.Object({ username: Type.String() }),
     handle: async ({ caller }) => ({ username: caller.username }),
   })
@@ -170,12 +169,12 @@ function startServer(db: Db, access: Access, log: string[]): FastifyInstance {
     registry: new Registry(),
     checks: [],
     isStopping: () => false,
-    endpoints: [access.tokenEndpoint, whoAmI],
+    endpoints: [tokenEndpoint({ db, ...access }), whoAmI],
     hooks: {
       db,
       authenticate: access.authenticate,
       limitRate: access.limitRate,
-      idempotently: async ({ run }) => ({ ...(await run(db)), replayed: false }),
+      idempotently: ({ endpoint, request }) => answerAtOnce(endpoint, request, db),
     },
   })
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 import { expect } from 'chai'
 
-import { transferEndpoints } from '../../../../src/api/endpoints/api/transfers/create.ts'
+import { transferEndpoints } from '../../../../src/api/endpoints/api/transfers.ts'
 import { institutionsOf } from '../../../../src/app/rails.ts'
 import { moveTransferByWire } from '../../../../src/rails/transfers.ts'
 import type { WireMoved } from '../../../../src/rails/wire-rail.ts'
@@ -32,7 +32,7 @@ describe('transfers to an institution', () => {
     db = (await freshDatabase()).db
     const institutions = institutionsOf({ ...NO_PARTIES, bank: BANK })
     const kick = () => void (kicks += 1)
-    api = await startRailsApi(db, transferEndpoints({ institutions, randomBytes, kick }))
+    api = await startRailsApi(db, transferEndpoints({ institutions, randomBytes, kickWires: kick }))
   })
 
   const move = async (subject: unknown, state: WireMoved['state'], code?: string) =>

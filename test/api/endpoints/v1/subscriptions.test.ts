@@ -1,7 +1,11 @@
+import { randomBytes } from 'node:crypto'
+
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { createSubscriptionEndpoints } from '../../../../src/app/subscriptions.ts'
+import { subscriptionDeliveryEndpoints } from '../../../../src/api/endpoints/v1/notifications/deliveries.ts'
+import { subscriptionEndpoints } from '../../../../src/api/endpoints/v1/notifications/subscriptions.ts'
+import { createRequireTarget } from '../../../../src/app/operations.ts'
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
 import { notify } from '../../../../src/store/webhooks/notifications.ts'
@@ -31,17 +35,22 @@ describe('subscriptions over HTTP', () => {
   let bob: User
   let api: Api
 
+  const requireTarget = createRequireTarget({
+    environment: 'sandbox',
+    host: '127.0.0.1',
+    resolve: async (name) =>
+      (ADDRESSES[name] ?? []).map((address) => ({ address, family: 4 as const })),
+  })
+
   beforeEach(async () => {
     ;({ db } = await freshDatabase())
     alice = await makeUser(db)
     bob = await makeUser(db)
     api = await startApi({
-      endpoints: createSubscriptionEndpoints({
-        environment: 'sandbox',
-        host: '127.0.0.1',
-        resolve: async (name) =>
-          (ADDRESSES[name] ?? []).map((address) => ({ address, family: 4 as const })),
-      }),
+      endpoints: [
+        ...subscriptionEndpoints({ randomBytes, requireTarget }),
+        ...subscriptionDeliveryEndpoints(),
+      ],
       hooks: {
         db,
         idempotently: createIdempotently({ db }),

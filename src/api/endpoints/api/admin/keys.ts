@@ -21,6 +21,8 @@ import {
 } from '../../../../wire/group-b/users.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { pageOf } from '../../lists.ts'
+import { fieldsOf } from '../fields.ts'
 
 export type KeyDeps = {
   environment: Environment
@@ -33,25 +35,24 @@ export function keyEndpoints(deps: KeyDeps): Endpoint[] {
   return [keyListEndpoint, keyCreateEndpoint(deps), keyRevokeEndpoint(deps)]
 }
 
-const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
+const shared = { tag: 'Administration', access: 'admin' } as const
 
 const keyListEndpoint = defineEndpoint({
   ...shared,
-  method: 'GET',
-  path: '/api/admin/keys',
+  route: 'GET /api/admin/keys',
   operationId: 'listApiKeys',
   summary: 'Lists API keys, oldest first',
   query: KeyListQuerySchema,
-  status: 200,
   answer: KeyListSchema,
   handle: async ({ query, db }) => {
-    const { user_id: userId, after_id: afterId, limit } = query
-    const found = await listApiKeys(db, { userId, afterId, limit: limit + 1 })
-    const shown = found.slice(0, limit)
+    const { user_id: userId, after_id: afterId } = query
+    const { shown, last } = await pageOf(query.limit, (limit) =>
+      listApiKeys(db, { userId, afterId, limit }),
+    )
     return {
       success: true as const,
       api_keys: shown.map(toKeyWire),
-      next_after_id: found.length > limit ? (shown.at(-1)?.id ?? null) : null,
+      next_after_id: last?.id ?? null,
     }
   },
 })
@@ -59,8 +60,7 @@ const keyListEndpoint = defineEndpoint({
 function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
   return defineEndpoint({
     ...shared,
-    method: 'POST',
-    path: '/api/admin/keys',
+    route: 'POST /api/admin/keys',
     operationId: 'createApiKey',
     summary: 'Makes an API key for a user; it is told once',
     body: KeyCreateSchema,
@@ -90,12 +90,10 @@ function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
 function keyRevokeEndpoint({ forgetUser }: KeyDeps): Endpoint {
   return defineEndpoint({
     ...shared,
-    method: 'POST',
-    path: '/api/admin/keys/{key_id}/revoke',
+    route: 'POST /api/admin/keys/{key_id}/revoke',
     operationId: 'revokeApiKey',
     summary: 'Ends an API key for good',
     params: KeyParamsSchema,
-    status: 200,
     answer: KeyAnswerSchema,
     failures: ['not_found'],
     handle: async ({ params, db }) => {
@@ -109,15 +107,6 @@ function keyRevokeEndpoint({ forgetUser }: KeyDeps): Endpoint {
 }
 
 function toKeyWire(key: ApiKey): KeyWire {
-  return {
-    id: key.id,
-    user_id: key.userId,
-    username: key.username,
-    name: key.name,
-    shown: key.shown,
-    scopes: key.scopes,
-    dialect: key.dialect,
-    created_at: key.createdAt.toISOString(),
-    revoked_at: key.revokedAt?.toISOString() ?? null,
-  }
+  const named = fieldsOf(key, 'id', 'userId', 'username', 'name', 'shown', 'scopes', 'dialect')
+  return { ...named, ...fieldsOf(key, 'createdAt', 'revokedAt') }
 }

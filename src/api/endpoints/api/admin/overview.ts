@@ -2,18 +2,11 @@ import type { Clock } from '../../../../base/clock.ts'
 import type { Environment } from '../../../../base/config.ts'
 import { formatAmount } from '../../../../domain/money.ts'
 import {
-  listSamples,
   readOverview,
   type Overview,
   type Totals,
 } from '../../../../store/transactions/overview.ts'
-import { decimalOf } from '../../../../wire/group-a/money.ts'
-import {
-  OverviewSchema,
-  SampleListQuerySchema,
-  SampleListSchema,
-  type OverviewWire,
-} from '../../../../wire/group-b/admin.ts'
+import { OverviewSchema, type OverviewWire } from '../../../../wire/group-b/admin.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 
 export type OverviewDeps = {
@@ -27,14 +20,11 @@ export type OverviewDeps = {
 export function overviewEndpoint(deps: OverviewDeps): Endpoint {
   const { clock, environment, chainId } = deps
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/admin/overview',
+    route: 'GET /api/admin/overview',
     operationId: 'readOverview',
     summary: 'Reads where the platform stands: records against the chain, and what waits',
     tag: 'Administration',
     access: 'admin',
-    status: 200,
     answer: OverviewSchema,
     handle: async ({ db }) => {
       const now = clock.now()
@@ -65,42 +55,6 @@ export function overviewEndpoint(deps: OverviewDeps): Endpoint {
     },
   })
 }
-
-export function sampleListEndpoint({ clock }: { clock: Clock }): Endpoint {
-  return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/admin/samples',
-    operationId: 'listOverviewSamples',
-    summary: 'Lists what the overview said each minute, oldest first',
-    tag: 'Administration',
-    access: 'admin',
-    query: SampleListQuerySchema,
-    status: 200,
-    answer: SampleListSchema,
-    handle: async ({ query, db }) => {
-      const since = new Date(clock.now().getTime() - query.hours * 3_600_000)
-      const samples = await listSamples(db, { since, limit: MAX_POINTS })
-      return {
-        success: true as const,
-        samples: samples.map((sample) => ({
-          at: sample.at.toISOString(),
-          claimed_wei: String(sample.claimedWei),
-          settled_wei: String(sample.settledWei),
-          in_flight: sample.inFlight,
-          oldest_seconds: sample.oldestSeconds,
-          providers_well: sample.providersWell,
-          open_breaks: sample.openBreaks ?? null,
-          supply: sample.supply === undefined ? null : decimalOf(sample.supply),
-          liability: sample.liability === undefined ? null : decimalOf(sample.liability),
-        })),
-      }
-    },
-  })
-}
-
-/** A plot has no more room. */
-const MAX_POINTS = 300
 
 function toTotals({ count, amountWei }: Totals): OverviewWire['claimed'] {
   return {

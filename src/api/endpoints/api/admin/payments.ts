@@ -27,17 +27,17 @@ import {
 } from '../../../../wire/group-b/decisions.ts'
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { toArrivalWire } from '../payments/charge-wire.ts'
+import { toArrivalWire } from '../payments/charges.ts'
+import { fieldsOf } from '../fields.ts'
 
 /** Of each payment, the largest. */
 const ARRIVALS = 100
 
-const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
+const shared = { tag: 'Administration', access: 'admin' } as const
 
 export const undecidedListEndpoint = defineEndpoint({
   ...shared,
-  method: 'GET',
-  path: '/api/admin/payments',
+  route: 'GET /api/admin/payments',
   operationId: 'listUndecidedPayments',
   summary: 'Lists payments on chain that wait for a decision, oldest first',
   description:
@@ -45,7 +45,6 @@ export const undecidedListEndpoint = defineEndpoint({
     'still asks for the rest. With ' +
     '`transaction_id` that one alone, however many are older.',
   query: UndecidedListQuerySchema,
-  status: 200,
   answer: UndecidedListSchema,
   handle: async ({ query, db }) => {
     const { transaction_id: transactionId, limit } = query
@@ -62,8 +61,7 @@ export const undecidedListEndpoint = defineEndpoint({
 
 export const paymentDecideEndpoint = defineEndpoint({
   ...shared,
-  method: 'POST',
-  path: '/api/admin/payments/{transaction_id}/decide',
+  route: 'POST /api/admin/payments/{transaction_id}/decide',
   operationId: 'decidePayment',
   summary: 'Accepts what has come for a payment on chain as it is, or refuses it',
   description:
@@ -71,7 +69,6 @@ export const paymentDecideEndpoint = defineEndpoint({
     'failed; what has come stays where it is until you send it back.',
   params: TransactionParamsSchema,
   body: DecisionSchema,
-  status: 200,
   answer: DecidedPaymentSchema,
   failures: ['not_found', 'conflict'],
   handle: async ({ params, body, caller, db }) => {
@@ -131,18 +128,12 @@ async function decide(db: Db, { charge, caller, decision, note }: Decision): Pro
 
 /** With what has come for it, of all that has come. */
 function undecidedOf(charge: Charge, all: readonly CheckoutPayment[]): UndecidedPayment {
-  const { transactionId, userId, status, amount, currency } = charge
-  const arrivals = all.filter((one) => one.transactionId === transactionId)
+  const arrivals = all.filter((one) => one.transactionId === charge.transactionId)
   return {
-    transaction_id: transactionId,
-    user_id: userId,
-    status,
-    ...amountFields({ amount, currency }),
-    currency,
-    gateway_status: charge.gatewayStatus ?? null,
-    error_code: charge.errorCode ?? null,
+    ...fieldsOf(charge, 'transactionId', 'userId', 'status', 'currency', 'gatewayStatus'),
+    ...fieldsOf(charge, 'errorCode', 'expiresAt'),
+    ...amountFields(charge),
     received_decimal: receivedOf(charge),
-    expires_at: charge.expiresAt?.toISOString() ?? null,
     arrivals: arrivals.map(toArrivalWire),
   }
 }

@@ -23,32 +23,27 @@ import {
 } from '../../../../wire/group-b/admin.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { readBlockchainTransaction } from '../blockchain/wire.ts'
-import { readChargeBack, toArrivalWire } from '../payments/charge-wire.ts'
-import { dayRange } from '../day-range.ts'
-import { cursorOf, placeOfCursor } from '../transactions/list-cursor.ts'
-import { toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
+import { readBlockchainTransaction, toAttemptWire } from '../blockchain/wire.ts'
+import { readChargeBack, toArrivalWire } from '../payments/charges.ts'
+import { cursorOf, dayRange, pageOf, placeOfCursor } from '../../lists.ts'
+import { toMoveWire, toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
+import { fieldsOf } from '../fields.ts'
 
 export const everyonesListEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/admin/transactions',
+  route: 'GET /api/admin/transactions',
   operationId: 'listEveryonesTransactions',
   summary: 'Lists the transactions of all users, newest first',
   tag: 'Administration',
   access: 'admin',
   query: OwnedListQuerySchema,
-  status: 200,
   answer: OwnedListSchema,
   handle: async ({ query, db }) => {
-    const limit = effectiveLimit(query.limit)
     const after = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
     const { user_id: userId, eth_transaction_hash: ethTransactionHash, type, status } = query
     const filter = { userId, type, status, ethTransactionHash, ...dayRange(query) }
-    // One more tells whether there is a next page.
-    const found = await listEveryonesTransactions(db, filter, { after, limit: limit + 1 })
-    const shown = found.slice(0, limit)
-    const last = shown.at(-1)
+    const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+      listEveryonesTransactions(db, filter, { after, limit }),
+    )
     const wires = await toTransactionWires(db, shown)
     return {
       success: true as const,
@@ -57,7 +52,7 @@ export const everyonesListEndpoint = defineEndpoint({
       ...(after === undefined && {
         total: await countEveryonesTransactions(db, filter, MAX_COUNTED),
       }),
-      next_cursor: last && found.length > limit ? cursorOf(last) : null,
+      next_cursor: last ? cursorOf(last) : null,
     }
   },
 })
@@ -65,15 +60,12 @@ export const everyonesListEndpoint = defineEndpoint({
 const MAX_COUNTED = 100_000
 
 export const lifeEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/admin/transactions/{transaction_id}',
+  route: 'GET /api/admin/transactions/{transaction_id}',
   operationId: 'readTransactionLife',
   summary: 'Reads all that is known of a transaction of any user',
   tag: 'Administration',
   access: 'admin',
   params: LifeParamsSchema,
-  status: 200,
   answer: TransactionLifeSchema,
   failures: ['not_found'],
   handle: async ({ params, db }) => {
@@ -89,20 +81,12 @@ export const lifeEndpoint = defineEndpoint({
       success: true as const,
       ...toTransactionWire(transaction, objections),
       ...ownerOf(transaction),
-      institution_id: transaction.institutionId,
-      gateway_id: transaction.gatewayId,
-      metadata: transaction.metadata,
+      ...fieldsOf(transaction, 'institutionId', 'gatewayId', 'metadata'),
       ...(await readChargeBack(db, transaction)),
       arrivals: arrivals.map(toArrivalWire),
       blockchain_transaction: await readBlockchainTransaction(db, transaction.transactionId),
       order: await readOrder(db, transaction.transactionId),
-      history: moves.map(({ to, from, actor, reason, at }) => ({
-        status: to,
-        previous_status: from,
-        actor,
-        reason,
-        created_at: at.toISOString(),
-      })),
+      history: moves.map((move) => ({ ...toMoveWire(move), actor: move.actor })),
       receipt_path: receipt ? `/r/${receipt.token}` : null,
     }
   },
@@ -110,8 +94,8 @@ export const lifeEndpoint = defineEndpoint({
 
 const MAX_ARRIVALS = 300
 
-function ownerOf({ userId, username }: OwnedTransaction) {
-  return { user_id: userId, username }
+function ownerOf(transaction: OwnedTransaction) {
+  return fieldsOf(transaction, 'userId', 'username')
 }
 
 async function readOrder(db: Db, transactionId: string): Promise<TransactionLifeWire['order']> {
@@ -122,30 +106,15 @@ async function readOrder(db: Db, transactionId: string): Promise<TransactionLife
 
 function toOrderWire(order: Order, attempts: Attempt[]): TransactionLifeWire['order'] {
   return {
-    reference: order.reference,
-    route: order.route,
+    ...fieldsOf(order, 'reference', 'route', 'state', 'errorCode', 'cancelCode'),
+    ...fieldsOf(order, 'acceptedAt', 'updatedAt'),
     contract: order.contract ? checksummed(order.contract) : null,
-    state: order.state,
-    error_code: order.errorCode ?? null,
-    cancel_code: order.cancelCode ?? null,
-    accepted_at: order.acceptedAt.toISOString(),
-    updated_at: order.updatedAt.toISOString(),
     attempts: attempts.map((attempt) => ({
-      eth_tx_hash: attempt.hash,
-      nonce: attempt.nonce,
-      kind: attempt.kind,
-      state: attempt.state,
-      gas: attempt.gas,
-      max_fee_per_gas: attempt.fees.maxFeePerGas,
-      max_priority_fee_per_gas: attempt.fees.maxPriorityFeePerGas,
+      ...toAttemptWire(attempt),
+      ...fieldsOf(attempt, 'gas', 'sentAt', 'lastSentAt', 'lastAnswer'),
       gas_used: attempt.block?.gasUsed ?? null,
-      block_number: attempt.block?.number ?? null,
       block_hash: attempt.block?.hash ?? null,
       succeeded: attempt.block?.succeeded ?? null,
-      created_at: attempt.signedAt.toISOString(),
-      sent_at: attempt.sentAt?.toISOString() ?? null,
-      last_sent_at: attempt.lastSentAt?.toISOString() ?? null,
-      last_answer: attempt.lastAnswer ?? null,
     })),
   }
 }

@@ -21,38 +21,38 @@ import {
 } from '../../../../wire/group-b/users.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { pageOf } from '../../lists.ts'
+import { fieldsOf } from '../fields.ts'
 
 /** What an administrator does to users; the changes count at once in this process. */
 export function userEndpoints(deps: { forgetUser: (userId: number) => void }): Endpoint[] {
   return [userListEndpoint, userCreateEndpoint, setUser('disable', deps), setUser('enable', deps)]
 }
 
-const shared = { group: 'b', tag: 'Administration', access: 'admin' } as const
+const shared = { tag: 'Administration', access: 'admin' } as const
 
 const userListEndpoint = defineEndpoint({
   ...shared,
-  method: 'GET',
-  path: '/api/admin/users',
+  route: 'GET /api/admin/users',
   operationId: 'listUsers',
   summary: 'Lists the users, oldest first',
   query: UserListQuerySchema,
-  status: 200,
   answer: UserListSchema,
   handle: async ({ query, db }) => {
-    const found = await listUsers(db, { afterId: query.after_id, limit: query.limit + 1 })
-    const shown = found.slice(0, query.limit)
+    const { shown, last } = await pageOf(query.limit, (limit) =>
+      listUsers(db, { afterId: query.after_id, limit }),
+    )
     return {
       success: true as const,
       users: shown.map(toUserWire),
-      next_after_id: found.length > query.limit ? (shown.at(-1)?.id ?? null) : null,
+      next_after_id: last?.id ?? null,
     }
   },
 })
 
 const userCreateEndpoint = defineEndpoint({
   ...shared,
-  method: 'POST',
-  path: '/api/admin/users',
+  route: 'POST /api/admin/users',
   operationId: 'createUser',
   summary: 'Adds a user who may sign in with a password',
   body: UserCreateSchema,
@@ -83,15 +83,13 @@ function setUser(
 ): Endpoint {
   return defineEndpoint({
     ...shared,
-    method: 'POST',
-    path: `/api/admin/users/{user_id}/${verb}`,
+    route: `POST /api/admin/users/{user_id}/${verb}`,
     operationId: `${verb}User`,
     summary:
       verb === 'disable'
         ? 'Ends the tokens of a user for good, and keeps the keys out until it is enabled'
         : 'Lets a disabled user in again; tokens from before stay ended',
     params: UserParamsSchema,
-    status: 200,
     answer: UserAnswerSchema,
     failures: ['not_found', 'conflict'],
     handle: async ({ params, caller, db }) => {
@@ -117,11 +115,5 @@ async function requireUser(db: Db, id: number): Promise<User> {
 }
 
 function toUserWire(user: User): UserWire {
-  return {
-    id: user.id,
-    username: user.username,
-    scopes: user.scopes,
-    created_at: user.createdAt.toISOString(),
-    disabled_at: user.disabledAt?.toISOString() ?? null,
-  }
+  return fieldsOf(user, 'id', 'username', 'scopes', 'createdAt', 'disabledAt')
 }

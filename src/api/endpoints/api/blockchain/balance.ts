@@ -3,26 +3,25 @@ import { CURRENCY_DECIMALS, formatAmount } from '../../../../domain/money.ts'
 import { BlockchainBalanceSchema } from '../../../../wire/group-b/blockchain.ts'
 import { exactNumber } from '../../../../wire/json.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { answering, type BlockchainPayments } from './answering.ts'
+import type { BlockchainPayments } from './payments.ts'
 
 export function blockchainBalanceEndpoint(deps: {
   payments: Pick<BlockchainPayments, 'addressOf' | 'balanceOf'>
 }): Endpoint {
   const { payments } = deps
   return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/blockchain/balance',
+    route: 'GET /api/blockchain/balance',
     operationId: 'getBlockchainBalance',
     summary: 'Reads the balance of your address',
     tag: 'Blockchain',
     access: 'blockchain:read',
-    status: 200,
     answer: BlockchainBalanceSchema,
     failures: ['unavailable'],
+    // Whatever a provider refuses passes by itself.
+    refusals: {},
     handle: async ({ caller }) => {
       const address = await payments.addressOf(caller.userId)
-      const wei = await answering(() => payments.balanceOf(address))
+      const wei = await payments.balanceOf(address)
       const eth = formatAmount({ amount: wei, decimals: CURRENCY_DECIMALS.ETH })
       return {
         success: true as const,

@@ -11,6 +11,7 @@ import { findOrderOf } from '../../../../store/orders/orders.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
 import { exactNumber } from '../../../../wire/json.ts'
 import type { BlockchainTransactionWire } from '../../../../wire/group-b/transactions.ts'
+import { fieldsOf } from '../fields.ts'
 
 /**
  * What the detail of a transaction shows of the chain: what we signed for it, or what has closed a
@@ -96,16 +97,12 @@ function confirmationsOf(block: bigint | undefined, head: bigint | undefined): b
   return head - block + 1n
 }
 
-function toAttemptWire(attempt: Attempt): BlockchainTransactionWire['attempts'][number] {
-  const { hash, nonce, kind, state, fees, block, signedAt } = attempt
+export function toAttemptWire(attempt: Attempt): BlockchainTransactionWire['attempts'][number] {
   return {
-    eth_tx_hash: hash,
-    nonce,
-    kind,
-    state,
-    max_fee_per_gas: fees.maxFeePerGas,
-    max_priority_fee_per_gas: fees.maxPriorityFeePerGas,
-    block_number: block?.number ?? null,
-    created_at: signedAt.toISOString(),
+    eth_tx_hash: attempt.hash,
+    ...fieldsOf(attempt, 'nonce', 'kind', 'state'),
+    ...fieldsOf(attempt.fees, 'maxFeePerGas', 'maxPriorityFeePerGas'),
+    block_number: attempt.block?.number ?? null,
+    created_at: attempt.signedAt.toISOString(),
   }
 }

@@ -1,26 +1,22 @@
-import { receivedDecimals, type Gateway } from '../../../../domain/gateways.ts'
+import type { Gateway } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
-import { formatAmount } from '../../../../domain/money.ts'
 import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
-import { listCheckoutPayments } from '../../../../store/rails/checkouts.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { recordTransaction } from '../../../../store/transactions/transactions.ts'
-import { amountFields, readAmount } from '../../../../wire/amounts.ts'
+import { readAmount } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import {
-  GatewayListSchema,
   PaymentCreatedSchema,
   PaymentCreateSchema,
-  PaymentStatusSchema,
   type PaymentCreate,
   type PaymentCreated,
 } from '../../../../wire/group-b/payments.ts'
-import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { readChargeBack, receivedFields, toArrivalWire } from './charge-wire.ts'
-import { requireAmount, requireOwn } from './checks.ts'
+import { gatewayListEndpoint } from '../gateways.ts'
+import { requireAmount } from './charges.ts'
 import { refundEndpoint, type PayBack } from './refund.ts'
+import { paymentStatusEndpoint } from './status.ts'
 
 /** What payments need of the gateways; the composition root fits it in. */
 export type PaymentDesk = {
@@ -40,14 +36,17 @@ export type PaymentDesk = {
 export type PaymentDeps = { desk: PaymentDesk; randomBytes: RandomBytes }
 
 export function paymentEndpoints(deps: PaymentDeps): Endpoint[] {
-  return [paymentCreate(deps), paymentStatus, refundEndpoint(deps), gatewayList(deps)]
+  return [
+    paymentCreate(deps),
+    paymentStatusEndpoint,
+    refundEndpoint(deps),
+    gatewayListEndpoint(deps),
+  ]
 }
 
 function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
-  const endpoint = defineEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/payments',
+  return defineEndpoint({
+    route: 'POST /api/payments',
     operationId: 'createPayment',
     summary: 'Asks a payer for money through a gateway',
     description:
@@ -80,72 +79,10 @@ function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
       await desk.accept(db, { transactionId, gateway })
       return { success: true as const, transaction_id: transactionId, status: 'pending' as const }
     },
-  })
-  return {
-    ...endpoint,
-    complete: async (started, { db }) => {
-      const { transaction_id: transactionId } = started as PaymentCreated
+    complete: async ({ transaction_id: transactionId }, { db }) => {
       await desk.open(transactionId)
       return createdOf(await requireCharge(db, transactionId), desk)
     },
-  }
-}
-
-const paymentStatus = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/payments/{transaction_id}/status',
-  operationId: 'getPaymentStatus',
-  summary: 'Tells how far a payment has got',
-  tag: 'Payments',
-  access: 'payments:read',
-  params: TransactionParamsSchema,
-  status: 200,
-  answer: PaymentStatusSchema,
-  handle: async ({ params, caller, db }) => {
-    const charge = await requireOwn(db, caller.userId, params.transaction_id)
-    const { amount, currency, received } = charge
-    const decimals = receivedDecimals(charge)
-    const arrivals = await listCheckoutPayments(db, [charge.transactionId], MAX_ARRIVALS)
-    return {
-      success: true as const,
-      transaction_id: charge.transactionId,
-      status: charge.status,
-      ...amountFields({ amount, currency }),
-      currency,
-      gateway_reference: charge.externalId ?? null,
-      gateway_status: charge.gatewayStatus ?? null,
-      error_code: charge.errorCode ?? null,
-      received_decimal:
-        received === undefined ? null : formatAmount({ amount: received, decimals }),
-      ...receivedFields(charge),
-      arrivals: arrivals.map(toArrivalWire),
-      ...(await readChargeBack(db, charge)),
-    }
-  },
-})
-
-const MAX_ARRIVALS = 300
-
-function gatewayList({ desk }: PaymentDeps): Endpoint {
-  return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/gateways',
-    operationId: 'listGateways',
-    summary: 'Lists the gateways that payments go through',
-    tag: 'Payments',
-    access: 'payments:read',
-    status: 200,
-    answer: GatewayListSchema,
-    handle: async () => ({
-      success: true as const,
-      gateways: desk.gateways.map(({ id, kind, currencies }) => ({
-        gateway_id: id,
-        kind,
-        currencies: [...currencies],
-      })),
-    }),
   })
 }
 

@@ -1,18 +1,20 @@
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import { refundableOf } from '../../../../domain/gateways.ts'
-import type { Currency } from '../../../../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../../../domain/money.ts'
 import type { Hex } from '../../../../domain/orders.ts'
 import { refundReference, type Reference } from '../../../../domain/reference.ts'
 import { lockCharge, type Charge } from '../../../../store/rails/charges.ts'
+import { sumByPayer } from '../../../../store/rails/checkouts.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import {
   areRefundsFrozen,
   insertRefund,
+  sumPayerRefunds,
   sumRefunds,
   type RefundSums,
 } from '../../../../store/rails/refunds.ts'
 import { recordTransaction } from '../../../../store/transactions/transactions.ts'
-import { amountFields } from '../../../../wire/amounts.ts'
+import { amountFields, readAmount } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import {
   RefundCreatedSchema,
@@ -22,9 +24,8 @@ import {
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { answering } from '../blockchain/answering.ts'
-import { requireOwn } from './checks.ts'
-import { payerOf, requireRest } from './refund-amount.ts'
+import { PAYMENT_REFUSALS } from '../blockchain/payments.ts'
+import { requireOwn } from './charges.ts'
 
 /** Pays from the address to which our own checkout was paid. */
 export type PayBack = {
@@ -75,9 +76,7 @@ const FAILURES = [
 export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
   const { payBack } = desk
   return defineEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/payments/{transaction_id}/refund',
+    route: 'POST /api/payments/{transaction_id}/refund',
     operationId: 'refundPayment',
     summary: 'Sends a completed payment back, the whole or a part of it',
     description:
@@ -95,6 +94,7 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
     status: 201,
     answer: RefundCreatedSchema,
     failures: FAILURES,
+    refusals: PAYMENT_REFUSALS,
     prepare: async ({ params, body, caller, db }) => {
       const charge = await requireOwn(db, caller.userId, params.transaction_id)
       await requireRefundable(db, charge)
@@ -173,16 +173,14 @@ async function prepareOnChain(facts: {
   const payer = await payerOf(db, { charge, body })
   const amount = requireRest({ charge, sums, payer, body })
   const transactionId = createId('TX', facts.randomBytes)
-  const accept = await answering(async () =>
-    payBack.prepare(db, {
-      subject: transactionId,
-      spender: `user:${userId}`,
-      payee,
-      currency,
-      amount,
-      reference: referenceOf(reference, sums.count),
-    }),
-  )
+  const accept = await payBack.prepare(db, {
+    subject: transactionId,
+    spender: `user:${userId}`,
+    payee,
+    currency,
+    amount,
+    reference: referenceOf(reference, sums.count),
+  })
   return { transactionId, amount, earlier: sums.count, accept }
 }
 
@@ -207,7 +205,7 @@ async function acceptOnChain(facts: {
     const sentence = 'More has come or gone back meanwhile. Send the request again.'
     throw new RequestError('conflict', sentence)
   }
-  const { hash } = await answering(() => accept(db))
+  const { hash } = await accept(db)
   await recordTransaction(db, {
     transactionId,
     userId: charge.userId,
@@ -220,3 +218,64 @@ async function acceptOnChain(facts: {
     reason: 'signed and on its way',
   })
 }
+
+/** Whose payment a refund sends back, and how much of it has not gone back yet. */
+type PayerLeft = { payer: Hex; left: bigint }
+
+/**
+ * The payer that the request names, or its `to_address` where that has paid. Undefined where it
+ * names neither: then the refund is of the charge as a whole, and nobody is guessed at.
+ */
+async function payerOf(
+  db: Db,
+  { charge, body }: { charge: Charge; body: RefundCreate | undefined },
+): Promise<PayerLeft | undefined> {
+  if (charge.kind !== 'crypto_checkout') return undefined
+  const { transactionId } = charge
+  const paid = await sumByPayer(db, transactionId)
+  const [named, to] = [body?.payer, body?.to_address].map((text) => text?.toLowerCase() as Hex)
+  if (named !== undefined && !paid.has(named)) {
+    const message = 'This address has not paid. The arrivals of the payment name those who have.'
+    throw invalidRequest([{ field: 'payer', code: 'unknown_payer', message }])
+  }
+  const payer = named ?? to
+  const received = payer && paid.get(payer)
+  if (payer === undefined || received === undefined) return undefined
+  const taken = await sumPayerRefunds(db, { transactionId, payer })
+  return { payer, left: refundableOf({ ...charge, received }) - taken }
+}
+
+/** How much goes back: what is asked for, or all that is left. */
+function requireRest(facts: {
+  charge: Charge
+  sums: RefundSums
+  payer: PayerLeft | undefined
+  body: RefundCreate | undefined
+}): bigint {
+  const { charge, sums, payer, body } = facts
+  const { currency } = charge
+  const whole = refundableOf(charge) - sums.taken
+  const rest = payer !== undefined && payer.left < whole ? payer.left : whole
+  const asked = body?.amount === undefined ? rest : readAmount({ amount: body.amount, currency })
+  if (rest <= 0n) {
+    const sentence =
+      whole > 0n
+        ? 'All that this payer has paid is being refunded. Read the status of the payment.'
+        : 'The payment is being refunded. Read its status.'
+    throw new RequestError('conflict', sentence)
+  }
+  if (sums.count >= MAX_REFUNDS) {
+    const sentence = `There are ${MAX_REFUNDS} refunds of this payment, and no more are taken.`
+    throw new RequestError('conflict', sentence)
+  }
+  if (asked <= rest) return asked
+  const most = formatAmount({ amount: rest, decimals: CURRENCY_DECIMALS[currency] })
+  const of = rest < whole ? 'what this payer has paid' : 'this payment'
+  const message = `At most ${most} ${currency} of ${of} can still be refunded.`
+  throw new RequestError('limit_exceeded', message, {
+    problems: [{ field: 'amount', code: 'amount_out_of_range', message }],
+  })
+}
+
+/** Failed ones are counted too. All of them are listed with the payment, and at its gateway. */
+const MAX_REFUNDS = 50

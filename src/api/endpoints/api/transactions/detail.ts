@@ -1,9 +1,5 @@
 import { readObjections } from '../../../../store/transactions/objections.ts'
-import {
-  findTransaction,
-  listMoves,
-  type TransactionMove,
-} from '../../../../store/transactions/transactions.ts'
+import { findTransaction, listMoves } from '../../../../store/transactions/transactions.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import {
   TransactionDetailSchema,
@@ -11,19 +7,17 @@ import {
 } from '../../../../wire/group-b/transactions.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { readBlockchainTransaction } from '../blockchain/wire.ts'
-import { readChargeBack } from '../payments/charge-wire.ts'
-import { toTransactionWire } from './wire.ts'
+import { fieldsOf } from '../fields.ts'
+import { readChargeBack } from '../payments/charges.ts'
+import { toMoveWire, toTransactionWire } from './wire.ts'
 
 export const transactionDetailEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/transactions/{transaction_id}',
+  route: 'GET /api/transactions/{transaction_id}',
   operationId: 'getTransaction',
   summary: 'Reads one of your transactions',
   tag: 'Transactions',
   access: 'transactions:read',
   params: TransactionParamsSchema,
-  status: 200,
   answer: TransactionDetailSchema,
   failures: ['not_found'],
   handle: async ({ params, caller, db }) => {
@@ -37,23 +31,10 @@ export const transactionDetailEndpoint = defineEndpoint({
     return {
       success: true as const,
       ...toTransactionWire(transaction, objections),
-      user_id: transaction.userId,
-      institution_id: transaction.institutionId,
-      gateway_id: transaction.gatewayId,
-      metadata: transaction.metadata,
+      ...fieldsOf(transaction, 'userId', 'institutionId', 'gatewayId', 'metadata'),
       ...(await readChargeBack(db, transaction)),
       blockchain_transaction: await readBlockchainTransaction(db, transaction.transactionId),
       history: moves.map(toMoveWire),
     }
   },
 })
-
-/** Without who did it: that is the operator's business. */
-function toMoveWire(move: TransactionMove) {
-  return {
-    status: move.to,
-    previous_status: move.from,
-    reason: move.reason,
-    created_at: move.at.toISOString(),
-  }
-}

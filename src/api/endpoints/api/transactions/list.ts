@@ -7,20 +7,16 @@ import {
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { dayRange } from '../day-range.ts'
-import { cursorOf, placeOfCursor } from './list-cursor.ts'
+import { cursorOf, dayRange, placeOfCursor } from '../../lists.ts'
 import { toTransactionWires } from './wire.ts'
 
 export const transactionListEndpoint = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/transactions',
+  route: 'GET /api/transactions',
   operationId: 'listTransactions',
   summary: 'Lists your transactions, newest first',
   tag: 'Transactions',
   access: 'transactions:read',
   query: TransactionListQuerySchema,
-  status: 200,
   answer: TransactionListSchema,
   handle: async ({ query, caller, db }) => {
     const limit = effectiveLimit(query.limit)
@@ -30,14 +26,14 @@ export const transactionListEndpoint = defineEndpoint({
     // One more tells whether there is a next page.
     const found = await listTransactions(db, filter, { ...page, limit: limit + 1 })
     const shown = found.transactions.slice(0, limit)
-    const last = shown.at(-1)
+    const last = found.transactions.length > limit ? shown.at(-1) : undefined
     return {
       success: true as const,
       transactions: await toTransactionWires(db, shown),
       total: found.total,
       limit,
       offset: query.offset,
-      next_cursor: last && found.transactions.length > limit ? cursorOf(last) : null,
+      next_cursor: last ? cursorOf(last) : null,
     }
   },
 })

@@ -33,9 +33,7 @@ export function receiptCreateEndpoint(deps: {
 }): Endpoint {
   const { provePayment, randomBytes } = deps
   return defineEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/transactions/{transaction_id}/receipt',
+    route: 'POST /api/transactions/{transaction_id}/receipt',
     operationId: 'createReceipt',
     summary: 'Makes a page that proves a payment to the payee, once for a transaction',
     description:
@@ -44,7 +42,6 @@ export function receiptCreateEndpoint(deps: {
     tag: 'Transactions',
     access: 'transactions:write',
     params: TransactionParamsSchema,
-    status: 200,
     answer: ReceiptSchema,
     failures: ['not_found', 'conflict', 'unavailable'],
     prepare: async ({ params, caller, db }) => {

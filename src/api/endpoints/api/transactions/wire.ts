@@ -1,8 +1,9 @@
 import type { Db } from '../../../../store/database/database.ts'
 import { listObjections, type Objection } from '../../../../store/transactions/objections.ts'
-import type { Transaction } from '../../../../store/transactions/transactions.ts'
+import type { Transaction, TransactionMove } from '../../../../store/transactions/transactions.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
-import type { ObjectionWire, TransactionWire } from '../../../../wire/group-b/transactions.ts'
+import type { TransactionWire } from '../../../../wire/group-b/transactions.ts'
+import { fieldsOf } from '../fields.ts'
 
 /** Transactions as lists show them, in their order; what speaks against them is read at once. */
 export async function toTransactionWires(
@@ -20,20 +21,14 @@ export function toTransactionWire(
   objections: readonly Objection[] = [],
 ): TransactionWire {
   return {
-    id: transaction.id,
-    transaction_id: transaction.transactionId,
+    ...fieldsOf(transaction, 'id', 'transactionId', 'currency', 'type', 'status', 'description'),
+    ...fieldsOf(transaction, 'ethTransactionHash', 'createdAt', 'updatedAt'),
     ...amountFields(transaction),
-    currency: transaction.currency,
-    type: transaction.type,
-    status: transaction.status,
-    description: transaction.description,
-    eth_transaction_hash: transaction.ethTransactionHash,
-    disputed_by: objections.map(toObjectionWire),
-    created_at: transaction.createdAt.toISOString(),
-    updated_at: transaction.updatedAt.toISOString(),
+    disputed_by: objections.map((one) => fieldsOf(one, 'kind', 'id', 'reason', 'openedAt')),
   }
 }
 
-function toObjectionWire({ kind, id, reason, openedAt }: Objection): ObjectionWire {
-  return { kind, id, reason, opened_at: openedAt.toISOString() }
+/** Without who did it: that is the operator's business. */
+export function toMoveWire({ to, from, reason, at }: TransactionMove) {
+  return { status: to, previous_status: from, reason, created_at: at.toISOString() }
 }

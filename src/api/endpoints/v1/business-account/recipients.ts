@@ -14,16 +14,20 @@ import {
 } from '../../../../wire/group-a/transfers.ts'
 import { requestObject, UuidSchema } from '../../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { readPage } from '../pages.ts'
+import { readPage } from '../../lists.ts'
 import { requireAddress, requireChain } from '../sides.ts'
 
 const PATH = '/v1/businessAccount/wallets/addresses/recipient'
 
-export function recipientCreateEndpoint(ledger: LedgerContext): Endpoint {
+type Deps = { ledger: LedgerContext }
+
+export function recipientEndpoints(deps: Deps): Endpoint[] {
+  return [recipientCreate(deps), recipientList(deps)]
+}
+
+function recipientCreate({ ledger }: Deps): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: PATH,
+    route: `POST ${PATH}`,
     operationId: 'createRecipientAddress',
     summary: 'Registers an address that mints may name by its id',
     tag: 'Addresses',
@@ -48,17 +52,14 @@ export function recipientCreateEndpoint(ledger: LedgerContext): Endpoint {
   })
 }
 
-export function recipientListEndpoint(ledger: LedgerContext): Endpoint {
+function recipientList({ ledger }: Deps): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: PATH,
+    route: `GET ${PATH}`,
     operationId: 'listRecipientAddresses',
     summary: 'Lists your registered addresses, newest first',
     tag: 'Addresses',
     access: 'mint:read',
     query: requestObject(pageQuery(UuidSchema)),
-    status: 200,
     answer: RecipientListSchema,
     handle: async ({ query, caller, db }) => {
       const { userId } = caller

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 
 import type { Caller } from '../../../../domain/access.ts'
 import { LEDGER_DECIMALS } from '../../../../domain/money.ts'
-import type { Hex } from '../../../../domain/orders.ts'
+import type { Hex, Order } from '../../../../domain/orders.ts'
 import {
   chainView,
   type LedgerContext,
@@ -23,9 +23,8 @@ import {
   TransferListSchema,
 } from '../../../../wire/group-a/transfers.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { answeringMint } from './answering-mint.ts'
-import type { Minting } from './minting.ts'
-import { readPage } from '../pages.ts'
+import { later, ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
+import { readPage } from '../../lists.ts'
 import {
   answeringFunds,
   notFound,
@@ -35,18 +34,38 @@ import {
   sourceWallet,
 } from '../sides.ts'
 
-export type MintParts<Prepared> = {
+/** What a mint needs of the sender; the composition root fits it in. */
+export type Minting<Prepared = unknown> = {
+  /** Asks the chain what the mint takes, outside of any transaction, or rejects. */
+  prepare: (db: Db, mint: MintOrder) => Promise<Prepared>
+  /** Accepts the order in the open transaction, or rejects with nothing stored. */
+  accept: (db: Db, prepared: Prepared) => Promise<{ order: Order; hash: Hex }>
+  /** What is accepted is sent soon even without it. */
+  kick: () => void
+}
+
+export type MintOrder = {
+  /** The id of the mint. */
+  subject: string
+  spender: string
+  payee: Hex
+  /** In millionths, as the token counts. */
+  amount: bigint
+}
+
+type Deps<Prepared> = {
   ledger: LedgerContext
   minting: Minting<Prepared>
   createUuid: () => string
 }
 
-export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoint {
-  const { ledger, minting, createUuid } = parts
+export function mintEndpoints<Prepared>(deps: Deps<Prepared>): Endpoint[] {
+  return [mintCreate(deps), mintRead(deps), mintList(deps)]
+}
+
+function mintCreate<Prepared>({ ledger, minting, createUuid }: Deps<Prepared>): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'POST',
-    path: '/v1/businessAccount/transfers',
+    route: 'POST /v1/businessAccount/transfers',
     operationId: 'createMint',
     summary: 'Mints stablecoin to an address, for money of a wallet',
     description:
@@ -68,20 +87,19 @@ export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoi
       'signer_unavailable',
       'unavailable',
     ],
+    refusals: REFUSALS,
     prepare: async ({ body, caller, db }) => {
       const money = readMoney(body, { decimals: LEDGER_DECIMALS })
       const { address: payee, ...named } = await readRecipient({ ledger, db, body, caller })
       const wallet = await sourceWallet(db, { caller, id: body.source?.id, money })
       const id = createUuid()
       const order = { subject: id, spender: `user:${caller.userId}`, payee, amount: money.amount }
-      const payment = await answeringMint(() => minting.prepare(db, order))
+      const payment = await minting.prepare(db, order)
       return { id, walletId: wallet.id, address: payee, ...named, ...money, payment }
     },
     handle: async ({ caller, db, prepared }) => {
       const { payment, ...mint } = prepared
-      const { order, hash: transactionHash } = await answeringMint(() =>
-        minting.accept(db, payment),
-      )
+      const { order, hash: transactionHash } = await minting.accept(db, payment)
       const { userId, dialect } = caller
       const { reference } = order
       const request = { kind: 'mint' as const, userId, ...mint, reference, transactionHash }
@@ -92,17 +110,14 @@ export function mintCreateEndpoint<Prepared>(parts: MintParts<Prepared>): Endpoi
   })
 }
 
-export function mintReadEndpoint(ledger: LedgerContext): Endpoint {
+function mintRead({ ledger }: { ledger: LedgerContext }): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: '/v1/businessAccount/transfers/{id}',
+    route: 'GET /v1/businessAccount/transfers/{id}',
     operationId: 'getMint',
     summary: 'Reads a mint',
     tag: 'Transfers',
     access: 'mint:read',
     params: IdParamsSchema,
-    status: 200,
     answer: TransferAnswerSchema,
     handle: async ({ params, caller, db }) => {
       const { userId, dialect } = caller
@@ -113,17 +128,14 @@ export function mintReadEndpoint(ledger: LedgerContext): Endpoint {
   })
 }
 
-export function mintListEndpoint(ledger: LedgerContext): Endpoint {
+function mintList({ ledger }: { ledger: LedgerContext }): Endpoint {
   return defineEndpoint({
-    group: 'a',
-    method: 'GET',
-    path: '/v1/businessAccount/transfers',
+    route: 'GET /v1/businessAccount/transfers',
     operationId: 'listMints',
     summary: 'Lists your mints, newest first',
     tag: 'Transfers',
     access: 'mint:read',
     query: MintListQuerySchema,
-    status: 200,
     answer: TransferListSchema,
     handle: async ({ query, caller, db }) => {
       const { userId, dialect } = caller
@@ -135,6 +147,21 @@ export function mintListEndpoint(ledger: LedgerContext): Endpoint {
       return { data: found.map((one) => transferBody(one, dialect, chainView(ledger))) }
     },
   })
+}
+
+/** What the sender refuses, in the words of a mint. */
+const REFUSALS: Refusals = {
+  ...SENDER_REFUSALS,
+  ...ofPayee({ failure: 'invalid_request', field: 'destination.address', groupA: 5014 }),
+  amount_not_positive: { failure: 'invalid_request', field: 'amount', groupA: 1077 },
+  simulation_failed: { failure: 'payment_would_fail', field: 'destination.address' },
+  gas_too_high: { failure: 'payment_would_fail', field: 'destination.address' },
+  minter_missing: { failure: 'contract_not_configured', field: 'destination.chain' },
+  mint_allowance_used_up: { failure: 'contract_not_configured', field: 'destination.chain' },
+  mint_allowance_exceeded: { failure: 'limit_exceeded', field: 'amount' },
+  stablecoin_not_configured: { failure: 'contract_not_configured', field: 'destination.chain' },
+  // The minter lacks ether for the gas, which is no fault of the caller's wallet.
+  insufficient_funds: later,
 }
 
 type Request = {

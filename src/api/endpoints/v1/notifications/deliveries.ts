@@ -1,4 +1,8 @@
-import { findDelivery, listDeliveries } from '../../../../store/webhooks/delivery-log.ts'
+import {
+  findDelivery,
+  listDeliveries,
+  type Delivery,
+} from '../../../../store/webhooks/delivery-log.ts'
 import { findSubscription } from '../../../../store/webhooks/subscriptions.ts'
 import {
   DeliveryAnswerSchema,
@@ -6,26 +10,28 @@ import {
   DeliveryListSchema,
   DeliveryParamsSchema,
   SubscriptionParamsSchema,
+  type DeliveryWire,
 } from '../../../../wire/group-a/subscriptions.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
-import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { replay } from '../../../admission/replay.ts'
-import { subscriptionNotFound, toDeliveryWire } from './wire.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { replay } from '../../api/deliveries.ts'
+import { subscriptionNotFound } from './subscriptions.ts'
+
+export function subscriptionDeliveryEndpoints(): Endpoint[] {
+  return [deliveryList, deliveryReplay]
+}
 
 const tag = 'Notifications'
 
-export const deliveryListEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'GET',
-  path: '/v1/notifications/subscriptions/{id}/deliveries',
+const deliveryList = defineEndpoint({
+  route: 'GET /v1/notifications/subscriptions/{id}/deliveries',
   operationId: 'listDeliveries',
   summary: 'List what was sent to a subscription and what came of it, newest first',
   tag,
   access: 'notifications:read',
   params: SubscriptionParamsSchema,
   query: DeliveryListQuerySchema,
-  status: 200,
   answer: DeliveryListSchema,
   handle: async ({ params, query, caller, db }) => {
     const { userId } = caller
@@ -43,10 +49,8 @@ export const deliveryListEndpoint = defineEndpoint({
   },
 })
 
-export const deliveryReplayEndpoint = defineEndpoint({
-  group: 'a',
-  method: 'POST',
-  path: '/v1/notifications/deliveries/{id}/replay',
+const deliveryReplay = defineEndpoint({
+  route: 'POST /v1/notifications/deliveries/{id}/replay',
   operationId: 'replayDelivery',
   summary: 'Send a notification again, now',
   description:
@@ -55,7 +59,6 @@ export const deliveryReplayEndpoint = defineEndpoint({
   tag,
   access: 'notifications:write',
   params: DeliveryParamsSchema,
-  status: 200,
   answer: DeliveryAnswerSchema,
   failures: ['conflict'],
   handle: async ({ params, caller, db }) => {
@@ -63,3 +66,28 @@ export const deliveryReplayEndpoint = defineEndpoint({
     return { data: toDeliveryWire(delivery) }
   },
 })
+
+function toDeliveryWire(delivery: Delivery): DeliveryWire {
+  const { notification } = delivery
+  return {
+    id: delivery.id,
+    subscriptionId: delivery.subscriptionId,
+    notificationId: notification.id,
+    notificationType: notification.type,
+    sequence: notification.sequence,
+    url: delivery.url,
+    status: delivery.state,
+    tries: delivery.tries,
+    nextTryDate: delivery.dueAt?.toISOString() ?? null,
+    latestTries: delivery.latestTries.map((made) => ({
+      date: made.startedAt.toISOString(),
+      durationMs: made.durationMs,
+      outcome: made.outcome,
+      statusCode: made.status,
+      answerBytes: made.answerBytes,
+      error: made.error,
+    })),
+    createDate: delivery.createdAt.toISOString(),
+    updateDate: delivery.updatedAt.toISOString(),
+  }
+}

@@ -1,50 +1,48 @@
-import type { Institution } from '../../../../domain/gateways.ts'
-import { createId, type RandomBytes } from '../../../../domain/ids.ts'
-import { isRoutingNumber } from '../../../../domain/routing-numbers.ts'
-import type { Db } from '../../../../store/database/database.ts'
+import type { Institution } from '../../../domain/gateways.ts'
+import { createId, type RandomBytes } from '../../../domain/ids.ts'
+import { isRoutingNumber } from '../../../domain/routing-numbers.ts'
+import type { Db } from '../../../store/database/database.ts'
 import {
   findTransaction,
   recordTransaction,
   type Transaction,
-} from '../../../../store/transactions/transactions.ts'
+} from '../../../store/transactions/transactions.ts'
 import {
   findTransferId,
   findWire,
   insertTransfer,
   orderWire,
   type Beneficiary,
-} from '../../../../store/rails/wires.ts'
-import { amountFields, readAmount } from '../../../../wire/amounts.ts'
-import { RequestError } from '../../../../wire/errors.ts'
-import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
+} from '../../../store/rails/wires.ts'
+import { amountFields, readAmount } from '../../../wire/amounts.ts'
+import { RequestError } from '../../../wire/errors.ts'
+import { TransactionParamsSchema } from '../../../wire/group-b/transactions.ts'
 import {
-  InstitutionListSchema,
   TransferCreatedSchema,
   TransferCreateSchema,
   TransferStatusSchema,
   type TransferCreate,
-} from '../../../../wire/group-b/transfers.ts'
-import { invalidRequest } from '../../../admission/checks.ts'
-import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { requireAmount } from '../payments/checks.ts'
+} from '../../../wire/group-b/transfers.ts'
+import { invalidRequest } from '../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { institutionListEndpoint } from './institutions.ts'
+import { requireAmount } from './payments/charges.ts'
 
 export type TransferDeps = {
   institutions: readonly Institution[]
   randomBytes: RandomBytes
   /** What is ordered is sent soon even without it. */
-  kick: () => void
+  kickWires: () => void
 }
 
 export function transferEndpoints(deps: TransferDeps): Endpoint[] {
-  return [transferCreate(deps), transferStatus, institutionList(deps)]
+  return [transferCreate(deps), transferStatus, institutionListEndpoint(deps)]
 }
 
 function transferCreate(deps: TransferDeps): Endpoint {
   const { institutions, randomBytes } = deps
   return defineEndpoint({
-    group: 'b',
-    method: 'POST',
-    path: '/api/transfers',
+    route: 'POST /api/transfers',
     operationId: 'createTransfer',
     summary: 'Sends money to an account at a bank',
     description:
@@ -88,20 +86,17 @@ function transferCreate(deps: TransferDeps): Endpoint {
       })
       return shown(transaction, transferId)
     },
-    onCommitted: deps.kick,
+    onCommitted: deps.kickWires,
   })
 }
 
 const transferStatus = defineEndpoint({
-  group: 'b',
-  method: 'GET',
-  path: '/api/transfers/{transaction_id}/status',
+  route: 'GET /api/transfers/{transaction_id}/status',
   operationId: 'getTransferStatus',
   summary: 'Tells how far a transfer has got',
   tag: 'Transfers',
   access: 'transfers:read',
   params: TransactionParamsSchema,
-  status: 200,
   answer: TransferStatusSchema,
   handle: async ({ params, caller, db }) => {
     const { transaction, transferId } = await requireTransfer(db, {
@@ -117,28 +112,6 @@ const transferStatus = defineEndpoint({
     }
   },
 })
-
-function institutionList({ institutions }: TransferDeps): Endpoint {
-  return defineEndpoint({
-    group: 'b',
-    method: 'GET',
-    path: '/api/institutions',
-    operationId: 'listInstitutions',
-    summary: 'Lists the institutions that transfers go through',
-    tag: 'Transfers',
-    access: 'transfers:read',
-    status: 200,
-    answer: InstitutionListSchema,
-    handle: async () => ({
-      success: true as const,
-      institutions: institutions.map(({ id, kind, currencies }) => ({
-        institution_id: id,
-        kind,
-        currencies: [...currencies],
-      })),
-    }),
-  })
-}
 
 async function requireTransfer(
   db: Db,

@@ -1,34 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
-import type { Endpoint } from '../api/admission/endpoint.ts'
-import type { Minting } from '../api/endpoints/v1/business-account/minting.ts'
-import {
-  mintCreateEndpoint,
-  mintListEndpoint,
-  mintReadEndpoint,
-} from '../api/endpoints/v1/business-account/transfers.ts'
-import {
-  paymentCreateEndpoint,
-  paymentListEndpoint,
-  paymentReadEndpoint,
-} from '../api/endpoints/v1/payments.ts'
-import {
-  recipientCreateEndpoint,
-  recipientListEndpoint,
-} from '../api/endpoints/v1/business-account/recipients.ts'
-import type { PayingBank } from '../api/endpoints/v1/sides.ts'
-import {
-  transferCreateEndpoint,
-  transferListEndpoint,
-  transferReadEndpoint,
-} from '../api/endpoints/v1/transfers.ts'
-import {
-  configurationEndpoint,
-  pingEndpoint,
-  walletCreateEndpoint,
-  walletListEndpoint,
-  walletReadEndpoint,
-} from '../api/endpoints/v1/wallets.ts'
+import type { Minting } from '../api/endpoints/v1/business-account/transfers.ts'
 import type { Clock } from '../base/clock.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
 import type { LedgerContext } from '../ledger/context.ts'
@@ -77,29 +49,4 @@ export function createMinting(
     accept: sender.accept,
     kick: sender.kick,
   }
-}
-
-export function groupAEndpoints<Prepared>(
-  ledger: LedgerContext,
-  minting: Minting<Prepared>,
-  bank: PayingBank,
-): Endpoint[] {
-  return [
-    pingEndpoint,
-    configurationEndpoint,
-    walletListEndpoint,
-    walletReadEndpoint,
-    walletCreateEndpoint,
-    paymentCreateEndpoint(bank),
-    paymentReadEndpoint,
-    paymentListEndpoint,
-    transferCreateEndpoint(ledger, bank),
-    transferReadEndpoint(ledger),
-    transferListEndpoint(ledger),
-    mintCreateEndpoint({ ledger, minting, createUuid: randomUUID }),
-    mintReadEndpoint(ledger),
-    mintListEndpoint(ledger),
-    recipientCreateEndpoint(ledger),
-    recipientListEndpoint(ledger),
-  ]
 }

@@ -1,0 +1,127 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Environment } from '../../base/config.ts'
+import type { Institution } from '../../domain/gateways.ts'
+import type { RandomBytes } from '../../domain/ids.ts'
+import type { LedgerContext } from '../../ledger/context.ts'
+import type { Db } from '../../store/database/database.ts'
+import type { OverviewWire } from '../../wire/group-b/admin.ts'
+import type { Access } from '../access/access.ts'
+import type { Endpoint } from '../admission/endpoint.ts'
+import { keyEndpoints } from './api/admin/keys.ts'
+import { overviewEndpoint } from './api/admin/overview.ts'
+import { paymentDecideEndpoint, undecidedListEndpoint } from './api/admin/payments.ts'
+import { postingListEndpoint } from './api/admin/postings.ts'
+import { sampleListEndpoint } from './api/admin/samples.ts'
+import { everyonesListEndpoint, lifeEndpoint } from './api/admin/transactions.ts'
+import { userEndpoints } from './api/admin/users.ts'
+import { everyonesWalletListEndpoint } from './api/admin/wallets.ts'
+import { blockchainBalanceEndpoint } from './api/blockchain/balance.ts'
+import type { BlockchainPayments } from './api/blockchain/payments.ts'
+import { blockchainCreateEndpoint } from './api/blockchain/transactions.ts'
+import { breakEndpoints, type BreakChecks } from './api/breaks.ts'
+import { deliveryEndpoints } from './api/deliveries.ts'
+import { eventListEndpoint } from './api/events.ts'
+import { paymentEndpoints, type PaymentDesk } from './api/payments/create.ts'
+import { runEndpoints, type RequestRun } from './api/runs.ts'
+import { solvencyEndpoint } from './api/solvency.ts'
+import { streamEndpoint } from './api/stream.ts'
+import { tokenEndpoint } from './api/token.ts'
+import { transactionDetailEndpoint } from './api/transactions/detail.ts'
+import { transactionListEndpoint } from './api/transactions/list.ts'
+import { receiptCreateEndpoint, type ProvePayment } from './api/transactions/receipt.ts'
+import { transferEndpoints } from './api/transfers.ts'
+import { pingEndpoint } from './ping.ts'
+import { recipientEndpoints } from './v1/business-account/recipients.ts'
+import { mintEndpoints, type Minting } from './v1/business-account/transfers.ts'
+import { configurationEndpoint } from './v1/configuration.ts'
+import { subscriptionDeliveryEndpoints } from './v1/notifications/deliveries.ts'
+import { subscriptionEndpoints, type SubscriptionDeps } from './v1/notifications/subscriptions.ts'
+import { bankPaymentEndpoints } from './v1/payments.ts'
+import type { PayingBank } from './v1/sides.ts'
+import { walletTransferEndpoints } from './v1/transfers.ts'
+import { walletEndpoints } from './v1/wallets.ts'
+
+/** What the endpoints stand on; the composition root puts it together. */
+export type Ground<Payment, Mint> = Pick<Access, 'tokens' | 'limitLogin'> &
+  AdminGround &
+  GroupAGround<Mint> & {
+    db: Db
+    /** Aborted when the program stops. */
+    signal: AbortSignal
+    payments: BlockchainPayments<Payment>
+    provePayment: ProvePayment
+    desk: PaymentDesk
+    institutions: readonly Institution[]
+    kickWires: () => void
+    requestRun: RequestRun
+    breakChecks: BreakChecks
+  }
+
+type AdminGround = {
+  clock: Clock
+  environment: Environment
+  chainId: number
+  providers: () => OverviewWire['providers']
+  randomBytes: RandomBytes
+  forgetUser: Access['forgetUser']
+}
+
+type GroupAGround<Mint> = SubscriptionDeps & {
+  ledger: LedgerContext
+  minting: Minting<Mint>
+  bank: PayingBank
+  createUuid: () => string
+}
+
+/** Every operation of both groups. */
+export function createEndpoints<Payment, Mint>(ground: Ground<Payment, Mint>): Endpoint[] {
+  const { ledger } = ground
+  return [
+    tokenEndpoint(ground),
+    transactionListEndpoint,
+    transactionDetailEndpoint,
+    receiptCreateEndpoint(ground),
+    eventListEndpoint,
+    streamEndpoint(ground),
+    blockchainCreateEndpoint(ground),
+    blockchainBalanceEndpoint(ground),
+    ...paymentEndpoints(ground),
+    ...transferEndpoints(ground),
+    solvencyEndpoint(ledger),
+    ...deliveryEndpoints(),
+    ...runEndpoints(ground),
+    ...breakEndpoints(ground),
+    ...adminEndpoints(ground),
+    ...groupAEndpoints(ground),
+  ]
+}
+
+/** What the console stands on, beside the operations that everybody may use. */
+export function adminEndpoints(ground: AdminGround): Endpoint[] {
+  return [
+    overviewEndpoint(ground),
+    sampleListEndpoint(ground),
+    everyonesListEndpoint,
+    lifeEndpoint,
+    undecidedListEndpoint,
+    paymentDecideEndpoint,
+    everyonesWalletListEndpoint,
+    postingListEndpoint,
+    ...userEndpoints(ground),
+    ...keyEndpoints(ground),
+  ]
+}
+
+export function groupAEndpoints<Mint>(ground: GroupAGround<Mint>): Endpoint[] {
+  return [
+    pingEndpoint,
+    configurationEndpoint,
+    ...walletEndpoints(),
+    ...bankPaymentEndpoints(ground),
+    ...walletTransferEndpoints(ground),
+    ...mintEndpoints(ground),
+    ...recipientEndpoints(ground),
+    ...subscriptionEndpoints(ground),
+    ...subscriptionDeliveryEndpoints(),
+  ]
+}

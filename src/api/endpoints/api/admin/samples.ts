@@ -1,0 +1,35 @@
+import type { Clock } from '../../../../base/clock.ts'
+import { listSamples } from '../../../../store/transactions/overview.ts'
+import { decimalOf } from '../../../../wire/group-a/money.ts'
+import { SampleListQuerySchema, SampleListSchema } from '../../../../wire/group-b/admin.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { fieldsOf } from '../fields.ts'
+
+export function sampleListEndpoint({ clock }: { clock: Clock }): Endpoint {
+  return defineEndpoint({
+    route: 'GET /api/admin/samples',
+    operationId: 'listOverviewSamples',
+    summary: 'Lists what the overview said each minute, oldest first',
+    tag: 'Administration',
+    access: 'admin',
+    query: SampleListQuerySchema,
+    answer: SampleListSchema,
+    handle: async ({ query, db }) => {
+      const since = new Date(clock.now().getTime() - query.hours * 3_600_000)
+      const samples = await listSamples(db, { since, limit: MAX_POINTS })
+      return {
+        success: true as const,
+        samples: samples.map((sample) => ({
+          ...fieldsOf(sample, 'at', 'inFlight', 'oldestSeconds', 'providersWell', 'openBreaks'),
+          claimed_wei: String(sample.claimedWei),
+          settled_wei: String(sample.settledWei),
+          supply: sample.supply === undefined ? null : decimalOf(sample.supply),
+          liability: sample.liability === undefined ? null : decimalOf(sample.liability),
+        })),
+      }
+    },
+  })
+}
+
+/** A plot has no more room. */
+const MAX_POINTS = 300

@@ -1,0 +1,108 @@
+import type { Static } from 'typebox'
+
+import { checksummed } from '../../../../chain/address.ts'
+import type { Hex, Order, Route } from '../../../../domain/orders.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import {
+  recordTransactions,
+  type NewTransaction,
+} from '../../../../store/transactions/transactions.ts'
+import { amountFields } from '../../../../wire/amounts.ts'
+import type { BlockchainCreatedSchema } from '../../../../wire/group-b/blockchain.ts'
+import type { EndpointRequest } from '../../../admission/endpoint.ts'
+import { ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
+import type { ItemResult } from '../../../admission/together.ts'
+
+/** What the operations on the chain need of the sender; the composition root fits it in. */
+export type BlockchainPayments<Prepared = unknown> = {
+  /** The caller's own address, which pays and holds the balance. */
+  addressOf: (userId: number) => Promise<Hex>
+  /** Asks the chain what the payment takes, outside of any transaction, or rejects. */
+  prepare: (db: Db, payment: BlockchainPayment) => Promise<Prepared>
+  /** Accepts the orders in the open transaction. Of one that is refused, nothing is stored. */
+  acceptAll: (
+    db: Db,
+    prepared: readonly Prepared[],
+  ) => Promise<ReadonlyArray<ItemResult<{ order: Order; hash: Hex }>>>
+  balanceOf: (address: Hex) => Promise<bigint>
+  /** What is accepted is sent soon even without it. */
+  kick: () => void
+}
+
+export type BlockchainPayment = {
+  subject: string
+  spender: string
+  route: Route
+  payer: Hex
+  payee: Hex
+  amount: bigint
+}
+
+/** What the sender refuses, in the words of the operations on the chain. */
+export const PAYMENT_REFUSALS: Refusals = {
+  ...SENDER_REFUSALS,
+  ...ofPayee({ failure: 'invalid_request', field: 'to_address' }),
+  amount_not_positive: { failure: 'invalid_request', field: 'amount' },
+  insufficient_funds: { failure: 'insufficient_funds', field: 'amount' },
+  simulation_failed: { failure: 'payment_would_fail', field: 'to_address' },
+  gas_too_high: { failure: 'payment_would_fail', field: 'to_address' },
+  contract_not_configured: { failure: 'contract_not_configured', field: 'use_contract' },
+  stablecoin_not_configured: { failure: 'conflict' },
+  contract_mismatch: { failure: 'upstream_failed' },
+}
+
+type Request<Prepared> = Pick<EndpointRequest, 'caller'> & {
+  body: { description: string }
+  prepared: { amount: bigint; transactionId: string; payment: Prepared }
+}
+
+type Created = Static<typeof BlockchainCreatedSchema>
+
+/** Accepts what it can, and records it in the same SQL transaction. */
+export function acceptPayments<Prepared>({ acceptAll }: BlockchainPayments<Prepared>) {
+  return async (
+    db: Db,
+    requests: ReadonlyArray<Request<Prepared>>,
+  ): Promise<ItemResult<Created>[]> => {
+    const wanted = requests.map(({ prepared }) => prepared.payment)
+    const acceptances = await acceptAll(db, wanted)
+    const records: NewTransaction[] = []
+    const results = requests.map((request, place): ItemResult<Created> => {
+      const acceptance = acceptances[place]
+      if (acceptance?.ok !== true) return { ok: false, error: acceptance?.error }
+      records.push(recordOf(request, acceptance.value.hash))
+      return { ok: true, value: answerOf(request, acceptance.value) }
+    })
+    if (records.length > 0) await recordTransactions(db, records)
+    return results
+  }
+}
+
+function recordOf({ caller, body, prepared }: Request<unknown>, hash: Hex): NewTransaction {
+  return {
+    transactionId: prepared.transactionId,
+    userId: caller.userId,
+    type: 'settlement',
+    amount: prepared.amount,
+    currency: 'ETH',
+    description: body.description,
+    ethTransactionHash: hash,
+    actor: `user:${caller.userId}`,
+    reason: 'signed and on its way',
+  }
+}
+
+function answerOf(
+  { prepared: { transactionId, amount } }: Request<unknown>,
+  { order, hash }: { order: Order; hash: Hex },
+): Created {
+  return {
+    success: true as const,
+    transaction_id: transactionId,
+    eth_transaction_hash: hash,
+    from_address: checksummed(order.signer),
+    to_address: checksummed(order.payee),
+    ...amountFields({ amount, currency: 'ETH' }),
+    status: 'pending' as const,
+  }
+}

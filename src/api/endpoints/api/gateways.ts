@@ -1,0 +1,26 @@
+import type { Gateway } from '../../../domain/gateways.ts'
+import { GatewayListSchema } from '../../../wire/group-b/payments.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+
+export function gatewayListEndpoint({
+  desk,
+}: {
+  desk: { gateways: readonly Gateway[] }
+}): Endpoint {
+  return defineEndpoint({
+    route: 'GET /api/gateways',
+    operationId: 'listGateways',
+    summary: 'Lists the gateways that payments go through',
+    tag: 'Payments',
+    access: 'payments:read',
+    answer: GatewayListSchema,
+    handle: async () => ({
+      success: true as const,
+      gateways: desk.gateways.map(({ id, kind, currencies }) => ({
+        gateway_id: id,
+        kind,
+        currencies: [...currencies],
+      })),
+    }),
+  })
+}
