@@ -6,6 +6,7 @@ import { fastify, type FastifyInstance } from 'fastify'
 
 import { listen } from '../../src/api/listen.ts'
 import { codeOf } from '../../src/base/errors.ts'
+import { until } from '../support/until.ts'
 
 const WHERE = { host: '127.0.0.1', port: 0, variable: 'PORT' }
 
@@ -68,7 +69,7 @@ describe('a server that listens', () => {
     })
     url = new URL(await listen(slow, WHERE))
     const answers = openMany().map(ask)
-    while (began < 64) await new Promise((later) => setTimeout(later, 5))
+    await until(async () => began === 64)
     const closing = slow.close()
     held.resolve('done')
     for (const answer of await Promise.all(answers)) expect(answer).to.match(/done$/)

@@ -154,7 +154,7 @@ describe('a lane', () => {
     expect(lane.counts()).to.deep.equal({ inside: 1, waiting: 0 })
   })
 
-  it('refuses whoever will wait too long as soon as that is known, and keeps the others', async () => {
+  it('refuses whoever will wait too long as soon as it is known, and no others', async () => {
     const { come, finish, refused, lane } = open({ width: 2 })
     await come('quick', 2)
     for (let done = 0; done < 50; done++) {
