@@ -23,7 +23,7 @@ export async function listen(server: FastifyInstance, where: Where): Promise<str
     const url = await server.listen({ host, port, ...shared })
     const { address, port: taken } = server.server.address() as AddressInfo
     while (listeners.length < LISTENERS) {
-      const other = createServer((socket) => server.server.emit('connection', socket))
+      const other = createServer(AS_HTTP, (socket) => server.server.emit('connection', socket))
       listeners.push(other.listen({ host: address, port: taken, ...shared }))
       await once(other, 'listening')
     }
@@ -38,6 +38,9 @@ export async function listen(server: FastifyInstance, where: Where): Promise<str
  * than the system says. With several at one port a flood is accepted, and refused, sooner.
  */
 const LISTENERS = process.platform === 'linux' ? 32 : 1
+
+/** What Node sets for a server of HTTP. */
+const AS_HTTP = { allowHalfOpen: true, noDelay: true }
 
 /** Rejects where `listen` would, before anything else is started. */
 export async function requireListenable(where: Where): Promise<void> {

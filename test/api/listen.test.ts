@@ -41,13 +41,17 @@ describe('a server that listens', () => {
   it('accepts a flood of connections several at a time', async function () {
     if (process.platform !== 'linux') this.skip()
     let [inTurn, most] = [0, 0]
-    server.server.on('connection', () => {
+    const forms = new Set<boolean>()
+    server.server.on('connection', (socket) => {
+      forms.add(socket.allowHalfOpen)
       if (inTurn === 0) setImmediate(() => (inTurn = 0))
       inTurn += 1
       most = Math.max(most, inTurn)
     })
     await Promise.all(openMany().map(ask))
     expect(most).to.be.above(1)
+    // Each has what Node sets for HTTP, whichever listener it came by.
+    expect([...forms]).to.deep.equal([true])
   })
 
   it('stops while connections are open that ask for nothing', async () => {
