@@ -2,22 +2,17 @@ import { readFileSync } from 'node:fs'
 
 import { expect } from 'chai'
 
+import { readLock, withoutDigest } from './fixtures/lock-file.ts'
+
 type Manifest = {
   dependencies: Record<string, string>
   devDependencies: Record<string, string>
   allowScripts: Record<string, boolean>
 }
-type Locked = {
-  version?: string
-  integrity?: string
-  hasInstallScript?: boolean
-  optionalDependencies?: Record<string, string>
-}
-type Lock = { packages: Record<string, Locked> }
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
-const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as Lock
-const installed = Object.entries(lock.packages).filter(([path]) => path !== '')
+const installed = readLock()
+const locked = new Map(installed)
 
 describe('the dependencies', () => {
   it('are pinned, each to one version that the lock has', () => {
@@ -26,7 +21,7 @@ describe('the dependencies', () => {
       ...manifest.devDependencies,
     })) {
       expect(version, name).to.match(/^\d+\.\d+\.\d+$/)
-      expect(lock.packages[`node_modules/${name}`]?.version, name).to.equal(version)
+      expect(locked.get(`node_modules/${name}`)?.version, name).to.equal(version)
     }
   })
 
@@ -34,15 +29,14 @@ describe('the dependencies', () => {
   // on arm64 are not in the registry that made this lock, and come from one public lock file. A
   // wrong digest makes the install fail on that machine; it never lets other bytes in.
   it('have a digest each, those of other machines too', () => {
-    const without = installed.filter(([, { integrity }]) => !isDigest(integrity))
-    expect(without).to.deep.equal([])
+    expect(withoutDigest(installed)).to.deep.equal([])
   })
 
   it('have every optional build that they name in the lock', () => {
-    const locked = new Set(installed.map(([path]) => path.replace(/^.*node_modules\//, '')))
+    const names = new Set(installed.map(([path]) => path.replace(/^.*node_modules\//, '')))
     const absent = installed
       .flatMap(([, { optionalDependencies = {} }]) => Object.keys(optionalDependencies))
-      .filter((name) => !locked.has(name))
+      .filter((name) => !names.has(name))
     expect(absent).to.deep.equal([])
   })
 
@@ -60,8 +54,3 @@ describe('the dependencies', () => {
     expect(page).to.include(`names ${listed.length} packages`)
   })
 })
-
-/** SHA-512 in base64: 86 digits and their padding. */
-function isDigest(integrity: string | undefined): boolean {
-  return /^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? '')
-}

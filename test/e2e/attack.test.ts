@@ -6,7 +6,7 @@ import { logCanary } from '../engines/attack/log-canary.ts'
 import { overload } from '../engines/attack/overload.ts'
 import { sameKey } from '../engines/attack/same-key.ts'
 
-const quick = { seconds: 2, say: () => undefined }
+const quick = { seconds: 1, say: () => undefined }
 
 describe('three times what the platform can do', () => {
   it('leaves nothing hanging, and is answered by nothing but yes and later', async () => {

@@ -55,8 +55,8 @@ export function createLane(options: LaneOptions): Lane {
       if (state.inside >= width) return
       // Taken out and put in again, it is the last one in the order.
       state.turns.delete(caller)
-      const next = takeFirst(state, caller)
-      next?.resolve(letIn(caller))
+      state.waiting -= 1
+      caller.queue.shift()?.resolve(letIn(caller))
       if (caller.queue.length > 0 && caller.inside < shareOf(width)) state.turns.add(caller)
     }
   }
@@ -198,19 +198,26 @@ function estimateMs(
   return serviceMs * Math.max((ahead + 1) / width, (queue.length + 1) / share)
 }
 
-function takeFirst(state: State, caller: Caller): Waiting | undefined {
-  const first = caller.queue.shift()
-  if (first) state.waiting -= 1
-  return first
-}
-
-/** The estimate was wrong for them; nobody waits without an end. */
+/**
+ * The estimate was wrong for them: whoever has waited for too long, and, from the ends of the
+ * queues, whoever will have.
+ */
 function refuseLate(state: State, { now, maxWaitMs }: { now: number; maxWaitMs: number }): void {
+  const width = Math.floor(state.width)
+  const refuse = (one: Waiting | undefined): void => {
+    if (one === undefined) return
+    state.waiting -= 1
+    one.resolve({ isIn: false, waitMs: maxWaitMs })
+  }
   for (const caller of state.callers.values()) {
-    while (caller.queue[0] && now - caller.queue[0].since > maxWaitMs) {
-      takeFirst(state, caller)?.resolve({ isIn: false, waitMs: maxWaitMs })
+    const { queue } = caller
+    while (queue[0] && now - queue[0].since > maxWaitMs) refuse(queue.shift())
+    for (let last = queue.at(-1); last; last = queue.at(-1)) {
+      const leftMs = estimateMs(state, caller, { width, share: shareOf(width) })
+      if (now - last.since + leftMs <= maxWaitMs) break
+      refuse(queue.pop())
     }
-    if (caller.queue.length > 0) continue
+    if (queue.length > 0) continue
     state.turns.delete(caller)
     forgetIdle(state, caller)
   }

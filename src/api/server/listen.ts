@@ -1,4 +1,5 @@
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server } from 'node:net'
 
 import type { FastifyInstance } from 'fastify'
 
@@ -10,13 +11,36 @@ export type Where = { host: string; port: number; variable: string }
 
 /** Starts to listen and tells where. */
 export async function listen(server: FastifyInstance, where: Where): Promise<string> {
+  // Listeners that share a port would share it with another program of the same user as well.
+  await requireListenable(where)
+  const listeners = [server.server as Server]
+  server.addHook('preClose', async () => {
+    await Promise.all(listeners.map(async (one) => new Promise((closed) => one.close(closed))))
+  })
   try {
     const { host, port } = where
-    return await server.listen({ host, port, backlog: limits.waitingConnections })
+    const shared = { backlog: limits.waitingConnections, reusePort: LISTENERS > 1 }
+    const url = await server.listen({ host, port, ...shared })
+    const { address, port: taken } = server.server.address() as AddressInfo
+    while (listeners.length < LISTENERS) {
+      const other = createServer(AS_HTTP, (socket) => server.server.emit('connection', socket))
+      listeners.push(other.listen({ host: address, port: taken, ...shared }))
+      await once(other, 'listening')
+    }
+    return url
   } catch (error) {
     throw new ListenError(where, error)
   }
 }
+
+/**
+ * Node accepts one connection of a listener in each turn of the event loop, and lets no more wait
+ * than the system says. With several at one port a flood is accepted, and refused, sooner.
+ */
+const LISTENERS = process.platform === 'linux' ? 32 : 1
+
+/** What Node sets for a server of HTTP. */
+const AS_HTTP = { allowHalfOpen: true, noDelay: true }
 
 /** Rejects where `listen` would, before anything else is started. */
 export async function requireListenable(where: Where): Promise<void> {

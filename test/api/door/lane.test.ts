@@ -145,13 +145,30 @@ describe('a lane', () => {
   it('refuses whoever has waited for far longer than it should', async () => {
     const { come, refused, lane } = open({ width: 2 })
     await come('stuck', 4)
-    nowMs += 2_999
+    nowMs += 2_900
     await new Promise((done) => setTimeout(done, 150))
     expect(refused).to.deep.equal([])
-    nowMs += 2
+    nowMs += 101
     await new Promise((done) => setTimeout(done, 150))
     expect(refused).to.have.length(3)
     expect(lane.counts()).to.deep.equal({ inside: 1, waiting: 0 })
+  })
+
+  it('refuses whoever will wait too long as soon as it is known, and no others', async () => {
+    const { come, finish, refused, lane } = open({ width: 2 })
+    await come('quick', 2)
+    for (let done = 0; done < 50; done++) {
+      await finish({ tookMs: 5 })
+      await come('quick', 1)
+    }
+    await come('quick', 100)
+    await come('calm', 1)
+    expect(refused).to.deep.equal([])
+    await finish({ tookMs: 2_000 })
+    await new Promise((done) => setTimeout(done, 150))
+    expect(refused.length).to.be.above(80)
+    expect(refused.map(({ name }) => name)).not.to.include('calm')
+    expect(lane.counts().waiting).to.equal(100 - refused.length)
   })
 
   it('gives a place away once, at the end of the turn of the event loop', async () => {

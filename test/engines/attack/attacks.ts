@@ -1,8 +1,11 @@
 import type { Attack } from './attack.ts'
+import { crowd } from './crowd.ts'
 import { databaseDown } from './database-down.ts'
+import { diskFull } from './disk-full.ts'
 import { frozenConnections } from './frozen-connections.ts'
 import { frozenProcess } from './frozen-process.ts'
 import { gauges } from './gauges.ts'
+import { lockFile } from './lock-file.ts'
 import { logCanary } from './log-canary.ts'
 import { overload } from './overload.ts'
 import { publicRoutes } from './public-routes.ts'
@@ -18,12 +21,15 @@ export const ATTACKS: readonly Attack[] = [
   frozenProcess,
   slowAnswers,
   databaseDown,
+  diskFull,
   startRefused,
+  lockFile,
   logCanary,
   sameKey,
   webhooks,
   strangers,
   gauges,
   overload,
+  crowd,
   publicRoutes,
 ]

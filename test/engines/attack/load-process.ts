@@ -43,7 +43,8 @@ async function send(load: Load): Promise<LoadResult> {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delay.enable()
   const hanging = setInterval(() => endHanging(run), 500)
-  await openAll(run, Math.min(Math.ceil(load.rate ?? load.atOnce ?? 1), MOST_OPEN))
+  const kept = Math.min(Math.ceil(load.rate ?? load.atOnce ?? 1), MOST_OPEN)
+  if (!load.onNewConnections) await openAll(run, kept)
   const startedAt = performance.now()
   if (load.rate === undefined) await keepBusy(run, startedAt)
   else await keepPace(run, load.rate, startedAt)
@@ -64,10 +65,7 @@ async function send(load: Load): Promise<LoadResult> {
 
 const RESOLUTION_MS = 5
 
-/**
- * As a balancer in front has its connections: Node accepts one in each turn of its event loop, so
- * those that open in a flood wait for seconds, whatever is then asked on them.
- */
+/** As a balancer in front has its connections: open before anything is asked. */
 async function openAll(run: Run, count: number): Promise<void> {
   const { url } = run.load
   const text = textOf(url, { method: 'GET', path: '/healthz', headers: {} })
@@ -85,7 +83,8 @@ async function openAll(run: Run, count: number): Promise<void> {
 async function keepBusy(run: Run, startedAt: number): Promise<void> {
   const { atOnce = 1, seconds } = run.load
   const one = async (): Promise<void> => {
-    while (performance.now() - startedAt < seconds * 1000) await ask(run)
+    do await ask(run)
+    while (performance.now() - startedAt < seconds * 1000)
   }
   await Promise.all(Array.from({ length: atOnce }, one))
 }
@@ -157,7 +156,7 @@ function openLine(run: Run): Line {
     if (status === 503 && !isLater) run.result.notLater += 1
     line.asked = undefined
     answer = createAnswer()
-    if (closes) socket.destroy()
+    if (closes || run.load.onNewConnections) socket.destroy()
     else run.idle.push(line)
     asked?.end(isRefusal ? 'refused' : status)
   })
@@ -217,5 +216,6 @@ function endHanging(run: Run): void {
 function timesOf(times: number[]): Times {
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number): number => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)
-  return { count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99) }
+  const maxMs = Math.round(sorted.at(-1) ?? 0)
+  return { count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs }
 }

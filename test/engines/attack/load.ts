@@ -10,6 +10,8 @@ export type Load = {
   atOnce?: number
   /** So many begin in a second, whether or not the ones before have been answered. */
   rate?: number
+  /** Each request opens its own connection, and its time begins before it does. */
+  onNewConnections?: true
 }
 
 export type LoadRequest = {
@@ -20,7 +22,7 @@ export type LoadRequest = {
   body?: string
 }
 
-export type Times = { count: number; p50Ms: number; p99Ms: number }
+export type Times = { count: number; p50Ms: number; p99Ms: number; maxMs: number }
 
 export type LoadResult = {
   tried: number

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -12,6 +12,7 @@ import type { Role } from '../chaos/fleet.ts'
 import { emptyDatabaseUrl } from '../../fixtures/store/database.ts'
 import { account } from '../../fixtures/chain/deployment.ts'
 import { DOLLAR, makeWallets } from '../../fixtures/books/money.ts'
+import { fillDataFolder } from '../../fixtures/store/prepared-data.ts'
 import { runProgram, type Program } from '../../fixtures/program.ts'
 import { createWorld, ETHER, toHex, type World } from '../sim/world.ts'
 
@@ -118,7 +119,7 @@ async function makeAccounts(options: {
 }): Promise<Pick<Platform, 'payers' | 'adminKey'>> {
   const { databaseUrl: url, folder, count, chain } = options
   const own = join(folder, 'up-0')
-  mkdirSync(own)
+  fillDataFolder(own)
   const { db, close } = await openDatabase(url ? { url } : { folder: join(own, 'database') })
   await migrate(db)
   const payers: Payer[] = []
