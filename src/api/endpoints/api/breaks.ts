@@ -76,7 +76,6 @@ function detailEndpoint(deps: Deps): Endpoint {
     summary: 'Reads a disagreement with its evidence and its history',
     params: BreakParamsSchema,
     answer: BreakDetailSchema,
-    failures: ['not_found'],
     handle: ({ params, db }) => detailOf(db, params.break_id, deps),
   })
 }
@@ -90,7 +89,7 @@ function closeEndpoint(deps: Deps): Endpoint {
     params: BreakParamsSchema,
     body: BreakCloseSchema,
     answer: BreakDetailSchema,
-    failures: ['not_found', 'conflict'],
+    failures: ['conflict'],
     handle: async ({ params, body, caller, db }) => {
       const breakId = params.break_id
       await requireBreak(db, breakId)
@@ -113,7 +112,6 @@ function verifyEndpoint({ clock, breakChecks }: Deps): Endpoint {
     summary: 'Looks at a disagreement again, now, and closes it when its cause is gone',
     params: BreakParamsSchema,
     answer: BreakVerifiedSchema,
-    failures: ['not_found', 'unavailable'],
     prepare: async ({ params, db }) => {
       const found = await requireBreak(db, params.break_id)
       return { found, check: await breakChecks.check(db, found) }

@@ -77,7 +77,6 @@ function detailEndpoint(): Endpoint {
     summary: 'Reads a run, also while it is at work',
     params: RunParamsSchema,
     answer: RunDetailSchema,
-    failures: ['not_found'],
     handle: async ({ params, db }) => {
       const run = await findRun(db, params.run_id)
       if (!run) throw new RequestError('not_found', 'There is no run with this id.')

@@ -24,7 +24,7 @@ export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin
     tag: 'Solvency',
     access: 'admin',
     answer: SolvencySchema,
-    failures: ['contract_not_configured', 'unavailable'],
+    failures: ['contract_not_configured'],
     handle: async ({ db }) => {
       if (stablecoin === undefined) {
         const message = 'There is no stablecoin on this chain. Set STABLECOIN_ADDRESS.'

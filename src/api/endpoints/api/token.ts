@@ -29,7 +29,7 @@ export function tokenEndpoint(deps: {
     access: 'public',
     body: TokenRequestSchema,
     answer: TokenAnswerSchema,
-    failures: ['unauthorized', 'unavailable'],
+    failures: ['unauthorized'],
     async handle({ body, remoteAddress }): Promise<TokenAnswer> {
       // What cannot be a name is treated as a name that nobody has.
       const username = NAME.test(body.username) ? body.username : ''

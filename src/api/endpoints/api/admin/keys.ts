@@ -95,7 +95,6 @@ function keyRevokeEndpoint({ forgetUser }: KeyDeps): Endpoint {
     summary: 'Ends an API key for good',
     params: KeyParamsSchema,
     answer: KeyAnswerSchema,
-    failures: ['not_found'],
     handle: async ({ params, db }) => {
       const id = Number(params.key_id)
       const key = (await revokeApiKey(db, id)) ?? (await findApiKey(db, id))

@@ -70,7 +70,7 @@ export const paymentDecideEndpoint = defineEndpoint({
   params: TransactionParamsSchema,
   body: DecisionSchema,
   answer: DecidedPaymentSchema,
-  failures: ['not_found', 'conflict'],
+  failures: ['conflict'],
   handle: async ({ params, body, caller, db }) => {
     // Whatever else arrives waits for the end of this, and is then judged by what was decided.
     const charge = await lockCharge(db, params.transaction_id)

@@ -67,7 +67,6 @@ export const lifeEndpoint = defineEndpoint({
   access: 'admin',
   params: LifeParamsSchema,
   answer: TransactionLifeSchema,
-  failures: ['not_found'],
   handle: async ({ params, db }) => {
     const transaction = await findEveryonesTransaction(db, params.transaction_id)
     if (!transaction) {

@@ -91,7 +91,7 @@ function setUser(
         : 'Lets a disabled user in again; tokens from before stay ended',
     params: UserParamsSchema,
     answer: UserAnswerSchema,
-    failures: ['not_found', 'conflict'],
+    failures: ['conflict'],
     handle: async ({ params, caller, db }) => {
       const user = await requireUser(db, Number(params.user_id))
       if (verb === 'disable' && user.id === caller.userId) {

@@ -16,7 +16,6 @@ export function blockchainBalanceEndpoint(deps: {
     tag: 'Blockchain',
     access: 'blockchain:read',
     answer: BlockchainBalanceSchema,
-    failures: ['unavailable'],
     // Whatever a provider refuses passes by itself.
     refusals: {},
     handle: async ({ caller }) => {

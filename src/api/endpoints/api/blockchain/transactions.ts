@@ -33,7 +33,6 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
       'payment_would_fail',
       'upstream_failed',
       'signer_unavailable',
-      'unavailable',
     ],
     prepare: async ({ body, caller, db }) => {
       const amount = readAmount({ amount: body.amount, currency: 'ETH' })

@@ -19,7 +19,6 @@ export const transactionDetailEndpoint = defineEndpoint({
   access: 'transactions:read',
   params: TransactionParamsSchema,
   answer: TransactionDetailSchema,
-  failures: ['not_found'],
   handle: async ({ params, caller, db }) => {
     const wanted = { userId: caller.userId, transactionId: params.transaction_id }
     const transaction = await findTransaction(db, wanted)

@@ -43,7 +43,7 @@ export function receiptCreateEndpoint(deps: {
     access: 'transactions:write',
     params: TransactionParamsSchema,
     answer: ReceiptSchema,
-    failures: ['not_found', 'conflict', 'unavailable'],
+    failures: ['conflict'],
     prepare: async ({ params, caller, db }) => {
       const transaction = await requireTransaction(db, caller, params.transaction_id)
       if (await findReceiptOf(db, transaction.transactionId)) return ''

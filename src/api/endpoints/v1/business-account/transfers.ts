@@ -85,7 +85,6 @@ function mintCreate<Prepared>({ ledger, minting, createUuid }: Deps<Prepared>): 
       'not_found',
       'upstream_failed',
       'signer_unavailable',
-      'unavailable',
     ],
     refusals: REFUSALS,
     prepare: async ({ body, caller, db }) => {
