@@ -8,7 +8,7 @@ import { moveByMint } from '../ledger/mints.ts'
 import type { SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { recordMoves } from '../sender/record.ts'
-import { lower } from './accounts.ts'
+import { lower } from '../sender/accounts.ts'
 import type { Paying } from './sender.ts'
 
 /** What payments, transfers, mints and redeems stand on. */

@@ -1,6 +1,5 @@
 import type { GatewayDoor } from '../api/gateway-routes.ts'
 import type { PayingBank } from '../api/endpoints/v1/sides.ts'
-import type { PayBack } from '../api/endpoints/api/payments/refund.ts'
 import type { PaymentDesk } from '../api/endpoints/api/payments/create.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
@@ -14,21 +13,20 @@ import type { Contracts } from '../chain/read/contracts.ts'
 import { createFinal } from '../chain/read/final.ts'
 import { createPaidReceiptReader } from '../chain/read/paid-receipts.ts'
 import { createSettlementReader } from '../chain/read/settlements.ts'
-import { createSupplyReader } from '../chain/read/supply.ts'
-import { dueOf, INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
+import { createBlockReader } from '../chain/read/blocks.ts'
+import type { Institution } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
-import { createBank, type Bank } from '../rails/bank.ts'
+import { createBank, institutionsOf, type Bank } from '../rails/bank.ts'
 import { CHARGE_POLICY } from '../rails/charge-deps.ts'
 import { checkoutPass, judgeOverpaid, type CheckoutTerms } from '../rails/checkout.ts'
 import { createLoop, type Loop } from '../base/loop.ts'
 import { moveTransferByWire } from '../rails/transfers.ts'
 import { createWireRail, WIRE_POLICY, type OnWireMoved } from '../rails/wire-rail.ts'
-import type { PaymentRequest } from '../sender/prepare.ts'
-import type { Sender } from '../sender/sender.ts'
+import { createPayBack } from '../sender/pay-back.ts'
 import type { Db } from '../store/database/database.ts'
-import { lower } from './accounts.ts'
+import { lower } from '../sender/accounts.ts'
 import type { Chain } from './chain.ts'
-import { createPaymentGateways } from './payment-desk.ts'
+import { createPaymentGateways } from '../rails/desk.ts'
 import type { Paying } from './sender.ts'
 import { SANDBOX_DAY_MS, startSimulators } from './simulators.ts'
 
@@ -85,16 +83,18 @@ export async function startRails(
     onProgress: options.watch('charges', limits.railsStillMs),
     publicUrl: () => parties.publicUrl ?? ownUrl,
     checkout: checkout?.terms,
-    payBack:
-      checkout?.terms.payee === platform
-        ? createPayBack({ ...checkout.terms, sender, payer: platform, signal: shutdown.signal })
-        : undefined,
     signal: shutdown.signal,
   })
   const kickWires = wires?.kick ?? (() => undefined)
+  const { signal } = shutdown
+  // Where another address is paid, this program does not sign for it.
+  const payBack =
+    checkout?.terms.payee === platform
+      ? createPayBack({ ...checkout.terms, sender, payer: platform, signal })
+      : undefined
   return {
     ground: {
-      desk,
+      desk: { ...desk, payBack },
       institutions: institutionsOf(parties),
       kickWires,
       bank: parties.bank && { kick: kickWires },
@@ -109,53 +109,6 @@ export async function startRails(
       simulators?.announce(url)
     },
   }
-}
-
-/**
- * From the address that was paid, through the contract, so that it is proven as a payment is. The
- * contract may take the tokens of one payment, and only for as long as that payment takes.
- */
-export function createPayBack(deps: {
-  sender: Sender
-  payer: Hex
-  settlement: Hex
-  signal: AbortSignal
-}): PayBack {
-  const { sender, payer, settlement, signal } = deps
-  return {
-    async prepare(db, { currency, ...payment }) {
-      const amount = dueOf({ ...payment, currency })
-      const prepare = async (request: Pick<PaymentRequest, 'route'> & Partial<PaymentRequest>) =>
-        sender.prepare(db, { ...payment, payer, amount, ...request }, signal)
-      if (currency === 'ETH') {
-        const prepared = await prepare({ route: 'contract' })
-        return (db) => sender.accept(db, prepared)
-      }
-      const subject = `${payment.subject}-allowance`
-      const paying = await prepare({ route: 'token' })
-      const allowing = { subject, payee: settlement, reference: undefined }
-      const allowance = await prepare({ ...allowing, route: 'allowance' })
-      return async (db) => {
-        // At two nonces in a row: the payment finds its allowance, or is not paid and fails.
-        const [allowed, paid] = await sender.acceptAll(db, [allowance, paying])
-        if (allowed?.ok !== true) throw allowed?.error
-        if (paid?.ok !== true) throw paid?.error
-        return paid.value
-      }
-    },
-    kick: sender.kick,
-  }
-}
-
-/** Those that a bank stands behind. */
-export function institutionsOf(
-  parties: Pick<RailsConfig, 'institutions' | 'bank' | 'named'>,
-): Institution[] {
-  const { institutions, bank, named } = parties
-  return institutions
-    .filter(({ party }) => (party === undefined ? bank : named.bank.get(party)))
-    .map(({ id, kind, party }) => ({ id, kind, bank: party, ...INSTITUTION_TERMS[kind] }))
-    .toSorted((a, b) => a.id - b.id)
 }
 
 function createWires(
@@ -210,7 +163,7 @@ function createCheckout(
     logger,
     terms,
     readFinal: createFinal({ providers, finality: config.confirmations }),
-    blocks: createSupplyReader({ providers, token: terms.settlement }),
+    readBlock: createBlockReader(providers),
     settlements: createSettlementReader({ providers, ...terms }),
     readReceipt: createPaidReceiptReader(providers),
   }

@@ -16,7 +16,7 @@ import type { PreparedOrder } from '../sender/prepare.ts'
 import { createSender, type Sender } from '../sender/sender.ts'
 import { signOutside } from '../sender/sign-outside.ts'
 import type { Db } from '../store/database/database.ts'
-import { createAccounts, lower } from './accounts.ts'
+import { createAccounts, lower } from '../sender/accounts.ts'
 import type { Chain } from './chain.ts'
 
 /** The part that pays: what its orders are accepted by, and the addresses that sign. */

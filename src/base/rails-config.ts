@@ -9,8 +9,8 @@ export type PaypalConfig = {
 }
 export type BankConfig = { url: string; key: string; accountId: string }
 
-const GATEWAY_KINDS = ['card', 'crypto_checkout', 'wallet_checkout'] as const
-const INSTITUTION_KINDS = ['ach', 'wire'] as const
+export const GATEWAY_KINDS = ['card', 'crypto_checkout', 'wallet_checkout'] as const
+export const INSTITUTION_KINDS = ['ach', 'wire'] as const
 export type GatewayChoice = Choice<(typeof GATEWAY_KINDS)[number]>
 export type InstitutionChoice = Choice<(typeof INSTITUTION_KINDS)[number]>
 

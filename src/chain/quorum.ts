@@ -97,7 +97,7 @@ export async function askAgreed<T>(
   )
 }
 
-/** What all say that answer. Rejects while they are too few, and where they say different things. */
+/** What all that answer say. Rejects while they are too few, and where two say different things. */
 export function agreed<T>(answers: readonly PromiseSettledResult<T>[]): T {
   const told = answers.filter((answer) => answer.status === 'fulfilled')
   const values = told.map(({ value }) => value)

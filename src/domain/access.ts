@@ -1,5 +1,5 @@
 /** What a credential may do: one area, to read or to write; `admin` may do everything. */
-export const AREAS = [
+const AREAS = [
   'transactions',
   'payments',
   'transfers',
@@ -52,4 +52,9 @@ export function isScope(text: string): text is Scope {
 
 function writing(scope: Scope): Scope {
   return scope.replace(':read', ':write') as Scope
+}
+
+/** How records name a user who did something, or whose limits count. */
+export function actorOf({ userId }: { userId: number }): `user:${number}` {
+  return `user:${userId}`
 }

@@ -1,9 +1,7 @@
+import type { GATEWAY_KINDS, INSTITUTION_KINDS } from '../base/rails-config.ts'
 import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS, type Currency } from './money.ts'
 
-export const GATEWAY_KINDS = ['card', 'crypto_checkout', 'wallet_checkout'] as const
 export type GatewayKind = (typeof GATEWAY_KINDS)[number]
-
-export const INSTITUTION_KINDS = ['ach', 'wire'] as const
 export type InstitutionKind = (typeof INSTITUTION_KINDS)[number]
 
 /** A way in or out for money, by the id under which requests choose it. */

@@ -1,4 +1,5 @@
-import type { SupplyEvent, TimedBlock } from '../chain/read/supply.ts'
+import type { TimedBlock } from '../chain/read/blocks.ts'
+import type { SupplyEvent } from '../chain/read/supply.ts'
 import type { Mint, Redeem } from '../domain/ledger.ts'
 import { LEDGER_PER_CENT } from '../domain/money.ts'
 import type { Db } from '../store/database/database.ts'

@@ -3,7 +3,8 @@ import { BaseError, codeOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { createLoop } from '../base/loop.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
-import type { SupplyReader, TimedBlock } from '../chain/read/supply.ts'
+import type { TimedBlock } from '../chain/read/blocks.ts'
+import type { SupplyReader } from '../chain/read/supply.ts'
 import type { Db } from '../store/database/database.ts'
 import {
   listEventsAbove,

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 
+import type { RailsConfig } from '../base/rails-config.ts'
+import { INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
 import type { Beneficiary, Wire, WireMethod } from '../store/rails/wires.ts'
 import {
   askForJson,
@@ -202,3 +204,14 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'malformed_request_error',
   'object_not_found_error',
 ])
+
+/** Those that a bank stands behind. */
+export function institutionsOf(
+  parties: Pick<RailsConfig, 'institutions' | 'bank' | 'named'>,
+): Institution[] {
+  const { institutions, bank, named } = parties
+  return institutions
+    .filter(({ party }) => (party === undefined ? bank : named.bank.get(party)))
+    .map(({ id, kind, party }) => ({ id, kind, bank: party, ...INSTITUTION_TERMS[kind] }))
+    .toSorted((a, b) => a.id - b.id)
+}

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import type { SupplyReader, TimedBlock } from '../chain/read/supply.ts'
+import type { BlockReader, TimedBlock } from '../chain/read/blocks.ts'
 import { breakId } from '../domain/break-ids.ts'
 import type { Hex } from '../domain/orders.ts'
 import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
@@ -18,7 +18,7 @@ import { judge } from './checkout-judge.ts'
 
 export type ReorgDeps = {
   db: Db
-  blocks: Pick<SupplyReader, 'block'>
+  readBlock: BlockReader
   clock: Clock
   logger: Logger
 }
@@ -32,10 +32,10 @@ export async function forgetReplaced(
   range: { chainId: number; from: bigint; to: bigint },
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, blocks } = deps
+  const { db, readBlock } = deps
   let block: TimedBlock | undefined
   for (const paid of await listPaidBlocks(db, { ...range, limit: MAX_PAID_BLOCKS })) {
-    if (block?.number !== paid.blockNumber) block = await blocks.block(paid.blockNumber, signal)
+    if (block?.number !== paid.blockNumber) block = await readBlock(paid.blockNumber, signal)
     if (block === undefined) throw new BlockUnknownError()
     if (block.hash !== paid.blockHash) await forget(deps, { ...paid, ...range, now: block.hash })
   }

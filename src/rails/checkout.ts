@@ -4,7 +4,7 @@ import type { Hex } from '../domain/orders.ts'
 import type { SettlementReader, MinedSettlement } from '../chain/read/settlements.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
 import type { PaidReceiptReader } from '../chain/read/paid-receipts.ts'
-import type { SupplyReader } from '../chain/read/supply.ts'
+import type { BlockReader } from '../chain/read/blocks.ts'
 import { dueOf, isDust } from '../domain/gateways.ts'
 import { findCharge, lockCharge, type Charge } from '../store/rails/charges.ts'
 import {
@@ -39,7 +39,7 @@ export type CheckoutDeps = {
   db: Db
   terms: CheckoutTerms
   readFinal: ReadFinal
-  blocks: Pick<SupplyReader, 'block'>
+  readBlock: BlockReader
   settlements: SettlementReader
   readReceipt: PaidReceiptReader
   clock: Clock
@@ -57,7 +57,7 @@ export async function checkoutPass(deps: CheckoutDeps, signal: AbortSignal): Pro
 }
 
 async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<boolean> {
-  const { db, terms, readFinal, blocks, settlements } = deps
+  const { db, terms, readFinal, readBlock, settlements } = deps
   const final = await readFinal(signal)
   if (final === undefined) return false
   const cursor = await readCheckoutCursor(db, terms)
@@ -69,7 +69,7 @@ async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<bool
   const { chainId } = terms
   await forgetReplaced(deps, { chainId, from, to: final.value }, signal)
   const to = final.value < from + MAX_BLOCKS ? final.value : from + MAX_BLOCKS - 1n
-  const last = await blocks.block(to, signal)
+  const last = await readBlock(to, signal)
   if (last === undefined) return false
   for (const settled of await settlements({ from, to }, signal)) {
     await takeIn(deps, settled, signal)
@@ -95,7 +95,7 @@ const REWIND_BLOCKS = 256n
  * as well. Without one it is the last that is final, since what is younger is still to be read.
  */
 async function firstBlock(
-  { db, blocks }: CheckoutDeps,
+  { db, readBlock }: CheckoutDeps,
   final: bigint,
   signal: AbortSignal,
 ): Promise<bigint | undefined> {
@@ -106,7 +106,7 @@ async function firstBlock(
   let [low, high] = [0n, final]
   while (low < high) {
     const middle = (low + high) / 2n
-    const block = await blocks.block(middle, signal)
+    const block = await readBlock(middle, signal)
     if (block === undefined) return undefined
     if (block.time < since) low = middle + 1n
     else high = middle
@@ -116,11 +116,11 @@ async function firstBlock(
 
 /** Undefined while the node does not know the block that was read last. */
 async function nextAfter(
-  { blocks, logger }: CheckoutDeps,
+  { readBlock, logger }: CheckoutDeps,
   { blockNumber, blockHash }: CheckoutCursor,
   signal: AbortSignal,
 ): Promise<bigint | undefined> {
-  const known = await blocks.block(blockNumber, signal)
+  const known = await readBlock(blockNumber, signal)
   if (known === undefined) return undefined
   if (known.hash === blockHash) return blockNumber + 1n
   logger.error({ block: String(blockNumber) }, 'a final block was replaced by another')
@@ -128,7 +128,7 @@ async function nextAfter(
 }
 
 async function takeIn(
-  { db, terms, blocks, clock }: CheckoutDeps,
+  { db, terms, readBlock, clock }: CheckoutDeps,
   settled: MinedSettlement,
   signal: AbortSignal,
 ): Promise<void> {
@@ -136,7 +136,7 @@ async function takeIn(
   const transactionId = await findReferenced(db, reference)
   // The payee is paid for other things as well.
   if (transactionId === undefined) return
-  const block = await blocks.block(settled.blockNumber, signal)
+  const block = await readBlock(settled.blockNumber, signal)
   if (block === undefined || block.hash !== settled.blockHash) {
     throw new RangeError('a block was replaced while its settlements were read')
   }

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { encodeFunctionData, erc20Abi } from 'viem'
 
 import { readBlockchainTransaction } from '../../src/api/endpoints/api/blockchain/wire.ts'
-import { createPayBack } from '../../src/app/rails.ts'
+import { createPayBack } from '../../src/sender/pay-back.ts'
 import { selectorOf } from '../../src/chain/read/events.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { refundReference } from '../../src/domain/reference.ts'

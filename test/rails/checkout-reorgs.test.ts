@@ -177,11 +177,11 @@ describe('our own checkout, where a block that was final is replaced', () => {
 
   it('concludes nothing from a node that does not know the block', async () => {
     await pay(10n)
-    const { block } = chain.blocks
+    const { readBlock } = chain
     chain.mine()
     checkout = {
       ...checkout,
-      blocks: { block: async (number) => (number === 1n ? undefined : block(number, signal)) },
+      readBlock: async (number) => (number === 1n ? undefined : readBlock(number, signal)),
     }
     await read()
     chain.replace(2)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { encodeFunctionData, erc20Abi } from 'viem'
 
-import { createPayBack } from '../../src/app/rails.ts'
+import { createPayBack } from '../../src/sender/pay-back.ts'
 import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { partReferences } from '../../src/domain/reference.ts'

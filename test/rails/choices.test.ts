@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
 import { transferEndpoints } from '../../src/api/endpoints/api/transfers.ts'
-import { institutionsOf } from '../../src/app/rails.ts'
+import { institutionsOf } from '../../src/rails/bank.ts'
 import { parseConfig } from '../../src/base/config.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import type { GatewayChoice } from '../../src/base/rails-config.ts'

@@ -1,7 +1,7 @@
 import { createFreshCache } from '../../base/cache.ts'
 import type { Clock } from '../../base/clock.ts'
 import { limits } from '../../base/limits.ts'
-import { commonScopes, type Caller } from '../../domain/access.ts'
+import { actorOf, commonScopes, type Caller } from '../../domain/access.ts'
 import { hashOfKey } from '../../domain/api-keys.ts'
 import { findApiKeyState } from '../../store/access/api-keys.ts'
 import type { Db } from '../../store/database/database.ts'
@@ -83,7 +83,7 @@ async function loadUser(db: Db, id: number): Promise<UserDoor | undefined> {
     username: user.username,
     scopes: user.scopes,
     dialect: 'flat',
-    credential: `user:${user.id}`,
+    credential: actorOf({ userId: user.id }),
   }
   return { caller, isOpen: user.disabledAt === null, generation: user.tokenGeneration }
 }

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 import { createCache } from '../../base/cache.ts'
 import { limits } from '../../base/limits.ts'
-import { mayUse, type Caller } from '../../domain/access.ts'
+import { actorOf, mayUse, type Caller } from '../../domain/access.ts'
 
 /** Who asked with a credential that was good. */
 export type Regular = { name: string; isAdmin: boolean }
@@ -28,7 +28,7 @@ export function createRegulars(): Regulars {
     },
     remember(headers, caller) {
       // All credentials of a user are one caller, or more keys would be more turns.
-      const regular = { name: `user:${caller.userId}`, isAdmin: mayUse(caller, 'admin') }
+      const regular = { name: actorOf(caller), isAdmin: mayUse(caller, 'admin') }
       const credential = credentialOf(headers)
       if (credential !== undefined) known.set(credential, regular)
       return regular

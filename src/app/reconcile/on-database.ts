@@ -14,7 +14,7 @@ import type { Db } from '../../store/database/database.ts'
 import { claimInstallation } from '../../store/database/installation.ts'
 import { findRun } from '../../store/reconciliation/runs.ts'
 import { requireMigrated, withDatabase } from '../database.ts'
-import type { Desk } from './own.ts'
+import type { Desk } from './on-server.ts'
 import { createReconciliation } from './reconciliation.ts'
 import { requireTrustedProviders } from '../trusted-providers.ts'
 

@@ -3,7 +3,18 @@ import { BaseError } from '../../base/errors.ts'
 import { exchange, HttpError, type HttpAnswer } from '../../chain/rpc/http.ts'
 import type { BreakWire, RunWire } from '../../wire/group-b/reconciliation.ts'
 import type { Finding } from '../../domain/breaks.ts'
-import type { Desk } from './own.ts'
+
+/** Where a run over our own records is asked for and followed. */
+export type Desk = {
+  chainId: number
+  begin: (of: { since?: Date | undefined; until?: Date | undefined }) => Promise<RunWire>
+  read: (runId: string) => Promise<RunWire>
+  /** A page of the open breaks, newest first, behind the cursor of the page before. */
+  openBreaks: (cursor: string | undefined) => Promise<{
+    findings: Finding[]
+    next: string | undefined
+  }>
+}
 
 type Server = { url: string; chainId: number; apiKey: string; signal: AbortSignal }
 

@@ -6,7 +6,7 @@ import type { Finding } from '../../domain/breaks.ts'
 import { reportJson, type ReportJson } from '../../reconciler/reports/json.ts'
 import type { RunWire } from '../../wire/group-b/reconciliation.ts'
 import { withDatabaseDesk } from './on-database.ts'
-import { createServerDesk } from './on-server.ts'
+import { createServerDesk, type Desk } from './on-server.ts'
 import { createReportFiles, type ReportFiles } from './report-files.ts'
 
 export type OwnRequest = {
@@ -18,17 +18,6 @@ export type OwnRequest = {
   signal: AbortSignal
   onProgress: (state: { done: number; total: number | undefined; counted: number }) => void
 }
-
-/** Where a run over our own records is asked for and followed. */
-export type Desk = {
-  chainId: number
-  begin: (of: Pick<OwnRequest, 'since' | 'until'>) => Promise<RunWire>
-  read: (runId: string) => Promise<RunWire>
-  /** A page of the open breaks, newest first, behind the cursor of the page before. */
-  openBreaks: (cursor: string | undefined) => Promise<BreakPage>
-}
-
-export type BreakPage = { findings: Finding[]; next: string | undefined }
 
 const POLL_MS = 250
 /** As for a file: the CSV has all. */

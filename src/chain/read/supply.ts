@@ -1,8 +1,9 @@
 import type { Hex } from 'viem'
 
+import { createBlockReader, type BlockReader } from './blocks.ts'
 import { decodeEvent, selectorOf, topicOf } from './events.ts'
-import { data, readBlock, toQuantity, type MinedLog } from '../answers.ts'
-import { agreed, askAgreed, ProvidersDifferError } from '../quorum.ts'
+import { data, toQuantity, type MinedLog } from '../answers.ts'
+import { agreed, askAgreed } from '../quorum.ts'
 import { createLogReader, type LogReader } from './logs.ts'
 import type { Providers } from '../rpc/providers.ts'
 
@@ -19,8 +20,6 @@ export type SupplyEvent = {
   blockHash: Hex
 }
 
-export type TimedBlock = { number: bigint; hash: Hex; time: Date }
-
 /**
  * Reads what several providers agree on: two of them where there are as many, and all that answer.
  * Rejects, and may succeed later, while they do not.
@@ -28,8 +27,7 @@ export type TimedBlock = { number: bigint; hash: Hex; time: Date }
 export type SupplyReader = {
   /** In the order of the chain. Burns of other tokens are among them in a range that is short. */
   events: (range: BlockRange, signal: AbortSignal) => Promise<SupplyEvent[]>
-  /** Undefined while there is no such block. */
-  block: (number: bigint, signal: AbortSignal) => Promise<TimedBlock | undefined>
+  block: BlockReader
   supplyAt: (number: bigint, signal: AbortSignal) => Promise<bigint>
 }
 
@@ -43,15 +41,7 @@ export function createSupplyReader(deps: {
   const readers = providers.all.map(createLogReader)
   return {
     events: (range, signal) => readEvents(readers, { ...range, token, signal }),
-    async block(number, signal) {
-      const params = [toQuantity(number), false]
-      const block = await askAgreed(providers, {
-        call: { method: 'eth_getBlockByNumber', params, signal },
-        read: readTimedBlock,
-      })
-      if (block !== undefined && block.number !== number) throw new ProvidersDifferError()
-      return block
-    },
+    block: createBlockReader(providers),
     async supplyAt(number, signal) {
       const call = { to: token, data: selectorOf('totalSupply()') }
       return askAgreed(providers, {
@@ -113,10 +103,4 @@ function readEvent(log: MinedLog): SupplyEvent | undefined {
     blockNumber: log.blockNumber,
     blockHash: log.blockHash,
   }
-}
-
-function readTimedBlock(result: unknown): TimedBlock | undefined {
-  if (result === null) return undefined
-  const { number, hash, timeMs } = readBlock(result)
-  return { number, hash, time: new Date(timeMs) }
 }

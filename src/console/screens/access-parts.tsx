@@ -1,13 +1,5 @@
-const AREAS = [
-  'transactions',
-  'payments',
-  'transfers',
-  'blockchain',
-  'wallets',
-  'mint',
-  'notifications',
-]
-const SCOPES = [...AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]), 'admin']
+import { SCOPES } from '../../wire/group-b/users.ts'
+
 const LETS_READ = 2
 
 /** What one may do, in few words where that is everything. */

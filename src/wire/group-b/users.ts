@@ -4,6 +4,9 @@ import { SCOPES } from '../../domain/access.ts'
 import { PASSWORD_LENGTH, USERNAME_FORM } from '../../domain/passwords.ts'
 import { named, nullable, requestObject, TimestampSchema } from '../shapes.ts'
 
+/** For those who may know no domain but through what goes over the wire. */
+export { SCOPES }
+
 const IdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
 
 /** In a path everything is text; what is no number is refused as text. */

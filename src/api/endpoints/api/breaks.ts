@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import type { Caller } from '../../../domain/access.ts'
+import { actorOf } from '../../../domain/access.ts'
 import { ageBucket } from '../../../domain/breaks.ts'
 import {
   closeBreak,
@@ -139,10 +139,6 @@ async function requireBreak(db: Db, breakId: string): Promise<OpenBreak> {
   const found = await findBreak(db, breakId)
   if (!found) throw new RequestError('not_found', 'There is no break with this id.')
   return found
-}
-
-function actorOf({ userId }: Caller): string {
-  return `user:${userId}`
 }
 
 function toBreakWire(found: OpenBreak, now: Date): BreakWire {

@@ -1,3 +1,4 @@
+import { actorOf } from '../../../domain/access.ts'
 import type { Db } from '../../../store/database/database.ts'
 import { findRun, listRuns, type Run } from '../../../store/reconciliation/runs.ts'
 import { RequestError } from '../../../wire/errors.ts'
@@ -63,7 +64,7 @@ function createEndpoint({ requestRun }: { requestRun: RequestRun }): Endpoint {
         const message = 'This is not before until. Exchange the two.'
         throw invalidRequest([{ field: 'since', code: 'after_until', message }])
       }
-      const run = await requestRun(db, { requestedBy: `user:${caller.userId}`, since, until })
+      const run = await requestRun(db, { requestedBy: actorOf(caller), since, until })
       return { success: true as const, run: toRunWire(run) }
     },
   })

@@ -1,3 +1,4 @@
+import { actorOf } from '../../../domain/access.ts'
 import type { Institution } from '../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../domain/ids.ts'
 import { isRoutingNumber } from '../../../domain/routing-numbers.ts'
@@ -70,7 +71,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
         currency,
         description: body.description,
         institutionId: institution.id,
-        actor: `user:${caller.userId}`,
+        actor: actorOf(caller),
         reason: 'transfer created',
       })
       await insertTransfer(db, { transactionId, transferId })

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 
 import { transferEndpoints } from '../../../../src/api/endpoints/api/transfers.ts'
-import { institutionsOf } from '../../../../src/app/rails.ts'
+import { institutionsOf } from '../../../../src/rails/bank.ts'
 import { moveTransferByWire } from '../../../../src/rails/transfers.ts'
 import type { WireMoved } from '../../../../src/rails/wire-rail.ts'
 import type { Db } from '../../../../src/store/database/database.ts'

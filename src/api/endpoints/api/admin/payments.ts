@@ -1,4 +1,4 @@
-import type { Caller } from '../../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../../domain/access.ts'
 import { dueOf, receivedDecimals } from '../../../../domain/gateways.ts'
 import { formatAmount } from '../../../../domain/money.ts'
 import {
@@ -121,7 +121,7 @@ async function decide(db: Db, { charge, caller, decision, note }: Decision): Pro
     transactionId,
     from: 'processing',
     to: isAccepted ? 'completed' : 'failed',
-    actor: `user:${caller.userId}`,
+    actor: actorOf(caller),
     reason: `${isAccepted ? 'accepted' : 'refused'} by hand, ${words}: ${note}`,
   })
 }

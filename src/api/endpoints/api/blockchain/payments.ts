@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 
+import { actorOf } from '../../../../domain/access.ts'
 import { checksummed } from '../../../../chain/address.ts'
 import type { Hex, Order, Route } from '../../../../domain/orders.ts'
 import type { Db } from '../../../../store/database/database.ts'
@@ -87,7 +88,7 @@ function recordOf({ caller, body, prepared }: Request<unknown>, hash: Hex): NewT
     currency: 'ETH',
     description: body.description,
     ethTransactionHash: hash,
-    actor: `user:${caller.userId}`,
+    actor: actorOf(caller),
     reason: 'signed and on its way',
   }
 }

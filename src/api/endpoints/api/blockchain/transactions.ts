@@ -1,3 +1,4 @@
+import { actorOf } from '../../../../domain/access.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import type { Hex } from '../../../../domain/orders.ts'
 import { readAmount } from '../../../../wire/amounts.ts'
@@ -39,7 +40,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
       const transactionId = createId('TX', randomBytes)
       const payment = await payments.prepare(db, {
         subject: transactionId,
-        spender: `user:${caller.userId}`,
+        spender: actorOf(caller),
         route: body.use_contract === true ? 'contract' : 'direct',
         payer: await payments.addressOf(caller.userId),
         payee: body.to_address as Hex,

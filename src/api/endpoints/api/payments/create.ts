@@ -1,3 +1,4 @@
+import { actorOf } from '../../../../domain/access.ts'
 import type { Gateway } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
@@ -73,7 +74,7 @@ function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
         description: body.description,
         gatewayId: gateway.id,
         metadata: body.metadata ?? {},
-        actor: `user:${caller.userId}`,
+        actor: actorOf(caller),
         reason: 'payment created',
       })
       await desk.accept(db, { transactionId, gateway })

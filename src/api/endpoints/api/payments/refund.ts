@@ -1,3 +1,4 @@
+import { actorOf } from '../../../../domain/access.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import { refundableOf } from '../../../../domain/gateways.ts'
 import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../../../domain/money.ts'
@@ -175,7 +176,7 @@ async function prepareOnChain(facts: {
   const transactionId = createId('TX', facts.randomBytes)
   const accept = await payBack.prepare(db, {
     subject: transactionId,
-    spender: `user:${userId}`,
+    spender: actorOf({ userId }),
     payee,
     currency,
     amount,
@@ -214,7 +215,7 @@ async function acceptOnChain(facts: {
     currency: charge.currency,
     description: `refund of ${charge.transactionId}`,
     ethTransactionHash: hash,
-    actor: `user:${charge.userId}`,
+    actor: actorOf(charge),
     reason: 'signed and on its way',
   })
 }

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 
-import type { Caller } from '../../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../../domain/access.ts'
 import { LEDGER_DECIMALS } from '../../../../domain/money.ts'
 import type { Hex, Order } from '../../../../domain/orders.ts'
 import {
@@ -92,7 +92,7 @@ function mintCreate<Prepared>({ ledger, minting, createUuid }: Deps<Prepared>): 
       const { address: payee, ...named } = await readRecipient({ ledger, db, body, caller })
       const wallet = await sourceWallet(db, { caller, id: body.source?.id, money })
       const id = createUuid()
-      const order = { subject: id, spender: `user:${caller.userId}`, payee, amount: money.amount }
+      const order = { subject: id, spender: actorOf(caller), payee, amount: money.amount }
       const payment = await minting.prepare(db, order)
       return { id, walletId: wallet.id, address: payee, ...named, ...money, payment }
     },

@@ -1,7 +1,7 @@
 import { BaseError } from '../base/errors.ts'
 import type { Signer, Signers } from '../chain/signers/signer.ts'
 import type { Hex } from '../domain/orders.ts'
-import type { UnsignedTransaction } from '../sender/sign.ts'
+import type { UnsignedTransaction } from './sign.ts'
 import {
   claimAddress,
   findUserIdByAddress,

@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto'
 
-import type { GatewayDoor } from '../api/gateway-routes.ts'
-import type { PayBack } from '../api/endpoints/api/payments/refund.ts'
-import type { PaymentDesk } from '../api/endpoints/api/payments/create.ts'
 import { createFreshCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import { limits } from '../base/limits.ts'
@@ -11,21 +8,19 @@ import type { RailsConfig } from '../base/rails-config.ts'
 import { GATEWAY_TERMS, type Gateway, type GatewayKind, type Terms } from '../domain/gateways.ts'
 import { createId } from '../domain/ids.ts'
 import type { Hex } from '../domain/orders.ts'
-import { createCard } from '../rails/card.ts'
-import type { ChargePolicy } from '../rails/charge-deps.ts'
-import { createChargeRail, type ChargeRail } from '../rails/charge-rail.ts'
-import type { CheckoutTerms } from '../rails/checkout.ts'
-import { renderCheckout, type CheckoutPage } from '../rails/checkout-page.ts'
-import type { GatewayAdapter } from '../rails/gateway.ts'
-import { receiveWebhook } from '../rails/receive.ts'
-import { RailError } from '../rails/reply.ts'
-import { createWallet } from '../rails/wallet.ts'
+import { createCard } from './card.ts'
+import type { ChargePolicy } from './charge-deps.ts'
+import { createChargeRail } from './charge-rail.ts'
+import type { CheckoutTerms } from './checkout.ts'
+import { renderCheckout, type CheckoutPage } from './checkout-page.ts'
+import type { GatewayAdapter, Webhook } from './gateway.ts'
+import { receiveWebhook } from './receive.ts'
+import { RailError } from './reply.ts'
+import { createWallet } from './wallet.ts'
 import { findChargeByExternalId, insertCharge } from '../store/rails/charges.ts'
 import { sumByReference } from '../store/rails/checkouts.ts'
 import type { Db } from '../store/database/database.ts'
 import { RequestError } from '../wire/errors.ts'
-
-export type PaymentGateways = { desk: PaymentDesk; door: GatewayDoor; rail: ChargeRail }
 
 /** Puts the gateways behind the operations: those of the configuration, each under its id. */
 export function createPaymentGateways(deps: {
@@ -39,16 +34,15 @@ export function createPaymentGateways(deps: {
   publicUrl: () => string
   /** Absent: there is no contract to be paid through. */
   checkout: CheckoutTerms | undefined
-  /** Absent: this program does not sign for the payee of the checkout. */
-  payBack?: PayBack | undefined
   signal: AbortSignal
-}): PaymentGateways {
+}) {
   const { db, clock, signal } = deps
   const adapters = adaptersOf(deps)
   const rail = createChargeRail({ ...deps, adapters })
-  const desk: PaymentDesk = {
+  const desk = {
     gateways: gatewaysOf({ ...deps, adapters }),
-    accept: async (db, { transactionId, gateway }) => {
+    accept: async (db: Db, payment: { transactionId: string; gateway: Gateway }): Promise<void> => {
+      const { transactionId, gateway } = payment
       const charge = { transactionId, gatewayId: gateway.id, kind: gateway.kind }
       if (gateway.kind === 'crypto_checkout') {
         await insertCharge(db, { ...charge, ...newCheckout(clock) })
@@ -58,9 +52,8 @@ export function createPaymentGateways(deps: {
       const dueAt = new Date(clock.now().getTime() + OWN_TURN_MS)
       await insertCharge(db, { ...charge, dueAt })
     },
-    open: async (transactionId) => answering(async () => rail.open(transactionId, signal)),
-    checkoutUrl: (chargeId) => `${deps.publicUrl()}/checkout/${chargeId}`,
-    payBack: deps.checkout && deps.payBack,
+    open: async (transactionId: string) => answering(async () => rail.open(transactionId, signal)),
+    checkoutUrl: (chargeId: string) => `${deps.publicUrl()}/checkout/${chargeId}`,
     kick: rail.kick,
   }
   const own = desk.gateways.find(({ kind }) => kind === 'crypto_checkout')
@@ -80,9 +73,9 @@ export function createPaymentGateways(deps: {
     limitMs: limits.checkoutPageMs,
     clock,
   })
-  const door: GatewayDoor = {
-    checkoutPage: async (externalId) => pages.get(externalId),
-    receive: async (gatewayId, webhook) => {
+  const door = {
+    checkoutPage: async (externalId: string) => pages.get(externalId),
+    receive: async (gatewayId: number, webhook: Webhook) => {
       const receiving = receiveWebhook(
         { db, adapters, kick: rail.kick },
         gatewayId,

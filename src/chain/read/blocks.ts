@@ -1,0 +1,28 @@
+import type { Hex } from 'viem'
+
+import { readBlock, toQuantity } from '../answers.ts'
+import { askAgreed, ProvidersDifferError } from '../quorum.ts'
+import type { Providers } from '../rpc/providers.ts'
+
+export type TimedBlock = { number: bigint; hash: Hex; time: Date }
+
+/** A block as the providers agree on it; undefined while there is none at that height. */
+export type BlockReader = (number: bigint, signal: AbortSignal) => Promise<TimedBlock | undefined>
+
+export function createBlockReader(providers: Pick<Providers, 'askAll'>): BlockReader {
+  return async (number, signal) => {
+    const params = [toQuantity(number), false]
+    const block = await askAgreed(providers, {
+      call: { method: 'eth_getBlockByNumber', params, signal },
+      read: readTimedBlock,
+    })
+    if (block !== undefined && block.number !== number) throw new ProvidersDifferError()
+    return block
+  }
+}
+
+function readTimedBlock(result: unknown): TimedBlock | undefined {
+  if (result === null) return undefined
+  const { number, hash, timeMs } = readBlock(result)
+  return { number, hash, time: new Date(timeMs) }
+}
