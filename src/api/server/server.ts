@@ -15,6 +15,7 @@ import { addHealthRoutes, type HealthCheck } from '../health.ts'
 import { addMetricsRoute, requireAdmin, type MayRead } from '../metrics.ts'
 import { addPageRoutes, type PagesOptions } from '../pages/pages.ts'
 import { requestIdOf } from './headers.ts'
+import { addListeners } from './listen.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { addRouteGuard } from './routes.ts'
 
@@ -99,6 +100,7 @@ export function createStatusServer(
     clientErrorHandler: answerBrokenRequest,
   })
   server.setErrorHandler(answerFailure)
+  addListeners(server)
   addDeadlines(server, options.handlerTimeoutMs ?? limits.handlerTimeoutMs)
   addRouteGuard(server, options)
   const ownRegistry = options.ownRegistry ?? options.registry
