@@ -9,14 +9,23 @@ import { limits } from '../../base/limits.ts'
 /** With the variable that the port is from, for whoever has to set another one. */
 export type Where = { host: string; port: number; variable: string }
 
+/** Makes the end of the server the end of its listeners; a server that is ready takes no hook. */
+export function addListeners(server: FastifyInstance): void {
+  const listeners: Server[] = []
+  server.decorate(OPEN, listeners)
+  server.addHook('preClose', async () => {
+    await Promise.all(listeners.map(async (one) => new Promise((closed) => one.close(closed))))
+  })
+}
+
+const OPEN = 'quittanceListeners'
+
 /** Starts to listen and tells where. */
 export async function listen(server: FastifyInstance, where: Where): Promise<string> {
   // Listeners that share a port would share it with another program of the same user as well.
   await requireListenable(where)
-  const listeners = [server.server as Server]
-  server.addHook('preClose', async () => {
-    await Promise.all(listeners.map(async (one) => new Promise((closed) => one.close(closed))))
-  })
+  const listeners = server.getDecorator<Server[]>(OPEN)
+  listeners.push(server.server)
   try {
     const { host, port } = where
     const shared = { backlog: limits.waitingConnections, reusePort: LISTENERS > 1 }

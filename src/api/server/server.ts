@@ -7,15 +7,15 @@ import { addBodyParser } from './body.ts'
 import { addDeadlines } from './deadline.ts'
 import { addDocsRoutes } from '../docs/docs.ts'
 import { addDoor, type LaneWidths } from '../door/door.ts'
-import { answerBrokenRequest } from './broken-request.ts'
 import type { Endpoint, EndpointHooks } from '../admission/endpoint.ts'
 import { addEndpoints } from '../admission/endpoints.ts'
-import { answerFailure } from './errors.ts'
+import { answerBrokenRequest, answerFailure } from './errors.ts'
 import { addGatewayRoutes, type GatewayDoor } from '../gateway-routes.ts'
 import { addHealthRoutes, type HealthCheck } from '../health.ts'
 import { addMetricsRoute, requireAdmin, type MayRead } from '../metrics.ts'
 import { addPageRoutes, type PagesOptions } from '../pages/pages.ts'
 import { requestIdOf } from './headers.ts'
+import { addListeners } from './listen.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { addRouteGuard } from './routes.ts'
 
@@ -100,6 +100,7 @@ export function createStatusServer(
     clientErrorHandler: answerBrokenRequest,
   })
   server.setErrorHandler(answerFailure)
+  addListeners(server)
   addDeadlines(server, options.handlerTimeoutMs ?? limits.handlerTimeoutMs)
   addRouteGuard(server, options)
   const ownRegistry = options.ownRegistry ?? options.registry

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { fastify, type FastifyInstance } from 'fastify'
 
-import { listen } from '../../../src/api/server/listen.ts'
+import { addListeners, listen } from '../../../src/api/server/listen.ts'
 import { codeOf } from '../../../src/base/errors.ts'
 import { until } from '../../fixtures/until.ts'
 
@@ -18,6 +18,7 @@ describe('a server that listens', () => {
   beforeEach(async () => {
     server = fastify({ forceCloseConnections: 'idle' })
     server.get('/', async () => 'here')
+    addListeners(server)
     url = new URL(await listen(server, WHERE))
   })
 
@@ -71,6 +72,7 @@ describe('a server that listens', () => {
       began += 1
       return held.promise
     })
+    addListeners(slow)
     url = new URL(await listen(slow, WHERE))
     const answers = openMany().map(ask)
     await until(async () => began === 64)
