@@ -9,7 +9,7 @@ export function readAnswer(answer: HttpAnswer, now: () => number): Answer {
   if (answer.status === 204) return {}
   const body = parse(answer.text)
   const isGood = answer.status >= 200 && answer.status < 300
-  // `interface.md` does not tell the status of a failure, only that success is true otherwise.
+  // Servers may answer a failure with any status; only `success` tells.
   if (!isGood || body?.['success'] === false) throw failureOf(answer, body ?? {}, now)
   if (body === undefined) throw notJson(answer)
   return body

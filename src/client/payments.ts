@@ -163,7 +163,7 @@ function post(path: string, body: object = {}): WireCall {
   return { method: 'POST', path, body, requires: [] }
 }
 
-/** What stands in `data`; `interface.md` names that envelope for wallets only. */
+/** What stands in `data`; some servers have that envelope for wallets only. */
 async function one<Row>(
   transport: Transport,
   wire: WireCall,

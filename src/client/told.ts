@@ -18,7 +18,7 @@ export type Told<T> = T extends ExactNumber | bigint
         : T
 
 /**
- * An answer of any server of the interface: the fields that `interface.md` names, and those that a
+ * An answer of any server of the interface: the fields that every server has, and those that a
  * server may add, ours among them.
  */
 export type Answered<T, Named extends keyof T> = {

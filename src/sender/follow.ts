@@ -174,7 +174,7 @@ async function forget(
 }
 
 /**
- * Rule 3: neither an error nor a null receipt moves an order. Only a transaction that is not ours,
+ * Safety rule 3 (docs/safety.md): neither an error nor a null receipt moves an order. Only a transaction that is not ours,
  * named by enough providers and final at this nonce, does.
  */
 async function lookForTaker(

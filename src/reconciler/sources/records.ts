@@ -93,7 +93,7 @@ export type RecordSource = {
   chunks: (options: { after: string | undefined; signal: AbortSignal }) => AsyncIterable<Chunk>
 }
 
-/** The fields of a record as text, by the names that `interface.md` and the CSV give them. */
+/** The fields of a record as text, by the names that the API and the CSV give them. */
 export type RecordFields = Readonly<Record<string, string | undefined>>
 
 /** Reads a record, or says what is wrong with it in words for the one who made the file. */

@@ -18,7 +18,7 @@ export type NewAttempt = Pick<
   'chainId' | 'signer' | 'nonce' | 'orderId' | 'kind' | 'hash' | 'raw' | 'gas' | 'fees' | 'signedAt'
 >
 
-/** Rule 1: what is signed is stored, before anybody else sees it. */
+/** Safety rule 1 (docs/safety.md): what is signed is stored before anybody else sees it. */
 export async function insertAttempt(db: Db, attempt: NewAttempt): Promise<void> {
   const { chainId, signer, nonce, orderId, kind, hash, raw, gas, fees, signedAt } = attempt
   await sql`
