@@ -1,4 +1,3 @@
-import { commonOf } from '../chain/quorum.ts'
 import { formatAmount } from '../domain/money.ts'
 import { breakId } from '../domain/break-ids.ts'
 import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
@@ -109,7 +108,9 @@ async function agreedNonce(
       }
     }),
   )
-  return commonOf(told, panel.needed)
+  return told.find(
+    (nonce) => nonce !== undefined && told.filter((one) => one === nonce).length >= panel.needed,
+  )
 }
 
 async function agreedTaker(
@@ -117,7 +118,10 @@ async function agreedTaker(
   wanted: { signer: Hex; nonce: bigint; high: bigint },
 ): Promise<ShownTransaction | undefined> {
   const told = await Promise.all(nodes.map((node) => takerBy(node, { ...wanted, signal })))
-  return commonOf(told, panel.needed, ({ hash }) => hash)
+  return told.find(
+    (taker) =>
+      taker !== undefined && told.filter((one) => one?.hash === taker.hash).length >= panel.needed,
+  )
 }
 
 function unknownOutgoing(

@@ -1,4 +1,3 @@
-import { commonOf } from '../chain/quorum.ts'
 import { ahead } from '../base/ahead.ts'
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
@@ -164,8 +163,10 @@ async function hashAt(
   const told = await Promise.all(
     nodes.map(async (node) => (await node.blocks([{ number, isFull: false }], signal)).get(number)),
   )
-  const hashes = told.map((block) => (block instanceof BaseError ? undefined : block?.hash))
-  return commonOf(hashes, panel.needed)
+  const hashes = told.flatMap((block) =>
+    block && !(block instanceof BaseError) ? [block.hash] : [],
+  )
+  return hashes.find((hash) => hashes.filter((one) => one === hash).length >= panel.needed)
 }
 
 function readerOf(provider: Provider, { clock, contract }: SweepDeps) {

@@ -7,10 +7,10 @@ import {
   type Block,
   type Log,
 } from '../chain/answers.ts'
-import { agreedOn, attested, finalBelow, type Quorum } from '../chain/quorum.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import type { AttemptBlock, Hex } from '../domain/orders.ts'
 import type { BlockId } from '../store/orders/chain-cursor.ts'
+import { agreedOn, attested, type Quorum } from './quorum.ts'
 
 /** One look at the chain, as far as enough providers agree on it. */
 export type Look = {
@@ -53,9 +53,9 @@ export async function lookAt(
   const finalHeight =
     confirmations === 'finalized'
       ? await attested(quorum, finalizedNumber)
-      : finalBelow(height, confirmations)
+      : height - BigInt(confirmations) + 1n
   const final =
-    finalHeight === undefined
+    finalHeight === undefined || finalHeight < 0n
       ? undefined
       : await blockId(finalHeight < height ? finalHeight : height, hashAt)
   return { head: { number: height, hash }, final, hashAt, quorum, blocks: new Map() }

@@ -12,7 +12,7 @@ import { lookAt, nonceOnChain, type Look } from './chain-view.ts'
 import type { SenderContext, SenderProvider } from './context.ts'
 import { followLane } from './follow.ts'
 import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
-import { enoughOf, type Quorum } from '../chain/quorum.ts'
+import type { Quorum } from './quorum.ts'
 import { replaceLane } from './replace.ts'
 import { listStanding } from './slots.ts'
 import { tendAlerts, watchChain } from './watch.ts'
@@ -172,7 +172,13 @@ function quorumOf(
   signal: AbortSignal,
 ): Quorum {
   const onFailure: Quorum['onFailure'] = (failure) => logger.debug(failure, 'a provider failed')
-  return { providers, needed: enoughOf(all.length), signal, onFailure }
+  return { providers, needed: neededOf(all), signal, onFailure }
+}
+
+/** How many must agree follows from how many are configured: one that is down makes no other one
+ * believable alone. */
+function neededOf(all: readonly Provider[]): number {
+  return Math.min(2, all.length)
 }
 
 /**
@@ -187,7 +193,7 @@ async function findRightProviders(
   const resting = providers.filter(isResting)
   const awake = providers.filter((provider) => !resting.includes(provider))
   const right = await rightOf(context, awake, signal)
-  if (right.length >= enoughOf(providers.length)) return right
+  if (right.length >= neededOf(providers)) return right
   return [...right, ...(await rightOf(context, resting, signal))]
 }
 

@@ -1,4 +1,3 @@
-import { enoughOf } from '../chain/quorum.ts'
 import { BaseError } from '../base/errors.ts'
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
@@ -52,7 +51,7 @@ export function checkOptions(options: VerifyOptions): CheckedOptions {
   if (providers.length > MAX_PROVIDERS) throw invalid('providers', 'are too many')
   if (names.size < providers.length) throw invalid('providers', 'must have names that differ')
   const sources = providers.length + (checkpoint === undefined ? 0 : 1)
-  const agreement = options.agreement ?? enoughOf(sources)
+  const agreement = options.agreement ?? Math.min(2, sources)
   if (!Number.isInteger(agreement) || agreement < 1 || agreement > sources) {
     throw invalid('agreement', `must be a whole number from 1 to ${sources}`)
   }

@@ -1,4 +1,3 @@
-import { enoughOf, highestOf } from '../chain/quorum.ts'
 import type { Hex } from '../chain/hex.ts'
 import type { ChainTransaction } from '../chain/proof/block-transaction.ts'
 import { createAsker, failureOf, type Asker } from './ask.ts'
@@ -126,16 +125,21 @@ async function agree(
   // A provider that showed the block has it, even where its head was read a moment before.
   const heads = agreeing.map(({ head }) => (head > header.number ? head : header.number))
   const finals = agreeing.flatMap(({ finalized }) => finalized ?? [])
-  const needed = enoughOf(agreeing.length, options.agreement)
+  const needed = Math.min(options.agreement, agreeing.length)
   return {
     sighting,
     agreeing: [...agreeing.map(({ name }) => name), ...(isCheckpoint ? ['checkpoint'] : [])],
-    head: highestOf(heads, needed),
-    finalized: highestOf(finals, needed),
+    head: highestOfEnough(heads, needed),
+    finalized: highestOfEnough(finals, needed),
     complaints: answers.flatMap(({ complaint }) => complaint ?? []),
     disagreements: answers.flatMap(({ disagreement }) => disagreement ?? []),
     outvoted: isCheckpoint ? undefined : outvote(answers, { sighting, options }),
   }
+}
+
+/** The highest number that this many have reached: neither one ahead nor one behind can move it. */
+function highestOfEnough(numbers: readonly bigint[], needed: number): bigint | undefined {
+  return numbers.toSorted((a, b) => (a < b ? 1 : -1))[needed - 1]
 }
 
 /** With one voice on each side nobody can tell who is right; with more, the single one is named. */
@@ -253,7 +257,7 @@ async function unseen(
     absent.filter(({ standing }) => isStale(standing, { best, oldest })),
     absent.filter(({ standing }) => !isStale(standing, { best, oldest })),
   ]
-  const needed = enoughOf(options.providers.length, options.agreement)
+  const needed = Math.min(options.agreement, options.providers.length)
   // Where enough know of nothing, a single voice against them is a complaint and no more.
   if (fresh.length >= needed) return [...moved, missing(fresh.map((one) => one.standing.name))]
   return [...blocking, ...stale.map(({ standing }) => lags(standing.name, standing.head))]

@@ -1,8 +1,7 @@
-import { toQuantity } from '../chain/answers.ts'
 import { selectorOf } from '../chain/read/events.ts'
 import type { Hex } from '../chain/hex.ts'
 import { readDecimals, readSymbol, TOKEN_VIEWS } from '../chain/read/token.ts'
-import { createAsker, type Asker } from './ask.ts'
+import { createAsker, hexOf, type Asker } from './ask.ts'
 import { addressField, checkOptions, type CheckedOptions, type VerifyOptions } from './claim.ts'
 import type { Coin } from './coins.ts'
 import type { Profile } from './profiles.ts'
@@ -25,7 +24,7 @@ export async function readTokenState(
   at: { token: Hex; account: Hex | null; number: bigint; profile: Profile | undefined },
 ): Promise<TokenState> {
   const { token, account, profile } = at
-  const block = toQuantity(at.number)
+  const block = hexOf(at.number)
   const view = async (data: Hex): Promise<boolean | undefined> =>
     flagOf(await asker.ask('eth_call', { to: token, data }, block).catch(() => undefined))
   const slots = await Promise.all(

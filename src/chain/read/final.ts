@@ -1,5 +1,4 @@
 import { readBlockNumber, readFrom, type Seen } from '../answers.ts'
-import { enoughOf, finalBelow, highestOf } from '../quorum.ts'
 import type { ProviderAnswer, Providers } from '../rpc/providers.ts'
 import { RpcError } from '../rpc/rpc-error.ts'
 
@@ -22,21 +21,19 @@ export function createFinal(deps: {
   const call = { method: 'eth_getBlockByNumber', params: [tag, false] }
   return async (signal) => {
     const answers = await providers.askAll({ ...call, signal })
-    const needed = enoughOf(answers.length)
+    const needed = Math.min(2, answers.length)
     const told = answers.filter((answer) => answer.ok)
     if (told.length < needed) throw firstError(answers)
-    const heads = told.flatMap(({ result, provider }) => {
-      const value = readFrom({ value: result, provider }, readBlockNumber)
-      return value === undefined ? [] : [{ value, provider }]
-    })
-    const height = highestOf(
-      heads.map(({ value }) => value),
-      needed,
-    )
-    const head = heads.find(({ value }) => value === height)
+    const heads = told
+      .flatMap(({ result, provider }) => {
+        const value = readFrom({ value: result, provider }, readBlockNumber)
+        return value === undefined ? [] : [{ value, provider }]
+      })
+      .toSorted((a, b) => Number(b.value - a.value))
+    const head = heads[needed - 1]
     if (head === undefined || finality === 'finalized') return head
-    const value = finalBelow(head.value, finality)
-    return value === undefined ? undefined : { ...head, value }
+    const value = head.value - BigInt(finality) + 1n
+    return value < 0n ? undefined : { ...head, value }
   }
 }
 

@@ -4,8 +4,7 @@ import { topicOf } from './events.ts'
 import { createLogReader, type LogReader } from './logs.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { decodeSettled, type Settled } from './settled.ts'
-import { agreed } from '../quorum.ts'
-import type { BlockRange } from './supply.ts'
+import { agreed, type BlockRange } from './supply.ts'
 
 export type MinedSettlement = Settled & {
   transactionHash: Hex
@@ -32,7 +31,7 @@ export function createSettlementReader(deps: {
     const answers = await Promise.allSettled(
       readers.map(async (reader) => readAll(reader, { ...deps, ...range, signal })),
     )
-    return agreed(answers)
+    return agreed(answers, readers.length)
   }
 }
 

@@ -1,4 +1,3 @@
-import { highestOf } from '../../chain/quorum.ts'
 import type { MinedReceipt, ShownTransaction } from '../../chain/answers.ts'
 import type { UnknownReason } from '../sources/records.ts'
 
@@ -60,7 +59,9 @@ export function createPanel(options: {
 }): Panel {
   const { heads, needed, maxHeadAgeMs = Infinity, nowMs } = options
   const newest = heads.reduce((max, { head }) => (head.number > max ? head.number : max), 0n)
-  const finals = heads.flatMap(({ head }) => head.final ?? [])
+  const finals = heads
+    .flatMap(({ head }) => (head.final === undefined ? [] : [head.final]))
+    .toSorted((a, b) => (a > b ? -1 : 1))
   return {
     nodes: heads.map(({ name, head }) => ({
       name,
@@ -68,7 +69,7 @@ export function createPanel(options: {
       isStale: head.number + LAG_BLOCKS < newest || nowMs - head.timeMs > maxHeadAgeMs,
     })),
     needed,
-    final: highestOf(finals, needed),
+    final: finals[needed - 1],
   }
 }
 
