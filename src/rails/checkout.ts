@@ -63,12 +63,12 @@ async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<bool
   const cursor = await readCheckoutCursor(db, terms)
   const from =
     cursor === undefined
-      ? await firstBlock(deps, final.value, signal)
+      ? await firstBlock(deps, final, signal)
       : await nextAfter(deps, cursor, signal)
-  if (from === undefined || from > final.value) return false
+  if (from === undefined || from > final) return false
   const { chainId } = terms
-  await forgetReplaced(deps, { chainId, from, to: final.value }, signal)
-  const to = final.value < from + MAX_BLOCKS ? final.value : from + MAX_BLOCKS - 1n
+  await forgetReplaced(deps, { chainId, from, to: final }, signal)
+  const to = final < from + MAX_BLOCKS ? final : from + MAX_BLOCKS - 1n
   const last = await blocks.block(to, signal)
   if (last === undefined) return false
   for (const settled of await settlements({ from, to }, signal)) {
@@ -79,7 +79,7 @@ async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<bool
     await expire(db, transactionId)
   }
   await writeCheckoutCursor(db, terms, { blockNumber: to, blockHash: last.hash })
-  return to < final.value
+  return to < final
 }
 
 const MAX_BLOCKS = 10_000n

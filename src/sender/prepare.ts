@@ -12,7 +12,7 @@ import { createLane, findLane, idlestSigner } from '../store/orders/lanes.ts'
 import { nonceOnChain } from './chain-view.ts'
 import { limitsOf, type SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
-import { agreedOn, type Quorum } from './quorum.ts'
+import { agreedOn, type Quorum } from '../chain/quorum.ts'
 import { readMintRight, reasonOfRevert, refusalOfMint } from './reverts.ts'
 import { paymentCall, type Call } from './sign.ts'
 

@@ -1,7 +1,8 @@
 import type { Hex } from 'viem'
 
 import { topicOf } from './events.ts'
-import { createLogReader, type LogReader } from './logs.ts'
+import { createLogReaders, type LogReader } from './logs.ts'
+import { askEach } from '../quorum.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { decodeSettled, type Settled } from './settled.ts'
 import { agreed, type BlockRange } from './supply.ts'
@@ -26,13 +27,9 @@ export function createSettlementReader(deps: {
   settlement: Hex
   payee: Hex
 }): SettlementReader {
-  const readers = deps.providers.all.map(createLogReader)
-  return async (range, signal) => {
-    const answers = await Promise.allSettled(
-      readers.map(async (reader) => readAll(reader, { ...deps, ...range, signal })),
-    )
-    return agreed(answers, readers.length)
-  }
+  const readers = createLogReaders(deps.providers)
+  return async (range, signal) =>
+    agreed(await askEach(readers, ({ read }) => readAll(read, { ...deps, ...range, signal })))
 }
 
 async function readAll(

@@ -2,8 +2,9 @@ import type { Hex } from 'viem'
 
 import { BaseError } from '../../base/errors.ts'
 import { decodeEvent, selectorOf, topicOf } from './events.ts'
-import { data, readBlock, toQuantity, type MinedLog } from '../answers.ts'
-import { createLogReader, type LogReader } from './logs.ts'
+import { data, quantity, readBlock, readFrom, toQuantity, type MinedLog } from '../answers.ts'
+import { askEach, campsOf, heardOf, type Answers } from '../quorum.ts'
+import { createLogReaders, type LogReader } from './logs.ts'
 import type { Providers } from '../rpc/providers.ts'
 
 /** New money or burnt money of a token with memos, as one log of a block tells it. */
@@ -40,9 +41,10 @@ export function createSupplyReader(deps: {
   token: Hex
 }): SupplyReader {
   const { providers, token } = deps
-  const readers = providers.all.map(createLogReader)
+  const readers = createLogReaders(providers)
   return {
-    events: (range, signal) => readEvents(readers, { ...range, token, signal }),
+    events: async (range, signal) =>
+      agreed(await askEach(readers, ({ read }) => readBoth(read, { ...range, token, signal }))),
     async block(number, signal) {
       const params = [toQuantity(number), false]
       const block = await askAgreed(providers, {
@@ -56,7 +58,7 @@ export function createSupplyReader(deps: {
       const call = { to: token, data: selectorOf('totalSupply()') }
       return askAgreed(providers, {
         call: { method: 'eth_call', params: [call, toQuantity(number)], signal },
-        read: (result) => BigInt(data(result, 'supply', 32)),
+        read: (result) => quantity(data(result, 'supply', 32), 'supply'),
       })
     },
   }
@@ -68,14 +70,6 @@ const SHORT_RANGE = 1_000n
 const NOBODY: Hex = `0x${'0'.repeat(64)}`
 
 type EventQuery = BlockRange & { token: Hex; signal: AbortSignal }
-
-async function readEvents(
-  readers: readonly LogReader[],
-  query: EventQuery,
-): Promise<SupplyEvent[]> {
-  const answers = await Promise.allSettled(readers.map((reader) => readBoth(reader, query)))
-  return agreed(answers, readers.length)
-}
 
 async function readBoth(reader: LogReader, query: EventQuery): Promise<SupplyEvent[]> {
   const { from: fromBlock, to: toBlock, token, signal } = query
@@ -119,31 +113,16 @@ export async function askAgreed<T>(
   providers: Pick<Providers, 'askAll'>,
   { call, read }: { call: Parameters<Providers['askAll']>[0]; read: (result: unknown) => T },
 ): Promise<T> {
-  const answers = await providers.askAll(call)
-  return agreed(
-    answers.map((answer) =>
-      answer.ok
-        ? { status: 'fulfilled' as const, value: read(answer.result) }
-        : { status: 'rejected' as const, reason: answer.error },
-    ),
-    answers.length,
-  )
+  const { told, failed } = await providers.askAll(call)
+  const seen = told.map((answer) => ({ ...answer, value: readFrom(answer, read) }))
+  return agreed({ told: seen, failed })
 }
 
-export function agreed<T>(answers: readonly PromiseSettledResult<T>[], asked: number): T {
-  const values = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-  const [first] = values
-  if (values.length < Math.min(2, asked)) {
-    throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new NoAnswerError()
-  }
-  if (values.some((value) => textOf(value) !== textOf(first))) throw new ProvidersDifferError()
-  return first as T
-}
-
-function textOf(value: unknown): string {
-  return JSON.stringify([value], (_key, part: unknown) =>
-    typeof part === 'bigint' ? String(part) : part,
-  )
+/** What all that answer say alike: here one that says otherwise is reason enough to stop. */
+export function agreed<T>(answers: Answers<T>): T {
+  const values = heardOf(answers).told.map(({ value }) => value)
+  if (campsOf(values).length > 1) throw new ProvidersDifferError()
+  return values[0] as T
 }
 
 function readTimedBlock(result: unknown): TimedBlock | undefined {
@@ -156,15 +135,6 @@ class ProvidersDifferError extends BaseError {
   constructor() {
     super('The providers tell different things of final blocks. One lags or lies: look at them.', {
       code: 'providers_differ',
-      retryable: true,
-    })
-  }
-}
-
-class NoAnswerError extends BaseError {
-  constructor() {
-    super('No provider answered. It is asked again.', {
-      code: 'chain_unreachable',
       retryable: true,
     })
   }
