@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 
-import { checksummed } from '../../../../chain/address.ts'
+import { checksummed } from '../../../../chain/hex.ts'
 import type { Caller } from '../../../../domain/access.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import type { Hex, Order } from '../../../../domain/orders.ts'

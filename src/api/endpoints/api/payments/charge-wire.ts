@@ -1,4 +1,4 @@
-import { checksummed } from '../../../../chain/address.ts'
+import { checksummed } from '../../../../chain/hex.ts'
 import { dueOf, receivedDecimals } from '../../../../domain/gateways.ts'
 import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
 import type { Charge } from '../../../../store/rails/charges.ts'
