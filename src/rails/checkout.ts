@@ -132,7 +132,7 @@ async function takeIn(
   settled: MinedSettlement,
   signal: AbortSignal,
 ): Promise<void> {
-  const reference = settled.reference.toLowerCase() as Hex
+  const reference = settled.reference
   const transactionId = await findReferenced(db, reference)
   // The payee is paid for other things as well.
   if (transactionId === undefined) return
@@ -187,7 +187,7 @@ function paymentOf(facts: {
   paidAt: Date
 }): CheckoutPayment {
   const { terms, charge, settled, paidAt } = facts
-  const token = settled.token?.toLowerCase() as Hex | undefined
+  const { token } = settled
   const coin = coinOf(charge, terms)
   const isWanted = coin !== undefined && token === coin.token?.toLowerCase()
   const isLate = charge.expiresAt !== undefined && paidAt > charge.expiresAt
@@ -196,8 +196,8 @@ function paymentOf(facts: {
     transactionHash: settled.transactionHash,
     logIndex: settled.logIndex,
     transactionId: charge.transactionId,
-    reference: settled.reference.toLowerCase() as Hex,
-    payer: settled.payer.toLowerCase() as Hex,
+    reference: settled.reference,
+    payer: settled.payer,
     place: { contract: terms.settlement, payee: terms.payee },
     token,
     amount: settled.amount,

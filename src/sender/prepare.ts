@@ -2,7 +2,7 @@ import { encodeFunctionData } from 'viem/utils'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 import { referenceDollarAbi } from '../bindings/abis.ts'
-import { data as bytes, quantity } from '../chain/answers.ts'
+import { data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import { isRefusal, isRevert } from '../chain/rpc/rpc-error.ts'
@@ -150,10 +150,7 @@ function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }
   })
   const params = [{ to: token, data }, 'latest']
   return firstAnswer(quorum, async (provider, signal) =>
-    quantity(
-      bytes(await provider.request({ method: 'eth_call', params, signal }), 'result'),
-      'result',
-    ),
+    word(await provider.request({ method: 'eth_call', params, signal }), 'balance'),
   )
 }
 

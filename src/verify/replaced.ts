@@ -1,4 +1,4 @@
-import { toQuantity } from '../chain/answers.ts'
+import { quantity, toQuantity } from '../chain/answers.ts'
 import { finalUnder } from '../chain/quorum.ts'
 import type { Hex } from '../chain/hex.ts'
 import { failureOf, type Asker } from './ask.ts'
@@ -38,8 +38,8 @@ async function countsOf(
   { payer, hash, nonce, options: { confirmations } }: Lost,
 ): Promise<{ name: string; latest: bigint; final: bigint; isMined: boolean }> {
   const count = async (block: string): Promise<bigint> => {
-    const shown = await asker.ask('eth_getTransactionCount', payer, block).catch(unanswered)
-    return typeof shown === 'string' && /^0x[0-9a-f]{1,16}$/i.test(shown) ? BigInt(shown) : 0n
+    const answer = asker.ask('eth_getTransactionCount', payer, block)
+    return (await answer.then((shown) => quantity(shown, 'count')).catch(unanswered)) ?? 0n
   }
   const latest = await count('latest')
   if (latest <= nonce) return { name, latest, final: 0n, isMined: false }

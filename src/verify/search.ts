@@ -1,6 +1,6 @@
 import { topicOf } from '../chain/read/events.ts'
 import { parseHash, type Hex } from '../chain/hex.ts'
-import { array, record, toQuantity } from '../chain/answers.ts'
+import { array, readWord, record, toQuantity } from '../chain/answers.ts'
 import { createAsker, failureOf, UnsupportedError, type Asker } from './ask.ts'
 import { invalid, type CheckedOptions, type TimeWindow } from './claim.ts'
 import { aloneAsked } from './cautions.ts'
@@ -152,7 +152,7 @@ async function findIn(
       const log = record(value, 'log')
       const hash = parseHash(log['transactionHash'])
       // With a reference the order is known, and another amount is what must be told.
-      const isMeant = expected.reference !== undefined || amountOf(log) === expected.amount
+      const isMeant = expected.reference !== undefined || readWord(log['data']) === expected.amount
       if (hash !== undefined && isMeant) found.add(hash)
     }
   }
@@ -171,12 +171,6 @@ const ZERO_WORD: Hex = `0x${'0'.repeat(64)}`
 
 function wordOf(address: Hex | undefined): Hex | null {
   return address === undefined ? null : `0x${'0'.repeat(24)}${address.slice(2)}`
-}
-
-/** Undefined for a log of another form, such as the Transfer of a collectible. */
-function amountOf(log: Readonly<Record<string, unknown>>): bigint | undefined {
-  const { data } = log
-  return typeof data === 'string' && /^0x[0-9a-f]{64}$/i.test(data) ? BigInt(data) : undefined
 }
 
 /** The blocks to look in, as far as they are there; no range where none of them is. */

@@ -1,4 +1,4 @@
-import { toQuantity } from '../chain/answers.ts'
+import { readWord, toQuantity } from '../chain/answers.ts'
 import { campsOf } from '../chain/quorum.ts'
 import { selectorOf } from '../chain/read/events.ts'
 import type { Hex } from '../chain/hex.ts'
@@ -130,15 +130,13 @@ const IMPLEMENTATION_SLOTS = [
 ]
 
 function implementationOf(value: unknown): Hex | undefined {
-  const isAddress = typeof value === 'string' && /^0x0{24}[0-9a-f]{40}$/i.test(value)
-  return isAddress && !/^0x0+$/.test(value)
-    ? (`0x${value.slice(26)}`.toLowerCase() as Hex)
-    : undefined
+  const word = readWord(value)
+  return word && word < 1n << 160n ? `0x${word.toString(16).padStart(40, '0')}` : undefined
 }
 
 function flagOf(value: unknown): boolean | undefined {
-  const isFlag = typeof value === 'string' && /^0x0{63}[01]$/.test(value)
-  return isFlag ? value.endsWith('1') : undefined
+  const word = readWord(value)
+  return word === 0n || word === 1n ? word === 1n : undefined
 }
 
 /** It stands beside amounts in verdicts, where no letter of another script may pass for one. */

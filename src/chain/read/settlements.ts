@@ -43,7 +43,7 @@ async function readAll(
   for await (const { value } of reader({ address, topics, fromBlock, toBlock, signal })) {
     for (const log of value) {
       const settled = decodeSettled(log, address)
-      if (settled === undefined || settled.payee.toLowerCase() !== payee.toLowerCase()) continue
+      if (settled === undefined || settled.payee !== payee.toLowerCase()) continue
       const { transactionHash, blockNumber, blockHash } = log
       found.push({ ...settled, transactionHash, blockNumber, blockHash })
     }

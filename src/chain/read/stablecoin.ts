@@ -3,12 +3,12 @@ import { encodeFunctionData, toFunctionSelector } from 'viem/utils'
 
 import { BaseError } from '../../base/errors.ts'
 import { referenceDollarAbi } from '../../bindings/abis.ts'
-import { data as bytes, readFrom, type Seen } from '../answers.ts'
+import { data as bytes, readFrom, readWord, type Seen } from '../answers.ts'
 import { askEach, campsOf } from '../quorum.ts'
 import type { Provider } from '../rpc/provider.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { isRevert, revertDataOf } from '../rpc/rpc-error.ts'
-import { readSymbol, readWord, TOKEN_VIEWS } from './token.ts'
+import { readSymbol, TOKEN_VIEWS } from './token.ts'
 
 /**
  * `memo`: its mints and burns name their order, as those of a ReferenceDollar do. `erc20`: it moves

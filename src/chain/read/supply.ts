@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 
 import { BaseError } from '../../base/errors.ts'
 import { decodeEvent, selectorOf, topicOf } from './events.ts'
-import { data, quantity, readBlock, readFrom, toQuantity, type MinedLog } from '../answers.ts'
+import { readBlock, readFrom, toQuantity, word, type MinedLog } from '../answers.ts'
 import { askEach, campsOf, heardOf, type Answers } from '../quorum.ts'
 import { createLogReaders, type LogReader } from './logs.ts'
 import type { Providers } from '../rpc/providers.ts'
@@ -58,7 +58,7 @@ export function createSupplyReader(deps: {
       const call = { to: token, data: selectorOf('totalSupply()') }
       return askAgreed(providers, {
         call: { method: 'eth_call', params: [call, toQuantity(number)], signal },
-        read: (result) => quantity(data(result, 'supply', 32), 'supply'),
+        read: (result) => word(result, 'supply'),
       })
     },
   }
