@@ -24,6 +24,7 @@ describe('an address', () => {
     ]) {
       expect(parseAddress(text)).to.equal(undefined)
     }
+    expect(parseAddress(LOWER.replace('x', 'X'))).to.equal(undefined)
     expect(parseAddress(undefined)).to.equal(undefined)
     expect(parseAddress('0xno')).to.equal(undefined)
   })
