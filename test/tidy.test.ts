@@ -5,21 +5,23 @@ import { join, resolve } from 'node:path'
 
 import { expect } from 'chai'
 
-import { violationsOf } from './fixtures/tidy.ts'
+import { treeViolationsOf } from './fixtures/tidy-tree.ts'
+import { violationsOf, type SourceFile } from './fixtures/tidy.ts'
 
 describe('the tree', () => {
-  it('keeps every rule of layers, sizes and names', () => {
-    const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  it('keeps every rule of layers, sizes, names and folders', () => {
+    const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
       encoding: 'utf8',
     })
-    const violations = files
+    const files: SourceFile[] = listed
       .split('\n')
-      .filter((path) => /\.(ts|tsx|mjs|sol)$/.test(path) && !path.startsWith('src/bindings/'))
+      .filter((path) => /\.(tsx?|mjs|sol|sql)$/.test(path) && !path.startsWith('src/bindings/typ'))
       .flatMap((path) => {
         const text = readText(path)
-        return text === undefined ? [] : violationsOf({ path, text })
+        return text === undefined ? [] : [{ path, text }]
       })
-    expect(violations).to.deep.equal([])
+    const written = files.filter(({ path }) => !/^src\/bindings\/|\.sql$/.test(path))
+    expect([...written.flatMap(violationsOf), ...treeViolationsOf(files)]).to.deep.equal([])
   })
 
   const planted: ReadonlyArray<[string, { path: string; text: string }]> = [
@@ -36,6 +38,10 @@ describe('the tree', () => {
       { path: 'contracts/A.sol', text: `uint a = ${'1 + '.repeat(40)}1;` },
     ],
     ['a long function', { path: 'src/base/a.ts', text: `function f() {${'\n'.repeat(70)}}` }],
+    [
+      'a long function of a page',
+      { path: 'src/api/a.tsx', text: `function F() {${'\n'.repeat(70)}}` },
+    ],
     ['a folder for anything', { path: 'src/api/utils/a.ts', text: '' }],
     ['a barrel', { path: 'src/api/index.ts', text: '' }],
     ['unfinished work', { path: 'src/base/a.ts', text: '// TODO: later' }],
@@ -43,6 +49,33 @@ describe('the tree', () => {
   for (const [name, file] of planted) {
     it(`refuses ${name}`, () => {
       expect(violationsOf(file)).to.have.length(1)
+    })
+  }
+
+  const plantedTogether: ReadonlyArray<[string, SourceFile[]]> = [
+    [
+      'a cycle of imports of types',
+      [
+        { path: 'src/base/a.ts', text: "import type { B } from './b.ts'" },
+        { path: 'src/base/b.ts', text: "import type { C } from './c.ts'" },
+        { path: 'src/base/c.ts', text: "import type { A } from './a.ts'" },
+      ],
+    ],
+    [
+      'a full folder',
+      Array.from({ length: 25 }, (_, n) => ({ path: `src/base/${n}.ts`, text: '' })),
+    ],
+    [
+      'a published function without a comment',
+      [
+        { path: 'src/client/index.ts', text: "export { f } from './f.ts'" },
+        { path: 'src/client/f.ts', text: 'export function f(): void {}' },
+      ],
+    ],
+  ]
+  for (const [name, files] of plantedTogether) {
+    it(`refuses ${name}`, () => {
+      expect(treeViolationsOf(files)).to.have.length(1)
     })
   }
 

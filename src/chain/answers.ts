@@ -162,6 +162,19 @@ export function quantity(value: unknown, field: string): bigint {
   throw new AnswerError(field)
 }
 
+/** The number in the one word that a view answers with. */
+export function word(value: unknown, field: string): bigint {
+  const number = readWord(value)
+  if (number === undefined) throw new AnswerError(field)
+  return number
+}
+
+/** As `word`; undefined for what is none, since a contract may answer anything. */
+export function readWord(value: unknown): bigint | undefined {
+  const isWord = typeof value === 'string' && /^0x[0-9a-fA-F]{64}$/.test(value)
+  return isWord ? BigInt(value) : undefined
+}
+
 /** Bytes, in lower case, of any length or of this one. */
 export function data(value: unknown, field: string, length?: number): Hex {
   const isData = typeof value === 'string' && isHex(value) && value.length % 2 === 0

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { isAddress, keccak256, sha256, stringToBytes } from 'viem/utils'
+import { getAddress, isAddress, keccak256, sha256, stringToBytes } from 'viem/utils'
 
 export type { Hex } from 'viem'
 
@@ -13,10 +13,21 @@ export function hashOfBytes(bytes: Hex): Hex {
   return keccak256(bytes)
 }
 
-/** Lower-case, or undefined for what is no address or has a checksum that is wrong. */
+/**
+ * The address in lower case; undefined for what is none, or was mistyped, which the case of its
+ * letters shows where it is mixed.
+ */
 export function parseAddress(text: unknown): Hex | undefined {
-  if (typeof text !== 'string' || !isAddress(text)) return undefined
-  return text.toLowerCase() as Hex
+  if (typeof text !== 'string' || !text.startsWith('0x')) return undefined
+  const digits = text.slice(2)
+  const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase()
+  const plain = text.toLowerCase() as Hex
+  return isAddress(isMixed ? text : plain) ? plain : undefined
+}
+
+/** With the checksum in its case, as people should see it. */
+export function checksummed(address: string): Hex {
+  return getAddress(address)
 }
 
 /** Lower-case, or undefined for what is not 32 bytes. */

@@ -3,6 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { parseConfig, type Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
 import { readReady } from '../base/ready.ts'
+import { parseTime } from '../base/time.ts'
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
 import { plainProvider, type Provider } from '../chain/rpc/provider.ts'
 import { quantity } from '../chain/answers.ts'
@@ -91,6 +92,12 @@ function findAddresses(flags: ProviderFlags): Addresses {
 export function wholeNumber(text: string): bigint {
   if (!/^\d{1,78}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return BigInt(text)
+}
+
+export function time(text: string): Date {
+  const found = parseTime(text)
+  if (found !== undefined) return found
+  throw new InvalidArgumentError('A time is written as 2025-03-14, or as 2025-03-14T09:26:53Z.')
 }
 
 /** The place of an event in its receipt. */

@@ -1,3 +1,4 @@
+import { parseRetryAfter } from '../base/time.ts'
 import { ApiError, type ApiErrorCode, type FieldError } from './errors.ts'
 import type { HttpAnswer } from './exchange.ts'
 import { readJson } from './json.ts'
@@ -42,7 +43,7 @@ function parse(text: string): Answer | undefined {
 
 function failureOf(answer: HttpAnswer, body: Answer, now: () => number): ApiError {
   const { status, headers } = answer
-  const retryAfterMs = readRetryAfter(headers.get('retry-after'), now)
+  const retryAfterMs = parseRetryAfter(headers.get('retry-after'), now())
   const serverCode = codeOf(body['code'])
   const code = wordFor({ serverCode, status, isToldToWait: retryAfterMs !== undefined })
   const sentence = [body['error'], body['message'], body['detail']].find(isText)
@@ -118,12 +119,6 @@ function fieldsOf(body: Answer): FieldError[] {
       message: textOf(message) ?? '',
     }
   })
-}
-
-function readRetryAfter(header: string | null, now: () => number): number | undefined {
-  if (header === null) return undefined
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now()
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
 
 /** A page of a proxy, or half a body. */

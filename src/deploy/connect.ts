@@ -1,9 +1,7 @@
 import {
   createClient,
   fallback,
-  getAddress,
   http,
-  isAddress,
   type Account,
   type Address,
   type Client,
@@ -17,6 +15,7 @@ import { ask, DeployError } from './errors.ts'
 import { parseOnly } from './deployables.ts'
 import { MAX_ALLOWANCE } from './minter.ts'
 import type { Network } from './networks.ts'
+import { checksummed, parseAddress } from '../chain/hex.ts'
 import { wellKnownOwner } from '../chain/signers/well-known-signers.ts'
 
 /** A deployment as somebody asks for it: in texts, which are checked here. */
@@ -43,7 +42,7 @@ export async function connectDeployer(
   rest: Rest,
 ): Promise<ConnectedDeployer> {
   const { network } = request
-  const admin = request.admin === undefined ? undefined : parseAddress('admin', request.admin)
+  const admin = request.admin === undefined ? undefined : addressOf('admin', request.admin)
   const only = request.only === undefined ? undefined : parseOnly(request.only)
   const minter = parseMinter(request.minter)
   if (request.rpcUrls.length === 0) throw noRpcUrl(network)
@@ -64,7 +63,7 @@ function transportOf(rpcUrls: readonly string[]): Transport {
 async function accountOf(client: Client, request: DeployRequest): Promise<Account> {
   const { key, network, planOnly = false, admin } = request
   if (key !== undefined) return requireOwn(parseKey(key), network)
-  if (planOnly && admin !== undefined) return toAccount(parseAddress('admin', admin))
+  if (planOnly && admin !== undefined) return toAccount(addressOf('admin', admin))
   if (network.chainId !== undefined) throw noKey(network)
   const [own] = await ask('which accounts it signs for', () => getAddresses(client))
   if (own === undefined) throw noKey(network)
@@ -95,7 +94,7 @@ function requireOwn(account: Account, { chainId, title }: Network): Account {
 
 function parseMinter(minter: DeployRequest['minter']): DeployerOptions['minter'] {
   if (minter === undefined) return undefined
-  const address = parseAddress('minter', minter.address)
+  const address = addressOf('minter', minter.address)
   if (minter.allowance > 0n && minter.allowance <= MAX_ALLOWANCE) {
     return { address, allowance: minter.allowance }
   }
@@ -105,9 +104,9 @@ function parseMinter(minter: DeployRequest['minter']): DeployerOptions['minter']
   )
 }
 
-function parseAddress(role: string, text: string): Address {
-  // A mixed case is a checksum, which shows a slip of the finger.
-  if (isAddress(text)) return getAddress(text)
+function addressOf(role: string, text: string): Address {
+  const address = parseAddress(text)
+  if (address !== undefined) return checksummed(address)
   throw new DeployError(
     `The ${role} ${JSON.stringify(text)} is no address, or its checksum is wrong. Copy it again.`,
     { code: 'deploy_address_invalid', details: { role, text } },

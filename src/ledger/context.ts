@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { checksummed } from '../chain/address.ts'
+import { checksummed } from '../chain/hex.ts'
 import { burnCalldata } from '../chain/burn.ts'
 import type { TokenProfile } from '../chain/read/stablecoin.ts'
 import type { RandomBytes } from '../domain/ids.ts'

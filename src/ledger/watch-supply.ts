@@ -74,18 +74,18 @@ async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
   const final = await readFinal(signal)
   const cursor = await readTokenCursor(db, stablecoin)
   const from = cursor === undefined ? 0n : cursor.blockNumber + 1n
-  if (final === undefined || final.value < from) return false
+  if (final === undefined || final < from) return false
   if (cursor !== undefined && !(await isSame(deps, cursor, signal))) {
     await rewind(deps, cursor, signal)
     return true
   }
-  const to = final.value < from + MAX_BLOCKS ? final.value : from + MAX_BLOCKS - 1n
+  const to = final < from + MAX_BLOCKS ? final : from + MAX_BLOCKS - 1n
   const last = await supply.block(to, signal)
   if (last === undefined) return false
   await readRange(deps, { from, to }, signal)
   await expireRedeems(deps.context, db, last.time)
-  await moveOn(deps, { cursor, last, isLatest: to === final.value, signal })
-  return to < final.value
+  await moveOn(deps, { cursor, last, isLatest: to === final, signal })
+  return to < final
 }
 
 async function isSame(

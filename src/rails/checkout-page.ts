@@ -1,6 +1,6 @@
 import { renderSVG } from 'uqr'
 
-import { checksummed } from '../chain/address.ts'
+import { checksummed } from '../chain/hex.ts'
 import { dueOf, receivedDecimals } from '../domain/gateways.ts'
 import { formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'

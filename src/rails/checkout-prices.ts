@@ -1,7 +1,6 @@
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { PaidReceiptReader } from '../chain/read/paid-receipts.ts'
-import type { Hex } from '../domain/orders.ts'
 import { listUnpriced, priceClosing } from '../store/rails/checkout-closings.ts'
 import type { Db } from '../store/database/database.ts'
 
@@ -22,7 +21,7 @@ export async function priceClosings(
       const isSame = blockHash === null || receipt?.blockHash === blockHash
       if (receipt === undefined || !isSame) return
       const { gasUsed, gasPrice, contract } = receipt
-      const payee = receipt.settled.payee.toLowerCase() as Hex
+      const payee = receipt.settled.payee
       await priceClosing(db, { id, gasUsed, gasPrice, contract, payee })
     } catch (error) {
       if (signal.aborted) return

@@ -63,12 +63,12 @@ async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<bool
   const cursor = await readCheckoutCursor(db, terms)
   const from =
     cursor === undefined
-      ? await firstBlock(deps, final.value, signal)
+      ? await firstBlock(deps, final, signal)
       : await nextAfter(deps, cursor, signal)
-  if (from === undefined || from > final.value) return false
+  if (from === undefined || from > final) return false
   const { chainId } = terms
-  await forgetReplaced(deps, { chainId, from, to: final.value }, signal)
-  const to = final.value < from + MAX_BLOCKS ? final.value : from + MAX_BLOCKS - 1n
+  await forgetReplaced(deps, { chainId, from, to: final }, signal)
+  const to = final < from + MAX_BLOCKS ? final : from + MAX_BLOCKS - 1n
   const last = await readBlock(to, signal)
   if (last === undefined) return false
   for (const settled of await settlements({ from, to }, signal)) {
@@ -79,7 +79,7 @@ async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<bool
     await expire(db, transactionId)
   }
   await writeCheckoutCursor(db, terms, { blockNumber: to, blockHash: last.hash })
-  return to < final.value
+  return to < final
 }
 
 const MAX_BLOCKS = 10_000n
@@ -132,7 +132,7 @@ async function takeIn(
   settled: MinedSettlement,
   signal: AbortSignal,
 ): Promise<void> {
-  const reference = settled.reference.toLowerCase() as Hex
+  const reference = settled.reference
   const transactionId = await findReferenced(db, reference)
   // The payee is paid for other things as well.
   if (transactionId === undefined) return
@@ -187,7 +187,7 @@ function paymentOf(facts: {
   paidAt: Date
 }): CheckoutPayment {
   const { terms, charge, settled, paidAt } = facts
-  const token = settled.token?.toLowerCase() as Hex | undefined
+  const { token } = settled
   const coin = coinOf(charge, terms)
   const isWanted = coin !== undefined && token === coin.token?.toLowerCase()
   const isLate = charge.expiresAt !== undefined && paidAt > charge.expiresAt
@@ -196,8 +196,8 @@ function paymentOf(facts: {
     transactionHash: settled.transactionHash,
     logIndex: settled.logIndex,
     transactionId: charge.transactionId,
-    reference: settled.reference.toLowerCase() as Hex,
-    payer: settled.payer.toLowerCase() as Hex,
+    reference: settled.reference,
+    payer: settled.payer,
     place: { contract: terms.settlement, payee: terms.payee },
     token,
     amount: settled.amount,

@@ -1,7 +1,7 @@
 import { formatAmount } from '../domain/money.ts'
 import { breakId } from '../domain/break-ids.ts'
 import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
-import { BaseError } from '../base/errors.ts'
+import { agreedOn } from '../chain/quorum.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { listGaps, listLaneSpans, type LaneSpan, type OpenGap } from '../store/orders/lane-gaps.ts'
@@ -13,7 +13,7 @@ import {
   type LogPlace,
   type StraySettlement,
 } from '../store/reconciliation/settled-logs.ts'
-import type { Panel } from './chain/agree.ts'
+import { quorumOf, type Panel } from './chain/agree.ts'
 import type { Node } from './chain/node.ts'
 import type { ShownTransaction } from '../chain/answers.ts'
 import { takerBy } from './chain/replaced.ts'
@@ -65,7 +65,10 @@ type Searched = { findings: Finding[]; isSure: boolean }
 async function findInLane(deps: StrayDeps, { signer, first }: LaneSpan): Promise<Searched> {
   const { db, chainId, panel, chunkRecords: limit = CHUNK } = deps
   const { final } = panel
-  const below = final === undefined ? undefined : await agreedNonce(deps, { signer, final })
+  const below =
+    final === undefined
+      ? undefined
+      : await agreedOn(quorumOf(deps), (node, signal) => node.nonceAt(signer, final, signal))
   if (final === undefined || below === undefined) return { findings: [], isSure: false }
   const searched: Searched = { findings: [], isSure: true }
   for (let from = first; from < below;) {
@@ -84,44 +87,17 @@ async function searchGap(
   const { signer, final, gap, searched } = at
   const { nonce, takenBy } = gap
   deps.signal.throwIfAborted()
-  const taker = await agreedTaker(deps, { signer, nonce, high: final })
+  const taker = await agreedOn(
+    quorumOf(deps),
+    (node, signal) => takerBy(node, { signer, nonce, high: final, signal }),
+    (found) => found.hash,
+  )
   const hash = takenBy ?? taker?.hash
   if (hash === undefined) searched.isSure = false
   // What is ours and final on the chain is only not followed yet.
   else if (!(await isOurHash(db, { chainId, hash }))) {
     searched.findings.push(unknownOutgoing(chainId, { signer, nonce, hash, taker }))
   }
-}
-
-/** Undefined where too few nodes say the same. */
-async function agreedNonce(
-  { nodes, panel, signal }: StrayDeps,
-  lane: { signer: Hex; final: bigint },
-): Promise<bigint | undefined> {
-  const told = await Promise.all(
-    nodes.map(async (node) => {
-      try {
-        return await node.nonceAt(lane.signer, lane.final, signal)
-      } catch (error) {
-        if (error instanceof BaseError) return undefined
-        throw error
-      }
-    }),
-  )
-  return told.find(
-    (nonce) => nonce !== undefined && told.filter((one) => one === nonce).length >= panel.needed,
-  )
-}
-
-async function agreedTaker(
-  { nodes, panel, signal }: StrayDeps,
-  wanted: { signer: Hex; nonce: bigint; high: bigint },
-): Promise<ShownTransaction | undefined> {
-  const told = await Promise.all(nodes.map((node) => takerBy(node, { ...wanted, signal })))
-  return told.find(
-    (taker) =>
-      taker !== undefined && told.filter((one) => one?.hash === taker.hash).length >= panel.needed,
-  )
 }
 
 function unknownOutgoing(

@@ -5,6 +5,7 @@ import type { Logger } from '../base/logger.ts'
 import { inRounds } from '../base/loop.ts'
 import { topicOf } from '../chain/read/events.ts'
 import type { Hex } from '../chain/hex.ts'
+import { agreedOn } from '../chain/quorum.ts'
 import { createPartReader } from '../chain/read/logs.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import type { BlockId } from '../store/orders/chain-cursor.ts'
@@ -16,7 +17,7 @@ import {
   storeSettledLogs,
   type SettledLog,
 } from '../store/reconciliation/settled-logs.ts'
-import type { Panel } from './chain/agree.ts'
+import { quorumOf, type Panel } from './chain/agree.ts'
 import type { Node } from './chain/node.ts'
 import { readOwn } from './sources/own-settlements.ts'
 import { readSettledLogs } from './chain/settled-logs.ts'
@@ -157,16 +158,13 @@ async function startOf(deps: SweepDeps): Promise<bigint | undefined> {
 
 /** The hash that enough nodes give to the block. */
 async function hashAt(
-  { nodes, panel, signal }: Pick<SweepDeps, 'nodes' | 'panel' | 'signal'>,
+  asked: Pick<SweepDeps, 'nodes' | 'panel' | 'signal'>,
   number: bigint,
 ): Promise<Hex | undefined> {
-  const told = await Promise.all(
-    nodes.map(async (node) => (await node.blocks([{ number, isFull: false }], signal)).get(number)),
-  )
-  const hashes = told.flatMap((block) =>
-    block && !(block instanceof BaseError) ? [block.hash] : [],
-  )
-  return hashes.find((hash) => hashes.filter((one) => one === hash).length >= panel.needed)
+  return agreedOn(quorumOf(asked), async (node, signal) => {
+    const block = (await node.blocks([{ number, isFull: false }], signal)).get(number)
+    return block instanceof BaseError ? undefined : block?.hash
+  })
 }
 
 function readerOf(provider: Provider, { clock, contract }: SweepDeps) {

@@ -5,7 +5,7 @@ import { listAttempts, noteSent } from '../store/orders/attempts.ts'
 import type { Lease } from '../store/orders/lanes.ts'
 import type { SenderContext } from './context.ts'
 import { NO_FUNDS } from './prepare.ts'
-import type { Quorum } from './quorum.ts'
+import type { Quorum } from '../chain/quorum.ts'
 import type { Standing } from './slots.ts'
 
 export type Broadcasting = {

@@ -10,7 +10,7 @@ import {
 import type { Provider } from '../chain/rpc/provider.ts'
 import type { AttemptBlock, Hex } from '../domain/orders.ts'
 import type { BlockId } from '../store/orders/chain-cursor.ts'
-import { agreedOn, attested, type Quorum } from './quorum.ts'
+import { agreedOn, attested, finalUnder, type Finality, type Quorum } from '../chain/quorum.ts'
 
 /** One look at the chain, as far as enough providers agree on it. */
 export type Look = {
@@ -34,10 +34,7 @@ type Wanted = { hash: Hex; signer: Hex }
 export type Taker = { hash: Hex; block: BlockId; to: Hex | null; value: bigint; input: Hex }
 
 /** Undefined when the providers do not agree on a head, of which nothing can be concluded. */
-export async function lookAt(
-  quorum: Quorum,
-  confirmations: number | 'finalized',
-): Promise<Look | undefined> {
+export async function lookAt(quorum: Quorum, confirmations: Finality): Promise<Look | undefined> {
   const known = new Map<bigint, Promise<Hex | undefined>>()
   const hashAt = (number: bigint): Promise<Hex | undefined> => {
     const found = known.get(number) ?? agreedHash(quorum, number)
@@ -53,9 +50,9 @@ export async function lookAt(
   const finalHeight =
     confirmations === 'finalized'
       ? await attested(quorum, finalizedNumber)
-      : height - BigInt(confirmations) + 1n
+      : finalUnder(height, confirmations)
   const final =
-    finalHeight === undefined || finalHeight < 0n
+    finalHeight === undefined
       ? undefined
       : await blockId(finalHeight < height ? finalHeight : height, hashAt)
   return { head: { number: height, hash }, final, hashAt, quorum, blocks: new Map() }
@@ -77,11 +74,7 @@ export async function findSeen(
   { quorum, blocks }: Pick<Look, 'quorum' | 'blocks'>,
   wanted: Wanted,
 ): Promise<Seen | undefined> {
-  return agreedOn(
-    quorum,
-    (provider, signal) => seenBy(provider, { ...wanted, blocks, signal }),
-    fingerprint,
-  )
+  return agreedOn(quorum, (provider, signal) => seenBy(provider, { ...wanted, blocks, signal }))
 }
 
 /** Which transaction took the nonce in a block up to `high`, as enough providers tell it alike. */
@@ -89,11 +82,7 @@ export async function findTaker(
   quorum: Quorum,
   wanted: { signer: Hex; nonce: bigint; high: bigint },
 ): Promise<Taker | undefined> {
-  return agreedOn(
-    quorum,
-    (provider, signal) => takerBy(provider, { ...wanted, signal }),
-    fingerprint,
-  )
+  return agreedOn(quorum, (provider, signal) => takerBy(provider, { ...wanted, signal }))
 }
 
 async function blockId(number: bigint, hashAt: Look['hashAt']): Promise<BlockId | undefined> {
@@ -178,11 +167,4 @@ async function blockAt(
   const params = [toQuantity(at), full]
   const block = await provider.request({ method: 'eth_getBlockByNumber', params, signal })
   return block === null ? undefined : readBlock(block)
-}
-
-/** Equal facts have equal text: the fields stand in one order, and bigints as digits. */
-function fingerprint(fact: Seen | Taker): string {
-  return JSON.stringify(fact, (_key, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  )
 }

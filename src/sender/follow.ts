@@ -174,8 +174,8 @@ async function forget(
 }
 
 /**
- * Safety rule 3 (docs/safety.md): neither an error nor a null receipt moves an order. Only a transaction that is not ours,
- * named by enough providers and final at this nonce, does.
+ * Safety rule 3 (docs/safety.md): neither an error nor a null receipt moves an order. Only a
+ * transaction that is not ours, named by enough providers and final at this nonce, does.
  */
 async function lookForTaker(
   context: SenderContext,

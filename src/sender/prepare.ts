@@ -1,8 +1,9 @@
-import { encodeFunctionData, isAddress } from 'viem/utils'
+import { encodeFunctionData } from 'viem/utils'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 import { referenceDollarAbi } from '../bindings/abis.ts'
-import { data as bytes, quantity } from '../chain/answers.ts'
+import { data as bytes, quantity, word } from '../chain/answers.ts'
+import { parseAddress } from '../chain/hex.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import { isRefusal, isRevert } from '../chain/rpc/rpc-error.ts'
 import { weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
@@ -12,7 +13,7 @@ import { createLane, findLane, idlestSigner } from '../store/orders/lanes.ts'
 import { nonceOnChain } from './chain-view.ts'
 import { limitsOf, type SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
-import { agreedOn, type Quorum } from './quorum.ts'
+import { agreedOn, type Quorum } from '../chain/quorum.ts'
 import { readMintRight, reasonOfRevert, refusalOfMint } from './reverts.ts'
 import { paymentCall, type Call } from './sign.ts'
 
@@ -149,7 +150,7 @@ function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }
   })
   const params = [{ to: token, data }, 'latest']
   return firstAnswer(quorum, async (provider, signal) =>
-    BigInt(bytes(await provider.request({ method: 'eth_call', params, signal }), 'result')),
+    word(await provider.request({ method: 'eth_call', params, signal }), 'balance'),
   )
 }
 
@@ -218,10 +219,8 @@ function checkAmount({ policy }: SenderContext, { amount, route }: PaymentReques
 }
 
 function checkPayee(context: SenderContext, { payee, route }: PaymentRequest): Hex {
-  const plain = payee.toLowerCase() as Hex
-  const isMixed =
-    payee.slice(2) !== plain.slice(2) && payee.slice(2) !== payee.slice(2).toUpperCase()
-  if (!isAddress(plain) || (isMixed && !isAddress(payee))) throw badPayee('payee_invalid', payee)
+  const plain = parseAddress(payee)
+  if (plain === undefined) throw badPayee('payee_invalid', payee)
   if (BigInt(plain) === 0n) throw badPayee('payee_is_zero', payee)
   const isSettlement = plain === context.settlement?.address
   const isContract = isSettlement || plain === context.stablecoin

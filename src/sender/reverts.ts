@@ -1,7 +1,7 @@
 import { decodeErrorResult, decodeFunctionResult, encodeFunctionData } from 'viem/utils'
 
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
-import { checksummed } from '../chain/address.ts'
+import { checksummed } from '../chain/hex.ts'
 import { revertDataOf } from '../chain/rpc/rpc-error.ts'
 import { formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'

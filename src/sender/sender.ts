@@ -12,7 +12,7 @@ import { lookAt, nonceOnChain, type Look } from './chain-view.ts'
 import type { SenderContext, SenderProvider } from './context.ts'
 import { followLane } from './follow.ts'
 import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
-import type { Quorum } from './quorum.ts'
+import { neededOf, type Quorum } from '../chain/quorum.ts'
 import { replaceLane } from './replace.ts'
 import { listStanding } from './slots.ts'
 import { tendAlerts, watchChain } from './watch.ts'
@@ -171,14 +171,10 @@ function quorumOf(
   providers: readonly Provider[],
   signal: AbortSignal,
 ): Quorum {
-  const onFailure: Quorum['onFailure'] = (failure) => logger.debug(failure, 'a provider failed')
-  return { providers, needed: neededOf(all), signal, onFailure }
-}
-
-/** How many must agree follows from how many are configured: one that is down makes no other one
- * believable alone. */
-function neededOf(all: readonly Provider[]): number {
-  return Math.min(2, all.length)
+  const onFailure: Quorum['onFailure'] = ({ provider, error }) =>
+    logger.debug({ provider, reason: messageOf(error) }, 'a provider failed')
+  // Of those that are configured: one that is down makes no other one believable alone.
+  return { providers, needed: neededOf(all.length), signal, onFailure }
 }
 
 /**
@@ -193,7 +189,7 @@ async function findRightProviders(
   const resting = providers.filter(isResting)
   const awake = providers.filter((provider) => !resting.includes(provider))
   const right = await rightOf(context, awake, signal)
-  if (right.length >= neededOf(providers)) return right
+  if (right.length >= neededOf(providers.length)) return right
   return [...right, ...(await rightOf(context, resting, signal))]
 }
 

@@ -1,5 +1,5 @@
 import { BaseError, messageOf } from '../base/errors.ts'
-import { AnswerError, array, data, quantity, record } from '../chain/answers.ts'
+import { AnswerError, array, data, quantity, record, toQuantity } from '../chain/answers.ts'
 import { hasUnknownFields, headerOfBlock, type Header } from '../chain/proof/header.ts'
 import type { Hex } from '../chain/hex.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
@@ -33,7 +33,7 @@ export function createAsker(provider: Provider, signal: AbortSignal | undefined)
     ask,
     chainId: async () => quantity(await ask('eth_chainId'), 'eth_chainId'),
     blockAt: async (at) => {
-      const tag = typeof at === 'bigint' ? hexOf(at) : at
+      const tag = typeof at === 'bigint' ? toQuantity(at) : at
       const block = await ask('eth_getBlockByNumber', tag, false)
       const shown = block === null ? undefined : shownBlock(block)
       if (typeof at === 'bigint' && shown && shown.header.number !== at) {
@@ -50,10 +50,6 @@ export function createAsker(provider: Provider, signal: AbortSignal | undefined)
       return shown
     },
   }
-}
-
-export function hexOf(value: bigint): Hex {
-  return `0x${value.toString(16)}`
 }
 
 function shownBlock(value: unknown): ShownBlock {

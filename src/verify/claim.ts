@@ -1,5 +1,6 @@
 import { BaseError } from '../base/errors.ts'
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
+import { neededOf, type Finality } from '../chain/quorum.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import { PROFILES, type Profile, type ProfileName } from './profiles.ts'
 
@@ -21,7 +22,7 @@ export type VerifyOptions = {
   /** Independent nodes. One is believed on which block stands at a number; two are compared. */
   providers: readonly Provider[]
   /** Blocks until a payment is final, its own included, or the tag of the chain. 12 by default. */
-  confirmations?: number | 'finalized' | undefined
+  confirmations?: Finality | undefined
   /** How many must name the same block; two by default, or one where there is only one. */
   agreement?: number | undefined
   /** The hash of the transaction's block, from a source that is trusted; counts as a provider. */
@@ -35,8 +36,10 @@ export type VerifyOptions = {
 
 export type CheckedOptions = {
   providers: readonly Provider[]
-  confirmations: number | 'finalized'
+  confirmations: Finality
   agreement: number
+  /** As many of them where a trusted block is no source: how many providers must agree. */
+  needed: number
   checkpoint: Hex | undefined
   maxHeadAgeMs: number
   now: () => number
@@ -51,7 +54,7 @@ export function checkOptions(options: VerifyOptions): CheckedOptions {
   if (providers.length > MAX_PROVIDERS) throw invalid('providers', 'are too many')
   if (names.size < providers.length) throw invalid('providers', 'must have names that differ')
   const sources = providers.length + (checkpoint === undefined ? 0 : 1)
-  const agreement = options.agreement ?? Math.min(2, sources)
+  const agreement = options.agreement ?? neededOf(sources)
   if (!Number.isInteger(agreement) || agreement < 1 || agreement > sources) {
     throw invalid('agreement', `must be a whole number from 1 to ${sources}`)
   }
@@ -59,6 +62,7 @@ export function checkOptions(options: VerifyOptions): CheckedOptions {
     providers,
     confirmations: confirmationsField(confirmations),
     agreement,
+    needed: neededOf(providers.length, agreement),
     checkpoint: checkpoint === undefined ? undefined : hashField('checkpoint', checkpoint),
     maxHeadAgeMs: options.maxHeadAgeMs ?? DEFAULT_MAX_HEAD_AGE_MS,
     now: options.now ?? Date.now,
@@ -66,7 +70,7 @@ export function checkOptions(options: VerifyOptions): CheckedOptions {
   }
 }
 
-export function confirmationsField(value: number | 'finalized'): number | 'finalized' {
+export function confirmationsField(value: Finality): Finality {
   if (value === 'finalized' || (Number.isSafeInteger(value) && value >= 1)) return value
   throw invalid('confirmations', 'must be a whole number from 1, or finalized')
 }

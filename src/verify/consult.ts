@@ -1,4 +1,5 @@
 import type { Hex } from '../chain/hex.ts'
+import { attestedOf, neededOf } from '../chain/quorum.ts'
 import type { ChainTransaction } from '../chain/proof/block-transaction.ts'
 import { createAsker, failureOf, type Asker } from './ask.ts'
 import type { CheckedOptions } from './claim.ts'
@@ -125,21 +126,16 @@ async function agree(
   // A provider that showed the block has it, even where its head was read a moment before.
   const heads = agreeing.map(({ head }) => (head > header.number ? head : header.number))
   const finals = agreeing.flatMap(({ finalized }) => finalized ?? [])
-  const needed = Math.min(options.agreement, agreeing.length)
+  const needed = neededOf(agreeing.length, options.agreement)
   return {
     sighting,
     agreeing: [...agreeing.map(({ name }) => name), ...(isCheckpoint ? ['checkpoint'] : [])],
-    head: highestOfEnough(heads, needed),
-    finalized: highestOfEnough(finals, needed),
+    head: attestedOf(heads, needed),
+    finalized: attestedOf(finals, needed),
     complaints: answers.flatMap(({ complaint }) => complaint ?? []),
     disagreements: answers.flatMap(({ disagreement }) => disagreement ?? []),
     outvoted: isCheckpoint ? undefined : outvote(answers, { sighting, options }),
   }
-}
-
-/** The highest number that this many have reached: neither one ahead nor one behind can move it. */
-function highestOfEnough(numbers: readonly bigint[], needed: number): bigint | undefined {
-  return numbers.toSorted((a, b) => (a < b ? 1 : -1))[needed - 1]
 }
 
 /** With one voice on each side nobody can tell who is right; with more, the single one is named. */
@@ -257,7 +253,7 @@ async function unseen(
     absent.filter(({ standing }) => isStale(standing, { best, oldest })),
     absent.filter(({ standing }) => !isStale(standing, { best, oldest })),
   ]
-  const needed = Math.min(options.agreement, options.providers.length)
+  const { needed } = options
   // Where enough know of nothing, a single voice against them is a complaint and no more.
   if (fresh.length >= needed) return [...moved, missing(fresh.map((one) => one.standing.name))]
   return [...blocking, ...stale.map(({ standing }) => lags(standing.name, standing.head))]

@@ -1,4 +1,4 @@
-import { array, data, quantity, record } from '../chain/answers.ts'
+import { array, data, quantity, record, toQuantity } from '../chain/answers.ts'
 import type { Header } from '../chain/proof/header.ts'
 import type { Hex } from '../chain/hex.ts'
 import { decodeReceipt, encodeReceipt, type Receipt } from '../chain/proof/receipt.ts'
@@ -12,7 +12,6 @@ import { hashOfBytes } from '../chain/hex.ts'
 import { buildListTrie, type ListTrie } from '../chain/proof/trie.ts'
 import {
   failureOf,
-  hexOf,
   LieError,
   UnsupportedError,
   type Asker,
@@ -161,7 +160,7 @@ function checkSurroundings(
 }
 
 async function receiptsOf(asker: Asker, { header, transactions }: ShownBlock): Promise<unknown[]> {
-  const number = hexOf(header.number)
+  const number = toQuantity(header.number)
   const all = await asker.ask('eth_getBlockReceipts', number).catch(() => undefined)
   if (Array.isArray(all)) return all as unknown[]
   // A poorer node offers them one by one only.

@@ -1,5 +1,7 @@
+import { quantity, toQuantity } from '../chain/answers.ts'
+import { finalUnder } from '../chain/quorum.ts'
 import type { Hex } from '../chain/hex.ts'
-import { failureOf, hexOf, type Asker } from './ask.ts'
+import { failureOf, type Asker } from './ask.ts'
 import type { CheckedOptions } from './claim.ts'
 import type { Disagreement } from './verdict.ts'
 
@@ -14,7 +16,7 @@ export async function findReplacement(
   lost: Lost,
 ): Promise<Disagreement | undefined> {
   const { options, payer, nonce } = lost
-  const needed = Math.min(options.agreement, options.providers.length)
+  const { needed } = options
   const counts = await Promise.all(standings.map((standing) => countsOf(standing, lost)))
   const taken = counts.filter(({ latest }) => latest > nonce)
   if (taken.length < needed) return undefined
@@ -36,8 +38,8 @@ async function countsOf(
   { payer, hash, nonce, options: { confirmations } }: Lost,
 ): Promise<{ name: string; latest: bigint; final: bigint; isMined: boolean }> {
   const count = async (block: string): Promise<bigint> => {
-    const shown = await asker.ask('eth_getTransactionCount', payer, block).catch(unanswered)
-    return typeof shown === 'string' && /^0x[0-9a-f]{1,16}$/i.test(shown) ? BigInt(shown) : 0n
+    const answer = asker.ask('eth_getTransactionCount', payer, block)
+    return (await answer.then((shown) => quantity(shown, 'count')).catch(unanswered)) ?? 0n
   }
   const latest = await count('latest')
   if (latest <= nonce) return { name, latest, final: 0n, isMined: false }
@@ -46,8 +48,8 @@ async function countsOf(
   if (confirmations === 'finalized') {
     return { name, latest, final: await count('finalized'), isMined }
   }
-  const last = head - BigInt(confirmations) + 1n
-  return { name, latest, final: last < 0n ? 0n : await count(hexOf(last)), isMined }
+  const last = finalUnder(head, confirmations)
+  return { name, latest, final: last === undefined ? 0n : await count(toQuantity(last)), isMined }
 }
 
 function isInBlock(answer: unknown): boolean {

@@ -1,7 +1,7 @@
 import { topicOf } from '../chain/read/events.ts'
 import { parseHash, type Hex } from '../chain/hex.ts'
-import { array, record } from '../chain/answers.ts'
-import { createAsker, failureOf, hexOf, UnsupportedError, type Asker } from './ask.ts'
+import { array, readWord, record, toQuantity } from '../chain/answers.ts'
+import { createAsker, failureOf, UnsupportedError, type Asker } from './ask.ts'
 import { invalid, type CheckedOptions, type TimeWindow } from './claim.ts'
 import { aloneAsked } from './cautions.ts'
 import { judge, type Case } from './judge.ts'
@@ -81,7 +81,7 @@ function candidatesOf(
   options: CheckedOptions,
 ): { hashes: Hex[]; flooding: Complaint[] } {
   const floods = findings.filter(({ hashes = [] }) => hashes.length > MAX_CANDIDATES)
-  const isCommon = floods.length >= Math.min(options.agreement, options.providers.length)
+  const isCommon = floods.length >= options.needed
   const followed = isCommon ? findings : findings.filter((one) => !floods.includes(one))
   const hashes = [...new Set(followed.flatMap(({ hashes }) => hashes ?? []))]
   const flooding = (isCommon ? [] : floods).map(({ provider, hashes = [] }): Complaint => {
@@ -96,7 +96,7 @@ function candidatesOf(
  * provider shows: else it could make any search ambiguous.
  */
 function matchingOf(verdicts: readonly Verdict[], options: CheckedOptions): Verdict[] {
-  const needed = Math.min(options.agreement, options.providers.length)
+  const { needed } = options
   const possible = verdicts.filter(({ evidence, status }) => evidence && status !== 'disagrees')
   const agreed = possible.filter(({ evidence }) => (evidence?.agreeing.length ?? 0) >= needed)
   return agreed.length > 0 ? agreed : possible
@@ -145,14 +145,14 @@ async function findIn(
     const filter = {
       address: expected.token,
       topics: topicsOf(expected),
-      fromBlock: hexOf(from),
-      toBlock: hexOf(last < range.to ? last : range.to),
+      fromBlock: toQuantity(from),
+      toBlock: toQuantity(last < range.to ? last : range.to),
     }
     for (const value of array(await asker.ask('eth_getLogs', filter), 'logs')) {
       const log = record(value, 'log')
       const hash = parseHash(log['transactionHash'])
       // With a reference the order is known, and another amount is what must be told.
-      const isMeant = expected.reference !== undefined || amountOf(log) === expected.amount
+      const isMeant = expected.reference !== undefined || readWord(log['data']) === expected.amount
       if (hash !== undefined && isMeant) found.add(hash)
     }
   }
@@ -171,12 +171,6 @@ const ZERO_WORD: Hex = `0x${'0'.repeat(64)}`
 
 function wordOf(address: Hex | undefined): Hex | null {
   return address === undefined ? null : `0x${'0'.repeat(24)}${address.slice(2)}`
-}
-
-/** Undefined for a log of another form, such as the Transfer of a collectible. */
-function amountOf(log: Readonly<Record<string, unknown>>): bigint | undefined {
-  const { data } = log
-  return typeof data === 'string' && /^0x[0-9a-f]{64}$/i.test(data) ? BigInt(data) : undefined
 }
 
 /** The blocks to look in, as far as they are there; no range where none of them is. */
@@ -248,7 +242,7 @@ function withholding(findings: readonly Finding[], matching: readonly Verdict[])
 /** Nothing was found: it is missing where enough looked, and the range has ended. */
 function unseen(findings: readonly Finding[], options: CheckedOptions): Disagreement[] {
   const answered = findings.filter(({ hashes }) => hashes !== undefined)
-  if (answered.length < Math.min(options.agreement, options.providers.length)) return []
+  if (answered.length < options.needed) return []
   if (answered.every(({ isOpen }) => !isOpen)) return [missing(answered)]
   const message = 'Nothing matches so far, and blocks in which it may be are still to come.'
   return [{ kind: 'not_mined', message }]

@@ -1,7 +1,9 @@
+import { readWord, toQuantity } from '../chain/answers.ts'
+import { campsOf } from '../chain/quorum.ts'
 import { selectorOf } from '../chain/read/events.ts'
 import type { Hex } from '../chain/hex.ts'
 import { readDecimals, readSymbol, TOKEN_VIEWS } from '../chain/read/token.ts'
-import { createAsker, hexOf, type Asker } from './ask.ts'
+import { createAsker, type Asker } from './ask.ts'
 import { addressField, checkOptions, type CheckedOptions, type VerifyOptions } from './claim.ts'
 import type { Coin } from './coins.ts'
 import type { Profile } from './profiles.ts'
@@ -24,7 +26,7 @@ export async function readTokenState(
   at: { token: Hex; account: Hex | null; number: bigint; profile: Profile | undefined },
 ): Promise<TokenState> {
   const { token, account, profile } = at
-  const block = hexOf(at.number)
+  const block = toQuantity(at.number)
   const view = async (data: Hex): Promise<boolean | undefined> =>
     flagOf(await asker.ask('eth_call', { to: token, data }, block).catch(() => undefined))
   const slots = await Promise.all(
@@ -110,9 +112,8 @@ function mostSay<State extends Partial<TokenState>, Part extends keyof State & k
   part: Part,
 ): { value: State[Part] | undefined; names: string[]; others: string[] } {
   const known = told.filter(({ state }) => state[part] !== undefined)
-  const values = [...new Set(known.map(({ state }) => state[part]))]
-  const camps = values.map((value) => known.filter(({ state }) => state[part] === value))
-  const [largest = [], second = []] = camps.toSorted((a, b) => b.length - a.length)
+  const camps: (typeof known)[] = campsOf(known, ({ state }) => state[part])
+  const [largest = [], second = []] = camps
   if (largest.length === second.length) return { value: undefined, names: [], others: [] }
   const others = known.filter((one) => !largest.includes(one))
   return { value: largest[0]?.state[part], names: largest.map(nameOf), others: others.map(nameOf) }
@@ -129,15 +130,13 @@ const IMPLEMENTATION_SLOTS = [
 ]
 
 function implementationOf(value: unknown): Hex | undefined {
-  const isAddress = typeof value === 'string' && /^0x0{24}[0-9a-f]{40}$/i.test(value)
-  return isAddress && !/^0x0+$/.test(value)
-    ? (`0x${value.slice(26)}`.toLowerCase() as Hex)
-    : undefined
+  const word = readWord(value)
+  return word && word < 1n << 160n ? `0x${word.toString(16).padStart(40, '0')}` : undefined
 }
 
 function flagOf(value: unknown): boolean | undefined {
-  const isFlag = typeof value === 'string' && /^0x0{63}[01]$/.test(value)
-  return isFlag ? value.endsWith('1') : undefined
+  const word = readWord(value)
+  return word === 0n || word === 1n ? word === 1n : undefined
 }
 
 /** It stands beside amounts in verdicts, where no letter of another script may pass for one. */

@@ -4,6 +4,7 @@ import type { LookupFunction } from 'node:net'
 
 import type { Clock } from '../base/clock.ts'
 import { BaseError, codeOf } from '../base/errors.ts'
+import { parseRetryAfter } from '../base/time.ts'
 import type { DeliveryTry, TryOutcome } from '../domain/notifications.ts'
 import type { Address } from './address.ts'
 import type { Target, Targets } from './targets.ts'
@@ -111,7 +112,7 @@ async function readResult(response: IncomingMessage, clock: Clock): Promise<Resu
     return { ...NOTHING, outcome: 'unreachable', error: 'status_invalid' }
   }
   const answerBytes = await measureStart(response)
-  const retryAfterMs = readRetryAfter(response.headers['retry-after'], clock.now())
+  const retryAfterMs = parseRetryAfter(response.headers['retry-after'], clock.now().getTime())
   return { outcome: outcomeOf(status), status, answerBytes, error: null, retryAfterMs }
 }
 
@@ -144,13 +145,6 @@ async function measureStart(response: IncomingMessage): Promise<number> {
 
 const MAX_ANSWER_BYTES = 1024
 const BODY_TIMEOUT_MS = 1000
-
-/** Seconds, or a date. */
-function readRetryAfter(header: string | undefined, now: Date): number | undefined {
-  if (header === undefined) return undefined
-  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
-}
 
 class NoAnswerError extends BaseError {
   constructor() {

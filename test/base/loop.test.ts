@@ -37,7 +37,7 @@ describe('a loop', () => {
   const create = (options: Partial<LoopOptions> & Pick<LoopOptions, 'pass'>) =>
     createLoop({ name: 'test', clock, logger, intervalMs: 100, ...options })
 
-  it('rests for its interval between two passes, and tells each whether it was kicked', async () => {
+  it('rests between two passes, and tells each whether it was kicked', async () => {
     const kicked: boolean[] = []
     const loop = create({ pass: async (_, { isKicked }) => kicked.push(isKicked) })
     const running = loop.run(end.signal)

@@ -1,8 +1,8 @@
 import type { Hex } from 'viem'
 
 import { readBlock, toQuantity } from '../answers.ts'
-import { askAgreed, ProvidersDifferError } from '../quorum.ts'
 import type { Providers } from '../rpc/providers.ts'
+import { askAgreed, ProvidersDifferError } from './agreed.ts'
 
 export type TimedBlock = { number: bigint; hash: Hex; time: Date }
 

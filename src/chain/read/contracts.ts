@@ -1,8 +1,7 @@
-import { getAddress, isAddress } from 'viem/utils'
-
 import { settlementAddress } from '../../bindings/addresses.ts'
 import { BaseError } from '../../base/errors.ts'
 import type { HexAddress } from '../../base/config.ts'
+import { checksummed, parseAddress } from '../hex.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { readStablecoin, type TokenFacts } from './stablecoin.ts'
 
@@ -37,8 +36,8 @@ export async function findContracts(
 
 function requireAddress(variable: string, address: HexAddress | undefined): HexAddress | undefined {
   if (address === undefined) return undefined
-  if (!isAddress(address)) throw new BadChecksumError(variable, address)
-  return getAddress(address)
+  if (parseAddress(address) === undefined) throw new BadChecksumError(variable, address)
+  return checksummed(address)
 }
 
 async function hasCode({ ask }: Pick<Providers, 'ask'>, address: HexAddress): Promise<boolean> {

@@ -28,6 +28,10 @@ export function createLogReader(provider: Provider): LogReader {
   })
 }
 
+export function createLogReaders({ all }: { all: readonly Provider[] }) {
+  return all.map((provider) => ({ name: provider.name, read: createLogReader(provider) }))
+}
+
 /** As a reader of logs, for one who reads the answers in a way of his own. */
 export function createPartReader<T extends object>(
   provider: Provider,

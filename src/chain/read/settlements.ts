@@ -1,10 +1,12 @@
 import type { Hex } from 'viem'
 
 import { topicOf } from './events.ts'
-import { createLogReader, type LogReader } from './logs.ts'
+import { createLogReaders, type LogReader } from './logs.ts'
+import { askEach } from '../quorum.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { decodeSettled, type Settled } from './settled.ts'
-import { agreed, type BlockRange } from './supply.ts'
+import { agreed } from './agreed.ts'
+import type { BlockRange } from './supply.ts'
 
 export type MinedSettlement = Settled & {
   transactionHash: Hex
@@ -26,13 +28,9 @@ export function createSettlementReader(deps: {
   settlement: Hex
   payee: Hex
 }): SettlementReader {
-  const readers = deps.providers.all.map(createLogReader)
-  return async (range, signal) => {
-    const answers = await Promise.allSettled(
-      readers.map(async (reader) => readAll(reader, { ...deps, ...range, signal })),
-    )
-    return agreed(answers, readers.length)
-  }
+  const readers = createLogReaders(deps.providers)
+  return async (range, signal) =>
+    agreed(await askEach(readers, ({ read }) => readAll(read, { ...deps, ...range, signal })))
 }
 
 async function readAll(
@@ -46,7 +44,7 @@ async function readAll(
   for await (const { value } of reader({ address, topics, fromBlock, toBlock, signal })) {
     for (const log of value) {
       const settled = decodeSettled(log, address)
-      if (settled === undefined || settled.payee.toLowerCase() !== payee.toLowerCase()) continue
+      if (settled === undefined || settled.payee !== payee.toLowerCase()) continue
       const { transactionHash, blockNumber, blockHash } = log
       found.push({ ...settled, transactionHash, blockNumber, blockHash })
     }

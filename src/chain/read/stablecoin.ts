@@ -3,11 +3,12 @@ import { encodeFunctionData, toFunctionSelector } from 'viem/utils'
 
 import { BaseError } from '../../base/errors.ts'
 import { referenceDollarAbi } from '../../bindings/abis.ts'
-import { data as bytes, readFrom } from '../answers.ts'
+import { data as bytes, readFrom, readWord, type Seen } from '../answers.ts'
+import { askEach, campsOf } from '../quorum.ts'
 import type { Provider } from '../rpc/provider.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { isRevert, revertDataOf } from '../rpc/rpc-error.ts'
-import { readSymbol, readWord, TOKEN_VIEWS } from './token.ts'
+import { readSymbol, TOKEN_VIEWS } from './token.ts'
 
 /**
  * `memo`: its mints and burns name their order, as those of a ReferenceDollar do. `erc20`: it moves
@@ -35,18 +36,11 @@ export async function readStablecoin(
   { all }: Pick<Providers, 'all'>,
   { address, signal }: { address: Hex; signal?: AbortSignal | undefined },
 ): Promise<TokenFacts> {
-  const answers = await Promise.allSettled(all.map((provider) => readBy(provider, address, signal)))
-  const told = answers.flatMap((one, place) =>
-    one.status === 'fulfilled' ? [{ provider: all[place]?.name ?? '', found: one.value }] : [],
-  )
-  const [first] = told
-  if (first === undefined) {
-    throw answers.find((one) => one.status === 'rejected')?.reason ?? noCode(address)
-  }
-  if (told.some(({ found }) => wordsOf(found) !== wordsOf(first.found))) {
-    throw new TokenDiffersError(address, told)
-  }
-  return requireFit(address, first.found)
+  const { told, failed } = await askEach(all, (provider) => readBy(provider, address, signal))
+  const [first, second] = campsOf(told, ({ value }) => wordsOf(value))
+  if (first === undefined) throw failed[0]?.error ?? noCode(address)
+  if (second !== undefined) throw new TokenDiffersError(address, told)
+  return requireFit(address, first[0].value)
 }
 
 /** Undefined is what the contract does not answer. */
@@ -175,8 +169,8 @@ class UnfitTokenError extends BaseError {
 }
 
 class TokenDiffersError extends BaseError {
-  constructor(address: Hex, told: readonly { provider: string; found: Found }[]) {
-    const words = told.map(({ provider, found }) => `${provider} shows ${wordsOf(found)}`)
+  constructor(address: Hex, told: readonly Seen<Found>[]) {
+    const words = told.map(({ provider, value }) => `${provider} shows ${wordsOf(value)}`)
     super(
       `The providers differ about the token at ${address}: ${words.join('; ')}. ` +
         'One lags or lies: correct ETH_RPC_URL, or start again when they agree.',

@@ -1,9 +1,11 @@
 import type { Hex } from 'viem'
 
-import { BaseError } from '../../base/errors.ts'
+import { toQuantity, word, type MinedLog } from '../answers.ts'
+import { askEach } from '../quorum.ts'
+import { agreed, askAgreed } from './agreed.ts'
+import { createBlockReader, type BlockReader } from './blocks.ts'
 import { decodeEvent, selectorOf, topicOf } from './events.ts'
-import { data, readBlock, toQuantity, type MinedLog } from '../answers.ts'
-import { createLogReader, type LogReader } from './logs.ts'
+import { createLogReaders, type LogReader } from './logs.ts'
 import type { Providers } from '../rpc/providers.ts'
 
 /** New money or burnt money of a token with memos, as one log of a block tells it. */
@@ -19,8 +21,6 @@ export type SupplyEvent = {
   blockHash: Hex
 }
 
-export type TimedBlock = { number: bigint; hash: Hex; time: Date }
-
 /**
  * Reads what several providers agree on: two of them where there are as many, and all that answer.
  * Rejects, and may succeed later, while they do not.
@@ -28,8 +28,7 @@ export type TimedBlock = { number: bigint; hash: Hex; time: Date }
 export type SupplyReader = {
   /** In the order of the chain. Burns of other tokens are among them in a range that is short. */
   events: (range: BlockRange, signal: AbortSignal) => Promise<SupplyEvent[]>
-  /** Undefined while there is no such block. */
-  block: (number: bigint, signal: AbortSignal) => Promise<TimedBlock | undefined>
+  block: BlockReader
   supplyAt: (number: bigint, signal: AbortSignal) => Promise<bigint>
 }
 
@@ -40,23 +39,16 @@ export function createSupplyReader(deps: {
   token: Hex
 }): SupplyReader {
   const { providers, token } = deps
-  const readers = providers.all.map(createLogReader)
+  const readers = createLogReaders(providers)
   return {
-    events: (range, signal) => readEvents(readers, { ...range, token, signal }),
-    async block(number, signal) {
-      const params = [toQuantity(number), false]
-      const block = await askAgreed(providers, {
-        call: { method: 'eth_getBlockByNumber', params, signal },
-        read: readTimedBlock,
-      })
-      if (block !== undefined && block.number !== number) throw new ProvidersDifferError()
-      return block
-    },
+    events: async (range, signal) =>
+      agreed(await askEach(readers, ({ read }) => readBoth(read, { ...range, token, signal }))),
+    block: createBlockReader(providers),
     async supplyAt(number, signal) {
       const call = { to: token, data: selectorOf('totalSupply()') }
       return askAgreed(providers, {
         call: { method: 'eth_call', params: [call, toQuantity(number)], signal },
-        read: (result) => BigInt(data(result, 'supply', 32)),
+        read: (result) => word(result, 'supply'),
       })
     },
   }
@@ -68,14 +60,6 @@ const SHORT_RANGE = 1_000n
 const NOBODY: Hex = `0x${'0'.repeat(64)}`
 
 type EventQuery = BlockRange & { token: Hex; signal: AbortSignal }
-
-async function readEvents(
-  readers: readonly LogReader[],
-  query: EventQuery,
-): Promise<SupplyEvent[]> {
-  const answers = await Promise.allSettled(readers.map((reader) => readBoth(reader, query)))
-  return agreed(answers, readers.length)
-}
 
 async function readBoth(reader: LogReader, query: EventQuery): Promise<SupplyEvent[]> {
   const { from: fromBlock, to: toBlock, token, signal } = query
@@ -112,60 +96,5 @@ function readEvent(log: MinedLog): SupplyEvent | undefined {
     transactionHash: log.transactionHash,
     blockNumber: log.blockNumber,
     blockHash: log.blockHash,
-  }
-}
-
-export async function askAgreed<T>(
-  providers: Pick<Providers, 'askAll'>,
-  { call, read }: { call: Parameters<Providers['askAll']>[0]; read: (result: unknown) => T },
-): Promise<T> {
-  const answers = await providers.askAll(call)
-  return agreed(
-    answers.map((answer) =>
-      answer.ok
-        ? { status: 'fulfilled' as const, value: read(answer.result) }
-        : { status: 'rejected' as const, reason: answer.error },
-    ),
-    answers.length,
-  )
-}
-
-export function agreed<T>(answers: readonly PromiseSettledResult<T>[], asked: number): T {
-  const values = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-  const [first] = values
-  if (values.length < Math.min(2, asked)) {
-    throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new NoAnswerError()
-  }
-  if (values.some((value) => textOf(value) !== textOf(first))) throw new ProvidersDifferError()
-  return first as T
-}
-
-function textOf(value: unknown): string {
-  return JSON.stringify([value], (_key, part: unknown) =>
-    typeof part === 'bigint' ? String(part) : part,
-  )
-}
-
-function readTimedBlock(result: unknown): TimedBlock | undefined {
-  if (result === null) return undefined
-  const { number, hash, timeMs } = readBlock(result)
-  return { number, hash, time: new Date(timeMs) }
-}
-
-class ProvidersDifferError extends BaseError {
-  constructor() {
-    super('The providers tell different things of final blocks. One lags or lies: look at them.', {
-      code: 'providers_differ',
-      retryable: true,
-    })
-  }
-}
-
-class NoAnswerError extends BaseError {
-  constructor() {
-    super('No provider answered. It is asked again.', {
-      code: 'chain_unreachable',
-      retryable: true,
-    })
   }
 }

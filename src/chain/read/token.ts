@@ -1,5 +1,6 @@
 import { hexToBytes, isHex } from 'viem/utils'
 
+import { readWord } from '../answers.ts'
 import { selectorOf } from './events.ts'
 
 /** The calls in which an ERC-20 describes itself. */
@@ -12,12 +13,6 @@ export const TOKEN_VIEWS = {
  * Anyone can deploy a token, so nothing here is certain to be as the standard has it. Undefined is
  * what a contract does not answer; who has to agree on an answer is for the caller to say.
  */
-
-/** The number in one word. */
-export function readWord(answer: unknown): bigint | undefined {
-  const isWord = typeof answer === 'string' && /^0x[0-9a-fA-F]{64}$/.test(answer)
-  return isWord ? BigInt(answer) : undefined
-}
 
 /** How many decimals amounts have; undefined also for more than any amount can have. */
 export function readDecimals(answer: unknown): number | undefined {

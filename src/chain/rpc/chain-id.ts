@@ -1,6 +1,7 @@
 import { BaseError } from '../../base/errors.ts'
 import { AnswerError, quantity } from '../answers.ts'
 import { RpcError } from './rpc-error.ts'
+import { campsOf } from '../quorum.ts'
 import { callRpc, nameOfProvider } from './rpc.ts'
 
 /**
@@ -15,13 +16,10 @@ export async function readChainId(options: {
   const { urls, ...line } = options
   const answers = await Promise.all(urls.map((url) => askOne({ url, ...line })))
   const told = answers.flatMap((answer) => (answer.chainId === undefined ? [] : [answer.chainId]))
-  const ranking = [...new Set(told)]
-    .map((chainId) => ({ chainId, votes: told.filter((other) => other === chainId).length }))
-    .toSorted((a, b) => b.votes - a.votes)
-  const [first, second] = ranking
+  const [first, second] = campsOf(told)
   if (first === undefined) throw answers.find(({ error }) => error)?.error ?? chainIdUnknown(urls)
-  if (first.votes === second?.votes) throw chainIdsDiffer(answers)
-  return first.chainId
+  if (first.length === second?.length) throw chainIdsDiffer(answers)
+  return first[0]
 }
 
 type Answer = { provider: string; chainId: number | undefined; error: RpcError | undefined }

@@ -1,4 +1,5 @@
 import { BaseError, codeOf } from '../../base/errors.ts'
+import { parseRetryAfter } from '../../base/time.ts'
 
 export type HttpExchange = {
   url: string
@@ -41,7 +42,7 @@ export async function exchange(options: HttpExchange): Promise<HttpAnswer> {
       status: response.status,
       ok: response.ok,
       text,
-      retryAfterMs: retryAfterOf(response),
+      retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
     }
   } catch (error) {
     throw error instanceof HttpError ? error : failureOf(options, { timeout, error })
@@ -83,15 +84,6 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()
-}
-
-/** Seconds or a date, as HTTP has it; anything else is no wish. */
-function retryAfterOf(response: Response): number | undefined {
-  const text = response.headers.get('retry-after')
-  if (text === null) return undefined
-  if (/^\d{1,6}$/.test(text)) return Number(text) * 1000
-  const date = Date.parse(text)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
 }
 
 function failureOf(

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { inRounds } from '../../base/loop.ts'
+import { askEach, type Answers } from '../quorum.ts'
 import { coalescing } from './coalesce.ts'
 import {
   createHttpProvider,
@@ -21,7 +22,7 @@ export type Providers = {
   /** `ask` without the name, which is what a viem transport wants. */
   request: (call: RpcCall) => Promise<unknown>
   /** Asks every provider at once and collects what they say, in their order. Throws never. */
-  askAll: (call: RpcCall) => Promise<ProviderAnswer[]>
+  askAll: (call: RpcCall) => Promise<Answers<unknown>>
   /** Asks every provider for its chain id now. `error` tells why one cannot be used. */
   checkAll: (signal: AbortSignal) => Promise<ProviderCheck[]>
   states: () => ProviderState[]
@@ -29,8 +30,6 @@ export type Providers = {
 
 export type ProviderCheck = ProviderState & { error: RpcError | undefined }
 export type Answered = { result: unknown; provider: string }
-export type ProviderAnswer =
-  { provider: string; ok: true; result: unknown } | { provider: string; ok: false; error: RpcError }
 
 export type ProvidersDeps = {
   urls: readonly string[]
@@ -165,24 +164,14 @@ function rankOf(state: ProviderState): number {
   return classes[state.circuit] - (state.isPaused ? 1 : 0) + state.score
 }
 
-async function askAll(pool: Pool, call: RpcCall): Promise<ProviderAnswer[]> {
-  const states = pool.list.map((provider) => provider.state())
+async function askAll({ list }: Pool, call: RpcCall): Promise<Answers<unknown>> {
+  const open = list.filter((provider) => provider.state().circuit === 'open')
   // One dead provider must not make every look at the chain wait for its timeout.
-  const isAnyUsable = states.some(({ circuit }) => circuit !== 'open')
-  return Promise.all(
-    pool.list.map(async (provider, index): Promise<ProviderAnswer> => {
-      const { name } = provider
-      if (isAnyUsable && states[index]?.circuit === 'open') {
-        return { provider: name, ok: false, error: leftAlone(name) }
-      }
-      try {
-        return { provider: name, ok: true, result: await provider.request(call) }
-      } catch (error) {
-        if (error instanceof RpcError) return { provider: name, ok: false, error }
-        throw error
-      }
-    }),
-  )
+  const isAnyUsable = open.length < list.length
+  return askEach(list, (provider) => {
+    if (isAnyUsable && open.includes(provider)) throw leftAlone(provider.name)
+    return provider.request(call)
+  })
 }
 
 function leftAlone(provider: string): RpcError {

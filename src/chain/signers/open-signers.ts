@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
 
 import type { Address } from 'viem'
-import { getAddress, isAddress } from 'viem/utils'
 
 import { BaseError, codeOf } from '../../base/errors.ts'
+import { checksummed, parseAddress } from '../hex.ts'
 import { decryptKeystore } from './keystore.ts'
 import { createSeedSigners } from './seed.ts'
 import { createKeySigner, listSigners, type Signers } from './signer.ts'
@@ -57,8 +57,9 @@ async function openWeb3Signer(rest: string, signal: AbortSignal): Promise<Signer
     throw wrong('web3signer: takes URL#ADDRESS, or several addresses with commas')
   }
   const addresses = listOf(list).map((text): Address => {
-    if (!isAddress(text)) throw wrong('after the # stands no address, or its checksum is wrong')
-    return getAddress(text)
+    const address = parseAddress(text)
+    if (address) return checksummed(address)
+    throw wrong('after the # stands no address, or its checksum is wrong')
   })
   requireDistinct(addresses)
   return connectWeb3Signer({ url, addresses, signal })

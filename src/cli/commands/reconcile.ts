@@ -6,7 +6,7 @@ import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { addressesOf, hexAddress, withProviders, type ProviderFlags } from '../providers.ts'
+import { addressesOf, hexAddress, time, withProviders, type ProviderFlags } from '../providers.ts'
 import { untilSignal } from '../until-signal.ts'
 
 type Flags = ProviderFlags & {
@@ -23,8 +23,8 @@ type Flags = ProviderFlags & {
 export function reconcileCommand(): Command {
   const command = new Command('reconcile')
     .option('--source <where>', 'a CSV, JSON lines, or a server; our own records without it')
-    .option('--since <time>', 'only records made from this time on', parseTime)
-    .option('--until <time>', 'only records made before this time', parseTime)
+    .option('--since <time>', 'only records made from this time on', time)
+    .option('--until <time>', 'only records made before this time', time)
     .option('--out <folder>', 'write breaks.csv, report.json and report.html there')
     .option('--resume', 'go on with the run that was broken off in the folder of --out')
     .option('--token <[currency=]address>', TOKEN_HELP, parseToken)
@@ -184,14 +184,6 @@ function printReport(
 /** What came from outside must not steer the terminal. */
 function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '?')
-}
-
-function parseTime(text: string): Date {
-  const time = new Date(text)
-  if (/^\d{4}-\d\d-\d\d(T.+(Z|[+-]\d\d:\d\d))?$/.test(text) && !Number.isNaN(time.getTime())) {
-    return time
-  }
-  throw new InvalidArgumentError('A time is written as 2025-03-14, or as 2025-03-14T09:26:53Z.')
 }
 
 function parseToken(text: string, earlier: readonly NamedToken[] = []): NamedToken[] {

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 
 import { BaseError } from '../../base/errors.ts'
 import { PROFILES, type ProfileName } from '../../verify/profiles.ts'
@@ -12,6 +12,7 @@ import {
   hexHash,
   place,
   providersOf,
+  time,
   wholeNumber,
   withProviders,
   type Asked,
@@ -162,12 +163,6 @@ async function claimOf(flags: Flags, asked: Asked) {
 
 function hexAddresses(text: string, earlier: readonly string[] = []): string[] {
   return [...earlier, hexAddress(text)]
-}
-
-function time(text: string): Date {
-  const date = new Date(text)
-  if (/^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(text) && !Number.isNaN(date.getTime())) return date
-  throw new InvalidArgumentError('It must be a time in UTC, such as 2026-01-31T12:00:00Z.')
 }
 
 function required<Value>(value: Value | undefined, name: string): Value {

@@ -1,4 +1,6 @@
+import { BaseError } from '../../base/errors.ts'
 import type { MinedReceipt, ShownTransaction } from '../../chain/answers.ts'
+import { attestedOf, campsOf, weigh, type Quorum } from '../../chain/quorum.ts'
 import type { UnknownReason } from '../sources/records.ts'
 
 export type NodeHead = {
@@ -45,6 +47,20 @@ export type Panel = {
   final: bigint | undefined
 }
 
+/** As the nodes of a run are asked together. One that cannot tell says nothing of the chain. */
+export function quorumOf<Node extends { name: string }>(asked: {
+  nodes: readonly Node[]
+  panel: Panel
+  signal: AbortSignal
+}): Quorum<Node> {
+  const { nodes: providers, panel, signal } = asked
+  const onFailure: Quorum['onFailure'] = ({ error }) => {
+    signal.throwIfAborted()
+    if (!(error instanceof BaseError)) throw error
+  }
+  return { providers, needed: panel.needed, signal, onFailure }
+}
+
 export type PanelAnswer = { name: string; head: NodeHead; isStale: boolean; answer: NodeAnswer }
 
 /** A node so far behind another one has not seen what the other one has. */
@@ -59,9 +75,7 @@ export function createPanel(options: {
 }): Panel {
   const { heads, needed, maxHeadAgeMs = Infinity, nowMs } = options
   const newest = heads.reduce((max, { head }) => (head.number > max ? head.number : max), 0n)
-  const finals = heads
-    .flatMap(({ head }) => (head.final === undefined ? [] : [head.final]))
-    .toSorted((a, b) => (a > b ? -1 : 1))
+  const finals = heads.flatMap(({ head }) => head.final ?? [])
   return {
     nodes: heads.map(({ name, head }) => ({
       name,
@@ -69,20 +83,22 @@ export function createPanel(options: {
       isStale: head.number + LAG_BLOCKS < newest || nowMs - head.timeMs > maxHeadAgeMs,
     })),
     needed,
-    final: finals[needed - 1],
+    final: attestedOf(finals, needed),
   }
 }
 
 /** Nothing follows from one node's silence, and nothing from two that contradict each other. */
 export function agree(answers: readonly PanelAnswer[], panel: Panel): ChainFact {
-  const groups = groupMined(answers)
-  const [best, second] = groups
+  const mined = answers.flatMap(({ name, answer }) =>
+    answer.kind === 'mined' ? [{ name, answer }] : [],
+  )
+  const camps = campsOf(mined, ({ answer }) => fingerprintOf(answer))
+  const [best] = camps
   if (best !== undefined) {
-    const isEnough = best.names.length >= panel.needed
-    const isRivalled = second !== undefined && (!isEnough || second.names.length >= panel.needed)
-    if (isRivalled) return { kind: 'contradicted', says: sayings(answers) }
-    if (isEnough) return minedFact(best, panel)
-    return withoutQuorum(answers, best)
+    const weight = weigh(camps, panel.needed)
+    if (weight === 'contradicted') return { kind: weight, says: sayings(answers) }
+    if (weight === 'agreed') return minedFact(best, panel)
+    return withoutQuorum(answers, best[0].answer)
   }
   const waiting = answers.find(({ answer }) => answer.kind === 'waiting')
   if (waiting?.answer.kind === 'waiting') {
@@ -92,30 +108,18 @@ export function agree(answers: readonly PanelAnswer[], panel: Panel): ChainFact 
   return absence(answers, panel)
 }
 
-type Group = { names: string[]; facts: MinedFacts }
+type Camp = readonly [Mined, ...Mined[]]
+type Mined = { name: string; answer: Extract<NodeAnswer, { kind: 'mined' }> }
 
-function groupMined(answers: readonly PanelAnswer[]): Group[] {
-  const groups = new Map<string, Group>()
-  const mined = answers.flatMap(({ name, answer }) =>
-    answer.kind === 'mined' ? [{ name, answer }] : [],
-  )
-  for (const { name, answer } of mined) {
-    const key = mined.length === 1 ? '' : fingerprintOf(answer)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, { names: [name], facts: answer })
-    else group.names.push(name)
-  }
-  return [...groups.values()].toSorted((a, b) => b.names.length - a.names.length)
-}
-
-function minedFact({ names, facts }: Group, { final }: Panel): ChainFact {
-  const isFinal = final !== undefined && facts.receipt.block.number <= final
-  return { ...facts, kind: 'mined', isFinal, agreeing: names }
+function minedFact(camp: Camp, { final }: Panel): ChainFact {
+  const { answer } = camp[0]
+  const isFinal = final !== undefined && answer.receipt.block.number <= final
+  return { ...answer, isFinal, agreeing: camp.map(({ name }) => name) }
 }
 
 /** Some say it is mined, but too few: the others lag, are silent, or say otherwise. */
-function withoutQuorum(answers: readonly PanelAnswer[], { facts }: Group): ChainFact {
-  const { number } = facts.receipt.block
+function withoutQuorum(answers: readonly PanelAnswer[], { receipt }: MinedFacts): ChainFact {
+  const { number } = receipt.block
   const denies = answers.some(
     ({ head, answer, isStale }) =>
       (answer.kind === 'absent' || answer.kind === 'waiting') &&

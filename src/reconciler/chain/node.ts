@@ -12,6 +12,7 @@ import {
   type MinedReceipt,
   type ShownTransaction,
 } from '../../chain/answers.ts'
+import { finalUnder, type Finality } from '../../chain/quorum.ts'
 import type { Hex } from '../../chain/hex.ts'
 import type { HttpProvider } from '../../chain/rpc/http-provider.ts'
 import { RpcError } from '../../chain/rpc/rpc-error.ts'
@@ -46,7 +47,7 @@ export type Answers<Key, Value> = Map<Key, Value | null | BaseError>
 
 export type NodeDeps = {
   provider: Pick<HttpProvider, 'name' | 'batch'>
-  confirmations: number | 'finalized'
+  confirmations: Finality
   clock: Clock
 }
 
@@ -126,8 +127,7 @@ async function readHead(deps: NodeDeps, signal: AbortSignal): Promise<NodeHead> 
   if (latest?.ok !== true) throw latest?.error ?? noAnswer(provider.name)
   const head = readBlock(latest.result)
   if (confirmations !== 'finalized') {
-    const final = head.number - BigInt(confirmations) + 1n
-    return { ...head, final: final < 0n ? undefined : final }
+    return { ...head, final: finalUnder(head.number, confirmations) }
   }
   const isTold = finalized?.ok === true && finalized.result !== null
   return { ...head, final: isTold ? readBlock(finalized.result).number : undefined }

@@ -1,7 +1,8 @@
 import { BaseError } from '../../base/errors.ts'
 import type { Hex } from '../../chain/hex.ts'
 import { BREAK_MEANINGS } from '../../domain/breaks.ts'
-import type { Panel } from './agree.ts'
+import { askEach, campsOf } from '../../chain/quorum.ts'
+import { quorumOf, type Panel } from './agree.ts'
 import { placeOf, recordedOf, type Judgement } from '../judge/judge.ts'
 import type { ShownTransaction } from '../../chain/answers.ts'
 import type { Node } from './node.ts'
@@ -20,18 +21,15 @@ export async function findReplacement(
   const { signer, nonce } = record
   const { final } = asking.panel
   if (signer === undefined || nonce === undefined || final === undefined) return undefined
-  const takers = await Promise.all(
-    asking.nodes.map((node) =>
-      takerBy(node, { signer, nonce, high: final, signal: asking.signal }),
-    ),
+  const { told, failed } = await askEach(asking.nodes, (node) =>
+    takerBy(node, { signer, nonce, high: final, signal: asking.signal }),
   )
-  const votes = Map.groupBy(
-    takers.flatMap((taker, at) => (taker ? [{ taker, name: asking.nodes[at]?.name ?? '' }] : [])),
-    ({ taker }) => taker.hash,
-  )
-  const [told] = [...votes.values()].filter(({ length }) => length >= asking.panel.needed)
-  const taker = told?.[0]?.taker
-  if (told === undefined || taker === undefined || taker.hash === record.hash) return undefined
+  failed.forEach(quorumOf(asking).onFailure)
+  const takers = told.flatMap(({ provider, value: taker }) => (taker ? [{ provider, taker }] : []))
+  const [camp] = campsOf(takers, ({ taker }) => taker.hash)
+  if (camp === undefined || camp.length < asking.panel.needed) return undefined
+  const { taker } = camp[0]
+  if (taker.hash === record.hash) return undefined
   return {
     state: 'broken',
     breaks: [
@@ -48,7 +46,7 @@ export async function findReplacement(
         },
         evidence: {
           meaning: BREAK_MEANINGS.replaced_unknown,
-          providers: told.map(({ name }) => name).join(', '),
+          providers: camp.map(({ provider }) => provider).join(', '),
           replaced_by: taker.hash,
           ...placeOf(record),
         },
@@ -57,30 +55,27 @@ export async function findReplacement(
   }
 }
 
-/** Which transaction took the nonce: the block is found by halving, and shows it. */
+/**
+ * Which transaction took the nonce: the block is found by halving, and shows it. A node that keeps
+ * no old state cannot tell, and fails.
+ */
 export async function takerBy(
   node: Node,
   wanted: { signer: Hex; nonce: bigint; high: bigint; signal: AbortSignal },
 ): Promise<ShownTransaction | undefined> {
   const { signer, nonce, signal } = wanted
-  try {
-    const isTakenAt = async (at: bigint) => (await node.nonceAt(signer, at, signal)) > nonce
-    if (!(await isTakenAt(wanted.high))) return undefined
-    let low = -1n
-    let { high } = wanted
-    // It halves in each round, and numbers of blocks have 64 bits.
-    for (let round = 0; round < 64 && high - low > 1n; round++) {
-      const middle = (low + high) / 2n
-      if (await isTakenAt(middle)) high = middle
-      else low = middle
-    }
-    const block = (await node.blocks([{ number: high, isFull: true }], signal)).get(high)
-    if (!block || block instanceof BaseError) return undefined
-    const transactions = [...(block.transactions?.values() ?? [])]
-    return transactions.find((one) => one.from === signer && one.nonce === nonce)
-  } catch (error) {
-    // A node that keeps no old state cannot tell, which says nothing of the chain.
-    if (error instanceof BaseError) return undefined
-    throw error
+  const isTakenAt = async (at: bigint) => (await node.nonceAt(signer, at, signal)) > nonce
+  if (!(await isTakenAt(wanted.high))) return undefined
+  let low = -1n
+  let { high } = wanted
+  // It halves in each round, and numbers of blocks have 64 bits.
+  for (let round = 0; round < 64 && high - low > 1n; round++) {
+    const middle = (low + high) / 2n
+    if (await isTakenAt(middle)) high = middle
+    else low = middle
   }
+  const block = (await node.blocks([{ number: high, isFull: true }], signal)).get(high)
+  if (!block || block instanceof BaseError) return undefined
+  const transactions = [...(block.transactions?.values() ?? [])]
+  return transactions.find((one) => one.from === signer && one.nonce === nonce)
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { BaseError, messageOf } from '../../base/errors.ts'
 import type { Hex } from '../../chain/hex.ts'
+import { askEach, neededOf, type Failure } from '../../chain/quorum.ts'
 import { breakId } from '../../domain/break-ids.ts'
 import type { Finding } from '../../domain/breaks.ts'
 import { isDevelopmentChain } from '../../domain/chains.ts'
@@ -44,14 +45,11 @@ const MAX_HEAD_AGE_MS = 600_000
 export function createExaminer(deps: ExaminerDeps): Examiner {
   const { chainId, nodes, clock } = deps
   const look = async (signal: AbortSignal): Promise<Panel> => {
-    const outcomes = await Promise.allSettled(nodes.map((node) => node.head(signal)))
+    const { told, failed } = await askEach(nodes, (node) => node.head(signal))
     signal.throwIfAborted()
-    const heads = outcomes.flatMap((outcome, at) => {
-      const name = nodes[at]?.name ?? ''
-      return outcome.status === 'fulfilled' ? [{ name, head: outcome.value }] : []
-    })
-    const needed = Math.min(2, nodes.length)
-    if (heads.length < needed) throw new NodesUnreachableError(outcomes, needed)
+    const heads = told.map(({ provider: name, value: head }) => ({ name, head }))
+    const needed = neededOf(nodes.length)
+    if (heads.length < needed) throw new NodesUnreachableError(failed, needed)
     // Those make a block only when there is something to put into it.
     const maxHeadAgeMs = isDevelopmentChain(chainId) ? undefined : MAX_HEAD_AGE_MS
     return createPanel({ heads, needed, maxHeadAgeMs, nowMs: clock.now().getTime() })
@@ -197,10 +195,8 @@ export function findingOf(chainId: number, record: PaymentRecord, found: FoundBr
 }
 
 class NodesUnreachableError extends BaseError {
-  constructor(outcomes: readonly PromiseSettledResult<unknown>[], needed: number) {
-    const reasons = outcomes.flatMap((outcome) =>
-      outcome.status === 'rejected' ? [messageOf(outcome.reason)] : [],
-    )
+  constructor(failed: readonly Failure[], needed: number) {
+    const reasons = failed.map(({ error }) => messageOf(error))
     super(`${needed} node(s) must answer, and too few do. ${reasons.join(' ')}`, {
       code: 'nodes_unreachable',
       retryable: true,

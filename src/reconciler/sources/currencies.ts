@@ -1,6 +1,7 @@
 import { createCache } from '../../base/cache.ts'
 import { BaseError } from '../../base/errors.ts'
 import type { Hex } from '../../chain/hex.ts'
+import { campsOf, neededOf, weigh } from '../../chain/quorum.ts'
 import { AmountError, CURRENCIES, parseAmount } from '../../domain/money.ts'
 import type { Node } from '../chain/node.ts'
 import type { UnknownReason } from './records.ts'
@@ -173,7 +174,7 @@ async function factsOf(
   return new Map(
     addresses.map((address) => {
       const answers = told.map((answer) => answer.get(address))
-      return [address, agreeOn(answers, Math.min(2, nodes.length))]
+      return [address, agreeOn(answers, neededOf(nodes.length))]
     }),
   )
 }
@@ -185,15 +186,14 @@ function agreeOn(answers: readonly TokenAnswer[], needed: number): TokenFact {
   const heard = answers.flatMap((one) =>
     one === undefined || one instanceof BaseError ? [] : [{ facts: one }],
   )
-  const groups = [...Map.groupBy(heard, ({ facts }) => facts?.decimals).values()]
-  const [best, second] = groups.toSorted((a, b) => b.length - a.length)
-  if (best === undefined) return { kind: 'unknown', reason: 'provider_unavailable' }
-  const isEnough = best.length >= needed
-  if (second !== undefined && (!isEnough || second.length >= needed)) {
-    return { kind: 'contradicted' }
+  const camps = campsOf(heard, ({ facts }) => facts?.decimals)
+  const [best] = camps
+  const weight = weigh(camps, needed)
+  if (weight === 'contradicted') return { kind: weight }
+  if (weight === 'too_few' || best === undefined) {
+    return { kind: 'unknown', reason: 'provider_unavailable' }
   }
-  if (!isEnough) return { kind: 'unknown', reason: 'provider_unavailable' }
-  const facts = best[0]?.facts
+  const { facts } = best[0]
   if (!facts) return { kind: 'none' }
   const isSymbol = best.every((one) => one.facts?.symbol === facts.symbol)
   return { kind: 'known', facts: isSymbol ? facts : { ...facts, symbol: undefined } }

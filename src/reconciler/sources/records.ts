@@ -1,3 +1,4 @@
+import { parseTime } from '../../base/time.ts'
 import { messageOf } from '../../base/errors.ts'
 import { parseAddress, parseHash, type Hex } from '../../chain/hex.ts'
 import { CURRENCY_DECIMALS, parseAmount } from '../../domain/money.ts'
@@ -117,7 +118,7 @@ export function readRecord(fields: RecordFields, line: number | undefined): Paym
     amount: amountOf(fields, { token, problems }),
     token,
     reference: read('reference', parseHash, '0x and 64 hexadecimal digits'),
-    createdAt: read('created_at', timeOf, 'a time such as 2025-03-14T09:26:53Z'),
+    createdAt: read('created_at', parseTime, 'a time such as 2025-03-14T09:26:53Z'),
     signer: read('from_address', parseAddress, 'an address, or its checksum is wrong'),
     nonce: read('nonce', wholeNumber, 'a whole number'),
     blockHash: read('block_hash', parseHash, '0x and 64 hexadecimal digits'),
@@ -192,15 +193,4 @@ function statusOf(text: string): TransactionStatus | undefined {
 
 function wholeNumber(text: string): bigint | undefined {
   return /^\d{1,78}$/.test(text) ? BigInt(text) : undefined
-}
-
-/** A day, or a time that says its zone: without one, it would depend on this machine's. */
-function timeOf(text: string): Date | undefined {
-  if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/.test(text)) {
-    return undefined
-  }
-  const day = text.slice(0, 10)
-  const time = new Date(text.replace(' ', 'T'))
-  const isDay = !Number.isNaN(time.getTime()) && new Date(day).toISOString().startsWith(day)
-  return isDay ? time : undefined
 }

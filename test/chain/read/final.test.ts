@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 
 import { systemClock } from '../../../src/base/clock.ts'
-import { createFinal, type Finality } from '../../../src/chain/read/final.ts'
+import { toQuantity } from '../../../src/chain/answers.ts'
+import { askEach, type Finality } from '../../../src/chain/quorum.ts'
+import { createFinal } from '../../../src/chain/read/final.ts'
 import { createProviders } from '../../../src/chain/rpc/providers.ts'
 import { RpcError } from '../../../src/chain/rpc/rpc-error.ts'
 import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'
@@ -26,10 +28,10 @@ describe('what is final', () => {
   it('follows the head by the confirmations, or is what the chain itself calls so', async () => {
     expect(await finalAt(chain.url, 3)).to.equal(undefined)
     await chain.client.mine({ blocks: 100 })
-    expect((await finalAt(chain.url, 3))?.value).to.equal(98n)
-    expect((await finalAt(chain.url, 1))?.value).to.equal(100n)
+    expect(await finalAt(chain.url, 3)).to.equal(98n)
+    expect(await finalAt(chain.url, 1)).to.equal(100n)
     const { number } = await chain.client.getBlock({ blockTag: 'finalized' })
-    expect((await finalAt(chain.url, 'finalized'))?.value).to.equal(number)
+    expect(await finalAt(chain.url, 'finalized')).to.equal(number)
     expect(Number(number)).to.be.within(1, 99)
   })
 
@@ -42,16 +44,13 @@ describe('what is final', () => {
   })
 
   const finalOf = async (...heads: (bigint | undefined)[]) => {
+    const nodes = heads.map((head, index) => ({ name: `node ${index}`, head }))
     const askAll = () =>
-      Promise.resolve(
-        heads.map((head, index) => {
-          const provider = `node ${index}`
-          if (head === undefined) return { provider, ok: false as const, error: DOWN }
-          const number = `0x${head.toString(16)}`
-          return { provider, ok: true as const, result: { number } }
-        }),
-      )
-    return (await createFinal({ providers: { askAll }, finality: 3 })(never))?.value
+      askEach(nodes, async ({ head }) => {
+        if (head === undefined) throw DOWN
+        return { number: toQuantity(head) }
+      })
+    return createFinal({ providers: { askAll }, finality: 3 })(never)
   }
 
   it('takes no block for final because one provider says that the chain is higher', async () => {

@@ -17,8 +17,8 @@ describe('a settlement on the chain', () => {
   let log: Log & { logIndex: number }
   const order = {
     reference: REFERENCE,
-    payer: account(0).address,
-    payee: account(1).address,
+    payer: account(0).address.toLowerCase() as Hex,
+    payee: account(1).address.toLowerCase() as Hex,
     token: undefined,
     amount: 1234n,
   }

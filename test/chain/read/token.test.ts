@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { encodeAbiParameters, padHex, stringToHex, type Hex } from 'viem'
 
-import { readDecimals, readSymbol, readWord } from '../../../src/chain/read/token.ts'
+import { readWord } from '../../../src/chain/answers.ts'
+import { readDecimals, readSymbol } from '../../../src/chain/read/token.ts'
 import { uint } from '../../fixtures/chain/token-code.ts'
 
 describe('what a token says of itself', () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 
+import { codeOf } from '../../../src/base/errors.ts'
 import type { ProviderEvent } from '../../../src/chain/rpc/http-provider.ts'
 import {
   createProviders,
@@ -118,15 +119,15 @@ describe('the providers of a chain', () => {
     const providers = over([flaky, well])
     for (let time = 0; time < 3; time += 1) await providers.askAll(block)
     expect(providers.states()[0]?.circuit).to.equal('open')
-    const [left] = await providers.askAll(block)
-    expect(left).to.include({ provider: flaky.name, ok: false })
+    const left = await providers.askAll(block)
+    expect(left.failed.map(({ provider }) => provider)).to.deep.equal([flaky.name])
     expect(flaky.requests).to.have.length(3)
 
     isWell = true
     clock.advance(500)
     expect(providers.states()[0]?.circuit).to.equal('trial')
-    const [tried] = await providers.askAll(block)
-    expect(tried).to.deep.equal({ provider: flaky.name, ok: true, result: '0x7a69' })
+    const tried = await providers.askAll(block)
+    expect(tried.told[0]).to.deep.equal({ provider: flaky.name, value: '0x7a69' })
     expect(providers.states()[0]?.circuit).to.equal('closed')
     const circuits = events.flatMap((event) => (event.kind === 'circuit' ? event.circuit : []))
     expect(circuits).to.deep.equal(['open', 'closed'])
@@ -138,8 +139,7 @@ describe('the providers of a chain', () => {
     await expectFailure(() => providers.ask(block), 'rpc_unreachable')
     expect(providers.states()[0]?.circuit).to.equal('open')
     const before = broken.requests.length
-    const [answer] = await providers.askAll(block)
-    expect(answer?.ok).to.equal(false)
+    expect((await providers.askAll(block)).failed).to.have.length(1)
     expect(broken.requests.length).to.equal(before + 1)
   })
 
@@ -186,8 +186,8 @@ describe('the providers of a chain', () => {
       expect(events.filter(({ kind }) => kind === 'wrong_chain')).to.deep.equal([
         { kind: 'wrong_chain', provider: wrong.name, expected: CHAIN, actual: '0x5' },
       ])
-      const [answer] = await providers.askAll(block)
-      expect(answer).to.deep.include({ provider: wrong.name, ok: false })
+      const { failed } = await providers.askAll(block)
+      expect(failed.map(({ provider }) => provider)).to.deep.equal([wrong.name])
       expect(wrong.requests).to.have.length(1)
     })
 
@@ -222,13 +222,12 @@ describe('the providers of a chain', () => {
   describe('asked all at once', () => {
     it('say what each one says, errors included', async () => {
       const [well, refuser, broken] = [await node(() => '0x1'), await node(refusing), await dead()]
-      const answers = await over([well, refuser, broken]).askAll(block)
-      const told = answers.map((answer) => (answer.ok ? answer.result : answer.error.code))
-      expect(told).to.deep.equal(['0x1', 'rpc_refused', 'rpc_unreachable'])
-      expect(answers.map(({ provider }) => provider)).to.deep.equal([
-        well.name,
-        refuser.name,
-        broken.name,
+      const { told, failed } = await over([well, refuser, broken]).askAll(block)
+      expect(told).to.deep.equal([{ provider: well.name, value: '0x1' }])
+      const reasons = failed.map(({ provider, error }) => [provider, codeOf(error)])
+      expect(reasons).to.deep.equal([
+        [refuser.name, 'rpc_refused'],
+        [broken.name, 'rpc_unreachable'],
       ])
     })
   })

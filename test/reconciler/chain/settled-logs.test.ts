@@ -61,6 +61,7 @@ describe('the settlements in an answer', () => {
     'of another contract': { address: A },
     'of another event': { topics: [topicOf('Transfer'), ...good().topics.slice(1)] },
     'with a topic too few': { topics: good().topics.slice(0, 3) },
+    'with a topic too many': { topics: [...good().topics, addressWord(A)] },
     'of no amount': { data: `${(good()['data'] as string).slice(0, 66)}${'0'.repeat(64)}` },
     'with more data': { data: `${good()['data'] as string}${'0'.repeat(64)}` },
     'with bytes before an address': {

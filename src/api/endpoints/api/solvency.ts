@@ -1,4 +1,4 @@
-import { checksummed } from '../../../chain/address.ts'
+import { checksummed } from '../../../chain/hex.ts'
 import type { LedgerContext } from '../../../ledger/context.ts'
 import {
   listFindings,

@@ -1,4 +1,4 @@
-import { checksummed, readAddress } from '../../../chain/address.ts'
+import { checksummed, parseAddress } from '../../../chain/hex.ts'
 import { codeOf } from '../../../base/errors.ts'
 import type { Caller } from '../../../domain/access.ts'
 import type { LedgerAmount, Wallet } from '../../../domain/ledger.ts'
@@ -110,7 +110,7 @@ export function requireMemos(
 /** An address that somebody can hold money at, in lower case. */
 export function requireAddress(named: { field: string; text: string; token: Hex }): Hex {
   const { field, text, token } = named
-  const address = readAddress(text)
+  const address = parseAddress(text)
   if (address !== undefined && address !== token && BigInt(address) !== 0n) return address
   const message = 'Nobody can hold money at this address. Check it, and its checksum.'
   throw refusal({ field, code: 'address', message, value: text.slice(0, 100) }, 5014)

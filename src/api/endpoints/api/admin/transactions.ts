@@ -1,4 +1,4 @@
-import { checksummed } from '../../../../chain/address.ts'
+import { checksummed } from '../../../../chain/hex.ts'
 import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
 import type { Attempt, Order } from '../../../../domain/orders.ts'
 import { listCheckoutPayments } from '../../../../store/rails/checkouts.ts'

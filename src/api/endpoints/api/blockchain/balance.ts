@@ -1,4 +1,4 @@
-import { checksummed } from '../../../../chain/address.ts'
+import { checksummed } from '../../../../chain/hex.ts'
 import { CURRENCY_DECIMALS, formatAmount } from '../../../../domain/money.ts'
 import { BlockchainBalanceSchema } from '../../../../wire/group-b/blockchain.ts'
 import { exactNumber } from '../../../../wire/json.ts'

@@ -1,4 +1,4 @@
-import { checksummed } from '../../../../chain/address.ts'
+import { checksummed } from '../../../../chain/hex.ts'
 import { isOffChain } from '../../../../domain/breaks.ts'
 import { formatAmount, STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
 import { isInEther, pendingReason, type Attempt, type Order } from '../../../../domain/orders.ts'

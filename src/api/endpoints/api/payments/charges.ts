@@ -1,4 +1,4 @@
-import { checksummed } from '../../../../chain/address.ts'
+import { checksummed } from '../../../../chain/hex.ts'
 import { dueOf, receivedDecimals, type Terms } from '../../../../domain/gateways.ts'
 import {
   CURRENCY_DECIMALS,
