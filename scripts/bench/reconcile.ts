@@ -12,7 +12,7 @@ import {
   settledRow,
   settleMany,
   transferMany,
-} from '../../test/engines/injected/payments.ts'
+} from '../../test/engines/injected/paid-orders.ts'
 import { runProgram } from '../../test/fixtures/program.ts'
 import {
   measureReceiptLoops,

@@ -4,7 +4,7 @@ import { BaseError } from '../base/errors.ts'
 import type { Hex } from './hex.ts'
 
 /** Something that one provider said, and which one. */
-export type Seen<T> = { value: T; provider: string }
+export type FromProvider<T> = { value: T; provider: string }
 
 /** Hex is in lower case in all of these. */
 export type Log = { address: Hex; topics: readonly Hex[]; data: Hex }
@@ -124,7 +124,10 @@ export function readLogs(value: unknown): MinedLog[] {
 }
 
 /** Names the provider in the error, for answers that are read where it is known. */
-export function readFrom<T>({ value, provider }: Seen<unknown>, read: (value: unknown) => T): T {
+export function readFrom<T>(
+  { value, provider }: FromProvider<unknown>,
+  read: (value: unknown) => T,
+): T {
   try {
     return read(value)
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Seen } from './answers.ts'
+import type { FromProvider } from './answers.ts'
 import type { Provider } from './rpc/provider.ts'
 
 /** Providers that are asked together, and how many of them must say the same to be believed. */
@@ -16,7 +16,7 @@ export type Finality = number | 'finalized'
 export type Failure = { provider: string; error: unknown }
 
 /** What each provider said, in the order of the providers. */
-export type Answers<T> = { told: Seen<T>[]; failed: Failure[] }
+export type Answers<T> = { told: FromProvider<T>[]; failed: Failure[] }
 
 /** How many must agree of so many: two, for one that lies or is mistaken counts for nothing. */
 export function neededOf(asked: number, wanted = 2): number {
@@ -39,7 +39,10 @@ export async function askEach<Asked extends { name: string }, T>(
 }
 
 /** What the providers told, where enough did; otherwise it throws the first failure. */
-export function heardOf<T>({ told, failed }: Answers<T>): { told: Seen<T>[]; needed: number } {
+export function heardOf<T>({ told, failed }: Answers<T>): {
+  told: FromProvider<T>[]
+  needed: number
+} {
   const needed = neededOf(told.length + failed.length)
   if (told.length < needed) throw failed[0]?.error
   return { told, needed }

@@ -8,13 +8,13 @@ export {
   type Payments,
   type PaymentsOptions,
   type RedeemOrder,
-} from './payments.ts'
+} from './checked-payments.ts'
 export {
   createPlatform,
   type CheckedPayment,
   type Intent,
   type Platform,
   type PlatformOptions,
-} from './platform.ts'
+} from './checked-platform.ts'
 export type { ProofOptions } from './proof.ts'
 export type { Settled, SettleOptions } from './settle.ts'

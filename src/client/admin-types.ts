@@ -44,18 +44,18 @@ import type {
   UserListWire,
   UserWire,
 } from '../wire/group-b/users.ts'
-import type { Told } from './told.ts'
+import type { Parsed } from './parsed.ts'
 
 /** A request, of which what has a default may be left out. */
 type Asked<T> = { [Key in keyof T]?: T[Key] | undefined }
 
-type Answer<T> = Told<Omit<T, 'success'>>
+type ParsedAnswer<T> = Parsed<Omit<T, 'success'>>
 
 /** Supply on the chain beside what the ledger owes. */
-export type Solvency = Answer<SolvencyWire>
+export type Solvency = ParsedAnswer<SolvencyWire>
 
 /** One reconciliation pass, and how far it is. */
-export type Run = Told<RunWire>
+export type Run = Parsed<RunWire>
 /** Runs, newest first; `next_cursor` is the cursor of the next page. */
 export type RunPage = { runs: Run[]; next_cursor: string | null }
 /** Which page of the runs. */
@@ -64,66 +64,66 @@ export type RunQuery = Asked<Static<typeof RunListQuerySchema>>
 export type RunRequest = Asked<Static<typeof RunCreateSchema>>
 
 /** A disagreement between a record and the chain. */
-export type Break = Told<BreakWire>
+export type Break = Parsed<BreakWire>
 /** A break with what happened to it. */
-export type BreakDetail = Answer<Static<typeof BreakDetailSchema>>
+export type BreakDetail = ParsedAnswer<Static<typeof BreakDetailSchema>>
 /** Breaks, newest first, and how many there are. */
 export type BreakPage = { breaks: Break[]; total: number; next_cursor: string | null }
 /** Which breaks; all parts given must fit. */
 export type BreakQuery = Asked<Static<typeof BreakListQuerySchema>>
 /** Whether the break stands, looked at now. */
-export type BreakCheck = Answer<Static<typeof BreakVerifiedSchema>>
+export type BreakCheck = ParsedAnswer<Static<typeof BreakVerifiedSchema>>
 
 /** One notification on its way to one subscription. */
-export type Delivery = Told<AnyDeliveryWire>
+export type Delivery = Parsed<AnyDeliveryWire>
 /** Deliveries, newest first; `next_after` leads to the next page. */
-export type DeliveryPage = Answer<Static<typeof AnyDeliveryListSchema>>
+export type DeliveryPage = ParsedAnswer<Static<typeof AnyDeliveryListSchema>>
 /** Which deliveries; all parts given must fit. */
 export type DeliveryQuery = Asked<Static<typeof AnyDeliveryListQuerySchema>>
 
 /** What an operator looks at first. */
-export type Overview = Answer<OverviewWire>
+export type Overview = ParsedAnswer<OverviewWire>
 /** The overview as it was, minute by minute. */
-export type Samples = Answer<SampleListWire>
+export type Samples = ParsedAnswer<SampleListWire>
 
 /** Everybody's transactions; their amounts are text, digit for digit. */
-export type OwnedTransactionPage = Answer<OwnedListWire>
+export type OwnedTransactionPage = ParsedAnswer<OwnedListWire>
 /** Which transactions, of all users or of one. */
 export type OwnedTransactionQuery = Asked<Static<typeof OwnedListQuerySchema>>
 /** One transaction with its history and every attempt at its order. */
-export type TransactionLife = Answer<TransactionLifeWire>
+export type TransactionLife = ParsedAnswer<TransactionLifeWire>
 
 /** A crypto checkout for which less, more or late money has come. */
-export type UndecidedPayment = Told<UndecidedWire>
+export type UndecidedPayment = Parsed<UndecidedWire>
 /** Those that an administrator has to decide. */
-export type UndecidedPayments = Answer<Static<typeof UndecidedListSchema>>
+export type UndecidedPayments = ParsedAnswer<Static<typeof UndecidedListSchema>>
 /** To accept what has come as payment, or to refuse it, and why. */
 export type Decision = Static<typeof DecisionSchema>
 
 /** The wallets of all users, and what the platform itself holds. */
-export type WalletPage = Answer<OwnedWalletListWire>
+export type WalletPage = ParsedAnswer<OwnedWalletListWire>
 /** Which wallets. */
 export type WalletQuery = Asked<Static<typeof OwnedWalletListQuerySchema>>
 /** Postings of the ledger, newest first. */
-export type PostingPage = Answer<PostingListWire>
+export type PostingPage = ParsedAnswer<PostingListWire>
 /** Which postings. */
 export type PostingQuery = Asked<Static<typeof PostingListQuerySchema>>
 
 /** Who may sign in, and with which scopes. */
-export type User = Told<UserWire>
+export type User = Parsed<UserWire>
 /** Users; `next_after_id` leads to the next page. */
-export type UserPage = Answer<UserListWire>
+export type UserPage = ParsedAnswer<UserListWire>
 /** Which page of the users. */
 export type UserQuery = Asked<Static<typeof UserListQuerySchema>>
 /** A user to add. */
 export type UserRequest = Static<typeof UserCreateSchema>
 
 /** An API key, of which only the beginning is shown. */
-export type Key = Told<KeyWire>
+export type Key = Parsed<KeyWire>
 /** `api_key` is the key itself, which is told this once. */
-export type NewKey = Answer<KeyCreatedWire>
+export type NewKey = ParsedAnswer<KeyCreatedWire>
 /** Keys; `next_after_id` leads to the next page. */
-export type KeyPage = Answer<KeyListWire>
+export type KeyPage = ParsedAnswer<KeyListWire>
 /** Whose keys, and which page of them. */
 export type KeyQuery = Asked<Static<typeof KeyListQuerySchema>>
 /** A key to make. */

@@ -3,10 +3,10 @@ import { ApiError, type ApiErrorCode, type FieldError } from './errors.ts'
 import type { HttpAnswer } from './exchange.ts'
 import { readJson } from './json.ts'
 
-export type Answer = Record<string, unknown>
+export type AnswerFields = Record<string, unknown>
 
 /** The answer's JSON, or the error that it stands for. */
-export function readAnswer(answer: HttpAnswer, now: () => number): Answer {
+export function readAnswer(answer: HttpAnswer, now: () => number): AnswerFields {
   if (answer.status === 204) return {}
   const body = parse(answer.text)
   const isGood = answer.status >= 200 && answer.status < 300
@@ -18,10 +18,10 @@ export function readAnswer(answer: HttpAnswer, now: () => number): Answer {
 
 /** Throws where a field is missing without which the caller could not go on. */
 export function requireFields(
-  body: Answer,
+  body: AnswerFields,
   fields: readonly string[],
   answer: { status: number; requestId: string },
-): Answer {
+): AnswerFields {
   const missing = fields.find((field) => body[field] === undefined)
   if (missing === undefined) return body
   throw new ApiError(`The answer has no ${missing}. Is this the right base address?`, {
@@ -30,18 +30,18 @@ export function requireFields(
   })
 }
 
-function parse(text: string): Answer | undefined {
+function parse(text: string): AnswerFields | undefined {
   try {
     const body = readJson(text)
     return typeof body === 'object' && body !== null && !Array.isArray(body)
-      ? (body as Answer)
+      ? (body as AnswerFields)
       : undefined
   } catch {
     return undefined
   }
 }
 
-function failureOf(answer: HttpAnswer, body: Answer, now: () => number): ApiError {
+function failureOf(answer: HttpAnswer, body: AnswerFields, now: () => number): ApiError {
   const { status, headers } = answer
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'), now())
   const serverCode = codeOf(body['code'])
@@ -109,10 +109,10 @@ const WORDS: Readonly<Record<number, ApiErrorCode>> = {
 }
 
 /** Group B's `details`, or Group A's `errors`. */
-function fieldsOf(body: Answer): FieldError[] {
+function fieldsOf(body: AnswerFields): FieldError[] {
   const entries = [body['details'], body['errors']].find(Array.isArray) ?? []
   return entries.slice(0, 100).map((entry: unknown) => {
-    const { field, location, code, error, message } = (entry ?? {}) as Answer
+    const { field, location, code, error, message } = (entry ?? {}) as AnswerFields
     return {
       field: textOf(field) ?? textOf(location) ?? '',
       code: textOf(code) ?? textOf(error) ?? '',

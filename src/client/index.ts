@@ -7,15 +7,15 @@ export {
   createPlatformClient,
   type PlatformClient,
   type PlatformClientOptions,
-} from './platform.ts'
+} from './platform-client.ts'
 export type * from './platform-types.ts'
 export {
   createPaymentsClient,
   type PaymentsClient,
   type PaymentsClientOptions,
-} from './payments.ts'
+} from './payments-client.ts'
 export type * as payments from './payments-types.ts'
 export type { Runtime } from './runtime.ts'
-export type { Open } from './told.ts'
+export type { Open } from './parsed.ts'
 export type { CallOptions, KeySupport, PostOptions } from './transport.ts'
 export { verifyWebhook, type SignedRequest, type WebhookNotification } from './webhooks.ts'

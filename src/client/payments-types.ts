@@ -9,7 +9,7 @@ import type {
 } from '../wire/group-a/subscriptions.ts'
 import type { Redemption, TransferAnswerSchema } from '../wire/group-a/transfers.ts'
 import type { WalletAnswerSchema } from '../wire/group-a/wallets.ts'
-import type { Answered, Told } from './told.ts'
+import type { Answered, Parsed } from './parsed.ts'
 
 /** In either dialect of the server an amount is handed over as text beside its currency. */
 type Flat<T> = Omit<T, 'amount' | 'currency' | 'fees'> & {
@@ -32,7 +32,7 @@ export type TransferMade = Answered<
   'id' | 'amount' | 'currency' | 'status'
 > & {
   /** What the holder burns, of a redeem. */
-  redemption?: Told<Redemption> | null
+  redemption?: Parsed<Redemption> | null
 }
 
 /** One wallet and what is in it, in one currency. */

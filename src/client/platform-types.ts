@@ -25,7 +25,7 @@ import type {
   TransferCreated,
   TransferStatus,
 } from '../wire/group-b/transfers.ts'
-import type { Answered, Open } from './told.ts'
+import type { Answered, Open } from './parsed.ts'
 
 /** A request's amount is a string of decimal digits, and is sent as a number in its exact text. */
 type Asked<T> = Omit<T, 'amount' | 'currency'> & { amount: string } & (T extends {

@@ -1,4 +1,4 @@
-import { readAnswer, requireFields, type Answer } from './answer.ts'
+import { readAnswer, requireFields, type AnswerFields } from './answer.ts'
 import type { Credentials } from './credentials.ts'
 import { ApiError, invalidCall } from './errors.ts'
 import { exchange, wasNotSent, type HttpRequest } from './exchange.ts'
@@ -37,7 +37,7 @@ export type WireCall = {
 }
 
 export type Transport = {
-  send: (call: WireCall, options?: PostOptions) => Promise<Answer>
+  send: (call: WireCall, options?: PostOptions) => Promise<AnswerFields>
 }
 
 /** Whether the server makes a POST happen once for its `Idempotency-Key`. */
@@ -72,7 +72,7 @@ export function createTransport(options: TransportOptions): Transport {
     }
     return keys.support === 'honoured'
   }
-  const tryOnce = async (state: CallState): Promise<Answer> => {
+  const tryOnce = async (state: CallState): Promise<AnswerFields> => {
     state.credentials = undefined
     const leftMs = state.deadlineAt - runtime.now()
     const credentials = await waitFor(options.credentials.headers(), {
@@ -99,7 +99,7 @@ export function createTransport(options: TransportOptions): Transport {
       throw error instanceof ApiError ? withRequestId(error, requestId) : error
     }
   }
-  const send = async (call: WireCall, caller: PostOptions = {}): Promise<Answer> => {
+  const send = async (call: WireCall, caller: PostOptions = {}): Promise<AnswerFields> => {
     throwIfAborted(caller.signal)
     const state = begin({ call, caller, base, options })
     for (;;) {

@@ -1,9 +1,9 @@
-import type { Answer } from './answer.ts'
+import type { AnswerFields } from './answer.ts'
 import { ApiError } from './errors.ts'
 import { readJson } from './json.ts'
-import { flat, isObject } from './payments.ts'
+import { flat, isObject } from './payments-client.ts'
 import type { PaymentMade, TransferMade } from './payments-types.ts'
-import type { Open } from './told.ts'
+import type { Open } from './parsed.ts'
 
 /** A webhook as the HTTP server received it. */
 export type SignedRequest = {
@@ -82,7 +82,7 @@ async function isSignedByOne(facts: {
 function read(bytes: Uint8Array): WebhookNotification {
   const body = parse(bytes)
   if (!isObject(body) || typeof body['id'] !== 'string') throw invalid('Its body is none.')
-  const changed: Answer = { ...body }
+  const changed: AnswerFields = { ...body }
   for (const field of ['payment', 'transfer', 'chargeback']) {
     const object = body[field]
     if (isObject(object)) changed[field] = flat(object)

@@ -90,7 +90,7 @@ export type ChainState =
   'succeeded' | 'succeeded_open' | 'reverted' | 'reverted_open' | 'waiting' | 'absent'
 
 /** What follows from a status and a state of the chain, before any field is compared. */
-export type Standing = 'holds' | 'pending' | 'pending_while_young' | BreakKind
+export type RecordStanding = 'holds' | 'pending' | 'pending_while_young' | BreakKind
 
 /** What a record says: of one that says nothing it is assumed that the payment was made. */
 type Claim = 'paid' | 'open' | 'failed'
@@ -99,7 +99,7 @@ type Claim = 'paid' | 'open' | 'failed'
  * The one table of what a record and the chain may say together. `pending_while_young` becomes
  * `dropped` when the record is older than the grace, or does not say how old it is.
  */
-const STANDINGS: Readonly<Record<Claim, Readonly<Record<ChainState, Standing>>>> = {
+const STANDINGS: Readonly<Record<Claim, Readonly<Record<ChainState, RecordStanding>>>> = {
   paid: {
     succeeded: 'holds',
     succeeded_open: 'pending',
@@ -134,6 +134,9 @@ const CLAIMS: Readonly<Record<TransactionStatus, Claim>> = {
   failed: 'failed',
 }
 
-export function standingOf(status: TransactionStatus | undefined, chain: ChainState): Standing {
+export function standingOf(
+  status: TransactionStatus | undefined,
+  chain: ChainState,
+): RecordStanding {
   return STANDINGS[status === undefined ? 'paid' : CLAIMS[status]][chain]
 }

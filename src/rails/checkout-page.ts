@@ -191,16 +191,21 @@ function linksOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): s
   ]
 }
 
-type News = { tone: 'good' | 'waiting' | 'bad'; word: string; sentence: string; advice: string }
+type PageNotice = {
+  tone: 'good' | 'waiting' | 'bad'
+  word: string
+  sentence: string
+  advice: string
+}
 
-const WAITING: News = {
+const WAITING: PageNotice = {
   tone: 'waiting',
   word: 'Pay',
   sentence: 'Waiting for your payment',
   advice: 'It counts once its block is final. This page then says so; leave it open.',
 }
 
-function partOf(charge: Charge): News {
+function partOf(charge: Charge): PageNotice {
   const [received, due, missing] = [charge.received ?? 0n, dueOf(charge), remainingOf(charge)].map(
     (amount) => decimalOf(charge, amount),
   )
@@ -214,7 +219,7 @@ function partOf(charge: Charge): News {
   }
 }
 
-const EXPIRED: News = {
+const EXPIRED: PageNotice = {
   tone: 'bad',
   word: 'Too late to pay',
   sentence: 'The time to pay has passed.',
@@ -224,7 +229,7 @@ const EXPIRED: News = {
 }
 
 /** What is to be said once there is nothing to be paid, and what the payer can do. */
-function newsOf({ status, gatewayStatus = '' }: Charge): News {
+function newsOf({ status, gatewayStatus = '' }: Charge): PageNotice {
   if (status === 'refunded') {
     const advice =
       'The money has arrived at the address that was named for it. Pay nothing here any more.'

@@ -57,9 +57,9 @@ async function look(
   return { charge, view: await readDispute({ ...charge, externalId }, dispute.disputeId, signal) }
 }
 
-type Seen = { charge: Charge; dispute: Dispute; view: DisputeView }
+type DisputeLook = { charge: Charge; dispute: Dispute; view: DisputeView }
 
-async function keep(deps: ChargeRailDeps, { charge, dispute, view }: Seen): Promise<void> {
+async function keep(deps: ChargeRailDeps, { charge, dispute, view }: DisputeLook): Promise<void> {
   const { disputeId } = dispute
   const now = deps.clock.now()
   await deps.db.transaction().execute(async (db) => {

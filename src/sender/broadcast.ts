@@ -6,14 +6,14 @@ import type { Lease } from '../store/orders/lanes.ts'
 import type { SenderContext } from './context.ts'
 import { NO_FUNDS } from './prepare.ts'
 import type { Quorum } from '../chain/quorum.ts'
-import type { Standing } from './slots.ts'
+import type { LaneQueue } from './slots.ts'
 
 export type Broadcasting = {
   lease: Lease
   quorum: Quorum
   /** The nonce that the chain waits for, where enough providers agree on it. */
   expected: bigint | undefined
-  standing: Standing
+  standing: LaneQueue
 }
 
 /**

@@ -13,7 +13,7 @@ import type { BlockId } from '../store/orders/chain-cursor.ts'
 import { agreedOn, attested, finalUnder, type Finality, type Quorum } from '../chain/quorum.ts'
 
 /** One look at the chain, as far as enough providers agree on it. */
-export type Look = {
+export type ChainLook = {
   head: BlockId
   /** The last block that counts as final; undefined while there is none. */
   final: BlockId | undefined
@@ -25,7 +25,7 @@ export type Look = {
 }
 
 /** A mined transaction whose block is canonical at a second look. */
-export type Seen = { block: AttemptBlock; logs: readonly Log[] }
+export type CanonicalReceipt = { block: AttemptBlock; logs: readonly Log[] }
 
 /** A transaction of ours. */
 type Wanted = { hash: Hex; signer: Hex }
@@ -34,7 +34,10 @@ type Wanted = { hash: Hex; signer: Hex }
 export type Taker = { hash: Hex; block: BlockId; to: Hex | null; value: bigint; input: Hex }
 
 /** Undefined when the providers do not agree on a head, of which nothing can be concluded. */
-export async function lookAt(quorum: Quorum, confirmations: Finality): Promise<Look | undefined> {
+export async function lookAt(
+  quorum: Quorum,
+  confirmations: Finality,
+): Promise<ChainLook | undefined> {
   const known = new Map<bigint, Promise<Hex | undefined>>()
   const hashAt = (number: bigint): Promise<Hex | undefined> => {
     const found = known.get(number) ?? agreedHash(quorum, number)
@@ -71,9 +74,9 @@ export async function nonceOnChain(
  * that it was not mined.
  */
 export async function findSeen(
-  { quorum, blocks }: Pick<Look, 'quorum' | 'blocks'>,
+  { quorum, blocks }: Pick<ChainLook, 'quorum' | 'blocks'>,
   wanted: Wanted,
-): Promise<Seen | undefined> {
+): Promise<CanonicalReceipt | undefined> {
   return agreedOn(quorum, (provider, signal) => seenBy(provider, { ...wanted, blocks, signal }))
 }
 
@@ -85,7 +88,7 @@ export async function findTaker(
   return agreedOn(quorum, (provider, signal) => takerBy(provider, { ...wanted, signal }))
 }
 
-async function blockId(number: bigint, hashAt: Look['hashAt']): Promise<BlockId | undefined> {
+async function blockId(number: bigint, hashAt: ChainLook['hashAt']): Promise<BlockId | undefined> {
   const hash = await hashAt(number)
   return hash && { number, hash }
 }
@@ -107,8 +110,8 @@ async function finalizedNumber(
 
 async function seenBy(
   provider: Provider,
-  { hash, signer, blocks, signal }: Pick<Look, 'blocks'> & Wanted & { signal: AbortSignal },
-): Promise<Seen | undefined> {
+  { hash, signer, blocks, signal }: Pick<ChainLook, 'blocks'> & Wanted & { signal: AbortSignal },
+): Promise<CanonicalReceipt | undefined> {
   const params = [hash]
   const answer = await provider.request({ method: 'eth_getTransactionReceipt', params, signal })
   if (answer === null) return undefined

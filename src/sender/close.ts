@@ -4,12 +4,12 @@ import type { Db } from '../store/database/database.ts'
 import { closeNonces } from '../store/orders/lanes.ts'
 import { findOrders, moveOrders, type OrderStep } from '../store/orders/orders.ts'
 import { openAlert } from '../store/orders/sender-alerts.ts'
-import type { Seen } from './chain-view.ts'
+import type { CanonicalReceipt } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
-import { outcomeOf, type Outcome } from './outcome.ts'
+import { outcomeOf, type OrderOutcome } from './outcome.ts'
 import type { Slot } from './slots.ts'
 
-export type Closing = { slot: Slot; attempt: Attempt; seen: Seen }
+export type Closing = { slot: Slot; attempt: Attempt; seen: CanonicalReceipt }
 
 /**
  * The attempts took their nonces for good: what they did decides the orders, in the open
@@ -45,7 +45,7 @@ export async function closeSlots(
   if (decided.length > 0) await decide(context, db, decided)
 }
 
-type Decided = { order: Order; attempt: Attempt; outcome: Outcome }
+type Decided = { order: Order; attempt: Attempt; outcome: OrderOutcome }
 
 async function decide(context: SenderContext, db: Db, decided: readonly Decided[]): Promise<void> {
   const now = context.clock.now()

@@ -4,7 +4,13 @@ import type { Db } from '../store/database/database.ts'
 import { forgetBlock, recordBlocks } from '../store/orders/attempts.ts'
 import type { Lease } from '../store/orders/lanes.ts'
 import { moveOrder, tryMoveOrders } from '../store/orders/orders.ts'
-import { findSeen, findTaker, nonceOnChain, type Look, type Seen } from './chain-view.ts'
+import {
+  findSeen,
+  findTaker,
+  nonceOnChain,
+  type ChainLook,
+  type CanonicalReceipt,
+} from './chain-view.ts'
 import { closeSlots } from './close.ts'
 import type { SenderContext } from './context.ts'
 import { moveTakenSlot } from './move.ts'
@@ -12,7 +18,11 @@ import { listTaken, minedOf, type Slot } from './slots.ts'
 import { writeLane } from './record.ts'
 
 /** Brings the open nonces of a lane to what the chain says of them. */
-export async function followLane(context: SenderContext, lease: Lease, look: Look): Promise<void> {
+export async function followLane(
+  context: SenderContext,
+  lease: Lease,
+  look: ChainLook,
+): Promise<void> {
   const { quorum } = look
   const { signer } = lease
   const latest = await nonceOnChain(quorum, { signer, at: 'latest' })
@@ -20,7 +30,10 @@ export async function followLane(context: SenderContext, lease: Lease, look: Loo
   const taken = await listTaken(context.db, { ...lease, latest, limit: MAX_SLOTS })
   await eachByItself(inBatches(taken), async (slots) => {
     const news = await Promise.all(slots.map((slot) => newsOf(slot, look)))
-    const told = slots.map((slot, at): Told => ({ slot, news: news[at] ?? { kind: 'unknown' } }))
+    const told = slots.map((slot, at): SlotReport => ({
+      slot,
+      news: news[at] ?? { kind: 'unknown' },
+    }))
     const recording = () => recordSeen(context, { lease, look, told })
     const applying = told.map((one) => () => apply(context, { lease, look, ...one }))
     await eachByItself([recording, ...applying], (step) => step())
@@ -54,19 +67,19 @@ async function eachByItself<T>(
   if (failures.length > 0) throw failures[0]
 }
 
-type Told = { slot: Slot; news: News }
+type SlotReport = { slot: Slot; news: SlotNews }
 
 /** Of those in a block and of the others each. Those beyond wait for the lower ones in any case. */
 const MAX_SLOTS = 512
 const SLOTS_AT_ONCE = 16
 
-type News =
+type SlotNews =
   | { kind: 'unknown' }
-  | { kind: 'seen'; attempt: Attempt; seen: Seen }
+  | { kind: 'seen'; attempt: Attempt; seen: CanonicalReceipt }
   | { kind: 'gone'; attempt: Attempt }
   | { kind: 'unseen' }
 
-async function newsOf(slot: Slot, look: Look): Promise<News> {
+async function newsOf(slot: Slot, look: ChainLook): Promise<SlotNews> {
   const mined = minedOf(slot)
   if (mined?.block === undefined) return newsOfSigned(slot, look)
   const { block } = mined
@@ -79,7 +92,7 @@ async function newsOf(slot: Slot, look: Look): Promise<News> {
 }
 
 /** Something took the nonce, maybe one of ours. */
-async function newsOfSigned({ attempts }: Slot, look: Look): Promise<News> {
+async function newsOfSigned({ attempts }: Slot, look: ChainLook): Promise<SlotNews> {
   for (const attempt of attempts.toReversed()) {
     const seen = await findSeen(look, attempt)
     if (seen !== undefined) return { kind: 'seen', attempt, seen }
@@ -90,7 +103,7 @@ async function newsOfSigned({ attempts }: Slot, look: Look): Promise<News> {
 /** What is in a block is recorded together, or one by one where one of them cannot be. */
 async function recordSeen(
   context: SenderContext,
-  { lease, look, told }: { lease: Lease; look: Look; told: readonly Told[] },
+  { lease, look, told }: { lease: Lease; look: ChainLook; told: readonly SlotReport[] },
 ): Promise<void> {
   const seen = told.flatMap(({ slot, news }) => (news.kind === 'seen' ? { slot, ...news } : []))
   if (seen.length === 0) return
@@ -104,7 +117,7 @@ async function recordSeen(
   }
 }
 
-type Applying = Told & { lease: Lease; look: Look }
+type Applying = SlotReport & { lease: Lease; look: ChainLook }
 
 async function apply(context: SenderContext, applying: Applying): Promise<void> {
   const { lease, look, slot, news } = applying
@@ -123,12 +136,12 @@ async function apply(context: SenderContext, applying: Applying): Promise<void> 
   }
 }
 
-type Mined = { slot: Slot; attempt: Attempt; seen: Seen }
+type Mined = { slot: Slot; attempt: Attempt; seen: CanonicalReceipt }
 
 async function record(
   context: SenderContext,
   db: Db,
-  { look, seen: all }: { look: Look; seen: readonly Mined[] },
+  { look, seen: all }: { look: ChainLook; seen: readonly Mined[] },
 ): Promise<void> {
   const news = all.filter(
     ({ attempt, seen }) => attempt.state !== 'mined' || attempt.block?.hash !== seen.block.hash,
@@ -179,7 +192,7 @@ async function forget(
  */
 async function lookForTaker(
   context: SenderContext,
-  { lease, look, slot }: { lease: Lease; look: Look; slot: Slot },
+  { lease, look, slot }: { lease: Lease; look: ChainLook; slot: Slot },
 ): Promise<void> {
   const { final, quorum } = look
   if (final === undefined) return
@@ -193,6 +206,6 @@ async function lookForTaker(
   await moveTakenSlot(context, { lease, quorum, slot, taker })
 }
 
-function isFinal(number: bigint, { final }: Look): boolean {
+function isFinal(number: bigint, { final }: ChainLook): boolean {
   return final !== undefined && number <= final.number
 }

@@ -1,20 +1,20 @@
 import { decodeEvent, type DecodedEvent, type EventName } from '../chain/read/events.ts'
 import type { Attempt, Hex, Order } from '../domain/orders.ts'
-import type { Seen, Taker } from './chain-view.ts'
+import type { CanonicalReceipt, Taker } from './chain-view.ts'
 import { isBehind, paymentCall, type Call } from './sign.ts'
 
 /** What a final transaction at the nonce of an order means for the order. */
-export type Outcome =
+export type OrderOutcome =
   { state: 'completed' } | { state: 'failed'; errorCode: string; isMismatch: boolean }
 
-type Found = { attempt: Attempt; seen: Seen }
+type Found = { attempt: Attempt; seen: CanonicalReceipt }
 
 /**
  * An order is completed by a payment that succeeded AND whose payee and amount are proven: by the
  * signed bytes on the direct route, by the contract's events on the others. Status 1 alone is not
  * it.
  */
-export function outcomeOf(order: Order, found: Found): Outcome {
+export function outcomeOf(order: Order, found: Found): OrderOutcome {
   const { attempt, seen } = found
   if (attempt.kind !== 'payment') {
     return { state: 'failed', errorCode: order.cancelCode ?? 'cancelled', isMismatch: false }

@@ -5,7 +5,7 @@ import { findOrders, requestCancel } from '../store/orders/orders.ts'
 import type { SenderContext } from './context.ts'
 import { bumped, isPricedOut, offerOf } from './fees.ts'
 import { EMPTY_CALL_GAS, emptyCall, paymentCall, signChecked } from './sign.ts'
-import { listStanding, type Slot, type Standing } from './slots.ts'
+import { listStanding, type Slot, type LaneQueue } from './slots.ts'
 import { writeLane } from './record.ts'
 
 export type Replacing = {
@@ -13,7 +13,7 @@ export type Replacing = {
   /** The nonce that the chain waits for, where enough providers agree on it. */
   expected: bigint | undefined
   signal: AbortSignal
-  standing: Standing
+  standing: LaneQueue
 }
 
 /**

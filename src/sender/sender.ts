@@ -8,7 +8,7 @@ import { requestCancel } from '../store/orders/orders.ts'
 import { transact } from '../store/database/transact.ts'
 import { acceptOrder, acceptOrders, type Acceptance, type AcceptedOrder } from './accept.ts'
 import { broadcastLane } from './broadcast.ts'
-import { lookAt, nonceOnChain, type Look } from './chain-view.ts'
+import { lookAt, nonceOnChain, type ChainLook } from './chain-view.ts'
 import type { SenderContext, SenderProvider } from './context.ts'
 import { followLane } from './follow.ts'
 import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
@@ -104,7 +104,7 @@ async function runPass(context: SenderContext, signal: AbortSignal, restMs = 0):
 
 const MAX_LANES = 10_000
 
-type Work = { lease: Lease; quorum: Quorum; look: Look | undefined }
+type Work = { lease: Lease; quorum: Quorum; look: ChainLook | undefined }
 
 /** A lane that fails waits for the next pass; it keeps no other lane from its turn. */
 async function workOn(context: SenderContext, work: Work): Promise<void> {

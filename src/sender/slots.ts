@@ -12,7 +12,7 @@ export type Slot = {
 }
 
 /** What a lane waits for. */
-export type Standing = {
+export type LaneQueue = {
   /** The one that all others wait for: it is mined and not final yet, or the first to be mined. */
   lowest: Slot | undefined
   /**
@@ -30,7 +30,7 @@ export async function listTaken(
   return slotsOf(await listTakenAttempts(db, lane))
 }
 
-export async function listStanding(db: Db, key: LaneKey, inFlight: number): Promise<Standing> {
+export async function listStanding(db: Db, key: LaneKey, inFlight: number): Promise<LaneQueue> {
   const slots = slotsOf(await listWaitingAttempts(db, { ...key, limit: inFlight }))
   return { lowest: slots[0], waiting: slots.filter((slot) => minedOf(slot) === undefined) }
 }

@@ -18,14 +18,14 @@ import {
   type SenderAlert,
 } from '../store/orders/sender-alerts.ts'
 import { sendAll } from './broadcast.ts'
-import { findSeen, type Look, type Seen } from './chain-view.ts'
+import { findSeen, type ChainLook, type CanonicalReceipt } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 
 /**
  * Compares the chain with where it stood at the last look. A reorg of what counted as final changes
  * no order: it opens an alert, and the raw transactions are sent again until they stand once more.
  */
-export async function watchChain(context: SenderContext, look: Look): Promise<void> {
+export async function watchChain(context: SenderContext, look: ChainLook): Promise<void> {
   const { db, chainId, clock } = context
   const { head } = look
   const cursor = await readCursor(db, chainId)
@@ -39,13 +39,17 @@ export async function watchChain(context: SenderContext, look: Look): Promise<vo
   await writeCursor(db, { chainId, head, final, isReorg, now: clock.now() })
 }
 
-async function isReplaced({ head }: ChainCursor, look: Look): Promise<boolean> {
+async function isReplaced({ head }: ChainCursor, look: ChainLook): Promise<boolean> {
   const hash = await look.hashAt(head.number)
   return hash !== undefined && hash !== head.hash
 }
 
 /** False: something is not agreed on. */
-async function isCompared(context: SenderContext, look: Look, final: BlockId): Promise<boolean> {
+async function isCompared(
+  context: SenderContext,
+  look: ChainLook,
+  final: BlockId,
+): Promise<boolean> {
   const hash = await look.hashAt(final.number)
   if (hash === undefined) return false
   return hash === final.hash || findLost(context, { look, below: final.number })
@@ -58,7 +62,7 @@ const BLOCKS_AT_ONCE = 64
 /** False: some blocks are not agreed on, and may be lost as well. */
 async function findLost(
   context: SenderContext,
-  { look, below }: { look: Look; below: bigint },
+  { look, below }: { look: ChainLook; below: bigint },
 ): Promise<boolean> {
   const { db, chainId } = context
   const from = below > DEPTH ? below - DEPTH : 0n
@@ -89,7 +93,7 @@ async function alertLost(
 }
 
 /** Some of the open alerts, each once in an interval: what is lost is sent until it is back. */
-export async function tendAlerts(context: SenderContext, look: Look): Promise<void> {
+export async function tendAlerts(context: SenderContext, look: ChainLook): Promise<void> {
   const { db, chainId, clock, policy } = context
   const now = clock.now()
   const since = new Date(now.getTime() - policy.rebroadcastMs)
@@ -111,7 +115,7 @@ const ALERTS_AT_ONCE = 32
 
 async function heal(
   { db, chainId, clock }: SenderContext,
-  { look, attempt, seen }: { look: Look; attempt: Attempt; seen: Seen },
+  { look, attempt, seen }: { look: ChainLook; attempt: Attempt; seen: CanonicalReceipt },
 ): Promise<void> {
   const { id, hash } = attempt
   const isFinal = look.final !== undefined && seen.block.number <= look.final.number

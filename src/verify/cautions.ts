@@ -1,5 +1,5 @@
 import type { Expected } from './match.ts'
-import type { Payment } from './payments.ts'
+import type { Payment } from './read-payments.ts'
 
 /** What was claimed of the payment; what was not is what a caution may be about. */
 export type Claimed = Pick<Expected, 'token' | 'amount'>

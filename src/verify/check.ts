@@ -20,7 +20,7 @@ import { contradictionsOf, readFacts } from './facts.ts'
 import { inCoin } from './match.ts'
 import { matchPayment, type Expected } from './match.ts'
 import { expectedPayment, type PaymentClaim } from './payment-claim.ts'
-import { paymentsOf, type Payment } from './payments.ts'
+import { paymentsOf, type Payment } from './read-payments.ts'
 import { parseQuittance, type Quittance } from './quittance.ts'
 import { coinFrom } from './token-state.ts'
 import { conclude, timeOf, type Disagreement, type Evidence, type Verdict } from './verdict.ts'
@@ -212,13 +212,13 @@ async function anchorOf(
   }
 }
 
-type Answer = { name: string; head?: bigint; disagreement?: Disagreement }
+type AnchorAnswer = { name: string; head?: bigint; disagreement?: Disagreement }
 
 async function ask(
   asker: Asker,
   header: Header,
   { quittance, trust }: { quittance: Quittance; trust: CheckedTrust },
-): Promise<Answer> {
+): Promise<AnchorAnswer> {
   const { name } = asker
   try {
     const chainId = await asker.chainId()

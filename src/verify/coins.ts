@@ -1,5 +1,5 @@
 import { formatAmount } from '../domain/money.ts'
-import type { Payment } from './payments.ts'
+import type { Payment } from './read-payments.ts'
 
 /** In what a person reads an amount. */
 export type Coin = {

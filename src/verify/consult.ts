@@ -3,7 +3,7 @@ import { attestedOf, neededOf } from '../chain/quorum.ts'
 import type { ChainTransaction } from '../chain/proof/block-transaction.ts'
 import { createAsker, failureOf, type Asker } from './ask.ts'
 import type { CheckedOptions } from './claim.ts'
-import { isShownIn, look, type Look, type Sighting } from './look.ts'
+import { isShownIn, look, type TransactionLook, type Sighting } from './look.ts'
 import { findReplacement } from './replaced.ts'
 import type { Complaint, Disagreement } from './verdict.ts'
 
@@ -70,21 +70,21 @@ export async function consult(question: Question, options: CheckedOptions): Prom
 }
 
 /** Where one provider stands, asked before anything else. */
-type Standing = {
+type ProviderStanding = {
   name: string
   complaint?: Complaint
   disagreement?: Disagreement
 } & ({ asker: Asker; head: bigint; finalized: bigint | undefined; headTime: bigint } | Unfit)
 
-type Fit = Extract<Standing, { asker: Asker }>
+type Fit = Extract<ProviderStanding, { asker: Asker }>
 type Unfit = { asker?: undefined }
-type SeenBy = { standing: Fit; look: Look }
+type SeenBy = { standing: Fit; look: TransactionLook }
 
 async function stand(
   asker: Asker,
   { chainId }: Question,
   options: CheckedOptions,
-): Promise<Standing> {
+): Promise<ProviderStanding> {
   const { name } = asker
   try {
     const found = await asker.chainId()
@@ -344,7 +344,7 @@ function notMined(provider: string, { nonce }: ChainTransaction): Disagreement {
 
 function reorged(
   provider: string,
-  { header, canonical }: Extract<Look, { state: 'reorged' }>,
+  { header, canonical }: Extract<TransactionLook, { state: 'reorged' }>,
 ): Disagreement {
   return {
     kind: 'reorged',

@@ -1,6 +1,6 @@
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
 import { isReference } from './match.ts'
-import type { Payment } from './payments.ts'
+import type { Payment } from './read-payments.ts'
 import type { Disagreement, DisagreementKind } from './verdict.ts'
 
 /** What the chain knows of a payment, whatever its order says. */

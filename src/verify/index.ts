@@ -9,7 +9,7 @@ export { ClaimError, type BaseClaim, type TimeWindow, type VerifyOptions } from 
 export { check, type QuittanceClaim, type Trust } from './check.ts'
 export type { Coin } from './coins.ts'
 export type { PaymentClaim } from './payment-claim.ts'
-export type { Payment, PaymentKind, Rail } from './payments.ts'
+export type { Payment, PaymentKind, Rail } from './read-payments.ts'
 export { PROFILES, type Profile, type ProfileName, type ProfileStatement } from './profiles.ts'
 export { MAX_QUITTANCE_BYTES, type Quittance } from './quittance.ts'
 export { quittanceSchema } from './quittance-schema.ts'

@@ -32,7 +32,7 @@ export type Sighting = {
 }
 
 /** What one provider shows of a transaction. */
-export type Look =
+export type TransactionLook =
   | { state: 'included'; sighting: Sighting }
   | { state: 'mempool'; transaction: ChainTransaction }
   | { state: 'absent' }
@@ -43,7 +43,7 @@ export type Look =
  * Reads a transaction and all of its block from one provider, and rebuilds both tries. Answers that
  * contradict each other are read again once, since the chain may have moved between them.
  */
-export async function look(asker: Asker, hash: Hex): Promise<Look> {
+export async function look(asker: Asker, hash: Hex): Promise<TransactionLook> {
   const first = await tryLook(asker, hash)
   return first.mayHaveMoved ? (await tryLook(asker, hash)).look : first.look
 }
@@ -61,7 +61,10 @@ export async function isShownIn(
   }
 }
 
-async function tryLook(asker: Asker, hash: Hex): Promise<{ look: Look; mayHaveMoved: boolean }> {
+async function tryLook(
+  asker: Asker,
+  hash: Hex,
+): Promise<{ look: TransactionLook; mayHaveMoved: boolean }> {
   try {
     const seen = await lookOnce(asker, hash)
     return { look: seen, mayHaveMoved: seen.state === 'reorged' }
@@ -72,7 +75,7 @@ async function tryLook(asker: Asker, hash: Hex): Promise<{ look: Look; mayHaveMo
   }
 }
 
-async function lookOnce(asker: Asker, hash: Hex): Promise<Look> {
+async function lookOnce(asker: Asker, hash: Hex): Promise<TransactionLook> {
   const answer = await asker.ask('eth_getTransactionByHash', hash)
   if (answer === null) return { state: 'absent' }
   const shown = record(answer, 'transaction')

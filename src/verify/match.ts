@@ -1,6 +1,6 @@
 import { hashOfBytes, type Hex } from '../chain/hex.ts'
 import { ETHER, formatMoney, type Coin } from './coins.ts'
-import type { Payment, PaymentKind } from './payments.ts'
+import type { Payment, PaymentKind } from './read-payments.ts'
 import type { Disagreement, DisagreementKind } from './verdict.ts'
 
 /** The payment that a claim describes; what is undefined is not checked. */

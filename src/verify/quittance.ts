@@ -1,5 +1,5 @@
 import { sha256OfText, type Hex } from '../chain/hex.ts'
-import type { Payment } from './payments.ts'
+import type { Payment } from './read-payments.ts'
 
 /**
  * The proof of one payment, as the file holds it. There is one text for one quittance: the keys

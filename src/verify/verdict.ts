@@ -1,5 +1,5 @@
 import type { Hex } from '../chain/hex.ts'
-import type { Payment } from './payments.ts'
+import type { Payment } from './read-payments.ts'
 import type { ProfileStatement } from './profiles.ts'
 import type { TokenState } from './token-state.ts'
 

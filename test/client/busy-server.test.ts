@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { createPlatformClient } from '../../src/client/platform.ts'
+import { createPlatformClient } from '../../src/client/platform-client.ts'
 import { faults, startBarePlatform, type BarePlatform } from '../fixtures/api/bare-platform.ts'
 import { failureOf } from '../fixtures/errors.ts'
 

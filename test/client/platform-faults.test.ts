@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
 import { ApiError } from '../../src/client/errors.ts'
-import { createPlatformClient, type PlatformClient } from '../../src/client/platform.ts'
+import { createPlatformClient, type PlatformClient } from '../../src/client/platform-client.ts'
 import type { PostOptions } from '../../src/client/transport.ts'
 import {
   bareRow,

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 
 import { ahead } from '../../base/ahead.ts'
-import { readFrom, readLogs, toQuantity, type MinedLog, type Seen } from '../answers.ts'
+import { readFrom, readLogs, toQuantity, type MinedLog, type FromProvider } from '../answers.ts'
 import type { Provider } from '../rpc/provider.ts'
 import { RpcError } from '../rpc/rpc-error.ts'
 
@@ -16,7 +16,7 @@ export type LogQuery = {
 }
 
 /** `toBlock` is the last block that the part covers. */
-export type LogPart = Seen<MinedLog[]> & { toBlock: bigint }
+export type LogPart = FromProvider<MinedLog[]> & { toBlock: bigint }
 
 /** Reads logs of any range in parts that the provider takes, and remembers how large those are. */
 export type LogReader = (query: LogQuery) => AsyncGenerator<LogPart>
@@ -35,7 +35,7 @@ export function createLogReaders({ all }: { all: readonly Provider[] }) {
 /** As a reader of logs, for one who reads the answers in a way of his own. */
 export function createPartReader<T extends object>(
   provider: Provider,
-  parse: (answer: Seen<unknown>) => T,
+  parse: (answer: FromProvider<unknown>) => T,
 ): (query: LogQuery) => AsyncGenerator<T & { toBlock: bigint }> {
   const ask = createAsker(provider)
   return async function* readParts(query) {

@@ -3,7 +3,7 @@ import { encodeFunctionData, toFunctionSelector } from 'viem/utils'
 
 import { BaseError } from '../../base/errors.ts'
 import { referenceDollarAbi } from '../../bindings/abis.ts'
-import { data as bytes, readFrom, readWord, type Seen } from '../answers.ts'
+import { data as bytes, readFrom, readWord, type FromProvider } from '../answers.ts'
 import { askEach, campsOf } from '../quorum.ts'
 import type { Provider } from '../rpc/provider.ts'
 import type { Providers } from '../rpc/providers.ts'
@@ -58,7 +58,7 @@ async function readBy(
 ): Promise<Found> {
   const ask = (method: string, params: readonly unknown[]): Promise<unknown> =>
     provider.request({ method, params, ...(signal && { signal }) })
-  const call = async (data: Hex): Promise<Answer> => {
+  const call = async (data: Hex): Promise<ViewAnswer> => {
     try {
       return { result: await ask('eth_call', [{ to: address, data }, 'latest']) }
     } catch (error) {
@@ -85,14 +85,14 @@ async function readBy(
 }
 
 /** The result of a call, or what it reverted with; neither: reverted without a word. */
-type Answer = { result?: unknown; revertData?: Hex | undefined }
+type ViewAnswer = { result?: unknown; revertData?: Hex | undefined }
 
 /**
  * Both functions refuse an order without a reference before they look at anything else, whoever
  * calls, and a token without them reverts with nothing or succeeds in its fallback. A node that
  * keeps revert data to itself is believed for the view beside them.
  */
-async function readsMemos(call: (data: Hex) => Promise<Answer>): Promise<boolean> {
+async function readsMemos(call: (data: Hex) => Promise<ViewAnswer>): Promise<boolean> {
   const isUsed = await call(
     encodeFunctionData({
       abi: referenceDollarAbi,
@@ -169,7 +169,7 @@ class UnfitTokenError extends BaseError {
 }
 
 class TokenDiffersError extends BaseError {
-  constructor(address: Hex, told: readonly Seen<Found>[]) {
+  constructor(address: Hex, told: readonly FromProvider<Found>[]) {
     const words = told.map(({ provider, value }) => `${provider} shows ${wordsOf(value)}`)
     super(
       `The providers differ about the token at ${address}: ${words.join('; ')}. ` +

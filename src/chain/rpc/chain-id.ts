@@ -22,13 +22,13 @@ export async function readChainId(options: {
   return first[0]
 }
 
-type Answer = { provider: string; chainId: number | undefined; error: RpcError | undefined }
+type ChainIdAnswer = { provider: string; chainId: number | undefined; error: RpcError | undefined }
 
 async function askOne(line: {
   url: string
   signal?: AbortSignal
   timeoutMs?: number
-}): Promise<Answer> {
+}): Promise<ChainIdAnswer> {
   const provider = nameOfProvider(line.url)
   try {
     const id = Number(quantity(await callRpc({ ...line, method: 'eth_chainId' }), 'chain id'))
@@ -48,7 +48,7 @@ function chainIdUnknown(urls: readonly string[]): ChainIdError {
   })
 }
 
-function chainIdsDiffer(answers: readonly Answer[]): ChainIdError {
+function chainIdsDiffer(answers: readonly ChainIdAnswer[]): ChainIdError {
   const told = answers.filter(({ chainId }) => chainId !== undefined)
   const words = told.map(({ provider, chainId }) => `${provider} serves chain ${chainId}`)
   return new ChainIdError(

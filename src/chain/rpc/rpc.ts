@@ -74,7 +74,7 @@ export function nameOfProvider(url: string): string {
 }
 
 type Exchange = { line: RpcLine; what: string; provider: string }
-type Answer = { id?: unknown; result?: unknown; error?: JsonRpcError | null }
+type JsonRpcAnswer = { id?: unknown; result?: unknown; error?: JsonRpcError | null }
 type Posted = { body: unknown; status: number; retryAfterMs: number | undefined }
 
 function envelopeOf(id: number, { method, params = [] }: RpcItem): object {
@@ -116,13 +116,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-function asAnswer(body: unknown): Answer | undefined {
+function asAnswer(body: unknown): JsonRpcAnswer | undefined {
   return typeof body === 'object' && body !== null && !Array.isArray(body) ? body : undefined
 }
 
 /** Of doubled answers the first counts; what nobody asked for is passed over. */
-function byId(body: readonly unknown[]): Map<unknown, Answer> {
-  const answers = new Map<unknown, Answer>()
+function byId(body: readonly unknown[]): Map<unknown, JsonRpcAnswer> {
+  const answers = new Map<unknown, JsonRpcAnswer>()
   for (const candidate of body) {
     const answer = asAnswer(candidate)
     if (answer !== undefined && !answers.has(answer.id)) answers.set(answer.id, answer)
@@ -132,7 +132,7 @@ function byId(body: readonly unknown[]): Map<unknown, Answer> {
 
 function unwrap(
   call: Exchange & { method: string; secrets: readonly string[]; retryAfterMs: number | undefined },
-  answer: Answer,
+  answer: JsonRpcAnswer,
 ): unknown {
   if (answer.error !== undefined && answer.error !== null) {
     const { code, message, data } = answer.error

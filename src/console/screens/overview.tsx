@@ -21,7 +21,7 @@ import type { Point } from '../parts/plot-lines.ts'
 import { hashOf } from '../route.ts'
 import { judgeOverview } from '../verdict.ts'
 import type { BreakList } from './breaks.tsx'
-import { useUndecided } from './payments.tsx'
+import { useUndecided } from './undecided-payments.tsx'
 
 const REFRESH_MS = 10_000
 

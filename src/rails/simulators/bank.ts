@@ -27,7 +27,7 @@ const OUTCOMES = {
   stuck: { account: '1000000005', word: /\bstuck\b/i },
 } as const
 
-type Outcome = keyof typeof OUTCOMES | 'paid'
+type TransferFate = keyof typeof OUTCOMES | 'paid'
 
 type Transfer = {
   id: string
@@ -35,7 +35,7 @@ type Transfer = {
   body: Record<string, unknown>
   key: string | null
   createdAt: number
-  outcome: Outcome
+  outcome: TransferFate
 }
 
 /** A bank that speaks the API of Increase: as much of it as the adapter uses. */
@@ -101,7 +101,7 @@ function create(deps: {
   return outcome === 'silent' ? { status: 0, isSilent: true } : shown(transfer, options)
 }
 
-function outcomeOf(body: Record<string, unknown>): Outcome {
+function outcomeOf(body: Record<string, unknown>): TransferFate {
   const creditor = (body['creditor'] ?? {}) as { name?: string }
   const name = creditor.name ?? ''
   const names = Object.keys(OUTCOMES) as Array<keyof typeof OUTCOMES>
@@ -151,7 +151,7 @@ function show(transfer: Transfer, options: SimulatedBankOptions): Record<string,
 
 function statusOf(facts: {
   wire: boolean
-  outcome: Outcome
+  outcome: TransferFate
   days: number
   isSubmitted: boolean
   isSettled: boolean

@@ -18,7 +18,7 @@ export type SimulatedCardOptions = {
  * What a payment method does at the confirmation: the gateway's own names for tests. The word
  * `silent` in a description makes the intent without an answer, and `twice` doubles webhooks.
  */
-const METHODS: Readonly<Record<string, Outcome>> = {
+const METHODS: Readonly<Record<string, CardFate>> = {
   pm_card_visa: 'paid',
   pm_card_visa_chargeDeclined: 'declined',
   pm_card_authenticationRequired: 'action',
@@ -26,7 +26,7 @@ const METHODS: Readonly<Record<string, Outcome>> = {
   pm_card_pendingRefund: 'paid',
 }
 
-type Outcome = 'paid' | 'declined' | 'action' | 'disputed'
+type CardFate = 'paid' | 'declined' | 'action' | 'disputed'
 type Thing = Record<string, unknown> & { id: string }
 type Things = Record<'intents' | 'refunds' | 'disputes', Journal<Thing>>
 type World = SimulatedCardOptions & Things

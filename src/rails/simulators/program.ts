@@ -17,8 +17,8 @@ import { createWebhookSender } from './webhooks.ts'
 const [name = '', settingsText] = process.argv.slice(2)
 
 /** What the party is told while it runs, such as where its webhooks go. */
-type News = { webhookUrl?: string }
-type Party = { simulated: Simulated; tell?: (news: News) => void }
+type ParentMessage = { webhookUrl?: string }
+type Party = { simulated: Simulated; tell?: (news: ParentMessage) => void }
 type Settings = Record<string, unknown> & { port?: number; folder?: string; dayMs?: number }
 
 const webhooks = createWebhookSender()
@@ -74,14 +74,14 @@ async function run(): Promise<void> {
   const end = (): void => void server.close().then(() => process.exit(0))
   process.on('SIGTERM', end)
   if (settingsText !== undefined) {
-    if (typeof settings['webhookUrl'] === 'string') party.tell?.(settings as News)
+    if (typeof settings['webhookUrl'] === 'string') party.tell?.(settings as ParentMessage)
     process.on('SIGINT', end)
     lines.close()
     return
   }
   // A terminal sends Ctrl-C to all: whoever started us says when it is over.
   process.on('SIGINT', () => undefined)
-  lines.on('line', (line) => party.tell?.(JSON.parse(line) as News))
+  lines.on('line', (line) => party.tell?.(JSON.parse(line) as ParentMessage))
   lines.on('close', end)
 }
 

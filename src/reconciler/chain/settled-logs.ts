@@ -1,4 +1,4 @@
-import { AnswerError, quantity, readFrom, type Seen } from '../../chain/answers.ts'
+import { AnswerError, quantity, readFrom, type FromProvider } from '../../chain/answers.ts'
 import type { Hex } from '../../chain/hex.ts'
 import { readHash, readSettled, type RawLog } from '../../chain/read/settled.ts'
 import type { SettledLog } from '../../store/reconciliation/settled-logs.ts'
@@ -8,7 +8,10 @@ import type { SettledLog } from '../../store/reconciliation/settled-logs.ts'
  * so each is read straight into its row: every field is checked, and none is read that no row has.
  * Logs of another form, or of another contract, are passed over.
  */
-export function readSettledLogs({ value, provider }: Seen<unknown>, contract: Hex): SettledLog[] {
+export function readSettledLogs(
+  { value, provider }: FromProvider<unknown>,
+  contract: Hex,
+): SettledLog[] {
   if (!Array.isArray(value)) throw new AnswerError('logs', provider)
   const logs: SettledLog[] = []
   const from = { contract, provider }

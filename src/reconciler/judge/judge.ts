@@ -7,7 +7,7 @@ import {
   type ChainState,
 } from '../../domain/breaks.ts'
 import { formatAmount } from '../../domain/money.ts'
-import type { Payment } from '../../verify/payments.ts'
+import type { Payment } from '../../verify/read-payments.ts'
 import type { ChainFact } from '../chain/agree.ts'
 import type { UnknownReason } from '../sources/records.ts'
 import type { PaymentRecord, Uncompared } from '../sources/records.ts'

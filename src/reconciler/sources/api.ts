@@ -28,7 +28,7 @@ export function createApiSource(
       if (next === null) return
       const days = { start_date: dayOf(since), end_date: dayOf(until) }
       const pages = client.transactions.pages({ ...days, ...next, limit: PAGE }, { signal })
-      const place: Place = { read, next, least }
+      const place: ListPosition = { read, next, least }
       let filling = empty()
       for await (const page of pages) {
         total = page.total
@@ -53,15 +53,15 @@ export function createApiSource(
  * How many rows were read, and where the next begin; null behind the last. `least` is the smallest
  * total that any page told.
  */
-type Place = { read: number; next: PagePosition | null; least?: number }
+type ListPosition = { read: number; next: PagePosition | null; least?: number }
 
-function endedEarly({ read }: Place, total: number): UnreadableRow {
+function endedEarly({ read }: ListPosition, total: number): UnreadableRow {
   const problem = `the list ends after ${read} rows, and the server told of ${total}`
   return { line: read + 1, problem }
 }
 
-function placeOf(cursor: string | undefined): Place {
-  return cursor === undefined ? { read: 0, next: {} } : (JSON.parse(cursor) as Place)
+function placeOf(cursor: string | undefined): ListPosition {
+  return cursor === undefined ? { read: 0, next: {} } : (JSON.parse(cursor) as ListPosition)
 }
 
 type Filling = { records: PaymentRecord[]; unreadable: UnreadableRow[] }

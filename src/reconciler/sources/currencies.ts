@@ -33,7 +33,7 @@ export async function readCurrencies(
 ): Promise<Currencies> {
   const addresses = [...new Set(named.map(({ address }) => address))]
   const facts = await factsOf(addresses, { nodes, signal })
-  const known = new Map<Hex, Told>()
+  const known = new Map<Hex, KnownToken>()
   for (const [address, fact] of facts) {
     if (fact.kind !== 'known') throw new TokenUnreadableError(address, fact)
     known.set(address, fact.facts)
@@ -106,13 +106,13 @@ function createCurrencies(parts: {
 
 const MAX_REMEMBERED = 1_000
 
-type Place = { token: Hex } | { token?: undefined; unknown: Uncompared }
+type TokenOrProblem = { token: Hex } | { token?: undefined; unknown: Uncompared }
 
 /** In which token the amount is; undefined where there is nothing to find out. */
 function placeOf(
   { amount, token }: PaymentRecord,
   byName: ReadonlyMap<string, Hex>,
-): Place | undefined {
+): TokenOrProblem | undefined {
   if (amount === undefined || amount.money !== undefined) return undefined
   const { currency } = amount
   // It counts in the token itself, of which nobody says what it is worth.
@@ -151,11 +151,11 @@ function moneyOf(
   }
 }
 
-type Told = Pick<TokenFacts, 'decimals'> & Partial<TokenFacts>
+type KnownToken = Pick<TokenFacts, 'decimals'> & Partial<TokenFacts>
 
 /** What may be relied on of a token, since enough nodes say so. */
 type TokenFact =
-  | { kind: 'known'; facts: Told }
+  | { kind: 'known'; facts: KnownToken }
   | { kind: 'none' }
   | { kind: 'contradicted' }
   | { kind: 'unknown'; reason: UnknownReason }

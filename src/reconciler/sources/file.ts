@@ -67,11 +67,11 @@ async function* readChunks(
 }
 
 type Row = { line: number; record: PaymentRecord | string }
-type Place = { number: number; end: number }
+type LinePosition = { number: number; end: number }
 
 async function* readTable(table: {
   lines: AsyncIterable<Line>
-  place: Place
+  place: LinePosition
   first: string
   isStart: boolean
 }): AsyncGenerator<Row> {
@@ -111,7 +111,7 @@ function recordOf(
   return readRecord(fields, line)
 }
 
-async function* readObjects(lines: AsyncIterable<Line>, place: Place): AsyncGenerator<Row> {
+async function* readObjects(lines: AsyncIterable<Line>, place: LinePosition): AsyncGenerator<Row> {
   for await (const text of textsOf(lines, place)) {
     if (text.trim() === '') continue
     const line = place.number
@@ -121,7 +121,7 @@ async function* readObjects(lines: AsyncIterable<Line>, place: Place): AsyncGene
 }
 
 /** Remembers how far it was read, which is all that a cursor says. */
-async function* textsOf(lines: AsyncIterable<Line>, place: Place): AsyncGenerator<string> {
+async function* textsOf(lines: AsyncIterable<Line>, place: LinePosition): AsyncGenerator<string> {
   for await (const { text, number, end } of lines) {
     Object.assign(place, { number, end })
     yield number === 1 ? text.replace(/^\uFEFF/, '') : text
@@ -158,11 +158,11 @@ async function firstLine(path: string, signal: AbortSignal): Promise<string> {
   return ''
 }
 
-function cursorOf({ end, number }: Place): string {
+function cursorOf({ end, number }: LinePosition): string {
   return `${end}:${number}`
 }
 
-function placeOf(cursor: string): Place {
+function placeOf(cursor: string): LinePosition {
   const [end = 0, number = 0] = cursor.split(':').map(Number)
   return { end, number }
 }

@@ -5,7 +5,7 @@ import { InsufficientFundsError, type LedgerAmount } from '../../domain/ledger.t
 import type { Db } from '../database/database.ts'
 
 /** A wallet's own money, what is held of it, or an account of the platform. */
-export type Place = { wallet: bigint } | { heldOf: bigint } | { system: SystemAccount }
+export type LedgerAccount = { wallet: bigint } | { heldOf: bigint } | { system: SystemAccount }
 
 export type SystemAccount = 'bank' | 'stablecoin' | 'unclaimed'
 
@@ -24,8 +24,8 @@ export type Posting = LedgerAmount & {
   kind: PostingKind
   /** What it is for; each kind is posted once for it. */
   subject: string
-  from: Place
-  to: Place
+  from: LedgerAccount
+  to: LedgerAccount
 }
 
 /**
@@ -50,13 +50,13 @@ export async function post(db: Db, posting: Posting): Promise<boolean> {
 }
 
 /** What is in an account now, in millionths. */
-export async function readBalance(db: Db, place: Place): Promise<bigint> {
+export async function readBalance(db: Db, place: LedgerAccount): Promise<bigint> {
   const { rows } = await sql<{ balance: string }>`
     select balance from accounts where id = ${accountAt(place, 'USD')}`.execute(db)
   return BigInt(rows[0]?.balance ?? 0)
 }
 
-function accountAt(place: Place, currency: string): RawBuilder<unknown> {
+function accountAt(place: LedgerAccount, currency: string): RawBuilder<unknown> {
   if ('system' in place) {
     return sql`(select id from accounts
       where kind = ${place.system} and wallet_id is null and currency = ${currency})`

@@ -24,14 +24,14 @@ export const AddressTextSchema = Type.String({
   examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
 })
 
-type Place = Readonly<Record<string, unknown>>
+type SideFields = Readonly<Record<string, unknown>>
 
 /**
  * Which fields a side has follows from its type: refuses what is missing there and what has no
  * place there, all of it at once.
  */
 export function requireFields(
-  side: Place,
+  side: SideFields,
   options: { at: string; needed: readonly string[]; allowed?: readonly string[] },
 ): void {
   const { at, needed, allowed = [] } = options

@@ -3,7 +3,7 @@ import { startFaultyProxy, type FaultyProxy } from '../../fixtures/chain/faulty-
 import { createKeyedDraw } from '../../fixtures/random.ts'
 import { csvFile, placeOf, reconcileFile } from '../../fixtures/books/reconcile.ts'
 import { startPaidChain } from '../../fixtures/books/verify.ts'
-import { settleMany } from './payments.ts'
+import { settleMany } from './paid-orders.ts'
 import { injectRecords, type Injected } from './records.ts'
 import { scoreOf, type KindScore } from './score.ts'
 

@@ -4,7 +4,7 @@ import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import type { BreakKind } from '../../../src/domain/breaks.ts'
 import type { Row } from '../../fixtures/books/reconcile.ts'
 import { calls, type PaidChain } from '../../fixtures/books/verify.ts'
-import { bareRow, settledRow, transferMany, type Settlement } from './payments.ts'
+import { bareRow, settledRow, transferMany, type Settlement } from './paid-orders.ts'
 
 /** Rows of a file, some of which the chain or its nodes contradict, each in one way. */
 export type Injected = {

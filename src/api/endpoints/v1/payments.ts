@@ -1,6 +1,6 @@
 import { CURRENCY_DECIMALS } from '../../../domain/money.ts'
-import { createPayment } from '../../../ledger/payments.ts'
-import { findPayment, listPayments } from '../../../store/ledger/payments.ts'
+import { createPayment } from '../../../ledger/bank-payments.ts'
+import { findPayment, listPayments } from '../../../store/ledger/bank-payments.ts'
 import { readMoney } from '../../../wire/group-a/money.ts'
 import {
   PaymentAnswerSchema,

@@ -6,7 +6,7 @@ import { topicOf } from '../../src/chain/read/events.ts'
 import type { Log } from '../../src/chain/answers.ts'
 import { decodeReceipt, encodeReceipt } from '../../src/chain/proof/receipt.ts'
 import { isReference } from '../../src/verify/match.ts'
-import { paymentsOf, type Payment } from '../../src/verify/payments.ts'
+import { paymentsOf, type Payment } from '../../src/verify/read-payments.ts'
 import { mainnetBlock } from '../fixtures/chain/mainnet.ts'
 
 const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'

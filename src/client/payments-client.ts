@@ -1,4 +1,4 @@
-import type { Answer } from './answer.ts'
+import type { AnswerFields } from './answer.ts'
 import { staticCredentials } from './credentials.ts'
 import { ApiError, invalidCall } from './errors.ts'
 import { decimal } from './json.ts'
@@ -127,7 +127,7 @@ async function* iterate<Row>(
   let { pageAfter } = from
   for (;;) {
     const rows = await read(pageAfter)
-    const idOf = (row: Row): string => String((row as Answer)[from.id])
+    const idOf = (row: Row): string => String((row as AnswerFields)[from.id])
     const fresh = rows.filter((row) => !seen.has(idOf(row)))
     const last = fresh.at(-1)
     if (last === undefined) return
@@ -187,7 +187,7 @@ async function many<Row>(
 }
 
 /** A `nested` key is told `{amount, currency}` where a `flat` one is told two fields. */
-export function flat(data: Answer): Answer {
+export function flat(data: AnswerFields): AnswerFields {
   const { amount, fees } = data
   return {
     ...data,
@@ -196,7 +196,7 @@ export function flat(data: Answer): Answer {
   }
 }
 
-export function isObject(value: unknown): value is Answer {
+export function isObject(value: unknown): value is AnswerFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

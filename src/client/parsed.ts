@@ -7,14 +7,14 @@ export type Open<Word extends string> = Word | (string & {})
  * A schema of the wire as this client hands it over: an amount is a string, a whole number that a
  * double cannot hold is one too, and lists of words are open.
  */
-export type Told<T> = T extends ExactNumber | bigint
+export type Parsed<T> = T extends ExactNumber | bigint
   ? string
   : T extends string
     ? Open<T>
     : T extends readonly (infer Item)[]
-      ? Told<Item>[]
+      ? Parsed<Item>[]
       : T extends object
-        ? { [Key in keyof T]: Told<T[Key]> }
+        ? { [Key in keyof T]: Parsed<T[Key]> }
         : T
 
 /**
@@ -22,5 +22,5 @@ export type Told<T> = T extends ExactNumber | bigint
  * server may add, ours among them.
  */
 export type Answered<T, Named extends keyof T> = {
-  [Key in Named]: Told<T[Key]>
-} & { [Key in Exclude<keyof T, Named | 'success'>]?: Told<T[Key]> | null }
+  [Key in Named]: Parsed<T[Key]>
+} & { [Key in Exclude<keyof T, Named | 'success'>]?: Parsed<T[Key]> | null }

@@ -52,7 +52,7 @@ export function paymentsOf(facts: {
 const NATIVE_LOGGER = '0xfffffffffffffffffffffffffffffffffffffffe'
 
 type Events = readonly (DecodedEvent | undefined)[]
-type Place = { log: number; events: Events }
+type EventPlace = { log: number; events: Events }
 
 function nativeOf({ from, to, value }: Pick<ChainTransaction, 'from' | 'to' | 'value'>): Payment[] {
   if (value === 0n || to === null) return []
@@ -73,7 +73,7 @@ export const BLANK: Omit<Payment, 'kind' | 'amount'> = {
 }
 
 /** What each event says of money; one that only stands beside a transfer says nothing alone. */
-function paymentOfEvent(event: DecodedEvent, place: Place): Payment[] {
+function paymentOfEvent(event: DecodedEvent, place: EventPlace): Payment[] {
   if (event.name === 'Transfer') return transferOf(event, place)
   if (event.name === 'Settled') return [settlementOf(event, place)]
   if (event.name === 'Issue' || event.name === 'Redeem') return [supplyOf(event, place)]
@@ -82,7 +82,7 @@ function paymentOfEvent(event: DecodedEvent, place: Place): Payment[] {
   return isRequest ? requestOf(event, place) : []
 }
 
-function settlementOf(event: DecodedEvent, { log }: Place): Payment {
+function settlementOf(event: DecodedEvent, { log }: EventPlace): Payment {
   const token = address(event, 'token')
   return {
     ...BLANK,
@@ -98,13 +98,13 @@ function settlementOf(event: DecodedEvent, { log }: Place): Payment {
   }
 }
 
-function supplyOf(event: DecodedEvent, { log }: Place): Payment {
+function supplyOf(event: DecodedEvent, { log }: EventPlace): Payment {
   const { address: contract, name } = event
   const amount = amountOf(event)
   return { ...BLANK, kind: 'supply', contract, token: contract, amount, beside: name, log }
 }
 
-function transferOf(event: DecodedEvent, place: Place): Payment[] {
+function transferOf(event: DecodedEvent, place: EventPlace): Payment[] {
   const [payer, payee] = [address(event, 'from'), address(event, 'to')]
   if (payer === ZERO && payee === ZERO) return []
   const kind = payer === ZERO ? 'mint' : payee === ZERO ? 'burn' : 'transfer'
@@ -131,7 +131,7 @@ function transferOf(event: DecodedEvent, place: Place): Payment[] {
 /** A reference belongs to a transfer by standing next to it, in the way of its own standard. */
 function referenceOf(
   transfer: DecodedEvent,
-  { log, events }: Place,
+  { log, events }: EventPlace,
 ): { reference: Hex; rail: Rail } | undefined {
   const isOwn = (event: DecodedEvent | undefined): event is DecodedEvent =>
     event?.address === transfer.address
@@ -156,7 +156,7 @@ function isSameMovement(a: DecodedEvent, b: DecodedEvent): boolean {
 /** The event by which the issuer's supply changed, right before the transfer that follows of it. */
 function supplyBeside(
   transfer: DecodedEvent,
-  { log, events }: Place,
+  { log, events }: EventPlace,
 ): { name: string; minter: Hex | null } | undefined {
   const seizure = seizureOf(transfer, events)
   if (seizure !== undefined) return { name: seizure.name, minter: null }
@@ -193,7 +193,7 @@ export const SEIZURES: ReadonlySet<string> = new Set(['FrozenAddressWiped', 'Bur
  * A proxy of Request logs a hash of the reference after the token's own Transfer, which must be
  * there: the proxy's word alone moves nothing.
  */
-function requestOf(event: DecodedEvent, { log, events }: Place): Payment[] {
+function requestOf(event: DecodedEvent, { log, events }: EventPlace): Payment[] {
   const token = address(event, 'token')
   const payee = address(event, 'to')
   const amount = amountOf(event)

@@ -2,7 +2,7 @@ import {
   createPaymentsClient,
   type PaymentsClient,
   type PaymentsClientOptions,
-} from '../client/payments.ts'
+} from '../client/payments-client.ts'
 import type { MintOrder, TransferMade, WireDestination } from '../client/payments-types.ts'
 import { platformRuntime } from '../client/runtime.ts'
 import type { PostOptions } from '../client/transport.ts'

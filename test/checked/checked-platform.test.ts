@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
 import type { NotSettledError } from '../../src/checked/errors.ts'
-import { createPlatform, type Intent, type Platform } from '../../src/checked/platform.ts'
+import { createPlatform, type Intent, type Platform } from '../../src/checked/checked-platform.ts'
 import type { Hex } from '../../src/chain/hex.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
 import { expectFailure } from '../fixtures/errors.ts'

@@ -2,7 +2,7 @@ import {
   createPlatformClient,
   type PlatformClient,
   type PlatformClientOptions,
-} from '../client/platform.ts'
+} from '../client/platform-client.ts'
 import type {
   BlockchainPayment,
   BlockchainRequest,

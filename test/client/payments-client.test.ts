@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { createPaymentsClient, type PaymentsClient } from '../../src/client/payments.ts'
+import { createPaymentsClient, type PaymentsClient } from '../../src/client/payments-client.ts'
 import type { PageQuery } from '../../src/client/payments-types.ts'
 import { faults, startBarePlatform, type BarePlatform } from '../fixtures/api/bare-platform.ts'
 import { expectFailure } from '../fixtures/errors.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { createPlatformClient, type PlatformClient } from '../../src/client/platform.ts'
+import { createPlatformClient, type PlatformClient } from '../../src/client/platform-client.ts'
 import { expectFailure, failureOf } from '../fixtures/errors.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
 
