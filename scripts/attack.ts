@@ -8,10 +8,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 import { messageOf } from '../src/base/errors.ts'
-import { ATTACKS } from '../test/engines/attack/attacks.ts'
 import type { Attack, AttackResult } from '../test/engines/attack/attack.ts'
-import { dropOwnDatabases } from '../test/fixtures/store/database.ts'
+import { ATTACKS } from '../test/engines/attack/attacks.ts'
 import { positive, scriptCommand } from '../test/fixtures/script.ts'
+import { dropOwnDatabases } from '../test/fixtures/store/database.ts'
 
 const names = ATTACKS.map(({ name }) => name).join(', ')
 const about = [

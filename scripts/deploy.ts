@@ -8,9 +8,9 @@ import { getAddresses } from 'viem/actions'
 import { parseConfig } from '../src/base/config.ts'
 import { createDeployer } from '../src/deploy/deploy.ts'
 import { parseOnly } from '../src/deploy/deployables.ts'
+import { findNetwork } from '../src/deploy/networks.ts'
 import { createDeploymentRecords } from '../src/deploy/records.ts'
 import { eventLine, planLines } from '../src/deploy/report.ts'
-import { findNetwork } from '../src/deploy/networks.ts'
 
 // Does what `quittance deploy` does, with the key that Hardhat's keystore keeps:
 // npx hardhat run scripts/deploy.ts --network sepolia

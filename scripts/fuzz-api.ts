@@ -1,9 +1,9 @@
 /** Fuzzes every operation of a server of its own: `npm run fuzz:api -- --requests 100000`. */
 import { messageOf } from '../src/base/errors.ts'
-import { dropOwnDatabases } from '../test/fixtures/store/database.ts'
 import { fuzz } from '../test/engines/fuzz/fuzz.ts'
 import { startFuzzTarget } from '../test/engines/fuzz/start.ts'
 import { positive, scriptCommand, wholeNumber } from '../test/fixtures/script.ts'
+import { dropOwnDatabases } from '../test/fixtures/store/database.ts'
 
 const about =
   'Sends what the served OpenAPI documents allow, and what they do not, to a server of its own.'

@@ -1,11 +1,11 @@
 /** Random operations on the real ledger, beside a model: `npm run ledger -- --steps 100000`. */
 import { isDeepStrictEqual } from 'node:util'
 
-import { dropOwnDatabases, freshDatabase } from '../test/fixtures/store/database.ts'
 import { ACTS, createPlay, type Play, type Step } from '../test/engines/ledger-play.ts'
 import { readLedger } from '../test/fixtures/books/money.ts'
 import { createRandom, type Random } from '../test/fixtures/random.ts'
 import { positive, scriptCommand, wholeNumber } from '../test/fixtures/script.ts'
+import { dropOwnDatabases, freshDatabase } from '../test/fixtures/store/database.ts'
 
 const about = 'Does random operations on the ledger beside a simple model, and compares.'
 const { seed, steps } = scriptCommand('ledger', about)

@@ -1,9 +1,9 @@
 /** Seeds of the simulation: `npm run sim -- --seed 1 --runs 100 --money`. */
-import { dropOwnDatabases } from '../test/fixtures/store/database.ts'
-import { positive, scriptCommand, wholeNumber } from '../test/fixtures/script.ts'
 import { runMoneySeed } from '../test/engines/sim/money/run.ts'
 import { runSeed } from '../test/engines/sim/run.ts'
 import { simulate } from '../test/engines/sim/simulate.ts'
+import { positive, scriptCommand, wholeNumber } from '../test/fixtures/script.ts'
+import { dropOwnDatabases } from '../test/fixtures/store/database.ts'
 
 const about =
   'Drives the sender against a real chain behind faults, crashing it at any await, and compares.'

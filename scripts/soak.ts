@@ -12,10 +12,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isRunning } from '../src/base/process.ts'
 import type { ReadyFacts } from '../src/base/ready.ts'
 import { SCOPES } from '../src/domain/access.ts'
+import { addressFrom } from '../test/engines/sim/world.ts'
 import { runProgram } from '../test/fixtures/program.ts'
 import { createRandom } from '../test/fixtures/random.ts'
 import { positive, scriptCommand, wholeNumber } from '../test/fixtures/script.ts'
-import { addressFrom } from '../test/engines/sim/world.ts'
 
 const about =
   'Sends mixed traffic at an even rate to one `up`, and watches memory, open files and latency.'

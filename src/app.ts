@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
 import type { HealthCheck } from './api/health.ts'
-import { createServer, createStatusServer } from './api/server/server.ts'
 import { listen, requireListenable, type Where } from './api/server/listen.ts'
+import { createServer, createStatusServer } from './api/server/server.ts'
 import { requireChain, SANDBOX_MNEMONIC, startChain, type Chain } from './app/chain.ts'
 import { startContracts } from './app/contracts.ts'
 import { requireMigrated, startDatabase } from './app/database.ts'
@@ -12,17 +12,17 @@ import { createLedger, createMinting, createOnMoved } from './app/ledger.ts'
 import { startMaintenance } from './app/maintenance.ts'
 import { countProviders, countSender, measureOrders, measureWebhooks } from './app/metrics.ts'
 import { createOperating, createOperations } from './app/operations.ts'
+import { loadPages } from './app/pages.ts'
+import { startRails, type Rails } from './app/rails.ts'
 import {
   createReconciliation,
   measureBreaks,
   type Reconciliation,
 } from './app/reconcile/reconciliation.ts'
-import { loadPages } from './app/pages.ts'
 import { keepSamples } from './app/samples.ts'
 import { createPaying, type Paying } from './app/sender.ts'
 import { startSupply } from './app/supply.ts'
 import { requireTrustedProviders } from './app/trusted-providers.ts'
-import { startRails, type Rails } from './app/rails.ts'
 import { startWebhooks, type Webhooks } from './app/webhooks.ts'
 import { systemClock, type Clock } from './base/clock.ts'
 import type { Config } from './base/config.ts'
@@ -43,10 +43,10 @@ import { moveByWire } from './ledger/wires.ts'
 import { CHARGE_POLICY } from './rails/charge-deps.ts'
 import { refuseDefaultSecrets } from './store/access/default-secrets.ts'
 import { ensureDemoAccounts } from './store/access/demo-accounts.ts'
+import { ensureSigningKey } from './store/access/signing-keys.ts'
 import type { Database, Db } from './store/database/database.ts'
 import { claimInstallation } from './store/database/installation.ts'
 import { takeBackLeases } from './store/database/leases.ts'
-import { ensureSigningKey } from './store/access/signing-keys.ts'
 
 /**
  * `up` is everything in one process; `serve` and `work` share a database and a chain with others.

@@ -10,12 +10,12 @@ import { verifyCommand } from '../src/cli/commands/verify.ts'
 import { formatAmount } from '../src/domain/money.ts'
 import type { ReportJson } from '../src/reconciler/reports/json.ts'
 import { verifyMint, verifyRedeem, verifyTransaction, type Verdict } from '../src/verify/index.ts'
-import { claimsOver, WAYS, type Claim, type Told, type Way } from './fixtures/chain/claims.ts'
-import { startClaimsChain, type Scene, type SceneName } from './fixtures/chain/claims-chain.ts'
-import { temporaryFolder } from './fixtures/folder.ts'
-import { runToEnd } from './fixtures/program.ts'
 import { csvFile, removeFiles } from './fixtures/books/reconcile.ts'
 import { CHAIN_ID, type PaidChain } from './fixtures/books/verify.ts'
+import { startClaimsChain, type Scene, type SceneName } from './fixtures/chain/claims-chain.ts'
+import { claimsOver, WAYS, type Claim, type Told, type Way } from './fixtures/chain/claims.ts'
+import { temporaryFolder } from './fixtures/folder.ts'
+import { runToEnd } from './fixtures/program.ts'
 
 describe('claims of what was paid, asked in every way', () => {
   let world: PaidChain

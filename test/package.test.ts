@@ -9,8 +9,8 @@ import { expect } from 'chai'
 import { publint } from 'publint'
 
 import { temporaryFolder } from './fixtures/folder.ts'
-import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
 import { runFile, type Program } from './fixtures/program.ts'
+import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
 
 const ENTRIES = ['.', './client', './verify', './contracts', './server']
 

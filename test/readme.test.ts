@@ -6,8 +6,8 @@ import { expect } from 'chai'
 
 import { VARIABLES } from '../src/base/config.ts'
 import { temporaryFolder } from './fixtures/folder.ts'
-import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
 import { runScript, runToEnd } from './fixtures/program.ts'
+import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 

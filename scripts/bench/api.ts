@@ -7,8 +7,8 @@ import { Type } from 'typebox'
 
 import { createAccess } from '../../src/api/access/access.ts'
 import { defineEndpoint, type Endpoint } from '../../src/api/admission/endpoint.ts'
-import { transactionListEndpoint } from '../../src/api/endpoints/api/transactions/list.ts'
 import { createIdempotently } from '../../src/api/admission/idempotently.ts'
+import { transactionListEndpoint } from '../../src/api/endpoints/api/transactions/list.ts'
 import { createServer } from '../../src/api/server/server.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
@@ -24,9 +24,9 @@ import {
   readAmount,
 } from '../../src/wire/amounts.ts'
 import { requestObject } from '../../src/wire/shapes.ts'
-import { makeKey, makeUser } from '../../test/fixtures/api/access.ts'
-import { tellRows } from '../../test/engines/bench/result.ts'
 import { cpuTimeOf } from '../../test/engines/bench/cpu.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
+import { makeKey, makeUser } from '../../test/fixtures/api/access.ts'
 import { dropOwnDatabases, freshDatabase } from '../../test/fixtures/store/database.ts'
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 15)

@@ -1,12 +1,12 @@
 /** Breaks of every kind among good records: which of them are found, and what else is. */
 import { messageOf } from '../../src/base/errors.ts'
+import { timed } from '../../test/engines/bench/receipt-loops.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
-import { dropOwnDatabases } from '../../test/fixtures/store/database.ts'
 import { scoreFile, type Scored } from '../../test/engines/injected/file.ts'
 import { scoreOwnRecords } from '../../test/engines/injected/own-records.ts'
 import type { KindScore } from '../../test/engines/injected/score.ts'
-import { timed } from '../../test/engines/bench/receipt-loops.ts'
 import { removeFiles } from '../../test/fixtures/books/reconcile.ts'
+import { dropOwnDatabases } from '../../test/fixtures/store/database.ts'
 
 const SIZE = {
   good: Number(process.env['BENCH_GOOD'] ?? 100_000),

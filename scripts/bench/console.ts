@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
+import { insertUser } from '../../src/store/access/users.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
-import { insertUser } from '../../src/store/access/users.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
 import { findChromium, keepSession, startBrowser } from '../../test/fixtures/console/browser.ts'
-import { insertManyTransactions } from '../../test/fixtures/store/many-transactions.ts'
-import { runProgram } from '../../test/fixtures/program.ts'
 import { walkThrough } from '../../test/fixtures/console/scroll.ts'
+import { runProgram } from '../../test/fixtures/program.ts'
+import { insertManyTransactions } from '../../test/fixtures/store/many-transactions.ts'
 
 const ROWS = Number(process.env['BENCH_ROWS'] ?? 100_000)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 9)

@@ -20,11 +20,11 @@ import { startAnvil } from '../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
-import { makeKey, makeUser } from '../../test/fixtures/api/access.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
-import { dropOwnDatabases, emptyDatabaseUrl } from '../../test/fixtures/store/database.ts'
+import { makeKey, makeUser } from '../../test/fixtures/api/access.ts'
 import { postJson } from '../../test/fixtures/api/post.ts'
 import { runProgram, type Program } from '../../test/fixtures/program.ts'
+import { dropOwnDatabases, emptyDatabaseUrl } from '../../test/fixtures/store/database.ts'
 
 const PAYMENTS = Number(process.env['BENCH_PAYMENTS'] ?? 3000)
 const PEER_PAYMENTS = Math.min(PAYMENTS, 1000)

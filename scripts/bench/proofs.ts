@@ -3,8 +3,8 @@ import { keccak256, toBytes, type Hex } from 'viem'
 
 import { check } from '../../src/verify/check.ts'
 import { prove } from '../../src/verify/prove.ts'
-import { tellRows } from '../../test/engines/bench/result.ts'
 import { cpuTimeOf } from '../../test/engines/bench/cpu.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
 import {
   CHAIN_ID,
   calls,

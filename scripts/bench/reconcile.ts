@@ -1,19 +1,11 @@
-import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { once } from 'node:events'
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 
 import { messageOf } from '../../src/base/errors.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
-import { tellRows } from '../../test/engines/bench/result.ts'
-import {
-  bareRow,
-  settledRow,
-  settleMany,
-  transferMany,
-} from '../../test/engines/injected/paid-orders.ts'
-import { runProgram } from '../../test/fixtures/program.ts'
 import {
   measureReceiptLoops,
   paceOf,
@@ -21,9 +13,17 @@ import {
   timed,
   type Loop,
 } from '../../test/engines/bench/receipt-loops.ts'
-import type { Row } from '../../test/fixtures/books/reconcile.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
 import { measureReading } from '../../test/engines/bench/sweep-bench.ts'
+import {
+  bareRow,
+  settledRow,
+  settleMany,
+  transferMany,
+} from '../../test/engines/injected/paid-orders.ts'
+import type { Row } from '../../test/fixtures/books/reconcile.ts'
 import { startPaidChain, type PaidChain } from '../../test/fixtures/books/verify.ts'
+import { runProgram } from '../../test/fixtures/program.ts'
 
 const SETTLEMENTS = Number(process.env['BENCH_SETTLEMENTS'] ?? 100_000)
 const DIRECT = Number(process.env['BENCH_DIRECT'] ?? 10_000)

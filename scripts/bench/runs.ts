@@ -14,14 +14,14 @@ import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { requestRun } from '../../src/reconciler/runs.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
-import { tellRows } from '../../test/engines/bench/result.ts'
-import { dropOwnDatabases, emptyDatabaseUrl } from '../../test/fixtures/store/database.ts'
-import { runFile } from '../../test/fixtures/program.ts'
 import {
   measureReceiptLoops,
   readRawLogs,
   type Loop,
 } from '../../test/engines/bench/receipt-loops.ts'
+import { tellRows } from '../../test/engines/bench/result.ts'
+import { measureReading } from '../../test/engines/bench/sweep-bench.ts'
+import { CHAIN_ID } from '../../test/fixtures/books/verify.ts'
 import { recordSettlements } from '../../test/fixtures/chain/recorded-settlements.ts'
 import {
   confirm,
@@ -29,8 +29,8 @@ import {
   startSettledChain,
   type SettledChain,
 } from '../../test/fixtures/chain/settled-chain.ts'
-import { measureReading } from '../../test/engines/bench/sweep-bench.ts'
-import { CHAIN_ID } from '../../test/fixtures/books/verify.ts'
+import { runFile } from '../../test/fixtures/program.ts'
+import { dropOwnDatabases, emptyDatabaseUrl } from '../../test/fixtures/store/database.ts'
 
 const SETTLEMENTS = Number(process.env['BENCH_SETTLEMENTS'] ?? 100_000)
 /** The node of the benchmark takes longer for each receipt of a block, the more the block has. */

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import { Counter, type Registry } from 'prom-client'
 
 import { RequestError } from '../wire/errors.ts'
-import type { CheckoutPageOf } from './pages/pages.ts'
 import type { DoorConfig } from './door/door.ts'
+import type { CheckoutPageOf } from './pages/pages.ts'
 import { leaveUnlogged } from './server/request-logger.ts'
 
 /** What outside parties and payers ask of us without a credential. */

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { FastifyInstance } from 'fastify'
 
+import { recent } from '../base/cache.ts'
 import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
-import { recent } from '../base/cache.ts'
 import type { DoorConfig } from './door/door.ts'
 
 export type HealthCheck = {

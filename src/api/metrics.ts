@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Histogram, type Registry } from 'prom-client'
 
-import { limits } from '../base/limits.ts'
 import { recent } from '../base/cache.ts'
+import { limits } from '../base/limits.ts'
 import { mayUse } from '../domain/access.ts'
-import type { DoorConfig } from './door/door.ts'
 import { forbidden } from './admission/admit.ts'
 import type { EndpointHooks } from './admission/endpoint.ts'
+import type { DoorConfig } from './door/door.ts'
 
 export type MayRead = (request: FastifyRequest) => Promise<void>
 

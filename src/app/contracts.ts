@@ -2,9 +2,9 @@ import { join } from 'node:path'
 
 import type { Config } from '../base/config.ts'
 import { findContracts, type Contracts, type FoundContracts } from '../chain/read/contracts.ts'
-import { createDeploymentRecords } from '../deploy/records.ts'
-import { NETWORKS } from '../deploy/networks.ts'
 import { callRpc } from '../chain/rpc/rpc.ts'
+import { NETWORKS } from '../deploy/networks.ts'
+import { createDeploymentRecords } from '../deploy/records.ts'
 import type { Chain } from './chain.ts'
 
 /**

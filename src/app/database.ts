@@ -8,8 +8,8 @@ import type { Shutdown } from '../base/shutdown.ts'
 import { nameOfProvider } from '../chain/rpc/rpc.ts'
 import { MIGRATION_PATIENCE } from '../store/database/connections.ts'
 import { openDatabase, type Database, type DatabaseOptions } from '../store/database/database.ts'
-import { continueLogs } from '../store/reconciliation/settled-logs.ts'
 import { migrate, readSchemaState } from '../store/database/migrate.ts'
+import { continueLogs } from '../store/reconciliation/settled-logs.ts'
 
 /** Opens the database that the configuration names, for commands that need no more than that. */
 export async function withDatabase<T>(

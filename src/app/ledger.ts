@@ -5,10 +5,10 @@ import type { Clock } from '../base/clock.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
 import type { LedgerContext } from '../ledger/context.ts'
 import { moveByMint } from '../ledger/mints.ts'
+import { lower } from '../sender/accounts.ts'
 import type { SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { recordMoves } from '../sender/record.ts'
-import { lower } from '../sender/accounts.ts'
 import type { Paying } from './sender.ts'
 
 /** What payments, transfers, mints and redeems stand on. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { createLoop } from '../base/loop.ts'
-import type { Database, Db } from '../store/database/database.ts'
-import { pruneNotifications } from '../store/webhooks/deliveries.ts'
-import { prune, vacuumNext, type Prunable } from '../store/database/upkeep.ts'
 import { pruneSigningKeys } from '../store/access/signing-keys.ts'
+import type { Database, Db } from '../store/database/database.ts'
+import { prune, vacuumNext, type Prunable } from '../store/database/upkeep.ts'
+import { pruneNotifications } from '../store/webhooks/deliveries.ts'
 
 export type Maintenance = { stop: () => Promise<void> }
 

@@ -5,9 +5,9 @@ import type { ProviderEvent } from '../chain/rpc/http-provider.ts'
 import { TRY_OUTCOMES, type TryOutcome } from '../domain/notifications.ts'
 import type { SenderEvent } from '../sender/context.ts'
 import type { Db } from '../store/database/database.ts'
-import { readOldestDueMs } from '../store/webhooks/deliveries.ts'
 import { readOpenOrders } from '../store/orders/orders.ts'
 import { countOpenAlerts } from '../store/orders/sender-alerts.ts'
+import { readOldestDueMs } from '../store/webhooks/deliveries.ts'
 
 /** Counts what providers answered, by what became of the call. */
 export function countProviders(registry: Registry): (event: ProviderEvent) => void {

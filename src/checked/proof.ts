@@ -1,7 +1,7 @@
 import { BaseError } from '../base/errors.ts'
+import { quantity, readFrom } from '../chain/answers.ts'
 import type { Hex } from '../chain/hex.ts'
 import { plainProvider } from '../chain/rpc/provider.ts'
-import { quantity, readFrom } from '../chain/answers.ts'
 import type { Provider, VerifyOptions } from '../verify/index.ts'
 import { NotSettledError } from './errors.ts'
 

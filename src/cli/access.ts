@@ -4,9 +4,9 @@ import { requireMigrated, withDatabase } from '../app/database.ts'
 import { parseConfig, type Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
 import { isScope, SCOPES, type Scope } from '../domain/access.ts'
+import { findUserByName, type User } from '../store/access/users.ts'
 import type { Db } from '../store/database/database.ts'
 import { requireEnvironment } from '../store/database/installation.ts'
-import { findUserByName, type User } from '../store/access/users.ts'
 
 /** Opens the database for a command that changes who may come in. */
 export async function withAccess<T>(work: (db: Db, config: Config) => Promise<T>): Promise<T> {

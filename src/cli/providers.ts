@@ -4,9 +4,9 @@ import { parseConfig, type Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
 import { readReady } from '../base/ready.ts'
 import { parseTime } from '../base/time.ts'
+import { quantity } from '../chain/answers.ts'
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
 import { plainProvider, type Provider } from '../chain/rpc/provider.ts'
-import { quantity } from '../chain/answers.ts'
 
 export type ProviderFlags = {
   rpcUrl?: string

@@ -1,8 +1,8 @@
 import type { AnswerFields } from './answer.ts'
+import { transportOptions, type ClientOptions } from './calls.ts'
 import { staticCredentials } from './credentials.ts'
 import { ApiError, invalidCall } from './errors.ts'
 import { decimal } from './json.ts'
-import { transportOptions, type ClientOptions } from './calls.ts'
 import type {
   Delivery,
   MintOrder,

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
 
+import type { ReceiptWire } from '../wire/group-b/admin.ts'
 import type {
   BlockchainBalanceSchema,
   BlockchainCreatedSchema,
   BlockchainCreateSchema,
 } from '../wire/group-b/blockchain.ts'
-import type { ReceiptWire } from '../wire/group-b/admin.ts'
 import type { EventWire } from '../wire/group-b/events.ts'
 import type {
   GatewayList,

@@ -1,9 +1,9 @@
 import type { AnswerFields } from './answer.ts'
 import { ApiError } from './errors.ts'
 import { readJson } from './json.ts'
+import type { Open } from './parsed.ts'
 import { flat, isObject } from './payments-client.ts'
 import type { PaymentMade, TransferMade } from './payments-types.ts'
-import type { Open } from './parsed.ts'
 
 /** A webhook as the HTTP server received it. */
 export type SignedRequest = {

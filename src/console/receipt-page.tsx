@@ -4,8 +4,8 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
 import { useAct } from './act.ts'
 import { ApiFailure, reach, readFailure } from './api.ts'
-import { groupDigits } from './parts/format.ts'
 import { nodeAt, readAddress } from './node.ts'
+import { groupDigits } from './parts/format.ts'
 import { Amount, Facts, Failure, Foreign, Loading, Time } from './parts/parts.tsx'
 import {
   checkReceipt,

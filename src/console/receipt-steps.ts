@@ -1,6 +1,6 @@
+import { check } from '../verify/check.ts'
 import type { Coin, Disagreement, DisagreementKind, Provider, Verdict } from '../verify/index.ts'
 import { readCoin } from '../verify/index.ts'
-import { check } from '../verify/check.ts'
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
 import { formatUnits } from './parts/format.ts'
 

@@ -10,13 +10,13 @@ import {
 import { privateKeyToAccount, toAccount } from 'viem/accounts'
 import { getAddresses } from 'viem/actions'
 
-import { createDeployer, type Deployer, type DeployerOptions } from './deploy.ts'
-import { ask, DeployError } from './errors.ts'
-import { parseOnly } from './deployables.ts'
-import { MAX_ALLOWANCE } from './minter.ts'
-import type { Network } from './networks.ts'
 import { checksummed, parseAddress } from '../chain/hex.ts'
 import { wellKnownOwner } from '../chain/signers/well-known-signers.ts'
+import { createDeployer, type Deployer, type DeployerOptions } from './deploy.ts'
+import { parseOnly } from './deployables.ts'
+import { ask, DeployError } from './errors.ts'
+import { MAX_ALLOWANCE } from './minter.ts'
+import type { Network } from './networks.ts'
 
 /** A deployment as somebody asks for it: in texts, which are checked here. */
 export type DeployRequest = {

@@ -3,7 +3,7 @@ import { formatEther, type Account, type Address, type Client, type Hash } from 
 import { systemClock } from '../base/clock.ts'
 import { referenceDollar, settlement, type Deployable, type DeployableName } from './deployables.ts'
 import { DeployError } from './errors.ts'
-import type { DeploymentEntry, DeploymentRecords } from './records.ts'
+import type { Network } from './networks.ts'
 import {
   gasLimitOf,
   planDeployment,
@@ -11,6 +11,7 @@ import {
   type PlanInputs,
   type PlanStep,
 } from './plan.ts'
+import type { DeploymentEntry, DeploymentRecords } from './records.ts'
 import {
   codeDiffers,
   createContract,
@@ -18,7 +19,6 @@ import {
   installDeployer,
   type StepFacts,
 } from './steps.ts'
-import type { Network } from './networks.ts'
 import type { Waiting } from './submit.ts'
 
 export type DeployerOptions = {

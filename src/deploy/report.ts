@@ -1,8 +1,8 @@
 import { formatEther, formatGwei } from 'viem/utils'
 
 import type { DeployEvent } from './deploy.ts'
-import type { DeploymentPlan, PlanStep } from './plan.ts'
 import type { Network } from './networks.ts'
+import type { DeploymentPlan, PlanStep } from './plan.ts'
 
 /** What a person reads before agreeing. */
 export function planLines(plan: DeploymentPlan, network: Network): string[] {

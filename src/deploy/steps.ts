@@ -11,9 +11,9 @@ import {
 } from './create2.ts'
 import { isCodeOf, type Deployable } from './deployables.ts'
 import { ask, DeployError, reasonOf } from './errors.ts'
-import type { DeploymentEntry } from './records.ts'
-import { codeAt, contractState, deployerState } from './plan.ts'
 import { grantCall, hasGrant, type MinterGrant } from './minter.ts'
+import { codeAt, contractState, deployerState } from './plan.ts'
+import type { DeploymentEntry } from './records.ts'
 import {
   isLineFailure,
   KNOWN_TRANSACTION,

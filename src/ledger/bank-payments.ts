@@ -1,8 +1,8 @@
 import type { Payment } from '../domain/ledger.ts'
 import { LEDGER_PER_CENT } from '../domain/money.ts'
 import type { Db } from '../store/database/database.ts'
-import { post } from '../store/ledger/ledger.ts'
 import { insertPayment, movePayment, type NewPayment } from '../store/ledger/bank-payments.ts'
+import { post } from '../store/ledger/ledger.ts'
 import { orderWire } from '../store/rails/wires.ts'
 import { tellOfPayment, type WireMove } from './context.ts'
 

@@ -1,9 +1,9 @@
 import type { Mint } from '../domain/ledger.ts'
 import type { Hex, Order } from '../domain/orders.ts'
-import { listAttemptsOf } from '../store/orders/attempts.ts'
 import type { Db } from '../store/database/database.ts'
 import { post } from '../store/ledger/ledger.ts'
 import { insertMint, moveTransfer, type NewMint } from '../store/ledger/transfers.ts'
+import { listAttemptsOf } from '../store/orders/attempts.ts'
 import { tellOfTransfer, type LedgerContext } from './context.ts'
 
 /** Holds the money of a mint whose order the sender has accepted in the same transaction. */

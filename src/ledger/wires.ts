@@ -1,6 +1,6 @@
 import type { Db } from '../store/database/database.ts'
-import type { LedgerContext, WireMove } from './context.ts'
 import { movePaymentByWire } from './bank-payments.ts'
+import type { LedgerContext, WireMove } from './context.ts'
 import { moveRedeemByWire } from './redeems.ts'
 
 /** Moves what a wire pays as the wire moves, in its SQL transaction. */

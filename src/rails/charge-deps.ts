@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import type { Charge } from '../store/rails/charges.ts'
 import type { Db } from '../store/database/database.ts'
+import type { Charge } from '../store/rails/charges.ts'
 import type { GatewayAdapter } from './gateway.ts'
 import { RailError } from './reply.ts'
 

@@ -1,4 +1,6 @@
+import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import { isFinal, type TransactionStatus } from '../domain/states.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   findCharge,
   learnCharge,
@@ -6,12 +8,10 @@ import {
   releaseCharge,
   type Charge,
 } from '../store/rails/charges.ts'
-import type { Db } from '../store/database/database.ts'
 import { findStatus, moveTransaction } from '../store/transactions/transactions.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import { disputePass } from './dispute-rail.ts'
 import type { ChargeView } from './gateway.ts'
-import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import { refundPass } from './refund-rail.ts'
 import { codeFrom, RailError } from './reply.ts'
 

@@ -1,9 +1,9 @@
 import { dueOf } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
+import type { Db } from '../store/database/database.ts'
 import type { Charge } from '../store/rails/charges.ts'
 import { noteClosing } from '../store/rails/checkout-closings.ts'
 import { sumCheckoutPayments, type Arrived } from '../store/rails/checkouts.ts'
-import type { Db } from '../store/database/database.ts'
 import { applyView } from './charge-rail.ts'
 import type { ChargeView } from './gateway.ts'
 

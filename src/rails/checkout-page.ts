@@ -6,8 +6,8 @@ import { formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import { partReferences } from '../domain/reference.ts'
 import type { Charge } from '../store/rails/charges.ts'
-import type { CheckoutTerms } from './checkout.ts'
 import { coinOf } from './checkout-judge.ts'
+import type { CheckoutTerms } from './checkout.ts'
 
 /** What a payer sees: the inside of the document, all text of others in it escaped. */
 export type CheckoutPage = {

@@ -1,8 +1,8 @@
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import type { PaidReceiptReader } from '../chain/read/paid-receipts.ts'
-import { listUnpriced, priceClosing } from '../store/rails/checkout-closings.ts'
 import type { Db } from '../store/database/database.ts'
+import { listUnpriced, priceClosing } from '../store/rails/checkout-closings.ts'
 
 /**
  * Reads what the transactions that closed charges have cost. The first one that nobody can tell of

@@ -4,7 +4,7 @@ import type { Logger } from '../base/logger.ts'
 import type { BlockReader, TimedBlock } from '../chain/read/blocks.ts'
 import { breakId } from '../domain/break-ids.ts'
 import type { Hex } from '../domain/orders.ts'
-import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
+import type { Db } from '../store/database/database.ts'
 import { lockCharge } from '../store/rails/charges.ts'
 import {
   forgetPaidIn,
@@ -12,7 +12,7 @@ import {
   type CheckoutPayment,
   type PaidBlock,
 } from '../store/rails/checkouts.ts'
-import type { Db } from '../store/database/database.ts'
+import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
 import { ensureWatchRun } from '../store/reconciliation/runs.ts'
 import { judge } from './checkout-judge.ts'
 

@@ -1,11 +1,12 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { Hex } from '../domain/orders.ts'
-import type { SettlementReader, MinedSettlement } from '../chain/read/settlements.ts'
+import type { BlockReader } from '../chain/read/blocks.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
 import type { PaidReceiptReader } from '../chain/read/paid-receipts.ts'
-import type { BlockReader } from '../chain/read/blocks.ts'
+import type { SettlementReader, MinedSettlement } from '../chain/read/settlements.ts'
 import { dueOf, isDust } from '../domain/gateways.ts'
+import type { Hex } from '../domain/orders.ts'
+import type { Db } from '../store/database/database.ts'
 import { findCharge, lockCharge, type Charge } from '../store/rails/charges.ts'
 import {
   countSmallPayments,
@@ -20,7 +21,6 @@ import {
   type CheckoutCursor,
   type CheckoutPayment,
 } from '../store/rails/checkouts.ts'
-import type { Db } from '../store/database/database.ts'
 import { applyView } from './charge-rail.ts'
 import { coinOf, judge } from './checkout-judge.ts'
 import { priceClosings } from './checkout-prices.ts'

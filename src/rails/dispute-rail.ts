@@ -1,6 +1,7 @@
+import { backoffMs } from '../base/loop.ts'
 import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
-import { findCharge, type Charge } from '../store/rails/charges.ts'
 import type { Db } from '../store/database/database.ts'
+import { findCharge, type Charge } from '../store/rails/charges.ts'
 import {
   leaseDisputes,
   listDisputes,
@@ -11,7 +12,6 @@ import {
 import { notify } from '../store/webhooks/notifications.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { DisputeView } from './gateway.ts'
-import { backoffMs } from '../base/loop.ts'
 import { RailError } from './reply.ts'
 
 const BATCH = 10

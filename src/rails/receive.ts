@@ -1,10 +1,10 @@
+import type { Db } from '../store/database/database.ts'
 import {
   findCharge,
   findChargeByExternalId,
   wakeCharge,
   type Charge,
 } from '../store/rails/charges.ts'
-import type { Db } from '../store/database/database.ts'
 import { noteDispute } from '../store/rails/disputes.ts'
 import type { GatewayAdapter, GatewayNews, Webhook } from './gateway.ts'
 

@@ -1,8 +1,9 @@
+import { backoffMs } from '../base/loop.ts'
 import { dueOf, isDust, refundableOf } from '../domain/gateways.ts'
-import { findCharge, lockCharge, type Charge } from '../store/rails/charges.ts'
-import { sumByPayer } from '../store/rails/checkouts.ts'
 import type { Db } from '../store/database/database.ts'
 import { findOrderOf } from '../store/orders/orders.ts'
+import { findCharge, lockCharge, type Charge } from '../store/rails/charges.ts'
+import { sumByPayer } from '../store/rails/checkouts.ts'
 import {
   leaseRefunds,
   releaseRefund,
@@ -13,7 +14,6 @@ import {
 import { moveTransaction, tellOfTransaction } from '../store/transactions/transactions.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import type { RefundView } from './gateway.ts'
-import { backoffMs } from '../base/loop.ts'
 import { codeFrom, RailError } from './reply.ts'
 
 const BATCH = 10

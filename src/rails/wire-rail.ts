@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
+import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import type { Db } from '../store/database/database.ts'
 import {
   leaseWires,
@@ -13,7 +14,6 @@ import {
   type WireState,
 } from '../store/rails/wires.ts'
 import type { Bank, BankTransfer } from './bank.ts'
-import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import { RailError } from './reply.ts'
 
 export type WireMoved = {

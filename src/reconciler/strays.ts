@@ -1,12 +1,13 @@
-import { formatAmount } from '../domain/money.ts'
+import type { ShownTransaction } from '../chain/answers.ts'
+import { agreedOn } from '../chain/quorum.ts'
 import { breakId } from '../domain/break-ids.ts'
 import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
-import { agreedOn } from '../chain/quorum.ts'
+import { formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { listGaps, listLaneSpans, type LaneSpan, type OpenGap } from '../store/orders/lane-gaps.ts'
-import { isOurHash } from '../store/reconciliation/recorded-payments.ts'
 import { listOpenAlerts, type SenderAlertKind } from '../store/orders/sender-alerts.ts'
+import { isOurHash } from '../store/reconciliation/recorded-payments.ts'
 import {
   listStraySettlements,
   logBehind,
@@ -15,7 +16,6 @@ import {
 } from '../store/reconciliation/settled-logs.ts'
 import { quorumOf, type Panel } from './chain/agree.ts'
 import type { Node } from './chain/node.ts'
-import type { ShownTransaction } from '../chain/answers.ts'
 import { takerBy } from './chain/replaced.ts'
 
 export type StrayDeps = {

@@ -3,13 +3,13 @@ import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { inRounds } from '../base/loop.ts'
-import { topicOf } from '../chain/read/events.ts'
 import type { Hex } from '../chain/hex.ts'
 import { agreedOn } from '../chain/quorum.ts'
+import { topicOf } from '../chain/read/events.ts'
 import { createPartReader } from '../chain/read/logs.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
-import type { BlockId } from '../store/orders/chain-cursor.ts'
 import type { Db } from '../store/database/database.ts'
+import type { BlockId } from '../store/orders/chain-cursor.ts'
 import {
   firstBlockOfOurs,
   forgetSweep,
@@ -19,8 +19,8 @@ import {
 } from '../store/reconciliation/settled-logs.ts'
 import { quorumOf, type Panel } from './chain/agree.ts'
 import type { Node } from './chain/node.ts'
-import { readOwn } from './sources/own-settlements.ts'
 import { readSettledLogs } from './chain/settled-logs.ts'
+import { readOwn } from './sources/own-settlements.ts'
 
 export type SweepDeps = {
   db: Db

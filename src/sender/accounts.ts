@@ -1,13 +1,13 @@
 import { BaseError } from '../base/errors.ts'
 import type { Signer, Signers } from '../chain/signers/signer.ts'
 import type { Hex } from '../domain/orders.ts'
-import type { UnsignedTransaction } from './sign.ts'
+import type { Db } from '../store/database/database.ts'
 import {
   claimAddress,
   findUserIdByAddress,
   listUsersWithOpenNonces,
 } from '../store/transactions/addresses.ts'
-import type { Db } from '../store/database/database.ts'
+import type { UnsignedTransaction } from './sign.ts'
 
 /** Which signer signs for whom: number 0 for the platform itself, and a user's id for the user. */
 export type Accounts = {

@@ -7,10 +7,10 @@ import {
   type Block,
   type Log,
 } from '../chain/answers.ts'
+import { agreedOn, attested, finalUnder, type Finality, type Quorum } from '../chain/quorum.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import type { AttemptBlock, Hex } from '../domain/orders.ts'
 import type { BlockId } from '../store/orders/chain-cursor.ts'
-import { agreedOn, attested, finalUnder, type Finality, type Quorum } from '../chain/quorum.ts'
 
 /** One look at the chain, as far as enough providers agree on it. */
 export type ChainLook = {

@@ -1,6 +1,6 @@
 import type { Attempt, Hex, Order } from '../domain/orders.ts'
-import { recordBlocks, supersedeOthers } from '../store/orders/attempts.ts'
 import type { Db } from '../store/database/database.ts'
+import { recordBlocks, supersedeOthers } from '../store/orders/attempts.ts'
 import { closeNonces } from '../store/orders/lanes.ts'
 import { findOrders, moveOrders, type OrderStep } from '../store/orders/orders.ts'
 import { openAlert } from '../store/orders/sender-alerts.ts'

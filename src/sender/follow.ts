@@ -14,8 +14,8 @@ import {
 import { closeSlots } from './close.ts'
 import type { SenderContext } from './context.ts'
 import { moveTakenSlot } from './move.ts'
-import { listTaken, minedOf, type Slot } from './slots.ts'
 import { writeLane } from './record.ts'
+import { listTaken, minedOf, type Slot } from './slots.ts'
 
 /** Brings the open nonces of a lane to what the chain says of them. */
 export async function followLane(

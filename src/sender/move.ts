@@ -1,7 +1,8 @@
 import { codeOf } from '../base/errors.ts'
+import type { Quorum } from '../chain/quorum.ts'
 import type { Hex, Order } from '../domain/orders.ts'
-import { insertAttempt, supersedeOthers } from '../store/orders/attempts.ts'
 import type { Db } from '../store/database/database.ts'
+import { insertAttempt, supersedeOthers } from '../store/orders/attempts.ts'
 import {
   advanceLane,
   closeNonce,
@@ -18,10 +19,9 @@ import type { SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
 import { isLikePayment } from './outcome.ts'
 import { estimateGas } from './prepare.ts'
-import type { Quorum } from '../chain/quorum.ts'
+import { writeLane } from './record.ts'
 import { paymentCall } from './sign.ts'
 import type { Slot } from './slots.ts'
-import { writeLane } from './record.ts'
 
 type Taken = { lease: Lease; quorum: Quorum; slot: Slot; taker: Taker }
 

@@ -1,5 +1,5 @@
-import type { Currency } from '../domain/money.ts'
 import { dueOf } from '../domain/gateways.ts'
+import type { Currency } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import type { PaymentRequest } from './prepare.ts'

@@ -4,9 +4,9 @@ import { findNonce, openNonce, type Lease } from '../store/orders/lanes.ts'
 import { findOrders, requestCancel } from '../store/orders/orders.ts'
 import type { SenderContext } from './context.ts'
 import { bumped, isPricedOut, offerOf } from './fees.ts'
+import { writeLane } from './record.ts'
 import { EMPTY_CALL_GAS, emptyCall, paymentCall, signChecked } from './sign.ts'
 import { listStanding, type Slot, type LaneQueue } from './slots.ts'
-import { writeLane } from './record.ts'
 
 export type Replacing = {
   lease: Lease

@@ -1,6 +1,6 @@
 import type { Attempt } from '../domain/orders.ts'
-import { listTakenAttempts, listWaitingAttempts } from '../store/orders/attempts.ts'
 import type { Db } from '../store/database/database.ts'
+import { listTakenAttempts, listWaitingAttempts } from '../store/orders/attempts.ts'
 import type { LaneKey } from '../store/orders/lanes.ts'
 
 /** An open nonce with everything that was signed for it, oldest first and never empty. */

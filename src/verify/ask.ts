@@ -1,9 +1,9 @@
 import { BaseError, messageOf } from '../base/errors.ts'
 import { AnswerError, array, data, quantity, record, toQuantity } from '../chain/answers.ts'
-import { hasUnknownFields, headerOfBlock, type Header } from '../chain/proof/header.ts'
 import type { Hex } from '../chain/hex.ts'
-import type { Provider } from '../chain/rpc/provider.ts'
+import { hasUnknownFields, headerOfBlock, type Header } from '../chain/proof/header.ts'
 import { EncodingError } from '../chain/proof/rlp.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
 
 /** A block as one provider shows it: the header hashes to what the provider says it does. */
 export type ShownBlock = { header: Header; transactions: readonly unknown[] }

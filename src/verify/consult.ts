@@ -1,6 +1,6 @@
 import type { Hex } from '../chain/hex.ts'
-import { attestedOf, neededOf } from '../chain/quorum.ts'
 import type { ChainTransaction } from '../chain/proof/block-transaction.ts'
+import { attestedOf, neededOf } from '../chain/quorum.ts'
 import { createAsker, failureOf, type Asker } from './ask.ts'
 import type { CheckedOptions } from './claim.ts'
 import { isShownIn, look, type TransactionLook, type Sighting } from './look.ts'

@@ -7,8 +7,8 @@ import { consult, type Consultation, type Question } from './consult.ts'
 import type { Sighting } from './look.ts'
 import { inCoin } from './match.ts'
 import { matchingPayments, matchPayment, UNKNOWN, type Expected, type Match } from './match.ts'
-import { paymentsOf, SEIZURES, type Payment } from './read-payments.ts'
 import { statementOf, type Profile } from './profiles.ts'
+import { paymentsOf, SEIZURES, type Payment } from './read-payments.ts'
 import { commonState, readTokenState, type TokenState } from './token-state.ts'
 import {
   conclude,

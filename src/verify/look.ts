@@ -1,14 +1,14 @@
 import { array, data, quantity, record, toQuantity } from '../chain/answers.ts'
-import type { Header } from '../chain/proof/header.ts'
 import type { Hex } from '../chain/hex.ts'
-import { decodeReceipt, encodeReceipt, type Receipt } from '../chain/proof/receipt.ts'
+import { hashOfBytes } from '../chain/hex.ts'
 import {
   decodeTransaction,
   encodeTransaction,
   UnknownTransactionTypeError,
   type ChainTransaction,
 } from '../chain/proof/block-transaction.ts'
-import { hashOfBytes } from '../chain/hex.ts'
+import type { Header } from '../chain/proof/header.ts'
+import { decodeReceipt, encodeReceipt, type Receipt } from '../chain/proof/receipt.ts'
 import { buildListTrie, type ListTrie } from '../chain/proof/trie.ts'
 import {
   failureOf,

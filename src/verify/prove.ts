@@ -1,5 +1,5 @@
-import type { Hex } from '../chain/hex.ts'
 import { settlementAddress } from '../bindings/addresses.ts'
+import type { Hex } from '../chain/hex.ts'
 import { cautionsOf } from './cautions.ts'
 import {
   addressField,
@@ -18,8 +18,8 @@ import { contradictionsOf, readFacts } from './facts.ts'
 import { judge } from './judge.ts'
 import type { Sighting } from './look.ts'
 import { isReference } from './match.ts'
-import { paymentsOf, type Payment } from './read-payments.ts'
 import { formatQuittance, MAX_QUITTANCE_BYTES, orderFacts } from './quittance.ts'
+import { paymentsOf, type Payment } from './read-payments.ts'
 import { coinFrom } from './token-state.ts'
 import { conclude, timeOf, type Disagreement, type Verdict } from './verdict.ts'
 

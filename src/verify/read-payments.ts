@@ -1,7 +1,7 @@
-import { decodeEvent, type DecodedEvent } from '../chain/read/events.ts'
 import type { Hex } from '../chain/hex.ts'
-import type { Receipt } from '../chain/proof/receipt.ts'
 import type { ChainTransaction } from '../chain/proof/block-transaction.ts'
+import type { Receipt } from '../chain/proof/receipt.ts'
+import { decodeEvent, type DecodedEvent } from '../chain/read/events.ts'
 
 /** How money moved: coin by itself, through `Settlement`, or by which event of a token. */
 export type PaymentKind = 'native' | 'settlement' | 'transfer' | 'mint' | 'burn' | 'supply'

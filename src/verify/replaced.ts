@@ -1,6 +1,6 @@
 import { quantity, toQuantity } from '../chain/answers.ts'
-import { finalUnder } from '../chain/quorum.ts'
 import type { Hex } from '../chain/hex.ts'
+import { finalUnder } from '../chain/quorum.ts'
 import { failureOf, type Asker } from './ask.ts'
 import type { CheckedOptions } from './claim.ts'
 import type { Disagreement } from './verdict.ts'

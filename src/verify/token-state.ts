@@ -1,7 +1,7 @@
 import { readWord, toQuantity } from '../chain/answers.ts'
+import type { Hex } from '../chain/hex.ts'
 import { campsOf } from '../chain/quorum.ts'
 import { selectorOf } from '../chain/read/events.ts'
-import type { Hex } from '../chain/hex.ts'
 import { readDecimals, readSymbol, TOKEN_VIEWS } from '../chain/read/token.ts'
 import { createAsker, type Asker } from './ask.ts'
 import { addressField, checkOptions, type CheckedOptions, type VerifyOptions } from './claim.ts'

@@ -1,6 +1,6 @@
 import type { Hex } from '../chain/hex.ts'
-import type { Payment } from './read-payments.ts'
 import type { ProfileStatement } from './profiles.ts'
+import type { Payment } from './read-payments.ts'
 import type { TokenState } from './token-state.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { BaseError } from '../base/errors.ts'
 import type { Environment } from '../base/config.ts'
+import { BaseError } from '../base/errors.ts'
 import { isLoopback, isPublic, readAddress, type Address } from './address.ts'
 import type { Resolve } from './resolve.ts'
 

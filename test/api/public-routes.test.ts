@@ -4,8 +4,8 @@ import { expect } from 'chai'
 import { Gauge, Registry } from 'prom-client'
 
 import type { GatewayDoor } from '../../src/api/gateway-routes.ts'
-import { limits } from '../../src/base/limits.ts'
 import { recent } from '../../src/base/cache.ts'
+import { limits } from '../../src/base/limits.ts'
 import { startApi, type Api } from '../fixtures/api/api.ts'
 
 describe('routes that anybody may ask', () => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 
 import { createAccess } from '../../src/api/access/access.ts'
-import { createTestClock } from '../fixtures/clock.ts'
 import { startApi, testCaller, type Api } from '../fixtures/api/api.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
 import { echoEndpoints } from '../fixtures/api/endpoints.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const PROXY = '10.1.2.3'
 const TRUSTED = ['10.0.0.0/8', '2001:db8::1']

@@ -4,8 +4,8 @@ import { pino } from 'pino'
 import { requireChain, startChain } from '../../src/app/chain.ts'
 import { parseConfig } from '../../src/base/config.ts'
 import { createShutdown } from '../../src/base/shutdown.ts'
-import { expectFailure } from '../fixtures/errors.ts'
 import { startNode, startScriptedNode } from '../fixtures/chain/scripted-node.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 describe('the chain of the program', () => {
   it('is ready while one of its providers serves it', async () => {

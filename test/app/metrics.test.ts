@@ -10,14 +10,14 @@ import { measureSupply } from '../../src/app/supply.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { limits } from '../../src/base/limits.ts'
 import type { Db } from '../../src/store/database/database.ts'
-import { openAlert } from '../../src/store/orders/sender-alerts.ts'
 import { storeSolvency } from '../../src/store/ledger/supply.ts'
+import { openAlert } from '../../src/store/orders/sender-alerts.ts'
+import { CHAIN_ID } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
+import { makeDelivery } from '../fixtures/api/webhooks.ts'
+import { makeBreak } from '../fixtures/books/runs.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
 import { storePaidOrders } from '../fixtures/store/paid-orders.ts'
-import { makeBreak } from '../fixtures/books/runs.ts'
-import { CHAIN_ID } from '../engines/sim/world.ts'
-import { makeDelivery } from '../fixtures/api/webhooks.ts'
 
 const HASH = `0x${'ab'.repeat(32)}` as const
 const ADDRESS = `0x${'cd'.repeat(20)}` as const

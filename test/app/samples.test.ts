@@ -2,15 +2,15 @@ import { expect } from 'chai'
 
 import { takeSample } from '../../src/app/samples.ts'
 import { createProviders } from '../../src/chain/rpc/providers.ts'
-import { closeBreak } from '../../src/store/reconciliation/breaks.ts'
 import type { Db } from '../../src/store/database/database.ts'
-import { listSamples } from '../../src/store/transactions/overview.ts'
 import { storeSolvency } from '../../src/store/ledger/supply.ts'
-import { createTestClock } from '../fixtures/clock.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
+import { closeBreak } from '../../src/store/reconciliation/breaks.ts'
+import { listSamples } from '../../src/store/transactions/overview.ts'
+import { CHAIN_ID } from '../engines/sim/world.ts'
 import { DOLLAR, TOKEN } from '../fixtures/books/money.ts'
 import { makeBreak } from '../fixtures/books/runs.ts'
-import { CHAIN_ID } from '../engines/sim/world.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const MINUTE_MS = 60_000
 

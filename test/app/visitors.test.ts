@@ -9,14 +9,15 @@ import type { PaymentDesk } from '../../src/api/endpoints/api/payments/create.ts
 import { createServer } from '../../src/api/server/server.ts'
 import { createOperations } from '../../src/app/operations.ts'
 import { createLogger } from '../../src/base/logger.ts'
-import { insertCharge } from '../../src/store/rails/charges.ts'
 import { listApiKeys } from '../../src/store/access/api-keys.ts'
 import type { Db } from '../../src/store/database/database.ts'
-import { insertReceipt } from '../../src/store/transactions/receipts.ts'
 import { mainWallet } from '../../src/store/ledger/wallets.ts'
+import { insertCharge } from '../../src/store/rails/charges.ts'
 import { insertTransfer } from '../../src/store/rails/wires.ts'
-import { createTestClock } from '../fixtures/clock.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
+import { insertReceipt } from '../../src/store/transactions/receipts.ts'
+import { operatingOf } from '../fixtures/api/operating.ts'
+import { makeVisitors, type Visitor } from '../fixtures/api/visitors.ts'
+import { makeDelivery, makeSubscription } from '../fixtures/api/webhooks.ts'
 import {
   ledgerOf,
   makeMint,
@@ -25,10 +26,9 @@ import {
   noMinting,
 } from '../fixtures/books/money.ts'
 import { makeBreak, makeRun, reconciliationGround } from '../fixtures/books/runs.ts'
-import { operatingOf } from '../fixtures/api/operating.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
-import { makeVisitors, type Visitor } from '../fixtures/api/visitors.ts'
-import { makeDelivery, makeSubscription } from '../fixtures/api/webhooks.ts'
 
 /**
  * Makes what an operation with an id shows to the account, and gives the id. An operation that

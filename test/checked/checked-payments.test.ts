@@ -2,11 +2,11 @@ import { expect } from 'chai'
 
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
-import type { NotSettledError } from '../../src/checked/errors.ts'
 import { createPayments, type Payments } from '../../src/checked/checked-payments.ts'
+import type { NotSettledError } from '../../src/checked/errors.ts'
 import type { MintOrder } from '../../src/client/payments-types.ts'
-import { expectFailure } from '../fixtures/errors.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 describe('payments with proof', () => {
   let app: RunningApp

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 
-import type { NotSettledError } from '../../src/checked/errors.ts'
-import { createPlatform, type Intent, type Platform } from '../../src/checked/checked-platform.ts'
 import type { Hex } from '../../src/chain/hex.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
-import { expectFailure } from '../fixtures/errors.ts'
+import { createPlatform, type Intent, type Platform } from '../../src/checked/checked-platform.ts'
+import type { NotSettledError } from '../../src/checked/errors.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
 import { calls, reference } from '../fixtures/books/verify.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const OTHER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'

@@ -5,8 +5,8 @@ import { expect } from 'chai'
 
 import { COMMANDS, commandsFor } from '../../src/cli/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { fillUnmigrated } from '../fixtures/store/prepared-data.ts'
 import { runToEnd } from '../fixtures/program.ts'
+import { fillUnmigrated } from '../fixtures/store/prepared-data.ts'
 
 describe('the command line', () => {
   it('teaches with --help, for the program and for each command', async () => {

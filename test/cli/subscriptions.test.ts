@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import { findDelivery } from '../../src/store/webhooks/delivery-log.ts'
 import { findSubscription } from '../../src/store/webhooks/subscriptions.ts'
 import { makeUser } from '../fixtures/api/access.ts'
-import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
 import { makeDelivery, makeSubscription } from '../fixtures/api/webhooks.ts'
+import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
 
 const MISSING = '00000000-0000-4000-8000-000000000000'
 

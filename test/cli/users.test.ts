@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 
 import { lockFolder } from '../../src/base/lock.ts'
-import { claimInstallation } from '../../src/store/database/installation.ts'
 import { verifyPassword } from '../../src/store/access/passwords.ts'
 import { findUserByName } from '../../src/store/access/users.ts'
+import { claimInstallation } from '../../src/store/database/installation.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { fillUnmigrated } from '../fixtures/store/prepared-data.ts'
 import { runToEnd } from '../fixtures/program.ts'
+import { fillUnmigrated } from '../fixtures/store/prepared-data.ts'
 
 describe('quittance users', () => {
   let bench: CommandBench

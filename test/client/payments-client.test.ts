@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import { createPaymentsClient, type PaymentsClient } from '../../src/client/payments-client.ts'
 import type { PageQuery } from '../../src/client/payments-types.ts'
 import { faults, startBarePlatform, type BarePlatform } from '../fixtures/api/bare-platform.ts'
-import { expectFailure } from '../fixtures/errors.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 

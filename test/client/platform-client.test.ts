@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 
 import { createPlatformClient, type PlatformClient } from '../../src/client/platform-client.ts'
-import { expectFailure, failureOf } from '../fixtures/errors.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
+import { expectFailure, failureOf } from '../fixtures/errors.ts'
 
 describe('the platform client at our own server', () => {
   let app: RunningApp

@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { closeBreak } from '../../src/store/reconciliation/breaks.ts'
+import { makeBreak } from '../fixtures/books/runs.ts'
 import { describeInChromium } from '../fixtures/console/browser.ts'
 import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
 import { poison } from '../fixtures/hostile.ts'
-import { makeBreak } from '../fixtures/books/runs.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 
 describeInChromium('a disputed transaction in the console', (chromium) => {

@@ -5,7 +5,6 @@ import { checkReceipt, formatShown, shownBy, type Shown } from '../../src/consol
 import type { Provider } from '../../src/verify/index.ts'
 import { prove } from '../../src/verify/prove.ts'
 import type { ReceiptFactsWire } from '../../src/wire/group-b/admin.ts'
-import { uint } from '../fixtures/chain/token-code.ts'
 import {
   CHAIN_ID,
   calls,
@@ -13,6 +12,7 @@ import {
   startPaidChain,
   type PaidChain,
 } from '../fixtures/books/verify.ts'
+import { uint } from '../fixtures/chain/token-code.ts'
 
 describe('the steps of a receipt', () => {
   let world: PaidChain

@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core'
 
 import { describeInChromium, keepSession } from '../fixtures/console/browser.ts'
 import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
-import { insertManyTransactions } from '../fixtures/store/many-transactions.ts'
 import { walkThrough } from '../fixtures/console/scroll.ts'
+import { insertManyTransactions } from '../fixtures/store/many-transactions.ts'
 
 /** `npm run bench:console` goes through a hundred thousand. */
 const ROWS = 1250

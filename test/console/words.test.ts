@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 
+import { readAddress } from '../../src/console/node.ts'
 import {
   compareDecimals,
   formatDuration,
@@ -8,7 +9,6 @@ import {
   shortHash,
 } from '../../src/console/parts/format.ts'
 import { frameOf, pathOf, pointAt } from '../../src/console/parts/plot-lines.ts'
-import { readAddress } from '../../src/console/node.ts'
 import { hashOf, readRoute } from '../../src/console/route.ts'
 
 describe('the words of the console', () => {

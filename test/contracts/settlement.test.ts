@@ -1,3 +1,4 @@
+import type { HardhatEthers, HardhatEthersSigner } from '@nomicfoundation/hardhat-ethers/types'
 import { expect } from 'chai'
 import {
   type ContractTransactionReceipt,
@@ -7,8 +8,6 @@ import {
   keccak256,
 } from 'ethers'
 import { artifacts, network } from 'hardhat'
-
-import type { HardhatEthers, HardhatEthersSigner } from '@nomicfoundation/hardhat-ethers/types'
 
 import {
   type ReferenceDollar,

@@ -1,8 +1,7 @@
+import type { HardhatEthers, HardhatEthersSigner } from '@nomicfoundation/hardhat-ethers/types'
 import { expect } from 'chai'
 import { Signature, type Wallet, ZeroAddress, concat } from 'ethers'
 import { network } from 'hardhat'
-
-import type { HardhatEthers, HardhatEthersSigner } from '@nomicfoundation/hardhat-ethers/types'
 
 import type { Settlement } from '../../src/bindings/index.ts'
 import { deploySettlement } from '../fixtures/contracts/gas.ts'

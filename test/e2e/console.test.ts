@@ -17,11 +17,11 @@ import {
   pagesInPrint,
   startBrowser,
 } from '../fixtures/console/browser.ts'
+import { workByKeys } from '../fixtures/console/keyboard.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { poison } from '../fixtures/hostile.ts'
-import { workByKeys } from '../fixtures/console/keyboard.ts'
-import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
 const EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>'

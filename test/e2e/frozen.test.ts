@@ -6,10 +6,10 @@ import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.t
 import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
 import { makeKey, makeUser } from '../fixtures/api/access.ts'
-import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { startFreezingProxy, type FreezingProxy } from '../fixtures/store/freezing-proxy.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
+import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
+import { startFreezingProxy, type FreezingProxy } from '../fixtures/store/freezing-proxy.ts'
 import { until } from '../fixtures/until.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000aa'

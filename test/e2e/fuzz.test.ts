@@ -1,13 +1,13 @@
-import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { expect } from 'chai'
 
-import { readDocument } from '../fixtures/api/contract.ts'
-import { echoEndpoints } from '../fixtures/api/endpoints.ts'
 import { fuzz } from '../engines/fuzz/fuzz.ts'
 import { startFuzzTarget, type FuzzTarget } from '../engines/fuzz/start.ts'
+import { readDocument } from '../fixtures/api/contract.ts'
+import { echoEndpoints } from '../fixtures/api/endpoints.ts'
 
 describe('a fuzz of every operation', () => {
   let target: FuzzTarget

@@ -6,13 +6,13 @@ import { english, generateMnemonic, generatePrivateKey, privateKeyToAccount } fr
 
 import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
-import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
 import { startFaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
+import { startWeb3Signer } from '../fixtures/chain/web3signer.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { blocksOf, createReader, type Reader } from '../fixtures/guides.ts'
-import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { createKeyedDraw } from '../fixtures/random.ts'
-import { startWeb3Signer } from '../fixtures/chain/web3signer.ts'
+import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 
 const PAYEE = '0x00000000000000000000000000000000000000aa'
 const ETHER = 10n ** 18n

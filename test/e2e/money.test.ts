@@ -6,10 +6,10 @@ import { expect } from 'chai'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
-import { temporaryFolder } from '../fixtures/folder.ts'
-import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
-import { runProgram, type Program } from '../fixtures/program.ts'
 import { addressFrom } from '../engines/sim/world.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { runProgram, type Program } from '../fixtures/program.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
 const USD = 'USD' as const

@@ -8,11 +8,11 @@ import { english, generateMnemonic, privateKeyToAccount } from 'viem/accounts'
 
 import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
 import { startFaultyProxy, type FaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
+import { startWeb3Signer, type Web3SignerServer } from '../fixtures/chain/web3signer.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { createKeyedDraw } from '../fixtures/random.ts'
-import { startWeb3Signer, type Web3SignerServer } from '../fixtures/chain/web3signer.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 
 const PUBLIC_PHRASE = 'test test test test test test test test test test test junk'
 /** The first key of anvil, which every document of it prints. */

@@ -5,9 +5,9 @@ import { sql } from 'kysely'
 
 import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
-import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
+import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
 
 // Processes can only share a server, so these cases exist in the run on PostgreSQL alone.
 if (process.env['DATABASE_URL'] !== undefined) {

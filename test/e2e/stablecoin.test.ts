@@ -6,13 +6,13 @@ import { expect } from 'chai'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { grantCall } from '../../src/deploy/minter.ts'
 import type { Hex } from '../../src/domain/orders.ts'
-import { account } from '../fixtures/chain/deployment.ts'
-import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
-import { temporaryFolder } from '../fixtures/folder.ts'
-import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
-import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { addressFrom, createWorld, placeDollar } from '../engines/sim/world.ts'
+import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
+import { account } from '../fixtures/chain/deployment.ts'
 import { answering, tokenAnswers } from '../fixtures/chain/token-code.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 
 describe('the program on a stablecoin that it did not deploy', () => {
   const folder = temporaryFolder()

@@ -7,9 +7,9 @@ import { isRunning } from '../../src/base/process.ts'
 import { readReady, type ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
+import { makeBreak } from '../fixtures/books/runs.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runProgram, runScript, runToEnd, type Program } from '../fixtures/program.ts'
-import { makeBreak } from '../fixtures/books/runs.ts'
 
 describe('up', () => {
   let folder: ReturnType<typeof temporaryFolder>

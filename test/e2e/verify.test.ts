@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
-import { temporaryFolder } from '../fixtures/folder.ts'
-import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
-import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { addressFrom } from '../engines/sim/world.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
 describe('a payment, verified by someone who only has its hash', () => {

@@ -5,8 +5,8 @@ import { sql } from 'kysely'
 
 import type { SupplyEvent } from '../../src/chain/read/supply.ts'
 import type { Hex, Order, OrderState } from '../../src/domain/orders.ts'
-import { createMint, moveByMint } from '../../src/ledger/mints.ts'
 import { createPayment } from '../../src/ledger/bank-payments.ts'
+import { createMint, moveByMint } from '../../src/ledger/mints.ts'
 import { createRedeem } from '../../src/ledger/redeems.ts'
 import { settleSupplyEvent } from '../../src/ledger/supply.ts'
 import { transferBetween } from '../../src/ledger/wallet-transfers.ts'
@@ -15,7 +15,6 @@ import type { Db } from '../../src/store/database/database.ts'
 import { storeSolvency } from '../../src/store/ledger/supply.ts'
 import type { WirePurpose } from '../../src/store/rails/wires.ts'
 import { makeUser } from '../fixtures/api/access.ts'
-import { failureOf } from '../fixtures/errors.ts'
 import {
   deposit,
   DOLLAR,
@@ -24,6 +23,7 @@ import {
   referenceOf,
   TOKEN,
 } from '../fixtures/books/money.ts'
+import { failureOf } from '../fixtures/errors.ts'
 
 export const ACTS = [
   'transfer',

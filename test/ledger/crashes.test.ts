@@ -6,11 +6,11 @@ import type { WireMove } from '../../src/ledger/context.ts'
 import { moveByWire } from '../../src/ledger/wires.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { countFindings } from '../../src/store/ledger/supply.ts'
+import { addressFrom, CHAIN_ID } from '../engines/sim/world.ts'
 import { crashEverywhere, crashing, type CrashingDb } from '../fixtures/books/crash.ts'
 import { DOLLAR, readLedger, startMoneyApi, type MoneyApi } from '../fixtures/books/money.ts'
-import { createRandom } from '../fixtures/random.ts'
-import { addressFrom, CHAIN_ID } from '../engines/sim/world.ts'
 import { createSupplyBench, type SupplyBench } from '../fixtures/books/supply-bench.ts'
+import { createRandom } from '../fixtures/random.ts'
 
 type Made = { id: string; redemption?: { reference: Hex } }
 

@@ -6,6 +6,7 @@ import { REDEEM_MS } from '../../src/ledger/redeems.ts'
 import { moveByWire } from '../../src/ledger/wires.ts'
 import { countFindings } from '../../src/store/ledger/supply.ts'
 import { findWire } from '../../src/store/rails/wires.ts'
+import { addressFrom, CHAIN_ID, placeDollar } from '../engines/sim/world.ts'
 import {
   DOLLAR,
   listNotificationBodies,
@@ -13,7 +14,6 @@ import {
   startMoneyApi,
   type MoneyApi,
 } from '../fixtures/books/money.ts'
-import { addressFrom, CHAIN_ID, placeDollar } from '../engines/sim/world.ts'
 import { createSupplyBench, type SupplyBench } from '../fixtures/books/supply-bench.ts'
 
 type Shown = { id: string; status: string; redemption?: { reference: Hex; calldata: Hex } }

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 
-import { freshDatabase } from '../fixtures/store/database.ts'
 import { ACTS, createPlay, type Step } from '../engines/ledger-play.ts'
 import { readLedger } from '../fixtures/books/money.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const steps = fc.array(
   fc.record<Step>({

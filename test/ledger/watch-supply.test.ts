@@ -4,10 +4,10 @@ import { sql } from 'kysely'
 import type { RpcCall } from '../../src/chain/rpc/provider.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { moveByWire } from '../../src/ledger/wires.ts'
-import { expectFailure } from '../fixtures/errors.ts'
-import { DOLLAR, readLedger, startMoneyApi, type MoneyApi } from '../fixtures/books/money.ts'
 import { addressFrom } from '../engines/sim/world.ts'
+import { DOLLAR, readLedger, startMoneyApi, type MoneyApi } from '../fixtures/books/money.ts'
 import { createSupplyBench, type SupplyBench } from '../fixtures/books/supply-bench.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 import { togetherOf } from '../fixtures/together.ts'
 
 /** What a node says instead of the truth; undefined where it is honest. */

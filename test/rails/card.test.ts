@@ -7,10 +7,10 @@ import {
   type SimulatorServer,
 } from '../../src/rails/simulators/serve.ts'
 import type { Db } from '../../src/store/database/database.ts'
+import { countRows } from '../fixtures/api/rails-api.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { createTestClock, type TestClock } from '../fixtures/clock.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
-import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
-import { countRows } from '../fixtures/api/rails-api.ts'
 
 const SECRETS = { key: 'sk_test_1', webhookSecret: 'whsec_1' }
 const PAYMENT = {

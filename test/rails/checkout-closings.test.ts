@@ -4,27 +4,27 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { lifeEndpoint } from '../../src/api/endpoints/api/admin/transactions.ts'
-import { receiptCreateEndpoint } from '../../src/api/endpoints/api/transactions/receipt.ts'
 import { transactionDetailEndpoint } from '../../src/api/endpoints/api/transactions/detail.ts'
+import { receiptCreateEndpoint } from '../../src/api/endpoints/api/transactions/receipt.ts'
 import { createOperating } from '../../src/app/operations.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createProviders } from '../../src/chain/rpc/providers.ts'
 import type { Hex } from '../../src/domain/orders.ts'
-import { createStoreSource } from '../../src/reconciler/sources/store.ts'
 import { checkoutPass } from '../../src/rails/checkout.ts'
+import { createStoreSource } from '../../src/reconciler/sources/store.ts'
 import { moveDispute, noteDispute } from '../../src/store/rails/disputes.ts'
 import { insertRefund, settleRefund } from '../../src/store/rails/refunds.ts'
+import { CHAIN_ID } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
+import { startRailsApi, type RailsApi } from '../fixtures/api/rails-api.ts'
 import {
   createCheckoutBench,
   newAddress,
   type CheckoutBench,
 } from '../fixtures/books/checkout-bench.ts'
-import { createTestClock } from '../fixtures/clock.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
-import { startRailsApi, type RailsApi } from '../fixtures/api/rails-api.ts'
 import { reconcileSource } from '../fixtures/books/reconcile.ts'
-import { CHAIN_ID } from '../engines/sim/world.ts'
+import { createTestClock } from '../fixtures/clock.ts'
 
 type Body = Record<string, unknown>
 

@@ -2,16 +2,16 @@ import { expect } from 'chai'
 
 import type { Hex } from '../../src/domain/orders.ts'
 import { makeUser } from '../fixtures/api/access.ts'
+import { countRows } from '../fixtures/api/rails-api.ts'
 import {
   createCheckoutBench,
   newAddress,
   type CheckoutBench,
 } from '../fixtures/books/checkout-bench.ts'
-import { createTestClock } from '../fixtures/clock.ts'
 import { createCrashes } from '../fixtures/books/crashes.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { deathsOf } from '../fixtures/books/payment-life.ts'
-import { countRows } from '../fixtures/api/rails-api.ts'
+import { createTestClock } from '../fixtures/clock.ts'
 
 const PAYMENT = { gateway_id: 2, amount: '0.3', currency: 'ETH', description: 'Two books' }
 const PARTS = [100_000_000_000_000_000n, 200_000_000_000_000_000n] as const

@@ -1,19 +1,19 @@
 import { expect } from 'chai'
 
+import type { documentGroup } from '../../src/api/docs/openapi.ts'
 import {
   paymentDecideEndpoint,
   undecidedListEndpoint,
 } from '../../src/api/endpoints/api/admin/payments.ts'
-import type { documentGroup } from '../../src/api/docs/openapi.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { findEveryonesTransaction } from '../../src/store/access/everyone.ts'
 import { listMoves } from '../../src/store/transactions/transactions.ts'
-import { makeUser } from '../fixtures/api/access.ts'
-import { createCheckoutBench, type CheckoutBench } from '../fixtures/books/checkout-bench.ts'
-import { createTestClock } from '../fixtures/clock.ts'
-import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
-import { startRailsApi, type RailsApi } from '../fixtures/api/rails-api.ts'
 import { ETHER } from '../engines/sim/world.ts'
+import { makeUser } from '../fixtures/api/access.ts'
+import { startRailsApi, type RailsApi } from '../fixtures/api/rails-api.ts'
+import { createCheckoutBench, type CheckoutBench } from '../fixtures/books/checkout-bench.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
+import { createTestClock } from '../fixtures/clock.ts'
 
 type Body = Record<string, unknown>
 

@@ -2,13 +2,13 @@ import { expect } from 'chai'
 
 import { createLogger } from '../../src/base/logger.ts'
 import type { Hex } from '../../src/domain/orders.ts'
-import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
 import { renderCheckout } from '../../src/rails/checkout-page.ts'
+import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
 import { findCharge } from '../../src/store/rails/charges.ts'
-import { createTestClock, type TestClock } from '../fixtures/clock.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { createScriptedBlocks, type ScriptedBlocks } from '../fixtures/chain/scripted-blocks.ts'
+import { createTestClock, type TestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const HOUR_MS = 3_600_000
 const PAYEE: Hex = `0x${'aa'.repeat(20)}`

@@ -4,27 +4,27 @@ import { expect } from 'chai'
 import { encodeFunctionData, erc20Abi } from 'viem'
 
 import { readBlockchainTransaction } from '../../src/api/endpoints/api/blockchain/wire.ts'
-import { createPayBack } from '../../src/sender/pay-back.ts'
 import { selectorOf } from '../../src/chain/read/events.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { refundReference } from '../../src/domain/reference.ts'
+import { createPayBack } from '../../src/sender/pay-back.ts'
 import { recordMoves } from '../../src/sender/record.ts'
 import type { Sender } from '../../src/sender/sender.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { findOrderOf } from '../../src/store/orders/orders.ts'
 import { findStatus } from '../../src/store/transactions/transactions.ts'
 import { makeUser } from '../fixtures/api/access.ts'
+import { countRows } from '../fixtures/api/rails-api.ts'
 import {
   createCheckoutBench,
   newAddress,
   type CheckoutBench,
 } from '../fixtures/books/checkout-bench.ts'
-import { createTestClock } from '../fixtures/clock.ts'
 import { createCrashes } from '../fixtures/books/crashes.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { deathsOf } from '../fixtures/books/payment-life.ts'
-import { countRows } from '../fixtures/api/rails-api.ts'
 import { reverting } from '../fixtures/books/sender-bench.ts'
+import { createTestClock } from '../fixtures/clock.ts'
 
 const AMOUNT = 100_000_000_000_000_001n
 const { signal } = new AbortController()

@@ -6,13 +6,10 @@ import type { PayBack } from '../../src/api/endpoints/api/payments/refund.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
-import { findCharge } from '../../src/store/rails/charges.ts'
 import { findEveryonesTransaction } from '../../src/store/access/everyone.ts'
 import type { Db } from '../../src/store/database/database.ts'
+import { findCharge } from '../../src/store/rails/charges.ts'
 import { insertRefund } from '../../src/store/rails/refunds.ts'
-import { createTestClock } from '../fixtures/clock.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
-import { databaseCodeOf, expectFailure } from '../fixtures/errors.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import {
   createScriptedBlocks,
@@ -20,6 +17,9 @@ import {
   type ScriptedBlocks,
   type ScriptedPayment,
 } from '../fixtures/chain/scripted-blocks.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { databaseCodeOf, expectFailure } from '../fixtures/errors.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const [SETTLEMENT, PAYEE, DOLLAR]: Hex[] = [
   `0x${'5e'.repeat(20)}`,

@@ -1,25 +1,25 @@
 import { expect } from 'chai'
+import { sql } from 'kysely'
 import { encodeFunctionData, erc20Abi } from 'viem'
 
-import { createPayBack } from '../../src/sender/pay-back.ts'
 import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { partReferences } from '../../src/domain/reference.ts'
 import { judgeOverpaid, MAX_SMALL_PAYMENTS } from '../../src/rails/checkout.ts'
+import { createPayBack } from '../../src/sender/pay-back.ts'
 import { recordMoves } from '../../src/sender/record.ts'
 import type { Sender } from '../../src/sender/sender.ts'
 import { insertRefund } from '../../src/store/rails/refunds.ts'
+import { ETHER, placeDollar } from '../engines/sim/world.ts'
+import { countRows } from '../fixtures/api/rails-api.ts'
 import {
   createCheckoutBench,
   newAddress,
   type CheckoutBench,
 } from '../fixtures/books/checkout-bench.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { createTestClock } from '../fixtures/clock.ts'
 import { databaseCodeOf } from '../fixtures/errors.ts'
-import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
-import { countRows } from '../fixtures/api/rails-api.ts'
-import { ETHER, placeDollar } from '../engines/sim/world.ts'
-import { sql } from 'kysely'
 
 type Body = Record<string, unknown>
 type Made = { id: string; at: Hex; chargeId: string }

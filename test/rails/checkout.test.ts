@@ -4,11 +4,11 @@ import { expect } from 'chai'
 
 import { checkoutPass } from '../../src/rails/checkout.ts'
 import { writeCheckoutCursor } from '../../src/store/rails/checkouts.ts'
-import { createCheckoutBench, type CheckoutBench } from '../fixtures/books/checkout-bench.ts'
-import { createTestClock } from '../fixtures/clock.ts'
-import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
-import { countRows } from '../fixtures/api/rails-api.ts'
 import { CHAIN_ID } from '../engines/sim/world.ts'
+import { countRows } from '../fixtures/api/rails-api.ts'
+import { createCheckoutBench, type CheckoutBench } from '../fixtures/books/checkout-bench.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
+import { createTestClock } from '../fixtures/clock.ts'
 
 const HOUR_MS = 3_600_000
 const { signal } = new AbortController()

@@ -1,20 +1,20 @@
 import { expect } from 'chai'
 
 import { transferEndpoints } from '../../src/api/endpoints/api/transfers.ts'
-import { institutionsOf } from '../../src/rails/bank.ts'
 import { parseConfig } from '../../src/base/config.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import type { GatewayChoice } from '../../src/base/rails-config.ts'
+import { institutionsOf } from '../../src/rails/bank.ts'
 import { createBank, type Bank } from '../../src/rails/bank.ts'
 import { createSimulatedBank } from '../../src/rails/simulators/bank.ts'
 import { createSimulatedCard } from '../../src/rails/simulators/card.ts'
 import { serveSimulated, type SimulatorServer } from '../../src/rails/simulators/serve.ts'
 import { createWireRail, WIRE_POLICY } from '../../src/rails/wire-rail.ts'
 import type { Db } from '../../src/store/database/database.ts'
+import { countRows, startRailsApi } from '../fixtures/api/rails-api.ts'
+import { NO_PARTIES, startGateways } from '../fixtures/books/gateways.ts'
 import { createTestClock, type TestClock } from '../fixtures/clock.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
-import { NO_PARTIES, startGateways } from '../fixtures/books/gateways.ts'
-import { countRows, startRailsApi } from '../fixtures/api/rails-api.ts'
 
 const PAYMENT = { amount: 20.5, currency: 'USD', description: 'Two books' }
 const DAY_MS = 24 * 3_600_000

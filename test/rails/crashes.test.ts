@@ -3,11 +3,11 @@ import { expect } from 'chai'
 import { createSimulatedCard } from '../../src/rails/simulators/card.ts'
 import { serveSimulated, type SimulatorServer } from '../../src/rails/simulators/serve.ts'
 import { makeUser } from '../fixtures/api/access.ts'
-import { createTestClock } from '../fixtures/clock.ts'
 import { createCrashes } from '../fixtures/books/crashes.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
 import { startGateways } from '../fixtures/books/gateways.ts'
 import { createPaymentLife, deathsOf, type PaymentLife } from '../fixtures/books/payment-life.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const SECRETS = { key: 'sk_test_1', webhookSecret: 'whsec_1' }
 const payment = { gateway_id: 1, amount: 20.5, currency: 'USD', description: 'Two books' }

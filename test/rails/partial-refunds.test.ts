@@ -11,12 +11,12 @@ import { createSimulatedWallet } from '../../src/rails/simulators/wallet.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { insertRefund } from '../../src/store/rails/refunds.ts'
 import { makeUser } from '../fixtures/api/access.ts'
-import { createTestClock, type TestClock } from '../fixtures/clock.ts'
+import { countRows } from '../fixtures/api/rails-api.ts'
 import { createCrashes } from '../fixtures/books/crashes.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { createPaymentLife, deathsOf } from '../fixtures/books/payment-life.ts'
-import { countRows } from '../fixtures/api/rails-api.ts'
+import { createTestClock, type TestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const STRIPE = { key: 'sk_test_1', webhookSecret: 'whsec_1' }
 const PAYPAL = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }

@@ -8,11 +8,11 @@ import {
 } from '../../src/rails/simulators/serve.ts'
 import { createSimulatedWallet } from '../../src/rails/simulators/wallet.ts'
 import { makeUser } from '../fixtures/api/access.ts'
-import { createTestClock } from '../fixtures/clock.ts'
 import { createCrashes } from '../fixtures/books/crashes.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
 import { startGateways } from '../fixtures/books/gateways.ts'
 import { createPaymentLife, deathsOf, type PaymentLife } from '../fixtures/books/payment-life.ts'
+import { createTestClock } from '../fixtures/clock.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 
 const SECRETS = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }
 const payment = { gateway_id: 3, amount: 20.5, currency: 'EUR', description: 'Two books' }

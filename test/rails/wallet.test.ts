@@ -7,9 +7,9 @@ import {
   type SimulatorServer,
 } from '../../src/rails/simulators/serve.ts'
 import { createSimulatedWallet } from '../../src/rails/simulators/wallet.ts'
+import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { createTestClock, type TestClock } from '../fixtures/clock.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
-import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { until } from '../fixtures/until.ts'
 
 const SECRETS = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }

@@ -7,13 +7,13 @@ import { serveSimulated, type SimulatorServer } from '../../src/rails/simulators
 import { moveTransferByWire } from '../../src/rails/transfers.ts'
 import { createWireRail, WIRE_POLICY, type WireRail } from '../../src/rails/wire-rail.ts'
 import type { Db } from '../../src/store/database/database.ts'
-import { findStatus, listMoves } from '../../src/store/transactions/transactions.ts'
 import { orderWire } from '../../src/store/rails/wires.ts'
+import { findStatus, listMoves } from '../../src/store/transactions/transactions.ts'
 import { makeUser } from '../fixtures/api/access.ts'
-import { createTestClock, type TestClock } from '../fixtures/clock.ts'
 import { createCrashes } from '../fixtures/books/crashes.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
+import { createTestClock, type TestClock } from '../fixtures/clock.ts'
 import { createRandom } from '../fixtures/random.ts'
+import { freshDatabase } from '../fixtures/store/database.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 
 const ACCOUNT = { key: 'key', accountId: 'account_1' }

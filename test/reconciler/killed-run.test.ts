@@ -8,10 +8,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { requestRun } from '../../src/reconciler/runs.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
-import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
-import { temporaryFolder } from '../fixtures/folder.ts'
-import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
-import { runFile, type Program } from '../fixtures/program.ts'
+import { CHAIN_ID } from '../fixtures/books/verify.ts'
 import { recordSettlements } from '../fixtures/chain/recorded-settlements.ts'
 import {
   confirm,
@@ -19,8 +16,11 @@ import {
   startSettledChain,
   type SettledChain,
 } from '../fixtures/chain/settled-chain.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { runFile, type Program } from '../fixtures/program.ts'
+import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
-import { CHAIN_ID } from '../fixtures/books/verify.ts'
 
 const COUNT = 10
 const CHUNK = 3

@@ -12,13 +12,13 @@ import { readCurrencies } from '../../src/reconciler/sources/currencies.ts'
 import { createFileSource } from '../../src/reconciler/sources/file.ts'
 import { readRecord, type RecordFields } from '../../src/reconciler/sources/records.ts'
 import type { TokenFacts } from '../../src/reconciler/sources/tokens.ts'
-import { temporaryFolder } from '../fixtures/folder.ts'
-import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
-import { runToEnd } from '../fixtures/program.ts'
 import { csvFile, nodesAt, removeFiles, textFile, type Row } from '../fixtures/books/reconcile.ts'
 import { calls, reference, startPaidChain, type PaidChain } from '../fixtures/books/verify.ts'
+import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import { deployWorthless } from '../fixtures/chain/worthless.ts'
 import { failureOf } from '../fixtures/errors.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { runToEnd } from '../fixtures/program.ts'
 
 const FAKE: Hex = `0x${'fa'.repeat(20)}`
 const EIGHTEEN: Hex = `0x${'18'.repeat(20)}`

@@ -8,9 +8,6 @@ import {
   type PaymentRecord,
   type RecordSource,
 } from '../../src/reconciler/sources/records.ts'
-import { startChain } from '../fixtures/chain/anvil.ts'
-import { createJumpingClock } from '../fixtures/clock.ts'
-import { startFaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
 import {
   csvFile,
   placeOf,
@@ -19,7 +16,6 @@ import {
   removeFiles,
   type Row,
 } from '../fixtures/books/reconcile.ts'
-import { createKeyedDraw } from '../fixtures/random.ts'
 import {
   calls,
   reference,
@@ -28,6 +24,10 @@ import {
   type PaidChain,
   type Taken,
 } from '../fixtures/books/verify.ts'
+import { startChain } from '../fixtures/chain/anvil.ts'
+import { startFaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
+import { createJumpingClock } from '../fixtures/clock.ts'
+import { createKeyedDraw } from '../fixtures/random.ts'
 
 const GHOST: Hex = `0x${'ee'.repeat(32)}`
 const OTHER_CONTRACT: Hex = `0x${'c0'.repeat(20)}`

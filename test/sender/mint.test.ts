@@ -4,10 +4,10 @@ import { getAddress, keccak256, stringToBytes } from 'viem'
 import { selectorOf, topicOf } from '../../src/chain/read/events.ts'
 import type { Hex, Order } from '../../src/domain/orders.ts'
 import type { Sender } from '../../src/sender/sender.ts'
-import { expectFailure } from '../fixtures/errors.ts'
+import { addressFrom, placeDollar, toHex } from '../engines/sim/world.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { TEST_POLICY } from '../fixtures/books/sender.ts'
-import { addressFrom, placeDollar, toHex } from '../engines/sim/world.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 describe('minting by an order', () => {
   let bench: Bench

@@ -5,9 +5,9 @@ import type { Hex } from '../../src/domain/orders.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
 import { findOrder } from '../../src/store/orders/orders.ts'
 import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
-import { TEST_POLICY } from '../fixtures/books/sender.ts'
-import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
 import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../engines/sim/world.ts'
+import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
+import { TEST_POLICY } from '../fixtures/books/sender.ts'
 
 describe('an order whose transaction does not simply arrive', () => {
   let bench: Bench

@@ -8,9 +8,9 @@ import type { PreparedOrder } from '../../src/sender/prepare.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
 import { findOrder } from '../../src/store/orders/orders.ts'
 import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
-import { expectFailure } from '../fixtures/errors.ts'
-import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
 import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../engines/sim/world.ts'
+import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 describe('the sender', () => {
   let bench: Bench

@@ -4,11 +4,11 @@ import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { selectorOf } from '../../src/chain/read/events.ts'
 import type { Hex, Order } from '../../src/domain/orders.ts'
 import type { Sender } from '../../src/sender/sender.ts'
-import { expectFailure } from '../fixtures/errors.ts'
+import { addressFrom, placeDollar } from '../engines/sim/world.ts'
 import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { TEST_POLICY } from '../fixtures/books/sender.ts'
-import { addressFrom, placeDollar } from '../engines/sim/world.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 const SETTLEMENT = settlementAddress.toLowerCase() as Hex
 const HELD = 1_000n

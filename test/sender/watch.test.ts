@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import type { RpcCall } from '../../src/chain/rpc/provider.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
 import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
-import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { CHAIN_ID, toHex } from '../engines/sim/world.ts'
+import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 
 describe('a reorg beyond the final block', () => {
   let bench: Bench

@@ -5,8 +5,6 @@ import { referenceDollarAbi } from '../../src/bindings/abis.ts'
 import type { VerifyOptions } from '../../src/verify/claim.ts'
 import { prove } from '../../src/verify/prove.ts'
 import { verifyTransaction, type TransactionClaim } from '../../src/verify/verify-transaction.ts'
-import { account } from '../fixtures/chain/deployment.ts'
-import { transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import {
   CHAIN_ID,
   calls,
@@ -14,6 +12,8 @@ import {
   startPaidChain,
   type PaidChain,
 } from '../fixtures/books/verify.ts'
+import { account } from '../fixtures/chain/deployment.ts'
+import { transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 
 const TOKEN: Hex = `0x${'fc'.repeat(20)}`
 

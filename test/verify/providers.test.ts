@@ -4,7 +4,6 @@ import type { Hex } from 'viem'
 import type { Provider } from '../../src/chain/rpc/provider.ts'
 import type { Verdict } from '../../src/verify/verdict.ts'
 import { verifySettlement } from '../../src/verify/verify-transaction.ts'
-import { LIES } from '../fixtures/chain/lies.ts'
 import {
   CHAIN_ID,
   calls,
@@ -14,6 +13,7 @@ import {
   type Lie,
   type PaidChain,
 } from '../fixtures/books/verify.ts'
+import { LIES } from '../fixtures/chain/lies.ts'
 
 type Call = Parameters<Provider['request']>[0]
 

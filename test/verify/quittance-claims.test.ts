@@ -6,9 +6,6 @@ import type { VerifyOptions } from '../../src/verify/claim.ts'
 import { prove } from '../../src/verify/prove.ts'
 import { formatQuittance, type Quittance } from '../../src/verify/quittance.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
-import { account } from '../fixtures/chain/deployment.ts'
-import { expectFailure } from '../fixtures/errors.ts'
-import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import {
   CHAIN_ID,
   calls,
@@ -16,6 +13,9 @@ import {
   startPaidChain,
   type PaidChain,
 } from '../fixtures/books/verify.ts'
+import { account } from '../fixtures/chain/deployment.ts'
+import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 const WORTHLESS: Hex = `0x${'fd'.repeat(20)}`
 const OTHER: Hex = `0x${'0e'.repeat(20)}`

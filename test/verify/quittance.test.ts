@@ -4,6 +4,7 @@ import type { Hex } from 'viem'
 
 import { check } from '../../src/verify/check.ts'
 import { prove } from '../../src/verify/prove.ts'
+import { quittanceSchema } from '../../src/verify/quittance-schema.ts'
 import {
   formatQuittance,
   MAX_QUITTANCE_BYTES,
@@ -11,11 +12,8 @@ import {
   type Quittance,
   type QuittanceBody,
 } from '../../src/verify/quittance.ts'
-import { quittanceSchema } from '../../src/verify/quittance-schema.ts'
 import type { Verdict } from '../../src/verify/verdict.ts'
 import { cpuTimeOf } from '../engines/bench/cpu.ts'
-import { expectFailure } from '../fixtures/errors.ts'
-import { createRandom } from '../fixtures/random.ts'
 import {
   CHAIN_ID,
   calls,
@@ -23,6 +21,8 @@ import {
   startPaidChain,
   type PaidChain,
 } from '../fixtures/books/verify.ts'
+import { expectFailure } from '../fixtures/errors.ts'
+import { createRandom } from '../fixtures/random.ts'
 
 describe('a quittance', () => {
   let world: PaidChain

@@ -4,8 +4,6 @@ import type { Hex } from 'viem'
 import type { VerifyOptions } from '../../src/verify/claim.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
 import { verifyTransaction, type TransactionClaim } from '../../src/verify/verify-transaction.ts'
-import { payEveryRoute, type Route } from '../fixtures/chain/every-route.ts'
-import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import {
   CHAIN_ID,
   calls,
@@ -13,6 +11,8 @@ import {
   startPaidChain,
   type PaidChain,
 } from '../fixtures/books/verify.ts'
+import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
+import { payEveryRoute, type Route } from '../fixtures/chain/every-route.ts'
 
 const FAKE: Hex = `0x${'fa'.repeat(20)}`
 const OTHER: Hex = `0x${'0e'.repeat(20)}`

@@ -5,9 +5,6 @@ import type { VerifyOptions } from '../../src/verify/claim.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
 import { verifyMint, verifyRedeem } from '../../src/verify/verify-supply.ts'
 import { verifyTransaction } from '../../src/verify/verify-transaction.ts'
-import { account } from '../fixtures/chain/deployment.ts'
-import { expectFailure } from '../fixtures/errors.ts'
-import { transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import {
   CHAIN_ID,
   calls,
@@ -16,6 +13,9 @@ import {
   startPaidChain,
   type PaidChain,
 } from '../fixtures/books/verify.ts'
+import { account } from '../fixtures/chain/deployment.ts'
+import { transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 describe('verifying a mint', () => {
   let world: PaidChain

@@ -3,8 +3,6 @@ import { expect } from 'chai'
 import type { VerifyOptions } from '../../src/verify/claim.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
 import { verifySettlement, verifyTransaction } from '../../src/verify/verify-transaction.ts'
-import { account } from '../fixtures/chain/deployment.ts'
-import { expectFailure } from '../fixtures/errors.ts'
 import {
   CHAIN_ID,
   calls,
@@ -12,6 +10,8 @@ import {
   startPaidChain,
   type PaidChain,
 } from '../fixtures/books/verify.ts'
+import { account } from '../fixtures/chain/deployment.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 
 describe('verifying a transaction', () => {
   let world: PaidChain

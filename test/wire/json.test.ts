@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 
+import { RequestError } from '../../src/wire/errors.ts'
 import {
   canonicalJson,
   exactNumber,
@@ -8,7 +9,6 @@ import {
   parseJson,
   stringifyJson,
 } from '../../src/wire/json.ts'
-import { RequestError } from '../../src/wire/errors.ts'
 import { failureOf } from '../fixtures/errors.ts'
 
 describe('parseJson', () => {

@@ -4,8 +4,8 @@ import type { Environment } from '../../base/config.ts'
 import type { Caller } from '../../domain/access.ts'
 import { readApiKey } from '../../domain/api-keys.ts'
 import { RequestError } from '../../wire/errors.ts'
-import type { Credentials } from './credentials.ts'
 import type { Authenticate } from '../admission/endpoint.ts'
+import type { Credentials } from './credentials.ts'
 
 /**
  * Finds out who asks. Both groups take an API key as `Authorization: Bearer` or as `X-API-Key`, and

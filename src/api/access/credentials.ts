@@ -4,8 +4,8 @@ import { limits } from '../../base/limits.ts'
 import { actorOf, commonScopes, type Caller } from '../../domain/access.ts'
 import { hashOfKey } from '../../domain/api-keys.ts'
 import { findApiKeyState } from '../../store/access/api-keys.ts'
-import type { Db } from '../../store/database/database.ts'
 import { findUser } from '../../store/access/users.ts'
+import type { Db } from '../../store/database/database.ts'
 import type { Tokens } from './tokens.ts'
 
 /**

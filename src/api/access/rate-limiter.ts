@@ -1,8 +1,8 @@
 import { createCache } from '../../base/cache.ts'
 import type { Clock } from '../../base/clock.ts'
 import { limits } from '../../base/limits.ts'
-import type { Db } from '../../store/database/database.ts'
 import { takeRate } from '../../store/access/rate-limits.ts'
+import type { Db } from '../../store/database/database.ts'
 
 export type RatePolicy = {
   /** As the RateLimit header names it. */

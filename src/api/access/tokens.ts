@@ -7,8 +7,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Environment } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
-import type { Db } from '../../store/database/database.ts'
 import { listSigningKeys } from '../../store/access/signing-keys.ts'
+import type { Db } from '../../store/database/database.ts'
 
 /** What a token proves. Whether its user is still let in, the user's row tells. */
 export type TokenClaims = {

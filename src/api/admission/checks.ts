@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/schema'
 import type { TLocalizedValidationError } from 'typebox/error'
+import { Compile } from 'typebox/schema'
 
 import { amountSentence } from '../../wire/amounts.ts'
 import { RequestError, type FieldProblem } from '../../wire/errors.ts'
 import { isExactNumber } from '../../wire/json.ts'
-import type { Endpoint } from './endpoint.ts'
 import type { Group } from '../server/headers.ts'
+import type { Endpoint } from './endpoint.ts'
 
 export type RequestParts = { params: unknown; query: unknown; body: unknown }
 

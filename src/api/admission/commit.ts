@@ -1,6 +1,3 @@
-import type { Db } from '../../store/database/database.ts'
-import { limitLockWait } from '../../store/database/transact.ts'
-import { transact } from '../../store/database/transact.ts'
 import {
   findAnswers,
   STARTED,
@@ -9,6 +6,9 @@ import {
   type RequestKey,
   type StoredAnswer,
 } from '../../store/access/idempotency.ts'
+import type { Db } from '../../store/database/database.ts'
+import { limitLockWait } from '../../store/database/transact.ts'
+import { transact } from '../../store/database/transact.ts'
 import { RequestError } from '../../wire/errors.ts'
 import { stringifyJson } from '../../wire/json.ts'
 import type { Post, PostAnswer } from './endpoint.ts'

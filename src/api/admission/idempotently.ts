@@ -1,10 +1,10 @@
-import type { Db } from '../../store/database/database.ts'
 import {
   completeAnswer,
   findAnswer,
   STARTED,
   type RequestKey,
 } from '../../store/access/idempotency.ts'
+import type { Db } from '../../store/database/database.ts'
 import { stringifyJson } from '../../wire/json.ts'
 import {
   commitAlone,

@@ -2,9 +2,9 @@ import { fastify, type FastifyInstance } from 'fastify'
 
 import { stringifyJson } from '../../wire/json.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
-import { documentGroup } from './openapi.ts'
 import { ICON } from '../pages/shells.ts'
 import { createStaticFile } from '../pages/static-file.ts'
+import { documentGroup } from './openapi.ts'
 
 /** The documents for programs, and one page that shows both to people. */
 export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpoint[]): void {

@@ -1,9 +1,9 @@
 import { Type, type TSchema } from 'typebox'
 
-import * as groupA from '../../wire/group-a/errors.ts'
-import * as groupB from '../../wire/group-b/errors.ts'
 import { BaseError } from '../../base/errors.ts'
 import { failures, type FailureCode } from '../../wire/errors.ts'
+import * as groupA from '../../wire/group-a/errors.ts'
+import * as groupB from '../../wire/group-b/errors.ts'
 import { LivenessSchema, ReadinessSchema } from '../../wire/health.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import { GROUP_A_VERSION, type Group } from '../server/headers.ts'

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 
 import { lockFolder } from '../../base/lock.ts'
 import type { Finding } from '../../domain/breaks.ts'
-import { createDuplicates } from '../../reconciler/judge/duplicates.ts'
 import {
   openJournal,
   removeJournal,
@@ -10,9 +9,10 @@ import {
   type JournalEntry,
   type JournalHead,
 } from '../../reconciler/journal.ts'
+import { createDuplicates } from '../../reconciler/judge/duplicates.ts'
 import type { ChunkDone, StoppedRun, UncomparedRecord } from '../../reconciler/reconcile.ts'
-import type { UnreadableRow } from '../../reconciler/sources/records.ts'
 import type { ReportJson } from '../../reconciler/reports/json.ts'
+import type { UnreadableRow } from '../../reconciler/sources/records.ts'
 import { createReportFiles, writingInto, type ReportFiles } from './report-files.ts'
 
 /** What a run over a foreign source has found, and where it goes on after a kill. */

@@ -1,8 +1,8 @@
 import { systemClock } from '../../base/clock.ts'
 import { BaseError } from '../../base/errors.ts'
 import { exchange, HttpError, type HttpAnswer } from '../../chain/rpc/http.ts'
-import type { BreakWire, RunWire } from '../../wire/group-b/reconciliation.ts'
 import type { Finding } from '../../domain/breaks.ts'
+import type { BreakWire, RunWire } from '../../wire/group-b/reconciliation.ts'
 
 /** Where a run over our own records is asked for and followed. */
 export type Desk = {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 import { BaseError, codeOf } from '../../base/errors.ts'
 import type { Finding } from '../../domain/breaks.ts'
-import { reportHtml } from '../../reconciler/reports/html.ts'
 import type { UncomparedRecord } from '../../reconciler/reconcile.ts'
 import { csvHeader, csvOfFinding, csvOfUncompared } from '../../reconciler/reports/csv.ts'
+import { reportHtml } from '../../reconciler/reports/html.ts'
 import type { ReportJson } from '../../reconciler/reports/json.ts'
 
 /** The files of a run. Breaks are written as they are found, so none is kept for it. */

@@ -15,8 +15,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { BaseError } from '../../base/errors.ts'
 import { commandLineOf, endProcess, isRunning } from '../../base/process.ts'
-import { keepState, restoreState, saveState } from './anvil-state.ts'
 import { callRpc } from '../rpc/rpc.ts'
+import { keepState, restoreState, saveState } from './anvil-state.ts'
 
 export type EmbeddedChain = {
   url: string

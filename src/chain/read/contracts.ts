@@ -1,6 +1,6 @@
-import { settlementAddress } from '../../bindings/addresses.ts'
-import { BaseError } from '../../base/errors.ts'
 import type { HexAddress } from '../../base/config.ts'
+import { BaseError } from '../../base/errors.ts'
+import { settlementAddress } from '../../bindings/addresses.ts'
 import { checksummed, parseAddress } from '../hex.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { readStablecoin, type TokenFacts } from './stablecoin.ts'

@@ -2,8 +2,8 @@ import type { Hex } from 'viem'
 
 import { readLogs, readReceipt, record } from '../answers.ts'
 import type { Providers } from '../rpc/providers.ts'
-import { decodeSettled, type Settled } from './settled.ts'
 import { askAgreed } from './agreed.ts'
+import { decodeSettled, type Settled } from './settled.ts'
 
 /** What a receipt says of one settlement in it, and of the whole transaction's gas. */
 export type PaidReceipt = {

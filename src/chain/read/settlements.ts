@@ -1,11 +1,11 @@
 import type { Hex } from 'viem'
 
-import { topicOf } from './events.ts'
-import { createLogReaders, type LogReader } from './logs.ts'
 import { askEach } from '../quorum.ts'
 import type { Providers } from '../rpc/providers.ts'
-import { decodeSettled, type Settled } from './settled.ts'
 import { agreed } from './agreed.ts'
+import { topicOf } from './events.ts'
+import { createLogReaders, type LogReader } from './logs.ts'
+import { decodeSettled, type Settled } from './settled.ts'
 import type { BlockRange } from './supply.ts'
 
 export type MinedSettlement = Settled & {

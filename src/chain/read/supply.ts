@@ -2,11 +2,11 @@ import type { Hex } from 'viem'
 
 import { toQuantity, word, type MinedLog } from '../answers.ts'
 import { askEach } from '../quorum.ts'
+import type { Providers } from '../rpc/providers.ts'
 import { agreed, askAgreed } from './agreed.ts'
 import { createBlockReader, type BlockReader } from './blocks.ts'
 import { decodeEvent, selectorOf, topicOf } from './events.ts'
 import { createLogReaders, type LogReader } from './logs.ts'
-import type { Providers } from '../rpc/providers.ts'
 
 /** New money or burnt money of a token with memos, as one log of a block tells it. */
 export type SupplyEvent = {

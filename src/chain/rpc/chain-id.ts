@@ -1,7 +1,7 @@
 import { BaseError } from '../../base/errors.ts'
 import { AnswerError, quantity } from '../answers.ts'
-import { RpcError } from './rpc-error.ts'
 import { campsOf } from '../quorum.ts'
+import { RpcError } from './rpc-error.ts'
 import { callRpc, nameOfProvider } from './rpc.ts'
 
 /**

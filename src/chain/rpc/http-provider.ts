@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
+import { limits } from '../../base/limits.ts'
 import { createHealth, type Circuit, type Health } from './health.ts'
 import type { Provider } from './provider.ts'
 import { RpcError } from './rpc-error.ts'
 import { callRpc, callRpcBatch, type RpcItem, type RpcLine, type RpcOutcome } from './rpc.ts'
 import { createThrottle, type Throttle } from './throttle.ts'
-import { limits } from '../../base/limits.ts'
 
 /** A provider over HTTP that is held back, watched, and checked to serve the chain it should. */
 export type HttpProvider = Provider & {

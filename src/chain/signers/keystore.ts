@@ -2,8 +2,8 @@ import { createDecipheriv, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
 import type { Hex } from 'viem'
-import { keccak256 } from 'viem/utils'
 import { privateKeyToAddress } from 'viem/accounts'
+import { keccak256 } from 'viem/utils'
 
 import { BaseError } from '../../base/errors.ts'
 

@@ -1,7 +1,7 @@
 import { createHash, pbkdf2Sync } from 'node:crypto'
 
-import { toHex } from 'viem/utils'
 import { english, HDKey } from 'viem/accounts'
+import { toHex } from 'viem/utils'
 
 import { BaseError } from '../../base/errors.ts'
 import { createKeySigner, SignerMissingError, type Signer, type Signers } from './signer.ts'

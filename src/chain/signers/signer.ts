@@ -1,15 +1,15 @@
 import type { Address, Hex } from 'viem'
-import { hexToBytes, keccak256 } from 'viem/utils'
 import { privateKeyToAccount } from 'viem/accounts'
+import { hexToBytes, keccak256 } from 'viem/utils'
 
 import { BaseError } from '../../base/errors.ts'
-import { signDigest } from './secp256k1.ts'
 import {
   assemble,
   payloadOf,
   type SignedTransaction,
   type TransactionRequest,
 } from '../proof/transaction.ts'
+import { signDigest } from './secp256k1.ts'
 
 /** One account that signs. It never chooses anything: nonce, fees and gas are the request's. */
 export type Signer = {

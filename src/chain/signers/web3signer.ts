@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import { getAddress, isAddressEqual } from 'viem/utils'
 import { publicKeyToAddress } from 'viem/accounts'
+import { getAddress, isAddressEqual } from 'viem/utils'
 
 import { BaseError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'

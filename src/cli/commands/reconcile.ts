@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import type { NamedToken, ReportJson } from '../../app/reconcile/source.ts'
 import type { OwnRequest } from '../../app/reconcile/own.ts'
+import type { NamedToken, ReportJson } from '../../app/reconcile/source.ts'
 import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'

@@ -3,8 +3,8 @@ import { Command } from 'commander'
 import type { App, Role } from '../../app.ts'
 import { parseConfig, type Config } from '../../base/config.ts'
 import type { BaseError } from '../../base/errors.ts'
-import type { ReadyFacts } from '../../base/ready.ts'
 import { createLogger, type Logger } from '../../base/logger.ts'
+import type { ReadyFacts } from '../../base/ready.ts'
 import { EXIT, createOutput, formatPairs, version, type Output } from '../output.ts'
 
 /** `up`, `serve` and `work` differ in what they start. */

@@ -1,5 +1,5 @@
-import { Cards } from './cards.tsx'
 import type { ArrivalWire } from '../../wire/group-b/charges.ts'
+import { Cards } from './cards.tsx'
 import { groupDigits } from './format.ts'
 import { Amount, Empty, Foreign, Hash, Time } from './parts.tsx'
 

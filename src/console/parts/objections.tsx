@@ -1,8 +1,8 @@
 import type { StreamEventWire } from '../../wire/group-b/admin.ts'
 import type { ObjectionWire } from '../../wire/group-b/transactions.ts'
+import { hashOf } from '../route.ts'
 import { sentenceOf } from './format.ts'
 import { Badge, Time } from './parts.tsx'
-import { hashOf } from '../route.ts'
 
 /** Says on a transaction's page what speaks against it, and leads there. */
 export function Objections({ of }: { of: readonly ObjectionWire[] }) {

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 
-import { Cards } from './cards.tsx'
 import type { PostingListWire, PostingWire } from '../../wire/group-b/ledger.ts'
 import { useLoaded } from '../context.ts'
-import { groupDigits, sentenceOf, shortHash } from './format.ts'
-import { Amount, Empty, LoadState, Time } from './parts.tsx'
 import { hashOf } from '../route.ts'
 import { Paging } from '../screens/paging.tsx'
+import { Cards } from './cards.tsx'
+import { groupDigits, sentenceOf, shortHash } from './format.ts'
+import { Amount, Empty, LoadState, Time } from './parts.tsx'
 
 /** What moved between the accounts of the ledger: of one wallet, or for one thing. */
 export function Postings(props: { of: { wallet_id?: string; subject?: string }; empty: string }) {

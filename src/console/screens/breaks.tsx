@@ -1,7 +1,7 @@
-import { Cards } from '../parts/cards.tsx'
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { textsOf } from '../form.ts'
+import { Cards } from '../parts/cards.tsx'
 import { plural, sentenceOf } from '../parts/format.ts'
 import { Badge, Choice, Empty, Hash, Heading, LoadState, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'

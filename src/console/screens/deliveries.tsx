@@ -1,7 +1,7 @@
-import { Cards } from '../parts/cards.tsx'
 import type { AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
 import { useAct } from '../act.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
+import { Cards } from '../parts/cards.tsx'
 import { sentenceOf } from '../parts/format.ts'
 import {
   Badge,

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 
-import { Cards } from '../parts/cards.tsx'
 import type { KeyCreatedWire, KeyListWire, KeyWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
+import { Cards } from '../parts/cards.tsx'
 import {
   Badge,
   Copy,

@@ -16,8 +16,8 @@ import {
   Panel,
   Time,
 } from '../parts/parts.tsx'
-import { Plot } from '../parts/plot.tsx'
 import type { Point } from '../parts/plot-lines.ts'
+import { Plot } from '../parts/plot.tsx'
 import { hashOf } from '../route.ts'
 import { judgeOverview } from '../verdict.ts'
 import type { BreakList } from './breaks.tsx'

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 
-import { Cards } from '../parts/cards.tsx'
 import type { RunWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
+import { Cards } from '../parts/cards.tsx'
 import { plural, sentenceOf } from '../parts/format.ts'
 import { Badge, Empty, Failure, Heading, LoadState, Time } from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 
-import { Cards } from '../parts/cards.tsx'
 import type { UndecidedPayment } from '../../wire/group-b/decisions.ts'
 import { useAct } from '../act.ts'
 import {
@@ -13,6 +12,7 @@ import {
 } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { Arrivals } from '../parts/arrivals.tsx'
+import { Cards } from '../parts/cards.tsx'
 import { compareDecimals, groupDigits } from '../parts/format.ts'
 import {
   Amount,

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 
-import { Cards } from '../parts/cards.tsx'
 import type { UserListWire, UserWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
+import { Cards } from '../parts/cards.tsx'
 import { Badge, Foreign, FormDialog, Heading, LoadState, Time } from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
 import { Scopes, ScopeFields, scopesOf } from './access-parts.tsx'

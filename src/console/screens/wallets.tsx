@@ -1,6 +1,6 @@
-import { Cards } from '../parts/cards.tsx'
 import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/ledger.ts'
 import { useInterval, useLoaded } from '../context.ts'
+import { Cards } from '../parts/cards.tsx'
 import { groupDigits, sentenceOf } from '../parts/format.ts'
 import { Amount, Empty, Facts, Foreign, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import { Postings } from '../parts/postings.tsx'

@@ -1,7 +1,7 @@
 import { BaseError } from '../../base/errors.ts'
+import type { Block, MinedReceipt, ShownTransaction } from '../../chain/answers.ts'
 import type { Hex } from '../../chain/hex.ts'
 import type { NodeAnswer } from './agree.ts'
-import type { Block, MinedReceipt, ShownTransaction } from '../../chain/answers.ts'
 import type { Answers, Node } from './node.ts'
 
 /** What a transaction is asked for: its hash, and whether its receipt tells enough. */

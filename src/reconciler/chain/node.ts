@@ -12,8 +12,8 @@ import {
   type MinedReceipt,
   type ShownTransaction,
 } from '../../chain/answers.ts'
-import { finalUnder, type Finality } from '../../chain/quorum.ts'
 import type { Hex } from '../../chain/hex.ts'
+import { finalUnder, type Finality } from '../../chain/quorum.ts'
 import type { HttpProvider } from '../../chain/rpc/http-provider.ts'
 import { RpcError } from '../../chain/rpc/rpc-error.ts'
 import type { RpcItem, RpcOutcome } from '../../chain/rpc/rpc.ts'

@@ -1,12 +1,12 @@
 import { BaseError } from '../../base/errors.ts'
-import type { Hex } from '../../chain/hex.ts'
-import { BREAK_MEANINGS } from '../../domain/breaks.ts'
-import { askEach, campsOf } from '../../chain/quorum.ts'
-import { quorumOf, type Panel } from './agree.ts'
-import { placeOf, recordedOf, type Judgement } from '../judge/judge.ts'
 import type { ShownTransaction } from '../../chain/answers.ts'
-import type { Node } from './node.ts'
+import type { Hex } from '../../chain/hex.ts'
+import { askEach, campsOf } from '../../chain/quorum.ts'
+import { BREAK_MEANINGS } from '../../domain/breaks.ts'
+import { placeOf, recordedOf, type Judgement } from '../judge/judge.ts'
 import type { PaymentRecord } from '../sources/records.ts'
+import { quorumOf, type Panel } from './agree.ts'
+import type { Node } from './node.ts'
 
 type Asking = { nodes: readonly Node[]; panel: Panel; signal: AbortSignal }
 

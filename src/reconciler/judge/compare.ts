@@ -1,4 +1,5 @@
 import { settlementAddress } from '../../bindings/addresses.ts'
+import type { MinedReceipt } from '../../chain/answers.ts'
 import type { Hex } from '../../chain/hex.ts'
 import type { BreakKind } from '../../domain/breaks.ts'
 import { sentBack } from '../../verify/cautions.ts'
@@ -6,7 +7,6 @@ import { ANY_PAYMENT, matchingPayments, matchPayment, type Expected } from '../.
 import { paymentsOf, type Payment } from '../../verify/read-payments.ts'
 import type { DisagreementKind } from '../../verify/verdict.ts'
 import type { MinedFacts } from '../chain/agree.ts'
-import type { MinedReceipt } from '../../chain/answers.ts'
 import type { PaymentRecord, RecordedAmount, Uncompared } from '../sources/records.ts'
 
 /** Whose events are believed. */

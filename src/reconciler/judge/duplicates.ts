@@ -1,7 +1,7 @@
 import { BREAK_MEANINGS } from '../../domain/breaks.ts'
+import type { PaymentRecord } from '../sources/records.ts'
 import type { Examined } from './examine.ts'
 import { recordedOf, type FoundBreak } from './judge.ts'
-import type { PaymentRecord } from '../sources/records.ts'
 import { createSeenKeys } from './seen-keys.ts'
 
 /** Remembers, over a whole run and in little memory, what was read and what was paid. */

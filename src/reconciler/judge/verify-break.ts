@@ -2,8 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Db } from '../../store/database/database.ts'
 import { closeBreak, noteVerified, type OpenBreak } from '../../store/reconciliation/breaks.ts'
 import { isOurHash } from '../../store/reconciliation/recorded-payments.ts'
-import type { Examiner } from './examine.ts'
 import { findStoreRecord } from '../sources/store.ts'
+import type { Examiner } from './examine.ts'
 
 /** `unclear`: the nodes cannot tell now, or only a run over all records can. */
 export type BreakCheck = 'stands' | 'resolved' | 'unclear'

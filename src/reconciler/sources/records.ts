@@ -1,5 +1,5 @@
-import { parseTime } from '../../base/time.ts'
 import { messageOf } from '../../base/errors.ts'
+import { parseTime } from '../../base/time.ts'
 import { parseAddress, parseHash, type Hex } from '../../chain/hex.ts'
 import { CURRENCY_DECIMALS, parseAmount } from '../../domain/money.ts'
 import { TRANSACTION_STATUSES, type TransactionStatus } from '../../domain/states.ts'

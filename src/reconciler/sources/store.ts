@@ -23,8 +23,8 @@ import {
   type RecordsWanted,
   type SweptOrder,
 } from '../../store/reconciliation/recorded-payments.ts'
-import type { Chunk, PaymentRecord, RecordedAmount, RecordSource } from './records.ts'
 import { signedHashOf } from '../chain/signed.ts'
+import type { Chunk, PaymentRecord, RecordedAmount, RecordSource } from './records.ts'
 
 const CHUNK = 5_000
 

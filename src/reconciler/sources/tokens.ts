@@ -1,6 +1,6 @@
 import type { Hex } from '../../chain/hex.ts'
-import type { RpcItem } from '../../chain/rpc/rpc.ts'
 import { readDecimals, readSymbol, TOKEN_VIEWS } from '../../chain/read/token.ts'
+import type { RpcItem } from '../../chain/rpc/rpc.ts'
 import { isCurrencyName } from './records.ts'
 
 /** What an ERC-20 says of itself. */

@@ -9,8 +9,8 @@ import type {
   Hex,
   SendAnswer,
 } from '../../domain/orders.ts'
-import type { BlockId } from './chain-cursor.ts'
 import type { Db } from '../database/database.ts'
+import type { BlockId } from './chain-cursor.ts'
 import type { LaneKey } from './lanes.ts'
 
 export type NewAttempt = Pick<

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
-import { checkoutPaymentOf, type CheckoutPayment, type CheckoutPaymentRow } from './checkouts.ts'
 import type { Db } from '../database/database.ts'
+import { checkoutPaymentOf, type CheckoutPayment, type CheckoutPaymentRow } from './checkouts.ts'
 
 /** The arrival that closes a charge, and what its transaction has cost once that is known. */
 export type Closing = CheckoutPayment & {

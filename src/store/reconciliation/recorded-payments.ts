@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import type { Hex, OrderState, Route } from '../../domain/orders.ts'
 import type { Currency } from '../../domain/money.ts'
+import type { Hex, OrderState, Route } from '../../domain/orders.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
-import { findClosing } from '../rails/checkout-closings.ts'
 import type { Db } from '../database/database.ts'
 import { findOrderOf } from '../orders/orders.ts'
+import { findClosing } from '../rails/checkout-closings.ts'
 import { TRANSACTION_COLUMNS, transactionOf } from './transactions.ts'
 import type { Transaction, TransactionRow } from './transactions.ts'
 

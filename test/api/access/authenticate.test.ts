@@ -9,15 +9,15 @@ import { createRateLimiter } from '../../../src/api/access/rate-limiter.ts'
 import { createTokens, type Tokens } from '../../../src/api/access/tokens.ts'
 import { createApiKey } from '../../../src/domain/api-keys.ts'
 import { revokeApiKey } from '../../../src/store/access/api-keys.ts'
-import type { Db } from '../../../src/store/database/database.ts'
 import { ensureSigningKey } from '../../../src/store/access/signing-keys.ts'
 import { disableUser, enableUser, type User } from '../../../src/store/access/users.ts'
+import type { Db } from '../../../src/store/database/database.ts'
 import type { RequestError } from '../../../src/wire/errors.ts'
-import { makeKey, makeUser } from '../../fixtures/api/access.ts'
 import { cpuTimeOf } from '../../engines/bench/cpu.ts'
+import { makeKey, makeUser } from '../../fixtures/api/access.ts'
 import { createTestClock, type TestClock } from '../../fixtures/clock.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { failureOf } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 describe('authenticate', () => {
   let db: Db

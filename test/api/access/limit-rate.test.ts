@@ -5,8 +5,8 @@ import { createRateLimiter } from '../../../src/api/access/rate-limiter.ts'
 import type { RequestError } from '../../../src/wire/errors.ts'
 import { anEndpoint } from '../../fixtures/api/access.ts'
 import { createTestClock, type TestClock } from '../../fixtures/clock.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { failureOf } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 const caller = {
   userId: 3,

@@ -4,12 +4,12 @@ import { expect } from 'chai'
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from 'jose'
 
 import { createTokens, TOKEN_LIFE_S, type Tokens } from '../../../src/api/access/tokens.ts'
-import type { Db } from '../../../src/store/database/database.ts'
 import {
   ensureSigningKey,
   listSigningKeys,
   rotateSigningKey,
 } from '../../../src/store/access/signing-keys.ts'
+import type { Db } from '../../../src/store/database/database.ts'
 import { cpuTimeOf } from '../../engines/bench/cpu.ts'
 import { createTestClock, type TestClock } from '../../fixtures/clock.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'

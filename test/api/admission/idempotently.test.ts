@@ -17,8 +17,8 @@ import { prune } from '../../../src/store/database/upkeep.ts'
 import { RequestError } from '../../../src/wire/errors.ts'
 import { exactNumber } from '../../../src/wire/json.ts'
 import { callerOf, makeUser } from '../../fixtures/api/access.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { failureOf } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 import { makeTransaction } from '../../fixtures/store/transactions.ts'
 
 type Work = (db: Db, prepared?: unknown) => Promise<Record<string, unknown>>

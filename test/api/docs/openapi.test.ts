@@ -8,10 +8,10 @@ import * as events from '../../../src/wire/group-b/events.ts'
 import * as token from '../../../src/wire/group-b/token.ts'
 import * as transactions from '../../../src/wire/group-b/transactions.ts'
 import { named } from '../../../src/wire/shapes.ts'
-import { routesOf } from '../../fixtures/api/routes.ts'
 import { startApi } from '../../fixtures/api/api.ts'
 import { createAjv, readDocument } from '../../fixtures/api/contract.ts'
 import { echoEndpoints } from '../../fixtures/api/endpoints.ts'
+import { routesOf } from '../../fixtures/api/routes.ts'
 import { failureOf } from '../../fixtures/errors.ts'
 
 const endpoints = [...echoEndpoints(), ...wireEndpoints()]

@@ -8,12 +8,10 @@ import { keepRun } from '../../../src/app/reconcile/kept-run.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import type { Finding } from '../../../src/domain/breaks.ts'
 import { createExaminer } from '../../../src/reconciler/judge/examine.ts'
-import { createFileSource } from '../../../src/reconciler/sources/file.ts'
 import { reconcile, type RunTotals } from '../../../src/reconciler/reconcile.ts'
-import type { UnreadableRow } from '../../../src/reconciler/sources/records.ts'
 import { reportJson } from '../../../src/reconciler/reports/json.ts'
-import { failureOf } from '../../fixtures/errors.ts'
-import { temporaryFolder } from '../../fixtures/folder.ts'
+import { createFileSource } from '../../../src/reconciler/sources/file.ts'
+import type { UnreadableRow } from '../../../src/reconciler/sources/records.ts'
 import { csvFile, nodesAt, removeFiles, type Row } from '../../fixtures/books/reconcile.ts'
 import {
   CHAIN_ID,
@@ -22,6 +20,8 @@ import {
   type PaidChain,
   type Taken,
 } from '../../fixtures/books/verify.ts'
+import { failureOf } from '../../fixtures/errors.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const GHOST: Hex = `0x${'ee'.repeat(32)}`
 const HEAD = { source: 'a', chainId: CHAIN_ID }

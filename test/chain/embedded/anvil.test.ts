@@ -1,14 +1,14 @@
-import { createServer } from 'node:http'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { startAnvil, type EmbeddedChain } from '../../../src/chain/embedded/anvil.ts'
-import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { codeOf } from '../../../src/base/errors.ts'
 import { isRunning } from '../../../src/base/process.ts'
+import { startAnvil, type EmbeddedChain } from '../../../src/chain/embedded/anvil.ts'
+import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { failureOf } from '../../fixtures/errors.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { until } from '../../fixtures/until.ts'

@@ -14,18 +14,18 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 
 import {
-  recoverSigner,
-  signDigest,
-  type SignatureNumbers,
-} from '../../../src/chain/signers/secp256k1.ts'
-import { createKeySigner } from '../../../src/chain/signers/signer.ts'
-import {
   assemble,
   decodeTransaction,
   firstDifference,
   payloadOf,
   type TransactionRequest,
 } from '../../../src/chain/proof/transaction.ts'
+import {
+  recoverSigner,
+  signDigest,
+  type SignatureNumbers,
+} from '../../../src/chain/signers/secp256k1.ts'
+import { createKeySigner } from '../../../src/chain/signers/signer.ts'
 import { expectFailure } from '../../fixtures/errors.ts'
 
 const never = new AbortController().signal

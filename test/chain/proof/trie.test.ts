@@ -5,8 +5,8 @@ import type { Hex } from 'viem'
 import { headerOfBlock, decodeHeader } from '../../../src/chain/proof/header.ts'
 import { decodeReceipt, encodeReceipt } from '../../../src/chain/proof/receipt.ts'
 import { buildListTrie, readProof } from '../../../src/chain/proof/trie.ts'
-import { expectFailure } from '../../fixtures/errors.ts'
 import { mainnetBlock } from '../../fixtures/chain/mainnet.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
 
 describe('the real mainnet block', () => {
   const { block, receipts } = mainnetBlock()

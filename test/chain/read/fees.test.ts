@@ -4,8 +4,8 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { DEFAULT_FEE_POLICY, readFeeMarket, type FeePolicy } from '../../../src/chain/read/fees.ts'
 import { createProviders } from '../../../src/chain/rpc/providers.ts'
 import { startChain } from '../../fixtures/chain/anvil.ts'
-import { expectFailure } from '../../fixtures/errors.ts'
 import { startNode } from '../../fixtures/chain/scripted-node.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
 
 const never = new AbortController().signal
 const policy: FeePolicy = { ...DEFAULT_FEE_POLICY, minTip: 2n, maxTip: 100n }

@@ -7,8 +7,8 @@ import { createFinal } from '../../../src/chain/read/final.ts'
 import { createProviders } from '../../../src/chain/rpc/providers.ts'
 import { RpcError } from '../../../src/chain/rpc/rpc-error.ts'
 import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'
-import { expectFailure } from '../../fixtures/errors.ts'
 import { startNode } from '../../fixtures/chain/scripted-node.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
 
 const never = new AbortController().signal
 

@@ -4,8 +4,8 @@ import { encodeFunctionData, keccak256, toHex, type Address, type Hex } from 'vi
 import { settlementAbi } from '../../../src/bindings/abis.ts'
 import type { Log } from '../../../src/chain/answers.ts'
 import { createLogReader } from '../../../src/chain/read/logs.ts'
-import { plainProvider } from '../../../src/chain/rpc/provider.ts'
 import { decodeSettled } from '../../../src/chain/read/settled.ts'
+import { plainProvider } from '../../../src/chain/rpc/provider.ts'
 import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'
 import { account, deployerOn, forgetfulRecords } from '../../fixtures/chain/deployment.ts'
 

@@ -2,16 +2,16 @@ import { expect } from 'chai'
 import { stringToHex } from 'viem'
 
 import { systemClock } from '../../../src/base/clock.ts'
-import { referenceDollar } from '../../../src/deploy/deployables.ts'
+import { readStablecoin } from '../../../src/chain/read/stablecoin.ts'
 import type { HttpProvider } from '../../../src/chain/rpc/http-provider.ts'
 import { createProviders } from '../../../src/chain/rpc/providers.ts'
 import { RpcError } from '../../../src/chain/rpc/rpc-error.ts'
-import { readStablecoin } from '../../../src/chain/read/stablecoin.ts'
+import { referenceDollar } from '../../../src/deploy/deployables.ts'
 import type { Hex } from '../../../src/domain/orders.ts'
-import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'
-import { expectFailure } from '../../fixtures/errors.ts'
 import { addressFrom, CHAIN_ID, createWorld, placeDollar } from '../../engines/sim/world.ts'
+import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'
 import { answering, tokenAnswers, uint } from '../../fixtures/chain/token-code.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
 
 describe('the configured stablecoin', () => {
   let chain: TestChain

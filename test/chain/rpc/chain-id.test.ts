@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 
 import { readChainId } from '../../../src/chain/rpc/chain-id.ts'
-import { expectFailure } from '../../fixtures/errors.ts'
 import {
   startNode,
   startScriptedNode,
   type ScriptedNode,
 } from '../../fixtures/chain/scripted-node.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
 
 describe('the chain of some providers', () => {
   const nodes: ScriptedNode[] = []

@@ -7,14 +7,14 @@ import {
   type Providers,
   type ProvidersDeps,
 } from '../../../src/chain/rpc/providers.ts'
-import { createJumpingClock, type JumpingClock } from '../../fixtures/clock.ts'
-import { expectFailure } from '../../fixtures/errors.ts'
 import {
   startNode,
   startScriptedNode,
   type Message,
   type ScriptedNode,
 } from '../../fixtures/chain/scripted-node.ts'
+import { createJumpingClock, type JumpingClock } from '../../fixtures/clock.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
 
 const CHAIN = 31_337
 const never = new AbortController().signal

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 
-import { callRpc, callRpcBatch, type RpcRequest } from '../../../src/chain/rpc/rpc.ts'
 import type { RpcError } from '../../../src/chain/rpc/rpc-error.ts'
-import { expectFailure } from '../../fixtures/errors.ts'
+import { callRpc, callRpcBatch, type RpcRequest } from '../../../src/chain/rpc/rpc.ts'
 import {
   startScriptedNode,
   type ScriptedAnswer,
   type ScriptedNode,
 } from '../../fixtures/chain/scripted-node.ts'
+import { expectFailure } from '../../fixtures/errors.ts'
 
 describe('a JSON-RPC call', () => {
   let node: ScriptedNode | undefined

@@ -6,13 +6,13 @@ import { encryptKeystoreJson, HDNodeWallet, Mnemonic } from 'ethers'
 import { keccak256, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
+import { decodeTransaction, type TransactionRequest } from '../../../src/chain/proof/transaction.ts'
 import { decryptKeystore } from '../../../src/chain/signers/keystore.ts'
 import { openSigners } from '../../../src/chain/signers/open-signers.ts'
 import type { Signer } from '../../../src/chain/signers/signer.ts'
-import { decodeTransaction, type TransactionRequest } from '../../../src/chain/proof/transaction.ts'
+import { startWeb3Signer, type Web3SignerServer } from '../../fixtures/chain/web3signer.ts'
 import { expectFailure } from '../../fixtures/errors.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
-import { startWeb3Signer, type Web3SignerServer } from '../../fixtures/chain/web3signer.ts'
 
 const never = new AbortController().signal
 const PHRASE = 'test test test test test test test test test test test junk'

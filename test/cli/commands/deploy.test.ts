@@ -15,8 +15,8 @@ import {
   type DeployFlags,
   type DeployTerminal,
 } from '../../../src/cli/commands/deploy.ts'
-import { findHardhat, type RunHardhat } from '../../../src/cli/verify-sources.ts'
 import type { Output } from '../../../src/cli/output.ts'
+import { findHardhat, type RunHardhat } from '../../../src/cli/verify-sources.ts'
 import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'
 import { account, recordsFolder } from '../../fixtures/chain/deployment.ts'
 import { expectFailure } from '../../fixtures/errors.ts'

@@ -7,12 +7,12 @@ import type { Hex } from 'viem'
 import { openSource, reconcileSource } from '../../../src/app/reconcile/source.ts'
 import { parseConfig } from '../../../src/base/config.ts'
 import { faults, startBarePlatform } from '../../fixtures/api/bare-platform.ts'
+import { csvFile, removeFiles, textFile } from '../../fixtures/books/reconcile.ts'
+import { startPaidChain, type PaidChain } from '../../fixtures/books/verify.ts'
 import { startFaultyProxy } from '../../fixtures/chain/faulty-proxy.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { runProgram, runToEnd, type Program } from '../../fixtures/program.ts'
-import { csvFile, removeFiles, textFile } from '../../fixtures/books/reconcile.ts'
 import { until } from '../../fixtures/until.ts'
-import { startPaidChain, type PaidChain } from '../../fixtures/books/verify.ts'
 
 const GHOST = `0x${'ee'.repeat(32)}`
 const STUCK = `0x${'dd'.repeat(32)}`

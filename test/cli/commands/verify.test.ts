@@ -4,9 +4,6 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import { account } from '../../fixtures/chain/deployment.ts'
-import { temporaryFolder } from '../../fixtures/folder.ts'
-import { runToEnd } from '../../fixtures/program.ts'
 import {
   calls,
   reference,
@@ -14,6 +11,9 @@ import {
   takeNonce,
   type PaidChain,
 } from '../../fixtures/books/verify.ts'
+import { account } from '../../fixtures/chain/deployment.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { runToEnd } from '../../fixtures/program.ts'
 
 describe('verify, prove and check on the command line', () => {
   let world: PaidChain

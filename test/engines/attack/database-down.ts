@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 
 import { Client } from 'pg'
 
-import type { Attack, AttackResult } from './attack.ts'
 import {
   areReady,
   ask,
@@ -17,6 +16,7 @@ import {
   type Answer,
   type Question,
 } from './ask.ts'
+import type { Attack, AttackResult } from './attack.ts'
 import { startPlatform, type Payer, type Platform } from './platform.ts'
 
 const PAYERS = 5

@@ -1,6 +1,5 @@
 import { Client } from 'pg'
 
-import type { Attack, AttackResult } from './attack.ts'
 import {
   areReady,
   ask,
@@ -13,6 +12,7 @@ import {
   waitUntil,
   wrongsIn,
 } from './ask.ts'
+import type { Attack, AttackResult } from './attack.ts'
 import { startPlatform, type Platform } from './platform.ts'
 
 const PAYERS = 5

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { startFreezingProxy, type FreezingProxy } from '../../fixtures/store/freezing-proxy.ts'
-import type { Attack, AttackOptions, AttackResult } from './attack.ts'
 import {
   areCompleted,
   areReady,
@@ -13,6 +12,7 @@ import {
   wrongsIn,
   type Answer,
 } from './ask.ts'
+import type { Attack, AttackOptions, AttackResult } from './attack.ts'
 import { startPlatform, type Platform } from './platform.ts'
 
 const ROUNDS = 2

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
-import type { Attack, AttackResult } from './attack.ts'
 import {
   askUntilDone,
   countStatuses,
@@ -13,6 +12,7 @@ import {
   wrongsIn,
   type Answer,
 } from './ask.ts'
+import type { Attack, AttackResult } from './attack.ts'
 import { sendLoad, type LoadRequest } from './load.ts'
 import { startPlatform, type Payer, type Platform } from './platform.ts'
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { limits } from '../../../src/base/limits.ts'
-import type { Attack, AttackResult } from './attack.ts'
 import { areCompleted, ask, askUntilDone, isDone, payment, waitUntil, wrongsIn } from './ask.ts'
+import type { Attack, AttackResult } from './attack.ts'
 import { startPlatform, type Platform } from './platform.ts'
 
 const PAYERS = 10

@@ -1,6 +1,6 @@
 import { readLock, withoutDigest } from '../../fixtures/lock-file.ts'
-import type { Attack } from './attack.ts'
 import { wrongsIn } from './ask.ts'
+import type { Attack } from './attack.ts'
 
 /** A package without a digest can be exchanged on its way to whoever installs. */
 export const lockFile: Attack = {

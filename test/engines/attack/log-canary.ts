@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 
-import type { Attack, AttackResult } from './attack.ts'
 import { ask, countStatuses, payment, transfer, wrongsIn, type Answer } from './ask.ts'
+import type { Attack, AttackResult } from './attack.ts'
 import { startPlatform, type Platform } from './platform.ts'
 
 const CANARY = 'CANARY'.repeat(4)

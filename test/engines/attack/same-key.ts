@@ -1,5 +1,5 @@
-import type { Attack, AttackResult } from './attack.ts'
 import { ask, countStatuses, wrongsIn, type Answer, type Question } from './ask.ts'
+import type { Attack, AttackResult } from './attack.ts'
 import { startPlatform, type Payer } from './platform.ts'
 
 const KEYS = 10

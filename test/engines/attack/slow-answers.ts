@@ -1,7 +1,6 @@
 import { Client } from 'pg'
 
 import { limits } from '../../../src/base/limits.ts'
-import type { Attack, AttackResult } from './attack.ts'
 import {
   ask,
   askUntilDone,
@@ -12,6 +11,7 @@ import {
   wrongsIn,
   type Answer,
 } from './ask.ts'
+import type { Attack, AttackResult } from './attack.ts'
 import { startPlatform, type Platform } from './platform.ts'
 
 const PAYERS = 20

@@ -11,8 +11,8 @@ import {
   toHex,
   type World,
 } from '../sim/world.ts'
-import type { Attack, AttackResult } from './attack.ts'
 import { ask, waitUntil, wrongsIn } from './ask.ts'
+import type { Attack, AttackResult } from './attack.ts'
 import { startPlatform, type Platform } from './platform.ts'
 
 const DUST = 100

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { startRawServer, startReceiver } from '../../fixtures/api/receiver.ts'
-import type { Attack, AttackResult } from './attack.ts'
 import { ask, countStatuses, waitUntil, wrongsIn, type Answer } from './ask.ts'
+import type { Attack, AttackResult } from './attack.ts'
 import { startPlatform, type Platform } from './platform.ts'
 
 const CANARY = 'what-only-the-receiver-knows'

@@ -1,8 +1,8 @@
 import { JsonRpcProvider } from 'ethers'
 import { createPublicClient, http, type Hex } from 'viem'
 
-import { topicOf } from '../../../src/chain/read/events.ts'
 import { toQuantity } from '../../../src/chain/answers.ts'
+import { topicOf } from '../../../src/chain/read/events.ts'
 import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { CHAIN_ID } from '../../fixtures/books/verify.ts'
 

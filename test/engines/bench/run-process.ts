@@ -11,14 +11,14 @@ import { systemClock } from '../../../src/base/clock.ts'
 import type { Hex } from '../../../src/chain/hex.ts'
 import type { HttpProvider } from '../../../src/chain/rpc/http-provider.ts'
 import { createProviders } from '../../../src/chain/rpc/providers.ts'
-import { createExaminer, type Examiner } from '../../../src/reconciler/judge/examine.ts'
 import { createNode } from '../../../src/reconciler/chain/node.ts'
+import { createExaminer, type Examiner } from '../../../src/reconciler/judge/examine.ts'
 import { createRuns, STORE } from '../../../src/reconciler/runs.ts'
 import { openDatabase } from '../../../src/store/database/database.ts'
 import { latestRun } from '../../../src/store/reconciliation/runs.ts'
 import { allBreaks, runsDeps } from '../../fixtures/books/runs.ts'
-import { createStopwatch } from './stopwatch.ts'
 import { CHAIN_ID } from '../../fixtures/books/verify.ts'
+import { createStopwatch } from './stopwatch.ts'
 
 const { DATABASE_URL: url, RUN_DATA: folder, RUN_NODE: node = '' } = process.env
 const settlement = process.env['RUN_SETTLEMENT'] as Hex

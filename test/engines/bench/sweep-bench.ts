@@ -3,9 +3,9 @@ import { topicOf } from '../../../src/chain/read/events.ts'
 import { createPartReader } from '../../../src/chain/read/logs.ts'
 import { createProviders } from '../../../src/chain/rpc/providers.ts'
 import { readSettledLogs } from '../../../src/reconciler/chain/settled-logs.ts'
-import { timed } from './receipt-loops.ts'
-import type { SettledChain } from '../../fixtures/chain/settled-chain.ts'
 import { CHAIN_ID } from '../../fixtures/books/verify.ts'
+import type { SettledChain } from '../../fixtures/chain/settled-chain.ts'
+import { timed } from './receipt-loops.ts'
 
 const ROUNDS = 3
 

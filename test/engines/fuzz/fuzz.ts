@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 
-import { messageOf } from '../../../src/base/errors.ts'
 import type { OpenApiDocument } from '../../../src/api/docs/openapi.ts'
+import { messageOf } from '../../../src/base/errors.ts'
 import { contractOf, type Contract } from '../../fixtures/api/contract.ts'
 import { createRandom } from '../../fixtures/random.ts'
 import {

@@ -6,10 +6,10 @@ import { ensureDemoMoney } from '../../../src/store/access/demo-accounts.ts'
 import { openDatabase } from '../../../src/store/database/database.ts'
 import { migrate } from '../../../src/store/database/migrate.ts'
 import { makeKey, makeUser, PASSWORD } from '../../fixtures/api/access.ts'
-import { emptyDatabaseUrl } from '../../fixtures/store/database.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
-import { fillDataFolder } from '../../fixtures/store/prepared-data.ts'
 import { runProgram } from '../../fixtures/program.ts'
+import { emptyDatabaseUrl } from '../../fixtures/store/database.ts'
+import { fillDataFolder } from '../../fixtures/store/prepared-data.ts'
 import type { FuzzOptions } from './fuzz.ts'
 
 export type FuzzTarget = {

@@ -1,26 +1,26 @@
 import { systemClock } from '../../../src/base/clock.ts'
-import { referenceDollar } from '../../../src/deploy/deployables.ts'
 import type { Hex } from '../../../src/chain/hex.ts'
 import { createProviders } from '../../../src/chain/rpc/providers.ts'
+import { referenceDollar } from '../../../src/deploy/deployables.ts'
 import type { BreakKind } from '../../../src/domain/breaks.ts'
-import { createExaminer } from '../../../src/reconciler/judge/examine.ts'
-import { createNode } from '../../../src/reconciler/chain/node.ts'
 import type { SupplyWatch } from '../../../src/ledger/watch-supply.ts'
+import { createNode } from '../../../src/reconciler/chain/node.ts'
+import { createExaminer } from '../../../src/reconciler/judge/examine.ts'
 import type { Db } from '../../../src/store/database/database.ts'
 import { post } from '../../../src/store/ledger/ledger.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { ledgerOf } from '../../fixtures/books/money.ts'
-import { recordSettlements } from '../../fixtures/chain/recorded-settlements.ts'
 import { allBreaks, runOnce, runsDeps } from '../../fixtures/books/runs.ts'
+import { watchOf } from '../../fixtures/books/supply-bench.ts'
+import { calls, CHAIN_ID } from '../../fixtures/books/verify.ts'
+import { recordSettlements } from '../../fixtures/chain/recorded-settlements.ts'
 import {
   confirm,
   fillSettlements,
   startSettledChain,
   type SettledChain,
 } from '../../fixtures/chain/settled-chain.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 import { createWorld, type World } from '../sim/world.ts'
-import { watchOf } from '../../fixtures/books/supply-bench.ts'
-import { calls, CHAIN_ID } from '../../fixtures/books/verify.ts'
 import type { Scored } from './file.ts'
 import { scoreOf } from './score.ts'
 

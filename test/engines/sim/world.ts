@@ -2,9 +2,9 @@ import { keccak256, stringToHex } from 'viem'
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
 import { settlementAddress } from '../../../src/bindings/addresses.ts'
+import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { referenceDollar, settlement } from '../../../src/deploy/deployables.ts'
 import { grantCall } from '../../../src/deploy/minter.ts'
-import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import type { Hex } from '../../../src/domain/orders.ts'
 import type { SignTransaction } from '../../../src/sender/sign.ts'
 

@@ -2,14 +2,14 @@ import { expect } from 'chai'
 import { keccak256, type Hex } from 'viem'
 
 import { parseAmount } from '../../../src/domain/money.ts'
+import { checkSigned, fastHashOf } from '../../../src/reconciler/chain/signed.ts'
 import type { PaymentRecord } from '../../../src/reconciler/sources/records.ts'
 import { readRecord } from '../../../src/reconciler/sources/records.ts'
-import { checkSigned, fastHashOf } from '../../../src/reconciler/chain/signed.ts'
+import { csvFile, reconcileFile, removeFiles, type Row } from '../../fixtures/books/reconcile.ts'
+import { calls, CHAIN_ID, reference, startPaidChain } from '../../fixtures/books/verify.ts'
 import { account } from '../../fixtures/chain/deployment.ts'
 import { startFaultyProxy } from '../../fixtures/chain/faulty-proxy.ts'
 import { createKeyedDraw, createRandom } from '../../fixtures/random.ts'
-import { csvFile, reconcileFile, removeFiles, type Row } from '../../fixtures/books/reconcile.ts'
-import { calls, CHAIN_ID, reference, startPaidChain } from '../../fixtures/books/verify.ts'
 
 const SETTLEMENT: Hex = `0x${'5e'.repeat(20)}`
 const DOLLAR: Hex = `0x${'d0'.repeat(20)}`

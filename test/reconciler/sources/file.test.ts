@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 
+import { codeOf } from '../../../src/base/errors.ts'
 import { createFileSource } from '../../../src/reconciler/sources/file.ts'
 import type { Chunk, PaymentRecord } from '../../../src/reconciler/sources/records.ts'
-import { codeOf } from '../../../src/base/errors.ts'
 import { removeFiles, textFile } from '../../fixtures/books/reconcile.ts'
 
 const A = `0x${'aa'.repeat(32)}`

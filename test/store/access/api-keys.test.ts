@@ -5,8 +5,8 @@ import { hashOfKey } from '../../../src/domain/api-keys.ts'
 import { findApiKeyState, listApiKeys, revokeApiKey } from '../../../src/store/access/api-keys.ts'
 import { disableUser } from '../../../src/store/access/users.ts'
 import { makeKey, makeUser } from '../../fixtures/api/access.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { databaseCodeOf } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 describe('API keys', () => {
   it('are found by their hash, with the state of their user', async () => {

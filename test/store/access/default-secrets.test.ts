@@ -4,9 +4,9 @@ import { expect } from 'chai'
 
 import { refuseDefaultSecrets } from '../../../src/store/access/default-secrets.ts'
 import { ensureDemoAccounts } from '../../../src/store/access/demo-accounts.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { failureOf } from '../../fixtures/errors.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 const good = {
   chainId: 1,

@@ -6,14 +6,14 @@ import { expect } from 'chai'
 
 import { hashOfKey } from '../../../src/domain/api-keys.ts'
 import { findApiKeyState, listApiKeys, revokeApiKey } from '../../../src/store/access/api-keys.ts'
-import type { Db } from '../../../src/store/database/database.ts'
 import { ensureDemoAccounts } from '../../../src/store/access/demo-accounts.ts'
 import { verifyPassword } from '../../../src/store/access/passwords.ts'
 import { findUserByName } from '../../../src/store/access/users.ts'
+import type { Db } from '../../../src/store/database/database.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { failureOf } from '../../fixtures/errors.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 describe('demo accounts', () => {
   let db: Db

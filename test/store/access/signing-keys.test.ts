@@ -7,8 +7,8 @@ import {
   pruneSigningKeys,
   rotateSigningKey,
 } from '../../../src/store/access/signing-keys.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { databaseCodeOf } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 describe('signing keys', () => {
   it('begin with one, however many processes start at once', async () => {

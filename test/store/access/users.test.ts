@@ -13,8 +13,8 @@ import {
   replacePassword,
 } from '../../../src/store/access/users.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { databaseCodeOf, failureOf } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 describe('users', () => {
   it('gives the first user the id 1 and finds it by its name in any case', async () => {

@@ -5,9 +5,9 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { openDatabase } from '../../../src/store/database/database.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { failureOf } from '../../fixtures/errors.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 import { startRefusingServer, type RefusingServer } from '../../fixtures/store/refusing-server.ts'
 
 describe('the database', () => {

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { claimInstallation } from '../../../src/store/database/installation.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { failureOf } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 describe('claimInstallation', () => {
   it('records the first claim and accepts the same again', async () => {

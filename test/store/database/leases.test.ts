@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
-import { createLane, leaseLane, openNonce } from '../../../src/store/orders/lanes.ts'
 import { takeBackLeases } from '../../../src/store/database/leases.ts'
+import { createLane, leaseLane, openNonce } from '../../../src/store/orders/lanes.ts'
 import { leaseWires, orderWire, releaseWires } from '../../../src/store/rails/wires.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'

@@ -5,8 +5,8 @@ import { sql } from 'kysely'
 
 import { openDatabase, type Database } from '../../../src/store/database/database.ts'
 import { migrate, readSchemaState } from '../../../src/store/database/migrate.ts'
-import { emptyDatabase, emptyDatabaseUrl } from '../../fixtures/store/database.ts'
 import { expectFailure, failureOf } from '../../fixtures/errors.ts'
+import { emptyDatabase, emptyDatabaseUrl } from '../../fixtures/store/database.ts'
 
 const names = readdirSync('src/store/migrations').map((file) => file.replace('.sql', ''))
 

@@ -5,9 +5,9 @@ import type { Db } from '../../../src/store/database/database.ts'
 import { post, readBalance, type Posting } from '../../../src/store/ledger/ledger.ts'
 import { mainWallet } from '../../../src/store/ledger/wallets.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
-import { databaseCodeOf, expectFailure } from '../../fixtures/errors.ts'
 import { deposit, DOLLAR, makeWallets, readLedger } from '../../fixtures/books/money.ts'
+import { databaseCodeOf, expectFailure } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 describe('the ledger', () => {
   let db: Db

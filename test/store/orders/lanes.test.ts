@@ -1,15 +1,15 @@
 import { expect } from 'chai'
 
 import type { Hex } from '../../../src/domain/orders.ts'
+import type { Database, Db } from '../../../src/store/database/database.ts'
+import { migrate } from '../../../src/store/database/migrate.ts'
 import { storePayments, type NewPayment } from '../../../src/store/orders/acceptances.ts'
 import {
   listTakenAttempts,
   listWaitingAttempts,
   recordBlock,
 } from '../../../src/store/orders/attempts.ts'
-import type { Database, Db } from '../../../src/store/database/database.ts'
 import { closeNonces, createLane, lockLanes } from '../../../src/store/orders/lanes.ts'
-import { migrate } from '../../../src/store/database/migrate.ts'
 import { emptyDatabase } from '../../fixtures/store/database.ts'
 import { rowsRead } from '../../fixtures/store/rows-read.ts'
 

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 
 import { codeOf } from '../../../src/base/errors.ts'
 import type { Hex, Order } from '../../../src/domain/orders.ts'
+import type { Db } from '../../../src/store/database/database.ts'
 import { storePayments, type NewPayment } from '../../../src/store/orders/acceptances.ts'
 import {
   findAttempt,
@@ -12,7 +13,6 @@ import {
   supersedeOthers,
 } from '../../../src/store/orders/attempts.ts'
 import { readCursor, writeCursor } from '../../../src/store/orders/chain-cursor.ts'
-import type { Db } from '../../../src/store/database/database.ts'
 import {
   advanceLane,
   closeNonce,
@@ -27,8 +27,8 @@ import {
 } from '../../../src/store/orders/lanes.ts'
 import { moveOrder, readLaneLoads, requestCancel } from '../../../src/store/orders/orders.ts'
 import { addSpends } from '../../../src/store/orders/spends.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { expectFailure } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 const signer: Hex = `0x${'aa'.repeat(20)}`
 const lane = { chainId: 1, signer }

@@ -11,8 +11,8 @@ import {
   type WireOrder,
 } from '../../../src/store/rails/wires.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { expectFailure } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 describe('wires in the database', () => {
   let db: Db

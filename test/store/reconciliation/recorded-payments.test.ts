@@ -1,17 +1,17 @@
 import { expect } from 'chai'
 
+import type { Database } from '../../../src/store/database/database.ts'
+import { migrate } from '../../../src/store/database/migrate.ts'
 import { listSweptOrders } from '../../../src/store/reconciliation/recorded-payments.ts'
 import {
   listStraySettlements,
   readSweepCursor,
   storeSettledLogs,
 } from '../../../src/store/reconciliation/settled-logs.ts'
-import type { Database } from '../../../src/store/database/database.ts'
-import { migrate } from '../../../src/store/database/migrate.ts'
+import { CHAIN_ID } from '../../fixtures/books/verify.ts'
 import { emptyDatabase } from '../../fixtures/store/database.ts'
 import { storePaidOrders } from '../../fixtures/store/paid-orders.ts'
 import { rowsRead } from '../../fixtures/store/rows-read.ts'
-import { CHAIN_ID } from '../../fixtures/books/verify.ts'
 
 const LOGS = 3_000
 const ORDERS = 1_000

@@ -9,8 +9,8 @@ import {
   type TransactionType,
 } from '../../../src/domain/states.ts'
 import type { Db } from '../../../src/store/database/database.ts'
-import { foldTallies, recountTallies } from '../../../src/store/transactions/tallies.ts'
 import { listTransactions, type TransactionFilter } from '../../../src/store/transactions/list.ts'
+import { foldTallies, recountTallies } from '../../../src/store/transactions/tallies.ts'
 import { moveTransaction, type Transaction } from '../../../src/store/transactions/transactions.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'

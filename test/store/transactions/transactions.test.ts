@@ -11,8 +11,8 @@ import {
   recordTransaction,
 } from '../../../src/store/transactions/transactions.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
 import { databaseCodeOf, failureOf } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 import { makeTransaction } from '../../fixtures/store/transactions.ts'
 
 const CAUSE = { actor: 'gateway:card', reason: 'the card was charged' }

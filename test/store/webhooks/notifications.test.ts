@@ -4,9 +4,9 @@ import { sql } from 'kysely'
 import type { Db } from '../../../src/store/database/database.ts'
 import { notify } from '../../../src/store/webhooks/notifications.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
-import { freshDatabase } from '../../fixtures/store/database.ts'
-import { databaseCodeOf } from '../../fixtures/errors.ts'
 import { makeSubscription } from '../../fixtures/api/webhooks.ts'
+import { databaseCodeOf } from '../../fixtures/errors.ts'
+import { freshDatabase } from '../../fixtures/store/database.ts'
 
 const body = { id: 'p-1', status: 'paid', amount: '1.00' }
 

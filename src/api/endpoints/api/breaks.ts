@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import { actorOf } from '../../../domain/access.ts'
 import { ageBucket } from '../../../domain/breaks.ts'
+import type { Db } from '../../../store/database/database.ts'
 import {
   closeBreak,
   countBreaks,
@@ -9,7 +10,6 @@ import {
   listBreaks,
   type OpenBreak,
 } from '../../../store/reconciliation/breaks.ts'
-import type { Db } from '../../../store/database/database.ts'
 import { RequestError } from '../../../wire/errors.ts'
 import {
   BreakCloseSchema,

@@ -1,10 +1,10 @@
+import type { Db } from '../../../store/database/database.ts'
 import {
   findDelivery,
   listDeliveries,
   replayDelivery,
   type Delivery,
 } from '../../../store/webhooks/delivery-log.ts'
-import type { Db } from '../../../store/database/database.ts'
 import { RequestError } from '../../../wire/errors.ts'
 import {
   AnyDeliveryAnswerSchema,

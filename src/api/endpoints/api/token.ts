@@ -1,18 +1,18 @@
 import { createGate } from '../../../base/gate.ts'
 import { limits } from '../../../base/limits.ts'
 import { USERNAME_FORM } from '../../../domain/passwords.ts'
-import type { Db } from '../../../store/database/database.ts'
 import { verifyPassword } from '../../../store/access/passwords.ts'
 import { findUserByName, type User } from '../../../store/access/users.ts'
+import type { Db } from '../../../store/database/database.ts'
 import { RequestError } from '../../../wire/errors.ts'
 import {
   TokenAnswerSchema,
   TokenRequestSchema,
   type TokenAnswer,
 } from '../../../wire/group-b/token.ts'
-import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import type { RateLimits } from '../../access/limit-rate.ts'
 import { TOKEN_LIFE_S, type Tokens } from '../../access/tokens.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 
 /** Exchanges a username and a password for an access token. */
 export function tokenEndpoint(deps: {

@@ -4,17 +4,17 @@ import { createId, type RandomBytes } from '../../../domain/ids.ts'
 import { isRoutingNumber } from '../../../domain/routing-numbers.ts'
 import type { Db } from '../../../store/database/database.ts'
 import {
-  findTransaction,
-  recordTransaction,
-  type Transaction,
-} from '../../../store/transactions/transactions.ts'
-import {
   findTransferId,
   findWire,
   insertTransfer,
   orderWire,
   type Beneficiary,
 } from '../../../store/rails/wires.ts'
+import {
+  findTransaction,
+  recordTransaction,
+  type Transaction,
+} from '../../../store/transactions/transactions.ts'
 import { amountFields, readAmount } from '../../../wire/amounts.ts'
 import { RequestError } from '../../../wire/errors.ts'
 import { TransactionParamsSchema } from '../../../wire/group-b/transactions.ts'

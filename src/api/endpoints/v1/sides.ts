@@ -1,5 +1,5 @@
-import { checksummed, parseAddress } from '../../../chain/hex.ts'
 import { codeOf } from '../../../base/errors.ts'
+import { checksummed, parseAddress } from '../../../chain/hex.ts'
 import type { Caller } from '../../../domain/access.ts'
 import type { LedgerAmount, Wallet } from '../../../domain/ledger.ts'
 import type { Hex } from '../../../domain/orders.ts'

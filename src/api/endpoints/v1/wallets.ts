@@ -4,6 +4,7 @@ import {
   insertWallet,
   listWallets,
 } from '../../../store/ledger/wallets.ts'
+import { RequestError } from '../../../wire/errors.ts'
 import {
   walletBody,
   WalletAnswerSchema,
@@ -12,7 +13,6 @@ import {
   WalletListSchema,
   WalletParamsSchema,
 } from '../../../wire/group-a/wallets.ts'
-import { RequestError } from '../../../wire/errors.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { readPage } from '../lists.ts'
 import { notFound } from './sides.ts'

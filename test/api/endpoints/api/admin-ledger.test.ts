@@ -4,8 +4,8 @@ import { listDeliveries } from '../../../../src/store/webhooks/delivery-log.ts'
 import { notify } from '../../../../src/store/webhooks/notifications.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
 import { startAdminApi, type AdminApi } from '../../../fixtures/api/admin-api.ts'
-import { makePayment, makeWalletTransfer } from '../../../fixtures/books/money.ts'
 import { makeSubscription } from '../../../fixtures/api/webhooks.ts'
+import { makePayment, makeWalletTransfer } from '../../../fixtures/books/money.ts'
 
 type Row = Record<string, string>
 

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { insertSample } from '../../../../src/store/transactions/overview.ts'
-import { startAdminApi, type AdminApi } from '../../../fixtures/api/admin-api.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
+import { startAdminApi, type AdminApi } from '../../../fixtures/api/admin-api.ts'
 import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 
 type Row = Record<string, unknown>

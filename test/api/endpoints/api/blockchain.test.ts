@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 
 import { expect } from 'chai'
 
-import { blockchainBalanceEndpoint } from '../../../../src/api/endpoints/api/blockchain/balance.ts'
-import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
-import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
-import { transactionDetailEndpoint } from '../../../../src/api/endpoints/api/transactions/detail.ts'
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
+import { blockchainBalanceEndpoint } from '../../../../src/api/endpoints/api/blockchain/balance.ts'
+import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
+import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
+import { transactionDetailEndpoint } from '../../../../src/api/endpoints/api/transactions/detail.ts'
 import type { PreparedOrder } from '../../../../src/sender/prepare.ts'
 import { recordMoves } from '../../../../src/sender/record.ts'
 import type { Sender } from '../../../../src/sender/sender.ts'
+import { addressFrom } from '../../../engines/sim/world.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
 import { createBench, reverting, type Bench } from '../../../fixtures/books/sender-bench.ts'
-import { addressFrom } from '../../../engines/sim/world.ts'
 
 describe('/api/blockchain', () => {
   let bench: Bench

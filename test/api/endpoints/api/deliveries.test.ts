@@ -2,13 +2,13 @@ import { expect } from 'chai'
 
 import { answerAtOnce } from '../../../../src/api/admission/endpoints.ts'
 import { deliveryEndpoints } from '../../../../src/api/endpoints/api/deliveries.ts'
-import type { Db } from '../../../../src/store/database/database.ts'
 import type { User } from '../../../../src/store/access/users.ts'
+import type { Db } from '../../../../src/store/database/database.ts'
 import { RequestError } from '../../../../src/wire/errors.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
-import { freshDatabase } from '../../../fixtures/store/database.ts'
 import { makeDelivery, makeSubscription } from '../../../fixtures/api/webhooks.ts'
+import { freshDatabase } from '../../../fixtures/store/database.ts'
 
 type Row = { id: string; username: string; status: string; notification_type: string }
 

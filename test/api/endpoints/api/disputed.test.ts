@@ -3,26 +3,26 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
+import { overviewEndpoint } from '../../../../src/api/endpoints/api/admin/overview.ts'
 import {
   everyonesListEndpoint,
   lifeEndpoint,
 } from '../../../../src/api/endpoints/api/admin/transactions.ts'
-import { overviewEndpoint } from '../../../../src/api/endpoints/api/admin/overview.ts'
 import { eventListEndpoint } from '../../../../src/api/endpoints/api/events.ts'
 import { transactionDetailEndpoint } from '../../../../src/api/endpoints/api/transactions/detail.ts'
 import { transactionListEndpoint } from '../../../../src/api/endpoints/api/transactions/list.ts'
 import { createId } from '../../../../src/domain/ids.ts'
 import type { Hex } from '../../../../src/domain/orders.ts'
-import type { Sender } from '../../../../src/sender/sender.ts'
 import { recordMoves } from '../../../../src/sender/record.ts'
+import type { Sender } from '../../../../src/sender/sender.ts'
+import type { User } from '../../../../src/store/access/users.ts'
 import { listBreakMoves } from '../../../../src/store/reconciliation/breaks.ts'
 import { keepSpans } from '../../../../src/store/transactions/overview.ts'
-import type { User } from '../../../../src/store/access/users.ts'
+import { addressFrom, CHAIN_ID, GWEI } from '../../../engines/sim/world.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
 import { allBreaks, runOnce, runsDeps } from '../../../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
-import { addressFrom, CHAIN_ID, GWEI } from '../../../engines/sim/world.ts'
 import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 
 describe('a payment that a reorg beyond the final block took away', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 
 import type { ApiAnswer } from '../../../fixtures/api/api.ts'
-import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 import { startTransactionsApi } from '../../../fixtures/api/transactions-api.ts'
+import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 
 type EventBody = { id: number; type: string; transaction_id: string }
 

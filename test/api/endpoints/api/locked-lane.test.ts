@@ -3,16 +3,16 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
-import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
+import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
+import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
 import { limits } from '../../../../src/base/limits.ts'
 import type { PreparedOrder } from '../../../../src/sender/prepare.ts'
 import { recordMoves } from '../../../../src/sender/record.ts'
+import { addressFrom } from '../../../engines/sim/world.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
-import { addressFrom } from '../../../engines/sim/world.ts'
 
 const PAYMENTS = 20
 

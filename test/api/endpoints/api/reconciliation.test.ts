@@ -1,16 +1,16 @@
 import { expect } from 'chai'
 
+import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
 import { breakEndpoints } from '../../../../src/api/endpoints/api/breaks.ts'
 import { runEndpoints } from '../../../../src/api/endpoints/api/runs.ts'
-import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
 import { leaseRun } from '../../../../src/store/reconciliation/runs.ts'
-import { startApi, type Api } from '../../../fixtures/api/api.ts'
+import { CHAIN_ID } from '../../../engines/sim/world.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
+import { startApi, type Api } from '../../../fixtures/api/api.ts'
+import { makeBreak, makeRun, reconciliationGround } from '../../../fixtures/books/runs.ts'
 import { createTestClock } from '../../../fixtures/clock.ts'
 import { freshDatabase } from '../../../fixtures/store/database.ts'
-import { makeBreak, makeRun, reconciliationGround } from '../../../fixtures/books/runs.ts'
-import { CHAIN_ID } from '../../../engines/sim/world.ts'
 
 describe('the operations of reconciliation', () => {
   let db: Db

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 
 import { listMoves } from '../../../../src/store/transactions/transactions.ts'
-import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 import { startTransactionsApi } from '../../../fixtures/api/transactions-api.ts'
+import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 
 describe('GET /api/transactions/{transaction_id}', () => {
   it('shows every field, and the history without who made it', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
-import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 import { startTransactionsApi } from '../../../fixtures/api/transactions-api.ts'
+import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 
 const idsOf = (body: Record<string, unknown>) =>
   (body['transactions'] as { id: number }[]).map(({ id }) => id)

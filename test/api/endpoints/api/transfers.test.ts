@@ -8,9 +8,9 @@ import { moveTransferByWire } from '../../../../src/rails/transfers.ts'
 import type { WireMoved } from '../../../../src/rails/wire-rail.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
 import { findWire } from '../../../../src/store/rails/wires.ts'
-import { freshDatabase } from '../../../fixtures/store/database.ts'
-import { NO_PARTIES } from '../../../fixtures/books/gateways.ts'
 import { countRows, startRailsApi, type RailsApi } from '../../../fixtures/api/rails-api.ts'
+import { NO_PARTIES } from '../../../fixtures/books/gateways.ts'
+import { freshDatabase } from '../../../fixtures/store/database.ts'
 
 const BANK = { url: 'http://127.0.0.1:1', key: 'key', accountId: 'account_1' }
 

@@ -7,6 +7,7 @@ import { createMint } from '../../../../src/ledger/mints.ts'
 import { createRedeem } from '../../../../src/ledger/redeems.ts'
 import { moveByWire } from '../../../../src/ledger/wires.ts'
 import { findOrderOf } from '../../../../src/store/orders/orders.ts'
+import type { Random } from '../../../fixtures/random.ts'
 import {
   drop,
   giveFunds,
@@ -20,7 +21,6 @@ import {
 import { survive } from '../life.ts'
 import { CHAIN_ID, GWEI } from '../world.ts'
 import type { MoneySim } from './sim.ts'
-import type { Random } from '../../../fixtures/random.ts'
 
 /** Something that happens to the money, the chain or the bank. The likelier stand more often. */
 export function actAtRandom(sim: MoneySim): Promise<unknown> {

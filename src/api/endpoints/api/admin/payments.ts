@@ -1,6 +1,7 @@
 import { actorOf, type Caller } from '../../../../domain/access.ts'
 import { dueOf, receivedDecimals } from '../../../../domain/gateways.ts'
 import { formatAmount } from '../../../../domain/money.ts'
+import type { Db } from '../../../../store/database/database.ts'
 import {
   findCharge,
   findCharges,
@@ -14,7 +15,6 @@ import {
   listUndecided,
   type CheckoutPayment,
 } from '../../../../store/rails/checkouts.ts'
-import type { Db } from '../../../../store/database/database.ts'
 import { moveTransaction } from '../../../../store/transactions/transactions.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
@@ -27,8 +27,8 @@ import {
 } from '../../../../wire/group-b/decisions.ts'
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { toArrivalWire } from '../payments/charges.ts'
 import { fieldsOf } from '../fields.ts'
+import { toArrivalWire } from '../payments/charges.ts'
 
 /** Of each payment, the largest. */
 const ARRIVALS = 100

@@ -1,16 +1,16 @@
 import { checksummed } from '../../../../chain/hex.ts'
-import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
 import type { Attempt, Order } from '../../../../domain/orders.ts'
-import { listCheckoutPayments } from '../../../../store/rails/checkouts.ts'
-import type { Db } from '../../../../store/database/database.ts'
 import {
   countEveryonesTransactions,
   findEveryonesTransaction,
   listEveryonesTransactions,
   type OwnedTransaction,
 } from '../../../../store/access/everyone.ts'
-import { readObjections } from '../../../../store/transactions/objections.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
 import { findOrderOf } from '../../../../store/orders/orders.ts'
+import { listCheckoutPayments } from '../../../../store/rails/checkouts.ts'
+import { readObjections } from '../../../../store/transactions/objections.ts'
 import { findReceiptOf } from '../../../../store/transactions/receipts.ts'
 import { listMoves } from '../../../../store/transactions/transactions.ts'
 import { RequestError } from '../../../../wire/errors.ts'
@@ -23,11 +23,11 @@ import {
 } from '../../../../wire/group-b/admin.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { readBlockchainTransaction, toAttemptWire } from '../blockchain/wire.ts'
-import { readChargeBack, toArrivalWire } from '../payments/charges.ts'
 import { cursorOf, dayRange, pageOf, placeOfCursor } from '../../lists.ts'
-import { toMoveWire, toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
+import { readBlockchainTransaction, toAttemptWire } from '../blockchain/wire.ts'
 import { fieldsOf } from '../fields.ts'
+import { readChargeBack, toArrivalWire } from '../payments/charges.ts'
+import { toMoveWire, toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
 
 export const everyonesListEndpoint = defineEndpoint({
   route: 'GET /api/admin/transactions',

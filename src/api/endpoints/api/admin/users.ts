@@ -1,6 +1,5 @@
-import { problemOfPassword } from '../../../../domain/passwords.ts'
 import { codeOf } from '../../../../base/errors.ts'
-import type { Db } from '../../../../store/database/database.ts'
+import { problemOfPassword } from '../../../../domain/passwords.ts'
 import { hashPassword } from '../../../../store/access/passwords.ts'
 import {
   disableUser,
@@ -10,6 +9,7 @@ import {
   listUsers,
   type User,
 } from '../../../../store/access/users.ts'
+import type { Db } from '../../../../store/database/database.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import {
   UserAnswerSchema,

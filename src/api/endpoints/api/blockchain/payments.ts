@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 
-import { actorOf } from '../../../../domain/access.ts'
 import { checksummed } from '../../../../chain/hex.ts'
+import { actorOf } from '../../../../domain/access.ts'
 import type { Hex, Order, Route } from '../../../../domain/orders.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import {

@@ -6,9 +6,9 @@ import {
   STABLECOIN_DECIMALS,
   type Currency,
 } from '../../../../domain/money.ts'
+import type { Db } from '../../../../store/database/database.ts'
 import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
 import type { CheckoutPayment } from '../../../../store/rails/checkouts.ts'
-import type { Db } from '../../../../store/database/database.ts'
 import { listDisputes } from '../../../../store/rails/disputes.ts'
 import { listRefunds } from '../../../../store/rails/refunds.ts'
 import { findTransaction, type Transaction } from '../../../../store/transactions/transactions.ts'

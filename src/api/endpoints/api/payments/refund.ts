@@ -1,12 +1,12 @@
 import { actorOf } from '../../../../domain/access.ts'
-import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import { refundableOf } from '../../../../domain/gateways.ts'
+import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../../../domain/money.ts'
 import type { Hex } from '../../../../domain/orders.ts'
 import { refundReference, type Reference } from '../../../../domain/reference.ts'
+import type { Db } from '../../../../store/database/database.ts'
 import { lockCharge, type Charge } from '../../../../store/rails/charges.ts'
 import { sumByPayer } from '../../../../store/rails/checkouts.ts'
-import type { Db } from '../../../../store/database/database.ts'
 import {
   areRefundsFrozen,
   insertRefund,

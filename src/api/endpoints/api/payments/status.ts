@@ -5,8 +5,8 @@ import { amountFields } from '../../../../wire/amounts.ts'
 import { PaymentStatusSchema } from '../../../../wire/group-b/payments.ts'
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { readChargeBack, receivedFields, requireOwn, toArrivalWire } from './charges.ts'
 import { fieldsOf } from '../fields.ts'
+import { readChargeBack, receivedFields, requireOwn, toArrivalWire } from './charges.ts'
 
 export const paymentStatusEndpoint = defineEndpoint({
   route: 'GET /api/payments/{transaction_id}/status',
