@@ -61,3 +61,6 @@ export function codeOf(error: unknown): string | undefined {
 
 /** Says of a setting what it must be; whoever reads it adds which one, and what it is. */
 export class BadValue extends Error {}
+
+/** What came of one of several that are done together. */
+export type Result<T> = { ok: true; value: T } | { ok: false; error: unknown }

@@ -124,3 +124,6 @@ const REASONS: Readonly<Record<SendAnswer, PendingReason>> = {
   refused: 'refused_by_providers',
   unreachable: 'providers_unreachable',
 }
+
+/** An order and the hash of the transaction that pays it, or has paid it. */
+export type HashedOrder = { order: Order; hash: Hex }

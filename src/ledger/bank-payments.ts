@@ -3,8 +3,8 @@ import { LEDGER_PER_CENT } from '../domain/money.ts'
 import type { Db } from '../store/database/database.ts'
 import { insertPayment, movePayment, type NewPayment } from '../store/ledger/bank-payments.ts'
 import { post } from '../store/ledger/ledger.ts'
-import { orderWire } from '../store/rails/wires.ts'
-import { tellOfPayment, type WireMove } from './context.ts'
+import { orderWire, type WireProgress } from '../store/rails/wires.ts'
+import { tellOfPayment } from './context.ts'
 
 /** Holds the money and orders the wire, or rejects with `insufficient_funds` and does neither. */
 export async function createPayment(db: Db, request: NewPayment): Promise<Payment> {
@@ -32,7 +32,7 @@ export async function createPayment(db: Db, request: NewPayment): Promise<Paymen
 }
 
 /** Moves the payment as its wire moved, in the same transaction. A known move does nothing. */
-export async function movePaymentByWire(db: Db, move: WireMove): Promise<void> {
+export async function movePaymentByWire(db: Db, move: WireProgress): Promise<void> {
   const { subject: id, state, reference: trackingRef } = move
   switch (state) {
     case 'accepted': {
@@ -64,7 +64,7 @@ const BANK = { system: 'bank' } as const
  * The money goes back into the wallet, once: from what is held, or from the bank when the wire was
  * paid already. A paid payment stays so, and its code tells that it came back.
  */
-async function giveBack(db: Db, { subject: id, state, code }: WireMove): Promise<void> {
+async function giveBack(db: Db, { subject: id, state, code }: WireProgress): Promise<void> {
   const errorCode = code ?? `payment_${state}`
   const failed = await movePayment(db, {
     id,

@@ -6,7 +6,6 @@ import type { RandomBytes } from '../domain/ids.ts'
 import type { Payment, Redeem, Transfer } from '../domain/ledger.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
-import type { WirePurpose, WireState } from '../store/rails/wires.ts'
 import { notify } from '../store/webhooks/notifications.ts'
 import { paymentBody } from '../wire/group-a/payments.ts'
 import { transferBody, type ChainView, type Redemption } from '../wire/group-a/transfers.ts'
@@ -23,15 +22,6 @@ export type LedgerContext = {
   stablecoin: ProfiledStablecoin | undefined
   clock: Clock
   randomBytes: RandomBytes
-}
-
-/** What the bank says of a wire. */
-export type WireMove = {
-  purpose: WirePurpose
-  subject: string
-  state: Exclude<WireState, 'ordered'>
-  reference: string | undefined
-  code: string | undefined
 }
 
 /** How transfers that touch the chain are shown. */

@@ -1,5 +1,5 @@
 import type { Mint } from '../domain/ledger.ts'
-import type { Hex, Order } from '../domain/orders.ts'
+import type { HashedOrder, Hex, Order } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { post } from '../store/ledger/ledger.ts'
 import { insertMint, moveTransfer, type NewMint } from '../store/ledger/transfers.ts'
@@ -16,13 +16,11 @@ export async function createMint(context: LedgerContext, db: Db, request: NewMin
   return mint
 }
 
-export type MintMove = { order: Order; hash: Hex }
-
 /**
  * Moves the mint that an order pays, in the SQL transaction that moved the order. A reorg leaves it
  * where it is, since nothing flips back.
  */
-export async function moveByMint(context: LedgerContext, db: Db, move: MintMove): Promise<void> {
+export async function moveByMint(context: LedgerContext, db: Db, move: HashedOrder): Promise<void> {
   const { order, hash } = move
   switch (order.state) {
     case 'accepted':

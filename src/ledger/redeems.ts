@@ -8,7 +8,8 @@ import {
   moveTransfer,
   type NewRedeem,
 } from '../store/ledger/transfers.ts'
-import { tellOfTransfer, type LedgerContext, type WireMove } from './context.ts'
+import type { WireProgress } from '../store/rails/wires.ts'
+import { tellOfTransfer, type LedgerContext } from './context.ts'
 
 /** How long a holder has to burn. */
 export const REDEEM_MS = 24 * 3_600_000
@@ -48,7 +49,7 @@ const MAX_EXPIRED = 100
 export async function moveRedeemByWire(
   context: LedgerContext,
   db: Db,
-  move: WireMove,
+  move: WireProgress,
 ): Promise<void> {
   const { subject: id, state } = move
   switch (state) {
@@ -75,7 +76,7 @@ export async function moveRedeemByWire(
 const BANK = { system: 'bank' } as const
 
 /** What was burnt is burnt, so the money goes into the wallet, once. */
-async function giveBack(context: LedgerContext, db: Db, move: WireMove): Promise<void> {
+async function giveBack(context: LedgerContext, db: Db, move: WireProgress): Promise<void> {
   const { subject: id, state, code } = move
   const errorCode = code ?? `wire_${state}`
   const failed = await moveTransfer(db, { id, from: ['running'], to: 'failed', errorCode })

@@ -1,10 +1,15 @@
 import type { Db } from '../store/database/database.ts'
+import type { WireProgress } from '../store/rails/wires.ts'
 import { movePaymentByWire } from './bank-payments.ts'
-import type { LedgerContext, WireMove } from './context.ts'
+import type { LedgerContext } from './context.ts'
 import { moveRedeemByWire } from './redeems.ts'
 
 /** Moves what a wire pays as the wire moves, in its SQL transaction. */
-export async function moveByWire(context: LedgerContext, db: Db, move: WireMove): Promise<void> {
+export async function moveByWire(
+  context: LedgerContext,
+  db: Db,
+  move: WireProgress,
+): Promise<void> {
   switch (move.purpose) {
     case 'payment':
       return movePaymentByWire(db, move)

@@ -1,6 +1,7 @@
 import { isLegalMove, type TransactionStatus } from '../domain/states.ts'
+import type { WireProgress } from '../store/rails/wires.ts'
 import { findStatus, moveTransaction } from '../store/transactions/transactions.ts'
-import type { OnWireMoved, WireMoved } from './wire-rail.ts'
+import type { OnWireMoved } from './wire-rail.ts'
 
 /** Moves the transaction of a transfer as its wire moves. */
 export const moveTransferByWire: OnWireMoved = async (db, moved) => {
@@ -13,7 +14,7 @@ export const moveTransferByWire: OnWireMoved = async (db, moved) => {
   await moveTransaction(db, { transactionId, from, to, actor, reason: reasonOf(moved) })
 }
 
-function statusFor(state: WireMoved['state'], from: TransactionStatus): TransactionStatus {
+function statusFor(state: WireProgress['state'], from: TransactionStatus): TransactionStatus {
   const statuses = {
     accepted: 'processing',
     paid: 'completed',
@@ -24,7 +25,7 @@ function statusFor(state: WireMoved['state'], from: TransactionStatus): Transact
   return statuses[state]
 }
 
-function reasonOf({ state, code }: WireMoved): string {
+function reasonOf({ state, code }: WireProgress): string {
   const words = {
     accepted: 'the bank has it',
     paid: 'the bank has sent it',

@@ -9,23 +9,15 @@ import {
   releaseWires,
   type LeasedWire,
   type Wire,
-  type WirePurpose,
   type WireRelease,
   type WireState,
+  type WireProgress,
 } from '../store/rails/wires.ts'
 import type { Bank, BankTransfer } from './bank.ts'
 import { RailError } from './reply.ts'
 
-export type WireMoved = {
-  purpose: WirePurpose
-  subject: string
-  state: Exclude<WireState, 'ordered'>
-  reference: string | undefined
-  code: string | undefined
-}
-
 /** Told in the SQL transaction that moves the wire: there are both or neither. */
-export type OnWireMoved = (db: Db, moved: WireMoved) => Promise<void>
+export type OnWireMoved = (db: Db, moved: WireProgress) => Promise<void>
 
 export type WirePolicy = {
   pollIntervalMs: number

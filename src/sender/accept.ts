@@ -1,4 +1,5 @@
-import { weiOf, type Attempt, type Order } from '../domain/orders.ts'
+import type { Result } from '../base/errors.ts'
+import { weiOf, type HashedOrder, type Order } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { needTogether } from '../store/database/transact.ts'
 import { storePayments, type NewPayment } from '../store/orders/acceptances.ts'
@@ -10,11 +11,6 @@ import { insufficientFunds, OrderRefusedError, type PreparedOrder } from './prep
 import { paymentCall, signChecked, type Signed } from './sign.ts'
 import { openSpending, type Spending } from './spending.ts'
 
-export type AcceptedOrder = { order: Order; hash: Attempt['hash'] }
-
-/** Of one order among several that are accepted together. */
-export type Acceptance = { ok: true; value: AcceptedOrder } | { ok: false; error: unknown }
-
 /**
  * Accepts orders in the caller's `transact`: locks their lanes, takes a nonce for each, signs, and
  * stores the raw transactions. Nothing was sent when it commits, and nothing is there
@@ -25,7 +21,7 @@ export async function acceptOrders(
   context: SenderContext,
   db: Db,
   prepared: readonly PreparedOrder[],
-): Promise<Acceptance[]> {
+): Promise<Result<HashedOrder>[]> {
   // The limits are held where it is stored, so what was spent before is read while nobody waits.
   const spending = await openSpending(context, db, prepared)
   const { admit, steps } = await openLanes(context, db, prepared)
@@ -40,7 +36,7 @@ export async function acceptOrders(
       )
   }
   const taken = [...admitted.values()].flatMap((one) => (isRefused(one) ? [] : one))
-  const accepted = new Map<string, AcceptedOrder>()
+  const accepted = new Map<string, HashedOrder>()
   if (taken.length > 0) {
     for (const one of await storeAdmitted(context, db, { admitted: taken, steps: steps() })) {
       accepted.set(one.order.subject, one)
@@ -48,7 +44,7 @@ export async function acceptOrders(
     await spending.store(db)
   }
   return Promise.all(
-    prepared.map(async (one): Promise<Acceptance> => {
+    prepared.map(async (one): Promise<Result<HashedOrder>> => {
       const decided = admitted.get(one)
       if (decided !== undefined && isRefused(decided)) return { ok: false, error: decided }
       const before = earlier.get(one.subject)
@@ -65,7 +61,7 @@ export async function acceptOrder(
   context: SenderContext,
   db: Db,
   prepared: PreparedOrder,
-): Promise<AcceptedOrder> {
+): Promise<HashedOrder> {
   const [acceptance] = await acceptOrders(context, db, [prepared])
   if (acceptance?.ok !== true) throw acceptance?.error
   return acceptance.value
@@ -135,7 +131,7 @@ async function storeAdmitted(
   context: SenderContext,
   db: Db,
   { admitted, steps }: { admitted: readonly Admitted[]; steps: readonly LaneStep[] },
-): Promise<AcceptedOrder[]> {
+): Promise<HashedOrder[]> {
   const payments = await needTogether(
     admitted.map(async (one): Promise<NewPayment> => {
       const order = newOrder(context, one)
@@ -172,7 +168,7 @@ export function later(nextNonce: bigint, chainNonce: bigint | undefined): bigint
   return chainNonce !== undefined && chainNonce > nextNonce ? chainNonce : nextNonce
 }
 
-async function acceptedBefore(db: Db, order: Order): Promise<AcceptedOrder> {
+async function acceptedBefore(db: Db, order: Order): Promise<HashedOrder> {
   const newest = (await listAttemptsOf(db, order.id)).at(-1)
   if (newest === undefined) throw new TypeError('an order is stored with its first attempt')
   return { order, hash: newest.hash }

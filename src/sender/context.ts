@@ -7,8 +7,8 @@ import {
   type AttemptKind,
   type Fees,
   type Hex,
-  type Order,
   type Route,
+  type HashedOrder,
 } from '../domain/orders.ts'
 import type { ReferenceCodec } from '../domain/reference.ts'
 import type { Db } from '../store/database/database.ts'
@@ -32,7 +32,7 @@ export type SenderContext = {
   clock: Clock
   logger: Logger
   /** Runs in the SQL transaction that moves the orders, so that their records move with them. */
-  onMoved: (db: Db, moves: readonly OrderMove[]) => Promise<void>
+  onMoved: (db: Db, moves: readonly HashedOrder[]) => Promise<void>
   /** For metrics; told at once, even where the open transaction will not commit. */
   onEvent: (event: SenderEvent) => void
   /** Called at the end of each pass, and of each lane's turn within it. */
@@ -50,9 +50,6 @@ export type SenderEvent =
 
 /** `isCode` tells the contract's own code from any other that stands at its address. */
 export type Settlement = { address: Hex; isCode: (code: Hex) => boolean }
-
-/** An order that is in a block, completed or failed now; one that goes back to wait is no move. */
-export type OrderMove = { order: Order; hash: Hex }
 
 /** In the smallest unit of what is sent: wei, or the token's own. */
 export type SpendLimits = {

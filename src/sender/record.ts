@@ -1,15 +1,16 @@
+import type { HashedOrder } from '../domain/orders.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
 import { holdLease, type Lease } from '../store/orders/lanes.ts'
 import { tryMoveTransactions, type TransactionStep } from '../store/transactions/transactions.ts'
-import type { OrderMove, SenderContext } from './context.ts'
+import type { SenderContext } from './context.ts'
 
 /**
  * Moves the transactions that orders pay, in the SQL transaction that moved the orders. They are in
  * work from their first block on; a reorg leaves them there, since nothing flips back.
  */
-export async function recordMoves(db: Db, moves: readonly OrderMove[]): Promise<void> {
+export async function recordMoves(db: Db, moves: readonly HashedOrder[]): Promise<void> {
   const steps = moves.flatMap(stepOf)
   if (steps.length === 0) return
   const moved = new Set((await tryMoveTransactions(db, steps)).map((one) => one.transactionId))
@@ -22,7 +23,7 @@ export async function recordMoves(db: Db, moves: readonly OrderMove[]): Promise<
   )
 }
 
-function stepOf({ order, hash }: OrderMove): TransactionStep[] {
+function stepOf({ order, hash }: HashedOrder): TransactionStep[] {
   const step = (from: TransactionStatus, to: TransactionStatus, reason: string) => [
     { transactionId: order.subject, from, to, actor: 'sender', reason, ethTransactionHash: hash },
   ]

@@ -1,13 +1,14 @@
-import { codeOf, messageOf } from '../base/errors.ts'
+import { codeOf, messageOf, type Result } from '../base/errors.ts'
 import { createLoop } from '../base/loop.ts'
 import { quantity } from '../chain/answers.ts'
 import { neededOf, type Quorum } from '../chain/quorum.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
+import type { HashedOrder } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
 import { leaseLane, releaseLane, type Lease } from '../store/orders/lanes.ts'
 import { requestCancel } from '../store/orders/orders.ts'
-import { acceptOrder, acceptOrders, type Acceptance, type AcceptedOrder } from './accept.ts'
+import { acceptOrder, acceptOrders } from './accept.ts'
 import { broadcastLane } from './broadcast.ts'
 import { lookAt, nonceOnChain, type ChainLook } from './chain-view.ts'
 import type { SenderContext, SenderProvider } from './context.ts'
@@ -24,11 +25,11 @@ export type Sender = {
    */
   prepare: (db: Db, request: PaymentRequest, signal: AbortSignal) => Promise<PreparedOrder>
   /** Signs and stores in the caller's `transact`. Call `kick` when it has committed. */
-  accept: (db: Db, prepared: PreparedOrder) => Promise<AcceptedOrder>
+  accept: (db: Db, prepared: PreparedOrder) => Promise<HashedOrder>
   /** Several, each of which is refused by itself. */
-  acceptAll: (db: Db, prepared: readonly PreparedOrder[]) => Promise<Acceptance[]>
+  acceptAll: (db: Db, prepared: readonly PreparedOrder[]) => Promise<Result<HashedOrder>[]>
   /** Both, in a transaction of its own. */
-  pay: (request: PaymentRequest, signal: AbortSignal) => Promise<AcceptedOrder>
+  pay: (request: PaymentRequest, signal: AbortSignal) => Promise<HashedOrder>
   /** Asks for an order to be cancelled; what is mined decides. False: it is too late, or known. */
   cancel: (orderId: bigint) => Promise<boolean>
   /** Looks at every lane with open nonces once. All that it needs to know is in the tables. */

@@ -2,10 +2,10 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import type { Hex } from '../../src/domain/orders.ts'
-import type { WireMove } from '../../src/ledger/context.ts'
 import { moveByWire } from '../../src/ledger/wires.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { countFindings } from '../../src/store/ledger/supply.ts'
+import type { WireProgress } from '../../src/store/rails/wires.ts'
 import { addressFrom, CHAIN_ID } from '../engines/sim/world.ts'
 import { crashEverywhere, crashing, type CrashingDb } from '../fixtures/books/crash.ts'
 import { DOLLAR, readLedger, startMoneyApi, type MoneyApi } from '../fixtures/books/money.ts'
@@ -66,7 +66,7 @@ describe('the ledger, killed at every statement', () => {
     return (JSON.parse(text) as { data: Made }).data
   }
 
-  const moveWire = (purpose: 'payment' | 'redeem', subject: string, state: WireMove['state']) =>
+  const moveWire = (purpose: 'payment' | 'redeem', subject: string, state: WireProgress['state']) =>
     crashEverywhere(
       crashes,
       () =>

@@ -8,9 +8,14 @@ import {
   type Simulated,
   type SimulatorServer,
 } from '../../src/rails/simulators/serve.ts'
-import { createWireRail, WIRE_POLICY, type WireMoved } from '../../src/rails/wire-rail.ts'
+import { createWireRail, WIRE_POLICY } from '../../src/rails/wire-rail.ts'
 import type { Db } from '../../src/store/database/database.ts'
-import { findWire, orderWire, type WireMethod } from '../../src/store/rails/wires.ts'
+import {
+  findWire,
+  orderWire,
+  type WireMethod,
+  type WireProgress,
+} from '../../src/store/rails/wires.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { createTestClock, type TestClock } from '../fixtures/clock.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
@@ -25,7 +30,7 @@ describe('the bank rail', () => {
   let clock: TestClock
   let server: SimulatorServer | undefined
   let asked: string[]
-  let moved: WireMoved[]
+  let moved: WireProgress[]
   /** What stands between us and the bank. */
   let between: (bank: Simulated) => Simulated
 
@@ -41,7 +46,7 @@ describe('the bank rail', () => {
   afterEach(async () => server?.close())
 
   type Options = {
-    onMoved?: (db: Db, moved: WireMoved) => Promise<void>
+    onMoved?: (db: Db, moved: WireProgress) => Promise<void>
     /** Short only where the bank is silent: a busy machine is no silent bank. */
     timeoutMs?: number
   }

@@ -1,3 +1,4 @@
+import type { Result } from '../../base/errors.ts'
 import {
   findAnswers,
   STARTED,
@@ -13,7 +14,7 @@ import { RequestError } from '../../wire/errors.ts'
 import { stringifyJson } from '../../wire/json.ts'
 import type { Post, PostAnswer } from './endpoint.ts'
 import { answerTo } from './refusals.ts'
-import type { ItemResult, ListWork } from './together.ts'
+import type { ListWork } from './together.ts'
 
 /** A POST that is ready for its transaction. */
 export type PreparedPost = Post & { requestKey: RequestKey | undefined; prepared: unknown }
@@ -48,10 +49,10 @@ const TOGETHER_LOCK_MS = 2000
 /** And it must not keep each of them waiting again. */
 const REPEAT_LOCK_MS = 100
 
-type Result = ItemResult<CommittedAnswer>
+type Committed = Result<CommittedAnswer>
 
 /** Does those that were not done before, and stores their answers under their keys. */
-async function doAll(db: Db, posts: readonly PreparedPost[]): Promise<Result[]> {
+async function doAll(db: Db, posts: readonly PreparedPost[]): Promise<Committed[]> {
   const results = await lockKeys(db, posts)
   const fresh = posts.filter((post) => !results.has(post))
   const handled = await handle(db, fresh)
@@ -73,8 +74,8 @@ async function doAll(db: Db, posts: readonly PreparedPost[]): Promise<Result[]> 
 async function lockKeys(
   db: Db,
   posts: readonly PreparedPost[],
-): Promise<Map<PreparedPost, Result>> {
-  const known = new Map<PreparedPost, Result>()
+): Promise<Map<PreparedPost, Committed>> {
+  const known = new Map<PreparedPost, Committed>()
   const keyed = posts.flatMap((post) =>
     post.requestKey === undefined ? [] : [{ post, requestKey: post.requestKey }],
   )
@@ -91,7 +92,7 @@ async function lockKeys(
   return known
 }
 
-function replayed(stored: StoredAnswer, fingerprint: string): Result {
+function replayed(stored: StoredAnswer, fingerprint: string): Committed {
   try {
     return { ok: true, value: replay(stored, fingerprint) }
   } catch (error) {
@@ -111,7 +112,7 @@ async function handle(db: Db, posts: readonly PreparedPost[]) {
   }
 }
 
-function resultOf({ endpoint }: Post, handled: ItemResult<unknown> | undefined): Result {
+function resultOf({ endpoint }: Post, handled: Result<unknown> | undefined): Committed {
   if (handled === undefined) return { ok: false, error: new TypeError('each has a result') }
   if (!handled.ok) return { ok: false, error: answerTo(handled.error, endpoint.refusals) }
   const { value } = handled

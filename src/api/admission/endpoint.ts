@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 import type { Static, TSchema } from 'typebox'
 
+import type { Result } from '../../base/errors.ts'
 import type { Caller, Scope } from '../../domain/access.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { FailureCode, RequestError } from '../../wire/errors.ts'
 import { groupOf, type Group } from '../server/headers.ts'
 import type { Refusals } from './refusals.ts'
-import type { ItemResult } from './together.ts'
 
 /** What an operation says of itself. */
 type Facts = {
@@ -64,10 +64,7 @@ export type Endpoint = Facts & {
    * behind; where this rejects, nothing of any of them is stored. The database is for a POST the
    * open transaction that also stores the answers.
    */
-  handle: (
-    db: Db,
-    requests: readonly PreparedRequest[],
-  ) => Promise<ReadonlyArray<ItemResult<unknown>>>
+  handle: (db: Db, requests: readonly PreparedRequest[]) => Promise<ReadonlyArray<Result<unknown>>>
   /** Requests that come at one time share a list and its SQL transaction; else each has its own. */
   isShared: boolean
   /**
@@ -165,7 +162,7 @@ type Definition<Answer, Request, Schemas, Prepared> = Facts &
         handleAll: (
           db: Db,
           requests: ReadonlyArray<Request & { prepared: Prepared }>,
-        ) => Promise<ReadonlyArray<ItemResult<Answer>>>
+        ) => Promise<ReadonlyArray<Result<Answer>>>
       }
   )
 
@@ -197,8 +194,8 @@ export function defineEndpoint<
 }
 
 function oneByOne<Request, Answer>(handle: (request: Request & { db: Db }) => Promise<Answer>) {
-  return async (db: Db, requests: readonly Request[]): Promise<ItemResult<Answer>[]> => {
-    const results: ItemResult<Answer>[] = []
+  return async (db: Db, requests: readonly Request[]): Promise<Result<Answer>[]> => {
+    const results: Result<Answer>[] = []
     for (const one of requests) results.push({ ok: true, value: await handle({ ...one, db }) })
     return results
   }

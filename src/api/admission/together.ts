@@ -1,10 +1,8 @@
+import type { Result } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { troubleOf } from '../../store/database/trouble.ts'
 import { RequestError } from '../../wire/errors.ts'
 import { tookTooLong } from '../server/deadline.ts'
-
-/** What became of one item of a list. */
-export type ItemResult<T> = { ok: true; value: T } | { ok: false; error: unknown }
 
 /** Does a list of items. After its signal it must leave nothing behind. */
 export type ListWork<Item, Value> = (
@@ -12,7 +10,7 @@ export type ListWork<Item, Value> = (
   take: () => readonly Item[],
   /** A repeat is of one item, after a list with others failed. */
   how: { signal: AbortSignal; isRepeat: boolean },
-) => Promise<ReadonlyArray<ItemResult<Value>>>
+) => Promise<ReadonlyArray<Result<Value>>>
 
 /**
  * Does as one list what several callers ask for at one time, and gives each its own result. Nobody
@@ -145,7 +143,7 @@ function isInTime({
 
 function tell<Item, Value>(
   { resolve, reject }: Waiting<Item, Value>,
-  result: ItemResult<Value> | undefined,
+  result: Result<Value> | undefined,
 ): void {
   if (result?.ok === true) resolve(result.value)
   else reject(result?.error ?? new TypeError('each has a result'))

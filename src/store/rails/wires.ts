@@ -89,7 +89,16 @@ export async function leaseWires(db: Db, due: Due): Promise<LeasedWire[]> {
   return rows.map((row) => ({ ...wireOf(row), lease: row.lease }))
 }
 
-export type WireMove = {
+/** What has become of a wire, and of what it is for. */
+export type WireProgress = {
+  purpose: WirePurpose
+  subject: string
+  state: Exclude<WireState, 'ordered'>
+  reference: string | undefined
+  code: string | undefined
+}
+
+export type WireStep = {
   from: WireState
   to: WireState
   bankId?: string | undefined
@@ -102,7 +111,7 @@ export type WireMove = {
 export async function moveWire(
   db: Db,
   leased: Pick<LeasedWire, 'id' | 'lease'>,
-  move: WireMove,
+  move: WireStep,
 ): Promise<boolean> {
   const { rows } = await sql`
     update wires set state = ${move.to}, bank_id = coalesce(bank_id, ${move.bankId ?? null}),

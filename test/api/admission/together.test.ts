@@ -3,8 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import { createTogether, type ItemResult } from '../../../src/api/admission/together.ts'
-import { codeOf } from '../../../src/base/errors.ts'
+import { createTogether } from '../../../src/api/admission/together.ts'
+import { codeOf, type Result } from '../../../src/base/errors.ts'
 
 describe('what is done together', () => {
   /** Doubles numbers; -1 is refused by itself, and -2 breaks whatever it is part of. */
@@ -16,7 +16,7 @@ describe('what is done together', () => {
       goes.push([...numbers])
       await turn()
       if (numbers.includes(-2)) throw new Error('broken')
-      return numbers.map((number): ItemResult<number> =>
+      return numbers.map((number): Result<number> =>
         number === -1
           ? { ok: false, error: new Error('refused') }
           : { ok: true, value: number * 2 },

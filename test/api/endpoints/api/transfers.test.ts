@@ -5,8 +5,8 @@ import { expect } from 'chai'
 import { transferEndpoints } from '../../../../src/api/endpoints/api/transfers.ts'
 import { institutionsOf } from '../../../../src/rails/bank.ts'
 import { moveTransferByWire } from '../../../../src/rails/transfers.ts'
-import type { WireMoved } from '../../../../src/rails/wire-rail.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
+import type { WireProgress } from '../../../../src/store/rails/wires.ts'
 import { findWire } from '../../../../src/store/rails/wires.ts'
 import { countRows, startRailsApi, type RailsApi } from '../../../fixtures/api/rails-api.ts'
 import { NO_PARTIES } from '../../../fixtures/books/gateways.ts'
@@ -35,7 +35,7 @@ describe('transfers to an institution', () => {
     api = await startRailsApi(db, transferEndpoints({ institutions, randomBytes, kickWires: kick }))
   })
 
-  const move = async (subject: unknown, state: WireMoved['state'], code?: string) =>
+  const move = async (subject: unknown, state: WireProgress['state'], code?: string) =>
     db.transaction().execute(async (db) =>
       moveTransferByWire(db, {
         purpose: 'transfer',

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
-import type { WireMove } from '../../../../src/ledger/context.ts'
 import { moveByWire } from '../../../../src/ledger/wires.ts'
+import type { WireProgress } from '../../../../src/store/rails/wires.ts'
 import { findWire } from '../../../../src/store/rails/wires.ts'
 import {
   ledgerOf,
@@ -31,7 +31,7 @@ describe('/v1/payments', () => {
     return body['data'] as { id: string }
   }
   const read = async (id: string) => (await money.get(`/v1/payments/${id}`)).body['data']
-  const move = (id: string, state: WireMove['state'], code?: string) =>
+  const move = (id: string, state: WireProgress['state'], code?: string) =>
     money.db.transaction().execute((open) =>
       moveByWire(ledgerOf(), open, {
         purpose: 'payment',

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 
+import type { Result } from '../../../../base/errors.ts'
 import { checksummed } from '../../../../chain/hex.ts'
 import { actorOf } from '../../../../domain/access.ts'
 import type { Hex, Order, Route } from '../../../../domain/orders.ts'
@@ -12,7 +13,6 @@ import { amountFields } from '../../../../wire/amounts.ts'
 import type { BlockchainCreatedSchema } from '../../../../wire/group-b/blockchain.ts'
 import type { EndpointRequest } from '../../../admission/endpoint.ts'
 import { ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
-import type { ItemResult } from '../../../admission/together.ts'
 
 /** What the operations on the chain need of the sender; the composition root fits it in. */
 export type BlockchainPayments<Prepared = unknown> = {
@@ -24,7 +24,7 @@ export type BlockchainPayments<Prepared = unknown> = {
   acceptAll: (
     db: Db,
     prepared: readonly Prepared[],
-  ) => Promise<ReadonlyArray<ItemResult<{ order: Order; hash: Hex }>>>
+  ) => Promise<ReadonlyArray<Result<{ order: Order; hash: Hex }>>>
   balanceOf: (address: Hex) => Promise<bigint>
   /** What is accepted is sent soon even without it. */
   kick: () => void
@@ -61,14 +61,11 @@ type Created = Static<typeof BlockchainCreatedSchema>
 
 /** Accepts what it can, and records it in the same SQL transaction. */
 export function acceptPayments<Prepared>({ acceptAll }: BlockchainPayments<Prepared>) {
-  return async (
-    db: Db,
-    requests: ReadonlyArray<Request<Prepared>>,
-  ): Promise<ItemResult<Created>[]> => {
+  return async (db: Db, requests: ReadonlyArray<Request<Prepared>>): Promise<Result<Created>[]> => {
     const wanted = requests.map(({ prepared }) => prepared.payment)
     const acceptances = await acceptAll(db, wanted)
     const records: NewTransaction[] = []
-    const results = requests.map((request, place): ItemResult<Created> => {
+    const results = requests.map((request, place): Result<Created> => {
       const acceptance = acceptances[place]
       if (acceptance?.ok !== true) return { ok: false, error: acceptance?.error }
       records.push(recordOf(request, acceptance.value.hash))
