@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts'
-import { BaseError, codeOf } from '../base/errors.ts'
+import { codeOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { createLoop } from '../base/loop.ts'
-import type { TimedBlock } from '../chain/read/blocks.ts'
+import { BlockReplacedError, type TimedBlock } from '../chain/read/blocks.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
 import type { SupplyReader } from '../chain/read/supply.ts'
 import type { Db } from '../store/database/database.ts'
@@ -172,13 +172,4 @@ function report(logger: Logger, { drift, supply, liability, blockNumber }: Solve
   const [at, off, has, owed] = [blockNumber, drift, supply, liability].map(String)
   const figures = { block: at, drift: off, supply: has, liability: owed }
   logger.error(figures, 'the supply on the chain is not what the ledger owes')
-}
-
-class BlockReplacedError extends BaseError {
-  constructor() {
-    super('A block was replaced while its events were read. They are read again.', {
-      code: 'block_replaced',
-      retryable: true,
-    })
-  }
 }

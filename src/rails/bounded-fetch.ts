@@ -1,3 +1,5 @@
+import { BaseError } from '../base/errors.ts'
+
 /**
  * The platform's `fetch` for libraries that would read whatever comes: no redirects, and no answer
  * beyond a bound.
@@ -12,7 +14,7 @@ export async function readBounded(
   // Leaving the loop cancels the rest of the answer.
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
-    if (size > MAX_ANSWER_BYTES) throw new RangeError('the answer is too large')
+    if (size > MAX_ANSWER_BYTES) throw new AnswerTooLargeError()
     chunks.push(chunk)
   }
   const { status, headers } = response
@@ -21,3 +23,11 @@ export async function readBounded(
 }
 
 const MAX_ANSWER_BYTES = 256 * 1024
+
+class AnswerTooLargeError extends BaseError {
+  constructor() {
+    super(`The answer has more than ${MAX_ANSWER_BYTES / 1024} KB, and was not read.`, {
+      code: 'answer_too_large',
+    })
+  }
+}

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { BlockReader } from '../chain/read/blocks.ts'
+import { BlockReplacedError, type BlockReader } from '../chain/read/blocks.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
 import type { PaidReceiptReader } from '../chain/read/paid-receipts.ts'
 import type { SettlementReader, MinedSettlement } from '../chain/read/settlements.ts'
@@ -138,7 +138,7 @@ async function takeIn(
   if (transactionId === undefined) return
   const block = await readBlock(settled.blockNumber, signal)
   if (block === undefined || block.hash !== settled.blockHash) {
-    throw new RangeError('a block was replaced while its settlements were read')
+    throw new BlockReplacedError()
   }
   await db.transaction().execute(async (db) => {
     // Whoever takes in another part, or decides on what has come, waits for this one.

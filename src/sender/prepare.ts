@@ -2,7 +2,7 @@ import { encodeFunctionData } from 'viem/utils'
 
 import { BaseError, codeOf, messageOf } from '../base/errors.ts'
 import { referenceDollarAbi } from '../bindings/abis.ts'
-import { data as bytes, quantity, word } from '../chain/answers.ts'
+import { AnswerError, data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { agreedOn, type Quorum } from '../chain/quorum.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
@@ -187,7 +187,7 @@ export async function estimateGas(
       const estimate = await provider.request({ method: 'eth_estimateGas', params, signal })
       const answer = quantity(estimate, 'estimate')
       // Signed with less, it would be refused by every node for ever, and hold up its lane.
-      if (answer < leastGas(data)) throw new TypeError('no transaction takes so little gas')
+      if (answer < leastGas(data)) throw new AnswerError('gas estimate', provider.name)
       return answer
     } catch (error) {
       if (isRevert(error)) throw simulationFailed(error, call)

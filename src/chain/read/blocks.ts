@@ -1,5 +1,6 @@
 import type { Hex } from 'viem'
 
+import { BaseError } from '../../base/errors.ts'
 import { readBlock, toQuantity } from '../answers.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { askAgreed, ProvidersDifferError } from './agreed.ts'
@@ -25,4 +26,14 @@ function readTimedBlock(result: unknown): TimedBlock | undefined {
   if (result === null) return undefined
   const { number, hash, timeMs } = readBlock(result)
   return { number, hash, time: new Date(timeMs) }
+}
+
+/** A block was read, and then another one stood in its place. */
+export class BlockReplacedError extends BaseError {
+  constructor() {
+    super('A block was replaced while its events were read. They are read again.', {
+      code: 'block_replaced',
+      retryable: true,
+    })
+  }
 }
