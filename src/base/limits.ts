@@ -72,6 +72,8 @@ export const limits = {
   passwordChecks: 2,
   passwordWaiters: 100,
   cachedLogins: 10_000,
+  /** How long an answer 429 is kept back, so that a flood of them leaves the processor to others. */
+  rateRefusalMs: 100,
   /** For how long a process may spend what it has reserved of a rate limit. */
   rateLeaseMs: 5_000,
   cachedRateLeases: 50_000,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
@@ -97,7 +98,11 @@ export function addDoor(
     if (isReadFirst(request)) await enter(request, 'outside', networkOf(request.ip))
   })
   // Whoever is slow to take the answer holds no place.
-  server.addHook('onSend', async (request) => leave(request))
+  server.addHook('onSend', async (request, { statusCode }) => {
+    leave(request)
+    // Who asks again at once, without a pause, takes that much longer for it.
+    if (statusCode === 429) await sleep(limits.rateRefusalMs, undefined, { ref: false })
+  })
   server.addHook('onResponse', async (request) => leave(request))
 }
 

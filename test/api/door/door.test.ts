@@ -78,9 +78,12 @@ describe('the door', () => {
       summary: 'Greets',
       tag: 'Wait',
       access: 'public',
-      body: Type.Object({}),
+      body: Type.Object({ again: Type.Optional(Type.Boolean()) }),
       answer: Type.Object({}),
-      handle: async () => ({}),
+      async handle({ body }) {
+        if (body.again) throw new RequestError('rate_limited', 'Wait for a minute.')
+        return {}
+      },
     })
 
   const ask = async (
@@ -208,6 +211,20 @@ describe('the door', () => {
       await until(async () => (await working(lane)) === 0 && (await waiting(lane)) === 0)
     }
     expect((await ask('/api/slow', { key: 'calm', body: '{}' })).status).to.equal(200)
+  })
+
+  it('leaves others their places, and time, while a flood is told again and again to wait', async () => {
+    const before = performance.now()
+    const flooding = Array.from({ length: 20 }, async () => {
+      const { status } = await ask('/api/greeting', { body: '{"again":true}' })
+      return { status, ms: performance.now() - before }
+    })
+    await sleep(50)
+    expect(await working('outside')).to.equal(0)
+    for (const { status, ms } of await Promise.all(flooding)) {
+      expect(status).to.equal(429)
+      expect(ms).to.be.at.least(95)
+    }
   })
 
   it('gives no place to a stranger whose body does not come', async () => {
