@@ -11,6 +11,7 @@ import { migrate } from '../../src/store/database/migrate.ts'
 import { post } from '../../src/store/ledger/ledger.ts'
 import { insertWallet, mainWallet } from '../../src/store/ledger/wallets.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
+import { ledgerOf } from '../../test/fixtures/books/money.ts'
 
 const TRANSFERS = Number(process.env['BENCH_TRANSFERS'] ?? 5_000)
 const USERS = 32
@@ -76,7 +77,7 @@ async function transfer(db: Db, { userId, wallets }: Account, round: number): Pr
   const toWalletId = wallets[(round + 1) % WALLETS]!
   const amount = BigInt(1 + (round % 1000)) * 10_000n
   const request = { kind: 'wallet', userId, walletId, toWalletId, amount, currency: 'USD' } as const
-  const context = { clock: systemClock, randomBytes, stablecoin: undefined }
+  const context = ledgerOf({ clock: systemClock })
   await db.transaction().execute((open) => transferBetween(context, open, request))
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 import type { Minting } from '../api/endpoints/v1/business-account/transfers.ts'
+import { createTeller } from '../api/endpoints/v1/shown.ts'
 import type { Clock } from '../base/clock.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
 import type { LedgerContext } from '../ledger/context.ts'
@@ -20,12 +21,11 @@ export function createLedger(deps: {
   const { clock, chain, contracts } = deps
   const { stablecoin, token } = contracts
   const { chainId } = chain
-  return {
-    clock,
-    randomBytes,
+  const known = {
     stablecoin: stablecoin &&
       token && { token: lower(stablecoin), chainId, profile: token.profile },
   }
+  return { clock, randomBytes, ...known, ...createTeller(known) }
 }
 
 /** Orders pay mints or transactions, and move them in the same SQL transaction. */

@@ -72,7 +72,7 @@ export const limits = {
   passwordChecks: 2,
   passwordWaiters: 100,
   cachedLogins: 10_000,
-  /** How long an answer 429 is kept back, so that a flood of them leaves the processor to others. */
+  /** How long an answer 429 is kept back, so that a flood of them leaves others the processor. */
   rateRefusalMs: 100,
   /** For how long a process may spend what it has reserved of a rate limit. */
   rateLeaseMs: 5_000,

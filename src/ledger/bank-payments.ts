@@ -4,10 +4,14 @@ import type { Db } from '../store/database/database.ts'
 import { insertPayment, movePayment, type NewPayment } from '../store/ledger/bank-payments.ts'
 import { post } from '../store/ledger/ledger.ts'
 import { orderWire, type WireProgress } from '../store/rails/wires.ts'
-import { tellOfPayment } from './context.ts'
+import type { LedgerContext } from './context.ts'
 
 /** Holds the money and orders the wire, or rejects with `insufficient_funds` and does neither. */
-export async function createPayment(db: Db, request: NewPayment): Promise<Payment> {
+export async function createPayment(
+  context: LedgerContext,
+  db: Db,
+  request: NewPayment,
+): Promise<Payment> {
   const payment = await insertPayment(db, request)
   const { id, userId, walletId, amount, currency, destination } = payment
   const { name, addressLine1, accountNumber, routingNumber } = destination
@@ -27,17 +31,21 @@ export async function createPayment(db: Db, request: NewPayment): Promise<Paymen
     currency,
     beneficiary: { name, addressLine1, accountNumber, routingNumber },
   })
-  await tellOfPayment(db, payment)
+  await context.tellOfPayment(db, payment)
   return payment
 }
 
 /** Moves the payment as its wire moved, in the same transaction. A known move does nothing. */
-export async function movePaymentByWire(db: Db, move: WireProgress): Promise<void> {
+export async function movePaymentByWire(
+  context: LedgerContext,
+  db: Db,
+  move: WireProgress,
+): Promise<void> {
   const { subject: id, state, reference: trackingRef } = move
   switch (state) {
     case 'accepted': {
       const moved = await movePayment(db, { id, from: ['pending'], to: 'confirmed', trackingRef })
-      if (moved) await tellOfPayment(db, moved)
+      if (moved) await context.tellOfPayment(db, moved)
       return
     }
     case 'paid': {
@@ -46,12 +54,12 @@ export async function movePaymentByWire(db: Db, move: WireProgress): Promise<voi
       if (!moved) return
       const held = { heldOf: moved.walletId }
       await post(db, { ...moved, kind: 'pay_out', subject: id, from: held, to: BANK })
-      await tellOfPayment(db, moved)
+      await context.tellOfPayment(db, moved)
       return
     }
     case 'returned':
     case 'rejected':
-      await giveBack(db, move)
+      await giveBack(context, db, move)
       return
     default:
       state satisfies never
@@ -64,7 +72,11 @@ const BANK = { system: 'bank' } as const
  * The money goes back into the wallet, once: from what is held, or from the bank when the wire was
  * paid already. A paid payment stays so, and its code tells that it came back.
  */
-async function giveBack(db: Db, { subject: id, state, code }: WireProgress): Promise<void> {
+async function giveBack(
+  context: LedgerContext,
+  db: Db,
+  { subject: id, state, code }: WireProgress,
+): Promise<void> {
   const errorCode = code ?? `payment_${state}`
   const failed = await movePayment(db, {
     id,
@@ -76,12 +88,12 @@ async function giveBack(db: Db, { subject: id, state, code }: WireProgress): Pro
     const to = { wallet: failed.walletId }
     const from = { heldOf: failed.walletId }
     await post(db, { ...failed, kind: 'release', subject: id, from, to })
-    await tellOfPayment(db, failed)
+    await context.tellOfPayment(db, failed)
     return
   }
   const paid = await movePayment(db, { id, from: ['paid'], to: 'paid', errorCode })
   if (!paid) return
   const to = { wallet: paid.walletId }
   const isNew = await post(db, { ...paid, kind: 'return', subject: id, from: BANK, to })
-  if (isNew) await tellOfPayment(db, paid)
+  if (isNew) await context.tellOfPayment(db, paid)
 }

@@ -4,7 +4,7 @@ import type { Db } from '../store/database/database.ts'
 import { post } from '../store/ledger/ledger.ts'
 import { insertMint, moveTransfer, type NewMint } from '../store/ledger/transfers.ts'
 import { listAttemptsOf } from '../store/orders/attempts.ts'
-import { tellOfTransfer, type LedgerContext } from './context.ts'
+import type { LedgerContext } from './context.ts'
 
 /** Holds the money of a mint whose order the sender has accepted in the same transaction. */
 export async function createMint(context: LedgerContext, db: Db, request: NewMint): Promise<Mint> {
@@ -12,7 +12,7 @@ export async function createMint(context: LedgerContext, db: Db, request: NewMin
   const { id: subject, walletId, amount, currency } = mint
   const [from, to] = [{ wallet: walletId }, { heldOf: walletId }]
   await post(db, { kind: 'hold', subject, from, to, amount, currency })
-  await tellOfTransfer(context, db, mint)
+  await context.tellOfTransfer(db, mint)
   return mint
 }
 
@@ -28,7 +28,7 @@ export async function moveByMint(context: LedgerContext, db: Db, move: HashedOrd
     case 'mined': {
       const running = { id: order.subject, from: ['pending'], to: 'running' } as const
       const moved = await moveTransfer(db, { ...running, transactionHash: hash })
-      if (moved) await tellOfTransfer(context, db, moved)
+      if (moved) await context.tellOfTransfer(db, moved)
       return
     }
     case 'completed': {
@@ -74,7 +74,7 @@ export async function completeMint(
     amount,
     currency,
   })
-  await tellOfTransfer(context, db, moved)
+  await context.tellOfTransfer(db, moved)
 }
 
 async function failMint(context: LedgerContext, db: Db, order: Order): Promise<void> {
@@ -85,5 +85,5 @@ async function failMint(context: LedgerContext, db: Db, order: Order): Promise<v
   const { id: subject, walletId, amount, currency } = moved
   const [from, to] = [{ heldOf: walletId }, { wallet: walletId }]
   await post(db, { kind: 'release', subject, from, to, amount, currency })
-  await tellOfTransfer(context, db, moved)
+  await context.tellOfTransfer(db, moved)
 }

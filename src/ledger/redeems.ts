@@ -9,7 +9,7 @@ import {
   type NewRedeem,
 } from '../store/ledger/transfers.ts'
 import type { WireProgress } from '../store/rails/wires.ts'
-import { tellOfTransfer, type LedgerContext } from './context.ts'
+import type { LedgerContext } from './context.ts'
 
 /** How long a holder has to burn. */
 export const REDEEM_MS = 24 * 3_600_000
@@ -23,7 +23,7 @@ export async function createRedeem(
   const reference: Hex = `0x${Buffer.from(context.randomBytes(32)).toString('hex')}`
   const expiresAt = new Date(context.clock.now().getTime() + REDEEM_MS)
   const redeem = await insertRedeem(db, { ...request, reference, expiresAt })
-  await tellOfTransfer(context, db, redeem)
+  await context.tellOfTransfer(db, redeem)
   return redeem
 }
 
@@ -38,7 +38,7 @@ export async function expireRedeems(context: LedgerContext, db: Db, at: Date): P
         errorCode: 'redemption_expired',
       } as const
       const moved = await moveTransfer(open, ended)
-      if (moved) await tellOfTransfer(context, open, moved)
+      if (moved) await context.tellOfTransfer(open, moved)
     })
   }
 }
@@ -61,7 +61,7 @@ export async function moveRedeemByWire(
       const { walletId, amount, currency } = moved
       const from = { heldOf: walletId }
       await post(db, { kind: 'pay_out', subject: id, from, to: BANK, amount, currency })
-      await tellOfTransfer(context, db, moved)
+      await context.tellOfTransfer(db, moved)
       return
     }
     case 'returned':
@@ -84,7 +84,7 @@ async function giveBack(context: LedgerContext, db: Db, move: WireProgress): Pro
     const { walletId, amount, currency } = failed
     const [from, to] = [{ heldOf: walletId }, { wallet: walletId }]
     await post(db, { kind: 'release', subject: id, from, to, amount, currency })
-    await tellOfTransfer(context, db, failed)
+    await context.tellOfTransfer(db, failed)
     return
   }
   const paid = await moveTransfer(db, { id, from: ['complete'], to: 'complete', errorCode })
@@ -92,5 +92,5 @@ async function giveBack(context: LedgerContext, db: Db, move: WireProgress): Pro
   const { walletId, amount, currency } = paid
   const to = { wallet: walletId }
   const isNew = await post(db, { kind: 'return', subject: id, from: BANK, to, amount, currency })
-  if (isNew) await tellOfTransfer(context, db, paid)
+  if (isNew) await context.tellOfTransfer(db, paid)
 }

@@ -8,7 +8,7 @@ import { post, readBalance } from '../store/ledger/ledger.ts'
 import { insertSupplyEvent, type SupplyFinding } from '../store/ledger/supply.ts'
 import { lockMint, lockRedeem, moveTransfer } from '../store/ledger/transfers.ts'
 import { orderWire } from '../store/rails/wires.ts'
-import { tellOfTransfer, type LedgerContext, type Stablecoin } from './context.ts'
+import type { LedgerContext, Stablecoin } from './context.ts'
 import { completeMint } from './mints.ts'
 import { openMisfit } from './supply-breaks.ts'
 
@@ -125,5 +125,5 @@ async function payOut(
     currency,
     beneficiary: { name, addressLine1, accountNumber, routingNumber },
   })
-  await tellOfTransfer(context, db, moved)
+  await context.tellOfTransfer(db, moved)
 }

@@ -2,7 +2,7 @@ import type { WalletTransfer } from '../domain/ledger.ts'
 import type { Db } from '../store/database/database.ts'
 import { post } from '../store/ledger/ledger.ts'
 import { insertWalletTransfer, type NewWalletTransfer } from '../store/ledger/transfers.ts'
-import { tellOfTransfer, type LedgerContext } from './context.ts'
+import type { LedgerContext } from './context.ts'
 
 /** From one wallet to another at once, or rejects with `insufficient_funds` and moves nothing. */
 export async function transferBetween(
@@ -14,6 +14,6 @@ export async function transferBetween(
   const { id: subject, walletId, toWalletId, amount, currency } = transfer
   const [from, to] = [{ wallet: walletId }, { wallet: toWalletId }]
   await post(db, { kind: 'transfer', subject, from, to, amount, currency })
-  await tellOfTransfer(context, db, transfer)
+  await context.tellOfTransfer(db, transfer)
   return transfer
 }

@@ -12,7 +12,7 @@ export async function moveByWire(
 ): Promise<void> {
   switch (move.purpose) {
     case 'payment':
-      return movePaymentByWire(db, move)
+      return movePaymentByWire(context, db, move)
     case 'redeem':
       return moveRedeemByWire(context, db, move)
     case 'transfer':

@@ -36,7 +36,7 @@ describeInChromium('a long list in the console', (chromium) => {
   it('fills a tall window in the first frame that it is painted in', async () => {
     const tall = await opened.browser.newPage({ viewport: { width: 1440, height: 3000 } })
     await keepSession(tall, opened.admin.keys.admin)
-    // Awaited there: what waits from outside evaluates again at each frame, which our policy forbids.
+    // Awaited there: waiting from outside evaluates at each frame, which our policy forbids.
     await tall.addInitScript(`
       globalThis.gap = new Promise((resolve) => {
         const look = () => {

@@ -179,13 +179,13 @@ const TAKEN: Readonly<Record<Step['act'], (stage: Stage, step: Step) => Promise<
     count('transfers')
   },
   async pay(stage, { amount, whose }) {
-    const { model, owners, count } = stage
+    const { ledger, model, owners, count } = stage
     const { userId, main: walletId } = owners[whose]!
     const wallet = model.wallets[whose]!
     const destination = { name: 'Ada', addressLine1: '12 St James Square' }
     const request = { userId, walletId, amount, currency: USD, destination }
     const made = await tryIt(stage, wallet.main >= amount, (open) =>
-      createPayment(open, { ...request, beneficiaryEmail: undefined }),
+      createPayment(ledger, open, { ...request, beneficiaryEmail: undefined }),
     )
     if (made === undefined) return
     wallet.main -= amount

@@ -213,7 +213,7 @@ describe('the door', () => {
     expect((await ask('/api/slow', { key: 'calm', body: '{}' })).status).to.equal(200)
   })
 
-  it('leaves others their places, and time, while a flood is told again and again to wait', async () => {
+  it('leaves others their places, and time, while a flood is told to wait', async () => {
     const before = performance.now()
     const flooding = Array.from({ length: 20 }, async () => {
       const { status } = await ask('/api/greeting', { body: '{"again":true}' })

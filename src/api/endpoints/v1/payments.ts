@@ -1,5 +1,6 @@
 import { CURRENCY_DECIMALS } from '../../../domain/money.ts'
 import { createPayment } from '../../../ledger/bank-payments.ts'
+import type { LedgerContext } from '../../../ledger/context.ts'
 import { findPayment, listPayments } from '../../../store/ledger/bank-payments.ts'
 import { readMoney } from '../../../wire/group-a/money.ts'
 import {
@@ -15,11 +16,14 @@ import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { readPage } from '../lists.ts'
 import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } from './sides.ts'
 
-export function bankPaymentEndpoints({ bank }: { bank: PayingBank }): Endpoint[] {
-  return [paymentCreate(bank), paymentRead, paymentList]
+export function bankPaymentEndpoints(deps: {
+  ledger: LedgerContext
+  bank: PayingBank
+}): Endpoint[] {
+  return [paymentCreate(deps), paymentRead, paymentList]
 }
 
-function paymentCreate(bank: PayingBank): Endpoint {
+function paymentCreate({ ledger, bank }: { ledger: LedgerContext; bank: PayingBank }): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/payments',
     operationId: 'createPayment',
@@ -41,7 +45,7 @@ function paymentCreate(bank: PayingBank): Endpoint {
       requireBothNumbers(destination)
       const wallet = await sourceWallet(db, { caller, id: body.source?.id, money })
       const payment = await answeringFunds(() =>
-        createPayment(db, {
+        createPayment(ledger, db, {
           userId: caller.userId,
           walletId: wallet.id,
           ...money,

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { Caller } from '../../../domain/access.ts'
 import type { Transfer } from '../../../domain/ledger.ts'
 import { CURRENCY_DECIMALS, LEDGER_DECIMALS } from '../../../domain/money.ts'
-import { chainView, type LedgerContext } from '../../../ledger/context.ts'
+import type { LedgerContext } from '../../../ledger/context.ts'
 import { createRedeem } from '../../../ledger/redeems.ts'
 import { transferBetween } from '../../../ledger/wallet-transfers.ts'
 import type { Db } from '../../../store/database/database.ts'
@@ -34,6 +34,7 @@ import {
   sourceWallet,
   type PayingBank,
 } from './sides.ts'
+import { chainView } from './shown.ts'
 
 type Deps = { ledger: LedgerContext; bank: PayingBank }
 

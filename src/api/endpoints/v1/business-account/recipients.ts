@@ -1,4 +1,4 @@
-import { chainView, type LedgerContext } from '../../../../ledger/context.ts'
+import type { LedgerContext } from '../../../../ledger/context.ts'
 import {
   findRecipient,
   insertRecipient,
@@ -16,6 +16,7 @@ import { requestObject, UuidSchema } from '../../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { readPage } from '../../lists.ts'
 import { requireAddress, requireChain } from '../sides.ts'
+import { chainView } from '../shown.ts'
 
 const PATH = '/v1/businessAccount/wallets/addresses/recipient'
 

@@ -3,11 +3,7 @@ import type { Static } from 'typebox'
 import { actorOf, type Caller } from '../../../../domain/access.ts'
 import { LEDGER_DECIMALS } from '../../../../domain/money.ts'
 import type { Hex, Order } from '../../../../domain/orders.ts'
-import {
-  chainView,
-  type LedgerContext,
-  type ProfiledStablecoin,
-} from '../../../../ledger/context.ts'
+import type { LedgerContext, ProfiledStablecoin } from '../../../../ledger/context.ts'
 import { createMint } from '../../../../ledger/mints.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findTransfer, listTransfers } from '../../../../store/ledger/transfers.ts'
@@ -33,6 +29,7 @@ import {
   requireMemos,
   sourceWallet,
 } from '../sides.ts'
+import { chainView } from '../shown.ts'
 
 /** What a mint needs of the sender; the composition root fits it in. */
 export type Minting<Prepared = unknown> = {
