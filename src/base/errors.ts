@@ -25,6 +25,13 @@ export class BaseError extends Error {
   }
 }
 
+/** Cannot be while the code around it keeps its word: a defect of ours, and nobody else's. */
+export class ImpossibleError extends BaseError {
+  constructor(message: string) {
+    super(message, { code: 'impossible' })
+  }
+}
+
 /** Readable text of anything that was thrown, for a log line or a terminal. */
 export function messageOf(error: unknown): string {
   const facts = databaseFactsOf(error)

@@ -1,3 +1,4 @@
+import { BaseError } from '../base/errors.ts'
 import { ApiError } from './errors.ts'
 import { aborted, throwIfAborted, timedOut, type Runtime } from './runtime.ts'
 
@@ -70,7 +71,8 @@ async function readText(answer: Response, signal: AbortSignal): Promise<string> 
   try {
     for (let bytes = 0; ;) {
       const { done, value } = await reader.read()
-      if (signal.aborted) throw new Error('The answer was not complete.')
+      if (signal.aborted)
+        throw new BaseError('The answer was not complete.', { code: 'answer_incomplete' })
       if (done) return text + decoder.decode()
       bytes += value.length
       if (bytes > MAX_ANSWER_BYTES) throw tooLarge(answer.status)

@@ -1,3 +1,5 @@
+import { ImpossibleError } from '../base/errors.ts'
+
 /** What a public id names: a transaction, a transfer, or a reference at a gateway or bank. */
 export type IdPrefix = 'TX' | 'TRF' | 'REF'
 
@@ -13,7 +15,7 @@ export function createId(prefix: IdPrefix, randomBytes: RandomBytes): string {
   for (let round = 0; round < MAX_ROUNDS && digits.length < DIGITS; round++) {
     for (const byte of randomBytes(DIGITS)) digits += digitOf(byte)
   }
-  if (digits.length < DIGITS) throw new TypeError('the source of random bytes repeats itself')
+  if (digits.length < DIGITS) throw new ImpossibleError('the source of random bytes repeats itself')
   return prefix + digits.slice(0, DIGITS)
 }
 

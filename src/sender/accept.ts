@@ -1,4 +1,4 @@
-import type { Result } from '../base/errors.ts'
+import { ImpossibleError, type Result } from '../base/errors.ts'
 import { weiOf, type HashedOrder, type Order } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { needTogether } from '../store/database/transact.ts'
@@ -50,7 +50,7 @@ export async function acceptOrders(
       const before = earlier.get(one.subject)
       if (before !== undefined) return { ok: true, value: await acceptedBefore(db, before) }
       const value = accepted.get(one.subject)
-      if (value === undefined) throw new TypeError('what was admitted is stored')
+      if (value === undefined) throw new ImpossibleError('what was admitted is stored')
       return { ok: true, value }
     }),
   )
@@ -170,7 +170,7 @@ export function later(nextNonce: bigint, chainNonce: bigint | undefined): bigint
 
 async function acceptedBefore(db: Db, order: Order): Promise<HashedOrder> {
   const newest = (await listAttemptsOf(db, order.id)).at(-1)
-  if (newest === undefined) throw new TypeError('an order is stored with its first attempt')
+  if (newest === undefined) throw new ImpossibleError('an order is stored with its first attempt')
   return { order, hash: newest.hash }
 }
 

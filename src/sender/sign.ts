@@ -1,6 +1,6 @@
 import { encodeFunctionData, keccak256 } from 'viem/utils'
 
-import { BaseError, codeOf } from '../base/errors.ts'
+import { BaseError, ImpossibleError, codeOf } from '../base/errors.ts'
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
 import {
   decodeTransaction,
@@ -47,7 +47,8 @@ export function paymentCall(payment: PaymentCall): Call {
     case 'direct':
       return { to: payee, value: amount, data: '0x' }
     case 'contract': {
-      if (contract === undefined) throw new TypeError('the schema has a contract on this route')
+      if (contract === undefined)
+        throw new ImpossibleError('the schema has a contract on this route')
       const data = encodeFunctionData({
         abi: settlementAbi,
         functionName: 'settle',
@@ -57,7 +58,7 @@ export function paymentCall(payment: PaymentCall): Call {
     }
     case 'token': {
       if (contract === undefined || token === undefined) {
-        throw new TypeError('the schema has a contract and a token on this route')
+        throw new ImpossibleError('the schema has a contract and a token on this route')
       }
       const data = encodeFunctionData({
         abi: settlementAbi,
@@ -67,13 +68,15 @@ export function paymentCall(payment: PaymentCall): Call {
       return { to: contract, value: 0n, data }
     }
     case 'allowance': {
-      if (contract === undefined) throw new TypeError('the schema has a contract on this route')
+      if (contract === undefined)
+        throw new ImpossibleError('the schema has a contract on this route')
       const args = [payee, amount] as const
       const data = encodeFunctionData({ abi: referenceDollarAbi, functionName: 'approve', args })
       return { to: contract, value: 0n, data }
     }
     case 'mint': {
-      if (contract === undefined) throw new TypeError('the schema has a contract on this route')
+      if (contract === undefined)
+        throw new ImpossibleError('the schema has a contract on this route')
       const data = encodeFunctionData({
         abi: referenceDollarAbi,
         functionName: 'mintWithMemo',

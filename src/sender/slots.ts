@@ -1,3 +1,4 @@
+import { ImpossibleError } from '../base/errors.ts'
 import type { Attempt } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { listTakenAttempts, listWaitingAttempts } from '../store/orders/attempts.ts'
@@ -43,7 +44,7 @@ export function minedOf({ attempts }: Slot): Attempt | undefined {
 function slotsOf(attempts: readonly Attempt[]): Slot[] {
   return [...Map.groupBy(attempts, ({ nonce }) => nonce)].map(([nonce, some]) => {
     const newest = some.at(-1)
-    if (newest === undefined) throw new TypeError('a group has a member')
+    if (newest === undefined) throw new ImpossibleError('a group has a member')
     return { nonce, orderId: newest.orderId, attempts: some, newest }
   })
 }

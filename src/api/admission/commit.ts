@@ -1,4 +1,4 @@
-import type { Result } from '../../base/errors.ts'
+import { ImpossibleError, type Result } from '../../base/errors.ts'
 import {
   findAnswers,
   STARTED,
@@ -113,7 +113,7 @@ async function handle(db: Db, posts: readonly PreparedPost[]) {
 }
 
 function resultOf({ endpoint }: Post, handled: Result<unknown> | undefined): Committed {
-  if (handled === undefined) return { ok: false, error: new TypeError('each has a result') }
+  if (handled === undefined) return { ok: false, error: new ImpossibleError('each has a result') }
   if (!handled.ok) return { ok: false, error: answerTo(handled.error, endpoint.refusals) }
   const { value } = handled
   const status = endpoint.complete ? STARTED : endpoint.status

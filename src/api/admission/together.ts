@@ -1,4 +1,4 @@
-import type { Result } from '../../base/errors.ts'
+import { ImpossibleError, type Result } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { troubleOf } from '../../store/database/trouble.ts'
 import { RequestError } from '../../wire/errors.ts'
@@ -146,7 +146,7 @@ function tell<Item, Value>(
   result: Result<Value> | undefined,
 ): void {
   if (result?.ok === true) resolve(result.value)
-  else reject(result?.error ?? new TypeError('each has a result'))
+  else reject(result?.error ?? new ImpossibleError('each has a result'))
 }
 
 function tooMany(): RequestError {

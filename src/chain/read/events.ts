@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { keccak256, stringToBytes } from 'viem/utils'
 
+import { ImpossibleError } from '../../base/errors.ts'
 import type { Log } from '../answers.ts'
 
 /** A log that has exactly the form of an event that we know. */
@@ -40,7 +41,7 @@ const SIGNATURES = {
 /** The first topic of an event's logs. */
 export function topicOf(name: EventName): Hex {
   const event = EVENTS.get(name)
-  if (event === undefined) throw new Error(`${name} is no known event`)
+  if (event === undefined) throw new ImpossibleError(`${name} is no known event`)
   return event.topic
 }
 

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 
+import { BaseError } from '../../base/errors.ts'
 import { createSimulatedBank } from './bank.ts'
 import { createSimulatedCard } from './card.ts'
 import { serveSimulated, type Simulated } from './serve.ts'
@@ -94,6 +95,7 @@ async function firstLine(lines: NodeJS.EventEmitter): Promise<string> {
 
 function textOf(settings: Settings, field: string): string {
   const value = settings[field]
-  if (typeof value !== 'string') throw new TypeError(`The settings lack ${field}.`)
+  if (typeof value !== 'string')
+    throw new BaseError(`The settings lack ${field}.`, { code: 'settings_invalid' })
   return value
 }

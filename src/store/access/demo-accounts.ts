@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'n
 import { join } from 'node:path'
 
 import type { Environment } from '../../base/config.ts'
-import { BaseError } from '../../base/errors.ts'
+import { BaseError, ImpossibleError } from '../../base/errors.ts'
 import { SCOPES, type Dialect, type Scope } from '../../domain/access.ts'
 import {
   createApiKey,
@@ -102,7 +102,7 @@ async function ensureUser(
     if (passwordHash !== undefined) await replacePassword(db, { userId: found.id, passwordHash })
     return found
   }
-  if (passwordHash === undefined) throw new TypeError('users are not deleted')
+  if (passwordHash === undefined) throw new ImpossibleError('users are not deleted')
   return insertUser(db, { username, passwordHash, scopes, isDemo: true })
 }
 

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { PostgresPool } from 'kysely'
 import { Pool, type CustomTypesConfig, type PoolClient } from 'pg'
 
+import { BaseError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { DatabaseUnavailableError, isOfConnection } from './trouble.ts'
 
@@ -108,7 +109,11 @@ function bounded(client: PoolClient, answerMs: number): Connection {
  * pool throws it away, since it can serve nobody any more.
  */
 function breakOff(client: PoolClient, answerMs: number): void {
-  streamOf(client).destroy(new Error(`The connection was silent for ${answerMs / 1000} s.`))
+  streamOf(client).destroy(
+    new BaseError(`The connection was silent for ${answerMs / 1000} s.`, {
+      code: 'database_silent',
+    }),
+  )
 }
 
 /**

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 
+import { ImpossibleError } from '../../base/errors.ts'
 import type { LedgerCurrency, Wallet, WalletType } from '../../domain/ledger.ts'
 import type { Db } from '../database/database.ts'
 import { inOrder, pageOf, type Page } from '../database/pages.ts'
@@ -19,7 +20,7 @@ export async function mainWallet(db: Db, userId: number): Promise<Wallet> {
   const { rows } = await sql<WalletRow>`
     ${WALLETS} where w.user_id = ${userId} and w.type = 'merchant'`.execute(db)
   const [row] = rows
-  if (!row) throw new TypeError('the schema opens a wallet with each user')
+  if (!row) throw new ImpossibleError('the schema opens a wallet with each user')
   return walletOf(row)
 }
 

@@ -1,3 +1,4 @@
+import { ImpossibleError } from '../../../base/errors.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { limits } from '../../../base/limits.ts'
 import { mayUse, type Caller } from '../../../domain/access.ts'
@@ -26,7 +27,7 @@ export function streamEndpoint(deps: { clock: Clock; signal: AbortSignal }): End
     tag: 'Events',
     access: 'transactions:read',
     answer: StreamEventSchema,
-    handle: () => Promise.reject(new TypeError('a stream is followed')),
+    handle: () => Promise.reject(new ImpossibleError('a stream is followed')),
     follow: (request) => {
       const { lastEventId } = request
       const place = lastEventId === undefined ? undefined : placeOf(lastEventId)
