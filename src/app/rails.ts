@@ -90,7 +90,7 @@ export async function startRails(
   // Where another address is paid, this program does not sign for it.
   const payBack =
     checkout?.terms.payee === platform
-      ? createPayBack({ ...checkout.terms, sender, payer: platform, signal })
+      ? createPayBack({ sender, payer: platform, signal })
       : undefined
   return {
     ground: {

@@ -3,8 +3,8 @@ import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
-import { quantity, readFrom } from '../chain/answers.ts'
-import type { Contracts } from '../chain/read/contracts.ts'
+import { readBalance, readTokenBalance } from '../chain/read/balances.ts'
+import type { FoundContracts } from '../chain/read/contracts.ts'
 import { DEFAULT_FEE_POLICY, readFeeMarket } from '../chain/read/fees.ts'
 import type { Providers } from '../chain/rpc/providers.ts'
 import type { Signers } from '../chain/signers/signer.ts'
@@ -30,7 +30,7 @@ export type Paying = {
 export async function createPaying(deps: {
   config: Config
   chain: Chain
-  contracts: Contracts
+  contracts: FoundContracts
   signers: Signers
   db: Db
   clock: Clock
@@ -78,7 +78,13 @@ export async function createPaying(deps: {
       addressOf: accounts.addressOf,
       prepare: (db, payment) => sender.prepare(db, payment, signal),
       acceptAll: sender.acceptAll,
-      balanceOf: (address) => readBalance(chain.providers, address, signal),
+      balanceOf: (holder) => readBalance(chain.providers, { holder, signal }),
+      tokensOf: async (holder) => {
+        const token = contracts.stablecoin && lower(contracts.stablecoin)
+        if (token === undefined) return []
+        const amount = await readTokenBalance(chain.providers, { token, holder, signal })
+        return [{ token, symbol: contracts.token?.symbol ?? null, amount }]
+      },
       kick: sender.kick,
     },
   }
@@ -87,14 +93,4 @@ export async function createPaying(deps: {
 async function quoteFees(providers: Providers, signal: AbortSignal): Promise<Fees> {
   const { baseFee, tip } = await readFeeMarket(providers, { policy: DEFAULT_FEE_POLICY, signal })
   return { maxFeePerGas: 2n * baseFee + tip, maxPriorityFeePerGas: tip }
-}
-
-async function readBalance(
-  providers: Providers,
-  address: Hex,
-  signal: AbortSignal,
-): Promise<bigint> {
-  const call = { method: 'eth_getBalance', params: [address, 'latest'], signal }
-  const { result, provider } = await providers.ask(call)
-  return readFrom({ value: result, provider }, (value) => quantity(value, 'balance'))
 }

@@ -1,3 +1,4 @@
+import { BaseError } from '../base/errors.ts'
 import {
   createPlatformClient,
   type PlatformClient,
@@ -10,6 +11,7 @@ import type {
 } from '../client/platform-types.ts'
 import { platformRuntime } from '../client/runtime.ts'
 import type { PostOptions } from '../client/transport.ts'
+import { dueOf } from '../domain/gateways.ts'
 import { CURRENCY_DECIMALS, parseAmount } from '../domain/money.ts'
 import { verifySettlement, verifyTransaction, type Verdict } from '../verify/index.ts'
 import { NotSettledError } from './errors.ts'
@@ -21,6 +23,8 @@ export type PlatformOptions = PlatformClientOptions &
   ProofOptions & {
     /** The settlement contract; absent for the address that it has on every chain. */
     settlement?: string | undefined
+    /** The dollar token, from a source of the caller's own; for payments in USD. */
+    stablecoin?: string | undefined
   }
 
 /** A payment that was accepted, with the way to its proof. */
@@ -33,8 +37,10 @@ export type CheckedPayment = BlockchainPayment & {
 export type Intent = {
   transaction_id: string
   to_address: string
-  /** ETH, in decimal digits. */
+  /** In decimal digits. */
   amount: string
+  /** Absent: ETH. */
+  currency?: 'ETH' | 'USD' | undefined
   use_contract?: boolean | undefined
   from_address?: string | undefined
   /** The first hash, for a server that stops answering. */
@@ -58,7 +64,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const prover = createProver(options)
   const runtime = { ...platformRuntime, ...options.runtime }
   const settled: Platform['blockchain']['settled'] = (intent, settleOptions = {}) => {
-    const known = createKnown(intent)
+    const known = createKnown(intent, options)
     return settle(
       {
         runtime,
@@ -77,9 +83,9 @@ export function createPlatform(options: PlatformOptions): Platform {
       async send(request, postOptions) {
         const payment = await client.blockchain.send(request, postOptions)
         const { transaction_id, eth_transaction_hash, from_address } = payment
-        const { to_address, amount, use_contract } = request
+        const { to_address, amount, currency, use_contract } = request
         // What was asked for is proven, whatever the answer makes of it.
-        const asked = { to_address, amount, use_contract }
+        const asked = { to_address, amount, currency, use_contract }
         const intent = { transaction_id, eth_transaction_hash, from_address, ...asked }
         return { ...payment, settled: (options) => settled(intent, options) }
       },
@@ -88,12 +94,28 @@ export function createPlatform(options: PlatformOptions): Platform {
 }
 
 /** The intent, and what the server has told of it so far. */
-type Known = { intent: Intent; wei: bigint; hashes: Set<string>; reference: string | undefined }
+type Known = {
+  intent: Intent
+  paid: { token: string | null; amount: bigint }
+  hashes: Set<string>
+  reference: string | undefined
+}
 
-function createKnown(intent: Intent): Known {
-  const wei = parseAmount({ text: intent.amount, decimals: CURRENCY_DECIMALS.ETH })
+function createKnown(intent: Intent, options: Pick<PlatformOptions, 'stablecoin'>): Known {
   const { eth_transaction_hash: first } = intent
-  return { intent, wei, hashes: new Set(first ? [first] : []), reference: undefined }
+  const hashes = new Set(first ? [first] : [])
+  return { intent, paid: paidBy(intent, options), hashes, reference: undefined }
+}
+
+function paidBy(
+  { amount: text, currency = 'ETH' }: Intent,
+  { stablecoin: token }: Pick<PlatformOptions, 'stablecoin'>,
+): Known['paid'] {
+  const amount = parseAmount({ text, decimals: CURRENCY_DECIMALS[currency] })
+  if (currency === 'ETH') return { token: null, amount }
+  if (token !== undefined) return { token, amount: dueOf({ amount, currency }) }
+  const message = 'A payment in USD is proven by its token. Name it in the options: stablecoin.'
+  throw new BaseError(message, { code: 'invalid_call' })
 }
 
 /** A server that does not answer ends nothing: the hashes that it named are still looked at. */
@@ -149,14 +171,16 @@ async function judge(
     settlement?: string | undefined
   },
 ): Promise<Verdict> {
-  const { intent, wei: amount, hash, reference, prover, signal, settlement: contract } = facts
+  const { intent, paid, hash, reference, prover, signal, settlement: contract } = facts
   const chainId = await prover.chainId(signal)
   const { to_address: payee, from_address: payer } = intent
-  const claim = { chainId, hash, payee, payer, amount }
+  const claim = { chainId, hash, payee, payer, ...paid }
   if (reference === undefined) {
-    return verifyTransaction({ ...claim, settlement: contract }, prover.options(signal))
+    const { token, ...plain } = claim
+    const wanted = token === null ? plain : { ...plain, token }
+    return verifyTransaction({ ...wanted, settlement: contract }, prover.options(signal))
   }
-  return verifySettlement({ ...claim, reference, contract, token: null }, prover.options(signal))
+  return verifySettlement({ ...claim, reference, contract }, prover.options(signal))
 }
 
 function noReference({ transaction_id: id }: Intent): NotSettledError {

@@ -141,7 +141,10 @@ export type TransferState = Answered<
 export type Receipt = Answered<ReceiptWire, 'token' | 'path'>
 
 /** How much ETH to pay to whom; `use_contract` sends it through the settlement contract. */
-export type BlockchainRequest = Asked<Static<typeof BlockchainCreateSchema>>
+export type BlockchainRequest = Asked<Static<typeof BlockchainCreateSchema>> & {
+  /** Absent: ETH. */
+  currency?: 'ETH' | 'USD' | undefined
+}
 
 /**
  * A payment that was signed and stored, with its first hash. A raised fee makes another hash, so
@@ -152,7 +155,7 @@ export type BlockchainPayment = Answered<
   'transaction_id' | 'eth_transaction_hash' | 'from_address' | 'to_address' | 'amount' | 'status'
 >
 
-/** The ETH of the caller's address; `balance_wei` is exact in any language. */
+/** What the caller's address holds; `balance_wei` is exact in any language. */
 export type Balance = Answered<
   Static<typeof BlockchainBalanceSchema>,
   'address' | 'balance_eth' | 'balance_wei'

@@ -1,11 +1,12 @@
 import type { Reference } from './reference.ts'
 
 /**
- * How money reaches the payee: a plain transfer, a payment through the settlement contract in ether
- * or in a token, or dollars that are minted for it. An `allowance` pays nobody: it lets the
- * settlement contract take the tokens that the order behind it pays.
+ * How money reaches the payee: a plain transfer of ether (`direct`) or of a token (`transfer`), a
+ * payment through the settlement contract in ether (`contract`) or in a token (`token`), or dollars
+ * that are minted for it. An `allowance` pays nobody: it lets the settlement contract take the
+ * tokens that the order behind it pays.
  */
-export type Route = 'direct' | 'contract' | 'token' | 'allowance' | 'mint'
+export type Route = 'direct' | 'transfer' | 'contract' | 'token' | 'allowance' | 'mint'
 
 /**
  * `accepted`: signed and stored, on its way. `mined`: in a block that is not final yet, so a reorg
@@ -30,7 +31,7 @@ export type Order = {
   counter: bigint
   route: Route
   contract: Hex | undefined
-  /** What the settlement contract pays in, on the token's route only. */
+  /** What the payee gets, where that is a token that there was before. */
   token: Hex | undefined
   payee: Hex
   amount: bigint
@@ -45,6 +46,11 @@ export type Order = {
 /** What the signer pays in ether. Tokens cost it nothing but gas. */
 export function weiOf({ route, amount }: Pick<Order, 'route' | 'amount'>): bigint {
   return isInEther(route) ? amount : 0n
+}
+
+/** Under what the chain shows it; a plain transfer has no place for a reference. */
+export function referenceOf({ route, reference }: Pick<Order, 'route' | 'reference'>) {
+  return route === 'direct' || route === 'transfer' ? undefined : reference
 }
 
 /** Whether the amount is in wei; else it is in the smallest unit of a token. */

@@ -1,13 +1,14 @@
 import { ImpossibleError, type Result } from '../base/errors.ts'
-import { weiOf, type HashedOrder, type Order } from '../domain/orders.ts'
+import { weiOf, type HashedOrder, type Hex, type Order } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { needTogether } from '../store/database/transact.ts'
 import { storePayments, type NewPayment } from '../store/orders/acceptances.ts'
 import { listAttemptsOf } from '../store/orders/attempts.ts'
 import { lockFreeLanes, noLane, type LaneStep } from '../store/orders/lanes.ts'
-import { findOrdersOf, readLaneLoads } from '../store/orders/orders.ts'
-import type { SenderContext } from './context.ts'
-import { insufficientFunds, OrderRefusedError, type PreparedOrder } from './prepare.ts'
+import { findOrdersOf, readLaneLoads, readOwedTokens } from '../store/orders/orders.ts'
+import type { SenderContext, SenderPolicy } from './context.ts'
+import type { PreparedOrder } from './prepare.ts'
+import { insufficientFunds, OrderRefusedError } from './refused.ts'
 import { paymentCall, signChecked, type Signed } from './sign.ts'
 import { openSpending, type Spending } from './spending.ts'
 
@@ -27,7 +28,7 @@ export async function acceptOrders(
   const { admit, steps } = await openLanes(context, db, prepared)
   const subjects = prepared.map(({ subject }) => subject)
   const earlier = new Map((await findOrdersOf(db, subjects)).map((one) => [one.subject, one]))
-  const admitted = new Map<PreparedOrder, Admitted | OrderRefusedError>()
+  const admitted = new Map<PreparedOrder, Admitted[] | OrderRefusedError>()
   for (const one of prepared) {
     if (!earlier.has(one.subject))
       admitted.set(
@@ -71,8 +72,11 @@ export async function acceptOrder(
 type Admitted = { prepared: PreparedOrder; nonce: bigint; counter: bigint }
 
 type Lanes = {
-  /** Hands the order its nonce, or throws the reason why it is refused. */
-  admit: (prepared: PreparedOrder, spending: Spending) => Admitted
+  /**
+   * Hands the order its nonce, and its allowance the one before; or throws the reason why it is
+   * refused, and neither counts.
+   */
+  admit: (prepared: PreparedOrder, spending: Spending) => Admitted[]
   /** How far each lane has to advance for those that were admitted. */
   steps: () => LaneStep[]
 }
@@ -86,35 +90,62 @@ async function openLanes(
   const key = { chainId, signers: [...new Set(prepared.map(({ signer }) => signer))] }
   const locked = await lockFreeLanes(db, key)
   const loads = await readLaneLoads(db, key)
+  const paysTokens = prepared.some(({ token }) => token !== undefined)
+  const owedTokens = paysTokens ? await readOwedTokens(db, key) : []
   const lanes = new Map(
-    locked.map((lane) => {
+    locked.map((lane): [Hex, OpenLane] => {
       const { open, owed } = loads.get(lane.signer) ?? { open: 0, owed: 0n }
-      return [lane.signer, { lane, next: { ...lane }, open, owed }]
+      const ofLane = owedTokens.filter(({ signer }) => signer === lane.signer)
+      const tokens = new Map(ofLane.map(({ token, owed }) => [token, owed]))
+      return [lane.signer, { lane, next: { ...lane }, open, owed, tokens }]
     }),
   )
   return {
     admit(order, spending) {
-      const { signer, gas, fees, balance, chainNonce } = order
+      const { signer, allowance } = order
       const one = lanes.get(signer)
       if (one === undefined)
         throw locked.length > 0 ? laneBusy(signer) : noLane({ chainId, signer })
-      if (one.open >= policy.inFlight + policy.queued) throw laneFull(signer)
-      const cost = weiOf(order) + gas * fees.maxFeePerGas
-      if (one.owed + cost > balance) throw insufficientFunds(signer)
+      const orders = allowance === undefined ? [order] : [allowance, order]
+      const after = { ...one, tokens: new Map(one.tokens) }
+      const admitted = orders.map((each) => admitTo(after, each, policy))
       spending.take(order)
-      const nonce = later(one.next.nextNonce, chainNonce)
-      const counter = one.next.nextCounter
-      one.next = { ...one.lane, nextNonce: nonce + 1n, nextCounter: counter + 1n }
-      one.open += 1
-      one.owed += cost
-      return { prepared: order, nonce, counter }
+      lanes.set(signer, after)
+      return admitted
     },
     steps: () =>
       [...lanes.values()].filter(({ lane, next }) => next.nextCounter > lane.nextCounter),
   }
 }
 
-function isRefused(one: Admitted | OrderRefusedError): one is OrderRefusedError {
+/** A lane that is locked: what it had, what it hands out next, and what its signer owes by then. */
+type OpenLane = {
+  lane: LaneStep['lane']
+  next: LaneStep['next']
+  open: number
+  owed: bigint
+  tokens: Map<Hex, bigint>
+}
+
+/** Changes the lane; where it throws, the lane is not to be used any more. */
+function admitTo(one: OpenLane, order: PreparedOrder, policy: SenderPolicy): Admitted {
+  const { signer, gas, fees, balance, chainNonce, token } = order
+  if (one.open >= policy.inFlight + policy.queued) throw laneFull(signer)
+  one.open += 1
+  one.owed += weiOf(order) + gas * fees.maxFeePerGas
+  if (one.owed > balance) throw insufficientFunds(signer)
+  if (token !== undefined) {
+    const owed = (one.tokens.get(token) ?? 0n) + order.amount
+    if (owed > order.tokens) throw insufficientFunds(signer)
+    one.tokens.set(token, owed)
+  }
+  const nonce = later(one.next.nextNonce, chainNonce)
+  const counter = one.next.nextCounter
+  one.next = { ...one.lane, nextNonce: nonce + 1n, nextCounter: counter + 1n }
+  return { prepared: order, nonce, counter }
+}
+
+function isRefused(one: Admitted[] | OrderRefusedError): one is OrderRefusedError {
   return one instanceof OrderRefusedError
 }
 

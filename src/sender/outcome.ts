@@ -61,6 +61,8 @@ function proofOf(order: Order): Proof[] {
         { by, name: 'Settled', args: { reference, payer, payee, token, amount } },
         { by: token, name: 'Transfer', args: { from: payer, to: payee, amount } },
       ]
+    case 'transfer':
+      return [{ by: token, name: 'Transfer', args: { from: payer, to: payee, amount } }]
     case 'mint':
       // The token says it three times: what the minter used up, what moved, and for which order.
       return [

@@ -1,10 +1,8 @@
-import { encodeFunctionData } from 'viem/utils'
-
-import { BaseError, codeOf, messageOf } from '../base/errors.ts'
-import { referenceDollarAbi } from '../bindings/abis.ts'
+import { codeOf, messageOf } from '../base/errors.ts'
 import { AnswerError, data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { agreedOn, type Quorum } from '../chain/quorum.ts'
+import { holdingCall } from '../chain/read/token.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import { isRefusal, isRevert } from '../chain/rpc/rpc-error.ts'
 import { weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
@@ -14,8 +12,16 @@ import { createLane, findLane, idlestSigner } from '../store/orders/lanes.ts'
 import { nonceOnChain } from './chain-view.ts'
 import { limitsOf, type SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
+import {
+  badPayee,
+  insufficientFunds,
+  OrderRefusedError,
+  refused,
+  tooMuchGas,
+  unreachable,
+} from './refused.ts'
 import { readMintRight, reasonOfRevert, refusalOfMint } from './reverts.ts'
-import { paymentCall, type Call } from './sign.ts'
+import { paymentCall, tokenCall, type Call } from './sign.ts'
 
 export type PaymentRequest = {
   /** What is paid; a second request for it gets the first one's order. */
@@ -29,16 +35,22 @@ export type PaymentRequest = {
   amount: bigint
   /** What it stands under on the chain; absent: the next one of the payer. */
   reference?: Reference | undefined
+  /** The settlement contract is let to take its tokens by an order just before it. */
+  withAllowance?: true | undefined
 }
 
 /** What the chain was asked before the lane is locked, so that no lock waits for a provider. */
-export type PreparedOrder = Omit<PaymentRequest, 'payer'> & {
+export type PreparedOrder = Omit<PaymentRequest, 'payer' | 'withAllowance'> & {
   signer: Hex
   contract: Hex | undefined
   token: Hex | undefined
   gas: bigint
   fees: Fees
   balance: bigint
+  /** What the signer holds of the token. */
+  tokens: bigint
+  /** Accepted with it, at the nonce before: both or neither. */
+  allowance: PreparedOrder | undefined
   /** Undefined while the providers do not agree on it; the lane then knows. */
   chainNonce: bigint | undefined
 }
@@ -64,12 +76,14 @@ export async function prepareOrder(
   const estimating = simulate(counter)
   // It is awaited last, for a lack of funds is told as such.
   estimating.catch(() => undefined)
-  const [chainNonce, quote, balance] = await Promise.all([
+  const [chainNonce, quote, balance, tokens] = await Promise.all([
     nonceOnChain(quorum, { signer, at: 'latest' }),
     context.quoteFees(quorum.signal),
     balanceOf(quorum, signer),
+    token === undefined ? 0n : tokensOf(quorum, { token, holder: signer }),
   ])
   if (balance < weiOf(request)) throw insufficientFunds(signer)
+  if (token !== undefined && tokens < amount) throw insufficientFunds(signer)
   const fees = offerOf(quote, policy.maxFeePerGas)
   const read = (): Promise<bigint> => counterOf(context, db, signer)
   const gas = await estimating
@@ -82,8 +96,21 @@ export async function prepareOrder(
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
   const wanted = { subject, spender, route, payee, amount, reference: request.reference }
-  const payment = { ...wanted, signer, contract, token }
-  return Object.assign(payment, { gas, fees, balance, chainNonce })
+  const allowance = request.withAllowance && (await prepareAllowance(context, db, request))
+  const asked = { gas, fees, balance, tokens, allowance, chainNonce }
+  return { ...wanted, signer, contract, token, ...asked }
+}
+
+async function prepareAllowance(
+  context: SenderContext & { quorum: Quorum },
+  db: Db,
+  payment: PaymentRequest,
+): Promise<PreparedOrder> {
+  const payee = await checkSettlement(context)
+  const route = 'allowance'
+  const allowing = { route, payee, reference: undefined, withAllowance: undefined } as const
+  const subject = `${payment.subject}-allowance`
+  return prepareOrder(context, db, { ...payment, ...allowing, subject })
 }
 
 /** Whether what is simulated carries a reference that depends on the counter. */
@@ -129,12 +156,12 @@ async function gasOf(
     'signer' | 'route' | 'contract' | 'token' | 'reference' | 'payee' | 'amount'
   >,
 ): Promise<bigint> {
-  const { signer, token, payee, amount } = payment
-  if (token === undefined) return estimateGas(quorum, { signer, call: paymentCall(payment) })
+  const { signer, route, token, payee, amount } = payment
+  if (route !== 'token' || token === undefined) {
+    return estimateGas(quorum, { signer, call: paymentCall(payment) })
+  }
   // The allowance before it is not on the chain yet, so the token is asked for the same transfer.
-  if ((await tokensOf(quorum, { token, holder: signer })) < amount) throw insufficientFunds(signer)
-  const args = [payee, amount] as const
-  const data = encodeFunctionData({ abi: referenceDollarAbi, functionName: 'transfer', args })
+  const data = tokenCall('transfer', payee, amount)
   const moving = await estimateGas(quorum, { signer, call: { to: token, value: 0n, data } })
   return moving + SETTLING_GAS
 }
@@ -143,12 +170,7 @@ async function gasOf(
 const SETTLING_GAS = 150_000n
 
 function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }): Promise<bigint> {
-  const data = encodeFunctionData({
-    abi: referenceDollarAbi,
-    functionName: 'balanceOf',
-    args: [holder],
-  })
-  const params = [{ to: token, data }, 'latest']
+  const params = [{ to: token, data: holdingCall(holder) }, 'latest']
   return firstAnswer(quorum, async (provider, signal) =>
     word(await provider.request({ method: 'eth_call', params, signal }), 'balance'),
   )
@@ -243,6 +265,10 @@ async function contractsOf(
       return { contract: await checkSettlement(context), token: undefined }
     case 'token':
       return { contract: await checkSettlement(context), token: checkStablecoin(context) }
+    case 'transfer': {
+      const token = checkStablecoin(context)
+      return { contract: token, token }
+    }
     case 'allowance':
       await checkSettlement(context)
       return { contract: checkStablecoin(context), token: undefined }
@@ -349,10 +375,6 @@ async function firstAnswer<T>(
 /** Every kind of node says it in its own words; all of them speak of funds or of the balance. */
 export const NO_FUNDS = /\b(funds?|balance)\b/i
 
-function badPayee(code: string, payee: Hex): OrderRefusedError {
-  return refused(code, `${payee} cannot be paid. Check the address and its checksum.`)
-}
-
 function simulationFailed(cause: unknown, { data }: Call): OrderRefusedError {
   const silent = data === '0x' ? 'the payee refuses it' : 'the contract or the payee refuses it'
   const reason = reasonOfRevert(cause) ?? silent
@@ -360,32 +382,4 @@ function simulationFailed(cause: unknown, { data }: Call): OrderRefusedError {
     `The payment would fail on the chain: ${reason}. Nothing was sent.`,
     { code: 'simulation_failed', cause },
   )
-}
-
-export function insufficientFunds(signer: Hex): OrderRefusedError {
-  return refused(
-    'insufficient_funds',
-    `${signer} does not hold enough for the payment and its gas, beside what it owes already. Send it more.`,
-  )
-}
-
-function tooMuchGas(gas: bigint, maximum: bigint): OrderRefusedError {
-  return refused('gas_too_high', `The payment takes ${gas} gas, but at most ${maximum} is allowed.`)
-}
-
-function unreachable(cause: unknown): OrderRefusedError {
-  return new OrderRefusedError('No provider answered. Nothing was sent; try again later.', {
-    code: 'chain_unreachable',
-    retryable: true,
-    cause,
-  })
-}
-
-export function refused(code: string, sentence: string): OrderRefusedError {
-  return new OrderRefusedError(sentence, { code })
-}
-
-/** The order was not accepted: nothing is stored, nothing is signed, nothing will be sent. */
-export class OrderRefusedError extends BaseError {
-  override readonly name = 'OrderRefusedError'
 }

@@ -67,12 +67,15 @@ export function paymentCall(payment: PaymentCall): Call {
       })
       return { to: contract, value: 0n, data }
     }
+    case 'transfer': {
+      if (contract === undefined)
+        throw new ImpossibleError('the schema has a contract on this route')
+      return { to: contract, value: 0n, data: tokenCall('transfer', payee, amount) }
+    }
     case 'allowance': {
       if (contract === undefined)
         throw new ImpossibleError('the schema has a contract on this route')
-      const args = [payee, amount] as const
-      const data = encodeFunctionData({ abi: referenceDollarAbi, functionName: 'approve', args })
-      return { to: contract, value: 0n, data }
+      return { to: contract, value: 0n, data: tokenCall('approve', payee, amount) }
     }
     case 'mint': {
       if (contract === undefined)
@@ -87,6 +90,10 @@ export function paymentCall(payment: PaymentCall): Call {
     default:
       return route satisfies never
   }
+}
+
+export function tokenCall(functionName: 'approve' | 'transfer', to: Hex, amount: bigint): Hex {
+  return encodeFunctionData({ abi: referenceDollarAbi, functionName, args: [to, amount] })
 }
 
 /** To oneself and worth nothing: it only takes the nonce. */

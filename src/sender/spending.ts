@@ -2,7 +2,8 @@ import { isInEther } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { addSpends, readSpends, type Spend, type SpendKey } from '../store/orders/spends.ts'
 import { limitsOf, type SenderContext } from './context.ts'
-import { refused, type OrderRefusedError, type PreparedOrder } from './prepare.ts'
+import type { PreparedOrder } from './prepare.ts'
+import { refused, type OrderRefusedError } from './refused.ts'
 
 /** What orders that are accepted together may spend. */
 export type Spending = {
@@ -26,8 +27,9 @@ export async function openSpending(
     // What may be taken is counted by the payment that takes it.
     if (route === 'allowance') return []
     const { perDay, perPayeeAndDay, unit } = limitsOf(policy, route)
-    // Dollars and ether are counted apart.
-    const key = { spender: isInEther(route) ? spender : `${route}:${spender}`, day }
+    // Ether, dollars that are paid and dollars that are minted are counted apart.
+    const kind = isInEther(route) ? '' : route === 'mint' ? 'mint:' : 'token:'
+    const key = { spender: `${kind}${spender}`, day }
     return [
       { key: { ...key, payee: '' }, limit: perDay, unit },
       { key: { ...key, payee }, limit: perPayeeAndDay, unit },

@@ -100,6 +100,7 @@ const noPayments: BlockchainPayments = {
   prepare: refuse,
   acceptAll: refuse,
   balanceOf: refuse,
+  tokensOf: refuse,
   kick: () => undefined,
 }
 

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 
 import type { Hex } from '../../src/chain/hex.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
+import { createPayments } from '../../src/checked/checked-payments.ts'
 import { createPlatform, type Intent, type Platform } from '../../src/checked/checked-platform.ts'
 import type { NotSettledError } from '../../src/checked/errors.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
@@ -17,13 +18,15 @@ describe('the platform with proof', () => {
 
   before(async () => {
     app = await startRunningApp()
-    platform = connect()
+    platform = connect({ stablecoin: app.facts.stablecoin })
   })
   after(() => app.stop())
 
-  const connect = (settlement?: string): Platform =>
+  const connect = (
+    contracts: { settlement?: string; stablecoin?: string | undefined } = {},
+  ): Platform =>
     createPlatform({
-      settlement,
+      ...contracts,
       baseUrl: app.url,
       apiKey: app.groupB.apiKey,
       providers: [plainProvider(app.facts.rpcUrl)],
@@ -46,6 +49,67 @@ describe('the platform with proof', () => {
       })
     })
   }
+
+  describe('in dollars', () => {
+    const dollars = { to_address: PAYEE, amount: '2.50', currency: 'USD' } as const
+
+    before(async () => {
+      const { apiKey } = app.groupA
+      const providers = [plainProvider(app.facts.rpcUrl)]
+      const stablecoin = app.facts.stablecoin!
+      const options = { baseUrl: app.url, apiKey, stablecoin, providers, confirmations: 2 }
+      const { address } = await platform.blockchain.balance()
+      const minted = await createPayments(options).mints.create({
+        amount: '10.00',
+        currency: 'USD',
+        destination: { type: 'blockchain', chain: 'ETH', address },
+      })
+      await minted.settled(quick)
+    })
+
+    for (const use_contract of [false, true]) {
+      it(`proves a payment ${use_contract ? 'through the contract' : 'without it'}`, async () => {
+        const request = { ...dollars, description: 'invoice 8', use_contract }
+        const payment = await platform.blockchain.send(request)
+        expect(payment).to.deep.include({ currency: 'USD', amount: '2.5' })
+        const { verdict } = await payment.settled(quick)
+        expect(verdict.status).to.equal('holds')
+        expect(verdict.evidence?.payment).to.include({
+          kind: use_contract ? 'settlement' : 'transfer',
+          payee: PAYEE.toLowerCase(),
+          token: app.facts.stablecoin!.toLowerCase(),
+          amount: 2_500_000n,
+        })
+        const { blockchain_transaction: shown } = await platform.transactions.get(
+          payment.transaction_id,
+        )
+        expect(shown?.amount).to.equal('2.5')
+      })
+    }
+
+    it('shows what is left beside ETH', async () => {
+      const { tokens } = await platform.blockchain.balance()
+      expect(tokens).to.deep.equal([
+        {
+          currency: 'USD',
+          symbol: 'RUSD',
+          token: app.facts.stablecoin,
+          balance: '5',
+          balance_units: '5000000',
+        },
+      ])
+    })
+
+    it('believes the token that the caller names, and no other', async () => {
+      const sent = await platform.blockchain.send({ ...dollars, description: 'invoice 9' })
+      const { transaction_id } = sent
+      const intent = { transaction_id, ...dollars }
+      const settle = (stablecoin?: string) =>
+        connect({ stablecoin }).blockchain.settled(intent, quick)
+      await expectFailure(() => settle(OTHER), 'chain_disagrees')
+      await expectFailure(async () => settle(), 'invalid_call')
+    })
+  })
 
   describe('rejects', () => {
     let paid: Intent
@@ -107,7 +171,7 @@ describe('the platform with proof', () => {
       amount: '0.000000000000000007',
       eth_transaction_hash: hash,
     }
-    const { verdict } = await connect(at).blockchain.settled(intent, quick)
+    const { verdict } = await connect({ settlement: at }).blockchain.settled(intent, quick)
     expect(verdict.evidence?.payment).to.include({ kind: 'settlement', contract: at })
     await expectFailure(() => platform.blockchain.settled(intent, quick), 'chain_disagrees')
   })

@@ -1,9 +1,12 @@
 import { expect } from 'chai'
 
+import { codeOf } from '../../src/base/errors.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { selectorOf } from '../../src/chain/read/events.ts'
 import type { Hex, Order } from '../../src/domain/orders.ts'
 import type { Sender } from '../../src/sender/sender.ts'
+import { transact } from '../../src/store/database/transact.ts'
+import { findOrderOf } from '../../src/store/orders/orders.ts'
 import { addressFrom, placeDollar } from '../engines/sim/world.ts'
 import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
@@ -39,11 +42,11 @@ describe('paying in a token by two orders', () => {
   }
 
   const order = async (
-    route: 'token' | 'allowance',
+    route: 'token' | 'transfer' | 'allowance',
     parts: { payee?: Hex; amount?: bigint; by?: Sender } = {},
   ): Promise<Order> => {
     const { by = sender, ...rest } = parts
-    const payee = route === 'token' ? addressFrom('token') : SETTLEMENT
+    const payee = route === 'allowance' ? SETTLEMENT : addressFrom('token')
     const request = { route, payer: payer(), payee, amount: 10n, ...rest }
     return (await by.pay(bench.requestOf(request), bench.signal)).order
   }
@@ -66,6 +69,74 @@ describe('paying in a token by two orders', () => {
     const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
     // Beside it, the mint to the payer.
     expect(run.totals).to.include({ records: 2, matched: 2, breaks: 0 })
+  })
+
+  it('pays by a plain transfer, and reconciliation counts it', async () => {
+    const payee = addressFrom('token moved')
+    const before = await balanceOf(payee)
+    const paid = await order('transfer', { payee })
+    expect(paid).to.include({ contract: dollar, token: dollar, amount: 10n })
+    await finish()
+    expect(await bench.stateOf(paid)).to.equal('completed')
+    expect((await balanceOf(payee)) - before).to.equal(10n)
+    const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
+    expect(run.totals).to.include({ records: 2, matched: 2, breaks: 0 })
+  })
+
+  it('is not completed by a transfer that moved nothing', async () => {
+    const paid = await order('transfer')
+    const code = await bench.world.rpc('eth_getCode', [dollar, 'latest'])
+    await bench.world.rpc('anvil_setCode', [dollar, '0x00'])
+    await finish()
+    await bench.world.rpc('anvil_setCode', [dollar, code])
+    expect(await bench.stateOf(paid)).to.equal('failed')
+  })
+
+  const prepared = (route: 'token' | 'transfer', amount: bigint, by = sender) => {
+    const withAllowance = route === 'token' ? { withAllowance: true as const } : {}
+    const wanted = { route, payer: payer(), amount, ...withAllowance }
+    return by.prepare(bench.db, bench.requestOf(wanted), bench.signal)
+  }
+
+  it('accepts a payment with its allowance, at two nonces in a row', async () => {
+    const one = await prepared('token', 10n)
+    const { order: paid } = await transact(bench.db, (db) => sender.accept(db, one))
+    await finish()
+    expect(await bench.stateOf(paid)).to.equal('completed')
+    const allowance = await findOrderOf(bench.db, `${paid.subject}-allowance`)
+    expect(allowance).to.include({ state: 'completed', amount: 10n, payee: SETTLEMENT })
+  })
+
+  it('accepts neither the allowance nor the payment where the payment is refused', async () => {
+    const dollars = { perTransaction: 20n, perDay: 20n, perPayeeAndDay: 20n }
+    const by = bench.sender({ stablecoin: dollar, policy: { ...TEST_POLICY, dollars } })
+    const both = [await prepared('token', 20n, by), await prepared('token', 20n, by)]
+    const results = await transact(bench.db, (db) => by.acceptAll(db, both))
+    expect(results.map(({ ok }) => ok)).to.deep.equal([true, false])
+    expect(await findOrderOf(bench.db, `${both[1]!.subject}-allowance`)).to.equal(undefined)
+    await finish()
+    expect(await bench.stateOf((await findOrderOf(bench.db, both[0]!.subject))!)).to.equal(
+      'completed',
+    )
+  })
+
+  it('promises no token twice, together or one after the other', async () => {
+    const three = [
+      await prepared('transfer', 600n),
+      await prepared('transfer', 600n),
+      await prepared('transfer', 400n),
+    ]
+    const results = await transact(bench.db, (db) => sender.acceptAll(db, three.slice(0, 2)))
+    expect(results.map((one) => one.ok || codeOf(one.error))).to.deep.equal([
+      true,
+      'insufficient_funds',
+    ])
+    const late = await prepared('transfer', 401n)
+    const accepting = () => transact(bench.db, (db) => sender.accept(db, late))
+    await expectFailure(accepting, 'insufficient_funds')
+    await transact(bench.db, (db) => sender.accept(db, three[2]!))
+    await finish()
+    expect(await balanceOf(payer())).to.equal(0n)
   })
 
   it('fails without an allowance, and nothing is paid', async () => {
@@ -103,5 +174,6 @@ describe('paying in a token by two orders', () => {
     await order('allowance', { amount: 20n, by })
     await order('token', { amount: 20n, by })
     await expectFailure(() => order('token', { amount: 1n, by }), 'limit_per_day')
+    await expectFailure(() => order('transfer', { amount: 1n, by }), 'limit_per_day')
   })
 })

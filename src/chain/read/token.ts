@@ -1,5 +1,6 @@
 import { hexToBytes, isHex } from 'viem/utils'
 
+import type { Hex } from '../../domain/orders.ts'
 import { readWord } from '../answers.ts'
 import { selectorOf } from './events.ts'
 
@@ -8,6 +9,11 @@ export const TOKEN_VIEWS = {
   decimals: selectorOf('decimals()'),
   symbol: selectorOf('symbol()'),
 } as const
+
+/** Asks a token what the holder has of it. */
+export function holdingCall(holder: Hex): Hex {
+  return `${selectorOf('balanceOf(address)')}${holder.slice(2).padStart(64, '0')}`
+}
 
 /*
  * Anyone can deploy a token, so nothing here is certain to be as the standard has it. Undefined is

@@ -5,7 +5,7 @@ import {
   parseAmount,
   STABLECOIN_DECIMALS,
 } from '../../domain/money.ts'
-import { isInEther, type OrderState } from '../../domain/orders.ts'
+import { isInEther, referenceOf, type OrderState } from '../../domain/orders.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../../store/database/database.ts'
 import {
@@ -175,8 +175,7 @@ function recordOfOrder(order: RecordedOrder): PaymentRecord {
     status: order.status ?? STATUSES[order.state],
     payee: order.payee,
     amount: amountOfOrder(order),
-    // A plain transfer has no place for a reference.
-    reference: order.route === 'direct' ? undefined : order.reference,
+    reference: referenceOf(order),
     createdAt: order.createdAt,
     signer: order.signer,
     payer: order.signer,

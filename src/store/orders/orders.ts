@@ -98,6 +98,19 @@ export async function requestCancel(
 
 export type LaneLoad = { open: number; owed: bigint }
 
+/** What of each token each signer still owes for orders that are on their way. */
+export async function readOwedTokens(
+  db: Db,
+  { chainId, signers }: { chainId: number; signers: readonly Hex[] },
+): Promise<Array<{ signer: Hex; token: Hex; owed: bigint }>> {
+  const { rows } = await sql<{ signer: Hex; token: Hex; owed: string }>`
+    select signer, token, sum(amount)::text as owed from orders
+    where chain_id = ${chainId} and state = 'accepted' and token is not null
+      and signer = any(${signers}::text[])
+    group by signer, token`.execute(db)
+  return rows.map(({ owed, ...row }) => ({ ...row, owed: BigInt(owed) }))
+}
+
 /**
  * What is on the way of each signer: how many nonces are open, and what it still owes for them, the
  * amounts and the most gas. A signer without any has none.

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Hex } from '../../domain/orders.ts'
+import { referenceOf, type Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { findOrderOf } from '../orders/orders.ts'
 import { findClosing } from '../rails/checkout-closings.ts'
@@ -66,9 +66,8 @@ export type PaidOnChain = {
 export async function findPaid(db: Db, transactionId: string): Promise<PaidOnChain | undefined> {
   const order = await findOrderOf(db, transactionId)
   if (order !== undefined) {
-    const { payee, amount, token, route, contract } = order
-    const reference = route === 'direct' ? undefined : order.reference
-    return { payee, amount, token, reference, contract }
+    const { payee, amount, token, contract } = order
+    return { payee, amount, token, reference: referenceOf(order), contract }
   }
   const closing = await findClosing(db, transactionId)
   if (closing?.place === undefined) return undefined

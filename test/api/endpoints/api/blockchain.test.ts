@@ -30,6 +30,7 @@ describe('/api/blockchain', () => {
       prepare: (db, payment) => sender.prepare(db, payment, signal),
       acceptAll: sender.acceptAll,
       balanceOf: world.balanceOf,
+      tokensOf: () => Promise.resolve([]),
       kick: sender.kick,
     }
     api = await startApi({

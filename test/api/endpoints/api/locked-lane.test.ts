@@ -36,6 +36,7 @@ if (process.env['DATABASE_URL'] !== undefined) {
         prepare: (db, payment) => sender.prepare(db, payment, signal),
         acceptAll: sender.acceptAll,
         balanceOf: world.balanceOf,
+        tokensOf: () => Promise.resolve([]),
         kick: sender.kick,
       }
       api = await startApi({

@@ -52,6 +52,7 @@ describe('a Web3Signer that hangs', () => {
       prepare: (db, payment) => sender.prepare(db, payment, signal),
       acceptAll: sender.acceptAll,
       balanceOf: world.balanceOf,
+      tokensOf: () => Promise.resolve([]),
       kick: sender.kick,
     }
     const user = await makeUser(db)

@@ -1,18 +1,18 @@
 import { checksummed } from '../../../../chain/hex.ts'
-import { CURRENCY_DECIMALS, formatAmount } from '../../../../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
 import { BlockchainBalanceSchema } from '../../../../wire/group-b/blockchain.ts'
 import { exactNumber } from '../../../../wire/json.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import type { BlockchainPayments } from './payments.ts'
 
 export function blockchainBalanceEndpoint(deps: {
-  payments: Pick<BlockchainPayments, 'addressOf' | 'balanceOf'>
+  payments: Pick<BlockchainPayments, 'addressOf' | 'balanceOf' | 'tokensOf'>
 }): Endpoint {
   const { payments } = deps
   return defineEndpoint({
     route: 'GET /api/blockchain/balance',
     operationId: 'getBlockchainBalance',
-    summary: 'Reads the balance of your address',
+    summary: 'Reads what your address holds, in ETH and in tokens',
     tag: 'Blockchain',
     access: 'blockchain:read',
     answer: BlockchainBalanceSchema,
@@ -20,13 +20,23 @@ export function blockchainBalanceEndpoint(deps: {
     refusals: {},
     handle: async ({ caller }) => {
       const address = await payments.addressOf(caller.userId)
-      const wei = await payments.balanceOf(address)
+      const [wei, tokens] = await Promise.all([
+        payments.balanceOf(address),
+        payments.tokensOf(address),
+      ])
       const eth = formatAmount({ amount: wei, decimals: CURRENCY_DECIMALS.ETH })
       return {
         success: true as const,
         address: checksummed(address),
         balance_eth: exactNumber(eth),
         balance_wei: String(wei),
+        tokens: tokens.map(({ token, symbol, amount }) => ({
+          currency: 'USD' as const,
+          symbol,
+          token: checksummed(token),
+          balance: exactNumber(formatAmount({ amount, decimals: STABLECOIN_DECIMALS })),
+          balance_units: String(amount),
+        })),
       }
     },
   })

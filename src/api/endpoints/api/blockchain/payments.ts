@@ -26,6 +26,7 @@ export type BlockchainPayments<Prepared = unknown> = {
     prepared: readonly Prepared[],
   ) => Promise<ReadonlyArray<Result<{ order: Order; hash: Hex }>>>
   balanceOf: (address: Hex) => Promise<bigint>
+  tokensOf: (address: Hex) => Promise<readonly TokenBalance[]>
   /** What is accepted is sent soon even without it. */
   kick: () => void
 }
@@ -36,8 +37,13 @@ export type BlockchainPayment = {
   route: Route
   payer: Hex
   payee: Hex
+  /** In wei, or in the smallest unit of the token. */
   amount: bigint
+  withAllowance?: true
 }
+
+/** What an address holds of a token; the symbol is null where the token has none. */
+export type TokenBalance = { token: Hex; symbol: string | null; amount: bigint }
 
 /** What the sender refuses, in the words of the operations on the chain. */
 export const PAYMENT_REFUSALS: Refusals = {
@@ -48,12 +54,12 @@ export const PAYMENT_REFUSALS: Refusals = {
   simulation_failed: { failure: 'payment_would_fail', field: 'to_address' },
   gas_too_high: { failure: 'payment_would_fail', field: 'to_address' },
   contract_not_configured: { failure: 'contract_not_configured', field: 'use_contract' },
-  stablecoin_not_configured: { failure: 'conflict' },
+  stablecoin_not_configured: { failure: 'contract_not_configured', field: 'currency' },
   contract_mismatch: { failure: 'upstream_failed' },
 }
 
 type Request<Prepared> = Pick<EndpointRequest, 'caller'> & {
-  body: { description: string }
+  body: { description: string; currency?: 'ETH' | 'USD' }
   prepared: { amount: bigint; transactionId: string; payment: Prepared }
 }
 
@@ -82,7 +88,7 @@ function recordOf({ caller, body, prepared }: Request<unknown>, hash: Hex): NewT
     userId: caller.userId,
     type: 'settlement',
     amount: prepared.amount,
-    currency: 'ETH',
+    currency: body.currency ?? 'ETH',
     description: body.description,
     ethTransactionHash: hash,
     actor: actorOf(caller),
@@ -91,7 +97,7 @@ function recordOf({ caller, body, prepared }: Request<unknown>, hash: Hex): NewT
 }
 
 function answerOf(
-  { prepared: { transactionId, amount } }: Request<unknown>,
+  { body: { currency = 'ETH' }, prepared: { transactionId, amount } }: Request<unknown>,
   { order, hash }: { order: Order; hash: Hex },
 ): Created {
   return {
@@ -100,7 +106,8 @@ function answerOf(
     eth_transaction_hash: hash,
     from_address: checksummed(order.signer),
     to_address: checksummed(order.payee),
-    ...amountFields({ amount, currency: 'ETH' }),
+    ...amountFields({ amount, currency }),
+    currency,
     status: 'pending' as const,
   }
 }

@@ -1,4 +1,5 @@
 import { actorOf } from '../../../../domain/access.ts'
+import { dueOf } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import type { Hex } from '../../../../domain/orders.ts'
 import { readAmount } from '../../../../wire/amounts.ts'
@@ -7,7 +8,12 @@ import {
   BlockchainCreateSchema,
 } from '../../../../wire/group-b/blockchain.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { acceptPayments, PAYMENT_REFUSALS, type BlockchainPayments } from './payments.ts'
+import {
+  acceptPayments,
+  PAYMENT_REFUSALS,
+  type BlockchainPayment,
+  type BlockchainPayments,
+} from './payments.ts'
 
 /** Accepts an order and answers with the hash of what was signed; nothing is sent before that. */
 export function blockchainCreateEndpoint<Prepared>(deps: {
@@ -18,10 +24,11 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
   return defineEndpoint({
     route: 'POST /api/blockchain/transactions',
     operationId: 'createBlockchainTransaction',
-    summary: 'Sends ETH from your address',
+    summary: 'Sends ETH, or dollars of the stablecoin, from your address',
     description:
-      'The answer comes at once, with the hash of the transaction that was signed and stored. A ' +
-      'fee that is raised later changes the hash; the detail lists every attempt.',
+      'Gas is paid in ETH whatever is sent. The answer comes at once, with the hash of the ' +
+      'transaction that was signed and stored. A fee that is raised later changes the hash; the ' +
+      'detail lists every attempt.',
     tag: 'Blockchain',
     access: 'blockchain:write',
     body: BlockchainCreateSchema,
@@ -36,15 +43,16 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
       'signer_unavailable',
     ],
     prepare: async ({ body, caller, db }) => {
-      const amount = readAmount({ amount: body.amount, currency: 'ETH' })
+      const { currency = 'ETH' } = body
+      const amount = readAmount({ amount: body.amount, currency })
       const transactionId = createId('TX', randomBytes)
       const payment = await payments.prepare(db, {
         subject: transactionId,
         spender: actorOf(caller),
-        route: body.use_contract === true ? 'contract' : 'direct',
+        ...WAYS[currency][body.use_contract === true ? 'contract' : 'plain'],
         payer: await payments.addressOf(caller.userId),
         payee: body.to_address as Hex,
-        amount,
+        amount: dueOf({ amount, currency }),
       })
       return { amount, transactionId, payment }
     },
@@ -52,4 +60,11 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     handleAll: acceptPayments(payments),
     onCommitted: payments.kick,
   })
+}
+
+type Way = Pick<BlockchainPayment, 'route' | 'withAllowance'>
+
+const WAYS: Record<'ETH' | 'USD', Record<'plain' | 'contract', Way>> = {
+  ETH: { plain: { route: 'direct' }, contract: { route: 'contract' } },
+  USD: { plain: { route: 'transfer' }, contract: { route: 'token', withAllowance: true } },
 }

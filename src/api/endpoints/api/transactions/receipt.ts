@@ -1,6 +1,6 @@
 import { mayUse, type Caller } from '../../../../domain/access.ts'
 import type { RandomBytes } from '../../../../domain/ids.ts'
-import type { Hex } from '../../../../domain/orders.ts'
+import { referenceOf, type Hex } from '../../../../domain/orders.ts'
 import { findEveryonesTransaction } from '../../../../store/access/everyone.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findOrderOf } from '../../../../store/orders/orders.ts'
@@ -80,11 +80,9 @@ async function findFinal(db: Db, transaction: Transaction): Promise<ProvenPaymen
   const { transactionId, ethTransactionHash: hash } = transaction
   const order = await findOrderOf(db, transactionId)
   if (order !== undefined) {
-    const { state, contract } = order
-    const reference = order.route === 'direct' ? undefined : order.reference
-    return state === 'completed'
-      ? { transactionId, hash: hash ?? '', contract, reference }
-      : undefined
+    if (order.state !== 'completed') return undefined
+    const { contract } = order
+    return { transactionId, hash: hash ?? '', contract, reference: referenceOf(order) }
   }
   const closing = await findClosing(db, transactionId)
   if (!closing?.isThere || closing.place === undefined) return undefined

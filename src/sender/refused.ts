@@ -1,0 +1,34 @@
+import { BaseError } from '../base/errors.ts'
+import type { Hex } from '../domain/orders.ts'
+
+export function badPayee(code: string, payee: Hex): OrderRefusedError {
+  return refused(code, `${payee} cannot be paid. Check the address and its checksum.`)
+}
+
+export function insufficientFunds(signer: Hex): OrderRefusedError {
+  return refused(
+    'insufficient_funds',
+    `${signer} does not hold enough for the payment and its gas, beside what it owes already. Send it more.`,
+  )
+}
+
+export function tooMuchGas(gas: bigint, maximum: bigint): OrderRefusedError {
+  return refused('gas_too_high', `The payment takes ${gas} gas, but at most ${maximum} is allowed.`)
+}
+
+export function unreachable(cause: unknown): OrderRefusedError {
+  return new OrderRefusedError('No provider answered. Nothing was sent; try again later.', {
+    code: 'chain_unreachable',
+    retryable: true,
+    cause,
+  })
+}
+
+export function refused(code: string, sentence: string): OrderRefusedError {
+  return new OrderRefusedError(sentence, { code })
+}
+
+/** The order was not accepted: nothing is stored, nothing is signed, nothing will be sent. */
+export class OrderRefusedError extends BaseError {
+  override readonly name = 'OrderRefusedError'
+}
