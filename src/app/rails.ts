@@ -97,7 +97,7 @@ export async function startRails(
       desk: { ...desk, payBack },
       institutions: institutionsOf(parties),
       kickWires,
-      bank: parties.bank && { kick: kickWires },
+      bank: parties.usual.bank && { kick: kickWires },
     },
     door,
     simulators: simulators?.urls,
@@ -122,7 +122,7 @@ function createWires(
   const { db, clock, logger, parties, moveByWire } = deps
   const banks = new Map<string | undefined, Bank>()
   for (const [name, bank] of parties.named.bank) banks.set(name, createBank(bank))
-  if (parties.bank) banks.set(undefined, createBank(parties.bank))
+  if (parties.usual.bank) banks.set(undefined, createBank(parties.usual.bank))
   if (banks.size === 0) return undefined
   return createWireRail({
     db,

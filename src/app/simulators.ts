@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path'
 
 import type { Config } from '../base/config.ts'
+import { PARTIES, PARTY_KINDS, type PartyKind } from '../base/parties.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import { startSimulator, type SimulatorProcess } from '../rails/simulators/start.ts'
@@ -23,71 +24,75 @@ export async function startSimulators(options: {
 }): Promise<Simulators> {
   const { config, shutdown } = options
   const folder = join(config.dataFolder, 'rails')
-  const secrets = readSecrets(folder)
-  const start = async (name: string, settings: object): Promise<SimulatorProcess> => {
-    const simulator = await startSimulator(name, {
+  const secretOf = createSecrets(folder)
+  const start = async (kind: PartyKind, settings: object): Promise<SimulatorProcess> => {
+    const { name, simulator: at } = PARTIES[kind]
+    const port = config.port === 0 ? 0 : at.port
+    const simulator = await startSimulator(kind, {
       folder,
       dayMs: SANDBOX_DAY_MS,
-      port: config.port === 0 ? 0 : PORTS[name],
+      port,
       ...settings,
     })
     shutdown.add(`the simulated ${name}`, simulator.stop)
     return simulator
   }
-  const bank = { key: secrets.bankKey, accountId: 'account_sandbox' }
-  const stripe = { key: `sk_test_${secrets.stripeKey}`, webhookSecret: secrets.stripeWebhookSecret }
-  const paypal = {
-    clientId: 'sandbox',
-    clientSecret: secrets.paypalSecret,
-    webhookId: 'WH-sandbox',
-  }
-  const { rails } = config
-  const [atBank, atCard, atWallet] = await Promise.all([
-    rails.bank ? undefined : start('bank', bank),
-    rails.stripe ? undefined : start('card', stripe),
-    rails.paypal ? undefined : start('wallet', paypal),
+  const usual: Record<string, object | undefined> = { ...config.rails.usual }
+  const simulated = PARTY_KINDS.filter((kind) => usual[kind] === undefined)
+  const started = new Map<string, SimulatorProcess>(
+    await Promise.all(
+      simulated.map(async (kind) => {
+        const settings = settingsOf(kind, secretOf)
+        const process = await start(kind, settings)
+        usual[kind] = { ...settings, url: process.url }
+        return [kind, process] as const
+      }),
+    ),
+  )
+  const named = [...started].map(([kind, { url }]) => [
+    PARTIES[kind as PartyKind].simulator.name,
+    url,
   ])
   return {
-    rails: {
-      ...rails,
-      bank: rails.bank ?? { ...bank, url: atBank?.url ?? '' },
-      stripe: rails.stripe ?? { ...stripe, url: atCard?.url ?? '' },
-      paypal: rails.paypal ?? { ...paypal, url: atWallet?.url ?? '' },
-    },
-    urls: {
-      ...(atCard && { card: atCard.url }),
-      ...(atWallet && { wallet: atWallet.url }),
-      ...(atBank && { bank: atBank.url }),
-    },
+    rails: { ...config.rails, usual },
+    urls: Object.fromEntries(named),
     announce(url) {
-      const hooks = `${url}/webhooks/gateways`
       // The simulated ones stand for those without a name.
-      for (const { id, kind, party } of rails.gateways) {
-        const simulator = { card: atCard, wallet_checkout: atWallet, crypto_checkout: undefined }
-        if (party === undefined) simulator[kind]?.tell({ webhookUrl: `${hooks}/${id}` })
+      for (const { id, kind, party } of config.rails.gateways) {
+        if (party !== undefined) continue
+        started.get(kind)?.tell({ webhookUrl: `${url}/webhooks/gateways/${id}` })
       }
     },
   }
 }
 
+/** A secret of its own where the party has one, and what it always is elsewhere. */
+function settingsOf(kind: PartyKind, secretOf: (name: string) => string): Record<string, string> {
+  const entries = Object.entries(PARTIES[kind].settings)
+  return Object.fromEntries(
+    entries.map(([field, { simulated, isSecret }]) => {
+      return [field, isSecret ? `${simulated}${secretOf(`${kind}.${field}`)}` : simulated]
+    }),
+  )
+}
+
 /** Outcomes that take days are seen in seconds. */
 export const SANDBOX_DAY_MS = 2000
 
-const PORTS: Readonly<Record<string, number>> = { card: 9101, wallet: 9102, bank: 9103 }
-
-type Secrets = Record<(typeof SECRET_NAMES)[number], string>
-
-const SECRET_NAMES = ['bankKey', 'stripeKey', 'stripeWebhookSecret', 'paypalSecret'] as const
-
-/** Made once, so that the parties know us again after a restart. */
-function readSecrets(folder: string): Secrets {
+/** Kept, so that the parties know us again after a restart. */
+function createSecrets(folder: string): (name: string) => string {
   const file = join(folder, 'secrets.json')
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Secrets
-  mkdirSync(folder, { recursive: true })
-  const made = SECRET_NAMES.map((name) => [name, randomBytes(24).toString('base64url')])
-  const secrets = Object.fromEntries(made) as Secrets
-  // A start that is killed leaves no half of a file behind.
-  writeFileSync(`${file}.new`, JSON.stringify(secrets), { mode: 0o600 })
-  renameSync(`${file}.new`, file)
-  return secrets
+  const known = existsSync(file)
+    ? (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>)
+    : {}
+  return (name) => {
+    const secret = known[name]
+    if (secret !== undefined) return secret
+    mkdirSync(folder, { recursive: true })
+    const made = (known[name] = randomBytes(24).toString('base64url'))
+    // A start that is killed leaves no half of a file behind.
+    writeFileSync(`${file}.new`, JSON.stringify(known), { mode: 0o600 })
+    renameSync(`${file}.new`, file)
+    return made
+  }
 }

@@ -52,7 +52,7 @@ export type HexAddress = `0x${string}`
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = []
   const asked = new Set<string>()
-  const read = <T>(name: Name, parse: (text: string) => T): T | undefined => {
+  const read = <T>(name: string, parse: (text: string) => T): T | undefined => {
     asked.add(name)
     const text = env[name]?.trim()
     if (text === undefined || text === '') return undefined
@@ -118,9 +118,6 @@ export const VARIABLES = {
   QUITTANCE_LOG_LEVEL: LOG_LEVELS.join(', '),
   ...RAIL_VARIABLES,
 } as const
-
-/** Those of a party with a name end in it, after two lines. */
-type Name = keyof typeof VARIABLES | `${keyof typeof RAIL_VARIABLES}__${string}`
 
 const SECRET_VARIABLES: readonly string[] = [
   'DATABASE_URL',

@@ -1,7 +1,7 @@
-import type { GATEWAY_KINDS, INSTITUTION_KINDS } from '../base/rails-config.ts'
+import { GATEWAYS, type GatewayKind } from '../base/parties.ts'
+import type { INSTITUTION_KINDS } from '../base/rails-config.ts'
 import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS, type Currency } from './money.ts'
 
-export type GatewayKind = (typeof GATEWAY_KINDS)[number]
 export type InstitutionKind = (typeof INSTITUTION_KINDS)[number]
 
 /** A way in or out for money, by the id under which requests choose it. */
@@ -57,15 +57,11 @@ export function refundableOf(charge: {
   return received / 10n ** BigInt(receivedDecimals(charge) - CURRENCY_DECIMALS[currency])
 }
 
-const DOLLARS = 100n
-const ETHER = 10n ** 18n
-
-export const GATEWAY_TERMS: Readonly<Record<GatewayKind, Terms>> = {
-  // The least and the most that the card networks' acquirers take in one charge.
-  card: terms({ USD: [50n, 999_999_99n], EUR: [50n, 999_999_99n], GBP: [30n, 999_999_99n] }),
-  crypto_checkout: terms({ USD: [1n, 1_000_000n * DOLLARS], ETH: [10n ** 9n, 10_000n * ETHER] }),
-  wallet_checkout: terms({ USD: [1n, 10_000_00n], EUR: [1n, 10_000_00n], GBP: [1n, 10_000_00n] }),
+export function termsOf(kind: GatewayKind): Terms {
+  return terms(GATEWAYS[kind].amounts)
 }
+
+const DOLLARS = 100n
 
 export const INSTITUTION_TERMS: Readonly<Record<InstitutionKind, Terms>> = {
   // Same-day transfers end at a million dollars.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import type { RailsConfig } from '../base/rails-config.ts'
+import { partyOf, type RailsConfig } from '../base/rails-config.ts'
 import { INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
 import type { Beneficiary, Wire, WireMethod } from '../store/rails/wires.ts'
 import {
@@ -207,11 +207,10 @@ const REFUSALS: ReadonlySet<string> = new Set([
 
 /** Those that a bank stands behind. */
 export function institutionsOf(
-  parties: Pick<RailsConfig, 'institutions' | 'bank' | 'named'>,
+  parties: Pick<RailsConfig, 'institutions' | 'usual' | 'named'>,
 ): Institution[] {
-  const { institutions, bank, named } = parties
-  return institutions
-    .filter(({ party }) => (party === undefined ? bank : named.bank.get(party)))
+  return parties.institutions
+    .filter(({ party: name }) => partyOf(parties, { kind: 'bank', name }))
     .map(({ id, kind, party }) => ({ id, kind, bank: party, ...INSTITUTION_TERMS[kind] }))
     .toSorted((a, b) => a.id - b.id)
 }

@@ -4,23 +4,23 @@ import { createFreshCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
-import type { RailsConfig } from '../base/rails-config.ts'
-import { GATEWAY_TERMS, type Gateway, type GatewayKind, type Terms } from '../domain/gateways.ts'
+import type { GatewayKind, Party, RemoteGatewayKind } from '../base/parties.ts'
+import { partyOf, type RailsConfig } from '../base/rails-config.ts'
+import { termsOf, type Gateway, type Terms } from '../domain/gateways.ts'
 import { createId } from '../domain/ids.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { findChargeByExternalId, insertCharge } from '../store/rails/charges.ts'
 import { sumByReference } from '../store/rails/checkouts.ts'
 import { RequestError } from '../wire/errors.ts'
-import { createCard } from './card.ts'
 import type { ChargePolicy } from './charge-deps.ts'
 import { createChargeRail } from './charge-rail.ts'
 import { renderCheckout, type CheckoutPage } from './checkout-page.ts'
 import type { CheckoutTerms } from './checkout.ts'
 import type { GatewayAdapter, Webhook } from './gateway.ts'
+import { ADAPTERS, type AdapterGround } from './gateways.ts'
 import { receiveWebhook } from './receive.ts'
 import { RailError } from './reply.ts'
-import { createWallet } from './wallet.ts'
 
 /** Puts the gateways behind the operations: those of the configuration, each under its id. */
 export function createPaymentGateways(deps: {
@@ -101,18 +101,24 @@ function adaptersOf(deps: {
 }): Map<number, GatewayAdapter> {
   const { parties, clock, publicUrl } = deps
   const adapters = new Map<number, GatewayAdapter>()
-  for (const { id, kind, party } of parties.gateways) {
-    const { stripe, paypal } = party === undefined ? parties : partiesOf(parties, party)
-    if (kind === 'card' && stripe) adapters.set(id, createCard({ ...stripe, now: clock.now }))
-    if (kind === 'wallet_checkout' && paypal) {
-      adapters.set(id, createWallet({ ...paypal, returnUrl: publicUrl, now: clock.now }))
-    }
+  const ground = { now: clock.now, returnUrl: publicUrl }
+  for (const { id, kind, party: name } of parties.gateways) {
+    const party = isRemote(kind) ? partyOf(parties, { kind, name }) : undefined
+    if (isRemote(kind) && party) adapters.set(id, adapterOf(kind, party, ground))
   }
   return adapters
 }
 
-function partiesOf({ named }: RailsConfig, name: string): Pick<RailsConfig, 'stripe' | 'paypal'> {
-  return { stripe: named.stripe.get(name), paypal: named.paypal.get(name) }
+function isRemote(kind: GatewayKind): kind is RemoteGatewayKind {
+  return Object.hasOwn(ADAPTERS, kind)
+}
+
+function adapterOf<Kind extends RemoteGatewayKind>(
+  kind: Kind,
+  party: Party<Kind>,
+  ground: AdapterGround,
+): GatewayAdapter {
+  return ADAPTERS[kind]({ ...party, ...ground })
 }
 
 function gatewaysOf(deps: {
@@ -123,13 +129,13 @@ function gatewaysOf(deps: {
   const { parties, adapters, checkout } = deps
   return parties.gateways
     .filter(({ kind, id }) => adapters.has(id) || (kind === 'crypto_checkout' && checkout))
-    .map(({ kind, id }) => ({ id, kind, ...termsOf(kind, checkout) }))
+    .map(({ kind, id }) => ({ id, kind, ...termsNow(kind, checkout) }))
     .toSorted((a, b) => a.id - b.id)
 }
 
 /** Without a dollar token the checkout is paid in ETH alone. */
-function termsOf(kind: GatewayKind, checkout: CheckoutTerms | undefined): Terms {
-  const terms = GATEWAY_TERMS[kind]
+function termsNow(kind: GatewayKind, checkout: CheckoutTerms | undefined): Terms {
+  const terms = termsOf(kind)
   const isEtherOnly = kind === 'crypto_checkout' && checkout?.stablecoin === undefined
   return isEtherOnly ? { ...terms, currencies: ['ETH'] } : terms
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-import type { GatewayKind } from '../domain/gateways.ts'
+import type { GatewayKind } from '../base/parties.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Charge, ChargeFacts } from '../store/rails/charges.ts'
 import type { Refund } from '../store/rails/refunds.ts'

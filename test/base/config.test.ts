@@ -65,15 +65,17 @@ describe('parseConfig', () => {
         publicUrl: 'https://pay.example',
         gateways: USUAL_GATEWAYS,
         institutions: USUAL_INSTITUTIONS,
-        named: { stripe: new Map(), paypal: new Map(), bank: new Map() },
-        stripe: { url: 'http://127.0.0.1:9101', key: 'sk_test', webhookSecret: 'whsec' },
-        paypal: {
-          url: 'https://api-m.paypal.com',
-          clientId: 'id',
-          clientSecret: 'secret',
-          webhookId: 'hook',
+        named: { card: new Map(), wallet_checkout: new Map(), bank: new Map() },
+        usual: {
+          card: { url: 'http://127.0.0.1:9101', key: 'sk_test', webhookSecret: 'whsec' },
+          wallet_checkout: {
+            url: 'https://api-m.paypal.com',
+            clientId: 'id',
+            clientSecret: 'secret',
+            webhookId: 'hook',
+          },
+          bank: { url: 'https://api.increase.com', key: 'key', accountId: 'account_1' },
         },
-        bank: { url: 'https://api.increase.com', key: 'key', accountId: 'account_1' },
         checkoutPayee: `0x${'b'.repeat(40)}`,
       },
     })
@@ -96,8 +98,8 @@ describe('parseConfig', () => {
       { id: 2, kind: 'crypto_checkout', party: undefined },
     ])
     const eu = { url: 'https://api.stripe.com', key: 'sk_test', webhookSecret: 'whsec' }
-    expect([...rails.named.stripe]).to.deep.equal([['eu', eu]])
-    expect(rails.stripe).to.equal(undefined)
+    expect([...rails.named.card]).to.deep.equal([['eu', eu]])
+    expect(rails.usual.card).to.equal(undefined)
     expect(rails.institutions).to.equal(USUAL_INSTITUTIONS)
   })
 

@@ -27,7 +27,9 @@ describe('createId', () => {
   })
 
   it('makes no id without randomness', () => {
-    expect(() => createId('TX', (size) => new Uint8Array(size).fill(255))).to.throw(TypeError)
+    expect(() => createId('TX', (size) => new Uint8Array(size).fill(255)))
+      .to.throw()
+      .with.property('code', 'impossible')
   })
 
   it('never makes the same twice', () => {

@@ -49,8 +49,8 @@ describe('card payments', () => {
       asked.push(`${request.method} ${request.path}`)
       return between(card)(request)
     })
-    const stripe = { ...SECRETS, url: server.url }
-    bench = await startGateways({ db, clock, parties: { stripe } })
+    const party = { ...SECRETS, url: server.url }
+    bench = await startGateways({ db, clock, parties: { usual: { card: party } } })
   })
 
   afterEach(async () => server.close())
@@ -125,7 +125,7 @@ describe('card payments', () => {
     bench = await startGateways({
       db,
       clock,
-      parties: { stripe: { ...SECRETS, url: server.url } },
+      parties: { usual: { card: { ...SECRETS, url: server.url } } },
     })
     between = (card) => async (request) => {
       const reply = await card(request)

@@ -58,8 +58,9 @@ describe('gateways and institutions of the configuration', () => {
 
   const startTwo = async (gateways: readonly GatewayChoice[]) => {
     const [usual, eu] = [await startCard('usual'), await startCard('eu')]
-    const stripe = new Map([['eu', eu.settings]])
-    const parties = { gateways, stripe: usual.settings, named: { ...NO_PARTIES.named, stripe } }
+    const card = new Map([['eu', eu.settings]])
+    const named = { ...NO_PARTIES.named, card }
+    const parties = { gateways, usual: { card: usual.settings }, named }
     return { usual, eu, bench: await startGateways({ db, clock, parties }) }
   }
 
@@ -104,9 +105,14 @@ describe('gateways and institutions of the configuration', () => {
     })
     servers.push(wallet)
     const gateways: GatewayChoice[] = [{ id: 7, kind: 'wallet_checkout', party: undefined }]
-    const paypal = { url: wallet.url, clientId: 'a', clientSecret: 'b', webhookId: 'c' }
+    const wallet_checkout = { url: wallet.url, clientId: 'a', clientSecret: 'b', webhookId: 'c' }
     const users = bench.api
-    const other = await startGateways({ db, clock, users, parties: { gateways, paypal } })
+    const other = await startGateways({
+      db,
+      clock,
+      users,
+      parties: { gateways, usual: { wallet_checkout } },
+    })
     const before = usual.asked.length
     await other.pass(3)
     expect([asked, usual.asked.slice(before)]).to.deep.equal([[], []])

@@ -38,7 +38,7 @@ describe('a payment, whatever dies', () => {
       if (request.method === 'POST' && id !== undefined) made.push(id)
       return reply
     })
-    const parties = { stripe: { ...SECRETS, url: server.url } }
+    const parties = { usual: { card: { ...SECRETS, url: server.url } } }
     const users = { alice: await makeUser(db), bob: await makeUser(db) }
     const bench = await startGateways({ db: crashes.db(db), clock, parties, users })
     life = createPaymentLife({ db, clock, bench, crashes, payment, agree: confirm })

@@ -229,7 +229,7 @@ async function startCard(clock: TestClock): Promise<Gateway> {
     const path = `/v1/payment_intents/${String(created['payment_intent_id'])}/confirm`
     return fetch(server.url + path, { method: 'POST', body: new URLSearchParams(form) })
   }
-  const parties = { stripe: { ...STRIPE, url: server.url } }
+  const parties = { usual: { card: { ...STRIPE, url: server.url } } }
   return { id: 1, server, parties, agree, made, between }
 }
 
@@ -256,6 +256,6 @@ async function startWallet(clock: TestClock): Promise<Gateway> {
       method: 'POST',
       body: new URLSearchParams({ answer: 'approve' }),
     })
-  const parties = { paypal: { ...PAYPAL, url: server.url } }
+  const parties = { usual: { wallet_checkout: { ...PAYPAL, url: server.url } } }
   return { id: 3, server, parties, agree, made, between }
 }

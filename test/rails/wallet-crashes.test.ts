@@ -43,7 +43,7 @@ describe('a wallet payment, whatever dies', () => {
       if (key !== undefined) asked.push(`${request.path} ${String(key)}`)
       return lags ? behind(request) : wallet(request)
     })
-    const parties = { paypal: { ...SECRETS, url: server.url } }
+    const parties = { usual: { wallet_checkout: { ...SECRETS, url: server.url } } }
     const users = { alice: await makeUser(db), bob: await makeUser(db) }
     const bench = await startGateways({ db: crashes.db(db), clock, parties, users })
     life = createPaymentLife({ db, clock, bench, crashes, payment, agree: approve })

@@ -51,7 +51,11 @@ describe('wallet payments', () => {
       asked.push(`${request.method} ${request.path}`)
       return between(wallet)(request)
     })
-    bench = await startGateways({ db, clock, parties: { paypal: { ...SECRETS, url: server.url } } })
+    bench = await startGateways({
+      db,
+      clock,
+      parties: { usual: { wallet_checkout: { ...SECRETS, url: server.url } } },
+    })
   })
 
   afterEach(async () => server.close())

@@ -1,10 +1,9 @@
 import { createInterface } from 'node:readline'
 
 import { BaseError } from '../../base/errors.ts'
-import { createSimulatedBank } from './bank.ts'
-import { createSimulatedCard } from './card.ts'
+import { PARTIES, PARTY_KINDS, type Party, type PartyKind } from '../../base/parties.ts'
+import { SIMULATORS, type SimulatorGround } from '../gateways.ts'
 import { serveSimulated, type Simulated } from './serve.ts'
-import { createSimulatedWallet } from './wallet.ts'
 import { createWebhookSender } from './webhooks.ts'
 
 /**
@@ -19,46 +18,11 @@ const [name = '', settingsText] = process.argv.slice(2)
 
 /** What the party is told while it runs, such as where its webhooks go. */
 type ParentMessage = { webhookUrl?: string }
-type Party = { simulated: Simulated; tell?: (news: ParentMessage) => void }
-type Settings = Record<string, unknown> & { port?: number; folder?: string; dayMs?: number }
-
-const webhooks = createWebhookSender()
-let ownUrl = ''
-
-const PARTIES: Readonly<Record<string, (settings: Settings) => Party>> = {
-  bank: (settings) => ({
-    simulated: createSimulatedBank({
-      key: textOf(settings, 'key'),
-      accountId: textOf(settings, 'accountId'),
-      now: Date.now,
-      dayMs: settings.dayMs ?? 86_400_000,
-      folder: settings.folder,
-    }),
-  }),
-  card: (settings) => ({
-    simulated: createSimulatedCard({
-      key: textOf(settings, 'key'),
-      webhookSecret: textOf(settings, 'webhookSecret'),
-      now: Date.now,
-      dayMs: settings.dayMs ?? 86_400_000,
-      webhooks,
-      folder: settings.folder,
-    }),
-    tell: webhooks.tell,
-  }),
-  wallet: (settings) => ({
-    simulated: createSimulatedWallet({
-      clientId: textOf(settings, 'clientId'),
-      clientSecret: textOf(settings, 'clientSecret'),
-      webhookId: textOf(settings, 'webhookId'),
-      now: Date.now,
-      dayMs: settings.dayMs ?? 86_400_000,
-      webhooks,
-      folder: settings.folder,
-      url: () => ownUrl,
-    }),
-    tell: webhooks.tell,
-  }),
+type Settings = Record<string, string> & {
+  port?: number
+  folder?: string
+  dayMs?: number
+  webhookUrl?: string
 }
 
 await run()
@@ -66,23 +30,29 @@ await run()
 async function run(): Promise<void> {
   const lines = createInterface({ input: process.stdin })
   const settings = JSON.parse(settingsText ?? (await firstLine(lines))) as Settings
-  const make = PARTIES[name]
-  if (make === undefined) throw new RangeError(`Name one of ${Object.keys(PARTIES).join(', ')}.`)
-  const party = make(settings)
-  const server = await serveSimulated(party.simulated, { port: settings.port ?? 0 })
+  const kind = PARTY_KINDS.find((one) => one === name)
+  if (kind === undefined) throw new RangeError(`Name one of ${PARTY_KINDS.join(', ')}.`)
+  for (const field of Object.keys(PARTIES[kind].settings)) {
+    if (typeof settings[field] === 'string') continue
+    throw new BaseError(`The settings lack ${field}.`, { code: 'settings_invalid' })
+  }
+  const webhooks = createWebhookSender()
+  let ownUrl = ''
+  const simulated = await simulate(kind, settings, { webhooks, url: () => ownUrl })
+  const server = await serveSimulated(simulated, { port: settings.port ?? 0 })
   ownUrl = server.url
   process.stdout.write(`${JSON.stringify({ url: server.url })}\n`)
   const end = (): void => void server.close().then(() => process.exit(0))
   process.on('SIGTERM', end)
   if (settingsText !== undefined) {
-    if (typeof settings['webhookUrl'] === 'string') party.tell?.(settings as ParentMessage)
+    webhooks.tell(settings)
     process.on('SIGINT', end)
     lines.close()
     return
   }
   // A terminal sends Ctrl-C to all: whoever started us says when it is over.
   process.on('SIGINT', () => undefined)
-  lines.on('line', (line) => party.tell?.(JSON.parse(line) as ParentMessage))
+  lines.on('line', (line) => webhooks.tell(JSON.parse(line) as ParentMessage))
   lines.on('close', end)
 }
 
@@ -93,9 +63,13 @@ async function firstLine(lines: NodeJS.EventEmitter): Promise<string> {
   })
 }
 
-function textOf(settings: Settings, field: string): string {
-  const value = settings[field]
-  if (typeof value !== 'string')
-    throw new BaseError(`The settings lack ${field}.`, { code: 'settings_invalid' })
-  return value
+async function simulate<Kind extends PartyKind>(
+  kind: Kind,
+  settings: Settings & Omit<Party<Kind>, 'url'>,
+  own: Pick<SimulatorGround, 'webhooks' | 'url'>,
+): Promise<Simulated> {
+  const create = await SIMULATORS[kind]()
+  const { dayMs = 86_400_000, folder } = settings
+  const ground = { ...own, now: Date.now, dayMs, folder }
+  return create({ ...settings, ...ground })
 }

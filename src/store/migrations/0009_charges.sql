@@ -4,7 +4,7 @@
 create table charges (
   transaction_id text primary key references transactions (transaction_id),
   gateway_id integer not null,
-  kind text not null check (kind in ('card', 'crypto_checkout', 'wallet_checkout')),
+  kind text not null check (kind ~ '^[a-z_]{1,32}$'),
   -- The gateway's name for it, known once the gateway has answered. It never changes.
   external_id text check (length(external_id) between 1 and 128),
   -- What the payer needs, and the answer to the same request tells again.

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { GatewayKind } from '../../domain/gateways.ts'
+import type { GatewayKind } from '../../base/parties.ts'
 import { CURRENCY_DECIMALS, parseAmount, type Currency } from '../../domain/money.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'

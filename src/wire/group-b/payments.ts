@@ -1,5 +1,6 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static, type TOptional, type TString } from 'typebox'
 
+import { GATEWAY_KINDS, GATEWAYS, type PayerFieldName } from '../../base/parties.ts'
 import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
 import { EthereumAddressSchema, named, nullable, requestObject } from '../shapes.ts'
 import { ArrivalSchema, CHARGE_BACK_FIELDS, REFUND_FIELDS } from './charges.ts'
@@ -37,7 +38,14 @@ export const PaymentCreateSchema = requestObject({
 })
 export type PaymentCreate = Static<typeof PaymentCreateSchema>
 
-const UrlSchema = Type.String({ format: 'uri', examples: ['https://pay.example/checkout/1'] })
+const PAYER_FIELDS = Object.fromEntries(
+  Object.values(GATEWAYS).flatMap(({ payer }) =>
+    Object.entries(payer).map(([name, { description, format, example }]) => {
+      const about = { description, ...(format && { format }), examples: [example] }
+      return [name, Type.Optional(Type.String(about))]
+    }),
+  ),
+) as Record<PayerFieldName, TOptional<TString>>
 
 export const PaymentCreatedSchema = named(
   'PaymentCreated',
@@ -45,29 +53,7 @@ export const PaymentCreatedSchema = named(
     success: Type.Literal(true),
     transaction_id: TransactionIdSchema,
     status: TransactionStatusSchema,
-    payment_intent_id: Type.Optional(
-      Type.String({ description: 'Card.', examples: ['pi_3MtwBwLkdIwHu7ix28a3tqPa'] }),
-    ),
-    client_secret: Type.Optional(
-      Type.String({
-        description: 'Card: with it the browser of the payer completes it.',
-        examples: ['pi_3MtwBwLkdIwHu7ix28a3tqPa_secret_YrKJUKribcBjcG8HVhfZluoGH'],
-      }),
-    ),
-    hosted_url: Type.Optional({
-      ...UrlSchema,
-      description: 'Crypto checkout: the page to pay on.',
-    }),
-    charge_id: Type.Optional(
-      Type.String({ description: 'Crypto checkout.', examples: ['REF04419271330985127764'] }),
-    ),
-    approval_url: Type.Optional({
-      ...UrlSchema,
-      description: 'Wallet checkout: where to approve.',
-    }),
-    checkout_order_id: Type.Optional(
-      Type.String({ description: 'Wallet checkout.', examples: ['5O190127TN364715T'] }),
-    ),
+    ...PAYER_FIELDS,
   }),
 )
 export type PaymentCreated = Static<typeof PaymentCreatedSchema>
@@ -168,7 +154,7 @@ export const GatewayListSchema = named(
     gateways: Type.Array(
       Type.Object({
         gateway_id: GatewayIdSchema,
-        kind: Type.Enum(['card', 'crypto_checkout', 'wallet_checkout']),
+        kind: Type.Enum([...GATEWAY_KINDS]),
         currencies: Type.Array(CurrencySchema),
       }),
     ),

@@ -30,7 +30,7 @@ describe('transfers to an institution', () => {
   beforeEach(async () => {
     kicks = 0
     db = (await freshDatabase()).db
-    const institutions = institutionsOf({ ...NO_PARTIES, bank: BANK })
+    const institutions = institutionsOf({ ...NO_PARTIES, usual: { bank: BANK } })
     const kick = () => void (kicks += 1)
     api = await startRailsApi(db, transferEndpoints({ institutions, randomBytes, kickWires: kick }))
   })

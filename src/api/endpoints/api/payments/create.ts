@@ -1,3 +1,4 @@
+import { GATEWAYS } from '../../../../base/parties.ts'
 import { actorOf } from '../../../../domain/access.ts'
 import type { Gateway } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
@@ -112,11 +113,10 @@ async function requireCharge(db: Db, transactionId: string): Promise<Charge> {
 
 function createdOf(charge: Charge, desk: PaymentDesk): PaymentCreated {
   const { kind, externalId = '', url = '', clientSecret = '' } = charge
-  const fields = {
-    card: { payment_intent_id: externalId, client_secret: clientSecret },
-    crypto_checkout: { hosted_url: desk.checkoutUrl(externalId), charge_id: externalId },
-    wallet_checkout: { approval_url: url, checkout_order_id: externalId },
-  }[kind]
+  const told = { externalId, url, clientSecret, checkoutUrl: desk.checkoutUrl(externalId) }
+  const fields = Object.entries(GATEWAYS[kind].payer).map(([name, field]) => {
+    return [name, told[field.of]]
+  })
   const { transactionId, status } = charge
-  return { success: true, transaction_id: transactionId, status, ...fields }
+  return { success: true, transaction_id: transactionId, status, ...Object.fromEntries(fields) }
 }
