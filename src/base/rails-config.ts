@@ -85,7 +85,10 @@ export function readRails(reading: Reading): RailsConfig {
   const institutions = read('QUITTANCE_INSTITUTIONS', ofInstitutions) ?? USUAL_INSTITUTIONS
   const choicesOf = (kind: PartyKind): ReadonlyArray<Choice<string>> =>
     kind === 'bank' ? institutions : gateways.filter((one) => one.kind === kind)
-  const usual = PARTY_KINDS.map((kind) => [kind, readParty(reading, kind, undefined)])
+  const usual = PARTY_KINDS.flatMap((kind) => {
+    const party = readParty(reading, kind, undefined)
+    return party === undefined ? [] : [[kind, party]]
+  })
   const named = PARTY_KINDS.map((kind) => [kind, readNamed(reading, kind, choicesOf(kind))])
   return {
     publicUrl: read('QUITTANCE_PUBLIC_URL', parseUrl),

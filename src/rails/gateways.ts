@@ -1,8 +1,7 @@
 import type { Party, PartyKind, RemoteGatewayKind } from '../base/parties.ts'
 import { createCard } from './card.ts'
 import type { GatewayAdapter } from './gateway.ts'
-import type { Simulated } from './simulators/serve.ts'
-import type { WebhookSender } from './simulators/webhooks.ts'
+import type { Simulated, SimulatorGround } from './simulators/serve.ts'
 import { createWallet } from './wallet.ts'
 
 /** What every adapter is given beside the settings of its party. */
@@ -10,18 +9,6 @@ export type AdapterGround = {
   now: () => Date
   /** Where the payer comes back to. */
   returnUrl: () => string
-}
-
-/** What every simulated party is given beside its settings. */
-export type SimulatorGround = {
-  now: () => number
-  /** How long a day takes there. */
-  dayMs: number
-  /** Keeps what it has; absent: in memory. */
-  folder: string | undefined
-  webhooks: WebhookSender
-  /** Where payers reach it, known once it listens. */
-  url: () => string
 }
 
 export const ADAPTERS: {

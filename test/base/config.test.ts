@@ -65,7 +65,7 @@ describe('parseConfig', () => {
         publicUrl: 'https://pay.example',
         gateways: USUAL_GATEWAYS,
         institutions: USUAL_INSTITUTIONS,
-        named: { card: new Map(), wallet_checkout: new Map(), bank: new Map() },
+        named: parseConfig({}).rails.named,
         usual: {
           card: { url: 'http://127.0.0.1:9101', key: 'sk_test', webhookSecret: 'whsec' },
           wallet_checkout: {

@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline'
 
 import { BaseError } from '../../base/errors.ts'
 import { PARTIES, PARTY_KINDS, type Party, type PartyKind } from '../../base/parties.ts'
-import { SIMULATORS, type SimulatorGround } from '../gateways.ts'
-import { serveSimulated, type Simulated } from './serve.ts'
+import { SIMULATORS } from '../gateways.ts'
+import { serveSimulated, type Simulated, type SimulatorGround } from './serve.ts'
 import { createWebhookSender } from './webhooks.ts'
 
 /**

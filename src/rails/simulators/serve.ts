@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+import type { WebhookSender } from './webhooks.ts'
+
 export type SimulatedRequest = {
   method: string
   path: string
@@ -16,6 +18,18 @@ export type SimulatedReply = {
   headers?: Record<string, string>
   /** Does what was asked, and then never answers. */
   isSilent?: boolean
+}
+
+/** What every simulated party is given beside its settings. */
+export type SimulatorGround = {
+  now: () => number
+  /** How long a day takes there. */
+  dayMs: number
+  /** Keeps what it has; absent: in memory. */
+  folder: string | undefined
+  webhooks: WebhookSender
+  /** Where payers reach it, known once it listens. */
+  url: () => string
 }
 
 /** An outside party: what it answers to a request. */
