@@ -132,8 +132,8 @@ function createWires(
     policy: deps.isSimulated ? QUICK_WIRES : WIRE_POLICY,
     onProgress: deps.watch('wires', limits.railsStillMs),
     onMoved: async (db, moved) => {
-      if (moved.purpose === 'transfer') return moveTransferByWire(db, moved)
-      return moveByWire(db, moved)
+      if (moved.purpose === 'transfer') await moveTransferByWire(db, moved)
+      await moveByWire(db, moved)
     },
   })
 }

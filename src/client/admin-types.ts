@@ -18,6 +18,7 @@ import type {
   AnyDeliveryWire,
 } from '../wire/group-b/deliveries.ts'
 import type {
+  CreditLineAnswerSchema,
   OwnedWalletListQuerySchema,
   OwnedWalletListWire,
   PostingListQuerySchema,
@@ -102,6 +103,8 @@ export type Decision = Static<typeof DecisionSchema>
 
 /** The wallets of all users, and what the platform itself holds. */
 export type WalletPage = ParsedAnswer<OwnedWalletListWire>
+/** How far transfers to a bank may take a wallet below zero. */
+export type CreditLine = ParsedAnswer<Static<typeof CreditLineAnswerSchema>>
 /** Which wallets. */
 export type WalletQuery = Asked<Static<typeof OwnedWalletListQuerySchema>>
 /** Postings of the ledger, newest first. */

@@ -3,6 +3,7 @@ import type {
   BreakDetail,
   BreakPage,
   BreakQuery,
+  CreditLine,
   Decision,
   Delivery,
   DeliveryPage,
@@ -73,7 +74,15 @@ export type Administration = {
       options?: PostOptions,
     ) => Promise<UndecidedPayment>
   }
-  wallets: { list: (query?: WalletQuery, options?: CallOptions) => Promise<WalletPage> }
+  wallets: {
+    list: (query?: WalletQuery, options?: CallOptions) => Promise<WalletPage>
+    /** In dollars; "0" ends it. */
+    setCreditLine: (
+      walletId: string,
+      creditLine: string,
+      options?: PostOptions,
+    ) => Promise<CreditLine>
+  }
   postings: { list: (query?: PostingQuery, options?: CallOptions) => Promise<PostingPage> }
   users: {
     list: (query?: UserQuery, options?: CallOptions) => Promise<UserPage>
@@ -131,7 +140,13 @@ export function administrationOf(call: Call): Administration {
       decide: (id, decision, options) =>
         call(post(at(admin('payments'), id, '/decide'), decision, ['status']), options),
     },
-    wallets: { list: list(admin('wallets'), 'wallets') },
+    wallets: {
+      list: list(admin('wallets'), 'wallets'),
+      setCreditLine: (id, creditLine, options) => {
+        const path = at(admin('wallets'), id, '/credit-line')
+        return call(post(path, { credit_line: creditLine }, ['credit_line']), options)
+      },
+    },
     postings: { list: list(admin('postings'), 'postings') },
     users: {
       list: list(users, 'users'),

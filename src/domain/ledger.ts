@@ -14,6 +14,8 @@ export type Wallet = LedgerAmount & {
   userId: number
   type: WalletType
   description: string
+  /** How far transfers to a bank may take the wallet below zero. */
+  creditLine: bigint
   createdAt: Date
 }
 

@@ -1,5 +1,6 @@
 import type { Db } from '../store/database/database.ts'
 import type { WireProgress } from '../store/rails/wires.ts'
+import { moveDrawnByWire } from './bank-transfers.ts'
 import { movePaymentByWire } from './bank-payments.ts'
 import type { LedgerContext } from './context.ts'
 import { moveRedeemByWire } from './redeems.ts'
@@ -16,8 +17,7 @@ export async function moveByWire(
     case 'redeem':
       return moveRedeemByWire(context, db, move)
     case 'transfer':
-      // Group B's; it holds no money of the ledger.
-      return
+      return moveDrawnByWire(db, move)
     default:
       move.purpose satisfies never
   }

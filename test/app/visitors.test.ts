@@ -45,6 +45,8 @@ const MAKERS: Record<string, (db: Db, userId: number) => Promise<string>> = {
   },
   '/api/admin/transactions/{transaction_id}': async (db, userId) =>
     (await makeTransaction(db, { userId })).transactionId,
+  '/api/admin/wallets/{wallet_id}/credit-line': async (db, userId) =>
+    String((await mainWallet(db, userId)).id),
   '/api/admin/users/{user_id}/disable': async (_db, userId) => String(userId),
   '/api/admin/users/{user_id}/enable': async (_db, userId) => String(userId),
   '/api/admin/keys/{key_id}/revoke': async (db, userId) =>

@@ -11,8 +11,10 @@ import { createSimulatedCard } from '../../src/rails/simulators/card.ts'
 import { serveSimulated, type SimulatorServer } from '../../src/rails/simulators/serve.ts'
 import { createWireRail, WIRE_POLICY } from '../../src/rails/wire-rail.ts'
 import type { Db } from '../../src/store/database/database.ts'
+import { mainWallet } from '../../src/store/ledger/wallets.ts'
 import { countRows, startRailsApi } from '../fixtures/api/rails-api.ts'
 import { NO_PARTIES, startGateways } from '../fixtures/books/gateways.ts'
+import { deposit, DOLLAR } from '../fixtures/books/money.ts'
 import { createTestClock, type TestClock } from '../fixtures/clock.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
 
@@ -149,6 +151,7 @@ describe('gateways and institutions of the configuration', () => {
       db,
       transferEndpoints({ institutions, randomBytes, kickWires: kick }),
     )
+    await deposit(db, (await mainWallet(db, api.alice.id)).id, 100n * DOLLAR)
     const { body } = await api.get('/api/institutions')
     expect(body['institutions']).to.have.length(2)
     const recipient_info = { account_number: '987654321', routing_number: '101050001' }

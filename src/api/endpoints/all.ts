@@ -14,7 +14,7 @@ import { postingListEndpoint } from './api/admin/postings.ts'
 import { sampleListEndpoint } from './api/admin/samples.ts'
 import { everyonesListEndpoint, lifeEndpoint } from './api/admin/transactions.ts'
 import { userEndpoints } from './api/admin/users.ts'
-import { everyonesWalletListEndpoint } from './api/admin/wallets.ts'
+import { creditLineEndpoint, everyonesWalletListEndpoint } from './api/admin/wallets.ts'
 import { blockchainBalanceEndpoint } from './api/blockchain/balance.ts'
 import type { BlockchainPayments } from './api/blockchain/payments.ts'
 import { blockchainCreateEndpoint } from './api/blockchain/transactions.ts'
@@ -106,6 +106,7 @@ export function adminEndpoints(ground: AdminGround): Endpoint[] {
     undecidedListEndpoint,
     paymentDecideEndpoint,
     everyonesWalletListEndpoint,
+    creditLineEndpoint,
     postingListEndpoint,
     ...userEndpoints(ground),
     ...keyEndpoints(ground),

@@ -36,7 +36,7 @@ export async function listEveryonesWallets(
   const { userId, walletId, after = 0n, limit } = wanted
   const { rows } = await sql<WalletRow>`
     select w.id, w.user_id as "userId", u.username, w.type, w.description, a.currency,
-      a.balance, h.balance as held, w.created_at as "createdAt"
+      a.balance, a.credit_line as "creditLine", h.balance as held, w.created_at as "createdAt"
     from wallets w
     join users u on u.id = w.user_id
     join accounts a on a.wallet_id = w.id and a.kind = 'wallet'
@@ -45,14 +45,19 @@ export async function listEveryonesWallets(
       ${userId === undefined ? sql`` : sql`and w.user_id = ${userId}`}
       ${walletId === undefined ? sql`` : sql`and w.id = ${walletId}`}
     order by w.id limit ${limit}`.execute(db)
-  return rows.map(({ balance, held, ...row }) => ({
+  return rows.map(({ balance, creditLine, held, ...row }) => ({
     ...row,
     amount: BigInt(balance),
+    creditLine: BigInt(creditLine),
     held: BigInt(held),
   }))
 }
 
-type WalletRow = Omit<OwnedWallet, 'amount' | 'held'> & { balance: string; held: string }
+type WalletRow = Omit<OwnedWallet, 'amount' | 'creditLine' | 'held'> & {
+  balance: string
+  creditLine: string
+  held: string
+}
 
 /** Where the money comes from and goes to that is in no wallet. */
 export async function listSystemBalances(db: Db): Promise<SystemBalance[]> {

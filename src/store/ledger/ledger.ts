@@ -1,7 +1,11 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { codeOf } from '../../base/errors.ts'
-import { InsufficientFundsError, type LedgerAmount } from '../../domain/ledger.ts'
+import {
+  InsufficientFundsError,
+  type LedgerAmount,
+  type LedgerCurrency,
+} from '../../domain/ledger.ts'
 import type { Db } from '../database/database.ts'
 
 /** A wallet's own money, what is held of it, or an account of the platform. */
@@ -13,6 +17,8 @@ export type PostingKind =
   | 'deposit'
   | 'transfer'
   | 'hold'
+  /** As a hold, and may take of the wallet's credit line. */
+  | 'draw'
   | 'release'
   | 'pay_out'
   | 'return'
@@ -47,6 +53,28 @@ export async function post(db: Db, posting: Posting): Promise<boolean> {
     if (isOverdraft(error)) throw new InsufficientFundsError()
     throw error
   }
+}
+
+export type Hold = LedgerAmount & {
+  walletId: bigint
+  endedAs: Extract<PostingKind, 'release' | 'pay_out' | 'mint'> | undefined
+}
+
+/** What is held, or was, for the subject. */
+export async function findHold(db: Db, subject: string): Promise<Hold | undefined> {
+  const { rows } = await sql<{
+    walletId: bigint
+    amount: string
+    currency: LedgerCurrency
+    endedAs: Hold['endedAs'] | null
+  }>`
+    select a.wallet_id as "walletId", p.amount, p.currency, ended.kind as "endedAs"
+    from postings p join accounts a on a.id = p.from_account
+    left join postings ended
+      on ended.subject = p.subject and ended.kind in ('release', 'pay_out', 'mint')
+    where p.subject = ${subject} and p.kind in ('hold', 'draw')`.execute(db)
+  const [row] = rows
+  return row && { ...row, amount: BigInt(row.amount), endedAs: row.endedAs ?? undefined }
 }
 
 /** What is in an account now, in millionths. */

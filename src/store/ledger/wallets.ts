@@ -48,8 +48,27 @@ export async function countWallets(db: Db, userId: number): Promise<number> {
   return Number(rows[0]?.count ?? 0)
 }
 
+/** False: the wallet has drawn more than that already. Undefined: there is no such wallet. */
+export async function setCreditLine(
+  db: Db,
+  { walletId, creditLine }: { walletId: bigint; creditLine: bigint },
+): Promise<boolean | undefined> {
+  const { rows } = await sql<{ isSet: boolean }>`
+    with known as (
+      select id, balance from accounts where wallet_id = ${walletId} and kind = 'wallet'
+      for no key update
+    ), changed as (
+      update accounts set credit_line = ${String(creditLine)}::numeric from known
+      where accounts.id = known.id and known.balance + ${String(creditLine)}::numeric >= 0
+      returning accounts.id
+    )
+    select exists (select from changed) as "isSet" from known`.execute(db)
+  return rows[0]?.isSet
+}
+
 const WALLETS = sql`
-  select w.id, w.user_id, w.type, w.description, w.created_at, a.balance, a.currency
+  select w.id, w.user_id, w.type, w.description, w.created_at, a.balance, a.credit_line,
+    a.currency
   from wallets w join accounts a on a.wallet_id = w.id and a.kind = 'wallet'`
 
 type WalletRow = {
@@ -59,6 +78,7 @@ type WalletRow = {
   description: string
   created_at: Date
   balance: string
+  credit_line: string
   currency: LedgerCurrency
 }
 
@@ -70,6 +90,7 @@ function walletOf(row: WalletRow): Wallet {
     description: row.description,
     createdAt: row.created_at,
     amount: BigInt(row.balance),
+    creditLine: BigInt(row.credit_line),
     currency: row.currency,
   }
 }

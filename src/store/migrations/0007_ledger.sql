@@ -20,9 +20,11 @@ create table accounts (
   wallet_id bigint references wallets (id),
   currency text not null check (currency = 'USD'),
   balance numeric(38, 0) not null default 0,
+  -- How far an administrator lets transfers to a bank take a wallet below zero.
+  credit_line numeric(38, 0) not null default 0 check (credit_line >= 0 and (kind = 'wallet' or credit_line = 0)),
   unique (id, currency),
   check ((kind in ('wallet', 'held')) = (wallet_id is not null)),
-  constraint accounts_not_overdrawn check (kind = 'bank' or balance >= 0)
+  constraint accounts_not_overdrawn check (kind = 'bank' or balance + credit_line >= 0)
 );
 create unique index accounts_of_wallet on accounts (wallet_id, kind, currency) where wallet_id is not null;
 create unique index accounts_of_system on accounts (kind, currency) where wallet_id is null;
@@ -33,7 +35,7 @@ insert into accounts (kind, currency) values ('bank', 'USD'), ('stablecoin', 'US
 create table postings (
   id bigint generated always as identity primary key,
   kind text not null check (
-    kind in ('deposit', 'transfer', 'hold', 'release', 'pay_out', 'return', 'mint', 'redeem', 'unclaimed')
+    kind in ('deposit', 'transfer', 'hold', 'draw', 'release', 'pay_out', 'return', 'mint', 'redeem', 'unclaimed')
   ),
   -- What it is for. Each of its steps is posted once.
   subject text not null check (length(subject) between 1 and 150),
@@ -55,7 +57,13 @@ create index postings_to on postings (to_account, id);
 create function apply_posting() returns trigger language plpgsql as $$
 begin
   perform from accounts where id in (new.from_account, new.to_account) order by id for no key update;
-  update accounts set balance = balance - new.amount where id = new.from_account;
+  update accounts set balance = balance - new.amount where id = new.from_account
+    and (kind = 'bank' or new.kind = 'draw' or balance >= new.amount);
+  -- Only a draw may take of the credit line, so that nothing is minted or paid on credit.
+  if not found then
+    raise exception 'the account has less than that'
+      using errcode = 'check_violation', constraint = 'accounts_not_overdrawn';
+  end if;
   update accounts set balance = balance + new.amount where id = new.to_account;
   return null;
 end $$;
@@ -70,7 +78,7 @@ create trigger postings_kept before update or delete on postings for each row ex
 -- A balance is the sum of its postings, since nothing but a posting changes it.
 create function keep_balance() returns trigger language plpgsql as $$
 begin
-  if pg_trigger_depth() < 2 or (old.id, old.kind, old.wallet_id, old.currency)
+  if (pg_trigger_depth() < 2 and old.balance <> new.balance) or (old.id, old.kind, old.wallet_id, old.currency)
     is distinct from (new.id, new.kind, new.wallet_id, new.currency)
   then
     raise exception 'only a posting changes an account' using errcode = 'restrict_violation';

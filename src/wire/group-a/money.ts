@@ -98,8 +98,14 @@ export const MONEY_FIELDS = {
   currency: Type.Optional(CurrencySchema),
 }
 
-export const MoneyListSchema = Type.Array(MoneySchema)
-export const BalanceSchema = DecimalSchema
+export const BalanceSchema = Type.String({
+  pattern: '^-?[0-9]+\\.[0-9]{2,6}$',
+  description: 'Below zero only where transfers to a bank have taken of a credit line.',
+  examples: ['100.50'],
+})
+export const BalanceListSchema = Type.Array(
+  Type.Object({ amount: BalanceSchema, currency: CurrencySchema }),
+)
 export const LedgerCurrencySchema = CurrencySchema
 
 export function decimalOf(amount: bigint): string {

@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox'
 import type { Wallet } from '../../domain/ledger.ts'
 import { named, requestObject } from '../shapes.ts'
 import { IdempotencyKeySchema, pageQuery } from './lists.ts'
-import { BalanceSchema, decimalOf, LedgerCurrencySchema, MoneyListSchema } from './money.ts'
+import { BalanceSchema, decimalOf, LedgerCurrencySchema, BalanceListSchema } from './money.ts'
 
 export const WalletIdSchema = Type.String({
   pattern: '^[1-9][0-9]{0,17}$',
@@ -28,7 +28,7 @@ const WalletSchema = named(
     description: Type.String({ examples: ['Main wallet'] }),
     currency: LedgerCurrencySchema,
     balance: BalanceSchema,
-    balances: MoneyListSchema,
+    balances: BalanceListSchema,
   }),
 )
 

@@ -34,6 +34,10 @@ const OwnedWalletSchema = named(
     description: Type.String({ examples: ['Main wallet'] }),
     currency: CurrencySchema,
     balance: { ...DollarsSchema, description: 'What its user may spend.' },
+    credit_line: {
+      ...DollarsSchema,
+      description: 'How far transfers to a bank may take the balance below zero.',
+    },
     held: { ...DollarsSchema, description: 'Of payments and mints that are on their way.' },
     created_at: TimestampSchema,
   }),
@@ -57,6 +61,25 @@ export const OwnedWalletListSchema = named(
   }),
 )
 export type OwnedWalletListWire = Static<typeof OwnedWalletListSchema>
+
+export const WalletParamsSchema = requestObject({ wallet_id: WalletIdSchema })
+
+export const CreditLineSchema = requestObject({
+  credit_line: Type.String({
+    pattern: '^(0|[1-9][0-9]{0,12})(\\.[0-9]{1,2})?$',
+    description: 'In dollars; "0" ends it.',
+    examples: ['5000.00'],
+  }),
+})
+
+export const CreditLineAnswerSchema = named(
+  'CreditLine',
+  Type.Object({
+    success: Type.Literal(true),
+    wallet_id: WalletIdSchema,
+    credit_line: DollarsSchema,
+  }),
+)
 
 const SubjectSchema = Type.String({
   minLength: 1,
@@ -87,6 +110,7 @@ const PostingSchema = named(
       'deposit',
       'transfer',
       'hold',
+      'draw',
       'release',
       'pay_out',
       'return',

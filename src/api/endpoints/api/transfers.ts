@@ -2,6 +2,7 @@ import { actorOf } from '../../../domain/access.ts'
 import type { Institution } from '../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../domain/ids.ts'
 import { isRoutingNumber } from '../../../domain/routing-numbers.ts'
+import { drawForTransfer } from '../../../ledger/bank-transfers.ts'
 import type { Db } from '../../../store/database/database.ts'
 import {
   findTransferId,
@@ -26,6 +27,7 @@ import {
 } from '../../../wire/group-b/transfers.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { answeringFunds } from '../v1/sides.ts'
 import { institutionListEndpoint } from './institutions.ts'
 import { requireAmount } from './payments/charges.ts'
 
@@ -47,15 +49,16 @@ function transferCreate(deps: TransferDeps): Endpoint {
     operationId: 'createTransfer',
     summary: 'Sends money to an account at a bank',
     description:
-      'The answer comes at once; the bank has the transfer a little later. Without ' +
-      '`recipient_info` it goes to the account that the bank keeps on file for the institution. ' +
-      'A transfer that comes back after it was completed is `refunded`.',
+      'It takes from your main wallet, or from the credit line that an administrator has set; what ' +
+      'comes back goes back there. The answer comes at once; the bank has the transfer a little ' +
+      'later. Without `recipient_info` it goes to the account that the bank keeps on file for the ' +
+      'institution. A transfer that comes back after it was completed is `refunded`.',
     tag: 'Transfers',
     access: 'transfers:write',
     body: TransferCreateSchema,
     status: 201,
     answer: TransferCreatedSchema,
-    failures: ['limit_exceeded'],
+    failures: ['insufficient_funds', 'limit_exceeded'],
     handle: async ({ body, caller, db }) => {
       const institution = requireInstitution(institutions, body)
       const { currency } = body
@@ -63,9 +66,13 @@ function transferCreate(deps: TransferDeps): Endpoint {
       requireAmount({ amount, currency, limits: institution })
       const transactionId = createId('TX', randomBytes)
       const transferId = createId('TRF', randomBytes)
+      const { userId } = caller
+      await answeringFunds(() =>
+        drawForTransfer(db, { userId, subject: transactionId, cents: amount }),
+      )
       const transaction = await recordTransaction(db, {
         transactionId,
-        userId: caller.userId,
+        userId,
         type: 'transfer',
         amount,
         currency,
@@ -76,7 +83,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
       })
       await insertTransfer(db, { transactionId, transferId })
       await orderWire(db, {
-        userId: caller.userId,
+        userId,
         purpose: 'transfer',
         subject: transactionId,
         method: institution.kind,

@@ -3,13 +3,18 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 
 import { transferEndpoints } from '../../../../src/api/endpoints/api/transfers.ts'
+import { moveByWire } from '../../../../src/ledger/wires.ts'
 import { institutionsOf } from '../../../../src/rails/bank.ts'
 import { moveTransferByWire } from '../../../../src/rails/transfers.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
+import { post, readBalance } from '../../../../src/store/ledger/ledger.ts'
+import { mainWallet, setCreditLine } from '../../../../src/store/ledger/wallets.ts'
 import type { WireProgress } from '../../../../src/store/rails/wires.ts'
 import { findWire } from '../../../../src/store/rails/wires.ts'
 import { countRows, startRailsApi, type RailsApi } from '../../../fixtures/api/rails-api.ts'
 import { NO_PARTIES } from '../../../fixtures/books/gateways.ts'
+import { deposit, DOLLAR, ledgerOf } from '../../../fixtures/books/money.ts'
+import { expectFailure } from '../../../fixtures/errors.ts'
 import { freshDatabase } from '../../../fixtures/store/database.ts'
 
 const BANK = { url: 'http://127.0.0.1:1', key: 'key', accountId: 'account_1' }
@@ -26,25 +31,25 @@ describe('transfers to an institution', () => {
   let db: Db
   let api: RailsApi
   let kicks: number
+  let wallet: bigint
 
   beforeEach(async () => {
     kicks = 0
     db = (await freshDatabase()).db
     const institutions = institutionsOf({ ...NO_PARTIES, usual: { bank: BANK } })
     const kick = () => void (kicks += 1)
-    api = await startRailsApi(db, transferEndpoints({ institutions, randomBytes, kickWires: kick }))
+    const endpoints = transferEndpoints({ institutions, randomBytes, kickWires: kick })
+    api = await startRailsApi(db, endpoints)
+    wallet = (await mainWallet(db, api.alice.id)).id
+    await deposit(db, wallet, 1_000n * DOLLAR)
   })
 
   const move = async (subject: unknown, state: WireProgress['state'], code?: string) =>
-    db.transaction().execute(async (db) =>
-      moveTransferByWire(db, {
-        purpose: 'transfer',
-        subject: String(subject),
-        state,
-        reference: undefined,
-        code,
-      }),
-    )
+    db.transaction().execute(async (db) => {
+      const moved = { subject: String(subject), state, reference: undefined, code }
+      await moveTransferByWire(db, { purpose: 'transfer', ...moved })
+      await moveByWire(ledgerOf(), db, { purpose: 'transfer', ...moved })
+    })
 
   const statusOf = async (id: unknown) =>
     (await api.get(`/api/transfers/${String(id)}/status`)).body['status']
@@ -83,6 +88,65 @@ describe('transfers to an institution', () => {
       for (const state of way) await move(body['transaction_id'], state, 'no_account')
       expect(await statusOf(body['transaction_id']), way.join()).to.equal('failed')
     }
+  })
+
+  const balances = async () => {
+    const [own, held] = [{ wallet }, { heldOf: wallet }]
+    return [await readBalance(db, own), await readBalance(db, held)].map(
+      (balance) => Number(balance) / Number(DOLLAR),
+    )
+  }
+
+  it('holds its money until the bank has sent it', async () => {
+    const { body } = await api.post('/api/transfers', TRANSFER)
+    expect(await balances()).to.deep.equal([874.5, 125.5])
+    await move(body['transaction_id'], 'accepted')
+    expect(await balances()).to.deep.equal([874.5, 125.5])
+    for (let times = 0; times < 2; times++) await move(body['transaction_id'], 'paid')
+    expect(await balances()).to.deep.equal([874.5, 0])
+    for (let times = 0; times < 2; times++) await move(body['transaction_id'], 'returned')
+    expect(await balances()).to.deep.equal([1000, 0])
+  })
+
+  it('gives back what the bank refuses, once', async () => {
+    const { body } = await api.post('/api/transfers', TRANSFER)
+    for (let times = 0; times < 2; times++) await move(body['transaction_id'], 'rejected')
+    expect(await balances()).to.deep.equal([1000, 0])
+  })
+
+  it('sends nothing that is not there, and stores nothing', async () => {
+    const answer = await api.post('/api/transfers', { ...TRANSFER, amount: '1000.01' })
+    expect(answer).to.deep.include({ status: 400 })
+    expect(answer.body).to.include({ code: 'insufficient_funds' })
+    expect(await rowsIn('transactions')).to.equal(0n)
+    expect(await rowsIn('wires')).to.equal(0n)
+    expect(await balances()).to.deep.equal([1000, 0])
+  })
+
+  it('sends no more than there is by twenty requests at once', async () => {
+    const wanted = Array.from({ length: 20 }, async () =>
+      api.post('/api/transfers', { ...TRANSFER, amount: 100 }),
+    )
+    const codes = (await Promise.all(wanted)).map(({ body }) => body['code'] ?? 'made')
+    expect(codes.filter((code) => code === 'made')).to.have.length(10)
+    expect(codes.filter((code) => code === 'insufficient_funds')).to.have.length(10)
+    expect(await balances()).to.deep.equal([0, 1000])
+  })
+
+  it('takes of the credit line, which nothing else may', async () => {
+    expect(await setCreditLine(db, { walletId: wallet, creditLine: 500n * DOLLAR })).to.equal(true)
+    const { status } = await api.post('/api/transfers', { ...TRANSFER, amount: 1400 })
+    expect(status).to.equal(201)
+    expect(await balances()).to.deep.equal([-400, 1400])
+    const beyond = await api.post('/api/transfers', { ...TRANSFER, amount: '100.01' })
+    expect(beyond.body).to.include({ code: 'insufficient_funds' })
+    const hold = { subject: 'a mint', from: { wallet }, to: { heldOf: wallet } } as const
+    const minting = () => post(db, { ...hold, kind: 'hold', amount: 1n, currency: 'USD' })
+    await expectFailure(minting, 'insufficient_funds')
+    // It ends no lower than what was drawn.
+    expect(await setCreditLine(db, { walletId: wallet, creditLine: 399n * DOLLAR })).to.equal(false)
+    expect(await setCreditLine(db, { walletId: wallet, creditLine: 400n * DOLLAR })).to.equal(true)
+    expect(await setCreditLine(db, { walletId: 1n, creditLine: 0n })).to.equal(undefined)
   })
 
   it('goes to the account on file where no recipient is named', async () => {

@@ -1,13 +1,19 @@
+import { LEDGER_DECIMALS, parseAmount } from '../../../../domain/money.ts'
 import {
   listEveryonesWallets,
   listSystemBalances,
   type OwnedWallet,
 } from '../../../../store/ledger/everyones-ledger.ts'
+import { setCreditLine } from '../../../../store/ledger/wallets.ts'
+import { RequestError } from '../../../../wire/errors.ts'
 import { decimalOf } from '../../../../wire/group-a/money.ts'
 import {
+  CreditLineAnswerSchema,
+  CreditLineSchema,
   OwnedWalletListQuerySchema,
   OwnedWalletListSchema,
   type OwnedWalletWire,
+  WalletParamsSchema,
 } from '../../../../wire/group-b/ledger.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
@@ -42,11 +48,40 @@ export const everyonesWalletListEndpoint = defineEndpoint({
   },
 })
 
+export const creditLineEndpoint = defineEndpoint({
+  route: 'POST /api/admin/wallets/{wallet_id}/credit-line',
+  tag: 'Administration',
+  access: 'admin',
+  operationId: 'setCreditLine',
+  summary: 'Sets how far transfers to a bank may take a wallet below zero',
+  params: WalletParamsSchema,
+  body: CreditLineSchema,
+  answer: CreditLineAnswerSchema,
+  failures: ['conflict'],
+  handle: async ({ params, body, db }) => {
+    const walletId = BigInt(params.wallet_id)
+    const text = body.credit_line
+    const isNone = Number(text) === 0
+    const creditLine = isNone ? 0n : parseAmount({ text, decimals: LEDGER_DECIMALS })
+    const isSet = await setCreditLine(db, { walletId, creditLine })
+    if (isSet === undefined) {
+      throw new RequestError('not_found', 'There is no such wallet. Check its id.')
+    }
+    if (!isSet) {
+      const message = 'The wallet has drawn more than that. Set a higher line, or let it be repaid.'
+      throw new RequestError('conflict', message)
+    }
+    const { wallet_id } = params
+    return { success: true as const, wallet_id, credit_line: decimalOf(creditLine) }
+  },
+})
+
 function toWalletWire(wallet: OwnedWallet): OwnedWalletWire {
   return {
     wallet_id: String(wallet.id),
     ...fieldsOf(wallet, 'userId', 'username', 'type', 'description', 'currency', 'createdAt'),
     balance: decimalOf(wallet.amount),
+    credit_line: decimalOf(wallet.creditLine),
     held: decimalOf(wallet.held),
   }
 }
