@@ -6,7 +6,7 @@ import { limits } from '../base/limits.ts'
 import { mayUse, type Caller } from '../domain/access.ts'
 import type { Db } from '../store/database/database.ts'
 import { RequestError } from '../wire/errors.ts'
-import type { Endpoint, FollowRequest } from './admission/endpoint.ts'
+import type { Endpoint, FollowRequest, Media } from './admission/endpoint.ts'
 
 /** Beyond the stream's own end, so that the framework only ends what hangs. */
 export const FOLLOW_TIMEOUT_MS = limits.streamMs + limits.handlerTimeoutMs
@@ -16,6 +16,8 @@ export type SendEvents = (options: {
   reply: FastifyReply
   follow: NonNullable<Endpoint['follow']>
   caller: Caller
+  query: unknown
+  media: Media | undefined
   callerNow: FollowRequest['callerNow']
   db: Db
 }) => Promise<FastifyReply>
@@ -31,20 +33,26 @@ export function createSendEvents(): SendEvents {
     if (own > 0) openOf.set(userId, own)
     else openOf.delete(userId)
   }
-  return async ({ request, reply, follow, caller, callerNow, db }) => {
+  return async ({ request, reply, follow, media, query, caller, callerNow, db }) => {
     const { userId } = caller
     const kind = mayUse(caller, 'admin') ? 'admin' : 'others'
     if ((openOf.get(userId) ?? 0) >= limits.streamsOfUser) throw new TooManyOfUserError()
     if (open[kind] >= MOST[kind]) throw new TooManyStreamsError()
     const gone = new AbortController()
     const lastEventId = readLastEventId(request.headers['last-event-id'])
-    const events = Readable.from(follow({ callerNow, db, lastEventId, signal: gone.signal }))
+    const events = Readable.from(
+      follow({ query, caller, callerNow, db, lastEventId, signal: gone.signal }),
+    )
     count(userId, kind, 1)
     events.once('close', () => count(userId, kind, -1))
     reply.raw.once('close', () => {
       gone.abort()
       events.destroy()
     })
+    if (media !== undefined) {
+      const named = `attachment; filename="${media.file}"`
+      return reply.type(media.type).header('content-disposition', named).send(events)
+    }
     return reply
       .type('text/event-stream; charset=utf-8')
       .header('x-accel-buffering', 'no')

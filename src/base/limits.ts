@@ -32,6 +32,8 @@ export const limits = {
   doorAimMs: 400,
   /** A stream ends after that, and its client comes again. */
   streamMs: 300_000,
+  /** What is younger may still be stored, so that an export leaves it to the next one. */
+  exportSettleMs: 30_000,
   streams: 100,
   streamsOfAdmins: 30,
   /** Of each process, so that one user cannot take all of them. */

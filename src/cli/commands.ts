@@ -45,6 +45,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/subscriptions.ts')).subscriptionsCommand(),
   },
   {
+    name: 'export',
+    description: 'Write transactions, postings or fees as CSV or JSON lines, with their balances',
+    load: async () => (await import('./commands/export.ts')).exportCommand(),
+  },
+  {
     name: 'status',
     description: 'Tell whether it runs and whether each part is well',
     load: async () => (await import('./commands/status.ts')).statusCommand(),

@@ -177,8 +177,11 @@ describe('the platform client at our own server', () => {
   })
 })
 
-/** A stream has no end, and what it tells `events` tells as well; of health no client asks. */
-const NO_CALLS = new Set(['GET /api/stream', 'GET /healthz', 'GET /readyz'])
+/**
+ * A stream has no end, and what it tells `events` tells as well; an export is a file; of health no
+ * client asks.
+ */
+const NO_CALLS = new Set(['GET /api/stream', 'GET /api/export', 'GET /healthz', 'GET /readyz'])
 
 const PAYMENT = { amount: '1', currency: 'USD', description: 'x' }
 const ID = 'SOME'

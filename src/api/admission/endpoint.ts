@@ -32,53 +32,64 @@ type Facts = {
    * operation takes no idempotency key.
    */
   hasSecret?: true
-  /**
-   * Answers with server-sent events instead, until it returns. `answer` is then the form of the
-   * data of one event.
-   */
-  follow?: (request: FollowRequest) => AsyncIterable<string>
+}
+
+/** Answers with a stream instead of a body. `answer` is then the form of one of its parts. */
+type Streamed<Query> = {
+  /** Tells what is sent, until it returns: server-sent events, unless `media` says otherwise. */
+  follow?: (request: FollowRequest<Query>) => AsyncIterable<string>
+  media?: { types: readonly string[]; of: (query: Query) => Media }
 }
 
 /**
  * One operation of one group, defined once: routing, checks, documentation and limits are made from
  * it.
  */
-export type Endpoint = Facts & {
-  group: Group
-  method: 'GET' | 'POST' | 'DELETE'
-  /** In OpenAPI's form: `/api/transactions/{transaction_id}`. */
-  path: string
-  /** Fields that are missing here are unknown fields in a request, and are refused. */
-  params?: TSchema
-  query?: TSchema
-  body?: TSchema
-  status: 200 | 201
-  answer: TSchema
-  /**
-   * Asks what must be asked of others before the SQL transaction opens, so that no lock and no
-   * connection waits for them. Not called where a stored answer will do, and stores nothing.
-   */
-  prepare?: (request: EndpointRequest & { db: Db }) => Promise<unknown>
-  /**
-   * Does what a list of requests asks for, in their order. One that is refused leaves nothing
-   * behind; where this rejects, nothing of any of them is stored. The database is for a POST the
-   * open transaction that also stores the answers.
-   */
-  handle: (db: Db, requests: readonly PreparedRequest[]) => Promise<ReadonlyArray<Result<unknown>>>
-  /** Requests that come at one time share a list and its SQL transaction; else each has its own. */
-  isShared: boolean
-  /**
-   * Where others must be asked before there is an answer. `handle` then resolves to what it has
-   * started, which is stored under the key in its transaction; after the commit this asks them and
-   * makes the answer. Where it fails, the same request again comes here and not to `handle`: what
-   * was started is driven on, and nothing is started twice.
-   */
-  complete?: (started: unknown, request: EndpointRequest & { db: Db }) => Promise<unknown>
-  /** Called when what a POST did is committed, and not where its answer is a stored one. */
-  onCommitted?: (value: unknown) => void
-}
+export type Endpoint = Facts &
+  Streamed<unknown> & {
+    group: Group
+    method: 'GET' | 'POST' | 'DELETE'
+    /** In OpenAPI's form: `/api/transactions/{transaction_id}`. */
+    path: string
+    /** Fields that are missing here are unknown fields in a request, and are refused. */
+    params?: TSchema
+    query?: TSchema
+    body?: TSchema
+    status: 200 | 201
+    answer: TSchema
+    /**
+     * Asks what must be asked of others before the SQL transaction opens, so that no lock and no
+     * connection waits for them. Not called where a stored answer will do, and stores nothing.
+     */
+    prepare?: (request: EndpointRequest & { db: Db }) => Promise<unknown>
+    /**
+     * Does what a list of requests asks for, in their order. One that is refused leaves nothing
+     * behind; where this rejects, nothing of any of them is stored. The database is for a POST the
+     * open transaction that also stores the answers.
+     */
+    handle: (
+      db: Db,
+      requests: readonly PreparedRequest[],
+    ) => Promise<ReadonlyArray<Result<unknown>>>
+    /** Requests that come at one time share a list and its SQL transaction; else each is alone. */
+    isShared: boolean
+    /**
+     * Where others must be asked before there is an answer. `handle` then resolves to what it has
+     * started, which is stored under the key in its transaction; after the commit this asks them
+     * and makes the answer. Where it fails, the same request again comes here and not to `handle`:
+     * what was started is driven on, and nothing is started twice.
+     */
+    complete?: (started: unknown, request: EndpointRequest & { db: Db }) => Promise<unknown>
+    /** Called when what a POST did is committed, and not where its answer is a stored one. */
+    onCommitted?: (value: unknown) => void
+  }
 
-export type FollowRequest = {
+/** How a stream is sent that is none of events. */
+export type Media = { type: string; file: string }
+
+export type FollowRequest<Query = unknown> = {
+  query: Query
+  caller: Caller
   /** Who asks now, to be asked again and again; undefined once access has ended. */
   callerNow: () => Promise<Caller | undefined>
   db: Db
@@ -147,7 +158,8 @@ export type Post = {
 
 export type PostAnswer = { status: number; body: string; replayed: boolean }
 
-type Definition<Answer, Request, Schemas, Prepared> = Facts &
+type Definition<Answer, Request extends EndpointRequest, Schemas, Prepared> = Facts &
+  Streamed<Request['query']> &
   Schemas & {
     /** Group A is below `/v1`, and `/ping`. */
     route: `${Endpoint['method']} /${string}`

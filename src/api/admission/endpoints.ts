@@ -47,7 +47,9 @@ function addEndpoint(
       const { follow } = endpoint
       if (follow && caller) {
         const now = () => callerNow(request, endpoint, hooks)
-        return hooks.sendEvents({ request, reply, follow, caller, callerNow: now, db })
+        const media = endpoint.media?.of(parts.query)
+        const asked = { follow, media, query: parts.query, caller, callerNow: now, db }
+        return hooks.sendEvents({ request, reply, ...asked })
       }
       const asked = { ...parts, caller: caller ?? ANYONE, remoteAddress: request.ip }
       const signal = deadlineOf(request)

@@ -105,15 +105,21 @@ function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
       [String(endpoint.status)]: {
         description: 'Done.',
         headers: answerHeaders(endpoint),
-        content: {
-          [endpoint.follow ? 'text/event-stream' : 'application/json']: {
-            schema: documentSchema(endpoint.answer, schemas),
-          },
-        },
+        content: Object.fromEntries(
+          mediaTypesOf(endpoint).map((type) => [
+            type,
+            { schema: documentSchema(endpoint.answer, schemas) },
+          ]),
+        ),
       },
       ...failuresOf(endpoint, schemas),
     },
   }
+}
+
+function mediaTypesOf({ follow, media }: Endpoint): readonly string[] {
+  if (media !== undefined) return media.types.map((type) => type.split(';')[0] ?? type)
+  return [follow ? 'text/event-stream' : 'application/json']
 }
 
 function requestBodyOf({ isBodyOptional }: Endpoint, body: TSchema, schemas: Components) {
@@ -126,7 +132,7 @@ function parametersOf(endpoint: Endpoint, schemas: Components) {
     ...fieldsOf(endpoint.params, schemas).map((field) => ({ ...field, in: 'path' })),
     ...fieldsOf(endpoint.query, schemas).map((field) => ({ ...field, in: 'query' })),
     ...(takesKey(endpoint) ? [IDEMPOTENCY_KEY] : []),
-    ...(endpoint.follow ? [LAST_EVENT_ID] : []),
+    ...(endpoint.follow && !endpoint.media ? [LAST_EVENT_ID] : []),
   ]
 }
 

@@ -24,6 +24,7 @@ import { eventListEndpoint } from './api/events.ts'
 import { paymentEndpoints, type PaymentDesk } from './api/payments/create.ts'
 import { runEndpoints, type RequestRun } from './api/runs.ts'
 import { solvencyEndpoint } from './api/solvency.ts'
+import { exportEndpoint } from './api/export.ts'
 import { streamEndpoint } from './api/stream.ts'
 import { tokenEndpoint } from './api/token.ts'
 import { transactionDetailEndpoint } from './api/transactions/detail.ts'
@@ -83,6 +84,7 @@ export function createEndpoints<Payment, Mint>(ground: Ground<Payment, Mint>): E
     receiptCreateEndpoint(ground),
     eventListEndpoint,
     streamEndpoint(ground),
+    exportEndpoint(ground),
     blockchainCreateEndpoint(ground),
     blockchainBalanceEndpoint(ground),
     ...paymentEndpoints(ground),

@@ -1,3 +1,4 @@
+import { csvRow } from '../../base/csv.ts'
 import type { BreakFacts, Finding } from '../../domain/breaks.ts'
 import type { UncomparedRecord } from '../reconcile.ts'
 
@@ -24,17 +25,4 @@ export function csvOfUncompared(one: UncomparedRecord): string {
   )
   const evidence = JSON.stringify({ reason, problem, line })
   return csvRow(['', 'not_compared', transactionId, hash, ...sides, evidence])
-}
-
-function csvRow(cells: readonly string[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`
-}
-
-/**
- * A spreadsheet runs what begins with one of these signs, so such a cell begins with an apostrophe;
- * separators and line breaks of any kind stand in quotes.
- */
-function csvCell(text: string): string {
-  const safe = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/.test(text) ? `'${text}` : text
-  return /[",;\r\n\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -49,10 +49,10 @@ function transferCreate(deps: TransferDeps): Endpoint {
     operationId: 'createTransfer',
     summary: 'Sends money to an account at a bank',
     description:
-      'It takes from your main wallet, or from the credit line that an administrator has set; what ' +
-      'comes back goes back there. The answer comes at once; the bank has the transfer a little ' +
-      'later. Without `recipient_info` it goes to the account that the bank keeps on file for the ' +
-      'institution. A transfer that comes back after it was completed is `refunded`.',
+      'It takes from your main wallet, or from the credit line that an administrator has set; ' +
+      'what comes back goes back there. The answer comes at once; the bank has the transfer a ' +
+      'little later. Without `recipient_info` it goes to the account that the bank keeps on file ' +
+      'for the institution. A transfer that comes back after it was completed is `refunded`.',
     tag: 'Transfers',
     access: 'transfers:write',
     body: TransferCreateSchema,

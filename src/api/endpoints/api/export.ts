@@ -1,0 +1,55 @@
+import type { Clock } from '../../../base/clock.ts'
+import { ImpossibleError } from '../../../base/errors.ts'
+import { limits } from '../../../base/limits.ts'
+import { mayUse } from '../../../domain/access.ts'
+import { EXPORTS } from '../../../store/transactions/exports.ts'
+import {
+  exportLines,
+  ExportQuerySchema,
+  ExportRowSchema,
+  type ExportFormat,
+} from '../../../wire/group-b/exports.ts'
+import { invalidRequest } from '../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+
+/** Your own books, and to administrators everybody's. */
+export function exportEndpoint({ clock }: { clock: Clock }): Endpoint {
+  return defineEndpoint({
+    route: 'GET /api/export',
+    operationId: 'exportBooks',
+    summary: 'Streams transactions, postings or fees, with balances that sum',
+    description:
+      'CSV or JSON lines, however many. Each account has an `opening` line, its entries, each ' +
+      'with the balance after it, and a `closing` line: a file without it is not whole. Postings ' +
+      'go on where an earlier export ended; transactions and fees count in the span in which ' +
+      'they began, as they stand now. To administrators, of all users. It takes at most ' +
+      `${limits.streamMs / 60_000} minutes; \`quittance export\` takes as long as it takes.`,
+    tag: 'Transactions',
+    access: 'transactions:read',
+    query: ExportQuerySchema,
+    answer: ExportRowSchema,
+    handle: () => Promise.reject(new ImpossibleError('an export is streamed')),
+    media: {
+      types: Object.values(TYPES),
+      of: ({ kind, format }) => ({ type: TYPES[format], file: `${kind}.${format}` }),
+    },
+    follow({ query, caller, db }) {
+      const { kind, format } = query
+      const latest = new Date(clock.now().getTime() - limits.exportSettleMs)
+      const from = new Date(query.from ?? 0)
+      const asked = query.to === undefined ? latest : new Date(query.to)
+      const to = asked < latest ? asked : latest
+      if (from > to) {
+        const message = `The end is ${to.toISOString()}. Begin before that.`
+        throw invalidRequest([{ field: 'query.from', code: 'from_after_to', message }])
+      }
+      const userId = mayUse(caller, 'admin') ? undefined : caller.userId
+      return exportLines(EXPORTS[kind](db, { userId, from, to }), { kind, format, from, to })
+    },
+  })
+}
+
+const TYPES: Readonly<Record<ExportFormat, string>> = {
+  csv: 'text/csv; charset=utf-8',
+  jsonl: 'application/jsonl; charset=utf-8',
+}

@@ -1,0 +1,101 @@
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+
+import { Command, InvalidArgumentError, Option } from 'commander'
+
+import { codeOf, BaseError } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+import { parseTime } from '../../base/time.ts'
+import { EXPORT_KINDS, type ExportKind } from '../../domain/exports.ts'
+import { EXPORTS } from '../../store/transactions/exports.ts'
+import { EXPORT_FORMATS, exportLines, type ExportFormat } from '../../wire/group-b/exports.ts'
+import { requireUser, withAccess } from '../access.ts'
+import { createOutput, formatTime } from '../output.ts'
+
+type Options = {
+  kind: ExportKind
+  format: ExportFormat
+  from: Date
+  to?: Date
+  user?: string
+  out?: string
+  json?: boolean
+}
+
+export function exportCommand(): Command {
+  return new Command('export')
+    .description('Write transactions, postings or fees as CSV or JSON lines, with their balances')
+    .addOption(
+      new Option('--kind <kind>', 'what to write').choices([...EXPORT_KINDS]).makeOptionMandatory(),
+    )
+    .addOption(new Option('--format <format>', 'how').choices([...EXPORT_FORMATS]).default('csv'))
+    .addOption(
+      new Option('--from <time>', 'a day, or a time with its zone')
+        .argParser(parseMoment)
+        .default(new Date(0), 'the beginning'),
+    )
+    .addOption(
+      new Option('--to <time>', 'before that; 30 seconds ago at the latest').argParser(parseMoment),
+    )
+    .option('--user <username>', 'only those of this user')
+    .option('--out <file>', 'where to write it, instead of the standard output')
+    .option('--json', 'with --out: print what was written as JSON')
+    .addHelpText('after', `\nExamples:${EXAMPLES}`)
+    .action(write)
+}
+
+const EXAMPLES = `
+  $ quittance export --kind fees --from 2026-01-01 --to 2026-02-01 --out january.csv
+  $ quittance export --kind postings --user alice --format jsonl
+  $ quittance export --kind transactions | head
+
+Each account has an opening line, its entries with the balance after each, and a closing line.
+Postings go on where an earlier export ended; transactions and fees count in the span in which they
+began, as they stand now.`
+
+async function write(options: Options): Promise<void> {
+  const { kind, format, from, user, out } = options
+  const output = createOutput(options)
+  await withAccess(async (db) => {
+    const latest = new Date(Date.now() - limits.exportSettleMs)
+    const to = options.to !== undefined && options.to < latest ? options.to : latest
+    if (from > to) throw new EndsBeforeError(to)
+    const userId = user === undefined ? undefined : (await requireUser(db, user)).id
+    const lines = exportLines(EXPORTS[kind](db, { userId, from, to }), { kind, format, from, to })
+    if (out === undefined) {
+      await pipeline(lines, process.stdout, { end: false }).catch(unlessClosed)
+      return
+    }
+    // Under its own name there is only ever a whole one.
+    const part = `${out}.part`
+    try {
+      await pipeline(lines, createWriteStream(part))
+      await rename(part, out)
+      output.result({ file: out, kind, format, from, to })
+      output.line(`Wrote ${kind} until ${formatTime(to)} to ${out}.`)
+    } catch (error) {
+      await rm(part, { force: true })
+      throw error
+    }
+  })
+}
+
+/** Whoever reads may have enough, as `head` has. */
+function unlessClosed(error: unknown): void {
+  if (codeOf(error) !== 'EPIPE') throw error
+}
+
+function parseMoment(text: string): Date {
+  const moment = parseTime(text)
+  if (moment !== undefined) return moment
+  throw new InvalidArgumentError('Name a day, or a time with its zone, as 2026-01-31T12:00:00Z.')
+}
+
+class EndsBeforeError extends BaseError {
+  constructor(to: Date) {
+    super(`The end is ${to.toISOString()}. Begin before that, with --from.`, {
+      code: 'from_after_to',
+    })
+  }
+}
