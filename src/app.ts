@@ -8,7 +8,7 @@ import { createServer, createStatusServer } from './api/server/server.ts'
 import { requireChain, SANDBOX_MNEMONIC, startChain, type Chain } from './app/chain.ts'
 import { startContracts } from './app/contracts.ts'
 import { requireMigrated, startDatabase } from './app/database.ts'
-import { createLedger, createMinting, createOnMoved } from './app/ledger.ts'
+import { createBurning, createLedger, createMinting, createOnMoved } from './app/ledger.ts'
 import { startMaintenance } from './app/maintenance.ts'
 import { countProviders, countSender, measureOrders, measureWebhooks } from './app/metrics.ts'
 import { createOperating, createOperations } from './app/operations.ts'
@@ -244,6 +244,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
   const { payments, rails, webhooks } = served
   const ledger = createLedger(ground)
   const minting = createMinting(served, shutdown.signal)
+  const burning = createBurning(served, shutdown.signal)
   const { environment, host } = config
   const server = createServer({
     ...ground,
@@ -258,6 +259,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       payments,
       ledger,
       minting,
+      burning,
       ...rails.ground,
       ...served.reconciliation.ground,
       ...createOperating(ground),

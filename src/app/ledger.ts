@@ -2,10 +2,13 @@ import { randomBytes } from 'node:crypto'
 
 import type { Minting } from '../api/endpoints/v1/business-account/transfers.ts'
 import { createTeller } from '../api/endpoints/v1/shown.ts'
+import type { Burning } from '../api/endpoints/v1/transfers.ts'
 import type { Clock } from '../base/clock.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
+import { NOBODY } from '../domain/orders.ts'
 import type { LedgerContext } from '../ledger/context.ts'
 import { moveByMint } from '../ledger/mints.ts'
+import { failRedeemByBurn } from '../ledger/redeems.ts'
 import { lower } from '../sender/accounts.ts'
 import type { SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
@@ -31,11 +34,29 @@ export function createLedger(deps: {
 /** Orders pay mints or transactions, and move them in the same SQL transaction. */
 export function createOnMoved(ledger: LedgerContext): SenderContext['onMoved'] {
   return async (db, moves) => {
-    const { mints = [], others = [] } = Object.groupBy(moves, ({ order }) =>
-      order.route === 'mint' ? 'mints' : 'others',
+    const {
+      mint = [],
+      burn = [],
+      others = [],
+    } = Object.groupBy(moves, ({ order: { route } }) =>
+      route === 'mint' || route === 'burn' ? route : 'others',
     )
-    for (const move of mints) await moveByMint(ledger, db, move)
+    for (const move of mint) await moveByMint(ledger, db, move)
+    for (const move of burn) await failRedeemByBurn(ledger, db, move)
     await recordMoves(db, others)
+  }
+}
+
+/** Each user's own address burns. */
+export function createBurning(
+  { sender, payments }: Paying,
+  signal: AbortSignal,
+): Burning<PreparedOrder> {
+  return {
+    addressOf: payments.addressOf,
+    prepare: (db, burn) => sender.prepare(db, { ...burn, route: 'burn', payee: NOBODY }, signal),
+    accept: sender.accept,
+    kick: sender.kick,
   }
 }
 

@@ -67,7 +67,13 @@ export type WireDestination = {
 }
 
 type WalletSide = { type: 'wallet'; id: string }
-type ChainSource = { type: 'blockchain'; chain: string; address?: string | undefined }
+type ChainSource = {
+  type: 'blockchain'
+  chain: string
+  address?: string | undefined
+  /** The platform burns from the caller's own address at it. */
+  custodial?: boolean | undefined
+}
 
 /** What to pay by wire, from which wallet; absent, from the main one. */
 export type PaymentOrder = Money & {

@@ -3,10 +3,10 @@ import type { Reference } from './reference.ts'
 /**
  * How money reaches the payee: a plain transfer of ether (`direct`) or of a token (`transfer`), a
  * payment through the settlement contract in ether (`contract`) or in a token (`token`), or dollars
- * that are minted for it. An `allowance` pays nobody: it lets the settlement contract take the
- * tokens that the order behind it pays.
+ * that are minted for it. A `burn` takes dollars off the chain, for a redeem. An `allowance` pays
+ * nobody: it lets the settlement contract take the tokens that the order behind it pays.
  */
-export type Route = 'direct' | 'transfer' | 'contract' | 'token' | 'allowance' | 'mint'
+export type Route = 'direct' | 'transfer' | 'contract' | 'token' | 'allowance' | 'mint' | 'burn'
 
 /**
  * `accepted`: signed and stored, on its way. `mined`: in a block that is not final yet, so a reorg
@@ -31,7 +31,7 @@ export type Order = {
   counter: bigint
   route: Route
   contract: Hex | undefined
-  /** What the payee gets, where that is a token that there was before. */
+  /** What leaves the signer, where that is a token. */
   token: Hex | undefined
   payee: Hex
   amount: bigint
@@ -133,3 +133,5 @@ const REASONS: Readonly<Record<SendAnswer, PendingReason>> = {
 
 /** An order and the hash of the transaction that pays it, or has paid it. */
 export type HashedOrder = { order: Order; hash: Hex }
+
+export const NOBODY: Hex = `0x${'0'.repeat(40)}`

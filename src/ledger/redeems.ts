@@ -1,5 +1,5 @@
 import type { Redeem } from '../domain/ledger.ts'
-import type { Hex } from '../domain/orders.ts'
+import type { HashedOrder, Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { post } from '../store/ledger/ledger.ts'
 import {
@@ -14,17 +14,41 @@ import type { LedgerContext } from './context.ts'
 /** How long a holder has to burn. */
 export const REDEEM_MS = 24 * 3_600_000
 
+/** A burn that was signed here may be stuck for long, and its money is owed all the same. */
+const SIGNED_REDEEM_MS = 365 * REDEEM_MS
+
 /** Nothing is held: the money comes from the chain, when somebody burns it with the reference. */
 export async function createRedeem(
   context: LedgerContext,
   db: Db,
-  request: Omit<NewRedeem, 'reference' | 'expiresAt'>,
+  request: Omit<NewRedeem, 'reference' | 'expiresAt'> & { reference?: Hex | undefined },
 ): Promise<Redeem> {
-  const reference: Hex = `0x${Buffer.from(context.randomBytes(32)).toString('hex')}`
-  const expiresAt = new Date(context.clock.now().getTime() + REDEEM_MS)
+  const { reference = newReference(context), id } = request
+  const lifeMs = id === undefined ? REDEEM_MS : SIGNED_REDEEM_MS
+  const expiresAt = new Date(context.clock.now().getTime() + lifeMs)
   const redeem = await insertRedeem(db, { ...request, reference, expiresAt })
   await context.tellOfTransfer(db, redeem)
   return redeem
+}
+
+export function newReference({ randomBytes }: Pick<LedgerContext, 'randomBytes'>): Hex {
+  return `0x${Buffer.from(randomBytes(32)).toString('hex')}`
+}
+
+/**
+ * Ends a redeem whose burn was signed here and will never be there. What was burnt is seen on the
+ * chain, as any burn is.
+ */
+export async function failRedeemByBurn(
+  context: LedgerContext,
+  db: Db,
+  { order }: HashedOrder,
+): Promise<void> {
+  if (order.state !== 'failed') return
+  const errorCode = order.errorCode ?? 'burn_failed'
+  const ended = { id: order.subject, from: ['pending'], to: 'failed', errorCode } as const
+  const moved = await moveTransfer(db, ended)
+  if (moved) await context.tellOfTransfer(db, moved)
 }
 
 /** Ends redeems that nobody burnt for, once every block up to that moment was read. */

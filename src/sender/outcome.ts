@@ -1,5 +1,5 @@
 import { decodeEvent, type DecodedEvent, type EventName } from '../chain/read/events.ts'
-import type { Attempt, Hex, Order } from '../domain/orders.ts'
+import { NOBODY, type Attempt, type Order } from '../domain/orders.ts'
 import type { CanonicalReceipt, Taker } from './chain-view.ts'
 import { isBehind, paymentCall, type Call } from './sign.ts'
 
@@ -70,12 +70,16 @@ function proofOf(order: Order): Proof[] {
         { by, name: 'Transfer', args: { from: NOBODY, to: payee, amount } },
         { by, name: 'TransferWithMemo', args: { from: NOBODY, to: payee, amount, reference } },
       ]
+    case 'burn':
+      return [
+        { by, name: 'Burn', args: { burner: payer, amount } },
+        { by, name: 'Transfer', args: { from: payer, to: NOBODY, amount } },
+        { by, name: 'TransferWithMemo', args: { from: payer, to: NOBODY, amount, reference } },
+      ]
     default:
       return route satisfies never
   }
 }
-
-const NOBODY: Hex = `0x${'0'.repeat(40)}`
 
 function isSame(found: DecodedEvent['args'], wanted: Args): boolean {
   return Object.entries(wanted).every(([name, value]) => found[name] === value)

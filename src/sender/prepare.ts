@@ -5,7 +5,7 @@ import { agreedOn, type Quorum } from '../chain/quorum.ts'
 import { holdingCall } from '../chain/read/token.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import { isRefusal, isRevert } from '../chain/rpc/rpc-error.ts'
-import { weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
+import { NOBODY, weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
 import type { Db } from '../store/database/database.ts'
 import { createLane, findLane, idlestSigner } from '../store/orders/lanes.ts'
@@ -241,6 +241,7 @@ function checkAmount({ policy }: SenderContext, { amount, route }: PaymentReques
 }
 
 function checkPayee(context: SenderContext, { payee, route }: PaymentRequest): Hex {
+  if (route === 'burn') return NOBODY
   const plain = parseAddress(payee)
   if (plain === undefined) throw badPayee('payee_invalid', payee)
   if (BigInt(plain) === 0n) throw badPayee('payee_is_zero', payee)
@@ -265,6 +266,7 @@ async function contractsOf(
       return { contract: await checkSettlement(context), token: undefined }
     case 'token':
       return { contract: await checkSettlement(context), token: checkStablecoin(context) }
+    case 'burn':
     case 'transfer': {
       const token = checkStablecoin(context)
       return { contract: token, token }

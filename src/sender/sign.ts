@@ -2,6 +2,7 @@ import { encodeFunctionData, keccak256 } from 'viem/utils'
 
 import { BaseError, ImpossibleError, codeOf } from '../base/errors.ts'
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
+import { burnCalldata } from '../chain/burn.ts'
 import {
   decodeTransaction,
   firstDifference,
@@ -86,6 +87,11 @@ export function paymentCall(payment: PaymentCall): Call {
         args: [payee, amount, reference],
       })
       return { to: contract, value: 0n, data }
+    }
+    case 'burn': {
+      if (contract === undefined)
+        throw new ImpossibleError('the schema has a contract on this route')
+      return { to: contract, value: 0n, data: burnCalldata({ amount, memo: reference }) }
     }
     default:
       return route satisfies never

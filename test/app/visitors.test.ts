@@ -23,6 +23,7 @@ import {
   makeMint,
   makePayment,
   makeWalletTransfer,
+  noBurning,
   noMinting,
 } from '../fixtures/books/money.ts'
 import { makeBreak, makeRun, reconciliationGround } from '../fixtures/books/runs.ts'
@@ -119,6 +120,7 @@ describe('every operation that takes an id', () => {
       payments: noPayments,
       ledger: ledgerOf({ clock }),
       minting: noMinting,
+      burning: noBurning,
       desk: noDesk,
       institutions: [],
       kickWires: () => undefined,

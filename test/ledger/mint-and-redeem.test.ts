@@ -5,6 +5,7 @@ import type { Hex } from '../../src/domain/orders.ts'
 import { REDEEM_MS } from '../../src/ledger/redeems.ts'
 import { moveByWire } from '../../src/ledger/wires.ts'
 import { countFindings } from '../../src/store/ledger/supply.ts'
+import { findOrderOf } from '../../src/store/orders/orders.ts'
 import { findWire } from '../../src/store/rails/wires.ts'
 import { addressFrom, CHAIN_ID, placeDollar } from '../engines/sim/world.ts'
 import {
@@ -14,6 +15,7 @@ import {
   startMoneyApi,
   type MoneyApi,
 } from '../fixtures/books/money.ts'
+import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createSupplyBench, type SupplyBench } from '../fixtures/books/supply-bench.ts'
 
 type Shown = { id: string; status: string; redemption?: { reference: Hex; calldata: Hex } }
@@ -25,8 +27,8 @@ describe('the stablecoin of the ledger', () => {
 
   beforeEach(async () => {
     chain = await createSupplyBench()
-    const { ledger, minting } = chain
-    money = await startMoneyApi({ ledger, minting: minting as never })
+    const { ledger, minting, burning } = chain
+    money = await startMoneyApi({ ledger, minting: minting as never, burning: burning as never })
     holder = addressFrom(`holder of ${chain.minter}`)
   })
   afterEach(() => money.api.close())
@@ -67,6 +69,13 @@ describe('the stablecoin of the ledger', () => {
       select kind from breaks where state = 'open' order by kind`.execute(money.db)
     return rows.map(({ kind }) => kind)
   }
+  /** Without the watch, which the token does not answer. */
+  const passAll = async () => {
+    for (let round = 0; round < 20 && !(await chain.bench.isEmpty()); round++) {
+      await chain.bench.pass(chain.sender)
+      await chain.bench.world.mine(1)
+    }
+  }
   const findings = async () => Object.fromEntries(await countFindings(money.db, CHAIN_ID))
 
   it('is compared for administrators only, and when there is something to compare', async () => {
@@ -99,10 +108,7 @@ describe('the stablecoin of the ledger', () => {
   it('gives the money back once when the mint fails', async () => {
     const made = await mint('40')
     await chain.bench.world.rpc('anvil_setCode', [chain.dollar, '0x5f5ffd'])
-    for (let round = 0; round < 20 && !(await chain.bench.isEmpty()); round++) {
-      await chain.bench.pass(chain.sender)
-      await chain.bench.world.mine(1)
-    }
+    await passAll()
     expect(await readMint(made.id)).to.include({ status: 'failed', errorCode: 'reverted' })
     expect(await money.balanceOf(money.main)).to.equal('100.00')
     expect(await readLedger(money.db)).to.deep.equal({ sum: 0n, astray: 0 })
@@ -115,6 +121,73 @@ describe('the stablecoin of the ledger', () => {
     expect(status).to.equal(400)
     expect(body).to.include({ code: 5014 })
     expect(await money.balanceOf(money.main)).to.equal('100.00')
+  })
+
+  describe('that is at the caller’s own address', () => {
+    const own = () => chain.bench.signers.addresses[1]!
+    const custodial = { custodial: true }
+    const ask = (amount: string, source: object) =>
+      money.post('/v1/transfers', {
+        amount,
+        source: { type: 'blockchain', chain: 'ETH', ...source },
+        destination: { type: 'wire' },
+      })
+
+    it('is redeemed by one call, and burnt by the platform', async () => {
+      await mint('40', { destination: { type: 'blockchain', address: own(), chain: 'ETH' } })
+      await chain.settle()
+      const made = await redeem('25', custodial)
+      expect(await findOrderOf(money.db, made.id)).to.include({
+        route: 'burn',
+        signer: own(),
+        token: chain.dollar,
+        amount: 25n * DOLLAR,
+        reference: made.redemption.reference,
+      })
+      await chain.settle()
+      expect(await readRedeem(made.id)).to.include({ status: 'running', errorCode: null })
+      expect(await wireOf(made.id)).to.include({ amountMinor: 2500n, state: 'ordered' })
+      await moveWire(made.id, 'paid')
+      expect(await readRedeem(made.id)).to.include({ status: 'complete' })
+      await expectSolvent(15n * DOLLAR)
+      const run = await runOnce(runsDeps({ db: money.db, urls: [chain.bench.url] }))
+      expect(run.totals).to.include({ records: 1, matched: 1, breaks: 0 })
+    })
+
+    it('is not promised where the address holds less', async () => {
+      await mint('40', { destination: { type: 'blockchain', address: own(), chain: 'ETH' } })
+      await chain.settle()
+      expect((await ask('40.01', custodial)).body).to.include({ code: 1093 })
+      await redeem('30', custodial)
+      expect((await ask('10.01', custodial)).status).to.equal(400)
+      const { rows } = await sql`select 1 from transfers where kind = 'redeem'`.execute(money.db)
+      expect(rows).to.have.length(1)
+    })
+
+    it('fails at once where the burn fails', async () => {
+      await mint('40', { destination: { type: 'blockchain', address: own(), chain: 'ETH' } })
+      await chain.settle()
+      const made = await redeem('25', custodial)
+      const code = await chain.bench.world.rpc('eth_getCode', [chain.dollar, 'latest'])
+      await chain.bench.world.rpc('anvil_setCode', [chain.dollar, '0x5f5ffd'])
+      await passAll()
+      await chain.bench.world.rpc('anvil_setCode', [chain.dollar, code])
+      expect(await readRedeem(made.id)).to.include({ status: 'failed', errorCode: 'reverted' })
+      expect(await wireOf(made.id)).to.equal(undefined)
+    })
+
+    it('is burnt from no other address, and for nothing but a redeem', async () => {
+      await mint('40', { destination: { type: 'blockchain', address: own(), chain: 'ETH' } })
+      await chain.settle()
+      const { body } = await ask('1', { ...custodial, address: chain.minter })
+      expect(body).to.include({ code: 2007 })
+      const toWallet = await money.post('/v1/transfers', {
+        amount: '1',
+        source: { type: 'wallet', id: String(money.main), ...custodial },
+        destination: { type: 'wallet', id: String(money.second) },
+      })
+      expect(toWallet.status).to.equal(400)
+    })
   })
 
   it('is redeemed by a burn with the reference, and its wire is paid once', async () => {

@@ -18,7 +18,8 @@ type Made = 'id' | 'seq' | 'status' | 'errorCode' | 'transactionHash' | 'created
 export type NewWalletTransfer = Omit<WalletTransfer, Made>
 /** Its id is known before it is stored, since the order on the chain is accepted under it. */
 export type NewMint = Omit<Mint, Made> & { id: string; transactionHash: Hex }
-export type NewRedeem = Omit<Redeem, Made>
+/** Its id is known before where its burn is signed here. */
+export type NewRedeem = Omit<Redeem, Made> & { id?: string | undefined }
 
 export async function insertWalletTransfer(
   db: Db,
@@ -46,10 +47,11 @@ export async function insertMint(db: Db, mint: NewMint): Promise<Mint> {
 
 export async function insertRedeem(db: Db, redeem: NewRedeem): Promise<Redeem> {
   const { rows } = await sql<TransferRow>`
-    insert into transfers (kind, user_id, wallet_id, chain, address, destination, currency, amount,
-      status, reference, expires_at)
-    values ('redeem', ${redeem.userId}, ${redeem.walletId}, ${redeem.chain},
-      ${redeem.address ?? null}, ${JSON.stringify(redeem.destination)}::jsonb, ${redeem.currency},
+    insert into transfers (id, kind, user_id, wallet_id, chain, address, destination, currency,
+      amount, status, reference, expires_at)
+    values (coalesce(${redeem.id ?? null}::uuid, gen_random_uuid()), 'redeem', ${redeem.userId},
+      ${redeem.walletId}, ${redeem.chain}, ${redeem.address ?? null},
+      ${JSON.stringify(redeem.destination)}::jsonb, ${redeem.currency},
       ${String(redeem.amount)}::numeric, 'pending', ${redeem.reference}, ${redeem.expiresAt})
     returning *`.execute(db)
   return transferOf(rows[0]!) as Redeem

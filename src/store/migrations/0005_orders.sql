@@ -33,11 +33,11 @@ create table orders (
   reference text not null check (length(reference) = 66 and reference ~ '^0x[0-9a-f]+$'),
   counter bigint not null check (counter >= 0),
   -- It pays native coin or a token, by a plain transfer or through the settlement contract; it lets that contract take
-  -- exactly what the order after it pays; or it mints dollars for the payee.
-  route text not null check (route in ('direct', 'transfer', 'contract', 'token', 'allowance', 'mint')),
-  -- What is called: the settlement contract, or the token that moves, gives the allowance or mints.
+  -- exactly what the order after it pays; it mints dollars for the payee; or it burns the signer's, to nobody.
+  route text not null check (route in ('direct', 'transfer', 'contract', 'token', 'allowance', 'mint', 'burn')),
+  -- What is called: the settlement contract, or the token that moves, gives the allowance, mints or burns.
   contract text check (length(contract) = 42 and contract ~ '^0x[0-9a-f]+$'),
-  -- What the payee gets, where that is a token that there was before.
+  -- What leaves the signer, where that is a token.
   token text check (token ~ '^0x[0-9a-f]{40}$'),
   payee text not null check (length(payee) = 42 and payee ~ '^0x[0-9a-f]+$' and payee <> signer),
   amount numeric(78, 0) not null check (amount > 0),
@@ -52,7 +52,7 @@ create table orders (
   unique (chain_id, signer, reference),
   unique (chain_id, signer, counter),
   constraint orders_contract_of_route check ((route = 'direct') = (contract is null)),
-  constraint orders_token_of_route check ((route in ('token', 'transfer')) = (token is not null)),
+  constraint orders_token_of_route check ((route in ('token', 'transfer', 'burn')) = (token is not null)),
   check ((state = 'failed') = (error_code is not null))
 );
 -- Whoever settles under a reference of ours, which all can see, is looked up by it alone.

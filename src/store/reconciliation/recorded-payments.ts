@@ -114,8 +114,11 @@ export async function findRecordedOrder(
   return rows[0] && readOrder(rows[0])
 }
 
-/** An allowance moves no money. The one whose tokens it allows to be taken is counted itself. */
-const IS_PAYMENT = sql`o.route <> 'allowance'`
+/**
+ * An allowance moves no money; the one whose tokens it allows to be taken is counted itself. A burn
+ * pays nobody; whoever watches the supply compares it with its redeem.
+ */
+const IS_PAYMENT = sql`o.route not in ('allowance', 'burn')`
 
 function selectOrders(): RawBuilder<unknown> {
   return sql`

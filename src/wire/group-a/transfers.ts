@@ -36,6 +36,11 @@ export const TransferCreateSchema = requestObject({
         ...AddressTextSchema,
         description: 'Of a redeem: the holder that alone may burn for it.',
       }),
+      custodial: Type.Optional(
+        Type.Boolean({
+          description: 'Of a redeem: the platform burns from your own address at it.',
+        }),
+      ),
     },
     { description: '`id` of a wallet, `chain` of a blockchain.' },
   ),

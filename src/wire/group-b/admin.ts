@@ -195,7 +195,7 @@ const LifeOrderSchema = named(
   'LifeOrder',
   Type.Object({
     reference: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
-    route: Type.Enum(['direct', 'transfer', 'contract', 'token', 'allowance', 'mint']),
+    route: Type.Enum(['direct', 'transfer', 'contract', 'token', 'allowance', 'mint', 'burn']),
     contract: nullable(Type.String({ examples: ['0x032442c641A23465e5BB7f59a963814Ddad7ECfb'] })),
     state: Type.Enum(['accepted', 'mined', 'completed', 'failed']),
     error_code: nullable(Type.String({ examples: ['reverted'] })),

@@ -1,10 +1,11 @@
 import type { Static } from 'typebox'
 
-import type { Caller } from '../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../domain/access.ts'
 import type { Transfer } from '../../../domain/ledger.ts'
 import { CURRENCY_DECIMALS, LEDGER_DECIMALS } from '../../../domain/money.ts'
+import type { Hex } from '../../../domain/orders.ts'
 import type { LedgerContext } from '../../../ledger/context.ts'
-import { createRedeem } from '../../../ledger/redeems.ts'
+import { createRedeem, newReference } from '../../../ledger/redeems.ts'
 import { transferBetween } from '../../../ledger/wallet-transfers.ts'
 import type { Db } from '../../../store/database/database.ts'
 import { findTransfer, listTransfers } from '../../../store/ledger/transfers.ts'
@@ -22,6 +23,7 @@ import {
 } from '../../../wire/group-a/transfers.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { SENDER_REFUSALS, type Refusals } from '../../admission/refusals.ts'
 import { idOf, readPage } from '../lists.ts'
 import {
   answeringFunds,
@@ -36,13 +38,40 @@ import {
 } from './sides.ts'
 import { chainView } from './shown.ts'
 
-type Deps = { ledger: LedgerContext; bank: PayingBank }
+/** What a burn from the caller's own address needs of the sender. */
+export type Burning<Prepared = unknown> = {
+  addressOf: (userId: number) => Promise<Hex>
+  /** Asks the chain what the burn takes, outside of any transaction, or rejects. */
+  prepare: (db: Db, burn: BurnOrder) => Promise<Prepared>
+  /** Accepts the order in the open transaction, or rejects with nothing stored. */
+  accept: (db: Db, prepared: Prepared) => Promise<unknown>
+  kick: () => void
+}
 
-export function walletTransferEndpoints(deps: Deps): Endpoint[] {
+export type BurnOrder = {
+  /** The id of the redeem. */
+  subject: string
+  spender: string
+  payer: Hex
+  /** In millionths, as the token counts. */
+  amount: bigint
+  /** The memo of the burn. */
+  reference: Hex
+}
+
+type Deps<Prepared> = {
+  ledger: LedgerContext
+  bank: PayingBank
+  burning: Burning<Prepared>
+  createUuid: () => string
+}
+
+export function walletTransferEndpoints<Prepared>(deps: Deps<Prepared>): Endpoint[] {
   return [transferCreate(deps), transferRead(deps), transferList(deps)]
 }
 
-function transferCreate({ ledger, bank }: Deps): Endpoint {
+function transferCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
+  const { ledger, bank, burning } = deps
   const view = chainView(ledger)
   return defineEndpoint({
     route: 'POST /v1/transfers',
@@ -51,23 +80,69 @@ function transferCreate({ ledger, bank }: Deps): Endpoint {
     description:
       'From wallet to wallet it is complete at once. From blockchain to wire it is a redeem: the ' +
       'answer says in `redemption` what the holder burns, and by when; when the burn is final, ' +
-      'the wire is sent, and when that is paid, the transfer is complete. Whatever is burnt ' +
+      'the wire is sent, and when that is paid, the transfer is complete. With ' +
+      '`source.custodial` the platform burns from your own address at it. Whatever is burnt ' +
       'otherwise is never paid silently.',
     tag: 'Transfers',
     access: 'transfers:write',
     body: TransferCreateSchema,
     status: 201,
     answer: TransferAnswerSchema,
-    failures: ['insufficient_funds', 'not_found', 'contract_not_configured', 'bank_not_configured'],
-    handle: async ({ body, caller, db }) => {
-      const request = { ledger, bank, db, body, caller }
+    failures: [
+      'insufficient_funds',
+      'not_found',
+      'contract_not_configured',
+      'bank_not_configured',
+      'limit_exceeded',
+      'payment_would_fail',
+      'upstream_failed',
+      'signer_unavailable',
+    ],
+    refusals: BURN_REFUSALS,
+    prepare: async ({ body, caller, db }) => {
+      const { source, destination } = body
+      const isBurn = source.type === 'blockchain' && destination.type === 'wire'
+      return isBurn && source.custodial === true
+        ? prepareBurn(deps, { body, caller, db })
+        : undefined
+    },
+    handle: async ({ body, caller, db, prepared }) => {
+      const burn = prepared?.burn
+      const request = { ledger, bank, db, body, caller, burn }
+      if (prepared !== undefined) await burning.accept(db, prepared.payment)
       const transfer = await BY_SIDES[`${body.source.type} ${body.destination.type}`](request)
       return { data: transferBody(transfer, caller.dialect, view) }
     },
+    onCommitted: burning.kick,
   })
 }
 
-function transferRead({ ledger }: Deps): Endpoint {
+/** What the sender refuses, in the words of a redeem. */
+const BURN_REFUSALS: Refusals = {
+  ...SENDER_REFUSALS,
+  amount_not_positive: { failure: 'invalid_request', field: 'amount', groupA: 1077 },
+  insufficient_funds: { failure: 'insufficient_funds', field: 'amount' },
+  simulation_failed: { failure: 'payment_would_fail', field: 'source.chain' },
+  gas_too_high: { failure: 'payment_would_fail', field: 'source.chain' },
+  stablecoin_not_configured: { failure: 'contract_not_configured', field: 'source.chain' },
+}
+
+async function prepareBurn<Prepared>(
+  { ledger, burning, bank, createUuid }: Deps<Prepared>,
+  { body, caller, db }: Pick<Request, 'body' | 'caller' | 'db'>,
+) {
+  const { chain } = body.source
+  const stablecoin = requireChain(ledger.stablecoin, { field: 'source.chain', chain })
+  requireMemos(stablecoin, { field: 'source.chain', chain: chain ?? '', what: 'redeemed' })
+  requireBank(bank)
+  const { amount } = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
+  const [id, reference] = [createUuid(), newReference(ledger)]
+  const address = await burning.addressOf(caller.userId)
+  const order = { subject: id, spender: actorOf(caller), payer: address, amount, reference }
+  return { burn: { id, reference, address }, payment: await burning.prepare(db, order) }
+}
+
+function transferRead({ ledger }: Pick<Deps<unknown>, 'ledger'>): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/transfers/{id}',
     operationId: 'getTransfer',
@@ -86,7 +161,7 @@ function transferRead({ ledger }: Deps): Endpoint {
   })
 }
 
-function transferList({ ledger }: Deps): Endpoint {
+function transferList({ ledger }: Pick<Deps<unknown>, 'ledger'>): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/transfers',
     operationId: 'listTransfers',
@@ -122,6 +197,8 @@ type Request = {
   db: Db
   body: Body
   caller: Caller
+  /** What is burnt from the caller's own address, for a redeem. */
+  burn: { id: string; reference: Hex; address: Hex } | undefined
 }
 type Sides = `${Body['source']['type']} ${Body['destination']['type']}`
 
@@ -164,10 +241,10 @@ async function betweenWallets({ ledger, db, body, caller }: Request): Promise<Tr
 
 const WALLET_ID = /^[1-9][0-9]{0,17}$/
 
-async function redeem({ ledger, bank, db, body, caller }: Request): Promise<Transfer> {
+async function redeem({ ledger, bank, db, body, caller, burn }: Request): Promise<Transfer> {
   const { source } = body
   const { type: _, ...destination } = body.destination
-  requireFields(source, { at: 'source', needed: ['chain'], allowed: ['address'] })
+  requireFields(source, { at: 'source', needed: ['chain'], allowed: ['address', 'custodial'] })
   requireFields(body.destination, { at: 'destination', needed: [], allowed: WIRE_NAMES })
   requireBothNumbers(destination)
   const { chain = '' } = source
@@ -176,14 +253,21 @@ async function redeem({ ledger, bank, db, body, caller }: Request): Promise<Tran
   requireBank(bank)
   // A bank is a side, and moves no less than a cent.
   const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
-  const address =
+  const { token } = stablecoin
+  const named =
     source.address === undefined
       ? undefined
-      : requireAddress({ field: 'source.address', text: source.address, token: stablecoin.token })
+      : requireAddress({ field: 'source.address', text: source.address, token })
+  if (burn !== undefined && named !== undefined && named !== burn.address) {
+    const message = 'Your own address at the platform burns. Leave the address out.'
+    const problem = { field: 'source.address', code: 'combination', message }
+    throw refusal({ ...problem, value: source.address }, 2007)
+  }
+  const address = burn?.address ?? named
   const { id: walletId } = await mainWallet(db, caller.userId)
   const { userId } = caller
   const request = { userId, walletId, chain: 'ETH', address, destination, ...money }
-  return createRedeem(ledger, db, { kind: 'redeem', ...request })
+  return createRedeem(ledger, db, { kind: 'redeem', ...request, ...burn })
 }
 
 const WIRE_NAMES = ['name', 'addressLine1', 'accountNumber', 'routingNumber', 'id']
