@@ -108,7 +108,7 @@ function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
         content: Object.fromEntries(
           mediaTypesOf(endpoint).map((type) => [
             type,
-            { schema: documentSchema(endpoint.answer, schemas) },
+            { schema: type === 'text/csv' ? CSV : documentSchema(endpoint.answer, schemas) },
           ]),
         ),
       },
@@ -116,6 +116,9 @@ function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
     },
   }
 }
+
+/** Its first line names the columns. */
+const CSV = { type: 'string' }
 
 function mediaTypesOf({ follow, media }: Endpoint): readonly string[] {
   if (media !== undefined) return media.types.map((type) => type.split(';')[0] ?? type)

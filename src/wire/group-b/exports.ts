@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox'
+import { Type } from 'typebox'
 
 import { csvRow } from '../../base/csv.ts'
 import { limits } from '../../base/limits.ts'
@@ -11,7 +11,7 @@ import {
 } from '../../domain/exports.ts'
 import { formatAmount } from '../../domain/money.ts'
 import { stringifyJson } from '../json.ts'
-import { MomentSchema, requestObject } from '../shapes.ts'
+import { MomentSchema, named, nullable, requestObject } from '../shapes.ts'
 
 export const EXPORT_FORMATS = ['csv', 'jsonl'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
@@ -32,18 +32,25 @@ export const ExportQuerySchema = requestObject({
   format: Type.Enum([...EXPORT_FORMATS], { default: 'csv' }),
 })
 
-export const ExportRowSchema = Type.Object(
-  {
+const FieldSchema = Type.Optional(nullable(Type.String()))
+
+/** An opening and a closing line have the first six fields alone. */
+export const ExportRowSchema = named(
+  'ExportLine',
+  Type.Object({
     row: Type.Enum(['opening', 'entry', 'closing']),
     at: Type.String({ examples: ['2025-03-14T09:26:53.589Z'] }),
     account: Type.String({ examples: ['USD'] }),
     currency: Type.String({ examples: ['USD'] }),
     change: Type.String({ examples: ['12.50'] }),
     balance: Type.String({ examples: ['112.50'] }),
-  },
-  { additionalProperties: true },
+    ...Object.fromEntries(
+      Object.values(EXPORT_FIELDS)
+        .flat()
+        .map((name) => [name, FieldSchema]),
+    ),
+  }),
 )
-export type ExportRow = Static<typeof ExportRowSchema>
 
 const COLUMNS = ['row', 'at', 'account', 'currency', 'change', 'balance'] as const
 
@@ -79,9 +86,9 @@ export async function* exportLines(
 }
 
 function rowOf(
-  row: ExportRow['row'],
+  row: 'opening' | 'entry' | 'closing',
   { account, currency, decimals, units, at, change }: ExportBalance & { at: Date; change: bigint },
-): ExportRow {
+): Record<string, string> {
   return {
     row,
     at: at.toISOString(),
