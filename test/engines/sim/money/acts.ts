@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 
 import { burnCalldata } from '../../../../src/chain/burn.ts'
 import { grantCall } from '../../../../src/deploy/minter.ts'
-import type { Hex } from '../../../../src/domain/orders.ts'
+import { NOBODY, type Hex } from '../../../../src/domain/orders.ts'
 import { createMint } from '../../../../src/ledger/mints.ts'
-import { createRedeem } from '../../../../src/ledger/redeems.ts'
+import { createRedeem, newReference } from '../../../../src/ledger/redeems.ts'
 import { moveByWire } from '../../../../src/ledger/wires.ts'
 import { findOrderOf } from '../../../../src/store/orders/orders.ts'
 import type { Random } from '../../../fixtures/random.ts'
@@ -19,7 +19,7 @@ import {
   wait,
 } from '../acts.ts'
 import { survive } from '../life.ts'
-import { CHAIN_ID, GWEI } from '../world.ts'
+import { addressFrom, CHAIN_ID, GWEI } from '../world.ts'
 import type { MoneySim } from './sim.ts'
 
 /** Something that happens to the money, the chain or the bank. The likelier stand more often. */
@@ -33,6 +33,10 @@ export function actAtRandom(sim: MoneySim): Promise<unknown> {
     redeem,
     redeem,
     redeem,
+    redeemOwn,
+    redeemOwn,
+    payOut,
+    payOut,
     burn,
     burn,
     burn,
@@ -68,10 +72,10 @@ function createUuid({ bytes }: Random): string {
 
 /** As the endpoint does it: the chain is asked, then order, mint and hold are one transaction. */
 export async function mint(sim: MoneySim): Promise<void> {
-  const { random, holders, minter, ledger, userId, wallet: walletId } = sim
+  const { random, holders, minter, custodian, ledger, userId, wallet: walletId } = sim
   const { db, sender } = sim.living()
   const id = createUuid(random)
-  const address = random.pick(holders.addresses)
+  const address = random.pick([...holders.addresses, custodian, custodian])
   const amount = BigInt(1 + random.below(20)) * 500_000n
   const { signal } = new AbortController()
   const made = await survive(async () => {
@@ -102,6 +106,45 @@ async function redeem(sim: MoneySim): Promise<void> {
       }),
   )
   if (made !== undefined) toldRedeems.push({ id: made.id, reference: made.reference, amount })
+}
+
+/** As the endpoint does it: the order of the burn and the redeem are one transaction. */
+async function redeemOwn(sim: MoneySim): Promise<void> {
+  const { random, custodian, ledger, userId, wallet: walletId } = sim
+  const { db, sender } = sim.living()
+  const [id, reference] = [createUuid(random), newReference({ randomBytes: random.bytes })]
+  const amount = BigInt(1 + random.below(6)) * 500_000n
+  const { signal } = new AbortController()
+  const made = await survive(async () => {
+    const order = { subject: id, spender: `user:${userId}`, payer: custodian, amount, reference }
+    const prepared = await sender.prepare(db, { ...order, route: 'burn', payee: NOBODY }, signal)
+    return db.transaction().execute(async (open) => {
+      await sender.accept(open, prepared)
+      const money = { kind: 'redeem', id, userId, walletId, amount, currency: USD } as const
+      const chain = { chain: 'ETH', address: custodian, reference, destination: {} }
+      return createRedeem(ledger, open, { ...money, ...chain })
+    })
+  })
+  if (made !== undefined) sim.toldOwnRedeems.push(made.id)
+}
+
+/** In dollars, by a plain transfer or through the contract with its allowance. */
+async function payOut(sim: MoneySim): Promise<void> {
+  const { random, custodian, seed, payouts } = sim
+  const { db, sender } = sim.living()
+  const subject = `payout-${seed}-${payouts.length}`
+  const payee = addressFrom(`${subject} of money`)
+  const amount = BigInt(1 + random.below(4)) * 250_000n
+  const payout = { subject, payee, amount, isTold: false }
+  payouts.push(payout)
+  const way = random.pick([{ route: 'transfer' }, { route: 'token', withAllowance: true }] as const)
+  const { signal } = new AbortController()
+  const accepted = await survive(async () => {
+    const request = { subject, spender: 'sim', payer: custodian, payee, amount, ...way }
+    const prepared = await sender.prepare(db, request, signal)
+    return db.transaction().execute((open) => sender.accept(open, prepared))
+  })
+  payout.isTold = accepted !== undefined
 }
 
 /** As ordered, by one of the holders; maybe a second time, by the other one as well. */
@@ -166,8 +209,9 @@ async function mineToFinal({ world }: MoneySim): Promise<void> {
 }
 
 async function cancel(sim: MoneySim): Promise<void> {
-  if (sim.toldMints.length === 0) return
-  const order = await findOrderOf(sim.db, sim.random.pick(sim.toldMints))
+  const told = [...sim.toldMints, ...sim.toldOwnRedeems, ...sim.payouts.map((one) => one.subject)]
+  if (told.length === 0) return
+  const order = await findOrderOf(sim.db, sim.random.pick(told))
   if (order !== undefined) await survive(() => sim.living().sender.cancel(order.id))
 }
 

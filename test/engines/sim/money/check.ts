@@ -2,8 +2,10 @@ import { sql } from 'kysely'
 import { decodeEventLog, encodeEventTopics, type Hex } from 'viem'
 
 import { referenceDollarAbi } from '../../../../src/bindings/abis.ts'
+import { holdingCall } from '../../../../src/chain/read/token.ts'
 import { readBalance } from '../../../../src/store/ledger/ledger.ts'
 import { readSolvency } from '../../../../src/store/ledger/supply.ts'
+import { findOrderOf } from '../../../../src/store/orders/orders.ts'
 import { readLedger } from '../../../fixtures/books/money.ts'
 import { CONFIRMATIONS } from '../run.ts'
 import { CHAIN_ID } from '../world.ts'
@@ -18,6 +20,7 @@ export async function moneyWrongs(sim: MoneySim): Promise<string[]> {
   return [
     ...wrongsOfTold(sim, rows),
     ...rows.flatMap((row) => wrongsOfTransfer(row, memos)),
+    ...(await wrongsOfPayouts(sim)),
     ...(await wrongsOfSums(sim, { rows, burnt, paid })),
     ...(await wrongsOfEvents(sim, { burnt, paid })),
   ]
@@ -25,9 +28,13 @@ export async function moneyWrongs(sim: MoneySim): Promise<string[]> {
 
 export async function countMoney(sim: MoneySim): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  for (const { kind, status, code } of await readTransfers(sim)) {
-    const name = `${kind}s ${status}${code === null ? '' : ` (${code})`}`
+  for (const { kind, status, code, isOwn } of await readTransfers(sim)) {
+    const name = `${isOwn ? 'own ' : ''}${kind}s ${status}${code === null ? '' : ` (${code})`}`
     counts[name] = (counts[name] ?? 0) + 1
+  }
+  for (const { subject } of sim.payouts) {
+    const state = (await findOrderOf(sim.db, subject))?.state ?? 'refused'
+    counts[`payouts ${state}`] = (counts[`payouts ${state}`] ?? 0) + 1
   }
   const { rows } = await sql<{ finding: string }>`
     select finding from supply_events where finding is not null`.execute(sim.db)
@@ -46,6 +53,7 @@ type Row = {
   amount: bigint
   memo: Hex
   wires: bigint
+  isOwn: boolean
 }
 
 async function readTransfers({ db }: MoneySim): Promise<Row[]> {
@@ -53,7 +61,8 @@ async function readTransfers({ db }: MoneySim): Promise<Row[]> {
     select t.id, t.kind, t.status, t.error_code as code, t.amount::text,
       t.reference as memo,
       (select count(*) from wires w where w.purpose = 'redeem' and w.subject = t.id::text
-        and w.amount_minor * 10000 = t.amount) as wires
+        and w.amount_minor * 10000 = t.amount) as wires,
+      exists (select 1 from orders o where o.subject = t.id::text and o.route = 'burn') as "isOwn"
     from transfers t order by t.seq`.execute(db)
   return rows.map((row) => ({ ...row, amount: BigInt(row.amount) }))
 }
@@ -83,9 +92,10 @@ function payingBurn({ memo, amount }: Row, burnt: readonly Memo[]): Memo[] {
   return burnt.filter((one) => one.memo === memo && one.amount === amount).slice(0, 1)
 }
 
-function wrongsOfTold({ toldMints, toldRedeems }: MoneySim, rows: readonly Row[]): string[] {
+function wrongsOfTold(sim: MoneySim, rows: readonly Row[]): string[] {
+  const { toldMints, toldRedeems, toldOwnRedeems } = sim
   const stored = new Set(rows.map(({ id }) => id))
-  return [...toldMints, ...toldRedeems.map(({ id }) => id)]
+  return [...toldMints, ...toldOwnRedeems, ...toldRedeems.map(({ id }) => id)]
     .filter((id) => !stored.has(id))
     .map((id) => `${id} was answered and is not stored`)
 }
@@ -101,8 +111,29 @@ function wrongsOfTransfer(row: Row, memos: readonly Memo[]): string[] {
   }
   const burns = memos.filter((one) => one.kind === 'burn')
   const isDue = payingBurn(row, burns).length > 0
-  if (isDue !== (status !== 'pending')) return [`${name} is ${status}, and was burnt for: ${isDue}`]
+  // One whose burn we signed ends where that fails; any other one waits for its holder.
+  const isOver = status === 'failed' && wires === 0n && row.isOwn
+  if (isOver && isDue) return [`${name} has failed, and was burnt for`]
+  if (!isOver && row.isOwn && status === 'pending') return [`${name} was never decided`]
+  if (!isOver && isDue !== (status !== 'pending'))
+    return [`${name} is ${status}, and was burnt for: ${isDue}`]
   return Number(wires) === (isDue ? 1 : 0) ? [] : [`${name} has ${wires} wires`]
+}
+
+/** What was completed has arrived, and nothing else has. */
+async function wrongsOfPayouts({ db, world, dollar, payouts }: MoneySim): Promise<string[]> {
+  const wrongs: string[] = []
+  for (const { subject, payee, amount, isTold } of payouts) {
+    const order = await findOrderOf(db, subject)
+    if (isTold && order === undefined) wrongs.push(`${subject} was answered and is not stored`)
+    const call = [{ to: dollar, data: holdingCall(payee) }, 'latest']
+    const arrived = BigInt(String(await world.rpc('eth_call', call)))
+    const wanted = order?.state === 'completed' ? amount : 0n
+    if (arrived !== wanted) {
+      wrongs.push(`${subject} is ${order?.state}, and ${arrived} of ${amount} have arrived`)
+    }
+  }
+  return wrongs
 }
 
 type Facts = { rows: readonly Row[]; burnt: readonly Memo[]; paid: readonly Memo[] }
@@ -115,7 +146,9 @@ async function wrongsOfSums(sim: MoneySim, { rows, burnt, paid }: Facts): Promis
     String(await world.rpc('eth_call', [{ to: token, data: '0x18160ddd' }, 'latest'])),
   )
   const minted = sumOf(({ kind, status }) => kind === 'mint' && status === 'complete')
-  const cameBack = sumOf(({ kind, code }) => kind === 'redeem' && code !== null)
+  const cameBack = sumOf(
+    ({ kind, code, wires }) => kind === 'redeem' && code !== null && wires > 0n,
+  )
   const held = sumOf(({ kind, status }) => kind === 'redeem' && status === 'running')
   const final = BigInt((await world.head()) - CONFIRMATIONS + 1)
   const { sum, astray } = await readLedger(db)

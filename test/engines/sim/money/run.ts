@@ -1,8 +1,9 @@
+import { createOnMoved } from '../../../../src/app/ledger.ts'
 import { createLogger } from '../../../../src/base/logger.ts'
 import { createFinal } from '../../../../src/chain/read/final.ts'
 import { createSupplyReader } from '../../../../src/chain/read/supply.ts'
+import type { Hex } from '../../../../src/domain/orders.ts'
 import type { LedgerContext, Stablecoin } from '../../../../src/ledger/context.ts'
-import { moveByMint } from '../../../../src/ledger/mints.ts'
 import { createSupplyWatch } from '../../../../src/ledger/watch-supply.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
 import { ledgerOf, makeWallets } from '../../../fixtures/books/money.ts'
@@ -44,9 +45,9 @@ async function startMoneySim({
   const clock = createTestClock(START)
   const faults: Faults = { areOn: true, crashChance: random.pick([0, 0.002, 0.01]), lag: 0 }
   await world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(GWEI)])
-  const signers = await createSigners(world, { seed: `minter ${seed}`, count: 1 })
+  const signers = await createSigners(world, { seed: `minter ${seed}`, count: 2 })
   const holders = await createSigners(world, { seed: `holder ${seed}`, count: 2 })
-  const minter = signers.addresses[0]!
+  const [minter, custodian] = signers.addresses as [Hex, Hex]
   const dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
   await world.mine(CONFIRMATIONS)
   const stablecoin = { token: dollar, chainId: CHAIN_ID, profile: 'memo' as const }
@@ -65,8 +66,9 @@ async function startMoneySim({
     process = beginLiving(life, { ...ground, ledger, stablecoin })
     return process
   }
-  const told = { toldMints: [], toldRedeems: [] }
-  const sim = { ...ground, dollar, minter, holders, ledger, userId, wallet, living, ...told }
+  const told = { toldMints: [], toldRedeems: [], toldOwnRedeems: [], payouts: [] }
+  const whose = { minter, custodian, holders, userId, wallet }
+  const sim = { ...ground, dollar, ...whose, ledger, living, ...told }
   return { sim, crashes: () => crashes }
 }
 
@@ -89,9 +91,7 @@ function beginLiving(
       signers: { ...signers, sign: sign(signers.sign) },
       policy: { confirmations: CONFIRMATIONS },
       stablecoin: stablecoin.token,
-      onMoved: async (open, moves) => {
-        for (const move of moves) await moveByMint(ledger, open, move)
-      },
+      onMoved: createOnMoved(ledger),
     }),
     watch: createSupplyWatch({
       db,

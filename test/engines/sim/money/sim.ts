@@ -9,6 +9,8 @@ import type { Ground } from '../life.ts'
 export type MoneySim = Ground & {
   dollar: Hex
   minter: Hex
+  /** Whose money is at the platform, which signs for it. */
+  custodian: Hex
   /** Whoever money is minted to, and who burns it. */
   holders: Ground['signers']
   ledger: LedgerContext
@@ -19,6 +21,10 @@ export type MoneySim = Ground & {
   /** What an answer told the caller of. */
   toldMints: string[]
   toldRedeems: { id: string; reference: Hex; amount: bigint }[]
+  /** Redeems that the platform itself burns for. */
+  toldOwnRedeems: string[]
+  /** What the platform pays out in dollars, each to an address of its own. */
+  payouts: { subject: string; payee: Hex; amount: bigint; isTold: boolean }[]
 }
 
 export type Living = { db: Db; sender: Sender; watch: SupplyWatch }
