@@ -81,6 +81,10 @@ export type TransactionQuery = {
   /** YYYY-MM-DD, that day included. */
   start_date?: string | undefined
   end_date?: string | undefined
+  /** Of a transaction on the chain that pays it, or was to. */
+  hash?: string | undefined
+  /** Under which it stands on the chain. */
+  reference?: string | undefined
   /** Rows of one page. */
   limit?: number | undefined
 } & PagePosition

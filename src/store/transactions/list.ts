@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import type { Hex } from '../../domain/orders.ts'
 import type { TransactionStatus, TransactionType } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
 import { countsOf } from './tallies.ts'
@@ -18,6 +19,10 @@ export type TransactionFilter = {
   from?: Date | undefined
   /** Before this time. */
   until?: Date | undefined
+  /** Of any transaction on the chain that is, or was, to pay it, or that has paid it. */
+  hash?: Hex | undefined
+  /** Under which it stands, or a part of it, on the chain. */
+  reference?: Hex | undefined
 }
 
 /** The last transaction of a page: the next page begins after it, whatever was added meanwhile. */
@@ -42,6 +47,8 @@ export async function listTransactions(
   filter: TransactionFilter,
   page: PageRequest,
 ): Promise<TransactionPage> {
+  if (filter.hash !== undefined || filter.reference !== undefined)
+    return listNamed(db, filter, page)
   const { rows } = await sql<{ total: bigint } & (TransactionRow | { id: null })>`
     with changes as materialized (${changesOf(filter)}),
     weights as materialized (
@@ -68,6 +75,63 @@ export async function listTransactions(
     total: Number(rows[0]?.total ?? 0n),
     transactions: rows.flatMap((row) => (row.id === null ? [] : [transactionOf(row)])),
   }
+}
+
+/** The few that a hash or a reference names. */
+async function listNamed(
+  db: Db,
+  filter: TransactionFilter,
+  page: PageRequest,
+): Promise<TransactionPage> {
+  const { hash, reference, from, until } = filter
+  const { limit } = page
+  const named = [hash && ofHash(hash), reference && ofReference(reference)]
+    .filter((ids) => ids !== undefined)
+    .map((ids) => sql`and t.transaction_id in (${ids})`)
+  const place =
+    'after' in page
+      ? sql`where (created_at, id) < (${page.after.createdAt}, ${page.after.id}::bigint)`
+      : sql`offset ${page.offset}`
+  const { rows } = await sql<{ total: bigint } & (TransactionRow | { id: null })>`
+    with found as materialized (
+      select ${TRANSACTION_COLUMNS} from transactions t
+      where ${isTaken(filter)}
+        ${sql.join(named, sql` `)}
+        ${from === undefined ? sql`` : sql`and t.created_at >= ${from}`}
+        ${until === undefined ? sql`` : sql`and t.created_at < ${until}`}
+    )
+    select counted.total, shown.* from (select count(*) as total from found) as counted
+    left join lateral (
+      select * from (select * from found order by created_at desc, id desc) as sorted
+      ${place} limit ${limit}
+    ) as shown on true
+    order by created_at desc, id desc`.execute(db)
+  return {
+    total: Number(rows[0]?.total ?? 0n),
+    transactions: rows.flatMap((row) => (row.id === null ? [] : [transactionOf(row)])),
+  }
+}
+
+const OUR_CHAIN = sql`(select chain_id from installation)`
+
+function ofHash(hash: Hex): RawBuilder<unknown> {
+  return sql`
+    select transaction_id from transactions where eth_transaction_hash = ${hash}
+    union all
+    select o.subject from attempts a join orders o on o.id = a.order_id
+    where a.chain_id = ${OUR_CHAIN} and a.hash = ${hash}
+    union all
+    select transaction_id from checkout_payments
+    where chain_id = ${OUR_CHAIN} and transaction_hash = ${hash}`
+}
+
+/** The parts of a checkout differ from its own reference in the last byte. */
+function ofReference(reference: Hex): RawBuilder<unknown> {
+  return sql`
+    select subject from orders where chain_id = ${OUR_CHAIN} and reference = ${reference}
+    union all
+    select transaction_id from charges
+    where reference is not null and left(reference, 64) = left(${reference}::text, 64)`
 }
 
 export type PageRequest = { limit: number } & ({ offset: number } | { after: ListPlace })

@@ -152,6 +152,16 @@ export const TransactionListQuerySchema = requestObject({
   status: Type.Optional(TransactionStatusSchema),
   start_date: Type.Optional({ ...DaySchema, description: 'From this day in UTC, it included.' }),
   end_date: Type.Optional({ ...DaySchema, description: 'To this day in UTC, it included.' }),
+  hash: Type.Optional({
+    ...EthereumHashSchema,
+    description:
+      'Those that a transaction on the chain pays or was to pay: of every attempt, and of every ' +
+      'arrival at a checkout.',
+  }),
+  reference: Type.Optional({
+    ...EthereumHashSchema,
+    description: 'The one that stands on the chain under this reference.',
+  }),
   limit: ListLimitSchema,
   offset: Type.Integer({
     minimum: 0,

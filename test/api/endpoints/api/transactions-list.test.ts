@@ -1,6 +1,9 @@
 import { expect } from 'chai'
 
 import { startTransactionsApi } from '../../../fixtures/api/transactions-api.ts'
+import { claimInstallation } from '../../../../src/store/database/installation.ts'
+import { insertManyTransactions } from '../../../fixtures/store/many-transactions.ts'
+import { storePaidOrders } from '../../../fixtures/store/paid-orders.ts'
 import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 
 const idsOf = (body: Record<string, unknown>) =>
@@ -48,6 +51,38 @@ describe('GET /api/transactions', () => {
       offset: 0,
       next_cursor: null,
     })
+  })
+
+  it('finds what a hash or a reference names, and counts only what is the own', async () => {
+    const { db, alice, bob, get } = await startTransactionsApi()
+    await claimInstallation(db, { environment: 'sandbox', chainId: 31337 })
+    const hash = `0x${'ab'.repeat(32)}` as const
+    const own = [
+      await makeTransaction(db, { userId: alice.id, ethTransactionHash: hash }),
+      await makeTransaction(db, { userId: alice.id, ethTransactionHash: hash, type: 'deposit' }),
+    ]
+    await makeTransaction(db, { userId: bob.id, ethTransactionHash: hash })
+    await insertManyTransactions(db, { userId: alice.id, count: 3 })
+    // Orders of those three, each with an attempt whose hash is its reference.
+    const [signer, payee] = [`0x${'aa'.repeat(20)}`, `0x${'bb'.repeat(20)}`] as const
+    await storePaidOrders(db, { chainId: 31337, signer, payee, count: 3 })
+    const second = `0x${'2'.padStart(64, '0')}`
+    const found = async (query: string) => {
+      const { body } = await get(`/api/transactions?${query}`)
+      const rows = body['transactions'] as { transaction_id: string }[]
+      return { ids: rows.map((one) => one.transaction_id), total: body['total'] }
+    }
+    const [first, last] = own.map(({ transactionId }) => transactionId)
+    expect(await found(`hash=${hash}`)).to.deep.equal({ ids: [last, first], total: 2 })
+    expect(await found(`hash=${hash}&limit=1`)).to.deep.equal({ ids: [last], total: 2 })
+    expect(await found(`hash=${hash}&offset=1`)).to.deep.equal({ ids: [first], total: 2 })
+    expect(await found(`hash=${hash}&offset=5`)).to.deep.equal({ ids: [], total: 2 })
+    expect(await found(`hash=${hash}&type=deposit`)).to.deep.equal({ ids: [last], total: 1 })
+    const one = { ids: ['TX00000000000000000002'], total: 1 }
+    expect(await found(`hash=${second}`)).to.deep.equal(one)
+    expect(await found(`reference=${second}`)).to.deep.equal(one)
+    expect(await found(`reference=${second}&hash=${hash}`)).to.deep.equal({ ids: [], total: 0 })
+    expect((await get('/api/transactions?hash=0x12')).status).to.equal(400)
   })
 
   it('filters by type and status, and shows only what is the own', async () => {

@@ -1,3 +1,4 @@
+import type { Hex } from '../../../../domain/orders.ts'
 import { listTransactions, type ListPlace } from '../../../../store/transactions/list.ts'
 import {
   TransactionListQuerySchema,
@@ -21,8 +22,9 @@ export const transactionListEndpoint = defineEndpoint({
   handle: async ({ query, caller, db }) => {
     const limit = effectiveLimit(query.limit)
     const page = query.cursor === undefined ? { offset: query.offset } : { after: placeOf(query) }
-    const { type, status } = query
-    const filter = { userId: caller.userId, type, status, ...dayRange(query) }
+    const { type, status, hash, reference } = query
+    const named = { hash: hash as Hex | undefined, reference: reference as Hex | undefined }
+    const filter = { userId: caller.userId, type, status, ...named, ...dayRange(query) }
     // One more tells whether there is a next page.
     const found = await listTransactions(db, filter, { ...page, limit: limit + 1 })
     const shown = found.transactions.slice(0, limit)
