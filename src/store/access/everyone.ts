@@ -5,10 +5,10 @@ import type { Db } from '../database/database.ts'
 import type { Event } from '../transactions/events.ts'
 import type { ListPlace } from '../transactions/list.ts'
 import {
-  TRANSACTION_COLUMNS,
-  transactionOf,
+  TRANSACTION,
+  inUnits,
+  type InDecimals,
   type Transaction,
-  type TransactionRow,
 } from '../transactions/transactions.ts'
 
 /** A transaction of whoever, for those who look after all of them. */
@@ -32,13 +32,13 @@ export async function listEveryonesTransactions(
   page: { after?: ListPlace | undefined; limit: number },
 ): Promise<OwnedTransaction[]> {
   const { after } = page
-  const { rows } = await sql<OwnedRow>`
-    select ${TRANSACTION_COLUMNS}, u.username
+  const { rows } = await sql<InDecimals<OwnedTransaction>>`
+    select ${TRANSACTION}, u.username
     from transactions t join users u on u.id = t.user_id
     where ${takes(filter)}
       ${after ? sql`and (t.created_at, t.id) < (${after.createdAt}, ${after.id})` : sql``}
     order by t.created_at desc, t.id desc limit ${page.limit}`.execute(db)
-  return rows.map(ownedOf)
+  return rows.map(inUnits)
 }
 
 /** How many there are, counted up to a limit: beyond that the number helps nobody. */
@@ -58,11 +58,11 @@ export async function findEveryonesTransaction(
   db: Db,
   transactionId: string,
 ): Promise<OwnedTransaction | undefined> {
-  const { rows } = await sql<OwnedRow>`
-    select ${TRANSACTION_COLUMNS}, u.username
+  const { rows } = await sql<InDecimals<OwnedTransaction>>`
+    select ${TRANSACTION}, u.username
     from transactions t join users u on u.id = t.user_id
     where t.transaction_id = ${transactionId}`.execute(db)
-  return rows[0] && ownedOf(rows[0])
+  return rows[0] && inUnits(rows[0])
 }
 
 /** A place in the log of all users' events. */
@@ -92,12 +92,6 @@ export async function endOfLog(db: Db): Promise<LogPlace> {
     select log_key as "logKey", id from events where log_key < log_horizon()
     order by log_key desc, id desc limit 1`.execute(db)
   return rows[0] ?? { logKey: 0n, id: 0n }
-}
-
-type OwnedRow = TransactionRow & { username: string }
-
-function ownedOf(row: OwnedRow): OwnedTransaction {
-  return { ...transactionOf(row), username: row.username }
 }
 
 function takes(filter: EveryonesFilter) {

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import type { Db } from './database.ts'
+import type { Columns } from './rows.ts'
 
 /**
  * Takes back what was in the hands of processes that are gone, instead of waiting for each lease to
@@ -43,14 +44,18 @@ export type Due = { now: Date; until: Date; limit: number }
  * to come again after `until`; one that comes too late no longer knows the number of the lease, and
  * writes nothing.
  */
-export function leasing<Row>(table: Followed, { now, until, limit }: Due): RawBuilder<Row> {
+export function leasing<T>(
+  table: Followed,
+  { now, until, limit }: Due,
+  columns?: Columns<T>,
+): RawBuilder<unknown> {
   const key = sql.ref(FOLLOWED[table])
-  return sql<Row>`
+  return sql`
     update ${sql.table(table)} t set lease = t.lease + 1, tries = t.tries + 1, due_at = ${until}
     from (
       select ${key} as key from ${sql.table(table)} where due_at <= ${now}
       order by due_at, ${key} limit ${limit} for update skip locked
     ) due
     where t.${key} = due.key
-    returning t.*`
+    returning ${columns?.of('t') ?? sql`t.*`}`
 }

@@ -1,14 +1,15 @@
 import { sql } from 'kysely'
 
-import type {
-  LedgerAmount,
-  LedgerCurrency,
-  Payment,
-  PaymentStatus,
-  WireDestination,
-} from '../../domain/ledger.ts'
+import type { LedgerAmount, Payment, PaymentStatus, WireDestination } from '../../domain/ledger.ts'
 import type { Db } from '../database/database.ts'
 import { inOrder, pageOf, type Page } from '../database/pages.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
+
+const PAYMENT = columnsOf<Payment>()(`id, seq, user_id, wallet_id, amount, currency,
+  beneficiary_name as destination.name, address_line1 as destination.addressLine1,
+  account_number as destination.accountNumber, routing_number as destination.routingNumber,
+  destination_id as destination.id, beneficiary_email, status, tracking_ref, error_code, created_at,
+  updated_at`)
 
 export type NewPayment = LedgerAmount &
   Pick<Payment, 'userId' | 'walletId' | 'beneficiaryEmail'> & {
@@ -17,15 +18,14 @@ export type NewPayment = LedgerAmount &
 
 export async function insertPayment(db: Db, payment: NewPayment): Promise<Payment> {
   const { userId, walletId, amount, currency, destination } = payment
-  const { rows } = await sql<PaymentRow>`
+  return (await readOne<Payment>(db)`
     insert into payments (user_id, wallet_id, currency, amount, beneficiary_name, address_line1,
       account_number, routing_number, destination_id, beneficiary_email)
     values (${userId}, ${walletId}, ${currency}, ${String(amount)}::numeric, ${destination.name},
       ${destination.addressLine1}, ${destination.accountNumber ?? null},
       ${destination.routingNumber ?? null}, ${destination.id ?? null},
       ${payment.beneficiaryEmail ?? null})
-    returning *`.execute(db)
-  return paymentOf(rows[0]!)
+    returning ${PAYMENT}`)!
 }
 
 /** Only the user's own. */
@@ -33,9 +33,8 @@ export async function findPayment(
   db: Db,
   wanted: { userId: number; id: string },
 ): Promise<Payment | undefined> {
-  const { rows } = await sql<PaymentRow>`
-    select * from payments where user_id = ${wanted.userId} and id = ${wanted.id}`.execute(db)
-  return rows[0] && paymentOf(rows[0])
+  return readOne<Payment>(db)`
+    select ${PAYMENT} from payments where user_id = ${wanted.userId} and id = ${wanted.id}`
 }
 
 export async function listPayments(
@@ -44,11 +43,11 @@ export async function listPayments(
   page: Page,
 ): Promise<Payment[]> {
   const { userId, status } = wanted
-  const { rows } = await sql<PaymentRow>`
-    select * from payments where user_id = ${userId}
+  const payments = await readAll<Payment>(db)`
+    select ${PAYMENT} from payments where user_id = ${userId}
       ${status === undefined ? sql`` : sql`and status = ${status}`}
-      ${pageOf(page)}`.execute(db)
-  return inOrder(rows, page).map(paymentOf)
+      ${pageOf(page)}`
+  return inOrder(payments, page)
 }
 
 /** Undefined where it is in none of those states, and so has moved already. */
@@ -62,55 +61,10 @@ export async function movePayment(
     errorCode?: string | undefined
   },
 ): Promise<Payment | undefined> {
-  const { rows } = await sql<PaymentRow>`
+  return readOne<Payment>(db)`
     update payments set status = ${move.to}, updated_at = greatest(updated_at, now()),
       tracking_ref = coalesce(${move.trackingRef ?? null}, tracking_ref),
       error_code = coalesce(${move.errorCode ?? null}, error_code)
     where id = ${move.id} and status = any (${move.from})
-    returning *`.execute(db)
-  return rows[0] && paymentOf(rows[0])
-}
-
-type PaymentRow = {
-  id: string
-  seq: bigint
-  user_id: number
-  wallet_id: bigint
-  currency: LedgerCurrency
-  amount: string
-  beneficiary_name: string
-  address_line1: string
-  account_number: string | null
-  routing_number: string | null
-  destination_id: string | null
-  beneficiary_email: string | null
-  status: PaymentStatus
-  tracking_ref: string | null
-  error_code: string | null
-  created_at: Date
-  updated_at: Date
-}
-
-function paymentOf(row: PaymentRow): Payment {
-  return {
-    id: row.id,
-    seq: row.seq,
-    userId: row.user_id,
-    walletId: row.wallet_id,
-    amount: BigInt(row.amount),
-    currency: row.currency,
-    destination: {
-      name: row.beneficiary_name,
-      addressLine1: row.address_line1,
-      accountNumber: row.account_number ?? undefined,
-      routingNumber: row.routing_number ?? undefined,
-      id: row.destination_id ?? undefined,
-    },
-    beneficiaryEmail: row.beneficiary_email ?? undefined,
-    status: row.status,
-    trackingRef: row.tracking_ref ?? undefined,
-    errorCode: row.error_code ?? undefined,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
+    returning ${PAYMENT}`
 }

@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import type { LedgerCurrency, Wallet } from '../../domain/ledger.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll } from '../database/rows.ts'
 import type { PostingKind, SystemAccount } from './ledger.ts'
 
 /** A wallet of whoever, with what is held of it. */
@@ -34,9 +35,8 @@ export async function listEveryonesWallets(
   },
 ): Promise<OwnedWallet[]> {
   const { userId, walletId, after = 0n, limit } = wanted
-  const { rows } = await sql<WalletRow>`
-    select w.id, w.user_id as "userId", u.username, w.type, w.description, a.currency,
-      a.balance, a.credit_line as "creditLine", h.balance as held, w.created_at as "createdAt"
+  return readAll<OwnedWallet>(db)`
+    select ${OWNED_WALLET}
     from wallets w
     join users u on u.id = w.user_id
     join accounts a on a.wallet_id = w.id and a.kind = 'wallet'
@@ -44,27 +44,17 @@ export async function listEveryonesWallets(
     where w.id > ${after}
       ${userId === undefined ? sql`` : sql`and w.user_id = ${userId}`}
       ${walletId === undefined ? sql`` : sql`and w.id = ${walletId}`}
-    order by w.id limit ${limit}`.execute(db)
-  return rows.map(({ balance, creditLine, held, ...row }) => ({
-    ...row,
-    amount: BigInt(balance),
-    creditLine: BigInt(creditLine),
-    held: BigInt(held),
-  }))
+    order by w.id limit ${limit}`
 }
 
-type WalletRow = Omit<OwnedWallet, 'amount' | 'creditLine' | 'held'> & {
-  balance: string
-  creditLine: string
-  held: string
-}
+const OWNED_WALLET = columnsOf<OwnedWallet>()(`w.id, w.user_id, u.username, w.type, w.description,
+  a.currency, a.balance as amount, a.credit_line, h.balance as held, w.created_at`)
 
 /** Where the money comes from and goes to that is in no wallet. */
 export async function listSystemBalances(db: Db): Promise<SystemBalance[]> {
-  const { rows } = await sql<Omit<SystemBalance, 'balance'> & { balance: string }>`
+  return readAll<SystemBalance>(db)`
     select kind, currency, balance from accounts where wallet_id is null
-    order by kind, currency`.execute(db)
-  return rows.map((row) => ({ ...row, balance: BigInt(row.balance) }))
+    order by kind, currency`
 }
 
 export type PostingsWanted = {
@@ -87,25 +77,16 @@ export async function listPostings(db: Db, wanted: PostingsWanted): Promise<Post
     walletId === undefined
       ? sql`(select * from postings where true ${page})`
       : ofWallet(walletId, page)
-  const { rows } = await sql<Row>`
-    select p.id, p.kind, p.subject, p.currency, p.amount, p.posted_at as "postedAt",
-      f.kind as "fromKind", f.wallet_id as "fromWallet",
-      t.kind as "toKind", t.wallet_id as "toWallet"
+  return readAll<PostingRow>(db)`
+    select ${POSTING}
     from ${source} p
     join accounts f on f.id = p.from_account
     join accounts t on t.id = p.to_account
-    order by p.id desc limit ${limit}`.execute(db)
-  return rows.map((row) => ({
-    id: row.id,
-    kind: row.kind,
-    subject: row.subject,
-    from: { kind: row.fromKind, walletId: row.fromWallet ?? undefined },
-    to: { kind: row.toKind, walletId: row.toWallet ?? undefined },
-    currency: row.currency,
-    amount: BigInt(row.amount),
-    postedAt: row.postedAt,
-  }))
+    order by p.id desc limit ${limit}`
 }
+
+const POSTING = columnsOf<PostingRow>()(`p.id, p.kind, p.subject, p.currency, p.amount, p.posted_at,
+  f.kind as from.kind, f.wallet_id as from.walletId, t.kind as to.kind, t.wallet_id as to.walletId`)
 
 /** What is held of a wallet moves between two accounts of its own, and is still one posting. */
 function ofWallet(walletId: bigint, page: RawBuilder<unknown>): RawBuilder<unknown> {
@@ -118,12 +99,4 @@ function ofWallet(walletId: bigint, page: RawBuilder<unknown>): RawBuilder<unkno
     where a.wallet_id = ${walletId}
     order by moved.id desc
   )`
-}
-
-type Row = Pick<PostingRow, 'id' | 'kind' | 'subject' | 'currency' | 'postedAt'> & {
-  amount: string
-  fromKind: Side['kind']
-  fromWallet: bigint | null
-  toKind: Side['kind']
-  toWallet: bigint | null
 }

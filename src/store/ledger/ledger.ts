@@ -79,9 +79,9 @@ export async function findHold(db: Db, subject: string): Promise<Hold | undefine
 
 /** What is in an account now, in millionths. */
 export async function readBalance(db: Db, place: LedgerAccount): Promise<bigint> {
-  const { rows } = await sql<{ balance: string }>`
+  const { rows } = await sql<{ balance: bigint }>`
     select balance from accounts where id = ${accountAt(place, 'USD')}`.execute(db)
-  return BigInt(rows[0]?.balance ?? 0)
+  return rows[0]?.balance ?? 0n
 }
 
 function accountAt(place: LedgerAccount, currency: string): RawBuilder<unknown> {

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
 /** A stablecoin on its chain. */
 export type TokenKey = { chainId: number; token: Hex }
@@ -72,25 +73,21 @@ export type PlacedEvent = Pick<
   'kind' | 'amount' | 'transferId' | 'transactionHash' | 'blockNumber' | 'blockHash'
 >
 
+const PLACED_EVENT = columnsOf<PlacedEvent>()(
+  'kind, amount, transfer_id, transaction_hash, block_number, block_hash',
+)
+
 /** What was read from blocks above that one, in their order. */
 export async function listEventsAbove(
   db: Db,
   key: TokenKey,
   wanted: { blockNumber: bigint; limit: number },
 ): Promise<PlacedEvent[]> {
-  const { rows } = await sql<Omit<FindingRow, 'finding'>>`
-    select * from supply_events
+  return readAll<PlacedEvent>(db)`
+    select ${PLACED_EVENT} from supply_events
     where chain_id = ${key.chainId} and token = ${key.token}
       and block_number > ${wanted.blockNumber}
-    order by block_number limit ${wanted.limit}`.execute(db)
-  return rows.map((row) => ({
-    kind: row.kind,
-    amount: BigInt(row.amount),
-    transferId: row.transfer_id ?? undefined,
-    transactionHash: row.transaction_hash,
-    blockNumber: row.block_number,
-    blockHash: row.block_hash,
-  }))
+    order by block_number limit ${wanted.limit}`
 }
 
 export type SupplyFindingRow = Omit<StoredSupplyEvent, 'finding'> & {
@@ -98,28 +95,18 @@ export type SupplyFindingRow = Omit<StoredSupplyEvent, 'finding'> & {
   readAt: Date
 }
 
+const FINDING = columnsOf<SupplyFindingRow>()(`chain_id::float8, token, kind, holder, memo, amount,
+  transaction_hash, block_number, block_hash, transfer_id, finding, read_at`)
+
 /** What did not fit, newest first. */
 export async function listFindings(
   db: Db,
   wanted: { chainId: number; limit: number },
 ): Promise<SupplyFindingRow[]> {
-  const { rows } = await sql<FindingRow>`
-    select * from supply_events where finding is not null and chain_id = ${wanted.chainId}
-    order by read_at desc, block_number desc limit ${wanted.limit}`.execute(db)
-  return rows.map((row) => ({
-    chainId: Number(row.chain_id),
-    token: row.token,
-    kind: row.kind,
-    holder: row.holder,
-    memo: row.memo,
-    amount: BigInt(row.amount),
-    transactionHash: row.transaction_hash,
-    blockNumber: row.block_number,
-    blockHash: row.block_hash,
-    transferId: row.transfer_id ?? undefined,
-    finding: row.finding,
-    readAt: row.read_at,
-  }))
+  return readAll<SupplyFindingRow>(db)`
+    select ${FINDING} from supply_events
+    where finding is not null and chain_id = ${wanted.chainId}
+    order by read_at desc, block_number desc limit ${wanted.limit}`
 }
 
 export async function countFindings(db: Db, chainId: number): Promise<Map<string, number>> {
@@ -151,7 +138,7 @@ export async function storeSolvency(
   key: TokenKey,
   seen: { blockNumber: bigint; supply: bigint; now: Date },
 ): Promise<Solvency> {
-  const { rows } = await sql<SolvencyRow>`
+  const row = await readOne<Omit<Solvency, 'drift'>>(db)`
     insert into solvency (chain_id, token, block_number, supply, liability, mints_ahead,
       mints_behind, checked_at)
     select ${key.chainId}, ${key.token}, ${seen.blockNumber}, ${String(seen.supply)}::numeric,
@@ -170,52 +157,21 @@ export async function storeSolvency(
       set block_number = excluded.block_number, supply = excluded.supply,
         liability = excluded.liability, mints_ahead = excluded.mints_ahead,
         mints_behind = excluded.mints_behind, checked_at = excluded.checked_at
-    returning *`.execute(db)
-  return solvencyOf(rows[0]!)
+    returning ${SOLVENCY}`
+  return withDrift(row!)
 }
 
 export async function readSolvency(db: Db, key: TokenKey): Promise<Solvency | undefined> {
-  const { rows } = await sql<SolvencyRow>`
-    select * from solvency where chain_id = ${key.chainId} and token = ${key.token}`.execute(db)
-  return rows[0] && solvencyOf(rows[0])
+  const row = await readOne<Omit<Solvency, 'drift'>>(db)`
+    select ${SOLVENCY} from solvency where chain_id = ${key.chainId} and token = ${key.token}`
+  return row && withDrift(row)
 }
 
-type SolvencyRow = {
-  block_number: bigint
-  supply: string
-  liability: string
-  mints_ahead: string
-  mints_behind: string
-  checked_at: Date
-}
+const SOLVENCY = columnsOf<Omit<Solvency, 'drift'>>()(
+  'block_number, supply, liability, mints_ahead, mints_behind, checked_at',
+)
 
-type FindingRow = {
-  chain_id: bigint
-  token: Hex
-  kind: 'mint' | 'burn'
-  holder: Hex
-  memo: Hex
-  amount: string
-  transaction_hash: Hex
-  block_number: bigint
-  block_hash: Hex
-  transfer_id: string | null
-  finding: SupplyFinding
-  read_at: Date
-}
-
-function solvencyOf(row: SolvencyRow): Solvency {
-  const supply = BigInt(row.supply)
-  const liability = BigInt(row.liability)
-  const mintsAhead = BigInt(row.mints_ahead)
-  const mintsBehind = BigInt(row.mints_behind)
-  return {
-    blockNumber: row.block_number,
-    supply,
-    liability,
-    mintsAhead,
-    mintsBehind,
-    drift: supply - (liability + mintsAhead - mintsBehind),
-    checkedAt: row.checked_at,
-  }
+function withDrift(row: Omit<Solvency, 'drift'>): Solvency {
+  const { supply, liability, mintsAhead, mintsBehind } = row
+  return { ...row, drift: supply - (liability + mintsAhead - mintsBehind) }
 }

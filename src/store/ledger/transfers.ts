@@ -1,17 +1,10 @@
 import { sql } from 'kysely'
 
-import type {
-  LedgerCurrency,
-  Mint,
-  Redeem,
-  Transfer,
-  TransferStatus,
-  WalletTransfer,
-  WireDestination,
-} from '../../domain/ledger.ts'
+import type { Mint, Redeem, Transfer, TransferStatus, WalletTransfer } from '../../domain/ledger.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { inOrder, pageOf, type Page } from '../database/pages.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
 type Made = 'id' | 'seq' | 'status' | 'errorCode' | 'transactionHash' | 'createdAt' | 'updatedAt'
 
@@ -26,35 +19,35 @@ export async function insertWalletTransfer(
   transfer: NewWalletTransfer,
 ): Promise<WalletTransfer> {
   const { userId, walletId, toWalletId, currency, amount } = transfer
-  const { rows } = await sql<TransferRow>`
+  const row = await readOne<TransferRow>(db)`
     insert into transfers (kind, user_id, wallet_id, to_wallet_id, currency, amount, status)
     values ('wallet', ${userId}, ${walletId}, ${toWalletId}, ${currency},
       ${String(amount)}::numeric, 'complete')
-    returning *`.execute(db)
-  return transferOf(rows[0]!) as WalletTransfer
+    returning ${TRANSFER}`
+  return transferOf(row!) as WalletTransfer
 }
 
 export async function insertMint(db: Db, mint: NewMint): Promise<Mint> {
-  const { rows } = await sql<TransferRow>`
+  const row = await readOne<TransferRow>(db)`
     insert into transfers (id, kind, user_id, wallet_id, chain, address, address_id, currency,
       amount, status, reference, transaction_hash)
     values (${mint.id}, 'mint', ${mint.userId}, ${mint.walletId}, ${mint.chain}, ${mint.address},
       ${mint.addressId ?? null}, ${mint.currency}, ${String(mint.amount)}::numeric, 'pending',
       ${mint.reference}, ${mint.transactionHash})
-    returning *`.execute(db)
-  return transferOf(rows[0]!) as Mint
+    returning ${TRANSFER}`
+  return transferOf(row!) as Mint
 }
 
 export async function insertRedeem(db: Db, redeem: NewRedeem): Promise<Redeem> {
-  const { rows } = await sql<TransferRow>`
+  const row = await readOne<TransferRow>(db)`
     insert into transfers (id, kind, user_id, wallet_id, chain, address, destination, currency,
       amount, status, reference, expires_at)
     values (coalesce(${redeem.id ?? null}::uuid, gen_random_uuid()), 'redeem', ${redeem.userId},
       ${redeem.walletId}, ${redeem.chain}, ${redeem.address ?? null},
       ${JSON.stringify(redeem.destination)}::jsonb, ${redeem.currency},
       ${String(redeem.amount)}::numeric, 'pending', ${redeem.reference}, ${redeem.expiresAt})
-    returning *`.execute(db)
-  return transferOf(rows[0]!) as Redeem
+    returning ${TRANSFER}`
+  return transferOf(row!) as Redeem
 }
 
 /** Only the user's own, and only of these kinds. */
@@ -62,11 +55,11 @@ export async function findTransfer(
   db: Db,
   wanted: { userId: number; id: string; kinds: readonly Transfer['kind'][] },
 ): Promise<Transfer | undefined> {
-  const { rows } = await sql<TransferRow>`
-    select * from transfers
+  const row = await readOne<TransferRow>(db)`
+    select ${TRANSFER} from transfers
     where user_id = ${wanted.userId} and id = ${wanted.id} and kind = any (${wanted.kinds})
-    `.execute(db)
-  return rows[0] && transferOf(rows[0])
+    `
+  return row && transferOf(row)
 }
 
 /** Whoever's redeem the memo names, with its row locked to the end of the transaction. */
@@ -82,9 +75,9 @@ export async function lockMint(db: Db, reference: Hex): Promise<Mint | undefined
 }
 
 async function lockTransfer(db: Db, reference: Hex): Promise<Transfer | undefined> {
-  const { rows } = await sql<TransferRow>`
-    select * from transfers where reference = ${reference} for no key update`.execute(db)
-  return rows[0] && transferOf(rows[0])
+  const row = await readOne<TransferRow>(db)`
+    select ${TRANSFER} from transfers where reference = ${reference} for no key update`
+  return row && transferOf(row)
 }
 
 export type TransferFilter = {
@@ -103,8 +96,9 @@ export async function listTransfers(
 ): Promise<Transfer[]> {
   const { walletId: either, sourceWalletId: source, destinationWalletId: destination } = filter
   // A redeem's wallet is neither its source nor its destination.
-  const { rows } = await sql<TransferRow>`
-    select * from transfers where user_id = ${filter.userId} and kind = any (${filter.kinds})
+  const rows = await readAll<TransferRow>(db)`
+    select ${TRANSFER} from transfers
+    where user_id = ${filter.userId} and kind = any (${filter.kinds})
       ${
         either === undefined
           ? sql``
@@ -112,7 +106,7 @@ export async function listTransfers(
       }
       ${source === undefined ? sql`` : sql`and wallet_id = ${source} and kind <> 'redeem'`}
       ${destination === undefined ? sql`` : sql`and to_wallet_id = ${destination}`}
-      ${pageOf(page)}`.execute(db)
+      ${pageOf(page)}`
   return inOrder(rows, page).map(transferOf)
 }
 
@@ -128,83 +122,47 @@ export async function moveTransfer(
     blockNumber?: bigint | undefined
   },
 ): Promise<Transfer | undefined> {
-  const { rows } = await sql<TransferRow>`
+  const row = await readOne<TransferRow>(db)`
     update transfers set status = ${move.to}, updated_at = greatest(updated_at, now()),
       error_code = coalesce(${move.errorCode ?? null}, error_code),
       transaction_hash = coalesce(${move.transactionHash ?? null}, transaction_hash),
       block_number = coalesce(${move.blockNumber ?? null}, block_number)
     where id = ${move.id} and status = any (${move.from})
-    returning *`.execute(db)
-  return rows[0] && transferOf(rows[0])
+    returning ${TRANSFER}`
+  return row && transferOf(row)
 }
 
 /** Redeems whose time had passed at that moment of the chain, the longest waiting first. */
 export async function listExpired(db: Db, wanted: { at: Date; limit: number }): Promise<Redeem[]> {
-  const { rows } = await sql<TransferRow>`
-    select * from transfers
+  const rows = await readAll<TransferRow>(db)`
+    select ${TRANSFER} from transfers
     where kind = 'redeem' and status = 'pending' and expires_at < ${wanted.at}
-    order by expires_at limit ${wanted.limit}`.execute(db)
+    order by expires_at limit ${wanted.limit}`
   return rows.map((row) => transferOf(row) as Redeem)
 }
 
-type TransferRow = {
-  id: string
-  seq: bigint
-  user_id: number
-  kind: Transfer['kind']
-  wallet_id: bigint
-  to_wallet_id: bigint | null
-  chain: string | null
-  address: Hex | null
-  address_id: string | null
-  destination: Partial<WireDestination>
-  currency: LedgerCurrency
-  amount: string
-  status: TransferStatus
-  error_code: string | null
-  transaction_hash: Hex | null
-  reference: Hex | null
-  expires_at: Date | null
-  created_at: Date
-  updated_at: Date
-}
+/** What each kind has; the schema has it there. */
+type TransferRow = Omit<WalletTransfer, 'kind'> &
+  Omit<Redeem, 'kind'> &
+  Pick<Mint, 'address' | 'addressId'> & { kind: Transfer['kind'] }
+
+const TRANSFER = columnsOf<TransferRow>()(`id, seq, user_id, kind, wallet_id, to_wallet_id, chain,
+  address, address_id, destination, currency, amount, status, error_code, transaction_hash,
+  reference, expires_at, created_at, updated_at`)
 
 function transferOf(row: TransferRow): Transfer {
-  const common = {
-    id: row.id,
-    seq: row.seq,
-    userId: row.user_id,
-    walletId: row.wallet_id,
-    amount: BigInt(row.amount),
-    currency: row.currency,
-    status: row.status,
-    errorCode: row.error_code ?? undefined,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
-  // The schema has each column where its kind needs it.
-  const chain = row.chain ?? ''
-  const transactionHash = row.transaction_hash ?? undefined
-  switch (row.kind) {
+  const { kind, toWalletId, chain, address, addressId, reference, transactionHash, ...rest } = row
+  const { destination, expiresAt, ...common } = rest
+  switch (kind) {
     case 'wallet':
-      return { ...common, kind: 'wallet', toWalletId: row.to_wallet_id! }
-    case 'mint': {
-      const [addressId, reference] = [row.address_id ?? undefined, row.reference!]
-      const place = { chain, address: row.address!, addressId }
-      return { ...common, kind: 'mint', ...place, reference, transactionHash }
+      return { ...common, kind, toWalletId }
+    case 'mint':
+      return { ...common, kind, chain, address, addressId, reference, transactionHash }
+    case 'redeem': {
+      const asked = { chain, address, destination, reference, expiresAt, transactionHash }
+      return { ...common, kind, ...asked }
     }
-    case 'redeem':
-      return {
-        ...common,
-        kind: 'redeem',
-        chain,
-        address: row.address ?? undefined,
-        destination: row.destination,
-        reference: row.reference!,
-        expiresAt: row.expires_at!,
-        transactionHash,
-      }
     default:
-      return row.kind satisfies never
+      return kind satisfies never
   }
 }

@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 
 import type { Fees, Hex, Order } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { readAll } from '../database/rows.ts'
 import { advancing, requireAdvanced, type LaneStep } from './lanes.ts'
-import { readOrder, type OrderRow } from './orders.ts'
+import { ORDER } from './orders.ts'
 
 /** An order with the nonce that it got from its lane, and with what is signed for it. */
 export type NewPayment = {
@@ -23,7 +24,7 @@ export async function storePayments(
   db: Db,
   { payments, steps }: { payments: readonly NewPayment[]; steps: readonly LaneStep[] },
 ): Promise<Order[]> {
-  const { rows } = await sql<OrderRow & { advanced: Hex[] | null }>`
+  const orders = await readAll<Order & { advanced: Hex[] | undefined }>(db)`
     with advanced as (${advancing(steps)}),
     wanted as (
       select * from jsonb_to_recordset(${JSON.stringify(payments.map(newRow))}::jsonb) as row (
@@ -50,10 +51,10 @@ export async function storePayments(
         max_tip, wanted.accepted_at
       from wanted join stored using (chain_id, signer, subject) order by place
     )
-    select stored.*, (select array_agg(signer) from advanced) as advanced
-    from stored join wanted using (subject) order by place`.execute(db)
-  requireAdvanced(steps, rows[0]?.advanced ?? [])
-  return rows.map(readOrder)
+    select ${ORDER.of('stored')}, (select array_agg(signer) from advanced) as advanced
+    from stored join wanted using (subject) order by place`
+  requireAdvanced(steps, orders[0]?.advanced ?? [])
+  return orders.map(({ advanced, ...order }) => order)
 }
 
 function newRow({ order, nonce, fees, hash, raw }: NewPayment, place: number) {

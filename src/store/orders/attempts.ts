@@ -1,17 +1,19 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError } from '../../base/errors.ts'
-import type {
-  Attempt,
-  AttemptBlock,
-  AttemptKind,
-  AttemptState,
-  Hex,
-  SendAnswer,
-} from '../../domain/orders.ts'
+import type { Attempt, AttemptBlock, AttemptState, Hex, SendAnswer } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
 import type { BlockId } from './chain-cursor.ts'
 import type { LaneKey } from './lanes.ts'
+
+/** The schema has all columns of a block filled, or none. */
+const ATTEMPT =
+  columnsOf<Attempt>()(`id, chain_id::float8, signer, nonce, order_id, kind, hash, raw,
+  gas, max_fee_per_gas as fees.maxFeePerGas, max_priority_fee_per_gas as fees.maxPriorityFeePerGas,
+  state, block_hash as block.hash, block_number as block.number, succeeded as block.succeeded,
+  gas_used as block.gasUsed, gas_price as block.gasPrice, signed_at, sent_at, last_sent_at,
+  last_answer, no_funds_since`)
 
 export type NewAttempt = Pick<
   Attempt,
@@ -33,12 +35,11 @@ export async function listAttempts(
   db: Db,
   range: LaneKey & { from: bigint; to: bigint },
 ): Promise<Attempt[]> {
-  const { rows } = await sql<AttemptRow>`
-    select * from attempts
+  return readAll<Attempt>(db)`
+    select ${ATTEMPT} from attempts
     where chain_id = ${range.chainId} and signer = ${range.signer}
       and nonce between ${range.from} and ${range.to}
-    order by nonce, id`.execute(db)
-  return rows.map(readAttempt)
+    order by nonce, id`
 }
 
 /**
@@ -87,34 +88,31 @@ async function listOpenAttempts(
   { chainId, signer }: LaneKey,
   nonces: RawBuilder<unknown>,
 ): Promise<Attempt[]> {
-  const { rows } = await sql<AttemptRow>`
+  return readAll<Attempt>(db)`
     with open as not materialized (
       select chain_id, signer, nonce from lane_nonces
       where chain_id = ${chainId} and signer = ${signer} and state = 'open'
     )
-    select attempt.* from (${nonces}) as wanted
+    select ${ATTEMPT.of('attempt')} from (${nonces}) as wanted
     cross join lateral (
       select * from attempts
       where chain_id = ${chainId} and signer = ${signer} and nonce = wanted.nonce offset 0
     ) as attempt
-    order by attempt.nonce, attempt.id`.execute(db)
-  return rows.map(readAttempt)
+    order by attempt.nonce, attempt.id`
 }
 
 /** Every transaction that was signed for an order, oldest first. */
 export async function listAttemptsOf(db: Db, orderId: bigint): Promise<Attempt[]> {
-  const { rows } = await sql<AttemptRow>`
-    select * from attempts where order_id = ${orderId} order by id`.execute(db)
-  return rows.map(readAttempt)
+  return readAll<Attempt>(db)`
+    select ${ATTEMPT} from attempts where order_id = ${orderId} order by id`
 }
 
 export async function findAttempt(
   db: Db,
   { chainId, hash }: { chainId: number; hash: Hex },
 ): Promise<Attempt | undefined> {
-  const { rows } = await sql<AttemptRow>`
-    select * from attempts where chain_id = ${chainId} and hash = ${hash}`.execute(db)
-  return rows[0] && readAttempt(rows[0])
+  return readOne<Attempt>(db)`
+    select ${ATTEMPT} from attempts where chain_id = ${chainId} and hash = ${hash}`
 }
 
 /** The blocks from a height on that something final of ours is in, lowest first. */
@@ -122,23 +120,21 @@ export async function listFinalBlocks(
   db: Db,
   { chainId, from }: { chainId: number; from: bigint },
 ): Promise<BlockId[]> {
-  const { rows } = await sql<BlockId>`
+  return readAll<BlockId>(db)`
     select distinct block_number as number, block_hash as hash from attempts
     where chain_id = ${chainId} and state = 'final' and block_number >= ${from}
-    order by number`.execute(db)
-  return rows.map(({ number, hash }) => ({ number, hash }))
+    order by number`
 }
 
 export async function listFinalAttempts(
   db: Db,
   { chainId, block }: { chainId: number; block: BlockId },
 ): Promise<Attempt[]> {
-  const { rows } = await sql<AttemptRow>`
-    select * from attempts
+  return readAll<Attempt>(db)`
+    select ${ATTEMPT} from attempts
     where chain_id = ${chainId} and state = 'final'
       and block_number = ${block.number} and block_hash = ${block.hash}
-    order by id`.execute(db)
-  return rows.map(readAttempt)
+    order by id`
 }
 
 export type BlockRecord = {
@@ -223,68 +219,6 @@ export async function noteSent(
       attempt_id bigint, answer text, at timestamptz
     )
     where id = attempt_id`.execute(db)
-}
-
-type AttemptRow = {
-  id: bigint
-  chain_id: bigint
-  signer: Hex
-  nonce: bigint
-  order_id: bigint | null
-  kind: AttemptKind
-  hash: Hex
-  raw: Hex
-  gas: bigint
-  max_fee_per_gas: string
-  max_priority_fee_per_gas: string
-  state: AttemptState
-  block_number: bigint | null
-  block_hash: Hex | null
-  succeeded: boolean | null
-  gas_used: bigint | null
-  gas_price: string | null
-  signed_at: Date
-  sent_at: Date | null
-  last_sent_at: Date | null
-  last_answer: SendAnswer | null
-  no_funds_since: Date | null
-}
-
-function readAttempt(row: AttemptRow): Attempt {
-  return {
-    id: row.id,
-    chainId: Number(row.chain_id),
-    signer: row.signer,
-    nonce: row.nonce,
-    orderId: row.order_id ?? undefined,
-    kind: row.kind,
-    hash: row.hash,
-    raw: row.raw,
-    gas: row.gas,
-    fees: {
-      maxFeePerGas: BigInt(row.max_fee_per_gas),
-      maxPriorityFeePerGas: BigInt(row.max_priority_fee_per_gas),
-    },
-    state: row.state,
-    block: readBlock(row),
-    signedAt: row.signed_at,
-    sentAt: row.sent_at ?? undefined,
-    lastSentAt: row.last_sent_at ?? undefined,
-    lastAnswer: row.last_answer ?? undefined,
-    noFundsSince: row.no_funds_since ?? undefined,
-  }
-}
-
-/** The schema has all of the columns filled, or none. */
-function readBlock(row: AttemptRow): AttemptBlock | undefined {
-  if (row.block_hash === null) return undefined
-  return {
-    number: row.block_number ?? 0n,
-    hash: row.block_hash,
-    succeeded: row.succeeded ?? false,
-    gasUsed: row.gas_used ?? 0n,
-    gasPrice: BigInt(row.gas_price ?? 0),
-  }
 }
 
 function attemptMoved(move: { id: bigint; from: AttemptState; to: AttemptState }): BaseError {

@@ -2,24 +2,19 @@ import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readOne } from '../database/rows.ts'
 
 export type BlockId = { number: bigint; hash: Hex }
 
 /** How far the follower has read. The final block is undefined until the chain has one. */
 export type ChainCursor = { head: BlockId; final: BlockId | undefined; reorgs: bigint }
 
+const CURSOR = columnsOf<ChainCursor>()(`head_number as head.number, head_hash as head.hash,
+  final_number as final.number, final_hash as final.hash, reorgs`)
+
 export async function readCursor(db: Db, chainId: number): Promise<ChainCursor | undefined> {
-  const { rows } = await sql<CursorRow>`
-    select head_number, head_hash, final_number, final_hash, reorgs from chain_cursors
-    where chain_id = ${chainId}`.execute(db)
-  const [row] = rows
-  if (!row) return undefined
-  const { final_number: number, final_hash: hash } = row
-  return {
-    head: { number: row.head_number, hash: row.head_hash },
-    final: number === null || hash === null ? undefined : { number, hash },
-    reorgs: row.reorgs,
-  }
+  return readOne<ChainCursor>(db)`
+    select ${CURSOR} from chain_cursors where chain_id = ${chainId}`
 }
 
 /** No guard: the newest look wins, and a lost one only makes the next look repeat the same work. */
@@ -43,12 +38,4 @@ export async function writeCursor(
       head_hash = excluded.head_hash, final_number = excluded.final_number,
       final_hash = excluded.final_hash, reorgs = chain_cursors.reorgs + excluded.reorgs,
       updated_at = excluded.updated_at`.execute(db)
-}
-
-type CursorRow = {
-  head_number: bigint
-  head_hash: Hex
-  final_number: bigint | null
-  final_hash: Hex | null
-  reorgs: bigint
 }

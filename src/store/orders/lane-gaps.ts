@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { readAll } from '../database/rows.ts'
 
 /** A lane, and the first of its nonces that is ours to account for. */
 export type LaneSpan = { signer: Hex; first: bigint }
@@ -29,12 +30,11 @@ export async function listGaps(
   db: Db,
   lane: { chainId: number; signer: Hex; from: bigint; below: bigint; limit: number },
 ): Promise<OpenGap[]> {
-  const { rows } = await sql<{ nonce: bigint; taken_by: Hex | null }>`
-    select series.nonce, n.taken_by
+  return readAll<OpenGap>(db)`
+    select series.nonce, n.taken_by as "takenBy"
     from generate_series(${lane.from}::bigint, ${lane.below}::bigint - 1) as series (nonce)
     left join lane_nonces n on n.chain_id = ${lane.chainId} and n.signer = ${lane.signer}
       and n.nonce = series.nonce
     where n.state is distinct from 'used'
-    order by series.nonce limit ${lane.limit}`.execute(db)
-  return rows.map(({ nonce, taken_by: takenBy }) => ({ nonce, takenBy: takenBy ?? undefined }))
+    order by series.nonce limit ${lane.limit}`
 }

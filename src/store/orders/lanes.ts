@@ -3,11 +3,14 @@ import { sql, type RawBuilder } from 'kysely'
 import { BaseError } from '../../base/errors.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
 export type LaneKey = { chainId: number; signer: Hex }
 
 /** What the next order of the lane gets. */
 export type Lane = LaneKey & { nextNonce: bigint; nextCounter: bigint }
+
+const LANE = columnsOf<Lane>()('chain_id::float8, signer, next_nonce, next_counter')
 
 /** The right of one worker to write to a lane, until another one takes it. */
 export type Lease = LaneKey & { fence: bigint }
@@ -30,10 +33,8 @@ export async function createLane(db: Db, lane: LaneKey & { nextNonce: bigint }):
 }
 
 export async function findLane(db: Db, key: LaneKey): Promise<Lane | undefined> {
-  const { rows } = await sql<LaneRow>`
-    select next_nonce, next_counter from nonce_lanes
-    where chain_id = ${key.chainId} and signer = ${key.signer}`.execute(db)
-  return rows[0] && readLane(key, rows[0])
+  return readOne<Lane>(db)`
+    select ${LANE} from nonce_lanes where chain_id = ${key.chainId} and signer = ${key.signer}`
 }
 
 /**
@@ -46,11 +47,10 @@ export async function lockLanes(
   lanes: { chainId: number; signers: readonly Hex[]; skipsLocked?: boolean },
 ): Promise<Lane[]> {
   const { chainId, signers, skipsLocked = false } = lanes
-  const { rows } = await sql<LaneRow & { signer: Hex }>`
-    select signer, next_nonce, next_counter from nonce_lanes
+  return readAll<Lane>(db)`
+    select ${LANE} from nonce_lanes
     where chain_id = ${chainId} and signer = any(${signers}::text[])
-    order by signer for no key update ${skipsLocked ? sql`skip locked` : sql``}`.execute(db)
-  return rows.map(({ signer, ...row }) => readLane({ chainId, signer }, row))
+    order by signer for no key update ${skipsLocked ? sql`skip locked` : sql``}`
 }
 
 /**
@@ -216,21 +216,9 @@ export async function findNonce(
   db: Db,
   key: LaneKey & { nonce: bigint },
 ): Promise<LaneNonce | undefined> {
-  const { rows } = await sql<NonceRow>`
-    select nonce, order_id, state from lane_nonces
-    where chain_id = ${key.chainId} and signer = ${key.signer} and nonce = ${key.nonce}`.execute(db)
-  return rows[0] && readNonce(rows[0])
-}
-
-type LaneRow = { next_nonce: bigint; next_counter: bigint }
-type NonceRow = { nonce: bigint; order_id: bigint | null; state: LaneNonce['state'] }
-
-function readLane({ chainId, signer }: LaneKey, row: LaneRow): Lane {
-  return { chainId, signer, nextNonce: row.next_nonce, nextCounter: row.next_counter }
-}
-
-function readNonce(row: NonceRow): LaneNonce {
-  return { nonce: row.nonce, orderId: row.order_id ?? undefined, state: row.state }
+  return readOne<LaneNonce>(db)`
+    select nonce, order_id as "orderId", state from lane_nonces
+    where chain_id = ${key.chainId} and signer = ${key.signer} and nonce = ${key.nonce}`
 }
 
 export function noLane({ chainId, signer }: LaneKey): BaseError {

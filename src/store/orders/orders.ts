@@ -1,32 +1,32 @@
 import { sql } from 'kysely'
 
 import { BaseError } from '../../base/errors.ts'
-import type { Hex, Order, OrderState, Route } from '../../domain/orders.ts'
-import type { Reference } from '../../domain/reference.ts'
+import type { Hex, Order, OrderState } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
+
+export const ORDER = columnsOf<Order>()(`id, subject, spender, chain_id::float8, signer, reference,
+  counter, route, contract, token, payee, amount, gas, state, error_code, cancel_code, accepted_at,
+  updated_at`)
 
 export async function findOrder(db: Db, id: bigint): Promise<Order | undefined> {
-  const { rows } = await sql<OrderRow>`select * from orders where id = ${id}`.execute(db)
-  return rows[0] && readOrder(rows[0])
+  return readOne<Order>(db)`select ${ORDER} from orders where id = ${id}`
 }
 
 export async function findOrderOf(db: Db, subject: string): Promise<Order | undefined> {
-  const { rows } = await sql<OrderRow>`
-    select * from orders where subject = ${subject}`.execute(db)
-  return rows[0] && readOrder(rows[0])
+  return readOne<Order>(db)`
+    select ${ORDER} from orders where subject = ${subject}`
 }
 
 /** Those that are there, of what each of the subjects is paid by. */
 export async function findOrdersOf(db: Db, subjects: readonly string[]): Promise<Order[]> {
-  const { rows } = await sql<OrderRow>`
-    select * from orders where subject = any(${subjects}::text[])`.execute(db)
-  return rows.map(readOrder)
+  return readAll<Order>(db)`
+    select ${ORDER} from orders where subject = any(${subjects}::text[])`
 }
 
 export async function findOrders(db: Db, ids: readonly bigint[]): Promise<Order[]> {
-  const { rows } = await sql<OrderRow>`
-    select * from orders where id = any(${ids.map(String)}::bigint[])`.execute(db)
-  return rows.map(readOrder)
+  return readAll<Order>(db)`
+    select ${ORDER} from orders where id = any(${ids.map(String)}::bigint[])`
 }
 
 /** How many are on their way, and since when the oldest one is. */
@@ -74,14 +74,13 @@ export async function tryMoveOrders(db: Db, moves: readonly OrderStep[]): Promis
     code: errorCode ?? null,
     at: now,
   }))
-  const { rows } = await sql<OrderRow>`
+  return readAll<Order>(db)`
     update orders set state = to_state, error_code = code, updated_at = at
     from jsonb_to_recordset(${JSON.stringify(rowsOfMoves)}::jsonb) as row (
       order_id bigint, from_state text, to_state text, code text, at timestamptz
     )
     where id = order_id and state = from_state
-    returning orders.*`.execute(db)
-  return rows.map(readOrder)
+    returning ${ORDER}`
 }
 
 /** False: the order is final, or is being cancelled already. */
@@ -119,11 +118,11 @@ export async function readLaneLoads(
   db: Db,
   { chainId, signers }: { chainId: number; signers: readonly Hex[] },
 ): Promise<Map<Hex, LaneLoad>> {
-  const { rows } = await sql<{ signer: Hex; open: number; owed: string }>`
+  const { rows } = await sql<LaneLoad & { signer: Hex }>`
     select lane_nonces.signer, count(*)::integer as open, coalesce(sum(
       case when orders.route in ('direct', 'contract') then orders.amount else 0 end
         + newest.gas * newest.max_fee_per_gas
-    ), 0)::text as owed
+    ), 0) as owed
     from lane_nonces
     left join orders on orders.id = lane_nonces.order_id and orders.state = 'accepted'
     left join lateral (
@@ -135,51 +134,7 @@ export async function readLaneLoads(
     where lane_nonces.chain_id = ${chainId} and lane_nonces.signer = any(${signers}::text[])
       and lane_nonces.state = 'open'
     group by lane_nonces.signer`.execute(db)
-  return new Map(rows.map(({ signer, open, owed }) => [signer, { open, owed: BigInt(owed) }]))
-}
-
-export type OrderRow = {
-  id: bigint
-  subject: string
-  spender: string
-  chain_id: bigint
-  signer: Hex
-  reference: Reference
-  counter: bigint
-  route: Route
-  contract: Hex | null
-  token: Hex | null
-  payee: Hex
-  amount: string
-  gas: bigint
-  state: OrderState
-  error_code: string | null
-  cancel_code: string | null
-  accepted_at: Date
-  updated_at: Date
-}
-
-export function readOrder(row: OrderRow): Order {
-  return {
-    id: row.id,
-    subject: row.subject,
-    spender: row.spender,
-    chainId: Number(row.chain_id),
-    signer: row.signer,
-    reference: row.reference,
-    counter: row.counter,
-    route: row.route,
-    contract: row.contract ?? undefined,
-    token: row.token ?? undefined,
-    payee: row.payee,
-    amount: BigInt(row.amount),
-    gas: row.gas,
-    state: row.state,
-    errorCode: row.error_code ?? undefined,
-    cancelCode: row.cancel_code ?? undefined,
-    acceptedAt: row.accepted_at,
-    updatedAt: row.updated_at,
-  }
+  return new Map(rows.map(({ signer, ...load }) => [signer, load]))
 }
 
 function orderMoved(move: { id: bigint; from: OrderState; to: OrderState }): BaseError {

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll } from '../database/rows.ts'
 
 /**
  * `reorg_after_final`: the block of a final attempt is gone. `settlement_mismatch`: a transaction
@@ -17,6 +18,8 @@ export type SenderAlert = {
   orderId: bigint | undefined
   hash: Hex
 }
+
+const ALERT = columnsOf<SenderAlert>()('kind, chain_id::float8, order_id, hash')
 
 /** True when it is news. */
 export async function openAlert(db: Db, alert: SenderAlert, now: Date): Promise<boolean> {
@@ -40,10 +43,9 @@ export async function closeAlert(
 }
 
 export async function listOpenAlerts(db: Db, chainId: number): Promise<SenderAlert[]> {
-  const { rows } = await sql<AlertRow>`
-    select kind, order_id, hash from sender_alerts
-    where chain_id = ${chainId} and closed_at is null order by id limit ${MAX_ALERTS}`.execute(db)
-  return rows.map((row) => readAlert(chainId, row))
+  return readAll<SenderAlert>(db)`
+    select ${ALERT} from sender_alerts
+    where chain_id = ${chainId} and closed_at is null order by id limit ${MAX_ALERTS}`
 }
 
 /**
@@ -55,7 +57,7 @@ export async function takeAlerts(
   taking: Pick<SenderAlert, 'kind' | 'chainId'> & { since: Date; now: Date; limit: number },
 ): Promise<SenderAlert[]> {
   const { kind, chainId, since, now, limit } = taking
-  const { rows } = await sql<AlertRow>`
+  return readAll<SenderAlert>(db)`
     with taken as (
       update sender_alerts set tended_at = ${now}
       where id in (
@@ -64,10 +66,9 @@ export async function takeAlerts(
           and (tended_at is null or tended_at <= ${since})
         order by tended_at nulls first, id limit ${limit} for update skip locked
       )
-      returning id, kind, order_id, hash
+      returning *
     )
-    select kind, order_id, hash from taken order by id`.execute(db)
-  return rows.map((row) => readAlert(chainId, row))
+    select ${ALERT} from taken order by id`
 }
 
 export async function countOpenAlerts(
@@ -82,9 +83,3 @@ export async function countOpenAlerts(
 
 /** More than an operator reads; the oldest come first, so none is starved. */
 const MAX_ALERTS = 1000
-
-type AlertRow = { kind: SenderAlertKind; order_id: bigint | null; hash: Hex }
-
-function readAlert(chainId: number, { kind, order_id, hash }: AlertRow): SenderAlert {
-  return { kind, chainId, orderId: order_id ?? undefined, hash }
-}

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Db } from '../database/database.ts'
+import { readAll } from '../database/rows.ts'
 
 export type SpendKey = {
   spender: string
@@ -17,12 +18,11 @@ export async function readSpends(
   db: Db,
   keys: readonly SpendKey[],
 ): Promise<Array<SpendKey & { amount: bigint }>> {
-  const { rows } = await sql<SpendKey & { amount: string }>`
+  return readAll<SpendKey & { amount: bigint }>(db)`
     select spends.spender, spends.day, spends.payee, spends.amount from spends
     join jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as wanted (
       spender text, day date, payee text
-    ) using (spender, day, payee)`.execute(db)
-  return rows.map(({ amount, ...key }) => ({ ...key, amount: BigInt(amount) }))
+    ) using (spender, day, payee)`
 }
 
 /**

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 
 import type { GatewayKind } from '../../base/parties.ts'
-import { CURRENCY_DECIMALS, parseAmount, type Currency } from '../../domain/money.ts'
+import type { Currency } from '../../domain/money.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
 import { leasing, type Due } from '../database/leases.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
+import { inUnits, type InDecimals } from '../transactions/transactions.ts'
 
 /** A payment at a gateway: the transaction, and what the gateway says of it. */
 export type Charge = {
@@ -57,9 +59,9 @@ export async function findCharge(db: Db, transactionId: string): Promise<Charge 
 
 /** Those that are there, in no order. */
 export async function findCharges(db: Db, transactionIds: readonly string[]): Promise<Charge[]> {
-  const { rows } = await sql<ChargeRow>`
-    ${SELECT} where c.transaction_id = any(${transactionIds}::text[])`.execute(db)
-  return rows.map(chargeOf)
+  const charges = await readAll<InDecimals<Charge>>(db)`
+    ${SELECT} where c.transaction_id = any(${transactionIds}::text[])`
+  return charges.map(inUnits)
 }
 
 /** The same, and nobody else changes it before the end of the transaction. */
@@ -74,17 +76,17 @@ export async function findChargeByExternalId(
   db: Db,
   wanted: { gatewayId: number; externalId: string },
 ): Promise<Charge | undefined> {
-  const { rows } = await sql<ChargeRow>`
+  const charge = await readOne<InDecimals<Charge>>(db)`
     ${SELECT} where c.gateway_id = ${wanted.gatewayId}
-      and c.external_id = ${wanted.externalId}`.execute(db)
-  return rows[0] && chargeOf(rows[0])
+      and c.external_id = ${wanted.externalId}`
+  return charge && inUnits(charge)
 }
 
 export async function leaseCharges(db: Db, due: Due): Promise<Charge[]> {
-  const { rows } = await sql<ChargeRow>`
+  const charges = await readAll<InDecimals<Charge>>(db)`
     with leased as (${leasing('charges', due)})
-    select ${COLUMNS} from leased c join transactions t using (transaction_id)`.execute(db)
-  return rows.map(chargeOf)
+    select ${CHARGE} from leased c join transactions t using (transaction_id)`
+  return charges.map(inUnits)
 }
 
 /** Lays it aside until then, or for good; unless there was news meanwhile. */
@@ -138,63 +140,10 @@ export async function learnCharge(
   return rows.length > 0
 }
 
-type ChargeRow = {
-  transaction_id: string
-  user_id: number
-  status: TransactionStatus
-  amount: string
-  currency: Currency
-  description: string
-  metadata: Record<string, string>
-  created_at: Date
-  gateway_id: number
-  kind: GatewayKind
-  external_id: string | null
-  client_secret: string | null
-  url: string | null
-  capture_id: string | null
-  gateway_status: string | null
-  error_code: string | null
-  received: string | null
-  reference: `0x${string}` | null
-  expires_at: Date | null
-  wakes: number
-  lease: number
-  tries: number
-}
+const CHARGE =
+  columnsOf<Charge>()(`t.transaction_id, t.user_id, t.status, t.amount::text, t.currency,
+  t.description, t.metadata, t.created_at, c.gateway_id, c.kind, c.external_id, c.client_secret,
+  c.url, c.capture_id, c.gateway_status, c.error_code, c.received, c.reference, c.expires_at,
+  c.wakes, c.lease, c.tries`)
 
-const COLUMNS = sql.raw(
-  't.transaction_id, t.user_id, t.status, t.amount, t.currency, t.description, t.metadata, ' +
-    't.created_at, c.gateway_id, c.kind, c.external_id, c.client_secret, c.url, c.capture_id, ' +
-    'c.gateway_status, c.error_code, c.received, c.reference, c.expires_at, c.wakes, c.lease, ' +
-    'c.tries',
-)
-
-const SELECT = sql`select ${COLUMNS} from charges c join transactions t using (transaction_id)`
-
-function chargeOf(row: ChargeRow): Charge {
-  return {
-    transactionId: row.transaction_id,
-    userId: row.user_id,
-    status: row.status,
-    amount: parseAmount({ text: row.amount, decimals: CURRENCY_DECIMALS[row.currency] }),
-    currency: row.currency,
-    description: row.description,
-    metadata: row.metadata,
-    createdAt: row.created_at,
-    gatewayId: row.gateway_id,
-    kind: row.kind,
-    externalId: row.external_id ?? undefined,
-    clientSecret: row.client_secret ?? undefined,
-    url: row.url ?? undefined,
-    captureId: row.capture_id ?? undefined,
-    gatewayStatus: row.gateway_status ?? undefined,
-    errorCode: row.error_code ?? undefined,
-    received: row.received === null ? undefined : BigInt(row.received),
-    reference: row.reference ?? undefined,
-    expiresAt: row.expires_at ?? undefined,
-    wakes: row.wakes,
-    lease: row.lease,
-    tries: row.tries,
-  }
-}
+const SELECT = sql`select ${CHARGE} from charges c join transactions t using (transaction_id)`

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
-import { checkoutPaymentOf, type CheckoutPayment, type CheckoutPaymentRow } from './checkouts.ts'
+import { readOne } from '../database/rows.ts'
+import { ARRIVAL, type CheckoutPayment } from './checkouts.ts'
 
 /** The arrival that closes a charge, and what its transaction has cost once that is known. */
 export type Closing = CheckoutPayment & {
@@ -43,19 +44,11 @@ export async function noteClosing(
 
 /** Undefined where no arrival closes it. */
 export async function findClosing(db: Db, transactionId: string): Promise<Closing | undefined> {
-  const { rows } = await sql<ClosingRow>`
-    select p.*, c.gas_used, c.gas_price
+  return readOne<Closing>(db)`
+    select ${ARRIVAL.of('p')}, p.gone_at is null as "isThere", c.gas_used as "gas.gasUsed",
+      c.gas_price as "gas.gasPrice"
     from charges c join checkout_payments p on p.id = c.closed_by
-    where c.transaction_id = ${transactionId}`.execute(db)
-  const [row] = rows
-  if (row === undefined) return undefined
-  const { gone_at: goneAt, gas_used: gasUsed, gas_price: gasPrice } = row
-  return {
-    ...checkoutPaymentOf(row),
-    isThere: goneAt === null,
-    gas:
-      gasUsed === null || gasPrice === null ? undefined : { gasUsed, gasPrice: BigInt(gasPrice) },
-  }
+    where c.transaction_id = ${transactionId}`
 }
 
 /** A closing arrival whose receipt was not read yet. */
@@ -87,10 +80,4 @@ export async function priceClosing(
     )
     update charges set gas_used = ${priced.gasUsed}, gas_price = ${String(priced.gasPrice)}::numeric
     where closed_by = ${priced.id}`.execute(db)
-}
-
-type ClosingRow = CheckoutPaymentRow & {
-  gone_at: Date | null
-  gas_used: bigint | null
-  gas_price: string | null
 }

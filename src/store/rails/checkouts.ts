@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { DUST_PART } from '../../domain/gateways.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll } from '../database/rows.ts'
 
 /** Where payments are looked for. */
 export type CheckoutPlace = { chainId: number; settlement: Hex; payee: Hex }
@@ -26,6 +27,10 @@ export type CheckoutPayment = {
   blockHash: Hex | undefined
   paidAt: Date
 }
+
+export const ARRIVAL = columnsOf<CheckoutPayment>()(`chain_id::float8, transaction_hash, log_index,
+  transaction_id, reference, payer, contract as place.contract, payee as place.payee, token, amount,
+  verdict, block_number, block_hash, paid_at`)
 
 export async function readCheckoutCursor(
   db: Db,
@@ -110,25 +115,23 @@ export async function forgetPaidIn(
   db: Db,
   gone: Omit<PaidBlock, 'blockNumber'> & { chainId: number },
 ): Promise<CheckoutPayment[]> {
-  const { rows } = await sql<CheckoutPaymentRow>`
+  return readAll<CheckoutPayment>(db)`
     update checkout_payments set gone_at = now()
     where transaction_id = ${gone.transactionId} and chain_id = ${gone.chainId}
       and block_hash = ${gone.blockHash} and gone_at is null
-    returning *`.execute(db)
-  return rows.map(checkoutPaymentOf)
+    returning ${ARRIVAL}`
 }
 
 /** In the right token, in time and late. */
 export type Arrived = { counted: bigint; late: bigint }
 
 export async function sumCheckoutPayments(db: Db, transactionId: string): Promise<Arrived> {
-  const { rows } = await sql<{ counted: string; late: string }>`
-    select coalesce(sum(amount) filter (where verdict = 'counted'), 0)::text as counted,
-      coalesce(sum(amount) filter (where verdict = 'late'), 0)::text as late
+  const { rows } = await sql<Arrived>`
+    select coalesce(sum(amount) filter (where verdict = 'counted'), 0) as counted,
+      coalesce(sum(amount) filter (where verdict = 'late'), 0) as late
     from checkout_payments
     where transaction_id = ${transactionId} and gone_at is null`.execute(db)
-  const { counted = '0', late = '0' } = rows[0] ?? {}
-  return { counted: BigInt(counted), late: BigInt(late) }
+  return rows[0]!
 }
 
 /** How many arrivals are kept of other tokens, or of dust beside what is due. */
@@ -146,20 +149,20 @@ export async function countSmallPayments(
 
 /** What has come in the right token under each reference. */
 export async function sumByReference(db: Db, transactionId: string): Promise<Map<Hex, bigint>> {
-  const { rows } = await sql<{ reference: Hex; amount: string }>`
-    select reference, sum(amount)::text as amount from checkout_payments
+  const { rows } = await sql<{ reference: Hex; amount: bigint }>`
+    select reference, sum(amount) as amount from checkout_payments
     where transaction_id = ${transactionId} and gone_at is null and verdict <> 'wrong_token'
     group by reference`.execute(db)
-  return new Map(rows.map(({ reference, amount }) => [reference, BigInt(amount)]))
+  return new Map(rows.map(({ reference, amount }) => [reference, amount]))
 }
 
 /** What each payer has paid in the right token. */
 export async function sumByPayer(db: Db, transactionId: string): Promise<Map<Hex, bigint>> {
-  const { rows } = await sql<{ payer: Hex; amount: string }>`
-    select payer, sum(amount)::text as amount from checkout_payments
+  const { rows } = await sql<{ payer: Hex; amount: bigint }>`
+    select payer, sum(amount) as amount from checkout_payments
     where transaction_id = ${transactionId} and gone_at is null and verdict <> 'wrong_token'
     group by payer`.execute(db)
-  return new Map(rows.map(({ payer, amount }) => [payer, BigInt(amount)]))
+  return new Map(rows.map(({ payer, amount }) => [payer, amount]))
 }
 
 /**
@@ -171,15 +174,14 @@ export async function listCheckoutPayments(
   transactionIds: readonly string[],
   limitEach: number,
 ): Promise<CheckoutPayment[]> {
-  const { rows } = await sql<CheckoutPaymentRow>`
-    select p.* from unnest(${transactionIds}::text[]) as wanted (transaction_id)
+  return readAll<CheckoutPayment>(db)`
+    select ${ARRIVAL.of('p')} from unnest(${transactionIds}::text[]) as wanted (transaction_id)
     cross join lateral (
       select * from checkout_payments
       where transaction_id = wanted.transaction_id and gone_at is null
       order by verdict = 'wrong_token', amount desc, block_number, log_index limit ${limitEach}
     ) p
-    order by p.block_number, p.log_index`.execute(db)
-  return rows.map(checkoutPaymentOf)
+    order by p.block_number, p.log_index`
 }
 
 /** Charges for which less than the whole has come, or late, oldest first. */
@@ -225,40 +227,4 @@ export async function listExpired(
     where c.kind = 'crypto_checkout' and c.expires_at < ${wanted.before} and t.status = 'pending'
     order by c.expires_at limit ${wanted.limit}`.execute(db)
   return rows.map(({ transactionId }) => transactionId)
-}
-
-export type CheckoutPaymentRow = {
-  chain_id: bigint
-  transaction_hash: Hex
-  log_index: number
-  transaction_id: string
-  reference: Hex
-  payer: Hex
-  contract: Hex | null
-  payee: Hex | null
-  token: Hex | null
-  amount: string
-  verdict: CheckoutPayment['verdict']
-  block_number: bigint
-  block_hash: Hex | null
-  paid_at: Date
-}
-
-export function checkoutPaymentOf(row: CheckoutPaymentRow): CheckoutPayment {
-  const { contract, payee } = row
-  return {
-    chainId: Number(row.chain_id),
-    transactionHash: row.transaction_hash,
-    logIndex: row.log_index,
-    transactionId: row.transaction_id,
-    reference: row.reference,
-    payer: row.payer,
-    place: contract === null || payee === null ? undefined : { contract, payee },
-    token: row.token ?? undefined,
-    amount: BigInt(row.amount),
-    verdict: row.verdict,
-    blockNumber: row.block_number,
-    blockHash: row.block_hash ?? undefined,
-    paidAt: row.paid_at,
-  }
 }

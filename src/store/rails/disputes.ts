@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import type { Db } from '../database/database.ts'
 import { leasing, type Due } from '../database/leases.ts'
+import { columnsOf, readAll } from '../database/rows.ts'
 
 /** Its status is undefined until the gateway was asked for it. */
 export type Dispute = {
@@ -15,6 +16,9 @@ export type Dispute = {
   lease: number
   tries: number
 }
+
+const DISPUTE = columnsOf<Dispute>()(`dispute_id, transaction_id, status, reason, amount_minor,
+  created_at, wakes, lease, tries`)
 
 export type DisputeMove = { status: string; at: Date }
 
@@ -31,8 +35,7 @@ export async function noteDispute(
 }
 
 export async function leaseDisputes(db: Db, due: Due): Promise<Dispute[]> {
-  const { rows } = await leasing<DisputeRow>('disputes', due).execute(db)
-  return rows.map(disputeOf)
+  return readAll<Dispute>(db)`${leasing('disputes', due, DISPUTE)}`
 }
 
 /** True where the status is another than before; the history then has it too. */
@@ -75,43 +78,17 @@ export async function listDisputes(
   db: Db,
   transactionId: string,
 ): Promise<Array<Dispute & { history: DisputeMove[] }>> {
-  const { rows } = await sql<DisputeRow>`
-    select * from disputes where transaction_id = ${transactionId} and status is not null
-    order by created_at, dispute_id limit 100`.execute(db)
+  const disputes = await readAll<Dispute>(db)`
+    select ${DISPUTE} from disputes where transaction_id = ${transactionId} and status is not null
+    order by created_at, dispute_id limit 100`
   const { rows: moves } = await sql<DisputeMove & { disputeId: string }>`
     select dispute_id as "disputeId", status, moved_at as at from dispute_moves
     where dispute_id in (select dispute_id from disputes where transaction_id = ${transactionId})
     order by id limit 1000`.execute(db)
-  return rows.map(disputeOf).map((dispute) => ({
+  return disputes.map((dispute) => ({
     ...dispute,
     history: moves
       .filter(({ disputeId }) => disputeId === dispute.disputeId)
       .map(({ status, at }) => ({ status, at })),
   }))
-}
-
-type DisputeRow = {
-  dispute_id: string
-  transaction_id: string
-  status: string | null
-  reason: string | null
-  amount_minor: bigint | null
-  created_at: Date
-  wakes: number
-  lease: number
-  tries: number
-}
-
-function disputeOf(row: DisputeRow): Dispute {
-  return {
-    disputeId: row.dispute_id,
-    transactionId: row.transaction_id,
-    status: row.status ?? undefined,
-    reason: row.reason ?? undefined,
-    amountMinor: row.amount_minor ?? undefined,
-    createdAt: row.created_at,
-    wakes: row.wakes,
-    lease: row.lease,
-    tries: row.tries,
-  }
 }

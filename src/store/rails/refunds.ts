@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { leasing, type Due } from '../database/leases.ts'
+import { columnsOf, readAll } from '../database/rows.ts'
 
 export type Refund = {
   refundId: string
@@ -17,6 +18,9 @@ export type Refund = {
   lease: number
   tries: number
 }
+
+const REFUND = columnsOf<Refund>()(`refund_id, transaction_id, amount, state, payer, external_id,
+  error_code, lease, tries`)
 
 /** Rejects where the refunds of the charge are frozen, or would be more than has come for it. */
 export async function insertRefund(
@@ -43,13 +47,12 @@ export async function areRefundsFrozen(db: Db, transactionId: string): Promise<b
 export type RefundSums = { count: number; taken: bigint; completed: bigint }
 
 export async function sumRefunds(db: Db, transactionId: string): Promise<RefundSums> {
-  const { rows } = await sql<{ count: number; taken: string; completed: string }>`
+  const { rows } = await sql<RefundSums>`
     select count(*)::integer as count,
-      coalesce(sum(amount) filter (where state <> 'failed'), 0)::text as taken,
-      coalesce(sum(amount) filter (where state = 'completed'), 0)::text as completed
+      coalesce(sum(amount) filter (where state <> 'failed'), 0) as taken,
+      coalesce(sum(amount) filter (where state = 'completed'), 0) as completed
     from refunds where transaction_id = ${transactionId}`.execute(db)
-  const { count = 0, taken = '0', completed = '0' } = rows[0] ?? {}
-  return { count, taken: BigInt(taken), completed: BigInt(completed) }
+  return rows[0]!
 }
 
 /** What goes or went back of what this payer has paid. */
@@ -57,22 +60,20 @@ export async function sumPayerRefunds(
   db: Db,
   { transactionId, payer }: { transactionId: string; payer: Hex },
 ): Promise<bigint> {
-  const { rows } = await sql<{ taken: string }>`
-    select coalesce(sum(amount), 0)::text as taken from refunds
+  const { rows } = await sql<{ taken: bigint }>`
+    select coalesce(sum(amount), 0) as taken from refunds
     where transaction_id = ${transactionId} and payer = ${payer} and state <> 'failed'`.execute(db)
-  return BigInt(rows[0]?.taken ?? '0')
+  return rows[0]!.taken
 }
 
 export async function listRefunds(db: Db, transactionId: string): Promise<Refund[]> {
-  const { rows } = await sql<RefundRow>`
-    select * from refunds where transaction_id = ${transactionId}
-    order by created_at, refund_id limit 100`.execute(db)
-  return rows.map(refundOf)
+  return readAll<Refund>(db)`
+    select ${REFUND} from refunds where transaction_id = ${transactionId}
+    order by created_at, refund_id limit 100`
 }
 
 export async function leaseRefunds(db: Db, due: Due): Promise<Refund[]> {
-  const { rows } = await leasing<RefundRow>('refunds', due).execute(db)
-  return rows.map(refundOf)
+  return readAll<Refund>(db)`${leasing('refunds', due, REFUND)}`
 }
 
 /** Out of pending, once. */
@@ -99,30 +100,4 @@ export async function releaseRefund(
     update refunds set due_at = ${next.dueAt}, trouble = ${next.trouble ?? null}
     where refund_id = ${refund.refundId} and lease = ${refund.lease}
       and state = 'pending'`.execute(db)
-}
-
-type RefundRow = {
-  refund_id: string
-  transaction_id: string
-  amount: string
-  state: Refund['state']
-  payer: Hex | null
-  external_id: string | null
-  error_code: string | null
-  lease: number
-  tries: number
-}
-
-function refundOf(row: RefundRow): Refund {
-  return {
-    refundId: row.refund_id,
-    transactionId: row.transaction_id,
-    amount: BigInt(row.amount),
-    state: row.state,
-    payer: row.payer ?? undefined,
-    externalId: row.external_id ?? undefined,
-    errorCode: row.error_code ?? undefined,
-    lease: row.lease,
-    tries: row.tries,
-  }
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { BaseError } from '../../base/errors.ts'
 import type { Db } from '../database/database.ts'
 import { leasing, type Due } from '../database/leases.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
 export type WirePurpose = 'payment' | 'redeem' | 'transfer'
 
@@ -50,6 +51,14 @@ export type Wire = WireOrder & {
   tries: number
 }
 
+/** A wire in the hands of one worker, until the lease ends. */
+export type LeasedWire = Wire & { lease: number }
+
+const WIRE = columnsOf<LeasedWire>()(`id, user_id, purpose, subject, method, amount_minor, currency,
+  beneficiary_name as beneficiary.name, address_line1 as beneficiary.addressLine1,
+  account_number as beneficiary.accountNumber, routing_number as beneficiary.routingNumber, bank,
+  state, bank_id, reference, code, paid_at, lease, tries`)
+
 /**
  * Orders a wire in the transaction of the caller; the rail sends it after the commit. Asking twice
  * for one subject is one wire, and asking for another amount or beneficiary is refused.
@@ -75,18 +84,13 @@ export async function findWire(
   db: Db,
   wanted: { purpose: WirePurpose; subject: string },
 ): Promise<Wire | undefined> {
-  const { rows } = await sql<WireRow>`
-    select * from wires
-    where purpose = ${wanted.purpose} and subject = ${wanted.subject}`.execute(db)
-  return rows[0] && wireOf(rows[0])
+  return readOne<Wire>(db)`
+    select ${WIRE} from wires
+    where purpose = ${wanted.purpose} and subject = ${wanted.subject}`
 }
 
-/** A wire in the hands of one worker, until the lease ends. */
-export type LeasedWire = Wire & { lease: number }
-
 export async function leaseWires(db: Db, due: Due): Promise<LeasedWire[]> {
-  const { rows } = await leasing<WireRow>('wires', due).execute(db)
-  return rows.map((row) => ({ ...wireOf(row), lease: row.lease }))
+  return readAll<LeasedWire>(db)`${leasing('wires', due, WIRE)}`
 }
 
 /** What has become of a wire, and of what it is for. */
@@ -143,53 +147,6 @@ export async function releaseWires(db: Db, releases: readonly WireRelease[]): Pr
       wire_id bigint, held integer, next timestamptz, word text
     )
     where id = wire_id and lease = held`.execute(db)
-}
-
-type WireRow = {
-  id: bigint
-  user_id: number
-  purpose: WirePurpose
-  subject: string
-  method: WireMethod
-  amount_minor: bigint
-  currency: 'USD'
-  beneficiary_name: string
-  address_line1: string | null
-  account_number: string | null
-  routing_number: string | null
-  bank: string | null
-  state: WireState
-  bank_id: string | null
-  reference: string | null
-  code: string | null
-  paid_at: Date | null
-  lease: number
-  tries: number
-}
-
-function wireOf(row: WireRow): Wire {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    purpose: row.purpose,
-    subject: row.subject,
-    method: row.method,
-    amountMinor: row.amount_minor,
-    currency: row.currency,
-    beneficiary: {
-      name: row.beneficiary_name,
-      addressLine1: row.address_line1 ?? undefined,
-      accountNumber: row.account_number ?? undefined,
-      routingNumber: row.routing_number ?? undefined,
-    },
-    bank: row.bank ?? undefined,
-    state: row.state,
-    bankId: row.bank_id ?? undefined,
-    reference: row.reference ?? undefined,
-    code: row.code ?? undefined,
-    paidAt: row.paid_at ?? undefined,
-    tries: row.tries,
-  }
 }
 
 function isSame(wire: Wire, order: WireOrder): boolean {

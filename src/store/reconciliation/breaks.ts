@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import { AGE_LIMITS_MS, type AgeBucket, type BreakKind, type Finding } from '../../domain/breaks.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
 export type OpenBreak = Finding & {
   key: bigint
@@ -206,9 +207,9 @@ export async function noteVerified(
 }
 
 export async function findBreak(db: Db, breakId: string): Promise<OpenBreak | undefined> {
-  const { rows } = await sql<BreakRow>`
-    select * from breaks where break_id = ${breakId}`.execute(db)
-  return rows[0] && readBreak(rows[0])
+  const row = await readOne<BreakRow>(db)`
+    select ${BREAK} from breaks where break_id = ${breakId}`
+  return row && breakOf(row)
 }
 
 /** Oldest first. */
@@ -233,11 +234,11 @@ export async function listBreaks(
   filter: BreakFilter,
   page: { before: bigint | undefined; limit: number; now: Date },
 ): Promise<OpenBreak[]> {
-  const { rows } = await sql<BreakRow>`
-    select * from breaks where ${isTaken(filter, page.now)}
+  const rows = await readAll<BreakRow>(db)`
+    select ${BREAK} from breaks where ${isTaken(filter, page.now)}
       ${page.before === undefined ? sql`` : sql`and id < ${page.before}`}
-    order by id desc limit ${page.limit}`.execute(db)
-  return rows.map(readBreak)
+    order by breaks.id desc limit ${page.limit}`
+  return rows.map(breakOf)
 }
 
 export async function countBreaks(db: Db, filter: BreakFilter, now: Date): Promise<number> {
@@ -295,40 +296,14 @@ function rowOf(finding: Finding): Record<string, unknown> {
   }
 }
 
-type BreakRow = {
-  id: bigint
-  break_id: string
-  chain_id: bigint
-  source: string
-  kind: BreakKind
-  transaction_id: string | null
-  hash: string | null
-  recorded: Finding['recorded']
-  on_chain: Finding['onChain']
-  evidence: Finding['evidence']
-  state: 'open' | 'closed'
-  closed_as: 'resolved' | 'operator' | null
-  first_seen_at: Date
-  last_seen_at: Date
-  closed_at: Date | null
-}
+const BREAK = columnsOf<OpenBreak>()(`id as key, break_id as id, chain_id::float8, source, kind,
+  transaction_id, hash, recorded, on_chain, evidence, state, closed_as, first_seen_at, last_seen_at,
+  closed_at`)
 
-function readBreak(row: BreakRow): OpenBreak {
-  return {
-    key: row.id,
-    id: row.break_id,
-    chainId: Number(row.chain_id),
-    source: row.source,
-    kind: row.kind,
-    transactionId: row.transaction_id,
-    hash: row.hash,
-    recorded: row.recorded,
-    onChain: row.on_chain,
-    evidence: row.evidence,
-    state: row.state,
-    closedAs: row.closed_as ?? undefined,
-    firstSeenAt: row.first_seen_at,
-    lastSeenAt: row.last_seen_at,
-    closedAt: row.closed_at ?? undefined,
-  }
+/** Null is undefined in what is read, but not in a finding. */
+type BreakRow = Omit<OpenBreak, 'transactionId' | 'hash'> &
+  Record<'transactionId' | 'hash', string | undefined>
+
+function breakOf(row: BreakRow): OpenBreak {
+  return { ...row, transactionId: row.transactionId ?? null, hash: row.hash ?? null }
 }

@@ -4,6 +4,7 @@ import type { Currency } from '../../domain/money.ts'
 import type { Hex, OrderState, Route } from '../../domain/orders.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
+import { readAll, readOne } from '../database/rows.ts'
 
 export type RecordsWanted = {
   chainId: number
@@ -54,8 +55,9 @@ export async function listSweptOrders(
   db: Db,
   wanted: RecordsWanted & { after: bigint; limit: number },
 ): Promise<SweptOrder[]> {
-  const { rows } = await sql<SweptRow>`
-    select o.id, o.subject, a.hash, case when o.contract is not null and o.state = 'completed'
+  return readAll<SweptOrder>(db)`
+    select o.id, o.subject, a.hash as "settled.hash",
+      case when o.contract is not null and o.state = 'completed'
         and coalesce(t.status, 'completed') in ('completed', 'refunded')
         and coalesce(t.eth_transaction_hash, a.hash) = a.hash
         and exists (
@@ -64,7 +66,7 @@ export async function listSweptOrders(
             and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
             and s.token is not distinct from o.token and s.block_hash = a.block_hash
             and s.hash = a.hash and s.fee = a.gas_used * a.gas_price
-        ) then a.raw end as raw
+        ) then a.raw end as "settled.raw"
     from orders o
     left join lateral (
       select * from attempts where order_id = o.id and state = 'final' and kind = 'payment' offset 0
@@ -74,22 +76,16 @@ export async function listSweptOrders(
     ) as t on true
     where o.chain_id = ${wanted.chainId} and o.id > ${wanted.after} and ${IS_PAYMENT}
       ${within(sql`o.accepted_at`, wanted)}
-    order by o.id limit ${wanted.limit}`.execute(db)
-  return rows.map(({ id, subject, hash, raw }) => ({
-    id,
-    subject,
-    settled: hash === null || raw === null ? undefined : { hash, raw },
-  }))
+    order by o.id limit ${wanted.limit}`
 }
 
 /** In the order of their ids; one of which nothing was signed yet is left out. */
 export async function listRecordedOrders(db: Db, ids: readonly bigint[]): Promise<RecordedOrder[]> {
   if (ids.length === 0) return []
   const list = JSON.stringify(ids.map(String))
-  const { rows } = await sql<OrderRow>`${selectOrders()}
+  return readAll<RecordedOrder>(db)`${selectOrders()}
     where o.id in (select jsonb_array_elements_text(${list}::jsonb)::bigint)
-    order by o.id`.execute(db)
-  return rows.map(readOrder)
+    order by o.id`
 }
 
 /** Those of a stretch of ids that share their transaction with others. */
@@ -97,12 +93,11 @@ export async function listSharedOrders(
   db: Db,
   wanted: RecordsWanted & { after: bigint; to: bigint },
 ): Promise<RecordedOrder[]> {
-  const { rows } = await sql<OrderRow>`
+  return readAll<RecordedOrder>(db)`
     select * from (${selectOrders()}
       where o.chain_id = ${wanted.chainId} and o.id > ${wanted.after} and o.id <= ${wanted.to}
         and ${IS_PAYMENT} ${within(sql`o.accepted_at`, wanted)}
-    ) as every where is_shared order by id`.execute(db)
-  return rows.map(readOrder)
+    ) as every where "isShared" order by id`
 }
 
 export async function findRecordedOrder(
@@ -110,8 +105,7 @@ export async function findRecordedOrder(
   of: { chainId: number; transactionId: string },
 ): Promise<RecordedOrder | undefined> {
   const which = sql`o.chain_id = ${of.chainId} and o.subject = ${of.transactionId}`
-  const { rows } = await sql<OrderRow>`${selectOrders()} where ${which}`.execute(db)
-  return rows[0] && readOrder(rows[0])
+  return readOne<RecordedOrder>(db)`${selectOrders()} where ${which}`
 }
 
 /**
@@ -123,10 +117,11 @@ const IS_PAYMENT = sql`o.route not in ('allowance', 'burn')`
 function selectOrders(): RawBuilder<unknown> {
   return sql`
     select o.id, o.subject, coalesce(t.eth_transaction_hash, a.hash) as hash, t.status, o.state,
-      o.route, o.reference, o.signer, o.payee, o.amount, a.nonce, o.accepted_at,
+      o.route, o.reference, o.signer, o.payee, o.amount::text, a.nonce,
+      o.accepted_at as "createdAt",
       case o.route when 'mint' then o.contract else o.token end as token,
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
-        then a.block_hash end as block_hash,
+        then a.block_hash end as "blockHash",
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
         then a.gas_used * a.gas_price end as fee,
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
@@ -135,7 +130,7 @@ function selectOrders(): RawBuilder<unknown> {
         select 1 from transactions other
         where other.eth_transaction_hash = coalesce(t.eth_transaction_hash, a.hash)
           and other.transaction_id <> o.subject
-      ) as is_shared
+      ) as "isShared"
     from orders o
     left join transactions t on t.transaction_id = o.subject
     cross join lateral (
@@ -145,28 +140,6 @@ function selectOrders(): RawBuilder<unknown> {
       where order_id = o.id and kind = 'payment'
       order by state = 'final' desc, id desc limit 1
     ) as a`
-}
-
-function readOrder(row: OrderRow): RecordedOrder {
-  return {
-    id: row.id,
-    subject: row.subject,
-    hash: row.hash,
-    status: row.status ?? undefined,
-    state: row.state,
-    route: row.route,
-    reference: row.reference,
-    signer: row.signer,
-    payee: row.payee,
-    amount: row.amount,
-    token: row.token ?? undefined,
-    nonce: row.nonce,
-    blockHash: row.block_hash ?? undefined,
-    fee: row.fee === null ? undefined : BigInt(row.fee),
-    raw: row.raw ?? undefined,
-    createdAt: row.accepted_at,
-    isShared: row.is_shared,
-  }
 }
 
 /** A transaction with a hash and without an order of ours: a paid checkout, or an import. */
@@ -229,7 +202,7 @@ export async function findRecordedHash(
 function selectHashes({ chainId }: { chainId: number }): RawBuilder<unknown> {
   return sql`
     select t.id, t.transaction_id as "transactionId", t.eth_transaction_hash as hash, t.status,
-      t.amount, t.currency, t.created_at as "createdAt",
+      t.amount::text, t.currency, t.created_at as "createdAt",
       exists (
         select 1 from transactions other
         where other.eth_transaction_hash = t.eth_transaction_hash and other.id <> t.id
@@ -313,26 +286,4 @@ function within(
 ): RawBuilder<unknown> {
   return sql`${since === undefined ? sql`` : sql`and ${time} >= ${since}`}
     ${until === undefined ? sql`` : sql`and ${time} < ${until}`}`
-}
-
-type SweptRow = { id: bigint; subject: string; hash: Hex | null; raw: Hex | null }
-
-type OrderRow = {
-  id: bigint
-  subject: string
-  hash: Hex
-  status: TransactionStatus | null
-  state: OrderState
-  route: Route
-  reference: Hex
-  signer: Hex
-  payee: Hex
-  amount: string
-  token: Hex | null
-  nonce: bigint
-  accepted_at: Date
-  block_hash: Hex | null
-  fee: string | null
-  raw: Hex | null
-  is_shared: boolean
 }

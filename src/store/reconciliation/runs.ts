@@ -4,6 +4,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError } from '../../base/errors.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
 export type RunState = 'queued' | 'running' | 'completed' | 'failed'
 
@@ -36,6 +37,10 @@ export type Run = {
   workedMs: number
 }
 
+const RUN = columnsOf<Run>()(`id, run_id, chain_id::float8, source, state, phase, cursor, totals,
+  expected, since_at as since, until_at as until, requested_by, error, created_at, started_at,
+  updated_at, ended_at, worked_ms::float8`)
+
 /** The right of one worker to write to a run, until another one takes it. */
 export type RunLease = { run: Run; fence: bigint }
 
@@ -45,18 +50,16 @@ export async function insertRun(
     now: Date
   },
 ): Promise<Run> {
-  const { rows } = await sql<RunRow>`
+  return (await readOne<Run>(db)`
     insert into runs (run_id, chain_id, source, since_at, until_at, requested_by, created_at,
       updated_at)
     values (${run.runId}, ${run.chainId}, ${run.source}, ${run.since ?? null},
       ${run.until ?? null}, ${run.requestedBy}, ${run.now}, ${run.now})
-    returning *`.execute(db)
-  return readRun(rows[0]!)
+    returning ${RUN}`)!
 }
 
 export async function findRun(db: Db, runId: string): Promise<Run | undefined> {
-  const { rows } = await sql<RunRow>`select * from runs where run_id = ${runId}`.execute(db)
-  return rows[0] && readRun(rows[0])
+  return readOne<Run>(db)`select ${RUN} from runs where run_id = ${runId}`
 }
 
 /** The newest first, before the one with that id where one is given. */
@@ -64,12 +67,11 @@ export async function listRuns(
   db: Db,
   page: { chainId: number; before: bigint | undefined; limit: number },
 ): Promise<Run[]> {
-  const { rows } = await sql<RunRow>`
-    select * from runs
+  return readAll<Run>(db)`
+    select ${RUN} from runs
     where chain_id = ${page.chainId}
       ${page.before === undefined ? sql`` : sql`and id < ${page.before}`}
-    order by id desc limit ${page.limit}`.execute(db)
-  return rows.map(readRun)
+    order by id desc limit ${page.limit}`
 }
 
 /** The newest that is neither completed nor failed, or else the newest of all. */
@@ -77,10 +79,9 @@ export async function latestRun(
   db: Db,
   of: { chainId: number; source: string },
 ): Promise<Run | undefined> {
-  const { rows } = await sql<RunRow>`
-    select * from runs where chain_id = ${of.chainId} and source = ${of.source}
-    order by (ended_at is null) desc, id desc limit 1`.execute(db)
-  return rows[0] && readRun(rows[0])
+  return readOne<Run>(db)`
+    select ${RUN} from runs where chain_id = ${of.chainId} and source = ${of.source}
+    order by (ended_at is null) desc, id desc limit 1`
 }
 
 /** Takes the oldest run over the source that nobody works on. */
@@ -88,7 +89,7 @@ export async function leaseRun(
   db: Db,
   lease: { chainId: number; source: string; now: Date; until: Date },
 ): Promise<RunLease | undefined> {
-  const { rows } = await sql<RunRow>`
+  const leased = await readOne<Run & Pick<RunLease, 'fence'>>(db)`
     update runs set state = 'running', fence = fence + 1, leased_until = ${lease.until},
       started_at = coalesce(started_at, ${lease.now}), updated_at = ${lease.now}
     where id = (
@@ -98,9 +99,10 @@ export async function leaseRun(
         and leased_until < ${lease.now}
       order by id limit 1 for update skip locked
     )
-    returning *`.execute(db)
-  const [row] = rows
-  return row && { run: readRun(row), fence: row.fence }
+    returning ${RUN}, fence`
+  if (leased === undefined) return undefined
+  const { fence, ...run } = leased
+  return { run, fence }
 }
 
 /** Since it was taken, or moved on last. */
@@ -154,51 +156,6 @@ export async function releaseRun(db: Db, lease: RunLease): Promise<void> {
   await sql`
     update runs set leased_until = '-infinity'
     where id = ${lease.run.id} and fence = ${lease.fence} and state = 'running'`.execute(db)
-}
-
-type RunRow = {
-  id: bigint
-  run_id: string
-  chain_id: bigint
-  source: string
-  state: RunState
-  phase: RunPhase
-  cursor: string | null
-  totals: Record<string, unknown>
-  expected: bigint
-  since_at: Date | null
-  until_at: Date | null
-  requested_by: string
-  error: string | null
-  created_at: Date
-  started_at: Date | null
-  updated_at: Date
-  ended_at: Date | null
-  worked_ms: bigint
-  fence: bigint
-}
-
-function readRun(row: RunRow): Run {
-  return {
-    id: row.id,
-    runId: row.run_id,
-    chainId: Number(row.chain_id),
-    source: row.source,
-    state: row.state,
-    phase: row.phase,
-    cursor: row.cursor ?? undefined,
-    totals: row.totals,
-    expected: row.expected,
-    since: row.since_at ?? undefined,
-    until: row.until_at ?? undefined,
-    requestedBy: row.requested_by,
-    error: row.error ?? undefined,
-    createdAt: row.created_at,
-    startedAt: row.started_at ?? undefined,
-    updatedAt: row.updated_at,
-    endedAt: row.ended_at ?? undefined,
-    workedMs: Number(row.worked_ms),
-  }
 }
 
 function runLost({ run }: RunLease): BaseError {

@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll } from '../database/rows.ts'
 import type { BlockId } from '../orders/chain-cursor.ts'
 
 /** A settlement as the contract logged it, in a block that is final. */
@@ -129,8 +130,8 @@ export async function listStraySettlements(
   db: Db,
   page: { chainId: number; after: LogPlace; to: LogPlace | undefined },
 ): Promise<StraySettlement[]> {
-  const { rows } = await sql<StrayRow>`
-    select s.*, other.subject as other_subject, other.hash as other_hash
+  return readAll<StraySettlement>(db)`
+    select ${STRAY}
     from settled_logs s
     left join lateral (
       select o.subject, a.hash from orders o
@@ -147,22 +148,13 @@ export async function listStraySettlements(
         select 1 from attempts where chain_id = s.chain_id and attempts.hash = s.hash
       )
       and (other.subject is not null or ${IS_BY_US})
-    order by s.contract, s.block_number, s.log_index`.execute(db)
-  return rows.map((row) => ({
-    block: { number: row.block_number, hash: row.block_hash },
-    logIndex: row.log_index,
-    hash: row.hash,
-    reference: row.reference,
-    payer: row.payer,
-    payee: row.payee,
-    token: row.token ?? undefined,
-    amount: BigInt(row.amount),
-    repeats:
-      row.other_subject === null || row.other_hash === null
-        ? undefined
-        : { subject: row.other_subject, hash: row.other_hash },
-  }))
+    order by s.contract, s.block_number, s.log_index`
 }
+
+const STRAY =
+  columnsOf<StraySettlement>()(`s.block_number as block.number, s.block_hash as block.hash,
+  s.log_index, s.hash, s.reference, s.payer, s.payee, s.token, s.amount,
+  other.subject as repeats.subject, other.hash as repeats.hash`)
 
 /** As it was when the log was read. */
 const IS_STRANGE = sql`s.order_id is null`
@@ -175,20 +167,6 @@ const PLACE = sql`(s.contract, s.block_number, s.log_index)`
 
 function placeOf({ contract, block, logIndex }: LogPlace): RawBuilder<unknown> {
   return sql`(${contract}::text, ${block}::bigint, ${logIndex}::integer)`
-}
-
-type StrayRow = {
-  block_number: bigint
-  block_hash: Hex
-  log_index: number
-  hash: Hex
-  reference: Hex
-  payer: Hex
-  payee: Hex
-  token: Hex | null
-  amount: string
-  other_subject: string | null
-  other_hash: Hex | null
 }
 
 /**

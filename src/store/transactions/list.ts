@@ -4,12 +4,7 @@ import type { Hex } from '../../domain/orders.ts'
 import type { TransactionStatus, TransactionType } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
 import { countsOf } from './tallies.ts'
-import {
-  TRANSACTION_COLUMNS,
-  transactionOf,
-  type Transaction,
-  type TransactionRow,
-} from './transactions.ts'
+import { TRANSACTION, inUnits, type InDecimals, type Transaction } from './transactions.ts'
 
 export type TransactionFilter = {
   userId: number
@@ -49,7 +44,7 @@ export async function listTransactions(
 ): Promise<TransactionPage> {
   if (filter.hash !== undefined || filter.reference !== undefined)
     return listNamed(db, filter, page)
-  const { rows } = await sql<{ total: bigint } & (TransactionRow | { id: null })>`
+  const { rows } = await sql<CountedRow>`
     with changes as materialized (${changesOf(filter)}),
     weights as materialized (
       select since_at as at, since_id as id, ${countsOf(filter)} as weight, true as is_bound
@@ -70,10 +65,17 @@ export async function listTransactions(
     )
     select ends.counted - ends.skipped as total, t.*
     from ends left join lateral (${pageOf(filter, page)}) as t on true
-    order by t.created_at desc, t.id desc`.execute(db)
+    order by t."createdAt" desc, t.id desc`.execute(db)
+  return shown(rows)
+}
+
+/** Where the page is empty there is one row, of the total alone. */
+type CountedRow = { total: bigint } & (InDecimals<Transaction> | { id: null })
+
+function shown(rows: readonly CountedRow[]): TransactionPage {
   return {
     total: Number(rows[0]?.total ?? 0n),
-    transactions: rows.flatMap((row) => (row.id === null ? [] : [transactionOf(row)])),
+    transactions: rows.flatMap(({ total, ...row }) => (row.id === null ? [] : [inUnits(row)])),
   }
 }
 
@@ -90,11 +92,11 @@ async function listNamed(
     .map((ids) => sql`and t.transaction_id in (${ids})`)
   const place =
     'after' in page
-      ? sql`where (created_at, id) < (${page.after.createdAt}, ${page.after.id}::bigint)`
+      ? sql`where ("createdAt", id) < (${page.after.createdAt}, ${page.after.id}::bigint)`
       : sql`offset ${page.offset}`
-  const { rows } = await sql<{ total: bigint } & (TransactionRow | { id: null })>`
+  const { rows } = await sql<CountedRow>`
     with found as materialized (
-      select ${TRANSACTION_COLUMNS} from transactions t
+      select ${TRANSACTION} from transactions t
       where ${isTaken(filter)}
         ${sql.join(named, sql` `)}
         ${from === undefined ? sql`` : sql`and t.created_at >= ${from}`}
@@ -102,14 +104,11 @@ async function listNamed(
     )
     select counted.total, shown.* from (select count(*) as total from found) as counted
     left join lateral (
-      select * from (select * from found order by created_at desc, id desc) as sorted
+      select * from (select * from found order by "createdAt" desc, id desc) as sorted
       ${place} limit ${limit}
     ) as shown on true
-    order by created_at desc, id desc`.execute(db)
-  return {
-    total: Number(rows[0]?.total ?? 0n),
-    transactions: rows.flatMap((row) => (row.id === null ? [] : [transactionOf(row)])),
-  }
+    order by "createdAt" desc, id desc`.execute(db)
+  return shown(rows)
 }
 
 const OUR_CHAIN = sql`(select chain_id from installation)`
@@ -198,7 +197,7 @@ function pageOf(filter: TransactionFilter, page: PageRequest): RawBuilder<unknow
       order by at desc, id desc limit 1
     ) as stop
     cross join lateral (
-      select ${TRANSACTION_COLUMNS} from transactions t
+      select ${TRANSACTION} from transactions t
       where ${isTaken(filter)} and (t.created_at, t.id) < (start.at, start.id)
         and (t.created_at, t.id) >= (stop.at, stop.id)
         ${filter.from === undefined ? sql`` : sql`and t.created_at >= ${filter.from}`}

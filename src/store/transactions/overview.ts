@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import { UNSETTLING_KINDS } from '../../domain/breaks.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll } from '../database/rows.ts'
 
 /** What the records claim of the chain, and what the chain has said, in wei and in number. */
 export type Totals = { count: number; amountWei: bigint }
@@ -75,9 +76,11 @@ async function readTotals(
   db: Db,
   { chainId, since, now }: { chainId: number; since: Date; now: Date },
 ): Promise<{ claimed: Totals; settled: Totals }> {
-  const { rows } = await sql<Record<'claimed' | 'settled' | 'claimed_wei' | 'settled_wei', string>>`
+  const { rows } = await sql<
+    Record<'claimed' | 'settled' | 'claimed_wei' | 'settled_wei', bigint | null>
+  >`
     select sum(claimed) as claimed, sum(settled) as settled,
-      sum(claimed_wei)::text as claimed_wei, sum(settled_wei)::text as settled_wei
+      sum(claimed_wei) as claimed_wei, sum(settled_wei) as settled_wei
     from (
       select claimed, settled, claimed_wei, settled_wei
       from (${spansOf({ chainId, since, last: now })}) as spans
@@ -151,8 +154,8 @@ function unsettledOrders(): RawBuilder<unknown> {
     where breaks.state = 'open' and breaks.transaction_id is not null and breaks.kind in (${kinds})`
 }
 
-function totalsOf(count: string | undefined, wei: string | undefined): Totals {
-  return { count: Number(count ?? 0), amountWei: BigInt(wei ?? 0) }
+function totalsOf(count: bigint | null | undefined, wei: bigint | null | undefined): Totals {
+  return { count: Number(count ?? 0), amountWei: wei ?? 0n }
 }
 
 async function readInFlight(
@@ -203,6 +206,9 @@ export type Sample = {
   liability?: bigint | undefined
 }
 
+const SAMPLE = columnsOf<Sample>()(`at, claimed as claimedWei, settled as settledWei, in_flight,
+  oldest_seconds, providers_well, open_breaks, supply, liability`)
+
 /** One for each minute: of several workers the first one counts. */
 export async function insertSample(db: Db, sample: Sample): Promise<void> {
   await sql`
@@ -222,34 +228,11 @@ export async function listSamples(
   db: Db,
   wanted: { since: Date; limit: number },
 ): Promise<Sample[]> {
-  const { rows } = await sql<SampleRow>`
-    select * from (
+  return readAll<Sample>(db)`
+    select ${SAMPLE} from (
       select *, row_number() over (order by at desc) as place, count(*) over () as number
       from overview_samples where at >= ${wanted.since}
     ) as numbered
     where (place - 1) % greatest(1, (number + ${wanted.limit} - 1) / ${wanted.limit}) = 0
-    order by at limit ${wanted.limit}`.execute(db)
-  return rows.map((row) => ({
-    at: row.at,
-    claimedWei: BigInt(row.claimed),
-    settledWei: BigInt(row.settled),
-    inFlight: row.in_flight,
-    oldestSeconds: row.oldest_seconds,
-    providersWell: row.providers_well,
-    openBreaks: row.open_breaks ?? undefined,
-    supply: row.supply === null ? undefined : BigInt(row.supply),
-    liability: row.liability === null ? undefined : BigInt(row.liability),
-  }))
-}
-
-type SampleRow = {
-  at: Date
-  claimed: string
-  settled: string
-  in_flight: number
-  oldest_seconds: number
-  providers_well: number
-  open_breaks: number | null
-  supply: string | null
-  liability: string | null
+    order by at limit ${wanted.limit}`
 }

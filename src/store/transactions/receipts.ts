@@ -4,8 +4,7 @@ import { referenceOf, type Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { findOrderOf } from '../orders/orders.ts'
 import { findClosing } from '../rails/checkout-closings.ts'
-import { TRANSACTION_COLUMNS, transactionOf } from './transactions.ts'
-import type { Transaction, TransactionRow } from './transactions.ts'
+import { TRANSACTION, inUnits, type InDecimals, type Transaction } from './transactions.ts'
 
 export type Receipt = {
   token: string
@@ -38,19 +37,15 @@ export async function findReceipt(
   db: Db,
   token: string,
 ): Promise<(Receipt & { transaction: Transaction }) | undefined> {
-  const { rows } = await sql<Receipt & TransactionRow & { receiptCreatedAt: Date }>`
-    select ${COLUMNS}, r.created_at as "receiptCreatedAt", ${TRANSACTION_COLUMNS}
+  const { rows } = await sql<InDecimals<Transaction> & { quittance: string; receiptAt: Date }>`
+    select r.quittance, r.created_at as "receiptAt", ${TRANSACTION}
     from receipts r join transactions t on t.transaction_id = r.transaction_id
     where r.token = ${token}`.execute(db)
   const [row] = rows
   if (!row) return undefined
-  return {
-    token: row.token,
-    transactionId: row.transactionId,
-    quittance: row.quittance,
-    createdAt: row.receiptCreatedAt,
-    transaction: transactionOf(row),
-  }
+  const { quittance, receiptAt: createdAt, ...transaction } = row
+  const { transactionId } = transaction
+  return { token, transactionId, quittance, createdAt, transaction: inUnits(transaction) }
 }
 
 /** What was to be paid on the chain, or what has closed a checkout. */

@@ -10,6 +10,7 @@ import {
   type TransactionType,
 } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf } from '../database/rows.ts'
 import { FOLD_EVERY, foldTallies } from './tallies.ts'
 
 export type Transaction = {
@@ -118,10 +119,10 @@ export async function findTransaction(
   db: Db,
   wanted: { userId: number; transactionId: string },
 ): Promise<Transaction | undefined> {
-  const { rows } = await sql<TransactionRow>`
-    select ${TRANSACTION_COLUMNS} from transactions t
+  const { rows } = await sql<InDecimals<Transaction>>`
+    select ${TRANSACTION} from transactions t
     where user_id = ${wanted.userId} and transaction_id = ${wanted.transactionId}`.execute(db)
-  return rows[0] && transactionOf(rows[0])
+  return rows[0] && inUnits(rows[0])
 }
 
 /** Whoever's it is; for those who move transactions, not for those who show them. */
@@ -142,50 +143,24 @@ export async function listMoves(db: Db, transaction: { id: bigint }): Promise<Tr
   return rows
 }
 
-export type TransactionRow = {
-  id: bigint
-  transaction_id: string
-  user_id: number
-  type: TransactionType
-  status: TransactionStatus
-  amount: string
-  currency: Currency
-  description: string
-  eth_transaction_hash: string | null
-  institution_id: number | null
-  gateway_id: number | null
-  metadata: Record<string, string>
-  created_at: Date
-  updated_at: Date
-}
-
 /** Of `transactions t`. */
-export const TRANSACTION_COLUMNS = sql.raw(
-  't.id, t.transaction_id, t.user_id, t.type, t.status, t.amount, t.currency, t.description, ' +
-    't.eth_transaction_hash, t.institution_id, t.gateway_id, t.metadata, t.created_at, ' +
-    't.updated_at',
-)
+export const TRANSACTION = columnsOf<Transaction>()(`t.id, t.transaction_id, t.user_id, t.type,
+  t.status, t.amount::text, t.currency, t.description, t.eth_transaction_hash, t.institution_id,
+  t.gateway_id, t.metadata, t.created_at, t.updated_at`)
 
-export function transactionOf(row: TransactionRow): Transaction {
-  return {
-    id: row.id,
-    transactionId: row.transaction_id,
-    userId: row.user_id,
-    type: row.type,
-    status: row.status,
-    amount: parseAmount({ text: row.amount, decimals: CURRENCY_DECIMALS[row.currency] }),
-    currency: row.currency,
-    description: row.description,
-    ethTransactionHash: row.eth_transaction_hash,
-    institutionId: row.institution_id,
-    gatewayId: row.gateway_id,
-    metadata: row.metadata,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
+/** With its amount as the table has it: a decimal of the currency. */
+export type InDecimals<T> = Omit<T, 'amount'> & { amount: string }
+
+export function inUnits<T extends { amount: string; currency: Currency }>(
+  row: T,
+): Omit<T, 'amount'> & { amount: bigint } {
+  const { amount: text, currency } = row
+  return { ...row, amount: parseAmount({ text, decimals: CURRENCY_DECIMALS[currency] }) }
 }
 
 type Moved = { transaction: Transaction; moveId: bigint }
+
+type MovedRow = InDecimals<Transaction> & { moveId: bigint }
 
 /**
  * The history and the event of what the CTE `changed` did. They are one statement with it, so that
@@ -201,11 +176,11 @@ const ITS_TRACES = sql`
     insert into events (log_key, user_id, type, subject, data)
     select log_key, user_id, event_type, transaction_id, event_data from changed
   )
-  select ${TRANSACTION_COLUMNS}, moved.id as move_id
+  select ${TRANSACTION}, moved.id as "moveId"
   from changed t join moved on moved.internal_id = t.id`
 
 async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Promise<Moved[]> {
-  const { rows } = await sql<TransactionRow & { move_id: bigint }>`
+  const { rows } = await sql<MovedRow>`
     with wanted as (
       select * from jsonb_to_recordset(${JSON.stringify(orders.map(newRow))}::jsonb) as row (
         transaction_id text, user_id integer, type text, amount numeric, currency text,
@@ -260,7 +235,7 @@ async function updateStatuses(db: Db, moves: readonly TransactionStep[]): Promis
     reason: move.reason,
     hash: move.ethTransactionHash ?? null,
   }))
-  const { rows } = await sql<TransactionRow & { move_id: bigint }>`
+  const { rows } = await sql<MovedRow>`
     with updated as (
       update transactions
       set status = to_status, updated_at = greatest(updated_at, now()),
@@ -280,8 +255,8 @@ async function updateStatuses(db: Db, moves: readonly TransactionStep[]): Promis
   return rows.map(movedOf)
 }
 
-function movedOf(row: TransactionRow & { move_id: bigint }): Moved {
-  return { transaction: transactionOf(row), moveId: row.move_id }
+function movedOf({ moveId, ...row }: MovedRow): Moved {
+  return { transaction: inUnits(row), moveId }
 }
 
 async function folded(db: Db, moved: readonly Moved[]): Promise<Transaction[]> {

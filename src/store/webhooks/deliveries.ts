@@ -1,12 +1,8 @@
 import { sql } from 'kysely'
 
-import type {
-  DeliveryTry,
-  DisabledCode,
-  EndpointState,
-  Notification,
-} from '../../domain/notifications.ts'
+import type { DeliveryTry, DisabledCode, Notification } from '../../domain/notifications.ts'
 import type { Db } from '../database/database.ts'
+import { columnsOf, readAll } from '../database/rows.ts'
 
 /** A delivery that a worker took for a while. `id` and `fence` together are its claim to it. */
 export type DeliveryLease = {
@@ -43,7 +39,7 @@ export type LeaseWanted = {
  */
 export async function leaseDeliveries(db: Db, wanted: LeaseWanted): Promise<DeliveryLease[]> {
   const { held, perEndpoint, perUser } = wanted
-  const { rows } = await sql<LeaseRow>`
+  const leases = await readAll<DeliveryLease>(db)`
     with recursive waiting as (
       (select endpoint_id from webhook_deliveries where state = 'pending'
         order by endpoint_id limit 1)
@@ -78,16 +74,15 @@ export async function leaseDeliveries(db: Db, wanted: LeaseWanted): Promise<Deli
       from chosen where d.id = chosen.id
       returning d.*
     )
-    select l.id, l.fence, l.tries, l.endpoint_id, e.state as endpoint_state, e.user_id, e.url,
-      s.secret,
-      case when s.previous_secret_until > now() then s.previous_secret end as previous_secret,
-      n.id as notification_id, n.type, n.sequence, n.body, n.created_at
+    select ${LEASE}, e.state = 'disabled' as "isDisabled", array_remove(array[s.secret,
+        case when s.previous_secret_until > now() then s.previous_secret end], null) as secrets
     from leased l
     join webhook_endpoints e on e.id = l.endpoint_id
     join webhook_subscriptions s on s.id = e.subscription_id
     join notifications n on n.id = l.notification_id
-    order by n.created_at, n.sequence`.execute(db)
-  return rows.map(readLease)
+    order by n.created_at, n.sequence`
+  for (const { notification } of leases) notification.sequence ??= null
+  return leases
 }
 
 type Claim = Pick<DeliveryLease, 'id' | 'fence'>
@@ -212,40 +207,7 @@ function insertTry({ id }: Claim, made: DeliveryTry) {
       ${made.answerBytes}, ${made.error})`
 }
 
-type LeaseRow = {
-  id: string
-  fence: number
-  tries: number
-  endpoint_id: bigint
-  endpoint_state: EndpointState
-  user_id: number
-  url: string
-  secret: string | null
-  previous_secret: string | null
-  notification_id: string
-  type: Notification['type']
-  sequence: bigint | null
-  body: Record<string, unknown>
-  created_at: Date
-}
-
-function readLease(row: LeaseRow): DeliveryLease {
-  return {
-    id: row.id,
-    fence: row.fence,
-    tries: row.tries,
-    endpointId: row.endpoint_id,
-    isDisabled: row.endpoint_state === 'disabled',
-    userId: row.user_id,
-    url: row.url,
-    secrets: [row.secret, row.previous_secret].filter((secret) => secret !== null),
-    notification: {
-      id: row.notification_id,
-      userId: row.user_id,
-      type: row.type,
-      sequence: row.sequence,
-      body: row.body,
-      createdAt: row.created_at,
-    },
-  }
-}
+const LEASE = columnsOf<Omit<DeliveryLease, 'isDisabled' | 'secrets'>>()(`l.id, l.fence, l.tries,
+  l.endpoint_id, e.user_id, e.url, n.id as notification.id, e.user_id as notification.userId,
+  n.type as notification.type, n.sequence as notification.sequence, n.body as notification.body,
+  n.created_at as notification.createdAt`)

@@ -15,7 +15,7 @@ describe('the database', () => {
     const { db } = await freshDatabase()
     const { rows } = await sql<Record<string, unknown>>`
       select 9007199254740993::int8 as large, 1::int8 as small, 7 as plain,
-        1.000000000000000001::numeric as amount, '2026-02-28'::date as day,
+        18446744073709551617::numeric as amount, '2026-02-28'::date as day,
         '\\xdeadbeef'::bytea as bytes, '2026-01-01T00:00:00.123Z'::timestamptz as at,
         '{"a":[1]}'::jsonb as tree, true as yes, null as nothing`.execute(db)
     expect(rows).to.deep.equal([
@@ -23,7 +23,7 @@ describe('the database', () => {
         large: 9007199254740993n,
         small: 1n,
         plain: 7,
-        amount: '1.000000000000000001',
+        amount: 18446744073709551617n,
         day: '2026-02-28',
         bytes: '0xdeadbeef',
         at: new Date('2026-01-01T00:00:00.123Z'),
@@ -32,6 +32,15 @@ describe('the database', () => {
         nothing: null,
       },
     ])
+  })
+
+  it('refuses a decimal that is not cast to text', async () => {
+    const { db } = await freshDatabase()
+    const reading = sql`select 1.5::numeric as amount`.execute(db)
+    const answer = await reading.catch((error: unknown) => error)
+    expect(answer).to.be.instanceOf(SyntaxError)
+    const { rows } = await sql`select 1.5::numeric::text as amount`.execute(db)
+    expect(rows).to.deep.equal([{ amount: '1.5' }])
   })
 
   it('keeps a query of another caller out of an open transaction', async () => {
