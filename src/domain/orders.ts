@@ -4,9 +4,26 @@ import type { Reference } from './reference.ts'
  * How money reaches the payee: a plain transfer of ether (`direct`) or of a token (`transfer`), a
  * payment through the settlement contract in ether (`contract`) or in a token (`token`), or dollars
  * that are minted for it. A `burn` takes dollars off the chain, for a redeem. An `allowance` pays
- * nobody: it lets the settlement contract take the tokens that the order behind it pays.
+ * nobody: it lets the settlement contract take the tokens that the order behind it pays. A bundle
+ * pays several orders in one transaction: all or none of them in ether (`bundle`) or in a token
+ * (`token_bundle`), or those that can be paid (`open_bundle`).
  */
-export type Route = 'direct' | 'transfer' | 'contract' | 'token' | 'allowance' | 'mint' | 'burn'
+export type Route = (typeof ROUTES)[number]
+
+export const ROUTES = [
+  'direct',
+  'transfer',
+  'contract',
+  'token',
+  'allowance',
+  'mint',
+  'burn',
+  'bundle',
+  'open_bundle',
+  'token_bundle',
+] as const
+
+export type BundleRoute = 'bundle' | 'open_bundle' | 'token_bundle'
 
 /**
  * `accepted`: signed and stored, on its way. `mined`: in a block that is not final yet, so a reorg
@@ -36,6 +53,10 @@ export type Order = {
   payee: Hex
   amount: bigint
   gas: bigint
+  /** The bundle whose transaction pays it; undefined where it has transactions of its own. */
+  bundle: bigint | undefined
+  /** What a bundle calls the contract with; undefined where it follows from the other fields. */
+  calldata: Hex | undefined
   state: OrderState
   errorCode: string | undefined
   cancelCode: string | undefined
@@ -55,7 +76,30 @@ export function referenceOf({ route, reference }: Pick<Order, 'route' | 'referen
 
 /** Whether the amount is in wei; else it is in the smallest unit of a token. */
 export function isInEther(route: Route): boolean {
-  return route === 'direct' || route === 'contract'
+  return ETHER_ROUTES.includes(route)
+}
+
+export const ETHER_ROUTES: readonly Route[] = ['direct', 'contract', 'bundle', 'open_bundle']
+
+/** How each payment of a bundle stands in the contract. */
+export const ROUTES_IN: Readonly<Record<BundleRoute, 'contract' | 'token'>> = {
+  bundle: 'contract',
+  open_bundle: 'contract',
+  token_bundle: 'token',
+}
+
+export function isBundle(route: Route): route is BundleRoute {
+  return route in ROUTES_IN
+}
+
+/** The ids of those that are bundles. */
+export function bundlesAmong(orders: Iterable<Pick<Order, 'id' | 'route'>>): bigint[] {
+  return [...orders].flatMap(({ id, route }) => (isBundle(route) ? id : []))
+}
+
+/** The order that the transactions are signed for which pay this one. */
+export function signedFor({ id, bundle }: Pick<Order, 'id' | 'bundle'>): bigint {
+  return bundle ?? id
 }
 
 /** One signed transaction for an order; a replacement is a new attempt at the same nonce. */

@@ -32,7 +32,7 @@ export async function moveByMint(context: LedgerContext, db: Db, move: HashedOrd
       return
     }
     case 'completed': {
-      const attempts = await listAttemptsOf(db, order.id)
+      const attempts = await listAttemptsOf(db, order)
       const block = attempts.find((attempt) => attempt.hash === hash)?.block
       await completeMint(context, db, { id: order.subject, hash, blockNumber: block?.number })
       return

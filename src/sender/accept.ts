@@ -1,16 +1,23 @@
 import { ImpossibleError, type Result } from '../base/errors.ts'
-import { weiOf, type HashedOrder, type Hex, type Order } from '../domain/orders.ts'
+import {
+  isBundle,
+  ROUTES_IN,
+  weiOf,
+  type HashedOrder,
+  type Hex,
+  type Order,
+} from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { needTogether } from '../store/database/transact.ts'
-import { storePayments, type NewPayment } from '../store/orders/acceptances.ts'
+import { storePayments, type NewOrder, type NewPayment } from '../store/orders/acceptances.ts'
 import { listAttemptsOf } from '../store/orders/attempts.ts'
 import { lockFreeLanes, noLane, type LaneStep } from '../store/orders/lanes.ts'
 import { findOrdersOf, readLaneLoads, readOwedTokens } from '../store/orders/orders.ts'
 import type { SenderContext, SenderPolicy } from './context.ts'
 import type { PreparedOrder } from './prepare.ts'
 import { insufficientFunds, OrderRefusedError } from './refused.ts'
-import { paymentCall, signChecked, type Signed } from './sign.ts'
-import { openSpending, type Spending } from './spending.ts'
+import { bundleCalldata, paymentCall, signChecked, type Signed } from './sign.ts'
+import { openSpending, spentBy, type Spending } from './spending.ts'
 
 /**
  * Accepts orders in the caller's `transact`: locks their lanes, takes a nonce for each, signs, and
@@ -24,7 +31,7 @@ export async function acceptOrders(
   prepared: readonly PreparedOrder[],
 ): Promise<Result<HashedOrder>[]> {
   // The limits are held where it is stored, so what was spent before is read while nobody waits.
-  const spending = await openSpending(context, db, prepared)
+  const spending = await openSpending(context, db, prepared.flatMap(allOf).flatMap(spentBy))
   const { admit, steps } = await openLanes(context, db, prepared)
   const subjects = prepared.map(({ subject }) => subject)
   const earlier = new Map((await findOrdersOf(db, subjects)).map((one) => [one.subject, one]))
@@ -68,13 +75,18 @@ export async function acceptOrder(
   return acceptance.value
 }
 
-/** What an order gets from its lane. */
+/** It, and what is accepted with it, in the order of their nonces. */
+function allOf(order: PreparedOrder): PreparedOrder[] {
+  return [...order.before, order]
+}
+
+/** What an order gets from its lane. What it bundles has the counters behind its own. */
 type Admitted = { prepared: PreparedOrder; nonce: bigint; counter: bigint }
 
 type Lanes = {
   /**
-   * Hands the order its nonce, and its allowance the one before; or throws the reason why it is
-   * refused, and neither counts.
+   * Hands the order its nonce, and what is accepted with it the ones before; or throws the reason
+   * why it is refused, and none counts.
    */
   admit: (prepared: PreparedOrder, spending: Spending) => Admitted[]
   /** How far each lane has to advance for those that were admitted. */
@@ -102,14 +114,14 @@ async function openLanes(
   )
   return {
     admit(order, spending) {
-      const { signer, allowance } = order
+      const { signer } = order
       const one = lanes.get(signer)
       if (one === undefined)
         throw locked.length > 0 ? laneBusy(signer) : noLane({ chainId, signer })
-      const orders = allowance === undefined ? [order] : [allowance, order]
+      const orders = allOf(order)
       const after = { ...one, tokens: new Map(one.tokens) }
       const admitted = orders.map((each) => admitTo(after, each, policy))
-      spending.take(order)
+      spending.take(orders.flatMap(spentBy))
       lanes.set(signer, after)
       return admitted
     },
@@ -129,7 +141,7 @@ type OpenLane = {
 
 /** Changes the lane; where it throws, the lane is not to be used any more. */
 function admitTo(one: OpenLane, order: PreparedOrder, policy: SenderPolicy): Admitted {
-  const { signer, gas, fees, balance, chainNonce, token } = order
+  const { signer, gas, fees, balance, chainNonce, token, bundled } = order
   if (one.open >= policy.inFlight + policy.queued) throw laneFull(signer)
   one.open += 1
   one.owed += weiOf(order) + gas * fees.maxFeePerGas
@@ -141,7 +153,8 @@ function admitTo(one: OpenLane, order: PreparedOrder, policy: SenderPolicy): Adm
   }
   const nonce = later(one.next.nextNonce, chainNonce)
   const counter = one.next.nextCounter
-  one.next = { ...one.lane, nextNonce: nonce + 1n, nextCounter: counter + 1n }
+  const nextCounter = counter + 1n + BigInt(bundled.length)
+  one.next = { ...one.lane, nextNonce: nonce + 1n, nextCounter }
   return { prepared: order, nonce, counter }
 }
 
@@ -165,10 +178,11 @@ async function storeAdmitted(
 ): Promise<HashedOrder[]> {
   const payments = await needTogether(
     admitted.map(async (one): Promise<NewPayment> => {
-      const order = newOrder(context, one)
+      const { order, bundled } = newOrders(context, one)
       const { nonce, prepared } = one
       const { fees } = prepared
-      return { order, nonce, fees, ...(await signPayment(context, { order, nonce, fees })) }
+      const signed = await signPayment(context, { order, nonce, fees })
+      return { order, bundled, nonce, fees, ...signed }
     }),
   )
   const orders = await storePayments(db, { payments, steps })
@@ -184,14 +198,24 @@ export async function signPayment(
   return signChecked(context.sign, signer, { ...paymentCall(order), chainId, nonce, gas, fees })
 }
 
-function newOrder(
+function newOrders(
   { chainId, references, clock }: SenderContext,
-  { prepared, counter }: Admitted,
-): NewPayment['order'] {
+  { prepared, counter: first }: Admitted,
+): Pick<NewPayment, 'order' | 'bundled'> {
   const { subject, spender, signer, route, contract, token, payee, amount, gas } = prepared
-  const reference = prepared.reference ?? references.encode({ payer: signer, counter })
-  const payment = { subject, spender, signer, route, contract, token, payee, amount, gas }
-  return { ...payment, chainId, counter, reference, acceptedAt: clock.now() }
+  const acceptedAt = clock.now()
+  const common = { spender, chainId, signer, contract, token, gas, acceptedAt }
+  const numbered = (counter: bigint) => {
+    return { ...common, counter, reference: references.encode({ payer: signer, counter }) }
+  }
+  const own = { ...numbered(first), subject, route, payee, amount }
+  const reference = prepared.reference ?? own.reference
+  if (!isBundle(route)) return { order: { ...own, reference, calldata: undefined }, bundled: [] }
+  const bundled = prepared.bundled.map((payment, place): NewOrder => {
+    const numbers = numbered(first + 1n + BigInt(place))
+    return { ...numbers, ...payment, route: ROUTES_IN[route], calldata: undefined }
+  })
+  return { order: { ...own, calldata: bundleCalldata({ route, token }, bundled) }, bundled }
 }
 
 /** A nonce that the chain has used already was used outside of the platform. */
@@ -200,7 +224,7 @@ export function later(nextNonce: bigint, chainNonce: bigint | undefined): bigint
 }
 
 async function acceptedBefore(db: Db, order: Order): Promise<HashedOrder> {
-  const newest = (await listAttemptsOf(db, order.id)).at(-1)
+  const newest = (await listAttemptsOf(db, order)).at(-1)
   if (newest === undefined) throw new ImpossibleError('an order is stored with its first attempt')
   return { order, hash: newest.hash }
 }

@@ -5,7 +5,7 @@ import type { Attempt, SendAnswer } from '../domain/orders.ts'
 import { listAttempts, noteSent } from '../store/orders/attempts.ts'
 import type { Lease } from '../store/orders/lanes.ts'
 import type { SenderContext } from './context.ts'
-import { NO_FUNDS } from './prepare.ts'
+import { NO_FUNDS } from './estimate.ts'
 import type { LaneQueue } from './slots.ts'
 
 export type Broadcasting = {

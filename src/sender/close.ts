@@ -1,12 +1,12 @@
-import type { Attempt, Hex, Order } from '../domain/orders.ts'
+import { bundlesAmong, signedFor, type Attempt, type Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { recordBlocks, supersedeOthers } from '../store/orders/attempts.ts'
 import { closeNonces } from '../store/orders/lanes.ts'
-import { findOrders, moveOrders, type OrderStep } from '../store/orders/orders.ts'
+import { findOrders, findOrdersIn, moveOrders, type OrderStep } from '../store/orders/orders.ts'
 import { openAlert } from '../store/orders/sender-alerts.ts'
 import type { CanonicalReceipt } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
-import { outcomeOf, type OrderOutcome } from './outcome.ts'
+import { outcomesOf, type DecidedOrder } from './outcome.ts'
 import type { Slot } from './slots.ts'
 
 export type Closing = { slot: Slot; attempt: Attempt; seen: CanonicalReceipt }
@@ -36,16 +36,18 @@ export async function closeSlots(
   }
   const ids = closing.flatMap(({ slot }) => slot.orderId ?? [])
   const orders = new Map((await findOrders(db, ids)).map((order) => [order.id, order]))
+  const bundled = Map.groupBy(await findOrdersIn(db, bundlesAmong(orders.values())), signedFor)
   const decided: Decided[] = []
   for (const { slot, attempt, seen } of closing) {
     const order = slot.orderId === undefined ? undefined : orders.get(slot.orderId)
     if (order?.state !== 'mined') continue
-    decided.push({ order, attempt, outcome: outcomeOf(order, { attempt, seen }) })
+    const found = { attempt, seen, bundled: bundled.get(order.id) ?? [] }
+    for (const one of outcomesOf(order, found)) decided.push({ ...one, attempt })
   }
   if (decided.length > 0) await decide(context, db, decided)
 }
 
-type Decided = { order: Order; attempt: Attempt; outcome: OrderOutcome }
+type Decided = DecidedOrder & { attempt: Attempt }
 
 async function decide(context: SenderContext, db: Db, decided: readonly Decided[]): Promise<void> {
   const now = context.clock.now()
@@ -60,7 +62,7 @@ async function decide(context: SenderContext, db: Db, decided: readonly Decided[
   })
   for (const { order, attempt, outcome } of decided) {
     if (outcome.state !== 'failed' || !outcome.isMismatch) continue
-    await alertMismatch(context, db, { orderId: order.id, hash: attempt.hash, now })
+    await alertMismatch(context, db, { orderId: signedFor(order), hash: attempt.hash, now })
   }
   await context.onMoved(db, moves)
 }

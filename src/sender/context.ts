@@ -68,6 +68,8 @@ export type SenderPolicy = SpendLimits & {
   /** Above it an order waits for a cheaper time instead of being bumped. */
   maxFeePerGas: bigint
   maxGas: bigint
+  /** What a transaction that pays several may take; none is let to take more than 16.7 million. */
+  maxBundleGas: bigint
   /** How many transactions may be signed for one nonce. */
   attemptsPerNonce: number
   /** What is minted and what is paid in dollars keep to them each by itself. */
@@ -95,6 +97,7 @@ export const DEFAULT_POLICY: SenderPolicy = {
   queued: 10_000,
   maxFeePerGas: 500n * 10n ** 9n,
   maxGas: 1_000_000n,
+  maxBundleGas: 16_000_000n,
   attemptsPerNonce: 32,
   perTransaction: 1_000n * 10n ** 18n,
   perDay: 10_000n * 10n ** 18n,

@@ -1,9 +1,9 @@
 import { codeOf } from '../base/errors.ts'
-import type { Attempt } from '../domain/orders.ts'
+import { signedFor, type Attempt } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { forgetBlock, recordBlocks } from '../store/orders/attempts.ts'
 import type { Lease } from '../store/orders/lanes.ts'
-import { moveOrder, tryMoveOrders } from '../store/orders/orders.ts'
+import { moveBundled, moveOrder, tryMoveOrders } from '../store/orders/orders.ts'
 import {
   findSeen,
   findTaker,
@@ -164,9 +164,10 @@ async function markMined(context: SenderContext, db: Db, mined: readonly Mined[]
     id === undefined ? [] : { id, from: 'accepted' as const, to: 'mined' as const, now },
   )
   const orders = await tryMoveOrders(db, moves)
+  const bundled = await moveBundled(db, orders)
   await context.onMoved(
     db,
-    orders.map((order) => ({ order, hash: hashes.get(order.id)! })),
+    [...orders, ...bundled].map((order) => ({ order, hash: hashes.get(signedFor(order))! })),
   )
 }
 
@@ -182,7 +183,9 @@ async function forget(
     await forgetBlock(db, attempt.id)
     if (orderId === undefined) return
     const now = context.clock.now()
-    await moveOrder(db, { id: orderId, from: 'mined', to: 'accepted', now })
+    await moveBundled(db, [
+      await moveOrder(db, { id: orderId, from: 'mined', to: 'accepted', now }),
+    ])
   })
 }
 

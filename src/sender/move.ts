@@ -11,14 +11,14 @@ import {
   openNonce,
   type Lease,
 } from '../store/orders/lanes.ts'
-import { findOrder, moveOrder } from '../store/orders/orders.ts'
+import { findOrder, moveBundled, moveOrder } from '../store/orders/orders.ts'
 import { openAlert } from '../store/orders/sender-alerts.ts'
 import { later, signPayment } from './accept.ts'
 import { nonceOnChain, type Taker } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
 import { isLikePayment } from './outcome.ts'
-import { estimateGas } from './prepare.ts'
+import { estimateGas } from './estimate.ts'
 import { writeLane } from './record.ts'
 import { paymentCall } from './sign.ts'
 import type { Slot } from './slots.ts'
@@ -101,5 +101,10 @@ async function fail(
   if (errorCode === LIKE_PAYMENT) {
     await openAlert(db, { kind: errorCode, chainId, orderId: id, hash: taken.taker.hash }, now)
   }
-  await context.onMoved(db, [{ order: failed, hash: taken.slot.newest.hash }])
+  const { hash } = taken.slot.newest
+  const all = [failed, ...(await moveBundled(db, [failed]))]
+  await context.onMoved(
+    db,
+    all.map((order) => ({ order, hash })),
+  )
 }

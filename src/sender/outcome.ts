@@ -1,45 +1,75 @@
 import { decodeEvent, type DecodedEvent, type EventName } from '../chain/read/events.ts'
 import { NOBODY, type Attempt, type Order } from '../domain/orders.ts'
 import type { CanonicalReceipt, Taker } from './chain-view.ts'
-import { isBehind, paymentCall, type Call } from './sign.ts'
+import { isBehind, paymentCall } from './sign.ts'
 
 /** What a final transaction at the nonce of an order means for the order. */
 export type OrderOutcome =
   { state: 'completed' } | { state: 'failed'; errorCode: string; isMismatch: boolean }
 
-type Found = { attempt: Attempt; seen: CanonicalReceipt }
+type Found = {
+  /** What was signed for the order. */
+  attempt: Attempt
+  seen: CanonicalReceipt
+}
+
+export type DecidedOrder = { order: Order; outcome: OrderOutcome }
 
 /**
+ * What became of an order, and of those that it pays where it is a bundle.
+ *
  * An order is completed by a payment that succeeded AND whose payee and amount are proven: by the
  * signed bytes on the direct route, by the contract's events on the others. Status 1 alone is not
  * it.
  */
-export function outcomeOf(order: Order, found: Found): OrderOutcome {
-  const { attempt, seen } = found
-  if (attempt.kind !== 'payment') {
-    return { state: 'failed', errorCode: order.cancelCode ?? 'cancelled', isMismatch: false }
-  }
-  if (!seen.block.succeeded) return { state: 'failed', errorCode: 'reverted', isMismatch: false }
-  if (isPaid(order, found)) return { state: 'completed' }
-  return { state: 'failed', errorCode: 'settlement_mismatch', isMismatch: true }
+export function outcomesOf(
+  order: Order,
+  { bundled, attempt, seen }: Found & { bundled: readonly Order[] },
+): DecidedOrder[] {
+  const all = [order, ...bundled]
+  const failed = common(order, { attempt, seen })
+  if (failed !== undefined) return all.map((one) => ({ order: one, outcome: failed }))
+  const events = seen.logs.flatMap((log) => decodeEvent(log) ?? [])
+  return all.map((one) => ({ order: one, outcome: outcomeOf(one, { order, events }) }))
+}
+
+/** Why nothing is paid by the transaction, where that is so. */
+function common(order: Order, { attempt, seen }: Found): OrderOutcome | undefined {
+  if (attempt.kind !== 'payment') return failedFor(order.cancelCode ?? 'cancelled')
+  if (!seen.block.succeeded) return failedFor('reverted')
+  const { chainId, gas } = order
+  const { nonce, fees } = attempt
+  return isBehind(attempt, { ...paymentCall(order), chainId, nonce, gas, fees })
+    ? undefined
+    : MISMATCH
+}
+
+function outcomeOf(
+  one: Order,
+  { order, events }: { order: Order; events: readonly DecodedEvent[] },
+): OrderOutcome {
+  const has = ({ by, name, args }: Proof): boolean =>
+    events.some((event) => event.address === by && event.name === name && isSame(event.args, args))
+  if (proofOf(one).every(has)) return { state: 'completed' }
+  return order.route === 'open_bundle' && has(failureOf(one))
+    ? failedFor('payee_refused')
+    : MISMATCH
+}
+
+function failedFor(errorCode: string): OrderOutcome {
+  return { state: 'failed', errorCode, isMismatch: false }
+}
+
+const MISMATCH: OrderOutcome = {
+  state: 'failed',
+  errorCode: 'settlement_mismatch',
+  isMismatch: true,
 }
 
 /** Whether somebody else's transaction did what the order asks for. */
 export function isLikePayment(order: Order, taker: Taker): boolean {
   const { to, value, data } = paymentCall(order)
   return taker.to === to && taker.value === value && taker.input === data
-}
-
-function isPaid(order: Order, { attempt, seen }: Found): boolean {
-  const call: Call = paymentCall(order)
-  const { chainId, gas } = order
-  const { nonce, fees } = attempt
-  const wanted = { ...call, chainId, nonce, gas, fees }
-  if (!isBehind(attempt, wanted)) return false
-  const events = seen.logs.flatMap((log) => decodeEvent(log) ?? [])
-  return proofOf(order).every(({ by, name, args }) =>
-    events.some((event) => event.address === by && event.name === name && isSame(event.args, args)),
-  )
 }
 
 type Args = Readonly<Record<string, string | bigint>>
@@ -51,8 +81,11 @@ function proofOf(order: Order): Proof[] {
   const { route, contract: by, token = NOBODY, signer: payer, payee, amount, reference } = order
   switch (route) {
     case 'direct':
-    // What an allowance is good for, the payment behind it shows.
+    // What an allowance is good for, the payment behind it shows, and a bundle what it pays.
     case 'allowance':
+    case 'bundle':
+    case 'open_bundle':
+    case 'token_bundle':
       return []
     case 'contract':
       return [{ by, name: 'Settled', args: { reference, payer, payee, token: NOBODY, amount } }]
@@ -79,6 +112,11 @@ function proofOf(order: Order): Proof[] {
     default:
       return route satisfies never
   }
+}
+
+/** What the contract logs of a payment of an open bundle that it could not make. */
+function failureOf({ contract: by, signer: payer, payee, amount, reference }: Order): Proof {
+  return { by, name: 'SettlementFailed', args: { reference, payer, payee, amount } }
 }
 
 function isSame(found: DecodedEvent['args'], wanted: Args): boolean {

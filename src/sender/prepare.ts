@@ -1,27 +1,26 @@
-import { codeOf, messageOf } from '../base/errors.ts'
-import { AnswerError, data as bytes, quantity, word } from '../chain/answers.ts'
+import { codeOf } from '../base/errors.ts'
+import { data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { agreedOn, type Quorum } from '../chain/quorum.ts'
 import { holdingCall } from '../chain/read/token.ts'
-import type { Provider } from '../chain/rpc/provider.ts'
-import { isRefusal, isRevert } from '../chain/rpc/rpc-error.ts'
 import { NOBODY, weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
 import type { Db } from '../store/database/database.ts'
 import { createLane, findLane, idlestSigner } from '../store/orders/lanes.ts'
 import { nonceOnChain } from './chain-view.ts'
 import { limitsOf, type SenderContext } from './context.ts'
+import { estimateGas, firstAnswer } from './estimate.ts'
 import { offerOf } from './fees.ts'
 import {
   badPayee,
   insufficientFunds,
-  OrderRefusedError,
+  type OrderRefusedError,
   refused,
   tooMuchGas,
   unreachable,
 } from './refused.ts'
-import { readMintRight, reasonOfRevert, refusalOfMint } from './reverts.ts'
-import { paymentCall, tokenCall, type Call } from './sign.ts'
+import { readMintRight, refusalOfMint } from './reverts.ts'
+import { paymentCall, tokenCall } from './sign.ts'
 
 export type PaymentRequest = {
   /** What is paid; a second request for it gets the first one's order. */
@@ -39,6 +38,9 @@ export type PaymentRequest = {
   withAllowance?: true | undefined
 }
 
+/** One of those that a bundle pays. */
+export type BundledPayment = Pick<PaymentRequest, 'subject' | 'payee' | 'amount'>
+
 /** What the chain was asked before the lane is locked, so that no lock waits for a provider. */
 export type PreparedOrder = Omit<PaymentRequest, 'payer' | 'withAllowance'> & {
   signer: Hex
@@ -49,8 +51,10 @@ export type PreparedOrder = Omit<PaymentRequest, 'payer' | 'withAllowance'> & {
   balance: bigint
   /** What the signer holds of the token. */
   tokens: bigint
-  /** Accepted with it, at the nonce before: both or neither. */
-  allowance: PreparedOrder | undefined
+  /** What it pays where it is a bundle; else none. */
+  bundled: readonly BundledPayment[]
+  /** Accepted with it, at the nonces before: all or none. */
+  before: readonly PreparedOrder[]
   /** Undefined while the providers do not agree on it; the lane then knows. */
   chainNonce: bigint | undefined
 }
@@ -71,20 +75,14 @@ export async function prepareOrder(
   const counter = await counterOf(context, db, signer)
   const simulate = (counter: bigint): Promise<bigint> => {
     const reference = request.reference ?? context.references.encode({ payer: signer, counter })
-    return gasOf(quorum, { signer, route, contract, token, reference, payee, amount })
+    const call = { signer, route, contract, token, reference, payee, amount }
+    return gasOf(quorum, { ...call, calldata: undefined })
   }
   const estimating = simulate(counter)
   // It is awaited last, for a lack of funds is told as such.
   estimating.catch(() => undefined)
-  const [chainNonce, quote, balance, tokens] = await Promise.all([
-    nonceOnChain(quorum, { signer, at: 'latest' }),
-    context.quoteFees(quorum.signal),
-    balanceOf(quorum, signer),
-    token === undefined ? 0n : tokensOf(quorum, { token, holder: signer }),
-  ])
-  if (balance < weiOf(request)) throw insufficientFunds(signer)
-  if (token !== undefined && tokens < amount) throw insufficientFunds(signer)
-  const fees = offerOf(quote, policy.maxFeePerGas)
+  const standing = await readPayer(context, { signer, token })
+  requireFunds(standing, { signer, route, token, amount })
   const read = (): Promise<bigint> => counterOf(context, db, signer)
   const gas = await estimating
     .catch((error) => {
@@ -96,12 +94,38 @@ export async function prepareOrder(
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
   const wanted = { subject, spender, route, payee, amount, reference: request.reference }
-  const allowance = request.withAllowance && (await prepareAllowance(context, db, request))
-  const asked = { gas, fees, balance, tokens, allowance, chainNonce }
-  return { ...wanted, signer, contract, token, ...asked }
+  const called = { signer, contract, token, gas, bundled: [] }
+  const before = request.withAllowance ? [await prepareAllowance(context, db, request)] : []
+  return { ...wanted, ...called, ...standing, before }
 }
 
-async function prepareAllowance(
+/** What the payer can pay with, and at which nonce and price. */
+type PayerStanding = Pick<PreparedOrder, 'chainNonce' | 'fees' | 'balance' | 'tokens'>
+
+export async function readPayer(
+  context: SenderContext & { quorum: Quorum },
+  { signer, token }: { signer: Hex; token: Hex | undefined },
+): Promise<PayerStanding> {
+  const { quorum, policy } = context
+  const [chainNonce, quote, balance, tokens] = await Promise.all([
+    nonceOnChain(quorum, { signer, at: 'latest' }),
+    context.quoteFees(quorum.signal),
+    balanceOf(quorum, signer),
+    token === undefined ? 0n : tokensOf(quorum, { token, holder: signer }),
+  ])
+  return { chainNonce, fees: offerOf(quote, policy.maxFeePerGas), balance, tokens }
+}
+
+export function requireFunds(
+  { balance, tokens }: PayerStanding,
+  payment: Pick<PreparedOrder, 'signer' | 'route' | 'token' | 'amount'>,
+): void {
+  const { signer, token, amount } = payment
+  if (balance < weiOf(payment)) throw insufficientFunds(signer)
+  if (token !== undefined && tokens < amount) throw insufficientFunds(signer)
+}
+
+export async function prepareAllowance(
   context: SenderContext & { quorum: Quorum },
   db: Db,
   payment: PaymentRequest,
@@ -122,14 +146,14 @@ function isNumbered({ route, reference }: PaymentRequest): boolean {
  * An order that was accepted meanwhile, and is mined already, has taken the reference that was
  * simulated. Then the next one is; whatever else failed stands.
  */
-async function simulateNext(
+export async function simulateNext<T>(
   first: unknown,
   lane: {
     counter: bigint
     read: () => Promise<bigint>
-    simulate: (counter: bigint) => Promise<bigint>
+    simulate: (counter: bigint) => Promise<T>
   },
-): Promise<bigint> {
+): Promise<T> {
   let error = first
   let { counter } = lane
   for (let more = 0; more < MORE_SIMULATIONS && codeOf(error) === 'simulation_failed'; more++) {
@@ -153,7 +177,7 @@ async function gasOf(
   quorum: Quorum,
   payment: Pick<
     Order,
-    'signer' | 'route' | 'contract' | 'token' | 'reference' | 'payee' | 'amount'
+    'signer' | 'route' | 'contract' | 'token' | 'reference' | 'payee' | 'amount' | 'calldata'
   >,
 ): Promise<bigint> {
   const { signer, route, token, payee, amount } = payment
@@ -194,53 +218,24 @@ async function mintRefused(
   return refusal && refused(refusal.code, refusal.sentence)
 }
 
-/**
- * The gas limit of a call that would succeed now. Rejects with `simulation_failed` when it would
- * fail, and with `chain_unreachable` when no provider can tell.
- */
-export async function estimateGas(
-  quorum: Quorum,
-  { signer, call }: { signer: Hex; call: Call },
-): Promise<bigint> {
-  const { to, value, data } = call
-  const params = [{ from: signer, to, value: `0x${value.toString(16)}`, data }]
-  const estimated = await firstAnswer(quorum, async (provider, signal) => {
-    try {
-      const estimate = await provider.request({ method: 'eth_estimateGas', params, signal })
-      const answer = quantity(estimate, 'estimate')
-      // Signed with less, it would be refused by every node for ever, and hold up its lane.
-      if (answer < leastGas(data)) throw new AnswerError('gas estimate', provider.name)
-      return answer
-    } catch (error) {
-      if (isRevert(error)) throw simulationFailed(error, call)
-      if (isRefusal(error) && NO_FUNDS.test(messageOf(error))) throw insufficientFunds(signer)
-      throw error
-    }
-  })
-  // A transfer to a plain address takes exactly this. Elsewhere the state may have moved on.
-  return estimated <= 21_000n ? 21_000n : (estimated * 6n) / 5n + FIRST_IN_WORD_GAS
-}
-
-/** What carrying the bytes costs at least, whatever they do (EIP-7623). */
-function leastGas(data: Hex): bigint {
-  const bytes = Buffer.from(data.slice(2), 'hex')
-  return bytes.reduce((sum, byte) => sum + (byte === 0 ? 10n : 40n), 21_000n)
-}
-
-/** A reference that begins a word of the contract's bitmap costs more than the one simulated. */
-const FIRST_IN_WORD_GAS = 25_000n
-
-function checkAmount({ policy }: SenderContext, { amount, route }: PaymentRequest): void {
+export function checkAmount(
+  { policy }: SenderContext,
+  { amount, route }: Pick<PaymentRequest, 'amount' | 'route'>,
+): void {
   const { perTransaction, unit } = limitsOf(policy, route)
   if (amount < 1n) throw refused('amount_not_positive', `The amount is below 1 ${unit}. Send more.`)
-  if (amount <= perTransaction) return
+  // What an allowance lets be taken is limited by what takes it.
+  if (amount <= perTransaction || route === 'allowance') return
   throw refused(
     'limit_per_transaction',
     `One transaction may send at most ${perTransaction} ${unit}. Split the payment.`,
   )
 }
 
-function checkPayee(context: SenderContext, { payee, route }: PaymentRequest): Hex {
+export function checkPayee(
+  context: SenderContext,
+  { payee, route }: Pick<PaymentRequest, 'payee' | 'route'>,
+): Hex {
   if (route === 'burn') return NOBODY
   const plain = parseAddress(payee)
   if (plain === undefined) throw badPayee('payee_invalid', payee)
@@ -255,7 +250,7 @@ function checkPayee(context: SenderContext, { payee, route }: PaymentRequest): H
 type Contracts = { contract: Hex | undefined; token: Hex | undefined }
 
 /** The one that is called, and the token that it is to move. */
-async function contractsOf(
+export async function contractsOf(
   context: SenderContext & { quorum: Quorum },
   route: Route,
 ): Promise<Contracts> {
@@ -263,8 +258,11 @@ async function contractsOf(
     case 'direct':
       return { contract: undefined, token: undefined }
     case 'contract':
+    case 'bundle':
+    case 'open_bundle':
       return { contract: await checkSettlement(context), token: undefined }
     case 'token':
+    case 'token_bundle':
       return { contract: await checkSettlement(context), token: checkStablecoin(context) }
     case 'burn':
     case 'transfer': {
@@ -332,7 +330,7 @@ function balanceOf(quorum: Quorum, signer: Hex): Promise<bigint> {
 }
 
 /** The counter that the next order of the lane will get, unless another comes first. */
-async function counterOf(
+export async function counterOf(
   context: SenderContext & { quorum: Quorum },
   db: Db,
   signer: Hex,
@@ -355,33 +353,4 @@ async function counterOf(
   if (nextNonce === undefined) throw unreachable(undefined)
   await createLane(db, { ...key, nextNonce })
   return 0n
-}
-
-/** Asks one provider after the other; what our own code concluded from an answer stands. */
-async function firstAnswer<T>(
-  { providers, signal }: Quorum,
-  ask: (provider: Provider, signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  let last: unknown
-  for (const provider of providers) {
-    try {
-      return await ask(provider, signal)
-    } catch (error) {
-      if (error instanceof OrderRefusedError) throw error
-      last = error
-    }
-  }
-  throw unreachable(last)
-}
-
-/** Every kind of node says it in its own words; all of them speak of funds or of the balance. */
-export const NO_FUNDS = /\b(funds?|balance)\b/i
-
-function simulationFailed(cause: unknown, { data }: Call): OrderRefusedError {
-  const silent = data === '0x' ? 'the payee refuses it' : 'the contract or the payee refuses it'
-  const reason = reasonOfRevert(cause) ?? silent
-  return new OrderRefusedError(
-    `The payment would fail on the chain: ${reason}. Nothing was sent.`,
-    { code: 'simulation_failed', cause },
-  )
 }

@@ -28,6 +28,7 @@ const REASONS: Readonly<Record<string, (args: readonly unknown[]) => string>> = 
   EnforcedPause: () => 'the token is paused',
   MinterAllowanceExceeded: ([minter, allowance, amount]) =>
     `${String(minter)} may mint ${dollars(allowance)}, not ${dollars(amount)}`,
+  PaymentRefused: ([payee, amount]) => `${String(payee)} refuses ${String(amount)}`,
   Error: ([text]) => `the contract says "${printable(String(text))}"`,
 }
 

@@ -9,7 +9,7 @@ import {
   readTransaction,
   type TransactionRequest,
 } from '../chain/proof/transaction.ts'
-import type { Fees, Hex, Order } from '../domain/orders.ts'
+import { weiOf, type BundleRoute, type Fees, type Hex, type Order } from '../domain/orders.ts'
 
 /** What a transaction does, whoever signs it and whatever it costs. */
 export type Call = { to: Hex; value: bigint; data: Hex }
@@ -40,7 +40,10 @@ export async function signChecked(
   return { raw, hash: keccak256(raw) }
 }
 
-type PaymentCall = Pick<Order, 'route' | 'contract' | 'token' | 'reference' | 'payee' | 'amount'>
+type PaymentCall = Pick<
+  Order,
+  'route' | 'contract' | 'token' | 'reference' | 'payee' | 'amount' | 'calldata'
+>
 
 export function paymentCall(payment: PaymentCall): Call {
   const { route, contract, token, reference, payee, amount } = payment
@@ -92,6 +95,50 @@ export function paymentCall(payment: PaymentCall): Call {
       if (contract === undefined)
         throw new ImpossibleError('the schema has a contract on this route')
       return { to: contract, value: 0n, data: burnCalldata({ amount, memo: reference }) }
+    }
+    case 'bundle':
+    case 'open_bundle':
+    case 'token_bundle': {
+      const { calldata } = payment
+      if (contract === undefined || calldata === undefined) {
+        throw new ImpossibleError('the schema has a contract and its calldata on this route')
+      }
+      return { to: contract, value: weiOf(payment), data: calldata }
+    }
+    default:
+      return route satisfies never
+  }
+}
+
+/** What a bundle calls the contract with, once its payments have their references. */
+export function bundleCalldata(
+  { route, token }: { route: BundleRoute; token: Hex | undefined },
+  payments: ReadonlyArray<Pick<Order, 'reference' | 'payee' | 'amount'>>,
+): Hex {
+  const references = payments.map(({ reference }) => reference)
+  const payees = payments.map(({ payee }) => payee)
+  const amounts = payments.map(({ amount }) => amount)
+  const abi = settlementAbi
+  switch (route) {
+    case 'bundle':
+      return encodeFunctionData({
+        abi,
+        functionName: 'settleBatch',
+        args: [references, payees, amounts],
+      })
+    case 'open_bundle':
+      return encodeFunctionData({
+        abi,
+        functionName: 'settleBatchPartial',
+        args: [references, payees, amounts],
+      })
+    case 'token_bundle': {
+      if (token === undefined) throw new ImpossibleError('a bundle of this route has a token')
+      return encodeFunctionData({
+        abi,
+        functionName: 'settleTokenBatch',
+        args: [references, token, payees, amounts],
+      })
     }
     default:
       return route satisfies never

@@ -7,13 +7,19 @@ import { refused, type OrderRefusedError } from './refused.ts'
 
 /** What orders that are accepted together may spend. */
 export type Spending = {
-  /** Counts the order, or throws where it would pass a limit; then it counts for nothing. */
-  take: (payment: Payment) => void
+  /** Counts all of them, or throws where one would pass a limit; then none counts. */
+  take: (payments: readonly Payment[]) => void
   /** Stores what was taken, or rejects where others have spent it meanwhile. */
   store: (db: Db) => Promise<void>
 }
 
 type Payment = Pick<PreparedOrder, 'spender' | 'route' | 'payee' | 'amount'>
+
+/** What an order pays to whom: a bundle that of its payments. */
+export function spentBy({ bundled, ...order }: PreparedOrder): Payment[] {
+  if (bundled.length === 0) return [order]
+  return bundled.map((payment) => ({ ...order, ...payment }))
+}
 
 /** Reads what was spent already. The limits themselves are held where it is stored. */
 export async function openSpending(
@@ -38,19 +44,21 @@ export async function openSpending(
   const keys = new Map(payments.flatMap(countersOf).map(({ key }) => [nameOf(key), key]))
   const spent = await readSpends(db, [...keys.values()])
   const before = new Map(spent.map((row) => [nameOf(row), row.amount]))
-  const taken = new Map<string, Counter & { amount: bigint }>()
-  const takenOf = ({ key }: Counter): bigint => taken.get(nameOf(key))?.amount ?? 0n
+  const taken = new Map<string, Taken>()
   return {
-    take(payment) {
-      const counters = countersOf(payment)
-      for (const counter of counters) {
-        const sum = (before.get(nameOf(counter.key)) ?? 0n) + takenOf(counter) + payment.amount
-        if (sum > counter.limit) throw limitReached(counter)
+    take(payments) {
+      const more = new Map<string, Taken>()
+      for (const payment of payments) {
+        for (const counter of countersOf(payment)) {
+          const name = nameOf(counter.key)
+          const amount = (more.get(name) ?? taken.get(name))?.amount ?? 0n
+          more.set(name, { ...counter, amount: amount + payment.amount })
+        }
       }
-      for (const counter of counters) {
-        const amount = takenOf(counter) + payment.amount
-        taken.set(nameOf(counter.key), { ...counter, amount })
+      for (const [name, counter] of more) {
+        if ((before.get(name) ?? 0n) + counter.amount > counter.limit) throw limitReached(counter)
       }
+      for (const [name, counter] of more) taken.set(name, counter)
     },
     async store(db) {
       const spends = [...taken.values()].map(({ key, limit, amount }): Spend => {
@@ -63,6 +71,7 @@ export async function openSpending(
 }
 
 type Counter = { key: SpendKey; limit: bigint; unit: string }
+type Taken = Counter & { amount: bigint }
 
 function nameOf({ spender, day, payee }: SpendKey): string {
   return JSON.stringify([spender, day, payee])

@@ -41,7 +41,7 @@ describe('an order whose transaction does not simply arrive', () => {
     const payee = addressFrom('bumped')
     const { order } = await bench.pay({ payee, amount: 5n })
     for (let pass = 0; pass < 4; pass++) await bench.pass()
-    const [first, second] = await listAttemptsOf(bench.db, order.id)
+    const [first, second] = await listAttemptsOf(bench.db, order)
     expect(second).to.include({ nonce: first?.nonce, kind: 'payment' })
     for (const fee of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const) {
       expect(second!.fees[fee] * 100n >= first!.fees[fee] * 115n).to.equal(true)
@@ -49,16 +49,16 @@ describe('an order whose transaction does not simply arrive', () => {
     expect(await bench.inPool()).to.equal(1)
     await bench.finish()
     expect(await bench.world.balanceOf(payee)).to.equal(5n)
-    const states = (await listAttemptsOf(bench.db, order.id)).map(({ state }) => state)
+    const states = (await listAttemptsOf(bench.db, order)).map(({ state }) => state)
     expect(states.toSorted()).to.deep.equal(['final', 'superseded'])
   })
 
   it('is not bumped beyond the budget', async () => {
     const { order } = await bench.pay({})
-    const [first] = await listAttemptsOf(bench.db, order.id)
+    const [first] = await listAttemptsOf(bench.db, order)
     const poor = bench.sender({ policy: { maxFeePerGas: first!.fees.maxFeePerGas } })
     for (let pass = 0; pass < 6; pass++) await bench.pass(poor)
-    expect(await listAttemptsOf(bench.db, order.id)).to.have.length(1)
+    expect(await listAttemptsOf(bench.db, order)).to.have.length(1)
   })
 
   it('is cancelled by an empty transaction at its nonce, if that is what is mined', async () => {
@@ -122,7 +122,7 @@ describe('an order whose transaction does not simply arrive', () => {
     expect(await bench.inPool()).to.equal(1)
     await bench.finish()
     expect(await bench.stateOf(order)).to.equal('completed')
-    expect(await listAttemptsOf(bench.db, order.id)).to.have.length(1)
+    expect(await listAttemptsOf(bench.db, order)).to.have.length(1)
   })
 
   it('moves to another nonce when somebody else’s transaction is final at its own', async () => {
@@ -131,12 +131,12 @@ describe('an order whose transaction does not simply arrive', () => {
     await useOutside(0n)
     await bench.pass()
     await bench.pass()
-    expect((await listAttemptsOf(bench.db, order.id)).every(({ nonce }) => nonce === 0n)).to.equal(
+    expect((await listAttemptsOf(bench.db, order)).every(({ nonce }) => nonce === 0n)).to.equal(
       true,
     )
     await bench.finish()
     expect(await bench.stateOf(order)).to.equal('completed')
-    const attempts = await listAttemptsOf(bench.db, order.id)
+    const attempts = await listAttemptsOf(bench.db, order)
     expect(attempts.at(-1)).to.include({ nonce: 1n, state: 'final' })
     expect(await bench.world.balanceOf(payee)).to.equal(5n)
   })
@@ -159,7 +159,7 @@ describe('an order whose transaction does not simply arrive', () => {
       state: 'failed',
       errorCode: 'insufficient_funds',
     })
-    expect((await listAttemptsOf(bench.db, order.id)).at(-1)).to.include({
+    expect((await listAttemptsOf(bench.db, order)).at(-1)).to.include({
       nonce: 1n,
       kind: 'cancel',
       state: 'final',
@@ -179,7 +179,7 @@ describe('an order whose transaction does not simply arrive', () => {
     }
     for (let pass = 0; pass < 6; pass++) await bench.passAndMine()
     expect(await bench.stateOf(stuck.order)).to.equal('accepted')
-    expect((await listAttemptsOf(bench.db, order.id)).at(-1)?.nonce).to.equal(2n)
+    expect((await listAttemptsOf(bench.db, order)).at(-1)?.nonce).to.equal(2n)
     bench.intercept = undefined
     await bench.finish()
     expect(await bench.stateOf(stuck.order)).to.equal('completed')
@@ -204,7 +204,7 @@ describe('an order whose transaction does not simply arrive', () => {
     await bench.finish()
     await useOutside(1n)
     const { order } = await bench.pay({ payer })
-    expect((await listAttemptsOf(bench.db, order.id))[0]?.nonce).to.equal(2n)
+    expect((await listAttemptsOf(bench.db, order))[0]?.nonce).to.equal(2n)
     await reorg(1)
     await bench.finish()
     expect(await bench.stateOf(order)).to.equal('completed')

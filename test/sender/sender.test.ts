@@ -35,7 +35,7 @@ describe('the sender', () => {
       await bench.pass()
       expect(await bench.stateOf(order)).to.equal('completed')
       expect(await bench.world.balanceOf(addressFrom('a'))).to.equal(5n)
-      const [attempt] = await listAttemptsOf(bench.db, order.id)
+      const [attempt] = await listAttemptsOf(bench.db, order)
       expect(attempt).to.include({ hash, state: 'final' })
       expect(attempt?.block).to.include({ succeeded: true, gasUsed: 21_000n })
     })
@@ -253,7 +253,7 @@ describe('the sender', () => {
     }
     const { order } = await bench.pay({})
     expect(sent).to.deep.equal([])
-    const [attempt] = await listAttemptsOf(bench.db, order.id)
+    const [attempt] = await listAttemptsOf(bench.db, order)
     for (let pass = 0; pass < 2; pass++) await bench.pass()
     expect(sent).to.deep.equal([attempt?.raw, attempt?.raw])
     await bench.finish()
@@ -264,14 +264,14 @@ describe('the sender', () => {
     const { order } = await bench.pay({ payee: addressFrom('e'), amount: 3n })
     await bench.pass()
     await bench.pass()
-    const known = await listAttemptsOf(bench.db, order.id)
+    const known = await listAttemptsOf(bench.db, order)
     expect(known.map((one) => one.lastAnswer)).to.deep.equal(['accepted'])
     await bench.world.mine(1)
     // The receipt is withheld, so that the sender only hears that its nonce is used.
     bench.intercept = async (call, forward) =>
       call.method === 'eth_getTransactionReceipt' ? null : forward(call)
     for (let pass = 0; pass < 8; pass++) await bench.passAndMine()
-    const after = await listAttemptsOf(bench.db, order.id)
+    const after = await listAttemptsOf(bench.db, order)
     expect(after.map((one) => one.lastAnswer)).to.deep.equal(['nonce_low'])
     expect(await bench.stateOf(order)).to.equal('accepted')
     bench.intercept = undefined
@@ -310,7 +310,7 @@ describe('the sender', () => {
     const { order } = await bench.pay({})
     await bench.pass()
     await bench.world.mine(5)
-    const [attempt] = await listAttemptsOf(bench.db, order.id)
+    const [attempt] = await listAttemptsOf(bench.db, order)
     const other = bench.signers.addresses.find((address) => address !== order.signer)!
     // The same call at the same nonce, but by another signer, so that its hash is another one.
     const { chainId, nonce, fees, gas } = attempt!

@@ -20,7 +20,7 @@ describe('a reorg beyond the final block', () => {
     await bench.finish()
     await bench.passAndMine()
     await bench.pass()
-    const [attempt] = await listAttemptsOf(bench.db, order.id)
+    const [attempt] = await listAttemptsOf(bench.db, order)
     return { raw: attempt!.raw, hash: attempt!.hash, height: attempt!.block!.number }
   }
   const reorg = () => bench.world.rpc('anvil_reorg', [8, []])
@@ -80,7 +80,7 @@ describe('a reorg beyond the final block', () => {
     const { order } = await bench.pay({ payer: bench.signers.addresses[1] })
     const sent = holdBack()
     await bench.pass()
-    const [attempt] = await listAttemptsOf(bench.db, order.id)
+    const [attempt] = await listAttemptsOf(bench.db, order)
     expect(sent).to.deep.equal([attempt?.raw, raw])
   })
 })

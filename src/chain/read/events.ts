@@ -22,6 +22,8 @@ const SIGNATURES = {
     'TransferWithMemo(address #from, address #to, uint256 amount, bytes32 #reference)',
   Settled:
     'Settled(bytes32 #reference, address #payer, address #payee, address token, uint256 amount)',
+  SettlementFailed:
+    'SettlementFailed(bytes32 #reference, address #payer, address #payee, uint256 amount, bytes4 reason)',
   Mint: 'Mint(address #minter, address #to, uint256 amount)',
   Burn: 'Burn(address #burner, uint256 amount)',
   SupplyIncreased: 'SupplyIncreased(address #to, uint256 amount)',

@@ -1,6 +1,7 @@
 import { settlementAddress } from '../../bindings/addresses.ts'
 import type { MinedReceipt } from '../../chain/answers.ts'
 import type { Hex } from '../../chain/hex.ts'
+import { decodeEvent } from '../../chain/read/events.ts'
 import type { BreakKind } from '../../domain/breaks.ts'
 import { sentBack } from '../../verify/cautions.ts'
 import { ANY_PAYMENT, matchingPayments, matchPayment, type Expected } from '../../verify/match.ts'
@@ -201,6 +202,22 @@ export function provenByEvent(
   )
   const [payment] = matching
   return payment && { kinds: [], payment, count: matching.length }
+}
+
+/** Whether the settlement contract itself says that it could not make this payment of several. */
+export function isRefused(
+  { reference, payer, payee, amount }: PaymentRecord,
+  { logs }: MinedReceipt,
+  { settlement = KNOWN_SETTLEMENT }: Contracts,
+): boolean {
+  if (reference === undefined) return false
+  const events = logs.flatMap((log) => (log.address === settlement ? (decodeEvent(log) ?? []) : []))
+  const told = events.filter(({ args }) => args['reference'] === reference)
+  return (
+    told.length > 0 &&
+    told.every(({ name, args }) => name === 'SettlementFailed' && args['payer'] === payer) &&
+    told.some(({ args }) => args['payee'] === payee && args['amount'] === amount?.money?.units)
+  )
 }
 
 const KNOWN_SETTLEMENT = settlementAddress.toLowerCase() as Hex

@@ -11,7 +11,7 @@ import type { Payment } from '../../verify/read-payments.ts'
 import type { ChainFact } from '../chain/agree.ts'
 import type { UnknownReason } from '../sources/records.ts'
 import type { PaymentRecord, Uncompared } from '../sources/records.ts'
-import { comparePayment, type Comparison, type Contracts } from './compare.ts'
+import { comparePayment, isRefused, type Comparison, type Contracts } from './compare.ts'
 
 export type PendingCause = 'not_final' | 'waiting' | 'young' | 'lag_grace' | UnknownReason
 
@@ -55,6 +55,9 @@ export function judge(record: PaymentRecord, fact: ChainFact, rules: Rules): Jud
   if (!fact.receipt.succeeded) {
     if (standing === 'holds') return { state: 'matched', comparison: undefined }
     return broken(record, { kinds: ['reverted'], fact, rules })
+  }
+  if (record.status === 'failed' && isRefused(record, fact.receipt, rules.contracts)) {
+    return { state: 'matched', comparison: undefined }
   }
   return judgePaid(record, fact, { rules, isLagging: standing === 'state_lag' })
 }

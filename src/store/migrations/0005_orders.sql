@@ -33,8 +33,11 @@ create table orders (
   reference text not null check (length(reference) = 66 and reference ~ '^0x[0-9a-f]+$'),
   counter bigint not null check (counter >= 0),
   -- It pays native coin or a token, by a plain transfer or through the settlement contract; it lets that contract take
-  -- exactly what the order after it pays; it mints dollars for the payee; or it burns the signer's, to nobody.
-  route text not null check (route in ('direct', 'transfer', 'contract', 'token', 'allowance', 'mint', 'burn')),
+  -- exactly what the order after it pays; it mints dollars for the payee; or it burns the signer's, to nobody. A bundle
+  -- pays other orders.
+  route text not null check (route in (
+    'direct', 'transfer', 'contract', 'token', 'allowance', 'mint', 'burn', 'bundle', 'open_bundle', 'token_bundle'
+  )),
   -- What is called: the settlement contract, or the token that moves, gives the allowance, mints or burns.
   contract text check (length(contract) = 42 and contract ~ '^0x[0-9a-f]+$'),
   -- What leaves the signer, where that is a token.
@@ -42,6 +45,10 @@ create table orders (
   payee text not null check (length(payee) = 42 and payee ~ '^0x[0-9a-f]+$' and payee <> signer),
   amount numeric(78, 0) not null check (amount > 0),
   gas bigint not null check (gas >= 21000),
+  -- The one whose transaction pays it, and which holds what all of them are paid by. An order of a bundle has no nonce.
+  bundle bigint references orders (id),
+  calldata text check (calldata ~ '^0x[0-9a-f]+$'),
+  signed_for bigint not null generated always as (coalesce(bundle, id)) stored,
   state text not null default 'accepted' check (state in ('accepted', 'mined', 'completed', 'failed')),
   error_code text check (error_code ~ '^[a-z_]{1,64}$'),
   -- Why the order is to be cancelled. What is mined decides whether it was.
@@ -52,21 +59,28 @@ create table orders (
   unique (chain_id, signer, reference),
   unique (chain_id, signer, counter),
   constraint orders_contract_of_route check ((route = 'direct') = (contract is null)),
-  constraint orders_token_of_route check ((route in ('token', 'transfer', 'burn')) = (token is not null)),
+  constraint orders_token_of_route check (
+    (route in ('token', 'transfer', 'burn', 'token_bundle')) = (token is not null)
+  ),
+  constraint orders_bundled check (
+    (route in ('bundle', 'open_bundle', 'token_bundle')) = (calldata is not null)
+    and (bundle is null or route in ('contract', 'token'))
+  ),
   check ((state = 'failed') = (error_code is not null))
 );
 -- Whoever settles under a reference of ours, which all can see, is looked up by it alone.
 create index orders_reference on orders (chain_id, reference);
 create index orders_accepted on orders (chain_id, accepted_at);
 create index orders_open on orders (chain_id, accepted_at) where state in ('accepted', 'mined');
+create index orders_of_bundle on orders (bundle, id) where bundle is not null;
 
 create function keep_order() returns trigger language plpgsql as $$
 begin
   if (old.subject, old.spender, old.chain_id, old.signer, old.reference, old.counter, old.route, old.contract, old.token,
-      old.payee, old.amount, old.gas, old.accepted_at)
+      old.payee, old.amount, old.gas, old.bundle, old.calldata, old.accepted_at)
     is distinct from
     (new.subject, new.spender, new.chain_id, new.signer, new.reference, new.counter, new.route, new.contract, new.token,
-      new.payee, new.amount, new.gas, new.accepted_at)
+      new.payee, new.amount, new.gas, new.bundle, new.calldata, new.accepted_at)
   then
     raise exception 'an accepted order is never changed' using errcode = 'restrict_violation';
   end if;

@@ -139,7 +139,7 @@ create function tell_of_alert() returns trigger language plpgsql as $$
 begin
   perform tell_of_objection(subject,
     case when new.closed_at is null then 'transaction.alert_opened' else 'transaction.alert_closed' end, new.kind)
-  from orders where id = new.order_id;
+  from orders where id = new.order_id or bundle = new.order_id;
   return null;
 end $$;
 create trigger sender_alerts_opened after insert on sender_alerts

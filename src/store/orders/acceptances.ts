@@ -6,9 +6,16 @@ import { readAll } from '../database/rows.ts'
 import { advancing, requireAdvanced, type LaneStep } from './lanes.ts'
 import { ORDER } from './orders.ts'
 
+export type NewOrder = Omit<
+  Order,
+  'id' | 'bundle' | 'state' | 'errorCode' | 'cancelCode' | 'updatedAt'
+>
+
 /** An order with the nonce that it got from its lane, and with what is signed for it. */
 export type NewPayment = {
-  order: Omit<Order, 'id' | 'state' | 'errorCode' | 'cancelCode' | 'updatedAt'>
+  order: NewOrder
+  /** What it pays where it is a bundle; else none. */
+  bundled: readonly NewOrder[]
   nonce: bigint
   fees: Fees
   hash: Hex
@@ -24,22 +31,28 @@ export async function storePayments(
   db: Db,
   { payments, steps }: { payments: readonly NewPayment[]; steps: readonly LaneStep[] },
 ): Promise<Order[]> {
+  const wanted = payments.map(newRow)
+  const bundled = payments.flatMap(({ order: { subject }, bundled }) =>
+    bundled.map((order) => ({ ...orderRow(order), bundle: subject })),
+  )
   const orders = await readAll<Order & { advanced: Hex[] | undefined }>(db)`
     with advanced as (${advancing(steps)}),
     wanted as (
-      select * from jsonb_to_recordset(${JSON.stringify(payments.map(newRow))}::jsonb) as row (
-        place integer, subject text, spender text, chain_id bigint, signer text, reference text,
-        counter bigint, route text, contract text, token text, payee text, amount numeric,
-        gas bigint, accepted_at timestamptz, nonce bigint, hash text, raw text, max_fee numeric,
+      select * from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+        ${FIELDS}, place integer, nonce bigint, hash text, raw text, max_fee numeric,
         max_tip numeric
       )
     ), stored as (
-      insert into orders (subject, spender, chain_id, signer, reference, counter, route, contract,
-        token, payee, amount, gas, accepted_at, updated_at)
-      select subject, spender, chain_id, signer, reference, counter, route, contract, token, payee,
-        amount, gas, accepted_at, accepted_at
-      from wanted order by place
+      insert into orders (${COLUMNS}, updated_at)
+      select ${COLUMNS}, accepted_at from wanted order by place
       returning *
+    ), bundled as (
+      insert into orders (${COLUMNS}, updated_at, bundle)
+      select ${COLUMNS}, accepted_at, paid_by from (
+        select row.*, stored.id as paid_by
+        from jsonb_to_recordset(${JSON.stringify(bundled)}::jsonb) as row (${FIELDS}, bundle text)
+        join stored on stored.subject = row.bundle
+      ) as row order by counter
     ), opened as (
       insert into lane_nonces (chain_id, signer, nonce, order_id)
       select chain_id, signer, nonce, stored.id
@@ -54,12 +67,33 @@ export async function storePayments(
     select ${ORDER.of('stored')}, (select array_agg(signer) from advanced) as advanced
     from stored join wanted using (subject) order by place`
   requireAdvanced(steps, orders[0]?.advanced ?? [])
-  return orders.map(({ advanced, ...order }) => order)
+  return orders.map((stored) => {
+    const { advanced: _, ...order } = stored
+    return order
+  })
 }
+
+const FIELDS = sql`subject text, spender text, chain_id bigint, signer text, reference text,
+  counter bigint, route text, contract text, token text, payee text, amount numeric, gas bigint,
+  calldata text, accepted_at timestamptz`
+
+const COLUMNS = sql`subject, spender, chain_id, signer, reference, counter, route, contract, token,
+  payee, amount, gas, calldata, accepted_at`
 
 function newRow({ order, nonce, fees, hash, raw }: NewPayment, place: number) {
   return {
+    ...orderRow(order),
     place,
+    nonce: String(nonce),
+    hash,
+    raw,
+    max_fee: String(fees.maxFeePerGas),
+    max_tip: String(fees.maxPriorityFeePerGas),
+  }
+}
+
+function orderRow(order: NewOrder) {
+  return {
     subject: order.subject,
     spender: order.spender,
     chain_id: order.chainId,
@@ -72,11 +106,7 @@ function newRow({ order, nonce, fees, hash, raw }: NewPayment, place: number) {
     payee: order.payee,
     amount: String(order.amount),
     gas: String(order.gas),
+    calldata: order.calldata ?? null,
     accepted_at: order.acceptedAt,
-    nonce: String(nonce),
-    hash,
-    raw,
-    max_fee: String(fees.maxFeePerGas),
-    max_tip: String(fees.maxPriorityFeePerGas),
   }
 }

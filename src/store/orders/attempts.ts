@@ -1,7 +1,15 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError } from '../../base/errors.ts'
-import type { Attempt, AttemptBlock, AttemptState, Hex, SendAnswer } from '../../domain/orders.ts'
+import {
+  signedFor,
+  type Attempt,
+  type AttemptBlock,
+  type AttemptState,
+  type Hex,
+  type Order,
+  type SendAnswer,
+} from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll, readOne } from '../database/rows.ts'
 import type { BlockId } from './chain-cursor.ts'
@@ -101,10 +109,13 @@ async function listOpenAttempts(
     order by attempt.nonce, attempt.id`
 }
 
-/** Every transaction that was signed for an order, oldest first. */
-export async function listAttemptsOf(db: Db, orderId: bigint): Promise<Attempt[]> {
+/** Every transaction that was signed for an order or for its bundle, oldest first. */
+export async function listAttemptsOf(
+  db: Db,
+  order: Pick<Order, 'id' | 'bundle'>,
+): Promise<Attempt[]> {
   return readAll<Attempt>(db)`
-    select ${ATTEMPT} from attempts where order_id = ${orderId} order by id`
+    select ${ATTEMPT} from attempts where order_id = ${signedFor(order)} order by id`
 }
 
 export async function findAttempt(

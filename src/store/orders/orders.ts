@@ -1,13 +1,19 @@
 import { sql } from 'kysely'
 
 import { BaseError } from '../../base/errors.ts'
-import type { Hex, Order, OrderState } from '../../domain/orders.ts'
+import {
+  bundlesAmong,
+  ETHER_ROUTES,
+  type Hex,
+  type Order,
+  type OrderState,
+} from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
 export const ORDER = columnsOf<Order>()(`id, subject, spender, chain_id::float8, signer, reference,
-  counter, route, contract, token, payee, amount, gas, state, error_code, cancel_code, accepted_at,
-  updated_at`)
+  counter, route, contract, token, payee, amount, gas, bundle, calldata, state, error_code,
+  cancel_code, accepted_at, updated_at`)
 
 export async function findOrder(db: Db, id: bigint): Promise<Order | undefined> {
   return readOne<Order>(db)`select ${ORDER} from orders where id = ${id}`
@@ -27,6 +33,13 @@ export async function findOrdersOf(db: Db, subjects: readonly string[]): Promise
 export async function findOrders(db: Db, ids: readonly bigint[]): Promise<Order[]> {
   return readAll<Order>(db)`
     select ${ORDER} from orders where id = any(${ids.map(String)}::bigint[])`
+}
+
+/** What each of the bundles pays, in the order in which they were accepted. */
+export async function findOrdersIn(db: Db, bundles: readonly bigint[]): Promise<Order[]> {
+  if (bundles.length === 0) return []
+  return readAll<Order>(db)`
+    select ${ORDER} from orders where bundle = any(${bundles.map(String)}::bigint[]) order by id`
 }
 
 /** How many are on their way, and since when the oldest one is. */
@@ -83,6 +96,19 @@ export async function tryMoveOrders(db: Db, moves: readonly OrderStep[]): Promis
     returning ${ORDER}`
 }
 
+/** Brings what these bundles pay to where the bundles are, and returns it. */
+export async function moveBundled(db: Db, bundles: readonly Order[]): Promise<Order[]> {
+  const ids = bundlesAmong(bundles)
+  if (ids.length === 0) return []
+  return readAll<Order>(db)`
+    update orders set state = bundle.state, error_code = bundle.error_code,
+      updated_at = bundle.updated_at
+    from (select id, state, error_code, updated_at from orders
+      where id = any(${ids.map(String)}::bigint[])) as bundle
+    where orders.bundle = bundle.id
+    returning ${ORDER.of('orders')}`
+}
+
 /** False: the order is final, or is being cancelled already. */
 export async function requestCancel(
   db: Db,
@@ -104,7 +130,7 @@ export async function readOwedTokens(
 ): Promise<Array<{ signer: Hex; token: Hex; owed: bigint }>> {
   const { rows } = await sql<{ signer: Hex; token: Hex; owed: string }>`
     select signer, token, sum(amount)::text as owed from orders
-    where chain_id = ${chainId} and state = 'accepted' and token is not null
+    where chain_id = ${chainId} and state = 'accepted' and token is not null and bundle is null
       and signer = any(${signers}::text[])
     group by signer, token`.execute(db)
   return rows.map(({ owed, ...row }) => ({ ...row, owed: BigInt(owed) }))
@@ -120,7 +146,7 @@ export async function readLaneLoads(
 ): Promise<Map<Hex, LaneLoad>> {
   const { rows } = await sql<LaneLoad & { signer: Hex }>`
     select lane_nonces.signer, count(*)::integer as open, coalesce(sum(
-      case when orders.route in ('direct', 'contract') then orders.amount else 0 end
+      case when orders.route = any(${ETHER_ROUTES}) then orders.amount else 0 end
         + newest.gas * newest.max_fee_per_gas
     ), 0) as owed
     from lane_nonces

@@ -61,7 +61,7 @@ export async function listSweptOrders(
         and coalesce(t.status, 'completed') in ('completed', 'refunded')
         and coalesce(t.eth_transaction_hash, a.hash) = a.hash
         and exists (
-          select 1 from (select * from settled_logs where order_id = o.id offset 0) as s
+          select 1 from (select * from settled_logs where order_id = o.signed_for offset 0) as s
           where s.chain_id = o.chain_id and s.contract = o.contract and s.reference = o.reference
             and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
             and s.token is not distinct from o.token and s.block_hash = a.block_hash
@@ -69,7 +69,8 @@ export async function listSweptOrders(
         ) then a.raw end as "settled.raw"
     from orders o
     left join lateral (
-      select * from attempts where order_id = o.id and state = 'final' and kind = 'payment' offset 0
+      select * from attempts
+      where order_id = o.signed_for and state = 'final' and kind = 'payment' offset 0
     ) as a on true
     left join lateral (
       select * from transactions where transaction_id = o.subject offset 0
@@ -109,10 +110,10 @@ export async function findRecordedOrder(
 }
 
 /**
- * An allowance moves no money; the one whose tokens it allows to be taken is counted itself. A burn
- * pays nobody; whoever watches the supply compares it with its redeem.
+ * An allowance moves no money, and neither does a bundle beside the orders that it pays, which are
+ * counted themselves. A burn pays nobody; whoever watches the supply compares it with its redeem.
  */
-const IS_PAYMENT = sql`o.route not in ('allowance', 'burn')`
+const IS_PAYMENT = sql`o.route not in ('allowance', 'burn') and o.calldata is null`
 
 function selectOrders(): RawBuilder<unknown> {
   return sql`
@@ -137,7 +138,7 @@ function selectOrders(): RawBuilder<unknown> {
       select hash, nonce, case when state = 'final' then block_hash end as block_hash, gas_used,
         gas_price, raw
       from attempts
-      where order_id = o.id and kind = 'payment'
+      where order_id = o.signed_for and kind = 'payment'
       order by state = 'final' desc, id desc limit 1
     ) as a`
 }

@@ -135,7 +135,7 @@ export async function listStraySettlements(
     from settled_logs s
     left join lateral (
       select o.subject, a.hash from orders o
-      join attempts a on a.order_id = o.id and a.kind = 'payment' and a.state = 'final'
+      join attempts a on a.order_id = o.signed_for and a.kind = 'payment' and a.state = 'final'
         and a.succeeded
       where o.chain_id = s.chain_id and o.reference = s.reference and a.hash <> s.hash
         and (${IS_BY_US} or (o.payee = s.payee and o.amount = s.amount

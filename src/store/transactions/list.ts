@@ -75,7 +75,10 @@ type CountedRow = { total: bigint } & (InDecimals<Transaction> | { id: null })
 function shown(rows: readonly CountedRow[]): TransactionPage {
   return {
     total: Number(rows[0]?.total ?? 0n),
-    transactions: rows.flatMap(({ total, ...row }) => (row.id === null ? [] : [inUnits(row)])),
+    transactions: rows.flatMap((counted) => {
+      const { total: _, ...row } = counted
+      return row.id === null ? [] : [inUnits(row)]
+    }),
   }
 }
 
@@ -117,7 +120,7 @@ function ofHash(hash: Hex): RawBuilder<unknown> {
   return sql`
     select transaction_id from transactions where eth_transaction_hash = ${hash}
     union all
-    select o.subject from attempts a join orders o on o.id = a.order_id
+    select o.subject from attempts a join orders o on o.id = a.order_id or o.bundle = a.order_id
     where a.chain_id = ${OUR_CHAIN} and a.hash = ${hash}
     union all
     select transaction_id from checkout_payments

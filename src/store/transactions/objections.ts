@@ -26,8 +26,8 @@ export async function listObjections(
       from breaks where transaction_id = wanted.about and state = 'open'
       union all
       select 'alert', alerts.id::text, alerts.kind, alerts.opened_at
-      from (select id from orders where subject = wanted.about offset 0) as o
-      join sender_alerts as alerts on alerts.order_id = o.id and alerts.closed_at is null
+      from (select signed_for from orders where subject = wanted.about offset 0) as o
+      join sender_alerts as alerts on alerts.order_id = o.signed_for and alerts.closed_at is null
       order by "openedAt", id limit ${MAX_OBJECTIONS}
     ) as found`.execute(db)
   const found = new Map<string, Objection[]>()

@@ -135,9 +135,9 @@ function spansOf(wanted: { chainId: number; since: Date; last: Date }): RawBuild
 }
 
 const IS_SETTLED = sql`exists (
-  select from attempts where order_id = orders.id and state = 'final'
+  select from attempts where order_id = orders.signed_for and state = 'final'
     and kind = 'payment' and succeeded
-)`
+) and (orders.bundle is null or orders.state <> 'failed')`
 
 /**
  * Orders of which an open alert or break says that what the receipt showed is not there any more.
@@ -146,7 +146,8 @@ const IS_SETTLED = sql`exists (
 function unsettledOrders(): RawBuilder<unknown> {
   const kinds = sql.join(UNSETTLING_KINDS.map((kind) => sql`${kind}`))
   return sql`
-    select order_id as id from sender_alerts where closed_at is null and order_id is not null
+    select o.id from sender_alerts join orders o on o.id = order_id or o.bundle = order_id
+    where closed_at is null
     union
     select o.id from breaks cross join lateral (
       select id from orders where subject = breaks.transaction_id offset 0

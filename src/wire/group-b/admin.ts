@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 
+import { ROUTES } from '../../domain/orders.ts'
 import { AMOUNT_FIELDS } from '../amounts.ts'
 import {
   DaySchema,
@@ -195,7 +196,7 @@ const LifeOrderSchema = named(
   'LifeOrder',
   Type.Object({
     reference: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
-    route: Type.Enum(['direct', 'transfer', 'contract', 'token', 'allowance', 'mint', 'burn']),
+    route: Type.Enum([...ROUTES]),
     contract: nullable(Type.String({ examples: ['0x032442c641A23465e5BB7f59a963814Ddad7ECfb'] })),
     state: Type.Enum(['accepted', 'mined', 'completed', 'failed']),
     error_code: nullable(Type.String({ examples: ['reverted'] })),

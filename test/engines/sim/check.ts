@@ -53,7 +53,7 @@ export async function countStates(
   const add = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1)
   for (const order of await ordersOf(checked)) {
     add(`orders ${order.state}${order.errorCode === undefined ? '' : ` (${order.errorCode})`}`)
-    const attempts = await listAttemptsOf(checked.db, order.id)
+    const attempts = await listAttemptsOf(checked.db, order)
     for (const { kind, state } of attempts) add(`attempts ${kind} ${state}`)
     const nonces = new Set(attempts.map(({ nonce }) => nonce)).size
     for (let moved = 1; moved < nonces; moved++) add('orders moved to another nonce')
@@ -79,7 +79,7 @@ async function wrongsOfOrders(checked: Checked, orders: Order[]): Promise<string
     if (order.state === 'accepted' || order.state === 'mined') {
       wrongs.push(`${order.subject} is ${order.state} for ever`)
     }
-    const attempts = await listAttemptsOf(checked.db, order.id)
+    const attempts = await listAttemptsOf(checked.db, order)
     for (const attempt of attempts) wrongs.push(...(await wrongsOfAttempt(checked, attempt)))
     wrongs.push(...wrongsOfState(order, attempts))
     if (order.route === 'contract') wrongs.push(...(await wrongsOfEvents(checked, order)))
@@ -144,7 +144,7 @@ async function wrongsOfLanes(checked: Checked, orders: Order[]): Promise<string[
   const wrongs: string[] = []
   for (const signer of signers) {
     const own = orders.filter((order) => order.signer === signer)
-    const attempts = await Promise.all(own.map(({ id }) => listAttemptsOf(db, id)))
+    const attempts = await Promise.all(own.map((order) => listAttemptsOf(db, order)))
     const used = await world.nonceOf(signer)
     const gaps = attempts.flat().filter(({ nonce }) => nonce >= used)
     if (gaps.length > 0) wrongs.push(`${signer} has signed beyond the nonce ${used}`)

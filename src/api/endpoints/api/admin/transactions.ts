@@ -100,7 +100,7 @@ function ownerOf(transaction: OwnedTransaction) {
 async function readOrder(db: Db, transactionId: string): Promise<TransactionLifeWire['order']> {
   const order = await findOrderOf(db, transactionId)
   if (!order) return null
-  return toOrderWire(order, await listAttemptsOf(db, order.id))
+  return toOrderWire(order, await listAttemptsOf(db, order))
 }
 
 function toOrderWire(order: Order, attempts: Attempt[]): TransactionLifeWire['order'] {

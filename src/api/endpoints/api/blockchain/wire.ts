@@ -23,7 +23,7 @@ export async function readBlockchainTransaction(
 ): Promise<BlockchainTransactionWire | null> {
   const order = await findOrderOf(db, transactionId)
   if (order === undefined) return readClosing(db, transactionId)
-  const attempts = await listAttemptsOf(db, order.id)
+  const attempts = await listAttemptsOf(db, order)
   const shown = attempts.find(({ block }) => block !== undefined) ?? attempts.at(-1)
   if (shown === undefined) return null
   const head = (await readCursor(db, order.chainId))?.head.number

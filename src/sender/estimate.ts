@@ -1,0 +1,78 @@
+import { messageOf } from '../base/errors.ts'
+import { AnswerError, quantity } from '../chain/answers.ts'
+import type { Quorum } from '../chain/quorum.ts'
+import type { Provider } from '../chain/rpc/provider.ts'
+import { isRefusal, isRevert } from '../chain/rpc/rpc-error.ts'
+import type { Hex } from '../domain/orders.ts'
+import { insufficientFunds, OrderRefusedError, unreachable } from './refused.ts'
+import { reasonOfRevert } from './reverts.ts'
+import type { Call } from './sign.ts'
+
+/**
+ * The gas limit of a call that would succeed now. Rejects with `simulation_failed` when it would
+ * fail, and with `chain_unreachable` when no provider can tell.
+ */
+export async function estimateGas(quorum: Quorum, of: AskedCall): Promise<bigint> {
+  const estimated = await askGas(quorum, of)
+  // A transfer to a plain address takes exactly this. Elsewhere the state may have moved on.
+  return estimated <= 21_000n ? 21_000n : (estimated * 6n) / 5n + FIRST_IN_WORD_GAS
+}
+
+type AskedCall = { signer: Hex; call: Call }
+
+/** What the call would take at this moment. */
+export async function askGas(quorum: Quorum, { signer, call }: AskedCall): Promise<bigint> {
+  const { to, value, data } = call
+  const params = [{ from: signer, to, value: `0x${value.toString(16)}`, data }]
+  return firstAnswer(quorum, async (provider, signal) => {
+    try {
+      const estimate = await provider.request({ method: 'eth_estimateGas', params, signal })
+      const answer = quantity(estimate, 'estimate')
+      // Signed with less, it would be refused by every node for ever, and hold up its lane.
+      if (answer < leastGas(data)) throw new AnswerError('gas estimate', provider.name)
+      return answer
+    } catch (error) {
+      if (isRevert(error)) throw simulationFailed(error, call)
+      if (isRefusal(error) && NO_FUNDS.test(messageOf(error))) throw insufficientFunds(signer)
+      throw error
+    }
+  })
+}
+
+/** What carrying the bytes costs at least, whatever they do (EIP-7623). */
+function leastGas(data: Hex): bigint {
+  const bytes = Buffer.from(data.slice(2), 'hex')
+  return bytes.reduce((sum, byte) => sum + (byte === 0 ? 10n : 40n), 21_000n)
+}
+
+/** A reference that begins a word of the contract's bitmap costs more than the one simulated. */
+export const FIRST_IN_WORD_GAS = 25_000n
+
+/** Asks one provider after the other; what our own code concluded from an answer stands. */
+export async function firstAnswer<T>(
+  { providers, signal }: Quorum,
+  ask: (provider: Provider, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  let last: unknown
+  for (const provider of providers) {
+    try {
+      return await ask(provider, signal)
+    } catch (error) {
+      if (error instanceof OrderRefusedError) throw error
+      last = error
+    }
+  }
+  throw unreachable(last)
+}
+
+/** Every kind of node says it in its own words; all of them speak of funds or of the balance. */
+export const NO_FUNDS = /\b(funds?|balance)\b/i
+
+function simulationFailed(cause: unknown, { data }: Call): OrderRefusedError {
+  const silent = data === '0x' ? 'the payee refuses it' : 'the contract or the payee refuses it'
+  const reason = reasonOfRevert(cause) ?? silent
+  return new OrderRefusedError(
+    `The payment would fail on the chain: ${reason}. Nothing was sent.`,
+    { code: 'simulation_failed', cause },
+  )
+}

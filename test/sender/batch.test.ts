@@ -1,0 +1,230 @@
+import { expect } from 'chai'
+
+import { codeOf } from '../../src/base/errors.ts'
+import { settlementAddress } from '../../src/bindings/addresses.ts'
+import { selectorOf } from '../../src/chain/read/events.ts'
+import type { BundleRoute, Hex, HashedOrder, Order } from '../../src/domain/orders.ts'
+import type { BatchRefusedError, BatchRequest } from '../../src/sender/prepare-batch.ts'
+import type { Sender } from '../../src/sender/sender.ts'
+import { transact } from '../../src/store/database/transact.ts'
+import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
+import { findOrderOf, findOrdersIn } from '../../src/store/orders/orders.ts'
+import { addressFrom, placeDollar } from '../engines/sim/world.ts'
+import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
+import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
+import { TEST_POLICY } from '../fixtures/books/sender.ts'
+import { failureOf } from '../fixtures/errors.ts'
+
+describe('a batch', () => {
+  let bench: Bench
+  let dollar: Hex
+  let sender: Sender
+  let batches = 0
+
+  beforeEach(async () => {
+    bench = await createBench()
+    dollar = await placeDollar(bench.world, { minter: platform(), allowance: 10n ** 9n })
+    sender = bench.sender({ stablecoin: dollar })
+  })
+  after(() => bench.stop())
+
+  const platform = () => bench.signers.addresses[0]!
+  const payer = () => bench.signers.addresses[1]!
+
+  const finish = async (by = sender) => {
+    for (let round = 0; round < 40 && !(await bench.isEmpty()); round++) {
+      await bench.pass(by)
+      await bench.world.mine(1)
+    }
+    expect(await bench.isEmpty()).to.equal(true)
+  }
+
+  const requestOf = (route: BundleRoute, payees: readonly Hex[], amount = 10n): BatchRequest => {
+    const subject = `BAT${batches++}`
+    const payments = payees.map((payee, place) => {
+      return { subject: `${subject} ${place}`, payee, amount }
+    })
+    return { subject, spender: 'user:1', payer: payer(), route, payments }
+  }
+
+  const pay = async (request: BatchRequest, by = sender): Promise<HashedOrder> => {
+    const prepared = await by.prepareBatch(bench.db, request, bench.signal)
+    return transact(bench.db, (db) => by.accept(db, prepared))
+  }
+
+  const ordersOf = ({ payments }: BatchRequest): Promise<Order[]> =>
+    Promise.all(payments.map(async ({ subject }) => (await findOrderOf(bench.db, subject))!))
+
+  const statesOf = async (request: BatchRequest) =>
+    (await ordersOf(request)).map(({ state, errorCode }) => errorCode ?? state)
+
+  const addresses = (name: string, count: number): Hex[] =>
+    Array.from({ length: count }, (_, place) => addressFrom(`${name} ${place} ${batches}`))
+
+  it('pays all in one transaction, each under a reference of its own', async () => {
+    const request = requestOf('bundle', addresses('all', 5))
+    const { order, hash } = await pay(request)
+    const orders = await ordersOf(request)
+    expect(orders.map(({ bundle }) => bundle)).to.deep.equal(Array(5).fill(order.id))
+    expect(new Set(orders.map(({ reference }) => reference)).size).to.equal(5)
+    await finish()
+    expect(await statesOf(request)).to.deep.equal(Array(5).fill('completed'))
+    for (const { payee } of orders) expect(await bench.world.balanceOf(payee)).to.equal(10n)
+    const [attempt] = await listAttemptsOf(bench.db, orders[4]!)
+    expect(attempt).to.include({ hash, state: 'final' })
+    const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
+    expect(run.totals).to.include({ records: 5, matched: 5, breaks: 0 })
+  })
+
+  it('fails one payment alone that its payee refuses, and gets its money back', async () => {
+    const payees = addresses('open', 4)
+    await reverting(bench.world, payees[1]!)
+    const request = requestOf('open_bundle', payees)
+    const before = await bench.world.balanceOf(payer())
+    await pay(request)
+    await finish()
+    expect(await statesOf(request)).to.deep.equal([
+      'completed',
+      'payee_refused',
+      'completed',
+      'completed',
+    ])
+    const [order] = await ordersOf(request)
+    const [{ block } = { block: undefined }] = await listAttemptsOf(bench.db, order!)
+    const spent = before - (await bench.world.balanceOf(payer()))
+    expect(spent).to.equal(30n + block!.gasUsed * block!.gasPrice)
+    const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
+    expect(run.totals).to.include({ records: 4, matched: 4, breaks: 0 })
+  })
+
+  it('refuses all where one would be refused, and says which payee', async () => {
+    const payees = addresses('refused', 3)
+    await reverting(bench.world, payees[2]!)
+    const error = await failureOf(() => pay(requestOf('bundle', payees)))
+    expect(codeOf(error)).to.equal('simulation_failed')
+    expect(String(error).toLowerCase()).to.contain(payees[2]!)
+    expect(await bench.isEmpty()).to.equal(true)
+  })
+
+  it('pays none where one is refused only after it was accepted', async () => {
+    const request = requestOf('bundle', addresses('late', 3))
+    await pay(request)
+    await reverting(bench.world, request.payments[0]!.payee)
+    await finish()
+    expect(await statesOf(request)).to.deep.equal(Array(3).fill('reverted'))
+    const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
+    expect(run.totals).to.include({ records: 3, breaks: 0 })
+  })
+
+  it('tells of every payment that cannot be made, by its place', async () => {
+    const [payee] = addresses('wrong', 1)
+    const zero: Hex = `0x${'0'.repeat(40)}`
+    const error = await failureOf(() => pay(requestOf('bundle', [payee!, zero, payer(), '0x12'])))
+    expect(
+      (error as BatchRefusedError).problems.map(({ place, code }) => [place, code]),
+    ).to.deep.equal([
+      [1, 'payee_is_zero'],
+      [2, 'payee_is_payer'],
+      [3, 'payee_invalid'],
+    ])
+  })
+
+  it('is split over several transactions where one cannot take the gas', async () => {
+    const by = bench.sender({ policy: { ...TEST_POLICY, maxBundleGas: 1_000_000n } })
+    const request = requestOf('open_bundle', addresses('split', 40))
+    await pay(request, by)
+    const bundles = new Set((await ordersOf(request)).map(({ bundle }) => bundle))
+    expect(bundles.size).to.be.greaterThan(1)
+    await finish(by)
+    expect(await statesOf(request)).to.deep.equal(Array(40).fill('completed'))
+    const whole = requestOf('bundle', addresses('split', 40))
+    expect(codeOf(await failureOf(() => pay(whole, by)))).to.equal('batch_too_large')
+  })
+
+  it('is accepted as a whole or not at all, by the limits of a day', async () => {
+    const by = bench.sender({ policy: { ...TEST_POLICY, perDay: 35n } })
+    const request = requestOf('bundle', addresses('limit', 4))
+    expect(codeOf(await failureOf(() => pay(request, by)))).to.equal('limit_per_day')
+    expect(await ordersOf(request)).to.deep.equal([undefined, undefined, undefined, undefined])
+    await pay(requestOf('bundle', addresses('limit', 3)), by)
+    const [last] = addresses('limit', 1)
+    expect(codeOf(await failureOf(() => pay(requestOf('bundle', [last!]), by)))).to.equal(
+      'limit_per_day',
+    )
+  })
+
+  it('is cancelled as a whole', async () => {
+    const request = requestOf('open_bundle', addresses('cancel', 3))
+    const { order } = await pay(request)
+    expect(await sender.cancel(order.id)).to.equal(true)
+    await finish()
+    expect(await statesOf(request)).to.deep.equal(Array(3).fill('cancelled'))
+  })
+
+  it('goes back with its block when a reorg takes it, and is paid once', async () => {
+    const request = requestOf('bundle', addresses('reorg', 3))
+    await pay(request)
+    await bench.pass(sender)
+    await bench.world.mine(1)
+    await bench.pass(sender)
+    expect(await statesOf(request)).to.deep.equal(Array(3).fill('mined'))
+    await bench.world.rpc('anvil_reorg', [1, []])
+    await bench.pass(sender)
+    expect(await statesOf(request)).to.deep.equal(Array(3).fill('accepted'))
+    await finish()
+    expect(await statesOf(request)).to.deep.equal(Array(3).fill('completed'))
+    for (const { payee } of request.payments) {
+      expect(await bench.world.balanceOf(payee)).to.equal(10n)
+    }
+  })
+
+  it('finds its payments missing when the transaction logged nothing', async () => {
+    const request = requestOf('open_bundle', addresses('silent', 2))
+    const { order } = await pay(request)
+    const settlement = settlementAddress.toLowerCase()
+    const code = await bench.world.rpc('eth_getCode', [settlement, 'latest'])
+    await bench.world.rpc('anvil_setCode', [settlement, '0x00'])
+    await finish()
+    await bench.world.rpc('anvil_setCode', [settlement, code])
+    expect(await statesOf(request)).to.deep.equal(Array(2).fill('settlement_mismatch'))
+    expect(await findOrdersIn(bench.db, [order.id])).to.have.length(2)
+  })
+
+  describe('in dollars', () => {
+    const balanceOf = async (address: Hex): Promise<bigint> => {
+      const data = selectorOf('balanceOf(address)') + address.slice(2).padStart(64, '0')
+      return BigInt(String(await bench.world.rpc('eth_call', [{ to: dollar, data }, 'latest'])))
+    }
+
+    beforeEach(async () => {
+      const mint = { route: 'mint', payer: platform(), payee: payer(), amount: 1_000n } as const
+      await sender.pay(bench.requestOf(mint), bench.signal)
+      await finish()
+    })
+
+    it('pays all behind an allowance of their sum, of which nothing is left', async () => {
+      const request = requestOf('token_bundle', addresses('dollars', 6))
+      await pay(request)
+      await finish()
+      expect(await statesOf(request)).to.deep.equal(Array(6).fill('completed'))
+      for (const { payee } of request.payments) expect(await balanceOf(payee)).to.equal(10n)
+      const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
+      expect(run.totals).to.include({ records: 7, matched: 7, breaks: 0 })
+    })
+
+    it('is refused where the funds do not reach for all', async () => {
+      const request = requestOf('token_bundle', addresses('poor', 3), 334n)
+      expect(codeOf(await failureOf(() => pay(request)))).to.equal('insufficient_funds')
+    })
+
+    it('is told enough gas for new and for old holders', async () => {
+      const payees = addresses('gas', 30)
+      for (const round of [1, 2]) {
+        const request = requestOf('token_bundle', payees, BigInt(round))
+        await pay(request)
+        await finish()
+        expect(await statesOf(request)).to.deep.equal(Array(30).fill('completed'))
+      }
+    })
+  })
+})
