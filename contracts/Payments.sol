@@ -94,10 +94,26 @@ abstract contract Payments is ISettlement {
     }
 
     /// @dev Moves tokens from the caller to the payee and checks that they arrived.
-    function _pull(address token, address payee, uint256 amount) internal {
+    function _pull(address token, address payer, address payee, uint256 amount) internal {
         uint256 before = _balance(token, payee);
-        IERC20(token).safeTransferFrom(msg.sender, payee, amount);
+        if (!IERC20(token).trySafeTransferFrom(payer, payee, amount)) _refuseTransfer(payee, amount);
         _checkDelivery(token, payee, before, amount);
+    }
+
+    /// @dev Names the payment that the token has refused, with what it said. Assembly, because Solidity would copy that
+    /// twice.
+    function _refuseTransfer(address payee, uint256 amount) private pure {
+        bytes4 selector = TransferRefused.selector;
+        assembly ("memory-safe") {
+            let data := mload(0x40)
+            mstore(data, selector)
+            mstore(add(data, 0x04), payee)
+            mstore(add(data, 0x24), amount)
+            mstore(add(data, 0x44), 0x60)
+            mstore(add(data, 0x64), returndatasize())
+            returndatacopy(add(data, 0x84), 0x00, returndatasize())
+            revert(data, add(0x84, and(add(returndatasize(), 0x1f), not(0x1f))))
+        }
     }
 
     function _checkDelivery(address token, address account, uint256 before, uint256 expected) internal view {

@@ -27,7 +27,8 @@ contract Settlement is Payments, EIP712, ERC165 {
     uint256 private constant ITEM_GAS = 100_000 - 2300;
 
     /// @dev What must be left when an item of a partial batch pays: enough for a payee with code to get {ITEM_GAS}, as
-    /// the chain keeps a 64th back, and for one without to be created, which costs some 190,000 gas on Amsterdam.
+    /// the chain keeps a 64th back, for one without to be created, which costs some 190,000 gas on Amsterdam, and for a
+    /// token to move.
     uint256 private constant ITEM_RESERVE = 300_000;
 
     bytes32 private constant INTENT_TYPEHASH = keccak256(
@@ -51,7 +52,7 @@ contract Settlement is Payments, EIP712, ERC165 {
     /// @inheritdoc ISettlement
     function settleToken(bytes32 orderReference, address token, address payee, uint256 amount) external {
         _record(payee, amount, orderReference, msg.sender, token, msg.sender);
-        _pull(token, payee, amount);
+        _pull(token, msg.sender, payee, amount);
     }
 
     /// @inheritdoc ISettlement
@@ -79,7 +80,7 @@ contract Settlement is Payments, EIP712, ERC165 {
         for (uint256 i = 0; i < orderReferences.length; ++i) {
             (bytes32 orderReference, address payee, uint256 amount) = _item(orderReferences, payees, amounts, i);
             _log(orderReference, msg.sender, payee, token, amount);
-            _pull(token, payee, amount);
+            _pull(token, msg.sender, payee, amount);
         }
     }
 
@@ -89,29 +90,11 @@ contract Settlement is Payments, EIP712, ERC165 {
         address[] calldata payees,
         uint256[] calldata amounts
     ) external payable returns (uint256 paid) {
-        _checkBatch(orderReferences, payees, amounts);
-        bytes memory data = abi.encodeCall(this.settlePartialItem, PartialItem(msg.sender, 0, address(0), 0));
-        uint256 total = 0;
-        uint256 failed = 0;
+        (uint256 total, uint256 failed) = _settlePartial(orderReferences, address(0), payees, amounts);
+        _checkValue(total);
         unchecked {
-            // Both sums may overflow by amounts that nobody has, and that fail. Their difference is what was paid.
-            for (uint256 i = 0; i < orderReferences.length; ++i) {
-                (bytes32 orderReference, address payee, uint256 amount) = _item(orderReferences, payees, amounts, i);
-                _checkAddress(payee);
-                total += amount;
-                (bool success, bytes4 reason) = _tryItem(data, orderReference, payee, amount);
-                if (!success) {
-                    // An item that ran dry has no reason to give. Neither may pass for a refusal by the payee.
-                    if (reason == 0 || reason == InsufficientGas.selector) {
-                        revert InsufficientGas(gasleft(), ITEM_RESERVE);
-                    }
-                    emit SettlementFailed(orderReference, msg.sender, payee, amount, reason);
-                    failed += amount;
-                }
-            }
             paid = total - failed;
         }
-        _checkValue(total);
 
         // A checked subtraction: to pay more than came in, out of somebody else's call, ends here.
         uint256 left = msg.value - paid;
@@ -119,19 +102,45 @@ contract Settlement is Payments, EIP712, ERC165 {
     }
 
     /// @inheritdoc ISettlement
-    function settlePartialItem(PartialItem calldata item) external {
+    function settleTokenBatchPartial(
+        bytes32[] calldata orderReferences,
+        address token,
+        address[] calldata payees,
+        uint256[] calldata amounts
+    ) external returns (uint256 paid) {
+        // Native coin that waits here for another batch would be paid to whoever asks for it.
+        if (token == address(0)) revert InvalidToken(token);
+        (uint256 total, uint256 failed) = _settlePartial(orderReferences, token, payees, amounts);
+        unchecked {
+            paid = total - failed;
+        }
+    }
+
+    /// @inheritdoc ISettlement
+    function payOneItemOfBatch() external payable {
         if (msg.sender != address(this)) revert OnlySelf(msg.sender);
         address payer;
+        address token;
+        bytes32 orderReference;
         address payee;
+        uint256 amount;
         assembly ("memory-safe") {
-            // This contract has checked its own addresses.
-            payer := calldataload(item)
-            payee := calldataload(add(item, 0x40))
+            // This contract has checked its own addresses. Each word stands where {_tryItem} puts it.
+            payer := calldataload(0x04)
+            token := calldataload(0x24)
+            orderReference := calldataload(0x44)
+            payee := calldataload(0x64)
+            amount := calldataload(0x84)
         }
-        uint256 amount = item.amount;
-        _record(payee, amount, item.orderReference, payer, address(0), payer);
-        if (gasleft() < ITEM_RESERVE) revert InsufficientGas(gasleft(), ITEM_RESERVE);
-        if (!_send(payee, amount, ITEM_GAS)) revert PaymentRefused(payee, amount);
+        if (token == address(0)) {
+            _record(payee, amount, orderReference, payer, address(0), payer);
+            if (gasleft() < ITEM_RESERVE) revert InsufficientGas(gasleft(), ITEM_RESERVE);
+            if (!_send(payee, amount, ITEM_GAS)) revert PaymentRefused(payee, amount);
+        } else {
+            _record(payee, amount, orderReference, payer, token, payer);
+            if (gasleft() < ITEM_RESERVE) revert InsufficientGas(gasleft(), ITEM_RESERVE);
+            _pull(token, payer, payee, amount);
+        }
     }
 
     /// @inheritdoc ISettlement
@@ -147,7 +156,7 @@ contract Settlement is Payments, EIP712, ERC165 {
             if (!_send(payee, amount, gasleft())) revert PaymentRefused(payee, amount);
         } else {
             _checkValue(0);
-            _pull(token, payee, amount);
+            _pull(token, msg.sender, payee, amount);
         }
     }
 
@@ -165,7 +174,7 @@ contract Settlement is Payments, EIP712, ERC165 {
             (msg.sender, address(this), amount, permit.deadline, permit.v, permit.r, permit.s)
         );
         if (!LowLevelCall.callNoReturn(token, data)) _checkAllowance(token, amount);
-        _pull(token, payee, amount);
+        _pull(token, msg.sender, payee, amount);
     }
 
     /// @inheritdoc ISettlement
@@ -248,6 +257,35 @@ contract Settlement is Payments, EIP712, ERC165 {
         return interfaceId == type(ISettlement).interfaceId || super.supportsInterface(interfaceId);
     }
 
+    /// @dev Tries each item of the caller's partial batch. Both sums may overflow by amounts that nobody has, and that
+    /// fail. Their difference is what was paid.
+    /// @param token What is paid: an ERC-20, or zero for native coin.
+    function _settlePartial(
+        bytes32[] calldata orderReferences,
+        address token,
+        address[] calldata payees,
+        uint256[] calldata amounts
+    ) private returns (uint256 total, uint256 failed) {
+        _checkBatch(orderReferences, payees, amounts);
+        bytes memory data = abi.encodeWithSelector(this.payOneItemOfBatch.selector, msg.sender, token, 0, 0, 0);
+        unchecked {
+            for (uint256 i = 0; i < orderReferences.length; ++i) {
+                (bytes32 orderReference, address payee, uint256 amount) = _item(orderReferences, payees, amounts, i);
+                _checkAddress(payee);
+                total += amount;
+                (bool success, bytes4 reason) = _tryItem(data, orderReference, payee, amount);
+                if (!success) {
+                    // An item that ran dry has no reason to give. Neither may pass for a refusal by the payee.
+                    if (reason == 0 || reason == InsufficientGas.selector) {
+                        revert InsufficientGas(gasleft(), ITEM_RESERVE);
+                    }
+                    emit SettlementFailed(orderReference, msg.sender, payee, amount, reason);
+                    failed += amount;
+                }
+            }
+        }
+    }
+
     /// @dev Tries one item of a partial batch. Assembly, because the call is encoded once for all items.
     /// @param data The call, in which the item is replaced.
     /// @return success Whether the item was paid.
@@ -259,10 +297,10 @@ contract Settlement is Payments, EIP712, ERC165 {
         uint256 amount
     ) private returns (bool success, bytes4 reason) {
         assembly ("memory-safe") {
-            mstore(add(data, 0x44), orderReference)
-            mstore(add(data, 0x64), payee)
-            mstore(add(data, 0x84), amount)
-            success := call(gas(), address(), 0, add(data, 0x20), 0x84, 0x00, 0x00)
+            mstore(add(data, 0x64), orderReference)
+            mstore(add(data, 0x84), payee)
+            mstore(add(data, 0xa4), amount)
+            success := call(gas(), address(), 0, add(data, 0x20), 0xa4, 0x00, 0x00)
             if gt(returndatasize(), 0x03) {
                 returndatacopy(0x00, 0x00, 0x04)
                 reason := and(mload(0x00), shl(224, 0xffffffff))

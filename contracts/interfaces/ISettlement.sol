@@ -33,18 +33,6 @@ interface ISettlement {
         uint256 deadline;
     }
 
-    /// @notice What {settleBatchPartial} hands to itself, item by item.
-    /// @param payer Whose batch it is.
-    /// @param orderReference The order's identity.
-    /// @param payee Who receives.
-    /// @param amount How much.
-    struct PartialItem {
-        address payer;
-        bytes32 orderReference;
-        address payee;
-        uint256 amount;
-    }
-
     /// @notice A permit of ERC-2612 by the caller, for this contract and exactly the amount paid.
     /// @param deadline The last block timestamp at which the permit holds.
     /// @param v The signature.
@@ -72,11 +60,11 @@ interface ISettlement {
         uint256 amount
     );
 
-    /// @notice One item of a partial batch was not paid; its value went back to the payer.
+    /// @notice One item of a partial batch was not paid; its value went back to the payer, or never left.
     /// @param orderReference The order's identity, still unpaid by this item.
     /// @param payer Who wanted to pay.
     /// @param payee Who would have received.
-    /// @param amount How much was returned.
+    /// @param amount How much was not paid.
     /// @param reason The selector of the error that stopped the item.
     event SettlementFailed(
         bytes32 indexed orderReference,
@@ -109,6 +97,9 @@ interface ISettlement {
 
     /// @notice The payee did not take the coin.
     error PaymentRefused(address payee, uint256 amount);
+
+    /// @notice The token did not move `amount` to `payee`, and said why, if it says anything.
+    error TransferRefused(address payee, uint256 amount, bytes reason);
 
     /// @notice The payer did not take back what was left of a partial batch.
     error ReturnRefused(address payer, uint256 amount);
@@ -164,7 +155,7 @@ interface ISettlement {
     ) external payable;
 
     /// @notice Pays a list of orders in one ERC-20: all of them, or none.
-    /// @dev Each delivery is checked as in {settleToken}.
+    /// @dev Each delivery is checked as in {settleToken}, and {TransferRefused} names the item that the token refuses.
     /// @param orderReferences The orders' identities. Ascending neighbours are the cheapest.
     /// @param token The ERC-20 of every item.
     /// @param payees Who receives, item by item.
@@ -195,10 +186,30 @@ interface ISettlement {
         uint256[] calldata amounts
     ) external payable returns (uint256 paid);
 
-    /// @notice Pays one item of {settleBatchPartial}, which calls it on this contract itself.
+    /// @notice Pays a list of orders in one ERC-20: whatever can be paid.
+    /// @dev An item that fails for any reason changes nothing but to log {SettlementFailed}, and takes nothing of the
+    /// allowance. Each delivery is checked as in {settleToken}, and each item needs 300,000 gas to be left, as in
+    /// {settleBatchPartial}.
+    /// @dev Warning: a token that needs more than that may let an item fail for want of gas.
+    /// @param orderReferences The orders' identities. Ascending neighbours are the cheapest.
+    /// @param token The ERC-20 of every item.
+    /// @param payees Who receives, item by item.
+    /// @param amounts How much, item by item.
+    /// @return paid The sum of what was paid.
+    function settleTokenBatchPartial(
+        bytes32[] calldata orderReferences,
+        address token,
+        address[] calldata payees,
+        uint256[] calldata amounts
+    ) external returns (uint256 paid);
+
+    /// @notice Pays one item of a partial batch, which calls it on this contract itself.
     /// @dev A call of its own, so that a failing item takes its bit and its event back with it. Refuses anybody else.
-    /// @param item What is to be paid, and for whom.
-    function settlePartialItem(PartialItem calldata item) external;
+    ///
+    /// Behind the selector stand the payer, the token, the reference, the payee and the amount, a word each. They are
+    /// no parameters, and the call is payable though nothing is sent with it, because the checks that the compiler
+    /// would add cost each item some gas, and the only caller has made them.
+    function payOneItemOfBatch() external payable;
 
     /// @notice Pays what an operator asked for by signature, once per operator and reference.
     /// @dev The caller is the payer. The signature is EIP-712 typed data under the domain that `eip712Domain` tells

@@ -96,11 +96,12 @@ contract SettlementInvariantTest is Test {
             handler.settleBatch(0, 3, 11, i == 1);
             handler.settleTokenBatch(0, 16, 6);
             handler.settleBatchPartial(1, 3, 11, 0x5);
+            handler.settleTokenBatchPartial(1, 24, 4, 0x5);
             handler.settleWithIntent(2, 4, 5, false);
             handler.settleWithIntent(2, 5, 5, true);
             handler.settleFromWithin(2, 30, 31);
         }
-        eq(handler.settled(), 35, "each once, all told");
+        eq(handler.settled(), 38, "each once, all told");
         yes(handler.failed() > 20, "and refused again");
         eq(handler.surprises(), 0, "as it should");
     }

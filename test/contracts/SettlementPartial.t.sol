@@ -25,7 +25,7 @@ import {Vm} from "./support/Test.sol";
 // └── when a payee calls back
 //     ├── it can pay its own orders with its own money
 //     └── it can spend none of what waits for other items
-// settlePartialItem: refuses anybody but the contract
+// payOneItemOfBatch: refuses anybody but the contract
 contract SettlementPartialTest is SettlementFixture {
     bytes32 private constant OTHER = keccak256("another order");
 
@@ -205,7 +205,7 @@ contract SettlementPartialTest is SettlementFixture {
         data = abi.encodeCall(ISettlement.settleBatch, (listOf(REFERENCE), listOf(STRANGER), listOf(8)));
         robs(thief, data, 0, ISettlement.settleBatch.selector);
         robs(thief, data, 0, ISettlement.settleBatchPartial.selector);
-        data = abi.encodeCall(ISettlement.settlePartialItem, (ISettlement.PartialItem(PAYER, REFERENCE, STRANGER, 8)));
+        data = abi.encodeCall(ISettlement.payOneItemOfBatch, ());
         robs(thief, data, 0, ISettlement.settleBatch.selector);
         robs(thief, data, 0, ISettlement.settleBatchPartial.selector);
     }
@@ -223,7 +223,7 @@ contract SettlementPartialTest is SettlementFixture {
     function test_refusesAnItemFromAnybodyElse() public {
         vm.expectRevert(abi.encodeWithSelector(ISettlement.OnlySelf.selector, STRANGER));
         vm.prank(STRANGER);
-        settlement.settlePartialItem(ISettlement.PartialItem(PAYER, REFERENCE, PAYEE, 1));
+        settlement.payOneItemOfBatch();
     }
 
     /// @dev Puts a payee that refuses wherever there is a bit; says how many those are and what they would have had.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-
 import {ISettlement} from "../../contracts/interfaces/ISettlement.sol";
 import {
     FalseReturnToken,
@@ -75,15 +73,14 @@ contract SettlementTokensTest is SettlementFixture {
     }
 
     function test_passesOnWhatTheTokenSays() public {
-        vm.prank(STRANGER);
-        vm.expectRevert(
-            abi.encodeWithSignature(
-                "ERC20InsufficientAllowance(address,uint256,uint256)",
-                address(settlement),
-                uint256(0),
-                uint256(5)
-            )
+        bytes memory said = abi.encodeWithSignature(
+            "ERC20InsufficientAllowance(address,uint256,uint256)",
+            address(settlement),
+            uint256(0),
+            uint256(5)
         );
+        vm.prank(STRANGER);
+        vm.expectRevert(transferRefused(PAYEE, 5, said));
         settlement.settleToken(REFERENCE, address(token), PAYEE, 5);
         no(settlement.isSettled(STRANGER, REFERENCE), "unsettled");
     }
@@ -103,8 +100,7 @@ contract SettlementTokensTest is SettlementFixture {
 
     function test_refusesATokenThatReturnsFalse() public {
         FalseReturnToken liar = new FalseReturnToken();
-        bytes memory reason = abi.encodeWithSelector(SafeERC20.SafeERC20FailedOperation.selector, address(liar));
-        refuses(reason, address(liar), REFERENCE, PAYEE, 5);
+        refuses(transferRefused(PAYEE, 5, abi.encode(false)), address(liar), REFERENCE, PAYEE, 5);
     }
 
     function test_refusesATokenThatLies() public {
@@ -142,19 +138,15 @@ contract SettlementTokensTest is SettlementFixture {
         for (uint256 i = 0; i < 3; ++i) {
             vm.prank(OWNER);
             usdc.setBlocked(parties[i], true);
-            refuses(
-                abi.encodeWithSignature("Error(string)", "Blacklistable: account is blacklisted"),
-                address(usdc),
-                OTHER,
-                PAYEE,
-                7
-            );
+            bytes memory blocked = abi.encodeWithSignature("Error(string)", "Blacklistable: account is blacklisted");
+            refuses(transferRefused(PAYEE, 7, blocked), address(usdc), OTHER, PAYEE, 7);
             vm.prank(OWNER);
             usdc.setBlocked(parties[i], false);
         }
         vm.prank(OWNER);
         usdc.setPaused(true);
-        refuses(abi.encodeWithSignature("Error(string)", "Pausable: paused"), address(usdc), OTHER, PAYEE, 7);
+        bytes memory paused = abi.encodeWithSignature("Error(string)", "Pausable: paused");
+        refuses(transferRefused(PAYEE, 7, paused), address(usdc), OTHER, PAYEE, 7);
     }
 
     function test_doesNotPayForTheCopyOfALongAnswer() public {
@@ -251,6 +243,16 @@ contract SettlementTokensTest is SettlementFixture {
         no(settlement.isSettled(PAYER, REFERENCE), "none is settled");
     }
 
+    function test_namesTheItemOfABatchThatTheTokenRefuses() public {
+        UsdcShape usdc = usdcShape();
+        vm.prank(OWNER);
+        usdc.setBlocked(STRANGER, true);
+        bytes memory said = abi.encodeWithSignature("Error(string)", "Blacklistable: account is blacklisted");
+        vm.expectRevert(transferRefused(STRANGER, 4, said));
+        vm.prank(PAYER);
+        settlement.settleTokenBatch(listOf(REFERENCE, OTHER), address(usdc), listOf(PAYEE, STRANGER), listOf(3, 4));
+    }
+
     function usdcShape() private returns (UsdcShape usdc) {
         usdc = UsdcShape(address(new UsdcShapeProxy(address(new UsdcShape()), address(0xad))));
         usdc.initialize(OWNER);
@@ -291,6 +293,10 @@ contract SettlementTokensTest is SettlementFixture {
 
     function alreadySettled(bytes32 orderReference) private pure returns (bytes memory) {
         return abi.encodeWithSelector(ISettlement.AlreadySettled.selector, PAYER, orderReference);
+    }
+
+    function transferRefused(address payee, uint256 amount, bytes memory said) private pure returns (bytes memory) {
+        return abi.encodeWithSelector(ISettlement.TransferRefused.selector, payee, amount, said);
     }
 
     function wrongDelivery(

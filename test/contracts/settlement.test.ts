@@ -217,9 +217,9 @@ describe('Settlement', () => {
   })
 
   describe('build', () => {
-    it('fits in 6,000 bytes', async () => {
+    it('fits in 6,500 bytes', async () => {
       const { deployedBytecode } = await artifacts.readArtifact('Settlement')
-      expect((deployedBytecode.length - 2) / 2).to.be.at.most(6000)
+      expect((deployedBytecode.length - 2) / 2).to.be.at.most(6500)
     })
 
     it('has one address on every chain', async () => {
@@ -246,11 +246,13 @@ describe('Settlement', () => {
       const payable = settlement.interface.fragments
         .filter((entry) => 'payable' in entry && entry.payable === true)
         .map((entry) => entry.format('sighash').split('(')[0])
+      // Of these, the last is for the contract itself, and refuses everybody else.
       expect(payable).to.have.members([
         'settle',
         'settleBatch',
         'settleBatchPartial',
         'settleWithIntent',
+        'payOneItemOfBatch',
       ])
       expect(names.filter((name) => /owner|pause|upgrade|multicall|execute/i.test(name ?? ''))).to
         .be.empty

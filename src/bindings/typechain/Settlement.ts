@@ -24,20 +24,6 @@ import type {
 } from "./common.ts";
 
 export declare namespace ISettlement {
-  export type PartialItemStruct = {
-    payer: AddressLike;
-    orderReference: BytesLike;
-    payee: AddressLike;
-    amount: BigNumberish;
-  };
-
-  export type PartialItemStructOutput = [
-    payer: string,
-    orderReference: string,
-    payee: string,
-    amount: bigint
-  ] & { payer: string; orderReference: string; payee: string; amount: bigint };
-
   export type IntentStruct = {
     operator: AddressLike;
     orderReference: BytesLike;
@@ -86,12 +72,13 @@ export interface SettlementInterface extends Interface {
       | "authorizationNonce"
       | "eip712Domain"
       | "isSettled"
+      | "payOneItemOfBatch"
       | "settle"
       | "settleBatch"
       | "settleBatchPartial"
-      | "settlePartialItem"
       | "settleToken"
       | "settleTokenBatch"
+      | "settleTokenBatchPartial"
       | "settleWithAuthorization"
       | "settleWithIntent"
       | "settleWithPermit"
@@ -127,6 +114,10 @@ export interface SettlementInterface extends Interface {
     values: [AddressLike, BytesLike]
   ): string;
   encodeFunctionData(
+    functionFragment: "payOneItemOfBatch",
+    values?: undefined
+  ): string;
+  encodeFunctionData(
     functionFragment: "settle",
     values: [BytesLike, AddressLike]
   ): string;
@@ -139,15 +130,15 @@ export interface SettlementInterface extends Interface {
     values: [BytesLike[], AddressLike[], BigNumberish[]]
   ): string;
   encodeFunctionData(
-    functionFragment: "settlePartialItem",
-    values: [ISettlement.PartialItemStruct]
-  ): string;
-  encodeFunctionData(
     functionFragment: "settleToken",
     values: [BytesLike, AddressLike, AddressLike, BigNumberish]
   ): string;
   encodeFunctionData(
     functionFragment: "settleTokenBatch",
+    values: [BytesLike[], AddressLike, AddressLike[], BigNumberish[]]
+  ): string;
+  encodeFunctionData(
+    functionFragment: "settleTokenBatchPartial",
     values: [BytesLike[], AddressLike, AddressLike[], BigNumberish[]]
   ): string;
   encodeFunctionData(
@@ -197,6 +188,10 @@ export interface SettlementInterface extends Interface {
     data: BytesLike
   ): Result;
   decodeFunctionResult(functionFragment: "isSettled", data: BytesLike): Result;
+  decodeFunctionResult(
+    functionFragment: "payOneItemOfBatch",
+    data: BytesLike
+  ): Result;
   decodeFunctionResult(functionFragment: "settle", data: BytesLike): Result;
   decodeFunctionResult(
     functionFragment: "settleBatch",
@@ -207,15 +202,15 @@ export interface SettlementInterface extends Interface {
     data: BytesLike
   ): Result;
   decodeFunctionResult(
-    functionFragment: "settlePartialItem",
-    data: BytesLike
-  ): Result;
-  decodeFunctionResult(
     functionFragment: "settleToken",
     data: BytesLike
   ): Result;
   decodeFunctionResult(
     functionFragment: "settleTokenBatch",
+    data: BytesLike
+  ): Result;
+  decodeFunctionResult(
+    functionFragment: "settleTokenBatchPartial",
     data: BytesLike
   ): Result;
   decodeFunctionResult(
@@ -382,6 +377,8 @@ export interface Settlement extends BaseContract {
     "view"
   >;
 
+  payOneItemOfBatch: TypedContractMethod<[], [void], "payable">;
+
   settle: TypedContractMethod<
     [orderReference: BytesLike, payee: AddressLike],
     [void],
@@ -408,12 +405,6 @@ export interface Settlement extends BaseContract {
     "payable"
   >;
 
-  settlePartialItem: TypedContractMethod<
-    [item: ISettlement.PartialItemStruct],
-    [void],
-    "nonpayable"
-  >;
-
   settleToken: TypedContractMethod<
     [
       orderReference: BytesLike,
@@ -433,6 +424,17 @@ export interface Settlement extends BaseContract {
       amounts: BigNumberish[]
     ],
     [void],
+    "nonpayable"
+  >;
+
+  settleTokenBatchPartial: TypedContractMethod<
+    [
+      orderReferences: BytesLike[],
+      token: AddressLike,
+      payees: AddressLike[],
+      amounts: BigNumberish[]
+    ],
+    [bigint],
     "nonpayable"
   >;
 
@@ -523,6 +525,9 @@ export interface Settlement extends BaseContract {
     "view"
   >;
   getFunction(
+    nameOrSignature: "payOneItemOfBatch"
+  ): TypedContractMethod<[], [void], "payable">;
+  getFunction(
     nameOrSignature: "settle"
   ): TypedContractMethod<
     [orderReference: BytesLike, payee: AddressLike],
@@ -552,13 +557,6 @@ export interface Settlement extends BaseContract {
     "payable"
   >;
   getFunction(
-    nameOrSignature: "settlePartialItem"
-  ): TypedContractMethod<
-    [item: ISettlement.PartialItemStruct],
-    [void],
-    "nonpayable"
-  >;
-  getFunction(
     nameOrSignature: "settleToken"
   ): TypedContractMethod<
     [
@@ -580,6 +578,18 @@ export interface Settlement extends BaseContract {
       amounts: BigNumberish[]
     ],
     [void],
+    "nonpayable"
+  >;
+  getFunction(
+    nameOrSignature: "settleTokenBatchPartial"
+  ): TypedContractMethod<
+    [
+      orderReferences: BytesLike[],
+      token: AddressLike,
+      payees: AddressLike[],
+      amounts: BigNumberish[]
+    ],
+    [bigint],
     "nonpayable"
   >;
   getFunction(

@@ -115,6 +115,29 @@ contract SettlementHandler is Test {
         if (paid != expected || before - from.balance != paid) ++surprises;
     }
 
+    function settleTokenBatchPartial(uint256 who, uint256 which, uint8 count, uint16 refusals) external {
+        address from = payer(who);
+        uint256 size = between(count, 1, 12);
+        (bytes32[] memory references, address[] memory payees, uint256[] memory amounts, ) = batch(
+            which,
+            size,
+            refusals
+        );
+        // The token pays nobody there.
+        for (uint256 i = 0; i < size; ++i) if (payees[i] == address(refusing)) payees[i] = address(settlement);
+        uint256 before = token.balanceOf(from);
+        vm.prank(from);
+        uint256 paid = settlement.settleTokenBatchPartial(references, address(token), payees, amounts);
+        uint256 expected = 0;
+        for (uint256 i = 0; i < size; ++i) {
+            if (payees[i] == payee() && payments[from][references[i]] == 0) {
+                note(from, references[i], 0, amounts[i]);
+                expected += amounts[i];
+            } else ++failed;
+        }
+        if (paid != expected || before - token.balanceOf(from) != paid) ++surprises;
+    }
+
     function settleWithIntent(uint256 who, uint256 which, uint96 amount, bool inTokens) external {
         bytes32 orderReference = referenceAt(which);
         ISettlement.Intent memory intent = ISettlement.Intent(
