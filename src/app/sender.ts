@@ -77,6 +77,7 @@ export async function createPaying(deps: {
     payments: {
       addressOf: accounts.addressOf,
       prepare: (db, payment) => sender.prepare(db, payment, signal),
+      prepareBatch: (db, batch) => sender.prepareBatch(db, batch, signal),
       acceptAll: sender.acceptAll,
       balanceOf: (holder) => readBalance(chain.providers, { holder, signal }),
       tokensOf: async (holder) => {

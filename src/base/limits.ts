@@ -4,6 +4,8 @@
  */
 export const limits = {
   requestBodyBytes: 64 * 1024,
+  /** A thousand payments, and what is said of each. */
+  batchBodyBytes: 1024 * 1024,
   requestHeaderBytes: 16 * 1024,
   /** The deepest body that we define has four levels. */
   jsonDepth: 16,

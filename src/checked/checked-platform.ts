@@ -5,8 +5,10 @@ import {
   type PlatformClientOptions,
 } from '../client/platform-client.ts'
 import type {
+  BatchRequest,
   BlockchainPayment,
   BlockchainRequest,
+  CreatedBatch,
   TransactionDetail,
 } from '../client/platform-types.ts'
 import { platformRuntime } from '../client/runtime.ts'
@@ -33,6 +35,12 @@ export type CheckedPayment = BlockchainPayment & {
   settled: (options?: SettleOptions) => Promise<Settled<TransactionDetail>>
 }
 
+/** A batch that was accepted, with the way to the proof of each payment. */
+export type CheckedBatch = CreatedBatch & {
+  /** In the order of the request. */
+  payments: readonly Pick<CheckedPayment, 'transaction_id' | 'settled'>[]
+}
+
 /** What was asked for, and what to find it by; enough to go on after a crash. */
 export type Intent = {
   transaction_id: string
@@ -49,8 +57,9 @@ export type Intent = {
 
 /** The client of Group B, and what it pays on chain with proof. */
 export type Platform = Omit<PlatformClient, 'blockchain'> & {
-  blockchain: Omit<PlatformClient['blockchain'], 'send'> & {
+  blockchain: Omit<PlatformClient['blockchain'], 'send' | 'batch'> & {
     send: (request: BlockchainRequest, options?: PostOptions) => Promise<CheckedPayment>
+    batch: (request: BatchRequest, options?: PostOptions) => Promise<CheckedBatch>
     settled: (intent: Intent, options?: SettleOptions) => Promise<Settled<TransactionDetail>>
   }
 }
@@ -88,6 +97,18 @@ export function createPlatform(options: PlatformOptions): Platform {
         const asked = { to_address, amount, currency, use_contract }
         const intent = { transaction_id, eth_transaction_hash, from_address, ...asked }
         return { ...payment, settled: (options) => settled(intent, options) }
+      },
+      async batch(request, postOptions) {
+        const batch = await client.blockchain.batch(request, postOptions)
+        const { from_address, transactions } = batch
+        const { currency, items } = request
+        const payments = items.map(({ to_address, amount }, place) => {
+          const transaction_id = transactions[place] ?? ''
+          const asked = { to_address, amount, currency, use_contract: true }
+          const intent = { transaction_id, from_address, ...asked }
+          return { transaction_id, settled: (options?: SettleOptions) => settled(intent, options) }
+        })
+        return { ...batch, payments }
       },
     },
   }

@@ -11,6 +11,7 @@ export {
 } from './checked-payments.ts'
 export {
   createPlatform,
+  type CheckedBatch,
   type CheckedPayment,
   type Intent,
   type Platform,

@@ -1,5 +1,5 @@
 import { administrationOf, type Administration } from './admin.ts'
-import { callerOf, get, transportOptions, type ClientOptions } from './calls.ts'
+import { callerOf, get, transportOptions, type Call, type ClientOptions } from './calls.ts'
 import { staticCredentials, tokenCredentials, type Credentials, type Token } from './credentials.ts'
 import { ApiError, invalidCall } from './errors.ts'
 import { followEvents, type FollowOptions } from './events.ts'
@@ -7,8 +7,13 @@ import { decimal } from './json.ts'
 import { iteratePages, iterateRows, nextPosition } from './pages.ts'
 import type {
   Balance,
+  Batch,
+  BatchDetail,
+  BatchItem,
+  BatchRequest,
   BlockchainPayment,
   BlockchainRequest,
+  CreatedBatch,
   EventPage,
   Gateway,
   Institution,
@@ -73,6 +78,22 @@ export type PlatformClient = {
   }
   blockchain: {
     send: (request: BlockchainRequest, options?: PostOptions) => Promise<BlockchainPayment>
+    /** Many payments at once, accepted together or not at all. */
+    batch: (request: BatchRequest, options?: PostOptions) => Promise<CreatedBatch>
+    batches: {
+      /** The newest first; `next_after` is null on the last page. */
+      list: (
+        query?: { after?: string | undefined; limit?: number | undefined },
+        options?: CallOptions,
+      ) => Promise<{ batches: Batch[]; next_after: string | null }>
+      get: (
+        batchId: string,
+        query?: { from?: number | undefined; limit?: number | undefined },
+        options?: CallOptions,
+      ) => Promise<BatchDetail>
+      /** What became of each payment, in their order. */
+      items: (batchId: string, options?: CallOptions) => AsyncGenerator<BatchItem>
+    }
     balance: (options?: CallOptions) => Promise<Balance>
   }
   events: {
@@ -128,6 +149,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         const { requires, ...wire } = post('/api/blockchain/transactions', request)
         return call({ ...wire, requires: [...requires, 'eth_transaction_hash'] }, options)
       },
+      ...batchesOf(call),
       balance: (options) => call(get('/api/blockchain/balance', ['balance_wei']), options),
     },
     events: eventsOf(transport, runtime),
@@ -171,6 +193,32 @@ function credentialsOf(options: PlatformClientOptions, runtime: Runtime): Creden
 function post(path: string, request?: { amount: string }): WireCall {
   const body = request === undefined ? {} : { ...request, amount: decimal(request.amount) }
   return { method: 'POST', path, body, requires: ['transaction_id'] }
+}
+
+function batchesOf(call: Call): Pick<PlatformClient['blockchain'], 'batch' | 'batches'> {
+  const path = '/api/blockchain/batches'
+  const read: PlatformClient['blockchain']['batches']['get'] = (id, query, options) =>
+    call(get(`${path}/${pathPart(id)}`, ['batch_id', 'items'], query), options)
+  return {
+    batch: ({ items, ...request }, options) => {
+      const body = {
+        ...request,
+        items: items.map((item) => ({ ...item, amount: decimal(item.amount) })),
+      }
+      return call({ method: 'POST', path, body, requires: ['batch_id', 'transactions'] }, options)
+    },
+    batches: {
+      list: (query, options) => call(get(path, ['batches'], query), options),
+      get: read,
+      async *items(id, options) {
+        for (let from: number | null = 0; from !== null;) {
+          const page: BatchDetail = await read(id, { from, limit: 100 }, options)
+          yield* page.items
+          from = page.next_from
+        }
+      },
+    },
+  }
 }
 
 function transactionsOf(transport: Transport): PlatformClient['transactions'] {

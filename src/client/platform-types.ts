@@ -2,6 +2,10 @@ import type { Static } from 'typebox'
 
 import type { ReceiptWire } from '../wire/group-b/admin.ts'
 import type {
+  BatchCreatedSchema,
+  BatchCreateSchema,
+  BatchItemWire,
+  BatchWire,
   BlockchainBalanceSchema,
   BlockchainCreatedSchema,
   BlockchainCreateSchema,
@@ -85,6 +89,10 @@ export type TransactionQuery = {
   hash?: string | undefined
   /** Under which it stands on the chain. */
   reference?: string | undefined
+  /** What you know it by. */
+  external_id?: string | undefined
+  /** Whose payments to list. */
+  batch_id?: string | undefined
   /** Rows of one page. */
   limit?: number | undefined
 } & PagePosition
@@ -158,6 +166,34 @@ export type BlockchainPayment = Answered<
   Static<typeof BlockchainCreatedSchema>,
   'transaction_id' | 'eth_transaction_hash' | 'from_address' | 'to_address' | 'amount' | 'status'
 >
+
+/** Payments that are made together, each of them to an address of its own. */
+export type BatchRequest = Omit<Static<typeof BatchCreateSchema>, 'items'> & {
+  items: readonly BatchItemRequest[]
+}
+
+/** One payment of a batch. */
+export type BatchItemRequest = Asked<Static<typeof BatchCreateSchema>['items'][number]>
+
+type BatchName = 'batch_id' | 'status' | 'currency' | 'count' | 'amount' | 'created_at'
+
+/** A batch, and how many of its payments are in which state. */
+export type Batch = Answered<BatchWire, BatchName | 'sums'>
+
+/** A batch that was accepted, with the transaction of each item in their order. */
+export type CreatedBatch = Answered<
+  Static<typeof BatchCreatedSchema>,
+  BatchName | 'from_address' | 'transactions'
+>
+
+/** What became of one payment of a batch. */
+export type BatchItem = Answered<
+  BatchItemWire,
+  'index' | 'transaction_id' | 'to_address' | 'amount' | 'status'
+>
+
+/** A page of the items of a batch; `next_from` is null on the last. */
+export type BatchDetail = Batch & { items: BatchItem[]; next_from: number | null }
 
 /** What the caller's address holds; `balance_wei` is exact in any language. */
 export type Balance = Answered<

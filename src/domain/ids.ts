@@ -1,7 +1,7 @@
 import { ImpossibleError } from '../base/errors.ts'
 
-/** What a public id names: a transaction, a transfer, or a reference at a gateway or bank. */
-export type IdPrefix = 'TX' | 'TRF' | 'REF'
+/** What a public id names: a transaction, a transfer, a reference at a gateway or bank, a batch. */
+export type IdPrefix = 'TX' | 'TRF' | 'REF' | 'BAT'
 
 /** That many bytes nobody can foresee. Passed in, so that a test can hold it still. */
 export type RandomBytes = (size: number) => Uint8Array

@@ -6,7 +6,7 @@ import type { Reference } from './reference.ts'
  * that are minted for it. A `burn` takes dollars off the chain, for a redeem. An `allowance` pays
  * nobody: it lets the settlement contract take the tokens that the order behind it pays. A bundle
  * pays several orders in one transaction: all or none of them in ether (`bundle`) or in a token
- * (`token_bundle`), or those that can be paid (`open_bundle`).
+ * (`token_bundle`), or those that can be paid (`open_bundle`, `open_token_bundle`).
  */
 export type Route = (typeof ROUTES)[number]
 
@@ -21,9 +21,10 @@ export const ROUTES = [
   'bundle',
   'open_bundle',
   'token_bundle',
+  'open_token_bundle',
 ] as const
 
-export type BundleRoute = 'bundle' | 'open_bundle' | 'token_bundle'
+export type BundleRoute = 'bundle' | 'open_bundle' | 'token_bundle' | 'open_token_bundle'
 
 /**
  * `accepted`: signed and stored, on its way. `mined`: in a block that is not final yet, so a reorg
@@ -86,6 +87,12 @@ export const ROUTES_IN: Readonly<Record<BundleRoute, 'contract' | 'token'>> = {
   bundle: 'contract',
   open_bundle: 'contract',
   token_bundle: 'token',
+  open_token_bundle: 'token',
+}
+
+/** Whether a payment that cannot be made leaves the others alone. */
+export function isOpen(route: Route): boolean {
+  return route === 'open_bundle' || route === 'open_token_bundle'
 }
 
 export function isBundle(route: Route): route is BundleRoute {

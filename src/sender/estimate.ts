@@ -5,7 +5,7 @@ import type { Provider } from '../chain/rpc/provider.ts'
 import { isRefusal, isRevert } from '../chain/rpc/rpc-error.ts'
 import type { Hex } from '../domain/orders.ts'
 import { insufficientFunds, OrderRefusedError, unreachable } from './refused.ts'
-import { reasonOfRevert } from './reverts.ts'
+import { isPause, reasonOfRevert } from './reverts.ts'
 import type { Call } from './sign.ts'
 
 /**
@@ -65,11 +65,19 @@ export async function firstAnswer<T>(
   throw unreachable(last)
 }
 
+function tokenPaused(cause: unknown): OrderRefusedError {
+  return new OrderRefusedError(
+    'The token is paused by its issuer, so nobody can be paid in it. Nothing was sent; try again later.',
+    { code: 'token_paused', retryable: true, cause },
+  )
+}
+
 /** Every kind of node says it in its own words; all of them speak of funds or of the balance. */
 export const NO_FUNDS = /\b(funds?|balance)\b/i
 
 function simulationFailed(cause: unknown, { data }: Call): OrderRefusedError {
   const silent = data === '0x' ? 'the payee refuses it' : 'the contract or the payee refuses it'
+  if (isPause(cause)) return tokenPaused(cause)
   const reason = reasonOfRevert(cause) ?? silent
   return new OrderRefusedError(
     `The payment would fail on the chain: ${reason}. Nothing was sent.`,

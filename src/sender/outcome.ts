@@ -1,5 +1,5 @@
 import { decodeEvent, type DecodedEvent, type EventName } from '../chain/read/events.ts'
-import { NOBODY, type Attempt, type Order } from '../domain/orders.ts'
+import { isOpen, NOBODY, type Attempt, type Order } from '../domain/orders.ts'
 import type { CanonicalReceipt, Taker } from './chain-view.ts'
 import { isBehind, paymentCall } from './sign.ts'
 
@@ -51,9 +51,7 @@ function outcomeOf(
   const has = ({ by, name, args }: Proof): boolean =>
     events.some((event) => event.address === by && event.name === name && isSame(event.args, args))
   if (proofOf(one).every(has)) return { state: 'completed' }
-  return order.route === 'open_bundle' && has(failureOf(one))
-    ? failedFor('payee_refused')
-    : MISMATCH
+  return isOpen(order.route) && has(failureOf(one)) ? failedFor('payee_refused') : MISMATCH
 }
 
 function failedFor(errorCode: string): OrderOutcome {
@@ -86,6 +84,7 @@ function proofOf(order: Order): Proof[] {
     case 'bundle':
     case 'open_bundle':
     case 'token_bundle':
+    case 'open_token_bundle':
       return []
     case 'contract':
       return [{ by, name: 'Settled', args: { reference, payer, payee, token: NOBODY, amount } }]

@@ -1,5 +1,6 @@
 import type { Quorum } from '../chain/quorum.ts'
-import { ROUTES_IN, type BundleRoute, type Hex } from '../domain/orders.ts'
+import { BatchRefusedError, type PlacedProblem } from '../domain/batches.ts'
+import { isOpen, ROUTES_IN, type BundleRoute, type Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import type { SenderContext } from './context.ts'
 import { askGas, FIRST_IN_WORD_GAS } from './estimate.ts'
@@ -39,7 +40,7 @@ export async function prepareBatch(
   const payments = checkPayments(context, request)
   const { contract, token } = await contractsOf(context, route)
   if (contract === undefined) throw refused('contract_not_configured', 'A bundle has a contract.')
-  const amount = sumOf(payments)
+  const amount = amountOf(payments)
   const standing = await readPayer(context, { signer, token })
   requireFunds(standing, { signer, route, token, amount })
   const counter = await counterOf(context, db, signer)
@@ -54,7 +55,7 @@ export async function prepareBatch(
   const common = { spender, signer, contract, token, route, payee: contract, ...standing }
   const orders = bundles.map(({ bundled, gas }, place): PreparedOrder => {
     const named = { subject: `${subject}-${place + 1}`, reference: undefined, before: [] }
-    return { ...common, ...named, amount: sumOf(bundled), bundled, gas }
+    return { ...common, ...named, amount: amountOf(bundled), bundled, gas }
   })
   const last = orders.pop()!
   return { ...last, before: [...before, ...orders] }
@@ -78,7 +79,7 @@ function checkPayments(context: SenderContext, request: BatchRequest): BundledPa
       return payment
     }
   })
-  if (problems.length > 0) throw batchRefused(problems)
+  refuseThose(problems)
   return checked
 }
 
@@ -96,14 +97,14 @@ async function splitUp(
   split: Split,
   payments: readonly BundledPayment[],
 ): Promise<Bundle[]> {
-  const { route, token, counter } = split
+  const { route, token } = split
   if (token !== undefined) {
-    const gas = await gasOfTokens(context, { ...split, token }, payments)
-    return [{ bundled: payments, gas: withinLimit(context, gas, payments.length) }]
+    const costs = await costsOfTokens(context, { ...split, token }, payments)
+    if (isOpen(route)) return inParts(context, payments, costs)
+    return [whole(context, payments, sumOf(costs) + TOKEN_BUNDLE_GAS)]
   }
-  if (route !== 'open_bundle') {
-    const gas = await gasOfEther(context, split, payments)
-    return [{ bundled: payments, gas: withinLimit(context, gas, payments.length) }]
+  if (!isOpen(route)) {
+    return [whole(context, payments, await gasOfEther(context, split, payments))]
   }
   const parts: BundledPayment[][] = []
   for (let at = 0; at < payments.length; at += OPEN_AT_ONCE) {
@@ -111,13 +112,34 @@ async function splitUp(
   }
   const bundles = parts.map((part, place) => {
     const before = BigInt(place * (OPEN_AT_ONCE + 1))
-    return halved(context, { ...split, counter: counter + before }, part)
+    return halved(context, { ...split, counter: split.counter + before }, part)
   })
   return (await Promise.all(bundles)).flat()
 }
 
 /** So few that a payee who wastes all the gas that it gets stops nobody else. */
 const OPEN_AT_ONCE = 250
+
+/** As many in each as there is gas for. */
+function inParts(
+  { policy }: SenderContext,
+  payments: readonly BundledPayment[],
+  costs: readonly bigint[],
+): Bundle[] {
+  const bundles: { bundled: BundledPayment[]; gas: bigint }[] = []
+  for (const [place, payment] of payments.entries()) {
+    const cost = costs[place]!
+    const last = bundles.at(-1)
+    const isFull = last === undefined || last.bundled.length >= OPEN_AT_ONCE
+    if (isFull || last.gas + cost > policy.maxBundleGas) {
+      bundles.push({ bundled: [payment], gas: ITEM_RESERVE + cost })
+    } else {
+      last.bundled.push(payment)
+      last.gas += cost
+    }
+  }
+  return bundles
+}
 
 async function halved(
   context: SenderContext & { quorum: Quorum },
@@ -126,7 +148,7 @@ async function halved(
 ): Promise<Bundle[]> {
   const gas = await gasOfEther(context, split, payments)
   if (gas <= context.policy.maxBundleGas || payments.length === 1) {
-    return [{ bundled: payments, gas: withinLimit(context, gas, payments.length) }]
+    return [whole(context, payments, gas)]
   }
   const middle = Math.ceil(payments.length / 2)
   const behind = { ...split, counter: split.counter + 1n + BigInt(middle) }
@@ -147,10 +169,10 @@ async function gasOfEther(
     return { ...payment, reference }
   })
   const data = bundleCalldata({ route, token }, numbered)
-  const call = { to: contract, value: sumOf(payments), data }
+  const call = { to: contract, value: amountOf(payments), data }
   const asked = await askGas(quorum, { signer, call })
   const gas = (asked * 11n) / 10n + FIRST_IN_WORD_GAS
-  if (route !== 'open_bundle') return gas
+  if (!isOpen(route)) return gas
   // What fails in the simulation costs less than what is paid by the time it is mined.
   const least = ITEM_RESERVE + BigInt(payments.length) * PAID_ITEM_GAS
   return gas > least ? gas : least
@@ -161,15 +183,15 @@ const ITEM_RESERVE = 350_000n
 const PAID_ITEM_GAS = 16_000n
 
 /**
- * The allowance is not on the chain yet, so the token is asked for each transfer by itself. What is
- * touched for the first time in each of them is so only once in a bundle, which more than makes up
- * for what the contract adds.
+ * What each takes in a bundle. The allowance is not on the chain yet, so the token is asked for the
+ * same transfers, each of which touches for the first time what a bundle touches once for all; that
+ * makes up for the most of what the contract adds.
  */
-async function gasOfTokens(
+async function costsOfTokens(
   { quorum }: { quorum: Quorum },
-  { signer, token }: { signer: Hex; token: Hex },
+  { signer, route, token }: { signer: Hex; route: BundleRoute; token: Hex },
   payments: readonly BundledPayment[],
-): Promise<bigint> {
+): Promise<bigint[]> {
   const problems: PlacedProblem[] = []
   const asked = await Promise.all(
     payments.map(async ({ payee, amount }, place) => {
@@ -178,27 +200,27 @@ async function gasOfTokens(
         return await askGas(quorum, { signer, call: { to: token, value: 0n, data } })
       } catch (error) {
         problems.push(placed(error, place))
-        return 0n
+        return REFUSED_TRANSFER_GAS
       }
     }),
   )
-  if (problems.length > 0) throw batchRefused(problems)
-  return asked.reduce((sum, gas) => sum + gas - TRANSACTION_GAS, BUNDLE_GAS)
+  if (!isOpen(route)) refuseThose(problems)
+  return asked.map((gas) => gas - TRANSACTION_GAS + TOKEN_ITEM_GAS)
 }
 
 const TRANSACTION_GAS = 21_000n
-const BUNDLE_GAS = 150_000n
+const TOKEN_BUNDLE_GAS = 100_000n
+const TOKEN_ITEM_GAS = 1_500n
+/** By the time it is mined, the token may let it pass. */
+const REFUSED_TRANSFER_GAS = 90_000n
 
-function withinLimit({ policy }: SenderContext, gas: bigint, count: number): bigint {
-  if (gas <= policy.maxBundleGas) return gas
+function whole({ policy }: SenderContext, bundled: readonly BundledPayment[], gas: bigint): Bundle {
+  if (gas <= policy.maxBundleGas) return { bundled, gas }
   throw refused(
     'batch_too_large',
-    `To pay all ${count} or none takes ${gas} gas, but one transaction may take at most ${policy.maxBundleGas}. Pay fewer at once, or each by itself.`,
+    `To pay all ${bundled.length} or none takes ${gas} gas, but one transaction may take at most ${policy.maxBundleGas}. Pay fewer at once, or each by itself.`,
   )
 }
-
-/** What is wrong with the payment at this place of a batch. */
-export type PlacedProblem = { place: number; code: string; message: string }
 
 /** What is no refusal concerns all of them. */
 function placed(error: unknown, place: number): PlacedProblem {
@@ -206,23 +228,15 @@ function placed(error: unknown, place: number): PlacedProblem {
   return { place, code: error.code, message: error.message }
 }
 
-function batchRefused(problems: readonly PlacedProblem[]): BatchRefusedError {
-  const [first] = problems
-  return new BatchRefusedError(
-    `${problems.length} of the payments cannot be made, the first at place ${first!.place}: ${first!.message}`,
-    problems,
-  )
+function refuseThose(problems: readonly PlacedProblem[]): void {
+  const [first, ...others] = problems.toSorted((a, b) => a.place - b.place)
+  if (first !== undefined) throw new BatchRefusedError([first, ...others])
 }
 
-export class BatchRefusedError extends OrderRefusedError {
-  readonly problems: readonly PlacedProblem[]
-
-  constructor(message: string, problems: readonly PlacedProblem[]) {
-    super(message, { code: 'batch_refused' })
-    this.problems = problems
-  }
+function amountOf(payments: readonly BundledPayment[]): bigint {
+  return sumOf(payments.map(({ amount }) => amount))
 }
 
-function sumOf(payments: readonly BundledPayment[]): bigint {
-  return payments.reduce((sum, { amount }) => sum + amount, 0n)
+function sumOf(numbers: readonly bigint[]): bigint {
+  return numbers.reduce((sum, one) => sum + one, 0n)
 }

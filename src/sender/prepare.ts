@@ -263,6 +263,7 @@ export async function contractsOf(
       return { contract: await checkSettlement(context), token: undefined }
     case 'token':
     case 'token_bundle':
+    case 'open_token_bundle':
       return { contract: await checkSettlement(context), token: checkStablecoin(context) }
     case 'burn':
     case 'transfer': {

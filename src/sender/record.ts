@@ -1,8 +1,9 @@
-import type { HashedOrder } from '../domain/orders.ts'
+import type { HashedOrder, Order } from '../domain/orders.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
 import { holdLease, type Lease } from '../store/orders/lanes.ts'
+import { closeDoneBatches } from '../store/transactions/batches.ts'
 import { tryMoveTransactions, type TransactionStep } from '../store/transactions/transactions.ts'
 import type { SenderContext } from './context.ts'
 
@@ -16,11 +17,23 @@ export async function recordMoves(db: Db, moves: readonly HashedOrder[]): Promis
   const moved = new Set((await tryMoveTransactions(db, steps)).map((one) => one.transactionId))
   // A payment that was never in a block, as far as we saw, fails without having been in work.
   const rest = steps.filter(({ to, transactionId }) => to === 'failed' && !moved.has(transactionId))
-  if (rest.length === 0) return
-  await tryMoveTransactions(
-    db,
-    rest.map((step) => ({ ...step, from: 'pending' })),
-  )
+  if (rest.length > 0) {
+    await tryMoveTransactions(
+      db,
+      rest.map((step) => ({ ...step, from: 'pending' })),
+    )
+  }
+  const bundled = moves.filter(({ order }) => order.bundle !== undefined && isDecided(order))
+  if (bundled.length > 0) {
+    await closeDoneBatches(
+      db,
+      bundled.map(({ order }) => order.subject),
+    )
+  }
+}
+
+function isDecided({ state }: Order): boolean {
+  return state === 'completed' || state === 'failed'
 }
 
 function stepOf({ order, hash }: HashedOrder): TransactionStep[] {

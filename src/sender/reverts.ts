@@ -11,11 +11,21 @@ import type { Hex } from '../domain/orders.ts'
  * another contract gives. Undefined where nobody says anything.
  */
 export function reasonOfRevert(cause: unknown): string | undefined {
-  const data = revertDataOf(cause)
+  return reasonIn(revertDataOf(cause))
+}
+
+function reasonIn(data: Hex | undefined): string | undefined {
+  const error = decoded(data)
+  return (
+    error && (REASONS[error.name]?.(error.args) ?? `the contract refuses it with ${error.name}`)
+  )
+}
+
+function decoded(data: Hex | undefined): { name: string; args: readonly unknown[] } | undefined {
   if (data === undefined || data === '0x') return undefined
   try {
-    const { errorName, args } = decodeErrorResult({ abi: KNOWN_ERRORS, data })
-    return REASONS[errorName]?.(args) ?? `the contract refuses it with ${errorName}`
+    const { errorName: name, args } = decodeErrorResult({ abi: KNOWN_ERRORS, data })
+    return { name, args }
   } catch {
     return undefined
   }
@@ -28,8 +38,16 @@ const REASONS: Readonly<Record<string, (args: readonly unknown[]) => string>> = 
   EnforcedPause: () => 'the token is paused',
   MinterAllowanceExceeded: ([minter, allowance, amount]) =>
     `${String(minter)} may mint ${dollars(allowance)}, not ${dollars(amount)}`,
+  TransferRefused: ([payee, , reason]) =>
+    `the token does not pay ${String(payee)}: ${reasonIn(reason as Hex) ?? 'it gives no reason'}`,
   PaymentRefused: ([payee, amount]) => `${String(payee)} refuses ${String(amount)}`,
   Error: ([text]) => `the contract says "${printable(String(text))}"`,
+}
+
+/** Whether a token moves nothing for anybody now, in the words of the two that are known for it. */
+export function isPause(cause: unknown): boolean {
+  const { name, args } = decoded(revertDataOf(cause)) ?? {}
+  return name === 'EnforcedPause' || (name === 'Error' && args?.[0] === 'Pausable: paused')
 }
 
 /** The contract chooses the words, and a person reads them in one line. */

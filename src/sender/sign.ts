@@ -98,7 +98,8 @@ export function paymentCall(payment: PaymentCall): Call {
     }
     case 'bundle':
     case 'open_bundle':
-    case 'token_bundle': {
+    case 'token_bundle':
+    case 'open_token_bundle': {
       const { calldata } = payment
       if (contract === undefined || calldata === undefined) {
         throw new ImpossibleError('the schema has a contract and its calldata on this route')
@@ -132,11 +133,12 @@ export function bundleCalldata(
         functionName: 'settleBatchPartial',
         args: [references, payees, amounts],
       })
-    case 'token_bundle': {
+    case 'token_bundle':
+    case 'open_token_bundle': {
       if (token === undefined) throw new ImpossibleError('a bundle of this route has a token')
       return encodeFunctionData({
         abi,
-        functionName: 'settleTokenBatch',
+        functionName: route === 'token_bundle' ? 'settleTokenBatch' : 'settleTokenBatchPartial',
         args: [references, token, payees, amounts],
       })
     }

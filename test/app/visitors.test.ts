@@ -9,11 +9,13 @@ import type { PaymentDesk } from '../../src/api/endpoints/api/payments/create.ts
 import { createServer } from '../../src/api/server/server.ts'
 import { createOperations } from '../../src/app/operations.ts'
 import { createLogger } from '../../src/base/logger.ts'
+import { createId } from '../../src/domain/ids.ts'
 import { listApiKeys } from '../../src/store/access/api-keys.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { mainWallet } from '../../src/store/ledger/wallets.ts'
 import { insertCharge } from '../../src/store/rails/charges.ts'
 import { insertTransfer } from '../../src/store/rails/wires.ts'
+import { insertBatch } from '../../src/store/transactions/batches.ts'
 import { insertReceipt } from '../../src/store/transactions/receipts.ts'
 import { operatingOf } from '../fixtures/api/operating.ts'
 import { makeVisitors, type Visitor } from '../fixtures/api/visitors.ts'
@@ -43,6 +45,11 @@ const MAKERS: Record<string, (db: Db, userId: number) => Promise<string>> = {
     const token = randomBytes(32).toString('base64url')
     await insertReceipt(db, { token, transactionId, quittance: '{}' })
     return transactionId
+  },
+  '/api/blockchain/batches/{batch_id}': async (db, userId) => {
+    const batchId = createId('BAT', randomBytes)
+    const asked = { currency: 'ETH', onFailure: 'each', count: 1, amount: 1n } as const
+    return (await insertBatch(db, { batchId, userId, ...asked })).batchId
   },
   '/api/admin/transactions/{transaction_id}': async (db, userId) =>
     (await makeTransaction(db, { userId })).transactionId,
@@ -101,6 +108,7 @@ const noDesk: PaymentDesk = {
 const noPayments: BlockchainPayments = {
   addressOf: refuse,
   prepare: refuse,
+  prepareBatch: refuse,
   acceptAll: refuse,
   balanceOf: refuse,
   tokensOf: refuse,

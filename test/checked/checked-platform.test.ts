@@ -50,6 +50,27 @@ describe('the platform with proof', () => {
     })
   }
 
+  it('proves each payment of a batch by its own event', async () => {
+    const items = [PAYEE, OTHER].map((to_address, place) => {
+      return {
+        to_address,
+        amount: `0.0${place + 1}`,
+        external_id: `proven ${place}`.replace(' ', '-'),
+      }
+    })
+    const batch = await platform.blockchain.batch({ on_failure: 'each', items })
+    expect(batch).to.include({ status: 'pending', count: 2, amount: '0.03' })
+    const proofs = await Promise.all(batch.payments.map(async (one) => one.settled(quick)))
+    const [first, second] = proofs.map(({ verdict }) => verdict.evidence?.payment)
+    expect(first).to.include({ payee: PAYEE.toLowerCase(), amount: 10n ** 16n })
+    expect(second).to.include({ payee: OTHER.toLowerCase(), amount: 2n * 10n ** 16n })
+    expect(first?.reference).not.to.equal(second?.reference)
+    expect(proofs[0]!.hash).to.equal(proofs[1]!.hash)
+    const shown = []
+    for await (const item of platform.blockchain.batches.items(batch.batch_id)) shown.push(item)
+    expect(shown.map(({ to_address }) => to_address)).to.deep.equal([PAYEE, OTHER])
+  })
+
   describe('in dollars', () => {
     const dollars = { to_address: PAYEE, amount: '2.50', currency: 'USD' } as const
 

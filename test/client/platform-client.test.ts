@@ -193,6 +193,7 @@ const ARGUMENTS: Record<string, readonly unknown[]> = {
   'payments.create': [{ ...PAYMENT, gateway_id: 1 }],
   'transfers.create': [{ ...PAYMENT, institution_id: 1 }],
   'blockchain.send': [{ to_address: PAYEE, amount: '1', description: 'x' }],
+  'blockchain.batch': [{ items: [{ to_address: PAYEE, amount: '1' }] }],
   'admin.runs.start': [],
   'admin.breaks.close': [ID, 'known'],
   'admin.payments.decide': [ID, { decision: 'accept', received_decimal: '1', note: 'x' }],

@@ -31,7 +31,7 @@ async function follow(answers: readonly (string | Error)[]) {
         return api.open(path, options)
       },
     },
-    onEvent: ({ transaction_id: id }) => seen.push(id),
+    onEvent: ({ transaction_id: id }) => seen.push(id ?? ''),
     onConnection: ({ state }) => states.push(state),
     signal: stop.signal,
     pauses: { firstMs: 1, mostMs: 2, silenceMs: 5000 },

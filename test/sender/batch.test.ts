@@ -3,13 +3,14 @@ import { expect } from 'chai'
 import { codeOf } from '../../src/base/errors.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { selectorOf } from '../../src/chain/read/events.ts'
+import type { BatchRefusedError } from '../../src/domain/batches.ts'
 import type { BundleRoute, Hex, HashedOrder, Order } from '../../src/domain/orders.ts'
-import type { BatchRefusedError, BatchRequest } from '../../src/sender/prepare-batch.ts'
+import type { BatchRequest } from '../../src/sender/prepare-batch.ts'
 import type { Sender } from '../../src/sender/sender.ts'
 import { transact } from '../../src/store/database/transact.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
 import { findOrderOf, findOrdersIn } from '../../src/store/orders/orders.ts'
-import { addressFrom, placeDollar } from '../engines/sim/world.ts'
+import { addressFrom, adminOf, placeDollar } from '../engines/sim/world.ts'
 import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
 import { TEST_POLICY } from '../fixtures/books/sender.ts'
@@ -210,6 +211,45 @@ describe('a batch', () => {
       for (const { payee } of request.payments) expect(await balanceOf(payee)).to.equal(10n)
       const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
       expect(run.totals).to.include({ records: 7, matched: 7, breaks: 0 })
+    })
+
+    it('fails one payee alone whom the token has frozen, and takes nothing more', async () => {
+      const payees = addresses('frozen', 4)
+      await (
+        await adminOf(bench.world, dollar)
+      )('freeze(address)', payees[2]!)
+      const request = requestOf('open_token_bundle', payees)
+      await pay(request)
+      await finish()
+      expect(await statesOf(request)).to.deep.equal([
+        'completed',
+        'completed',
+        'payee_refused',
+        'completed',
+      ])
+      expect(await balanceOf(payer())).to.equal(970n)
+      const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
+      expect(run.totals).to.include({ records: 5, matched: 5, breaks: 0 })
+    })
+
+    it('names the payee whom the token has frozen, where all are paid or none', async () => {
+      const payees = addresses('named', 3)
+      await (
+        await adminOf(bench.world, dollar)
+      )('freeze(address)', payees[1]!)
+      const error = await failureOf(() => pay(requestOf('token_bundle', payees)))
+      expect((error as BatchRefusedError).problems.map(({ place }) => place)).to.deep.equal([1])
+      expect(String(error)).to.contain('the token has frozen')
+    })
+
+    it('is refused for now while the token is paused', async () => {
+      await (
+        await adminOf(bench.world, dollar)
+      )('pause()')
+      for (const route of ['token_bundle', 'open_token_bundle'] as const) {
+        const error = await failureOf(() => pay(requestOf(route, addresses('paused', 2))))
+        expect(codeOf(error)).to.equal('token_paused')
+      }
     })
 
     it('is refused where the funds do not reach for all', async () => {

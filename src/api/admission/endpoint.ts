@@ -23,6 +23,8 @@ type Facts = {
   unknown?: () => RequestError
   /** No body at all is then as good as one. */
   isBodyOptional?: true
+  /** Where a body may be longer than those of all others. */
+  bodyBytes?: number
   /** Failures of this operation's own, beside those that its form implies. */
   failures?: readonly FailureCode[]
   /** What others refuse, by their codes, in the words of this operation. */

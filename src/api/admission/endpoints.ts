@@ -39,6 +39,7 @@ function addEndpoint(
       lane: laneOf(endpoint),
       ...(endpoint.follow && { deadlineMs: FOLLOW_TIMEOUT_MS }),
     } satisfies DoorConfig & RouteLimit,
+    ...(endpoint.bodyBytes !== undefined && { bodyLimit: endpoint.bodyBytes }),
     onRequest: createAdmit(endpoint, hooks),
     handler: async (request, reply) => {
       const { params, query } = request

@@ -18,6 +18,7 @@ export const SENDER_REFUSALS: Refusals = {
   signer_missing: { failure: 'upstream_failed' },
   signer_changed: { failure: 'upstream_failed' },
   chain_unreachable: later,
+  token_paused: later,
   lane_full: later,
   lane_busy: later,
   lane_missing: later,

@@ -16,6 +16,7 @@ import { everyonesListEndpoint, lifeEndpoint } from './api/admin/transactions.ts
 import { userEndpoints } from './api/admin/users.ts'
 import { creditLineEndpoint, everyonesWalletListEndpoint } from './api/admin/wallets.ts'
 import { blockchainBalanceEndpoint } from './api/blockchain/balance.ts'
+import { batchEndpoints } from './api/blockchain/batches.ts'
 import type { BlockchainPayments } from './api/blockchain/payments.ts'
 import { blockchainCreateEndpoint } from './api/blockchain/transactions.ts'
 import { breakEndpoints, type BreakChecks } from './api/breaks.ts'
@@ -88,6 +89,7 @@ export function createEndpoints<Payment, Mint>(ground: Ground<Payment, Mint>): E
     exportEndpoint(ground),
     blockchainCreateEndpoint(ground),
     blockchainBalanceEndpoint(ground),
+    ...batchEndpoints(ground),
     ...paymentEndpoints(ground),
     ...transferEndpoints(ground),
     solvencyEndpoint(ledger),

@@ -24,6 +24,21 @@ create function log_horizon() returns bigint language sql stable as $$
   select coalesce((select base from log_clock), 0) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 $$;
 
+-- Payments on the chain that were asked for together, of which each is a transaction of its own.
+create table batches (
+  id bigint generated always as identity primary key,
+  batch_id text not null unique check (length(batch_id) = 23 and batch_id ~ '^BAT[0-9]+$'),
+  user_id integer not null references users (id),
+  currency text not null check (currency in ('USD', 'ETH')),
+  on_failure text not null check (on_failure in ('all_or_nothing', 'each')),
+  count integer not null check (count between 1 and 1000),
+  amount numeric not null check (amount > 0),
+  created_at timestamptz(3) not null default now(),
+  -- When the last of them was final.
+  done_at timestamptz(3)
+);
+create index batches_list on batches (user_id, id);
+
 create table transactions (
   id bigint generated always as identity primary key,
   transaction_id text not null unique check (length(transaction_id) = 22 and transaction_id ~ '^TX[0-9]+$'),
@@ -38,11 +53,16 @@ create table transactions (
   gateway_id integer check (gateway_id > 0),
   -- What the client wants to find again. Never an amount: JSON numbers would not be exact.
   metadata jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
+  -- Under what the client knows it, which pays it at most once.
+  external_id text check (length(external_id) between 1 and 128),
+  batch_id text references batches (batch_id),
+  batch_place integer check (batch_place >= 0),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   -- Of the latest move. The next move takes the greater of this and its own, so that the moves of one transaction stand
   -- in the log in the order in which they were made.
   log_key bigint not null,
+  check ((batch_id is null) = (batch_place is null)),
   check (scale(amount) <= case currency when 'ETH' then 18 else 2 end)
 );
 
@@ -53,6 +73,8 @@ create index transactions_list_status on transactions (user_id, status, created_
 create index transactions_list_both on transactions (user_id, type, status, created_at, id);
 -- What an operator looks at: everybody's, in one order.
 create index transactions_everyones on transactions (created_at, id);
+create unique index transactions_external on transactions (user_id, external_id) where external_id is not null;
+create unique index transactions_batch on transactions (batch_id, batch_place) where batch_id is not null;
 create index transactions_hash on transactions (eth_transaction_hash) where eth_transaction_hash is not null;
 
 -- Who moved a transaction, when and why. The first move comes from nowhere.

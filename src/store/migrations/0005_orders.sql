@@ -36,7 +36,8 @@ create table orders (
   -- exactly what the order after it pays; it mints dollars for the payee; or it burns the signer's, to nobody. A bundle
   -- pays other orders.
   route text not null check (route in (
-    'direct', 'transfer', 'contract', 'token', 'allowance', 'mint', 'burn', 'bundle', 'open_bundle', 'token_bundle'
+    'direct', 'transfer', 'contract', 'token', 'allowance', 'mint', 'burn', 'bundle', 'open_bundle', 'token_bundle',
+    'open_token_bundle'
   )),
   -- What is called: the settlement contract, or the token that moves, gives the allowance, mints or burns.
   contract text check (length(contract) = 42 and contract ~ '^0x[0-9a-f]+$'),
@@ -60,10 +61,10 @@ create table orders (
   unique (chain_id, signer, counter),
   constraint orders_contract_of_route check ((route = 'direct') = (contract is null)),
   constraint orders_token_of_route check (
-    (route in ('token', 'transfer', 'burn', 'token_bundle')) = (token is not null)
+    (route in ('token', 'transfer', 'burn', 'token_bundle', 'open_token_bundle')) = (token is not null)
   ),
   constraint orders_bundled check (
-    (route in ('bundle', 'open_bundle', 'token_bundle')) = (calldata is not null)
+    (route in ('bundle', 'open_bundle', 'token_bundle', 'open_token_bundle')) = (calldata is not null)
     and (bundle is null or route in ('contract', 'token'))
   ),
   check ((state = 'failed') = (error_code is not null))

@@ -118,6 +118,17 @@ export async function listAttemptsOf(
     select ${ATTEMPT} from attempts where order_id = ${signedFor(order)} order by id`
 }
 
+/** Of each of these orders that was just accepted; those of one bundle have the same. */
+export async function readSignedHashes(
+  db: Db,
+  subjects: readonly string[],
+): Promise<Map<string, Hex>> {
+  const { rows } = await sql<{ subject: string; hash: Hex }>`
+    select o.subject, a.hash from orders o join attempts a on a.order_id = o.signed_for
+    where o.subject = any(${subjects}::text[])`.execute(db)
+  return new Map(rows.map(({ subject, hash }) => [subject, hash]))
+}
+
 export async function findAttempt(
   db: Db,
   { chainId, hash }: { chainId: number; hash: Hex },

@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
 
-/** Something that happened to a user's transaction. */
+/** Something that happened to a user's transaction, or to a batch of them. */
 export type Event = {
   id: bigint
   type: string
-  /** The public id of the transaction. */
+  /** The public id of it. */
   subject: string
   data: {
     status: TransactionStatus

@@ -18,6 +18,8 @@ export type TransactionFilter = {
   hash?: Hex | undefined
   /** Under which it stands, or a part of it, on the chain. */
   reference?: Hex | undefined
+  externalId?: string | undefined
+  batchId?: string | undefined
 }
 
 /** The last transaction of a page: the next page begins after it, whatever was added meanwhile. */
@@ -42,8 +44,8 @@ export async function listTransactions(
   filter: TransactionFilter,
   page: PageRequest,
 ): Promise<TransactionPage> {
-  if (filter.hash !== undefined || filter.reference !== undefined)
-    return listNamed(db, filter, page)
+  const names = namesIn(filter)
+  if (names.length > 0) return listNamed(db, filter, { names, page })
   const { rows } = await sql<CountedRow>`
     with changes as materialized (${changesOf(filter)}),
     weights as materialized (
@@ -82,17 +84,24 @@ function shown(rows: readonly CountedRow[]): TransactionPage {
   }
 }
 
-/** The few that a hash or a reference names. */
+/** What names a few, as conditions. */
+function namesIn(filter: TransactionFilter): RawBuilder<unknown>[] {
+  const { hash, reference, externalId, batchId } = filter
+  return [
+    hash && sql`t.transaction_id in (${ofHash(hash)})`,
+    reference && sql`t.transaction_id in (${ofReference(reference)})`,
+    externalId !== undefined && sql`t.external_id = ${externalId}`,
+    batchId !== undefined && sql`t.batch_id = ${batchId}`,
+  ].filter((name) => typeof name === 'object')
+}
+
 async function listNamed(
   db: Db,
   filter: TransactionFilter,
-  page: PageRequest,
+  { names, page }: { names: readonly RawBuilder<unknown>[]; page: PageRequest },
 ): Promise<TransactionPage> {
-  const { hash, reference, from, until } = filter
+  const { from, until } = filter
   const { limit } = page
-  const named = [hash && ofHash(hash), reference && ofReference(reference)]
-    .filter((ids) => ids !== undefined)
-    .map((ids) => sql`and t.transaction_id in (${ids})`)
   const place =
     'after' in page
       ? sql`where ("createdAt", id) < (${page.after.createdAt}, ${page.after.id}::bigint)`
@@ -100,8 +109,7 @@ async function listNamed(
   const { rows } = await sql<CountedRow>`
     with found as materialized (
       select ${TRANSACTION} from transactions t
-      where ${isTaken(filter)}
-        ${sql.join(named, sql` `)}
+      where ${isTaken(filter)} and ${sql.join(names, sql` and `)}
         ${from === undefined ? sql`` : sql`and t.created_at >= ${from}`}
         ${until === undefined ? sql`` : sql`and t.created_at < ${until}`}
     )

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import { BaseError } from '../../base/errors.ts'
+import { BaseError, databaseFactsOf } from '../../base/errors.ts'
 import { CURRENCY_DECIMALS, formatAmount, parseAmount, type Currency } from '../../domain/money.ts'
 import {
   FIRST_STATUS,
@@ -28,6 +28,9 @@ export type Transaction = {
   institutionId: number | null
   gatewayId: number | null
   metadata: Readonly<Record<string, string>>
+  /** Under what the client knows it. */
+  externalId: string | null
+  batchId: string | null
   createdAt: Date
   updatedAt: Date
 }
@@ -47,7 +50,10 @@ export type NewTransaction = Cause & {
   ethTransactionHash?: string
   institutionId?: number
   gatewayId?: number
-  metadata?: Readonly<Record<string, string>>
+  metadata?: Readonly<Record<string, string>> | undefined
+  /** Nothing else of the user's has it. */
+  externalId?: string | undefined
+  batch?: { batchId: string; place: number }
   /** Absent: the database's own time. Records from elsewhere bring theirs. */
   createdAt?: Date
 }
@@ -71,7 +77,18 @@ export async function recordTransactions(
   db: Db,
   orders: readonly NewTransaction[],
 ): Promise<Transaction[]> {
-  return folded(db, await insertTransactions(db, orders))
+  try {
+    return await folded(db, await insertTransactions(db, orders))
+  } catch (error) {
+    if (databaseFactsOf(error)?.constraint === 'transactions_external') throw externalIdUsed(error)
+    throw error
+  }
+}
+
+/** Of two that come at once the second is told so; it is told which one it is where it asks. */
+function externalIdUsed(cause: unknown): BaseError {
+  const message = 'Another transaction of yours has this external_id. Nothing was done.'
+  return new BaseError(message, { code: 'external_id_used', cause })
 }
 
 /**
@@ -146,7 +163,7 @@ export async function listMoves(db: Db, transaction: { id: bigint }): Promise<Tr
 /** Of `transactions t`. */
 export const TRANSACTION = columnsOf<Transaction>()(`t.id, t.transaction_id, t.user_id, t.type,
   t.status, t.amount::text, t.currency, t.description, t.eth_transaction_hash, t.institution_id,
-  t.gateway_id, t.metadata, t.created_at, t.updated_at`)
+  t.gateway_id, t.metadata, t.external_id, t.batch_id, t.created_at, t.updated_at`)
 
 /** With its amount as the table has it: a decimal of the currency. */
 export type InDecimals<T> = Omit<T, 'amount'> & { amount: string }
@@ -185,16 +202,17 @@ async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Pr
       select * from jsonb_to_recordset(${JSON.stringify(orders.map(newRow))}::jsonb) as row (
         transaction_id text, user_id integer, type text, amount numeric, currency text,
         description text, eth_transaction_hash text, institution_id integer, gateway_id integer,
-        metadata jsonb, created_at timestamptz, actor text, reason text
+        metadata jsonb, external_id text, batch_id text, batch_place integer,
+        created_at timestamptz, actor text, reason text
       )
     ), inserted as (
       insert into transactions
         (transaction_id, user_id, type, status, amount, currency, description,
-         eth_transaction_hash, institution_id, gateway_id, metadata, created_at, updated_at,
-         log_key)
+         eth_transaction_hash, institution_id, gateway_id, metadata, external_id, batch_id,
+         batch_place, created_at, updated_at, log_key)
       select transaction_id, user_id, type, ${FIRST_STATUS}, amount, currency, description,
-        eth_transaction_hash, institution_id, gateway_id, metadata, coalesce(created_at, now()),
-        coalesce(created_at, now()), log_key_now()
+        eth_transaction_hash, institution_id, gateway_id, metadata, external_id, batch_id,
+        batch_place, coalesce(created_at, now()), coalesce(created_at, now()), log_key_now()
       from wanted
       returning *
     ), changed as (
@@ -220,6 +238,9 @@ function newRow(order: NewTransaction) {
     institution_id: order.institutionId ?? null,
     gateway_id: order.gatewayId ?? null,
     metadata: order.metadata ?? {},
+    external_id: order.externalId ?? null,
+    batch_id: order.batch?.batchId ?? null,
+    batch_place: order.batch?.place ?? null,
     created_at: order.createdAt ?? null,
     actor: order.actor,
     reason: order.reason,

@@ -16,6 +16,7 @@ import {
   UserIdSchema,
 } from '../shapes.ts'
 import { ArrivalSchema, CHARGE_BACK_FIELDS } from './charges.ts'
+import { EVENT_FIELDS } from './events.ts'
 import {
   BlockchainTransactionSchema,
   TransactionIdSchema,
@@ -197,7 +198,7 @@ const LifeOrderSchema = named(
   Type.Object({
     reference: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
     route: Type.Enum([...ROUTES]),
-    contract: nullable(Type.String({ examples: ['0x032442c641A23465e5BB7f59a963814Ddad7ECfb'] })),
+    contract: nullable(Type.String({ examples: ['0x938aCF212F7BA84eE402F70eB702a992f318E946'] })),
     state: Type.Enum(['accepted', 'mined', 'completed', 'failed']),
     error_code: nullable(Type.String({ examples: ['reverted'] })),
     cancel_code: nullable(Type.String({ examples: ['stuck'] })),
@@ -232,13 +233,8 @@ export const LifeParamsSchema = requestObject({ transaction_id: TransactionIdSch
 export const StreamEventSchema = named(
   'StreamEvent',
   Type.Object({
-    type: Type.String({ examples: ['transaction.completed'] }),
-    transaction_id: TransactionIdSchema,
     user_id: UserIdSchema,
-    status: TransactionStatusSchema,
-    previous_status: nullable(TransactionStatusSchema),
-    reason: nullable(Type.String({ examples: ['final and as ordered'] })),
-    created_at: TimestampSchema,
+    ...EVENT_FIELDS,
   }),
 )
 export type StreamEventWire = Static<typeof StreamEventSchema>

@@ -1,29 +1,41 @@
-import { Type } from 'typebox'
+import { Type, type Static } from 'typebox'
 
+import { BATCH_STATUSES, MAX_BATCH, ON_FAILURE } from '../../domain/batches.ts'
 import { AMOUNT_FIELDS, AmountInputSchema } from '../amounts.ts'
 import { exactNumber, type ExactNumber } from '../json.ts'
 import {
   EthereumAddressSchema,
   EthereumHashSchema,
+  ListLimitSchema,
   named,
   nullable,
   requestObject,
+  TimestampSchema,
 } from '../shapes.ts'
-import { TransactionIdSchema } from './transactions.ts'
+import { DescriptionSchema, MetadataSchema } from './payments.ts'
+import { ExternalIdSchema, TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
+
+const ToAddressSchema = {
+  ...EthereumAddressSchema,
+  description: 'Checked by EIP-55 when its case is mixed.',
+}
+
+const ChainCurrencySchema = Type.Enum(['ETH', 'USD'], {
+  default: 'ETH',
+  description: 'USD is the stablecoin of the installation, one token for one dollar.',
+})
+
+const OWN_FIELDS = {
+  metadata: Type.Optional(MetadataSchema),
+  external_id: Type.Optional(ExternalIdSchema),
+}
 
 export const BlockchainCreateSchema = requestObject({
-  to_address: {
-    ...EthereumAddressSchema,
-    description: 'Checked by EIP-55 when its case is mixed.',
-  },
+  to_address: ToAddressSchema,
   amount: AmountInputSchema,
-  currency: Type.Optional(
-    Type.Enum(['ETH', 'USD'], {
-      default: 'ETH',
-      description: 'USD is the stablecoin of the installation, one token for one dollar.',
-    }),
-  ),
-  description: Type.String({ minLength: 1, maxLength: 512, examples: ['Invoice 2025-014'] }),
+  currency: Type.Optional(ChainCurrencySchema),
+  description: DescriptionSchema,
+  ...OWN_FIELDS,
   use_contract: Type.Optional(
     Type.Boolean({
       default: false,
@@ -43,6 +55,140 @@ export const BlockchainCreatedSchema = named(
     ...AMOUNT_FIELDS,
     currency: Type.Enum(['ETH', 'USD']),
     status: Type.Literal('pending'),
+  }),
+)
+
+export const BatchCreateSchema = requestObject({
+  currency: Type.Optional(ChainCurrencySchema),
+  on_failure: Type.Optional(
+    Type.Enum([...ON_FAILURE], {
+      default: 'all_or_nothing',
+      description:
+        'Whether nothing is paid where one payment cannot be made, or each of the others is. ' +
+        'All or nothing is one transaction on the chain, so its gas bounds how many there can be.',
+    }),
+  ),
+  items: Type.Array(
+    requestObject({
+      to_address: ToAddressSchema,
+      amount: AmountInputSchema,
+      description: Type.Optional({ ...DescriptionSchema, default: 'Payment of a batch' }),
+      ...OWN_FIELDS,
+    }),
+    { minItems: 1, maxItems: MAX_BATCH },
+  ),
+})
+export type BatchCreate = Static<typeof BatchCreateSchema>
+
+export const BatchIdSchema = Type.String({
+  pattern: '^[A-Za-z0-9]{1,64}$',
+  description: 'BAT followed by 20 digits.',
+  examples: ['BAT04419271330985127764'],
+})
+
+export const BatchParamsSchema = requestObject({ batch_id: BatchIdSchema })
+
+const SumSchema = Type.Object({ count: Type.Integer({ examples: [3] }), ...AMOUNT_FIELDS })
+
+const BATCH_FIELDS = {
+  batch_id: BatchIdSchema,
+  status: Type.Enum([...BATCH_STATUSES], {
+    description:
+      'Pending until the last payment is final; then whether all, some or none were paid.',
+  }),
+  currency: Type.Enum(['ETH', 'USD']),
+  on_failure: Type.Enum([...ON_FAILURE]),
+  count: Type.Integer({ examples: [100] }),
+  ...AMOUNT_FIELDS,
+  created_at: TimestampSchema,
+  completed_at: nullable(TimestampSchema),
+  sums: Type.Object(
+    {
+      pending: SumSchema,
+      processing: SumSchema,
+      completed: SumSchema,
+      failed: SumSchema,
+    },
+    { description: 'How many payments are in each state, and what they come to.' },
+  ),
+}
+
+const BatchSchema = named('Batch', Type.Object(BATCH_FIELDS))
+export type BatchWire = Static<typeof BatchSchema>
+
+export const BatchCreatedSchema = named(
+  'BatchCreated',
+  Type.Object({
+    success: Type.Literal(true),
+    ...BATCH_FIELDS,
+    from_address: EthereumAddressSchema,
+    transactions: Type.Array(TransactionIdSchema, {
+      description: 'The transaction of each item, in their order.',
+    }),
+  }),
+)
+
+export const BatchQuerySchema = requestObject({
+  from: Type.Integer({
+    minimum: 0,
+    maximum: MAX_BATCH,
+    default: 0,
+    description: 'The index of the first item that is shown.',
+  }),
+  limit: ListLimitSchema,
+})
+
+const BatchItemSchema = named(
+  'BatchItem',
+  Type.Object({
+    index: Type.Integer({ examples: [0] }),
+    transaction_id: TransactionIdSchema,
+    external_id: nullable(Type.String()),
+    to_address: EthereumAddressSchema,
+    ...AMOUNT_FIELDS,
+    currency: Type.Enum(['ETH', 'USD']),
+    status: TransactionStatusSchema,
+    eth_transaction_hash: nullable(EthereumHashSchema),
+    reference: {
+      ...EthereumHashSchema,
+      description: 'Names the payment in the event of the settlement contract.',
+    },
+    error_code: nullable(
+      Type.String({ description: 'Why it failed.', examples: ['payee_refused'] }),
+    ),
+  }),
+)
+export type BatchItemWire = Static<typeof BatchItemSchema>
+
+export const BatchDetailSchema = named(
+  'BatchDetail',
+  Type.Object({
+    success: Type.Literal(true),
+    ...BATCH_FIELDS,
+    items: Type.Array(BatchItemSchema),
+    next_from: nullable(
+      Type.Integer({ description: 'Where the next page begins; null on the last.' }),
+    ),
+  }),
+)
+
+export const BatchListQuerySchema = requestObject({
+  after: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,17}$',
+      description: 'The `next_after` of the page before.',
+      examples: ['42'],
+    }),
+  ),
+  limit: ListLimitSchema,
+})
+
+export const BatchListSchema = named(
+  'BatchList',
+  Type.Object({
+    success: Type.Literal(true),
+    batches: Type.Array(BatchSchema),
+    next_after: nullable(Type.String({ description: 'For the next page; null on the last.' })),
   }),
 )
 

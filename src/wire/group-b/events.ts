@@ -23,6 +23,25 @@ export const EventListQuerySchema = requestObject({
   after: CursorSchema,
   limit: ListLimitSchema,
 })
+/** What an event tells, in lists and in streams. */
+export const EVENT_FIELDS = {
+  type: Type.String({
+    description:
+      '`transaction.` and the new status; `transaction.created`; `transaction.partly_refunded` ' +
+      'when a part of a payment has arrived back, which stays `completed`; ' +
+      '`transaction.break_opened`, `break_closed`, `alert_opened` and `alert_closed`, with its ' +
+      'kind as the reason, when `disputed_by` changes. `batch.completed`, `partly_completed` or ' +
+      '`failed` when the last payment of a batch is final.',
+    examples: ['transaction.created', 'transaction.completed'],
+  }),
+  transaction_id: nullable(TransactionIdSchema),
+  batch_id: nullable(Type.String({ examples: ['BAT04419271330985127764'] })),
+  status: TransactionStatusSchema,
+  previous_status: nullable(TransactionStatusSchema),
+  reason: nullable(Type.String({ examples: ['insufficient_funds'] })),
+  created_at: TimestampSchema,
+}
+
 export const EventSchema = named(
   'Event',
   Type.Object({
@@ -31,19 +50,7 @@ export const EventSchema = named(
         'Names the event. Events are in the order of the log, which is mostly that of ids.',
       examples: [1025],
     }),
-    type: Type.String({
-      description:
-        '`transaction.` and the new status; `transaction.created`; `transaction.partly_refunded` ' +
-        'when a part of a payment has arrived back, which stays `completed`; ' +
-        '`transaction.break_opened`, `break_closed`, `alert_opened` and `alert_closed`, with its ' +
-        'kind as the reason, when `disputed_by` changes.',
-      examples: ['transaction.created', 'transaction.completed'],
-    }),
-    transaction_id: TransactionIdSchema,
-    status: TransactionStatusSchema,
-    previous_status: nullable(TransactionStatusSchema),
-    reason: nullable(Type.String({ examples: ['insufficient_funds'] })),
-    created_at: TimestampSchema,
+    ...EVENT_FIELDS,
   }),
 )
 export type EventWire = Static<typeof EventSchema>

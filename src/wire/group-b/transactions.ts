@@ -26,6 +26,15 @@ export const TransactionIdSchema = Type.String({
   examples: ['TX04419271330985127764'],
 })
 
+/** Of the client's own, which pays it at most once. */
+export const ExternalIdSchema = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: '^[!-~]+$',
+  description: 'What you know it by. A second payment with the same one is refused.',
+  examples: ['invoice-2025-014'],
+})
+
 export const TransactionParamsSchema = requestObject({ transaction_id: TransactionIdSchema })
 
 const ObjectionSchema = named(
@@ -51,6 +60,13 @@ const TRANSACTION_FIELDS = {
   status: TransactionStatusSchema,
   description: Type.String({ examples: ['Invoice 2025-014'] }),
   eth_transaction_hash: nullable(EthereumHashSchema),
+  external_id: nullable(ExternalIdSchema),
+  batch_id: nullable(
+    Type.String({
+      description: 'The batch that it is a payment of.',
+      examples: ['BAT04419271330985127764'],
+    }),
+  ),
   disputed_by: Type.Array(ObjectionSchema, {
     description:
       'Open breaks and alerts that name it, the oldest first: while there are any, do not rely ' +
@@ -162,6 +178,13 @@ export const TransactionListQuerySchema = requestObject({
     ...EthereumHashSchema,
     description: 'The one that stands on the chain under this reference.',
   }),
+  external_id: Type.Optional({
+    ...ExternalIdSchema,
+    description: 'The one that you gave this id.',
+  }),
+  batch_id: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9]{1,64}$', description: 'The payments of this batch.' }),
+  ),
   limit: ListLimitSchema,
   offset: Type.Integer({
     minimum: 0,

@@ -2,6 +2,7 @@ import { keccak256, stringToHex } from 'viem'
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
 import { settlementAddress } from '../../../src/bindings/addresses.ts'
+import { selectorOf } from '../../../src/chain/read/events.ts'
 import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { referenceDollar, settlement } from '../../../src/deploy/deployables.ts'
 import { grantCall } from '../../../src/deploy/minter.ts'
@@ -63,6 +64,21 @@ export async function placeDollar(
   const { contractAddress } = await send({ data: referenceDollar(admin).initCode })
   await send(grantCall({ token: contractAddress, minter, allowance }))
   return contractAddress.toLowerCase() as Hex
+}
+
+/** Calls the dollar as its admin, who may pause and freeze from now on. */
+export async function adminOf(world: World, dollar: Hex) {
+  const [admin] = (await world.rpc('eth_accounts')) as [Hex]
+  const as = async (signature: string, ...words: string[]): Promise<void> => {
+    const data =
+      selectorOf(signature) + words.map((word) => word.slice(2).padStart(64, '0')).join('')
+    await world.rpc('eth_sendTransaction', [{ from: admin, to: dollar, data }])
+    await world.mine(1)
+  }
+  for (const role of ['PAUSER_ROLE', 'FREEZER_ROLE']) {
+    await as('grantRole(bytes32,address)', keccak256(stringToHex(role)), admin)
+  }
+  return as
 }
 
 /** Accounts that no other run has, with money. */

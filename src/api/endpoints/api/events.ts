@@ -36,11 +36,22 @@ export const eventListEndpoint = defineEndpoint({
 })
 
 function toEventWire(event: Event): EventWire {
+  return { id: event.id, ...eventFieldsOf(event) }
+}
+
+/** What lists and streams tell of it. */
+export function eventFieldsOf({
+  type,
+  subject,
+  data,
+  createdAt,
+}: Pick<Event, 'type' | 'subject' | 'data' | 'createdAt'>) {
+  const isOfBatch = type.startsWith('batch.')
   return {
-    id: event.id,
-    type: event.type,
-    transaction_id: event.subject,
-    ...event.data,
-    created_at: event.createdAt.toISOString(),
+    type,
+    transaction_id: isOfBatch ? null : subject,
+    batch_id: isOfBatch ? subject : null,
+    ...data,
+    created_at: createdAt.toISOString(),
   }
 }

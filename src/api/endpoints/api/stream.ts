@@ -13,6 +13,7 @@ import { StreamEventSchema, type StreamEventWire } from '../../../wire/group-b/a
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint, type FollowRequest } from '../../admission/endpoint.ts'
 import { formatEvent, heartbeat } from '../../event-stream.ts'
+import { eventFieldsOf } from './events.ts'
 
 /** Tells what happens as it happens: your own events, and to administrators everybody's. */
 export function streamEndpoint(deps: { clock: Clock; signal: AbortSignal }): Endpoint {
@@ -86,13 +87,5 @@ function placeOf(text: string): LogPlace {
 }
 
 function toWire(event: EveryonesEvent): StreamEventWire {
-  return {
-    type: event.type,
-    transaction_id: event.subject,
-    user_id: event.userId,
-    status: event.data.status,
-    previous_status: event.data.previous_status,
-    reason: event.data.reason,
-    created_at: event.createdAt.toISOString(),
-  }
+  return { user_id: event.userId, ...eventFieldsOf(event) }
 }

@@ -4,15 +4,14 @@ import { expect } from 'chai'
 
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
 import { blockchainBalanceEndpoint } from '../../../../src/api/endpoints/api/blockchain/balance.ts'
-import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
 import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
 import { transactionDetailEndpoint } from '../../../../src/api/endpoints/api/transactions/detail.ts'
-import type { PreparedOrder } from '../../../../src/sender/prepare.ts'
 import { recordMoves } from '../../../../src/sender/record.ts'
 import type { Sender } from '../../../../src/sender/sender.ts'
 import { addressFrom } from '../../../engines/sim/world.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
+import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { createBench, reverting, type Bench } from '../../../fixtures/books/sender-bench.ts'
 
 describe('/api/blockchain', () => {
@@ -22,17 +21,10 @@ describe('/api/blockchain', () => {
 
   beforeEach(async () => {
     bench = await createBench()
-    const { db, signal, world } = bench
+    const { db } = bench
     sender = bench.sender({ onMoved: recordMoves })
     const user = await makeUser(db)
-    const payments: BlockchainPayments<PreparedOrder> = {
-      addressOf: () => Promise.resolve(bench.signers.addresses[0]!),
-      prepare: (db, payment) => sender.prepare(db, payment, signal),
-      acceptAll: sender.acceptAll,
-      balanceOf: world.balanceOf,
-      tokensOf: () => Promise.resolve([]),
-      kick: sender.kick,
-    }
+    const payments = paymentsOf(bench, sender, () => Promise.resolve(bench.signers.addresses[0]!))
     api = await startApi({
       endpoints: [
         blockchainCreateEndpoint({ payments, randomBytes }),

@@ -4,14 +4,13 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
-import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
 import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
 import { limits } from '../../../../src/base/limits.ts'
-import type { PreparedOrder } from '../../../../src/sender/prepare.ts'
 import { recordMoves } from '../../../../src/sender/record.ts'
 import { addressFrom } from '../../../engines/sim/world.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
+import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
 
 const PAYMENTS = 20
@@ -28,17 +27,12 @@ if (process.env['DATABASE_URL'] !== undefined) {
 
     before(async () => {
       bench = await createBench()
-      const { db, signal, world } = bench
+      const { db } = bench
       const sender = bench.sender({ onMoved: recordMoves })
       const users = { locked: await makeUser(db), free: await makeUser(db) }
-      const payments: BlockchainPayments<PreparedOrder> = {
-        addressOf: (id) => Promise.resolve(bench.signers.addresses[id === users.free.id ? 1 : 0]!),
-        prepare: (db, payment) => sender.prepare(db, payment, signal),
-        acceptAll: sender.acceptAll,
-        balanceOf: world.balanceOf,
-        tokensOf: () => Promise.resolve([]),
-        kick: sender.kick,
-      }
+      const payments = paymentsOf(bench, sender, (id) =>
+        Promise.resolve(bench.signers.addresses[id === users.free.id ? 1 : 0]!),
+      )
       api = await startApi({
         endpoints: [blockchainCreateEndpoint({ payments, randomBytes })],
         hooks: {

@@ -6,16 +6,15 @@ import { keccak256, stringToHex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 
 import { createIdempotently } from '../../../../src/api/admission/idempotently.ts'
-import type { BlockchainPayments } from '../../../../src/api/endpoints/api/blockchain/payments.ts'
 import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/blockchain/transactions.ts'
 import { connectWeb3Signer } from '../../../../src/chain/signers/web3signer.ts'
 import { createAccounts } from '../../../../src/sender/accounts.ts'
-import type { PreparedOrder } from '../../../../src/sender/prepare.ts'
 import { recordMoves } from '../../../../src/sender/record.ts'
 import { signOutside } from '../../../../src/sender/sign-outside.ts'
 import { addressFrom, ETHER, toHex } from '../../../engines/sim/world.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
+import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
 import { startWeb3Signer, type Web3SignerServer } from '../../../fixtures/chain/web3signer.ts'
 
@@ -47,14 +46,7 @@ describe('a Web3Signer that hangs', () => {
         sign: signOutside((by, what) => accounts.sign(by, what, signal), accounts.isHere),
       },
     })
-    const payments: BlockchainPayments<PreparedOrder> = {
-      addressOf: accounts.addressOf,
-      prepare: (db, payment) => sender.prepare(db, payment, signal),
-      acceptAll: sender.acceptAll,
-      balanceOf: world.balanceOf,
-      tokensOf: () => Promise.resolve([]),
-      kick: sender.kick,
-    }
+    const payments = paymentsOf(bench, sender, accounts.addressOf)
     const user = await makeUser(db)
     api = await startApi({
       endpoints: [blockchainCreateEndpoint({ payments, randomBytes })],

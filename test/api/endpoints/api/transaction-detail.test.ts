@@ -29,6 +29,8 @@ describe('GET /api/transactions/{transaction_id}', () => {
       status: 'failed',
       description: 'made by a test',
       eth_transaction_hash: null,
+      external_id: null,
+      batch_id: null,
       disputed_by: [],
       created_at: made.createdAt.toISOString(),
       updated_at: made.updatedAt.toISOString(),

@@ -41,6 +41,8 @@ describe('GET /api/transactions', () => {
           status: 'pending',
           description: 'Invoice 14',
           eth_transaction_hash: made.ethTransactionHash,
+          external_id: null,
+          batch_id: null,
           disputed_by: [],
           created_at: '2026-03-01T00:00:00.123Z',
           updated_at: '2026-03-01T00:00:00.123Z',

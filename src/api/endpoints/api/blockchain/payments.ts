@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { Result } from '../../../../base/errors.ts'
 import { checksummed } from '../../../../chain/hex.ts'
 import { actorOf } from '../../../../domain/access.ts'
-import type { Hex, Order, Route } from '../../../../domain/orders.ts'
+import type { BundleRoute, Hex, Order, Route } from '../../../../domain/orders.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import {
   recordTransactions,
@@ -20,6 +20,8 @@ export type BlockchainPayments<Prepared = unknown> = {
   addressOf: (userId: number) => Promise<Hex>
   /** Asks the chain what the payment takes, outside of any transaction, or rejects. */
   prepare: (db: Db, payment: BlockchainPayment) => Promise<Prepared>
+  /** The same of payments that are accepted together; what is refused says which of them. */
+  prepareBatch: (db: Db, batch: BlockchainBatch) => Promise<Prepared>
   /** Accepts the orders in the open transaction. Of one that is refused, nothing is stored. */
   acceptAll: (
     db: Db,
@@ -42,6 +44,14 @@ export type BlockchainPayment = {
   withAllowance?: true
 }
 
+export type BlockchainBatch = {
+  subject: string
+  spender: string
+  route: BundleRoute
+  payer: Hex
+  payments: ReadonlyArray<Pick<BlockchainPayment, 'subject' | 'payee' | 'amount'>>
+}
+
 /** What an address holds of a token; the symbol is null where the token has none. */
 export type TokenBalance = { token: Hex; symbol: string | null; amount: bigint }
 
@@ -56,10 +66,16 @@ export const PAYMENT_REFUSALS: Refusals = {
   contract_not_configured: { failure: 'contract_not_configured', field: 'use_contract' },
   stablecoin_not_configured: { failure: 'contract_not_configured', field: 'currency' },
   contract_mismatch: { failure: 'upstream_failed' },
+  external_id_used: { failure: 'conflict', field: 'external_id' },
 }
 
 type Request<Prepared> = Pick<EndpointRequest, 'caller'> & {
-  body: { description: string; currency?: 'ETH' | 'USD' }
+  body: {
+    description: string
+    currency?: 'ETH' | 'USD'
+    metadata?: Record<string, string>
+    external_id?: string
+  }
   prepared: { amount: bigint; transactionId: string; payment: Prepared }
 }
 
@@ -90,6 +106,8 @@ function recordOf({ caller, body, prepared }: Request<unknown>, hash: Hex): NewT
     amount: prepared.amount,
     currency: body.currency ?? 'ETH',
     description: body.description,
+    metadata: body.metadata,
+    externalId: body.external_id,
     ethTransactionHash: hash,
     actor: actorOf(caller),
     reason: 'signed and on its way',

@@ -8,6 +8,7 @@ import {
   BlockchainCreateSchema,
 } from '../../../../wire/group-b/blockchain.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { requireNew } from './external-ids.ts'
 import {
   acceptPayments,
   PAYMENT_REFUSALS,
@@ -35,6 +36,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     status: 201,
     answer: BlockchainCreatedSchema,
     failures: [
+      'conflict',
       'contract_not_configured',
       'insufficient_funds',
       'limit_exceeded',
@@ -45,6 +47,8 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     prepare: async ({ body, caller, db }) => {
       const { currency = 'ETH' } = body
       const amount = readAmount({ amount: body.amount, currency })
+      const externalIds = [{ field: 'external_id', externalId: body.external_id }]
+      await requireNew(db, { userId: caller.userId, externalIds })
       const transactionId = createId('TX', randomBytes)
       const payment = await payments.prepare(db, {
         subject: transactionId,

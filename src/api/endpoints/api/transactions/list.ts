@@ -22,8 +22,9 @@ export const transactionListEndpoint = defineEndpoint({
   handle: async ({ query, caller, db }) => {
     const limit = effectiveLimit(query.limit)
     const page = query.cursor === undefined ? { offset: query.offset } : { after: placeOf(query) }
-    const { type, status, hash, reference } = query
-    const named = { hash: hash as Hex | undefined, reference: reference as Hex | undefined }
+    const { type, status, hash, reference, external_id: externalId, batch_id: batchId } = query
+    const onChain = { hash: hash as Hex | undefined, reference: reference as Hex | undefined }
+    const named = { ...onChain, externalId, batchId }
     const filter = { userId: caller.userId, type, status, ...named, ...dayRange(query) }
     // One more tells whether there is a next page.
     const found = await listTransactions(db, filter, { ...page, limit: limit + 1 })

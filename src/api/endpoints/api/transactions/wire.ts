@@ -22,7 +22,8 @@ export function toTransactionWire(
 ): TransactionWire {
   return {
     ...fieldsOf(transaction, 'id', 'transactionId', 'currency', 'type', 'status', 'description'),
-    ...fieldsOf(transaction, 'ethTransactionHash', 'createdAt', 'updatedAt'),
+    ...fieldsOf(transaction, 'ethTransactionHash', 'externalId', 'batchId'),
+    ...fieldsOf(transaction, 'createdAt', 'updatedAt'),
     ...amountFields(transaction),
     disputed_by: objections.map((one) => fieldsOf(one, 'kind', 'id', 'reason', 'openedAt')),
   }

@@ -1,0 +1,275 @@
+import { limits } from '../../../../base/limits.ts'
+import { checksummed } from '../../../../chain/hex.ts'
+import { actorOf, type Caller } from '../../../../domain/access.ts'
+import { BatchRefusedError, type OnFailure } from '../../../../domain/batches.ts'
+import { dueOf } from '../../../../domain/gateways.ts'
+import { createId, type RandomBytes } from '../../../../domain/ids.ts'
+import type { BundleRoute, Hex } from '../../../../domain/orders.ts'
+import type { Db } from '../../../../store/database/database.ts'
+import { readSignedHashes } from '../../../../store/orders/attempts.ts'
+import {
+  findBatch,
+  insertBatch,
+  listBatches,
+  listBatchItems,
+  statusOf,
+  type Batch,
+  type BatchItem,
+  type SummedBatch,
+} from '../../../../store/transactions/batches.ts'
+import {
+  recordTransactions,
+  type NewTransaction,
+} from '../../../../store/transactions/transactions.ts'
+import { amountFields, readAmount } from '../../../../wire/amounts.ts'
+import { RequestError, type FieldProblem } from '../../../../wire/errors.ts'
+import {
+  BatchCreatedSchema,
+  BatchCreateSchema,
+  BatchDetailSchema,
+  BatchListQuerySchema,
+  BatchListSchema,
+  BatchParamsSchema,
+  BatchQuerySchema,
+  type BatchCreate,
+  type BatchWire,
+} from '../../../../wire/group-b/blockchain.ts'
+import { effectiveLimit } from '../../../../wire/shapes.ts'
+import { invalidRequest } from '../../../admission/checks.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { idOf, pageOf } from '../../lists.ts'
+import { fieldsOf } from '../fields.ts'
+import type { Refusals } from '../../../admission/refusals.ts'
+import { requireNew } from './external-ids.ts'
+import { PAYMENT_REFUSALS, type BlockchainPayments } from './payments.ts'
+
+export function batchEndpoints<Prepared>(deps: BatchDeps<Prepared>): Endpoint[] {
+  return [batchCreate(deps), batchList, batchDetail]
+}
+
+type BatchDeps<Prepared> = { payments: BlockchainPayments<Prepared>; randomBytes: RandomBytes }
+
+function batchCreate<Prepared>({ payments, randomBytes }: BatchDeps<Prepared>): Endpoint {
+  return defineEndpoint({
+    route: 'POST /api/blockchain/batches',
+    operationId: 'createBatch',
+    summary: 'Pays many at once, through the settlement contract',
+    description:
+      'The batch is checked as a whole before anything is stored. Each item is a transaction of ' +
+      'its own, with a reference, a receipt and an outcome of its own; several of them share one ' +
+      'transaction on the chain. An item that its payee refuses fails alone where `on_failure` ' +
+      'is `each`, and what was not paid comes back.',
+    tag: 'Blockchain',
+    access: 'blockchain:write',
+    body: BatchCreateSchema,
+    bodyBytes: limits.batchBodyBytes,
+    status: 201,
+    answer: BatchCreatedSchema,
+    failures: [
+      'conflict',
+      'contract_not_configured',
+      'insufficient_funds',
+      'limit_exceeded',
+      'payment_would_fail',
+      'upstream_failed',
+      'signer_unavailable',
+    ],
+    prepare: async ({ body, caller, db }) => {
+      const { currency = 'ETH', on_failure: onFailure = 'all_or_nothing', items } = body
+      const externalIds = items.map(({ external_id: externalId }, place) => {
+        return { field: `items.${place}.external_id`, externalId }
+      })
+      await requireNew(db, { userId: caller.userId, externalIds })
+      const amounts = readAmounts(body)
+      const ids = items.map(() => createId('TX', randomBytes))
+      const batchId = createId('BAT', randomBytes)
+      const payment = await namingItems(async () =>
+        payments.prepareBatch(db, {
+          subject: batchId,
+          spender: actorOf(caller),
+          route: ROUTES[currency][onFailure],
+          payer: await payments.addressOf(caller.userId),
+          payments: items.map(({ to_address: to }, place) => {
+            const amount = dueOf({ amount: amounts[place]!, currency })
+            return { subject: ids[place]!, payee: to as Hex, amount }
+          }),
+        }),
+      )
+      return { currency, onFailure, amounts, ids, batchId, payment }
+    },
+    refusals: BATCH_REFUSALS,
+    handle: async ({ body, caller, db, prepared: { payment, ...prepared } }) => {
+      const [acceptance] = await payments.acceptAll(db, [payment])
+      if (acceptance?.ok !== true) throw acceptance?.error
+      const batch = await recordBatch(db, { ...prepared, caller, items: body.items })
+      return {
+        success: true as const,
+        ...shown(batch),
+        from_address: checksummed(acceptance.value.order.signer),
+        transactions: prepared.ids,
+      }
+    },
+    onCommitted: payments.kick,
+  })
+}
+
+type Recording = Pick<Batch, 'batchId' | 'currency' | 'onFailure'> & {
+  caller: Caller
+  items: BatchCreate['items']
+  ids: readonly string[]
+  amounts: readonly bigint[]
+}
+
+async function recordBatch(db: Db, recording: Recording): Promise<SummedBatch> {
+  const { batchId, currency, onFailure, caller, items, ids, amounts } = recording
+  const { userId } = caller
+  const count = ids.length
+  const amount = amounts.reduce((sum, one) => sum + one, 0n)
+  const asked = { batchId, userId, currency, onFailure, count, amount }
+  const batch = await insertBatch(db, asked)
+  const hashes = await readSignedHashes(db, ids)
+  const records = items.map((item, place): NewTransaction => {
+    const transactionId = ids[place]!
+    return {
+      transactionId,
+      userId,
+      type: 'settlement',
+      amount: amounts[place]!,
+      currency,
+      description: item.description ?? 'Payment of a batch',
+      metadata: item.metadata,
+      externalId: item.external_id,
+      batch: { batchId, place },
+      ethTransactionHash: hashes.get(transactionId)!,
+      actor: actorOf(caller),
+      reason: 'signed and on its way',
+    }
+  })
+  await recordTransactions(db, records)
+  return { ...batch, sums: [{ status: 'pending', count, amount }] }
+}
+
+const BATCH_REFUSALS: Refusals = {
+  ...PAYMENT_REFUSALS,
+  insufficient_funds: { failure: 'insufficient_funds', field: 'items' },
+  limit_per_day: { failure: 'limit_exceeded', field: 'items' },
+  limit_per_payee: { failure: 'limit_exceeded', field: 'items' },
+  simulation_failed: { failure: 'payment_would_fail', field: 'items' },
+  contract_not_configured: { failure: 'contract_not_configured' },
+  batch_too_large: { failure: 'limit_exceeded', field: 'items' },
+  external_id_used: { failure: 'conflict', field: 'items' },
+}
+
+const ROUTES: Record<'ETH' | 'USD', Record<OnFailure, BundleRoute>> = {
+  ETH: { all_or_nothing: 'bundle', each: 'open_bundle' },
+  USD: { all_or_nothing: 'token_bundle', each: 'open_token_bundle' },
+}
+
+/** Each in the smallest unit, or all that cannot be read by their places. */
+function readAmounts({ items, currency = 'ETH' }: BatchCreate): bigint[] {
+  const problems: FieldProblem[] = []
+  const amounts = items.map(({ amount }, place) => {
+    try {
+      return readAmount({ amount, currency })
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error
+      problems.push(...error.problems.map((one) => ({ ...one, field: `items.${place}.amount` })))
+      return 0n
+    }
+  })
+  if (problems.length > 0) throw invalidRequest(problems)
+  return amounts
+}
+
+async function namingItems<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof BatchRefusedError)) throw error
+    const problems = error.problems.map(({ place, code, message }) => {
+      const { field = 'to_address' } = PAYMENT_REFUSALS[code] ?? {}
+      return { field: `items.${place}.${field}`, code, message }
+    })
+    const [first] = error.problems
+    const { failure } = PAYMENT_REFUSALS[first?.code ?? ''] ?? {
+      failure: 'invalid_request' as const,
+    }
+    throw new RequestError(failure, error.message, { cause: error, problems })
+  }
+}
+
+const batchList = defineEndpoint({
+  route: 'GET /api/blockchain/batches',
+  operationId: 'listBatches',
+  summary: 'Lists your batches, newest first',
+  tag: 'Blockchain',
+  access: 'blockchain:read',
+  query: BatchListQuerySchema,
+  answer: BatchListSchema,
+  handle: async ({ query, caller, db }) => {
+    const { userId } = caller
+    const { shown: batches, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+      listBatches(db, { userId, before: idOf(query.after), limit }),
+    )
+    const next = last ? String(last.id) : null
+    return { success: true as const, batches: batches.map(shown), next_after: next }
+  },
+})
+
+const batchDetail = defineEndpoint({
+  route: 'GET /api/blockchain/batches/{batch_id}',
+  operationId: 'getBatch',
+  summary: 'Reads one of your batches, and what became of its items',
+  tag: 'Blockchain',
+  access: 'blockchain:read',
+  params: BatchParamsSchema,
+  query: BatchQuerySchema,
+  answer: BatchDetailSchema,
+  handle: async ({ params, query, caller, db }) => {
+    const wanted = { userId: caller.userId, batchId: params.batch_id }
+    const batch = await findBatch(db, wanted)
+    if (!batch) throw new RequestError('not_found', 'You have no batch with this id.')
+    const page = { batchId: batch.batchId, from: query.from }
+    const { shown: items, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+      listBatchItems(db, { ...page, limit }),
+    )
+    const next = last ? last.place + 1 : null
+    return {
+      success: true as const,
+      ...shown(batch),
+      items: items.map((item) => toItemWire(item, batch)),
+      next_from: next,
+    }
+  },
+})
+
+function shown(batch: SummedBatch): BatchWire {
+  const { currency, sums } = batch
+  const sumOf = (wanted: string) => {
+    const { count = 0, amount = 0n } = sums.find(({ status }) => status === wanted) ?? {}
+    return { count, ...amountFields({ amount, currency }) }
+  }
+  return {
+    ...fieldsOf(batch, 'batchId', 'currency', 'onFailure', 'count', 'createdAt'),
+    ...amountFields(batch),
+    status: statusOf(batch),
+    completed_at: batch.doneAt?.toISOString() ?? null,
+    sums: {
+      pending: sumOf('pending'),
+      processing: sumOf('processing'),
+      completed: sumOf('completed'),
+      failed: sumOf('failed'),
+    },
+  }
+}
+
+function toItemWire(item: BatchItem, { currency }: SummedBatch) {
+  return {
+    index: item.place,
+    ...fieldsOf(item, 'transactionId', 'externalId', 'status', 'ethTransactionHash'),
+    ...fieldsOf(item, 'reference', 'errorCode'),
+    to_address: checksummed(item.payee),
+    ...amountFields(item),
+    currency,
+  }
+}
