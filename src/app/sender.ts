@@ -78,6 +78,7 @@ export async function createPaying(deps: {
       addressOf: accounts.addressOf,
       prepare: (db, payment) => sender.prepare(db, payment, signal),
       prepareBatch: (db, batch) => sender.prepareBatch(db, batch, signal),
+      estimateBatch: (db, batch) => sender.estimateBatch(db, batch, signal),
       acceptAll: sender.acceptAll,
       balanceOf: (holder) => readBalance(chain.providers, { holder, signal }),
       tokensOf: async (holder) => {

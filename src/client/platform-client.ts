@@ -9,6 +9,7 @@ import type {
   Balance,
   Batch,
   BatchDetail,
+  BatchEstimate,
   BatchItem,
   BatchRequest,
   BlockchainPayment,
@@ -81,6 +82,8 @@ export type PlatformClient = {
     /** Many payments at once, accepted together or not at all. */
     batch: (request: BatchRequest, options?: PostOptions) => Promise<CreatedBatch>
     batches: {
+      /** What the same batch would cost; nothing is paid. */
+      estimate: (request: BatchRequest, options?: CallOptions) => Promise<BatchEstimate>
       /** The newest first; `next_after` is null on the last page. */
       list: (
         query?: { after?: string | undefined; limit?: number | undefined },
@@ -200,14 +203,15 @@ function batchesOf(call: Call): Pick<PlatformClient['blockchain'], 'batch' | 'ba
   const read: PlatformClient['blockchain']['batches']['get'] = (id, query, options) =>
     call(get(`${path}/${pathPart(id)}`, ['batch_id', 'items'], query), options)
   return {
-    batch: ({ items, ...request }, options) => {
-      const body = {
-        ...request,
-        items: items.map((item) => ({ ...item, amount: decimal(item.amount) })),
-      }
+    batch: (request, options) => {
+      const body = bodyOf(request)
       return call({ method: 'POST', path, body, requires: ['batch_id', 'transactions'] }, options)
     },
     batches: {
+      estimate: (request, options) => {
+        const wire = { method: 'POST', path: `${path}/estimate`, body: bodyOf(request) } as const
+        return call({ ...wire, requires: ['fee_wei', 'contracts'], isRead: true }, options)
+      },
       list: (query, options) => call(get(path, ['batches'], query), options),
       get: read,
       async *items(id, options) {
@@ -219,6 +223,10 @@ function batchesOf(call: Call): Pick<PlatformClient['blockchain'], 'batch' | 'ba
       },
     },
   }
+}
+
+function bodyOf({ items, ...request }: BatchRequest) {
+  return { ...request, items: items.map((one) => ({ ...one, amount: decimal(one.amount) })) }
 }
 
 function transactionsOf(transport: Transport): PlatformClient['transactions'] {

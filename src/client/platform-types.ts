@@ -4,6 +4,7 @@ import type { ReceiptWire } from '../wire/group-b/admin.ts'
 import type {
   BatchCreatedSchema,
   BatchCreateSchema,
+  BatchEstimateSchema,
   BatchItemWire,
   BatchWire,
   BlockchainBalanceSchema,
@@ -184,6 +185,12 @@ export type Batch = Answered<BatchWire, BatchName | 'sums'>
 export type CreatedBatch = Answered<
   Static<typeof BatchCreatedSchema>,
   BatchName | 'from_address' | 'transactions'
+>
+
+/** What a batch would cost, and which of its payees are contracts. */
+export type BatchEstimate = Answered<
+  Static<typeof BatchEstimateSchema>,
+  'currency' | 'count' | 'amount' | 'chain_transactions' | 'fee_wei' | 'contracts'
 >
 
 /** What became of one payment of a batch. */

@@ -1,9 +1,10 @@
+import { data as bytes } from '../chain/answers.ts'
 import type { Quorum } from '../chain/quorum.ts'
 import { BatchRefusedError, type PlacedProblem } from '../domain/batches.ts'
 import { isOpen, ROUTES_IN, type BundleRoute, type Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import type { SenderContext } from './context.ts'
-import { askGas, FIRST_IN_WORD_GAS } from './estimate.ts'
+import { askGas, firstAnswer, FIRST_IN_WORD_GAS } from './estimate.ts'
 import {
   checkAmount,
   checkPayee,
@@ -59,6 +60,45 @@ export async function prepareBatch(
   })
   const last = orders.pop()!
   return { ...last, before: [...before, ...orders] }
+}
+
+/** What a batch would take, at the price that would be offered now. */
+export type BatchCost = {
+  /** On the chain. */
+  transactions: number
+  /** At most; what is not used is not paid. */
+  gas: bigint
+  feeWei: bigint
+  /** The places of payees that have code, which may do anything with what they get. */
+  contracts: number[]
+}
+
+export async function estimateBatch(
+  context: SenderContext & { quorum: Quorum },
+  db: Db,
+  request: BatchRequest,
+): Promise<BatchCost> {
+  const last = await prepareBatch(context, db, request)
+  const orders = [...last.before, last]
+  const payees = orders.flatMap(({ bundled }) => bundled.map(({ payee }) => payee))
+  const codes = await codesOf(context.quorum, [...new Set(payees)])
+  return {
+    transactions: orders.length,
+    gas: sumOf(orders.map(({ gas }) => gas)),
+    feeWei: sumOf(orders.map(({ gas, fees }) => gas * fees.maxFeePerGas)),
+    contracts: payees.flatMap((payee, place) => (codes.get(payee) === '0x' ? [] : place)),
+  }
+}
+
+async function codesOf(quorum: Quorum, addresses: readonly Hex[]): Promise<Map<Hex, Hex>> {
+  const read = async (address: Hex): Promise<[Hex, Hex]> => {
+    const params = [address, 'latest']
+    const code = await firstAnswer(quorum, async (provider, signal) =>
+      bytes(await provider.request({ method: 'eth_getCode', params, signal }), 'code'),
+    )
+    return [address, code]
+  }
+  return new Map(await Promise.all(addresses.map(read)))
 }
 
 type Bundle = { bundled: readonly BundledPayment[]; gas: bigint }

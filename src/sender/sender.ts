@@ -14,7 +14,7 @@ import { lookAt, nonceOnChain, type ChainLook } from './chain-view.ts'
 import type { SenderContext, SenderProvider } from './context.ts'
 import { followLane } from './follow.ts'
 import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
-import { prepareBatch, type BatchRequest } from './prepare-batch.ts'
+import { estimateBatch, prepareBatch, type BatchCost, type BatchRequest } from './prepare-batch.ts'
 import { replaceLane } from './replace.ts'
 import { listStanding } from './slots.ts'
 import { tendAlerts, watchChain } from './watch.ts'
@@ -27,6 +27,8 @@ export type Sender = {
   prepare: (db: Db, request: PaymentRequest, signal: AbortSignal) => Promise<PreparedOrder>
   /** The same of many, which are accepted together. */
   prepareBatch: (db: Db, request: BatchRequest, signal: AbortSignal) => Promise<PreparedOrder>
+  /** What such a batch would take; nothing is stored but the lane. */
+  estimateBatch: (db: Db, request: BatchRequest, signal: AbortSignal) => Promise<BatchCost>
   /** Signs and stores in the caller's `transact`. Call `kick` when it has committed. */
   accept: (db: Db, prepared: PreparedOrder) => Promise<HashedOrder>
   /** Several, each of which is refused by itself. */
@@ -65,6 +67,8 @@ export function createSender(context: SenderContext): Sender {
     prepare: async (db, request, signal) => prepareOrder(await withQuorum(signal), db, request),
     prepareBatch: async (db, request, signal) =>
       prepareBatch(await withQuorum(signal), db, request),
+    estimateBatch: async (db, request, signal) =>
+      estimateBatch(await withQuorum(signal), db, request),
     accept: (db, prepared) => acceptOrder(context, db, prepared),
     acceptAll: (db, prepared) => acceptOrders(context, db, prepared),
     async pay(request, signal) {

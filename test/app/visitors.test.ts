@@ -109,6 +109,7 @@ const noPayments: BlockchainPayments = {
   addressOf: refuse,
   prepare: refuse,
   prepareBatch: refuse,
+  estimateBatch: refuse,
   acceptAll: refuse,
   balanceOf: refuse,
   tokensOf: refuse,

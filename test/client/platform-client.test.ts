@@ -193,6 +193,7 @@ const ARGUMENTS: Record<string, readonly unknown[]> = {
   'payments.create': [{ ...PAYMENT, gateway_id: 1 }],
   'transfers.create': [{ ...PAYMENT, institution_id: 1 }],
   'blockchain.send': [{ to_address: PAYEE, amount: '1', description: 'x' }],
+  'blockchain.batches.estimate': [{ items: [{ to_address: PAYEE, amount: '1' }] }],
   'blockchain.batch': [{ items: [{ to_address: PAYEE, amount: '1' }] }],
   'admin.runs.start': [],
   'admin.breaks.close': [ID, 'known'],

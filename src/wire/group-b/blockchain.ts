@@ -6,6 +6,7 @@ import { exactNumber, type ExactNumber } from '../json.ts'
 import {
   EthereumAddressSchema,
   EthereumHashSchema,
+  int64,
   ListLimitSchema,
   named,
   nullable,
@@ -124,6 +125,30 @@ export const BatchCreatedSchema = named(
     from_address: EthereumAddressSchema,
     transactions: Type.Array(TransactionIdSchema, {
       description: 'The transaction of each item, in their order.',
+    }),
+  }),
+)
+
+export const BatchEstimateSchema = named(
+  'BatchEstimate',
+  Type.Object({
+    success: Type.Literal(true),
+    currency: Type.Enum(['ETH', 'USD']),
+    count: Type.Integer({ examples: [100] }),
+    ...AMOUNT_FIELDS,
+    from_address: EthereumAddressSchema,
+    chain_transactions: Type.Integer({
+      description: 'How many transactions on the chain it would be.',
+      examples: [1],
+    }),
+    gas: int64({ description: 'At most; what is not used is not paid.', examples: [1_500_000] }),
+    fee_wei: Type.String({
+      description: 'What that gas costs at most, at the price that would be offered now.',
+      pattern: '^[0-9]+$',
+      examples: ['3000000000000000'],
+    }),
+    contracts: Type.Array(Type.Integer(), {
+      description: 'The indexes of items whose payee has code, which may refuse them.',
     }),
   }),
 )

@@ -220,6 +220,27 @@ describe('batches of payments', () => {
     expect((await read('/api/transactions'))['total']).to.equal(2)
   })
 
+  it('tells what a batch would cost, and pays nothing', async () => {
+    const contract = payeeOf(1)
+    // STOP
+    await bench.world.rpc('anvil_setCode', [contract, '0x00'])
+    const body = { on_failure: 'each', items: itemsOf(3) }
+    const answer = await api.send({
+      method: 'POST',
+      url: '/api/blockchain/batches/estimate',
+      body,
+    })
+    expect(answer.status).to.equal(200)
+    expect(answer.body).to.deep.include({ count: 3, chain_transactions: 1, contracts: [1] })
+    expect((await read('/api/transactions'))['total']).to.equal(0)
+    const before = await bench.world.balanceOf(bench.signers.addresses[0]!)
+    await send(body)
+    await finish()
+    const spent = before - (await bench.world.balanceOf(bench.signers.addresses[0]!))
+    const fee = spent - 3n * 10n ** 16n
+    expect(fee > 0n && fee <= BigInt(String(answer.body['fee_wei']))).to.equal(true)
+  })
+
   it('pays once for one idempotency key', async () => {
     const headers = { 'idempotency-key': 'one-batch' }
     const first = await send({ items: itemsOf(2) }, headers)

@@ -27,6 +27,7 @@ import {
   BatchCreatedSchema,
   BatchCreateSchema,
   BatchDetailSchema,
+  BatchEstimateSchema,
   BatchListQuerySchema,
   BatchListSchema,
   BatchParamsSchema,
@@ -41,15 +42,16 @@ import { idOf, pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
 import type { Refusals } from '../../../admission/refusals.ts'
 import { requireNew } from './external-ids.ts'
-import { PAYMENT_REFUSALS, type BlockchainPayments } from './payments.ts'
+import { PAYMENT_REFUSALS, type BlockchainBatch, type BlockchainPayments } from './payments.ts'
 
 export function batchEndpoints<Prepared>(deps: BatchDeps<Prepared>): Endpoint[] {
-  return [batchCreate(deps), batchList, batchDetail]
+  return [batchCreate(deps), batchEstimate(deps), batchList, batchDetail]
 }
 
 type BatchDeps<Prepared> = { payments: BlockchainPayments<Prepared>; randomBytes: RandomBytes }
 
-function batchCreate<Prepared>({ payments, randomBytes }: BatchDeps<Prepared>): Endpoint {
+function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
+  const { payments } = deps
   return defineEndpoint({
     route: 'POST /api/blockchain/batches',
     operationId: 'createBatch',
@@ -65,37 +67,11 @@ function batchCreate<Prepared>({ payments, randomBytes }: BatchDeps<Prepared>): 
     bodyBytes: limits.batchBodyBytes,
     status: 201,
     answer: BatchCreatedSchema,
-    failures: [
-      'conflict',
-      'contract_not_configured',
-      'insufficient_funds',
-      'limit_exceeded',
-      'payment_would_fail',
-      'upstream_failed',
-      'signer_unavailable',
-    ],
+    failures: [...BATCH_FAILURES],
     prepare: async ({ body, caller, db }) => {
-      const { currency = 'ETH', on_failure: onFailure = 'all_or_nothing', items } = body
-      const externalIds = items.map(({ external_id: externalId }, place) => {
-        return { field: `items.${place}.external_id`, externalId }
-      })
-      await requireNew(db, { userId: caller.userId, externalIds })
-      const amounts = readAmounts(body)
-      const ids = items.map(() => createId('TX', randomBytes))
-      const batchId = createId('BAT', randomBytes)
-      const payment = await namingItems(async () =>
-        payments.prepareBatch(db, {
-          subject: batchId,
-          spender: actorOf(caller),
-          route: ROUTES[currency][onFailure],
-          payer: await payments.addressOf(caller.userId),
-          payments: items.map(({ to_address: to }, place) => {
-            const amount = dueOf({ amount: amounts[place]!, currency })
-            return { subject: ids[place]!, payee: to as Hex, amount }
-          }),
-        }),
-      )
-      return { currency, onFailure, amounts, ids, batchId, payment }
+      const read = await readBatch(deps, { body, caller, db })
+      const payment = await namingItems(() => payments.prepareBatch(db, read.batch))
+      return { ...read, payment }
     },
     refusals: BATCH_REFUSALS,
     handle: async ({ body, caller, db, prepared: { payment, ...prepared } }) => {
@@ -147,6 +123,76 @@ async function recordBatch(db: Db, recording: Recording): Promise<SummedBatch> {
   })
   await recordTransactions(db, records)
   return { ...batch, sums: [{ status: 'pending', count, amount }] }
+}
+
+/** What the same batch would take, and what would refuse it. */
+function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
+  return defineEndpoint({
+    route: 'POST /api/blockchain/batches/estimate',
+    operationId: 'estimateBatch',
+    summary: 'Checks a batch and tells what it would cost, without paying anything',
+    tag: 'Blockchain',
+    access: 'blockchain:write',
+    body: BatchCreateSchema,
+    bodyBytes: limits.batchBodyBytes,
+    answer: BatchEstimateSchema,
+    failures: [...BATCH_FAILURES],
+    prepare: async ({ body, caller, db }) => {
+      const read = await readBatch(deps, { body, caller, db })
+      return { ...read, cost: await namingItems(() => deps.payments.estimateBatch(db, read.batch)) }
+    },
+    refusals: BATCH_REFUSALS,
+    handle: ({ prepared: { currency, amounts, batch, cost } }) => {
+      const amount = amounts.reduce((sum, one) => sum + one, 0n)
+      return Promise.resolve({
+        success: true as const,
+        currency,
+        count: amounts.length,
+        ...amountFields({ amount, currency }),
+        from_address: checksummed(batch.payer),
+        chain_transactions: cost.transactions,
+        gas: cost.gas,
+        fee_wei: String(cost.feeWei),
+        contracts: cost.contracts,
+      })
+    },
+  })
+}
+
+const BATCH_FAILURES = [
+  'conflict',
+  'contract_not_configured',
+  'insufficient_funds',
+  'limit_exceeded',
+  'payment_would_fail',
+  'upstream_failed',
+  'signer_unavailable',
+] as const
+
+/** Reads a batch, refusing what can be told without the chain. */
+async function readBatch<Prepared>(
+  { payments, randomBytes }: BatchDeps<Prepared>,
+  { body, caller, db }: { body: BatchCreate; caller: Caller; db: Db },
+) {
+  const { currency = 'ETH', on_failure: onFailure = 'all_or_nothing', items } = body
+  const externalIds = items.map(({ external_id: externalId }, place) => {
+    return { field: `items.${place}.external_id`, externalId }
+  })
+  await requireNew(db, { userId: caller.userId, externalIds })
+  const amounts = readAmounts(body)
+  const ids = items.map(() => createId('TX', randomBytes))
+  const batchId = createId('BAT', randomBytes)
+  const batch: BlockchainBatch = {
+    subject: batchId,
+    spender: actorOf(caller),
+    route: ROUTES[currency][onFailure],
+    payer: await payments.addressOf(caller.userId),
+    payments: items.map(({ to_address: to }, place) => {
+      const amount = dueOf({ amount: amounts[place]!, currency })
+      return { subject: ids[place]!, payee: to as Hex, amount }
+    }),
+  }
+  return { currency, onFailure, amounts, ids, batchId, batch }
 }
 
 const BATCH_REFUSALS: Refusals = {

@@ -1,3 +1,4 @@
+import { MAX_BATCH } from '../../../../domain/batches.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findExternalIds } from '../../../../store/transactions/batches.ts'
 import { RequestError } from '../../../../wire/errors.ts'
@@ -38,4 +39,4 @@ export async function requireNew(
   throw new RequestError('conflict', message, { problems })
 }
 
-const MAX_TOLD = 100
+const MAX_TOLD = MAX_BATCH

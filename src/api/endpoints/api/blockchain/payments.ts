@@ -22,6 +22,8 @@ export type BlockchainPayments<Prepared = unknown> = {
   prepare: (db: Db, payment: BlockchainPayment) => Promise<Prepared>
   /** The same of payments that are accepted together; what is refused says which of them. */
   prepareBatch: (db: Db, batch: BlockchainBatch) => Promise<Prepared>
+  /** What they would take, and which of the payees are contracts. */
+  estimateBatch: (db: Db, batch: BlockchainBatch) => Promise<BatchCost>
   /** Accepts the orders in the open transaction. Of one that is refused, nothing is stored. */
   acceptAll: (
     db: Db,
@@ -50,6 +52,14 @@ export type BlockchainBatch = {
   route: BundleRoute
   payer: Hex
   payments: ReadonlyArray<Pick<BlockchainPayment, 'subject' | 'payee' | 'amount'>>
+}
+
+/** Gas and fee at most; the contracts are places among the payments. */
+export type BatchCost = {
+  transactions: number
+  gas: bigint
+  feeWei: bigint
+  contracts: number[]
 }
 
 /** What an address holds of a token; the symbol is null where the token has none. */
