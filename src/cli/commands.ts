@@ -50,6 +50,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/export.ts')).exportCommand(),
   },
   {
+    name: 'pay',
+    description: 'Pay every row of a CSV, each of them once',
+    load: async () => (await import('./commands/pay.ts')).payCommand(),
+  },
+  {
     name: 'status',
     description: 'Tell whether it runs and whether each part is well',
     load: async () => (await import('./commands/status.ts')).statusCommand(),

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 
 import { Command } from 'commander'
 
@@ -12,6 +11,7 @@ import { findNetwork, NETWORKS, type Network } from '../../deploy/networks.ts'
 import type { DeploymentPlan } from '../../deploy/plan.ts'
 import { createDeploymentRecords } from '../../deploy/records.ts'
 import { eventLine, planJson, planLines } from '../../deploy/report.ts'
+import { confirm } from '../confirm.ts'
 import { createOutput, EXIT, reportError, type Output } from '../output.ts'
 import { wholeNumber } from '../providers.ts'
 import {
@@ -211,22 +211,6 @@ function processTerminal({ json = false }: DeployFlags): DeployTerminal {
   return input.isTTY
     ? { ...terminal, confirm: (text) => confirm(text, { input, output }) }
     : terminal
-}
-
-/** Ctrl-C is a no. */
-export async function confirm(
-  question: string,
-  { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream },
-): Promise<boolean> {
-  const readline = createInterface({ input, output })
-  try {
-    return /^y(es)?$/i.test((await readline.question(question)).trim())
-  } catch (error) {
-    if (codeOf(error) !== 'ABORT_ERR') throw error
-    return false
-  } finally {
-    readline.close()
-  }
 }
 
 function halfAGrant(): DeployCommandError {

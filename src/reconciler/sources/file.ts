@@ -3,8 +3,8 @@ import { basename } from 'node:path'
 
 import { BaseError, codeOf } from '../../base/errors.ts'
 import { isExactNumber, parseJson } from '../../wire/json.ts'
-import { readCsv, readHeader, type CsvRow } from './csv.ts'
-import { readLines, type Line } from './lines.ts'
+import { readCsv, readHeader, type CsvRow } from '../../base/read-csv.ts'
+import { readLines, type Line } from '../../base/read-lines.ts'
 import {
   readRecord,
   type Chunk,

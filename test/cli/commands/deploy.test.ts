@@ -9,12 +9,12 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { codeOf } from '../../../src/base/errors.ts'
 import { settlementAddress } from '../../../src/bindings/addresses.ts'
 import {
-  confirm,
   deployCommand,
   runDeploy,
   type DeployFlags,
   type DeployTerminal,
 } from '../../../src/cli/commands/deploy.ts'
+import { confirm } from '../../../src/cli/confirm.ts'
 import type { Output } from '../../../src/cli/output.ts'
 import { findHardhat, type RunHardhat } from '../../../src/cli/verify-sources.ts'
 import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'

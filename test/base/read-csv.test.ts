@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 
-import { codeOf } from '../../../src/base/errors.ts'
-import { readCsv, type CsvRow } from '../../../src/reconciler/sources/csv.ts'
-import { createFileSource } from '../../../src/reconciler/sources/file.ts'
-import type { Chunk } from '../../../src/reconciler/sources/records.ts'
-import { temporaryFolder } from '../../fixtures/folder.ts'
+import { codeOf } from '../../src/base/errors.ts'
+import { readCsv, type CsvRow } from '../../src/base/read-csv.ts'
+import { createFileSource } from '../../src/reconciler/sources/file.ts'
+import type { Chunk } from '../../src/reconciler/sources/records.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 const SEED = 11
 

@@ -1,4 +1,4 @@
-import { BaseError } from '../../base/errors.ts'
+import { BaseError } from './errors.ts'
 
 /** One row of a CSV, with the line of the file that it begins in. */
 export type CsvRow = { line: number; cells: string[] } | { line: number; problem: string }

@@ -1,0 +1,305 @@
+import { Command, Option } from 'commander'
+
+import { parseConfig } from '../../base/config.ts'
+import { BaseError } from '../../base/errors.ts'
+import { readReady } from '../../base/ready.ts'
+import { createPlatformClient } from '../../client/index.ts'
+import { ON_FAILURE, type OnFailure } from '../../domain/batches.ts'
+import { CURRENCY_DECIMALS, formatAmount } from '../../domain/money.ts'
+import { confirm } from '../confirm.ts'
+import { createOutput, EXIT, formatPairs, type Output } from '../output.ts'
+import {
+  makePlan,
+  paidRowOf,
+  payPart,
+  type PaidRow,
+  type PayClient,
+  type Plan,
+} from '../pay/payments.ts'
+import { writeResults } from '../pay/results.ts'
+import { PAY_CURRENCIES, readPayFile, type PayCurrency, type PayRow } from '../pay/rows.ts'
+import { createProgress, type Progress } from '../progress.ts'
+import { untilSignal } from '../until-signal.ts'
+
+export type PayFlags = {
+  url?: string
+  out?: string
+  onFailure: OnFailure
+  dryRun?: boolean
+  yes?: boolean
+  json?: boolean
+}
+
+export function payCommand(): Command {
+  return new Command('pay')
+    .description('Pay every row of a CSV, each of them once')
+    .argument('<file>', 'a CSV with to_address, amount, currency, external_id, description')
+    .option('--url <url>', 'the server; without it the one that runs on this data folder')
+    .option('--out <file>', 'where to write what became of each row (default: beside the file)')
+    .addOption(
+      new Option('--on-failure <how>', 'what happens where one payment cannot be made')
+        .choices([...ON_FAILURE])
+        .default('each'),
+    )
+    .option('--dry-run', 'tell what would be done, and pay nothing')
+    .option('--yes', 'do not ask before money is spent')
+    .option('--json', 'print the answer as JSON')
+    .addHelpText('after', HELP_AFTER)
+    .action(async (file: string, flags: PayFlags) => {
+      const { signal, stop } = untilSignal()
+      try {
+        process.exitCode = await runPay(file, flags, signal)
+      } finally {
+        stop()
+      }
+    })
+}
+
+const HELP_AFTER = `
+Examples:
+  $ quittance pay payroll.csv --dry-run
+  $ quittance pay payroll.csv
+  $ QUITTANCE_PAY_KEY=… quittance pay payroll.csv --url https://pay.example.com --yes
+
+It pays from your address at the platform, by the key in QUITTANCE_PAY_KEY, through the settlement
+contract, up to 1,000 payments in a request. The currency is ETH or USD, ETH where there is none.
+Run again, or after it was stopped by whatever means, it pays nothing twice: a row is known by its
+external_id, and without one by the file's name and what it says.
+Exit code: 0 all is paid, 1 some is not, 2 could not run.`
+
+async function runPay(file: string, flags: PayFlags, signal: AbortSignal): Promise<number> {
+  const output = createOutput(flags)
+  const { out = `${file.replace(/\.csv$/i, '')}.result.csv`, onFailure } = flags
+  const client = connect(flags)
+  const rows = await readPayFile(file, signal)
+  const checking = progressOf('Checking', 'rows')
+  let checked = 0
+  const plan = await makePlan(client, rows, {
+    onFailure,
+    signal,
+    onPart: (count) => {
+      checked += count
+      checking.update({ done: checked, total: rows.length, counted: checked })
+    },
+  }).finally(checking.end)
+  const { tokens, balance_wei: wei } = await client.blockchain.balance({ signal })
+  const held = { ETH: BigInt(wei), USD: heldDollars(tokens ?? []) }
+  tellPlan(output, { file, rows, plan, held })
+  requireFunds(plan, held)
+  const isOpen = plan.parts.length > 0
+  if (flags.dryRun) {
+    output.result({ ...summaryOf(rows, plan), dryRun: true })
+    return EXIT.holds
+  }
+  if (isOpen) await agree(flags, countOf(plan))
+  const paid = new Map<PayRow, PaidRow>(plan.before)
+  const batches = new Set(plan.batches)
+  for (const part of plan.parts) {
+    const { batchId, transactions } = await payPart(client, part, { onFailure, signal })
+    batches.add(batchId)
+    for (const [place, row] of part.rows.entries()) {
+      const transactionId = transactions[place] ?? ''
+      paid.set(row, { transactionId, hash: '', state: 'pending', error: '' })
+    }
+    await writeResults(out, rows, paid)
+  }
+  await followBatches(client, { batches, rows, paid, signal })
+  await writeResults(out, rows, paid)
+  return tellEnd(output, { rows, plan, paid, out })
+}
+
+/** A stranger's server never gets the key of the one that runs here. */
+function connect({ url }: PayFlags): PayClient {
+  const config = parseConfig(process.env)
+  const running = url === undefined ? readReady(config.dataFolder) : undefined
+  const baseUrl = url ?? running?.url
+  if (baseUrl === undefined) {
+    const message = 'No server runs on this data folder. Start one with `npm start`, or name --url.'
+    throw new BaseError(message, { code: 'server_not_found' })
+  }
+  const apiKey = config.payKey ?? running?.groupB?.apiKey
+  if (apiKey === undefined) {
+    const message = 'The server wants a key. Set QUITTANCE_PAY_KEY to the API key of whoever pays.'
+    throw new BaseError(message, { code: 'pay_key_missing' })
+  }
+  return createPlatformClient({ baseUrl, apiKey, timeoutMs: 300_000, tryTimeoutMs: 60_000 })
+}
+
+type Held = Record<PayCurrency, bigint>
+
+/** In cents, since that is what is paid. */
+function heldDollars(tokens: ReadonlyArray<{ balance_units: string }>): bigint {
+  return tokens.reduce((sum, { balance_units: units }) => sum + BigInt(units), 0n) / 10_000n
+}
+
+function sumsOf(plan: Plan): Held {
+  const sumOf = (wanted: PayCurrency): bigint =>
+    plan.parts
+      .filter(({ currency }) => currency === wanted)
+      .flatMap(({ rows }) => rows)
+      .reduce((sum, { units }) => sum + units, 0n)
+  return { ETH: sumOf('ETH'), USD: sumOf('USD') }
+}
+
+function countOf({ parts }: Plan): number {
+  return parts.reduce((sum, { rows }) => sum + rows.length, 0)
+}
+
+function moneyOf(amount: bigint, currency: PayCurrency): string {
+  return `${formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency] })} ${currency}`
+}
+
+function tellPlan(
+  output: Output,
+  found: { file: string; rows: readonly PayRow[]; plan: Plan; held: Held },
+): void {
+  const { file, rows, plan, held } = found
+  const { parts, before, feeWei, transactions, contracts } = plan
+  const sums = sumsOf(plan)
+  const currencies = PAY_CURRENCIES.filter((one) => rows.some(({ currency }) => currency === one))
+  const repeated = repeatedAmong(rows)
+  const unnamed = rows.filter(({ hasId }) => !hasId).length
+  const lines: (readonly [string, string])[] = [
+    ...currencies.map((currency) => {
+      const own = parts.filter((part) => part.currency === currency).flatMap((part) => part.rows)
+      const payees = new Set(own.map(({ toAddress }) => toAddress.toLowerCase())).size
+      const what = `${moneyOf(sums[currency], currency)} in ${own.length} payments`
+      const hold = `you hold ${moneyOf(held[currency], currency)}`
+      return [currency, `${what} to ${payees} addresses; ${hold}`] as const
+    }),
+    ['fees', `at most ${moneyOf(feeWei, 'ETH')}, in ${transactions} transactions on the chain`],
+  ]
+  if (before.size > 0) lines.push(['paid before', `${before.size} rows, which are left alone`])
+  if (unnamed > 0) {
+    lines.push(['without id', `${unnamed} rows, known by the file's name and what they say`])
+  }
+  if (repeated.length > 0) lines.push(['repeated', `${linesOf(repeated)} say the same as another`])
+  if (contracts.length > 0) lines.push(['contracts', `${linesOf(contracts)} pay a contract`])
+  output.line(`${file}: ${rows.length} rows`)
+  output.line(formatPairs(lines))
+}
+
+function repeatedAmong(rows: readonly PayRow[]): PayRow[] {
+  const seen = new Set<string>()
+  return rows.filter(({ toAddress, amount, currency }) => {
+    const content = `${toAddress.toLowerCase()} ${amount} ${currency}`
+    const isRepeated = seen.has(content)
+    seen.add(content)
+    return isRepeated
+  })
+}
+
+function linesOf(rows: readonly PayRow[]): string {
+  const shown = rows.slice(0, 10).map(({ line }) => line)
+  const more = rows.length > shown.length ? ` and ${rows.length - shown.length} more` : ''
+  return `${rows.length === 1 ? 'line' : 'lines'} ${shown.join(', ')}${more}`
+}
+
+/** Each part alone was within the funds; all of them together may not be. */
+function requireFunds(plan: Plan, held: Held): void {
+  const sums = sumsOf(plan)
+  const needed = { ETH: sums.ETH + plan.feeWei, USD: sums.USD }
+  for (const currency of PAY_CURRENCIES) {
+    if (needed[currency] <= held[currency]) continue
+    const lacking = moneyOf(needed[currency] - held[currency], currency)
+    const message = `Your address lacks ${lacking} for all of it. Send it that, and run it again.`
+    throw new BaseError(message, { code: 'insufficient_funds' })
+  }
+}
+
+async function agree({ yes = false }: PayFlags, count: number): Promise<void> {
+  const { stdin: input, stderr: output } = process
+  if (yes || (input.isTTY && (await confirm(`Pay ${count}? [y/N] `, { input, output })))) return
+  const message = 'Nothing was paid, since nobody agreed to it. Run the command with --yes.'
+  throw new BaseError(message, { code: 'pay_not_confirmed' })
+}
+
+/** Until the last payment of the last batch is final. */
+async function followBatches(
+  client: PayClient,
+  following: {
+    batches: ReadonlySet<string>
+    rows: readonly PayRow[]
+    paid: Map<PayRow, PaidRow>
+    signal: AbortSignal
+  },
+): Promise<void> {
+  const { batches, rows, paid, signal } = following
+  const byId = new Map([...paid].map(([row, { transactionId }]) => [transactionId, row]))
+  const progress = progressOf('Paying', 'payments')
+  const open = new Map([...batches].map((id) => [id, 0]))
+  let closed = 0
+  try {
+    while (open.size > 0) {
+      for (const id of open.keys()) {
+        const { sums, completed_at: doneAt } = await client.blockchain.batches.get(
+          id,
+          { limit: 1 },
+          { signal },
+        )
+        const final = sums.completed.count + sums.failed.count
+        open.set(id, final)
+        if (doneAt === null || doneAt === undefined) continue
+        for await (const item of client.blockchain.batches.items(id, { signal })) {
+          const row = byId.get(item.transaction_id)
+          if (row !== undefined) paid.set(row, paidRowOf(item))
+        }
+        open.delete(id)
+        closed += final
+      }
+      const done = [...open.values()].reduce((sum, count) => sum + count, closed)
+      progress.update({ done, total: rows.length, counted: done })
+      if (open.size > 0) await pause(signal)
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+const POLL_MS = 500
+
+async function pause(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, POLL_MS)
+    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+  })
+  signal.throwIfAborted()
+}
+
+function progressOf(label: string, unit: string): Progress {
+  return createProgress({ label, unit, stream: process.stderr, nowMs: () => performance.now() })
+}
+
+function summaryOf(rows: readonly PayRow[], plan: Plan) {
+  const sums = sumsOf(plan)
+  return {
+    rows: rows.length,
+    to_pay: countOf(plan),
+    paid_before: plan.before.size,
+    sums: Object.fromEntries(PAY_CURRENCIES.map((one) => [one, moneyOf(sums[one], one)])),
+    fee_wei: String(plan.feeWei),
+    chain_transactions: plan.transactions,
+    repeated_lines: repeatedAmong(rows).map(({ line }) => line),
+    contract_lines: plan.contracts.map(({ line }) => line),
+  }
+}
+
+function tellEnd(
+  output: Output,
+  ended: { rows: readonly PayRow[]; plan: Plan; paid: ReadonlyMap<PayRow, PaidRow>; out: string },
+): number {
+  const { rows, plan, paid, out } = ended
+  const failed = rows.filter((row) => paid.get(row)?.state !== 'completed')
+  output.result({
+    ...summaryOf(rows, plan),
+    completed: rows.length - failed.length,
+    failed: failed.length,
+    out,
+  })
+  output.line(`${rows.length - failed.length} of ${rows.length} are paid. See ${out}`)
+  for (const row of failed.slice(0, 10)) {
+    const { error = '', state = 'open' } = paid.get(row) ?? {}
+    output.line(`  line ${row.line}: ${row.toAddress} is not paid: ${error || state}`)
+  }
+  return failed.length === 0 ? EXIT.holds : EXIT.disagrees
+}
