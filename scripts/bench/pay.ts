@@ -1,10 +1,11 @@
 /**
  * Payments a second through the API of real processes, accepted and confirmed, beside loops of viem
- * and of ethers that send and wait: the same signers, the same chain, the same run. On PostgreSQL
+ * and of ethers that send and wait: the same signers, the same chain, the same run; and the rows of
+ * a CSV by `quittance pay`, with the processor time of our programs for each of them. On PostgreSQL
  * once more with no worker, for what `serve` accepts where workers have machines of their own; and
  * with BENCH_PROCESSES by so many `serve` and `work`, beside one of each.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,20 +16,24 @@ import { mnemonicToAccount } from 'viem/accounts'
 import { sendTransaction, waitForTransactionReceipt } from 'viem/actions'
 import { jsonRpc } from 'viem/nonce'
 
+import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { messageOf } from '../../src/base/errors.ts'
 import { startAnvil } from '../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
+import { cpuTimeOfProcess } from '../../test/engines/bench/cpu.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
+import { createWorld, placeSettlement } from '../../test/engines/sim/world.ts'
 import { makeKey, makeUser } from '../../test/fixtures/api/access.ts'
 import { postJson } from '../../test/fixtures/api/post.ts'
-import { runProgram, type Program } from '../../test/fixtures/program.ts'
+import { runProgram, runToEnd, type Program } from '../../test/fixtures/program.ts'
 import { dropOwnDatabases, emptyDatabaseUrl } from '../../test/fixtures/store/database.ts'
 
 const PAYMENTS = Number(process.env['BENCH_PAYMENTS'] ?? 3000)
 const PEER_PAYMENTS = Math.min(PAYMENTS, 1000)
 const SIGNERS = 20
+const ROWS = Number(process.env['BENCH_ROWS'] ?? 10_000)
 const PEER_WAIT_MS = 60_000
 const CONCURRENCY = Number(process.env['BENCH_CONCURRENCY'] ?? 32)
 const PROCESSES = Number(process.env['BENCH_PROCESSES'] ?? 1)
@@ -46,11 +51,13 @@ try {
   await startPrograms()
   const mode = databaseUrl ? 'serve and work on PostgreSQL' : 'up on PGlite'
   const ours = await measureOurs(keys)
+  const file = await measureFile(keys)
   const many = databaseUrl && PROCESSES > 1 ? await measureMany(keys) : undefined
   const alone = databaseUrl ? await measureAlone(keys) : undefined
   const viem = await measureViem()
   const rows = [
     { what: `ours, ${mode}`, ...ours },
+    { what: `ours, a CSV of ${ROWS}`, ...file },
     ...(many ? [{ what: `ours, ${PROCESSES} serve and ${PROCESSES} work`, ...many }] : []),
     ...(alone ? [{ what: 'ours, serve without a worker', ...alone }] : []),
     { what: 'viem: sendTransaction with its nonce manager, then wait', ...viem },
@@ -69,6 +76,13 @@ try {
       ours: ours.confirmedPerSecond,
       peer: { what: 'viem with its nonce manager', value: viem.confirmedPerSecond },
     },
+    {
+      what: `payments of a CSV of ${ROWS} confirmed`,
+      unit: 'a second',
+      ours: file.confirmedPerSecond,
+      peer: { what: 'viem with its nonce manager', value: viem.confirmedPerSecond },
+    },
+    { what: 'processor for each of them', unit: 'ms', ours: file.cpuMs },
   ])
 } finally {
   for (const { program } of programs) program.kill('SIGTERM')
@@ -86,6 +100,7 @@ function environment(name: string): Record<string, string> {
     QUITTANCE_DATA: join(folder, name),
     ETH_RPC_URL: chain.url,
     QUITTANCE_CONFIRMATIONS: '2',
+    SETTLEMENT_ADDRESS: settlementAddress,
     PORT: '0',
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
   }
@@ -104,6 +119,7 @@ async function prepare(): Promise<string[]> {
     keys.push((await makeKey(database.db, { user })).text)
     await rpc('anvil_setBalance', [accountOf(user.id).address, toHex(10n ** 24n)])
   }
+  await placeSettlement(createWorld(chain.url))
   await database.close()
   return keys
 }
@@ -125,6 +141,30 @@ async function measureOurs(keys: readonly string[]): Promise<Accepting & Figures
   while ((await openOrders()) > 0) await new Promise((later) => setTimeout(later, 100))
   const confirmedPerSecond = perSecond(PAYMENTS, performance.now() - startedAt)
   return { ...accepting, confirmedPerSecond }
+}
+
+/** By `quittance pay`, from the first request that pays to the last payment that is final. */
+async function measureFile([key = '']: readonly string[]): Promise<Figures & { cpuMs: number }> {
+  const payees = Array.from({ length: ROWS }, (_, place) => {
+    return `0x${(0xfee0_0000 + place).toString(16).padStart(40, '0')}`
+  })
+  for (const payee of payees) await rpc('anvil_setBalance', [payee, '0x1'])
+  const path = join(folder, 'payroll.csv')
+  const rows = payees.map((payee, place) => `${payee},0.0001,ETH,row-${place}`)
+  writeFileSync(path, ['to_address,amount,currency,external_id', ...rows].join('\n'))
+  const cpuBefore = cpuTime()
+  const flags = ['--url', urls[0] ?? '', '--yes', '--json']
+  const { code, stdout, stderr } = await runToEnd(['pay', path, ...flags], {
+    QUITTANCE_PAY_KEY: key,
+  })
+  if (code !== 0) throw new Error(stderr)
+  const { seconds } = JSON.parse(stdout) as { seconds: number }
+  const confirmedPerSecond = perSecond(ROWS, seconds * 1000)
+  return { confirmedPerSecond, cpuMs: Math.round((100 * (cpuTime() - cpuBefore)) / ROWS) / 100 }
+}
+
+function cpuTime(): number {
+  return programs.reduce((sum, { program: { pid } }) => sum + cpuTimeOfProcess(pid), 0)
 }
 
 async function measureMany(keys: readonly string[]): Promise<Accepting & Figures> {

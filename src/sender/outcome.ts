@@ -30,7 +30,9 @@ export function outcomesOf(
   const failed = common(order, { attempt, seen })
   if (failed !== undefined) return all.map((one) => ({ order: one, outcome: failed }))
   const events = seen.logs.flatMap((log) => decodeEvent(log) ?? [])
-  return all.map((one) => ({ order: one, outcome: outcomeOf(one, { order, events }) }))
+  // A bundle has as many events as payments, and each is looked for among those that name it.
+  const byName = Map.groupBy(events, ({ args }) => args['reference'] ?? args['to'])
+  return all.map((one) => ({ order: one, outcome: outcomeOf(one, { order, byName }) }))
 }
 
 /** Why nothing is paid by the transaction, where that is so. */
@@ -46,10 +48,12 @@ function common(order: Order, { attempt, seen }: Found): OrderOutcome | undefine
 
 function outcomeOf(
   one: Order,
-  { order, events }: { order: Order; events: readonly DecodedEvent[] },
+  { order, byName }: { order: Order; byName: ReadonlyMap<unknown, DecodedEvent[]> },
 ): OrderOutcome {
   const has = ({ by, name, args }: Proof): boolean =>
-    events.some((event) => event.address === by && event.name === name && isSame(event.args, args))
+    (byName.get(args['reference'] ?? args['to']) ?? []).some(
+      (event) => event.address === by && event.name === name && isSame(event.args, args),
+    )
   if (proofOf(one).every(has)) return { state: 'completed' }
   return isOpen(order.route) && has(failureOf(one)) ? failedFor('payee_refused') : MISMATCH
 }

@@ -219,8 +219,8 @@ async function gasOfEther(
 }
 
 /** What the contract wants to be left when it tries an item. */
-const ITEM_RESERVE = 350_000n
-const PAID_ITEM_GAS = 16_000n
+const ITEM_RESERVE = 325_000n
+const PAID_ITEM_GAS = 15_000n
 
 /**
  * What each takes in a bundle. The allowance is not on the chain yet, so the token is asked for the

@@ -75,8 +75,9 @@ function addEndpoint(
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Without a credential anybody may ask. */
-function laneOf({ access, method }: Endpoint): DoorConfig['lane'] {
+function laneOf({ access, method, bodyBytes }: Endpoint): DoorConfig['lane'] {
   if (access === 'public') return 'outside'
+  if (bodyBytes !== undefined) return 'bulk'
   return method === 'GET' ? 'reads' : 'writes'
 }
 

@@ -1,3 +1,4 @@
+import { codeOf } from '../../base/errors.ts'
 import {
   completeAnswer,
   findAnswer,
@@ -91,9 +92,14 @@ async function prepare(db: Db, { endpoint, request, signal }: Post): Promise<unk
   }
 }
 
+/** Another list held the lane, and has done its work by now. */
+function isLaneBusy(error: unknown): boolean {
+  return error instanceof Error && codeOf(error.cause) === 'lane_busy'
+}
+
 function createCommit(db: Db): (post: PreparedPost) => Promise<CommittedAnswer> {
   const groups = new WeakMap<Endpoint, ReturnType<typeof createGroup>>()
-  const createGroup = () => createTogether(createCommitTogether(db))
+  const createGroup = () => createTogether(createCommitTogether(db), { passes: isLaneBusy })
   return async (post) => {
     const { endpoint, signal } = post
     if (!endpoint.isShared) return commitAlone(db, post)

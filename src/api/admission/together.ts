@@ -17,11 +17,12 @@ export type ListWork<Item, Value> = (
  * waits for others to come: those that arrive while one list is at work are the next one. A list
  * that fails as a whole is done again one by one, so that what one item breaks is its own; all of
  * that has one limit together, and an item that is not done by then is refused. A caller whose
- * signal has aborted is left out.
+ * signal has aborted is left out. What is refused for a reason that passes by itself goes with one
+ * of the next lists, a few times.
  */
 export function createTogether<Item, Value>(
   work: ListWork<Item, Value>,
-  { limitMs = limits.togetherMs }: { limitMs?: number } = {},
+  { limitMs = limits.togetherMs, passes = () => false }: TogetherOptions = {},
 ): (item: Item, signal?: AbortSignal) => Promise<Value> {
   const waiting: Waiting<Item, Value>[] = []
   let running = 0
@@ -37,7 +38,7 @@ export function createTogether<Item, Value>(
     return waiting.splice(0, MAX_AT_ONCE).filter(isInTime)
   }
   const keepGoing = async (): Promise<void> => {
-    do await settle(work, take, limitMs)
+    do waiting.push(...(await settle(work, take, { limitMs, passes })).filter(isInTime))
     while (isNextDue())
     running -= 1
   }
@@ -47,7 +48,7 @@ export function createTogether<Item, Value>(
         reject(tooMany())
         return
       }
-      waiting.push({ item, signal, resolve, reject })
+      waiting.push({ item, signal, resolve, reject, lists: 0 })
       if (running >= LISTS_AT_ONCE || !isNextDue()) return
       running += 1
       // Those whose questions to the chain were answered together come together.
@@ -55,24 +56,34 @@ export function createTogether<Item, Value>(
     })
 }
 
+type TogetherOptions = {
+  limitMs?: number
+  /** Whether what was refused may well be done a moment later. */
+  passes?: (error: unknown) => boolean
+}
+
 /** While one list waits for a lock, another works. */
 const LISTS_AT_ONCE = 2
 const MAX_AT_ONCE = 64
 const MAX_WAITING = 10_000
+/** More would keep its caller for longer than to say no. */
+const MAX_LISTS = 4
 
 type Waiting<Item, Value> = {
   item: Item
   signal: AbortSignal | undefined
   resolve: (value: Value) => void
   reject: (error: unknown) => void
+  /** How many it went with so far. */
+  lists: number
 }
 
-/** Takes them as late as it can, for then there are more of them. */
+/** Takes them as late as it can, for then there are more of them; gives back who comes again. */
 async function settle<Item, Value>(
   work: ListWork<Item, Value>,
   take: () => Waiting<Item, Value>[],
-  limitMs: number,
-): Promise<void> {
+  { limitMs, passes }: Required<TogetherOptions>,
+): Promise<Waiting<Item, Value>[]> {
   const deadline = startDeadline(limitMs)
   const { signal } = deadline
   let taken: Waiting<Item, Value>[] = []
@@ -83,13 +94,20 @@ async function settle<Item, Value>(
   }
   try {
     const results = await deadline.race(work(takeInTime, { signal, isRepeat: false }))
-    for (const [place, one] of taken.entries()) tell(one, results[place])
+    const isAgain = (one: Waiting<Item, Value>, place: number): boolean => {
+      const result = results[place]
+      return result?.ok === false && passes(result.error) && ++one.lists < MAX_LISTS
+    }
+    const again = taken.filter(isAgain)
+    for (const [place, one] of taken.entries()) if (!again.includes(one)) tell(one, results[place])
+    return again
   } catch (error) {
     // Before they were taken it failed for nobody else than those that wait the longest.
     if (taken.length === 0) taken = take()
     const isOfAll = signal.aborted || taken.length === 1 || troubleOf(error) === 'unavailable'
     if (isOfAll) for (const { reject } of taken) reject(error)
     else await repeat(work, taken, deadline)
+    return []
   } finally {
     deadline.end()
   }

@@ -29,10 +29,10 @@ export type Door = {
  * theirs first.
  */
 export type LaneName =
-  'alive' | 'status' | 'pages' | 'outside' | 'strangers' | 'reads' | 'writes' | 'admins'
+  'alive' | 'status' | 'pages' | 'outside' | 'strangers' | 'reads' | 'writes' | 'bulk' | 'admins'
 
 /** What a route says in its `config`: where it belongs, if it is no page. */
-export type DoorConfig = { lane: 'alive' | 'status' | 'outside' | 'reads' | 'writes' }
+export type DoorConfig = { lane: 'alive' | 'status' | 'outside' | 'reads' | 'writes' | 'bulk' }
 
 /** How many requests are at work in each lane at once; of a caller half as many. */
 export type LaneWidths = Readonly<Record<LaneName, number>>
@@ -48,6 +48,8 @@ export const LANE_WIDTHS: LaneWidths = {
   reads: 32,
   // Those that come together share a transaction, so more of them cost less each.
   writes: 128,
+  // Each takes as long as many others, which must not be taken to need that long as well.
+  bulk: 8,
   admins: 16,
 }
 
@@ -191,7 +193,7 @@ function isReadFirst({ method, routeOptions }: FastifyRequest): boolean {
 function laneOf({ routeOptions }: FastifyRequest, regular: Regular | undefined): LaneName {
   const lane = configOf(routeOptions)?.lane
   if (lane === undefined) return 'pages'
-  if (lane !== 'reads' && lane !== 'writes') return lane
+  if (lane !== 'reads' && lane !== 'writes' && lane !== 'bulk') return lane
   if (regular === undefined) return 'strangers'
   return regular.isAdmin ? 'admins' : lane
 }

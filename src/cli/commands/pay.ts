@@ -12,6 +12,7 @@ import {
   makePlan,
   paidRowOf,
   payPart,
+  someAtOnce,
   type PaidRow,
   type PayClient,
   type Plan,
@@ -92,20 +93,22 @@ async function runPay(file: string, flags: PayFlags, signal: AbortSignal): Promi
     return EXIT.holds
   }
   if (isOpen) await agree(flags, countOf(plan))
+  const startedAt = performance.now()
   const paid = new Map<PayRow, PaidRow>(plan.before)
   const batches = new Set(plan.batches)
-  for (const part of plan.parts) {
+  await someAtOnce(plan.parts, async (part) => {
     const { batchId, transactions } = await payPart(client, part, { onFailure, signal })
     batches.add(batchId)
     for (const [place, row] of part.rows.entries()) {
       const transactionId = transactions[place] ?? ''
       paid.set(row, { transactionId, hash: '', state: 'pending', error: '' })
     }
-    await writeResults(out, rows, paid)
-  }
+  })
+  await writeResults(out, rows, paid)
   await followBatches(client, { batches, rows, paid, signal })
   await writeResults(out, rows, paid)
-  return tellEnd(output, { rows, plan, paid, out })
+  const seconds = Math.round((performance.now() - startedAt) / 100) / 10
+  return tellEnd(output, { rows, plan, paid, out, seconds })
 }
 
 /** A stranger's server never gets the key of the one that runs here. */
@@ -286,17 +289,25 @@ function summaryOf(rows: readonly PayRow[], plan: Plan) {
 
 function tellEnd(
   output: Output,
-  ended: { rows: readonly PayRow[]; plan: Plan; paid: ReadonlyMap<PayRow, PaidRow>; out: string },
+  ended: {
+    rows: readonly PayRow[]
+    plan: Plan
+    paid: ReadonlyMap<PayRow, PaidRow>
+    out: string
+    seconds: number
+  },
 ): number {
-  const { rows, plan, paid, out } = ended
+  const { rows, plan, paid, out, seconds } = ended
   const failed = rows.filter((row) => paid.get(row)?.state !== 'completed')
   output.result({
     ...summaryOf(rows, plan),
     completed: rows.length - failed.length,
     failed: failed.length,
+    seconds,
     out,
   })
-  output.line(`${rows.length - failed.length} of ${rows.length} are paid. See ${out}`)
+  const count = `${rows.length - failed.length} of ${rows.length}`
+  output.line(`${count} are paid, in ${seconds} seconds. See ${out}`)
   for (const row of failed.slice(0, 10)) {
     const { error = '', state = 'open' } = paid.get(row) ?? {}
     output.line(`  line ${row.line}: ${row.toAddress} is not paid: ${error || state}`)

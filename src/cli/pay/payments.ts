@@ -58,21 +58,37 @@ export async function makePlan(
   const known: PayRow[] = []
   let feeWei = 0n
   let transactions = 0
-  for (const part of partsOf(rows)) {
-    const { signal, onFailure, onPart } = options
-    const { estimate, open, used } = await estimateOpen(client, part, { onFailure, signal })
+  const estimated = await someAtOnce(partsOf(rows), async (part) => {
+    const { currency } = part
+    const found = { currency, ...(await estimateOpen(client, part, options)) }
+    options.onPart(part.rows.length)
+    return found
+  })
+  for (const { currency, estimate, open, used } of estimated) {
     known.push(...used)
-    if (estimate !== undefined) {
-      parts.push({ currency: part.currency, rows: open })
-      feeWei += BigInt(estimate.fee_wei)
-      transactions += estimate.chain_transactions
-      contracts.push(...estimate.contracts.map((place) => open[place]!))
-    }
-    onPart(part.rows.length)
+    if (estimate === undefined) continue
+    parts.push({ currency, rows: open })
+    feeWei += BigInt(estimate.fee_wei)
+    transactions += estimate.chain_transactions
+    contracts.push(...estimate.contracts.map((place) => open[place]!))
   }
   const found = await findKnown(client, known, options.signal)
   return { parts, ...found, feeWei, transactions, contracts }
 }
+
+/** While the chain is asked for one, the others are read and stored. */
+export async function someAtOnce<T, Done>(
+  items: readonly T[],
+  work: (item: T) => Promise<Done>,
+): Promise<Done[]> {
+  const done: Done[] = []
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    done.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(work))))
+  }
+  return done
+}
+
+const AT_ONCE = 3
 
 function partsOf(rows: readonly PayRow[]): Part[] {
   return PAY_CURRENCIES.flatMap((currency) => {

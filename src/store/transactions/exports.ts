@@ -154,7 +154,7 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
   const pages = pagesOf<FeeRow>(async (last) => {
     const { rows } = await sql<FeeRow>`
       select a.id, a.signed_at as at, (a.gas_used * a.gas_price)::text as fee, jsonb_build_object(
-        'transaction_id', o.subject, 'user_id', t.user_id::text, 'kind', a.kind,
+        'transaction_id', o.subject, 'user_id', u.id::text, 'kind', a.kind,
         'eth_tx_hash', a.hash, 'block_number', a.block_number::text,
         'gas_used', a.gas_used::text, 'gas_price', a.gas_price::text) as fields
       ${fees(wanted)} and a.id > ${last?.id ?? 0n}
@@ -167,10 +167,11 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
   }
 }
 
-function fees(wanted: ExportWanted): RawBuilder<unknown> {
+/** Whose address pays them: allowances and bundles have no transaction of the user's. */
+function fees({ userId }: ExportWanted): RawBuilder<unknown> {
   return sql`from attempts a join orders o on o.id = a.order_id
-    left join transactions t on t.transaction_id = o.subject
-    where a.state = 'final' ${ofUser(wanted)}`
+    left join users u on u.address = o.signer
+    where a.state = 'final' ${userId === undefined ? sql`` : sql`and u.id = ${userId}`}`
 }
 
 function ofUser({ userId }: ExportWanted): RawBuilder<unknown> {

@@ -43,6 +43,34 @@ describe('what is done together', () => {
     expect(goes).to.have.length(1)
   })
 
+  it('goes with a later list where it is refused for what passes, and not for ever', async () => {
+    const goes: string[][] = []
+    let isFree = false
+    const pay = createTogether<string, string>(
+      async (take) => {
+        await turn()
+        const names = take()
+        goes.push([...names])
+        await turn()
+        return names.map((name): Result<string> => {
+          const isRefused = name === 'never' || (name === 'late' && !isFree)
+          return isRefused ? { ok: false, error: new Error(name) } : { ok: true, value: name }
+        })
+      },
+      {
+        passes: (error) => {
+          isFree = goes.length > 1
+          return error instanceof Error
+        },
+      },
+    )
+    const told = ['late', 'good', 'never'].map((name) =>
+      pay(name).catch((error: unknown) => `no ${(error as Error).message}`),
+    )
+    expect(await Promise.all(told)).to.deep.equal(['late', 'good', 'no never'])
+    expect(goes.map((list) => list.includes('good'))).to.deep.equal([true, false, false, false])
+  })
+
   it('is done one by one where one breaks all, and only that one fails', async () => {
     const { goes, double } = doubling()
     expect(await all(double, [1, -2, 3])).to.deep.equal([2, 'broken', 6])

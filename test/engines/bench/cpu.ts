@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 
 /**
  * Processor time of this process, all its threads, in milliseconds: other programs do not count.
@@ -8,6 +9,13 @@ export async function cpuTimeOf(work: () => Promise<unknown>): Promise<number> {
   await work()
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1000
+}
+
+/** What a program that runs has used so far, in milliseconds; Linux counts it in hundredths. */
+export function cpuTimeOfProcess(pid: number): number {
+  const [, , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) | /)
+  const [user = 0, system = 0] = fields.slice(11, 13).map(Number)
+  return (user + system) * 10
 }
 
 /** The same of a program of its own, from its start to its end; the shell keeps its time. */

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { exportEndpoint } from '../../../../src/api/endpoints/api/export.ts'
 import type { User } from '../../../../src/store/access/users.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
+import { claimAddress } from '../../../../src/store/transactions/addresses.ts'
 import { recordTransaction } from '../../../../src/store/transactions/transactions.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
@@ -137,19 +138,20 @@ describe('/api/export', () => {
     expect(balancesOf(rows, 6)[`wallet:${main}`]).to.deep.equal(['0', '1.0011'])
   })
 
-  it('streams what transactions on the chain have cost, to each user their own', async () => {
-    // Orders TX…1 to TX…3, of 21,000 wei each; the first two are of transactions of alice.
-    await insertManyTransactions(db, { userId: alice.id, count: 2 })
+  it('streams what transactions on the chain have cost, to whom they have cost it', async () => {
+    // Orders TX…1 to TX…3, of 21,000 wei each. That none has a transaction changes nothing.
     const payee = `0x${'bb'.repeat(20)}` as const
     await storePaidOrders(db, { chainId: 31337, signer: ADDRESS, payee, count: 3 })
+    expect((await rowsOf('kind=fees')).filter(({ row }) => row === 'entry')).to.deep.equal([])
+    await claimAddress(db, { userId: alice.id, address: ADDRESS })
     const own = await rowsOf('kind=fees')
-    expect(own.filter(({ row }) => row === 'entry')).to.have.length(2)
-    expect(balancesOf(own, 18)['ETH']).to.deep.equal(['0', '-0.000000000000042'])
+    expect(own.filter(({ row }) => row === 'entry')).to.have.length(3)
+    expect(balancesOf(own, 18)['ETH']).to.deep.equal(['0', '-0.000000000000063'])
     const all = await rowsOf('kind=fees', admin)
     expect(balancesOf(all, 18)['ETH']).to.deep.equal(['0', '-0.000000000000063'])
     expect(all[1]).to.include({ transaction_id: 'TX00000000000000000001', gas_used: '21000' })
     const later = await rowsOf(`kind=fees&from=${new Date(Date.now() + 20_000).toISOString()}`)
-    expect(balancesOf(later, 18)['ETH']).to.deep.equal(['-0.000000000000042', '-0.000000000000042'])
+    expect(balancesOf(later, 18)['ETH']).to.deep.equal(['-0.000000000000063', '-0.000000000000063'])
   })
 
   it('is CSV that no spreadsheet runs, and says what it is', async () => {
