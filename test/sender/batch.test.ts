@@ -10,7 +10,7 @@ import type { Sender } from '../../src/sender/sender.ts'
 import { transact } from '../../src/store/database/transact.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
 import { findOrderOf, findOrdersIn } from '../../src/store/orders/orders.ts'
-import { addressFrom, adminOf, placeDollar } from '../engines/sim/world.ts'
+import { addressFrom, adminOf, CHAIN_ID, placeDollar } from '../engines/sim/world.ts'
 import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
 import { TEST_POLICY } from '../fixtures/books/sender.ts'
@@ -160,6 +160,36 @@ describe('a batch', () => {
     expect(await sender.cancel(order.id)).to.equal(true)
     await finish()
     expect(await statesOf(request)).to.deep.equal(Array(3).fill('cancelled'))
+  })
+
+  it('fails as a whole when its nonce is taken and it would not be paid any more', async () => {
+    const request = requestOf('bundle', addresses('taken', 3))
+    await pay(request)
+    await reverting(bench.world, request.payments[1]!.payee)
+    const nonce = await bench.world.nonceOf(payer())
+    const price = 300n * 10n ** 9n
+    const raw = await bench.signers.sign(payer(), {
+      chainId: CHAIN_ID,
+      nonce,
+      to: addressFrom('outside'),
+      value: 1n,
+      data: '0x',
+      gas: 21_000n,
+      fees: { maxFeePerGas: price, maxPriorityFeePerGas: price },
+    })
+    await bench.world.rpc('eth_sendRawTransaction', [raw])
+    await bench.world.mine(1)
+    await finish()
+    expect(await statesOf(request)).to.deep.equal(Array(3).fill('simulation_failed'))
+  })
+
+  it('cancels none of its payments alone', async () => {
+    const request = requestOf('bundle', addresses('alone', 2))
+    await pay(request)
+    const [order] = await ordersOf(request)
+    expect(await sender.cancel(order!.id)).to.equal(false)
+    await finish()
+    expect(await statesOf(request)).to.deep.equal(['completed', 'completed'])
   })
 
   it('goes back with its block when a reorg takes it, and is paid once', async () => {

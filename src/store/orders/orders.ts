@@ -109,7 +109,7 @@ export async function moveBundled(db: Db, bundles: readonly Order[]): Promise<Or
     returning ${ORDER.of('orders')}`
 }
 
-/** False: the order is final, or is being cancelled already. */
+/** False: the order is final, is being cancelled already, or goes with its bundle. */
 export async function requestCancel(
   db: Db,
   cancel: { id: bigint; code: string; now: Date },
@@ -117,6 +117,7 @@ export async function requestCancel(
   const { rows } = await sql`
     update orders set cancel_code = ${cancel.code}, updated_at = ${cancel.now}
     where id = ${cancel.id} and state in ('accepted', 'mined') and cancel_code is null
+      and bundle is null
     returning 1`.execute(db)
   return rows.length === 1
 }

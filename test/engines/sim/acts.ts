@@ -1,4 +1,4 @@
-import type { Route } from '../../../src/domain/orders.ts'
+import { signedFor, type BundleRoute, type Route } from '../../../src/domain/orders.ts'
 import type { PreparedOrder } from '../../../src/sender/prepare.ts'
 import { findOrderOf } from '../../../src/store/orders/orders.ts'
 import type { Promised } from './check.ts'
@@ -17,6 +17,7 @@ export function actAtRandom(sim: Sim): Promise<unknown> {
     pay,
     payTwice,
     payTogether,
+    payBatch,
     payAgain,
     mine,
     mine,
@@ -80,14 +81,44 @@ async function payTogether(sim: Sim): Promise<void> {
   })
 }
 
-function promise(sim: Sim, subject: string): Promised {
+/** All or none of them, or each by itself; by few transactions, or by as many as small ones are. */
+async function payBatch(sim: Sim): Promise<void> {
+  const { promised, random, signers, seed } = sim
+  const { signal } = new AbortController()
+  const payer = random.pick(signers.addresses)
+  const subject = `BAT${seed}-${promised.length}`
+  const payments = Array.from({ length: 2 + random.below(5) }, () => {
+    return promise(sim, `TX${seed}-${promised.length}`, { payer, route: 'contract' })
+  })
+  const route = random.pick<BundleRoute>(['bundle', 'open_bundle'])
+  const sender = sim.sender()
+  const accepted = await survive(async () => {
+    const batch = { subject, spender: 'sim', payer, route, payments }
+    const prepared = await sender.prepareBatch(sim.ownDb(), batch, signal)
+    return sim
+      .ownDb()
+      .transaction()
+      .execute((transaction) => sender.accept(transaction, prepared))
+  })
+  if (accepted === undefined) return
+  for (const payment of payments) {
+    payment.toldId = (await findOrderOf(sim.db, payment.subject))?.id ?? -1n
+  }
+}
+
+function promise(
+  sim: Sim,
+  subject: string,
+  parts: Partial<Pick<Promised, 'payer' | 'route'>> = {},
+): Promised {
   const { random, signers, promised } = sim
-  const payment = {
+  const payment: Promised = {
     subject,
     route: random.pick<Route>(['direct', 'contract']),
     payer: random.chance(0.5) ? random.pick(signers.addresses) : undefined,
     payee: addressFrom(`payee ${sim.seed} ${random.chance(0.2) ? 0 : promised.length}`),
     amount: BigInt(1 + random.below(1_000_000)) * 10n ** 12n,
+    ...parts,
   }
   promised.push(payment)
   return payment
@@ -165,7 +196,7 @@ export async function useNonceOutside({
 async function cancel(sim: Sim): Promise<void> {
   if (sim.promised.length === 0) return
   const order = await findOrderOf(sim.db, sim.random.pick(sim.promised).subject)
-  if (order !== undefined) await survive(() => sim.sender().cancel(order.id))
+  if (order !== undefined) await survive(() => sim.sender().cancel(signedFor(order)))
 }
 
 /** The signer is left with less than the orders need, until the run comes to rest. */

@@ -91,7 +91,9 @@ function wrongsOfState(order: Order, attempts: Attempt[]): string[] {
   const paying = attempts.filter(
     ({ kind, state, block }) => kind === 'payment' && state === 'final' && block?.succeeded,
   )
-  const expected = order.state === 'completed' ? 1 : 0
+  // What an open bundle could not pay, the transaction that paid the others says.
+  const isTold = order.state === 'completed' || order.errorCode === 'payee_refused'
+  const expected = isTold ? 1 : 0
   return paying.length === expected
     ? []
     : [`${order.subject} is ${toldOf(order)} with ${paying.length} payments`]
