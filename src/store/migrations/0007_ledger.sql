@@ -170,6 +170,8 @@ create table transfers (
   constraint transfers_memo
     check ((kind = 'wallet') = (reference is null) and (kind = 'redeem') = (expires_at is not null)),
   check (kind <> 'mint' or address is not null),
+  -- What is completed on a chain has its hash there.
+  constraint transfers_on_chain check (kind = 'wallet' or status <> 'complete' or transaction_hash is not null),
   -- A wire that comes back when all was complete leaves its code, too.
   check (status <> 'failed' or error_code is not null)
 );

@@ -44,6 +44,22 @@ end $$;
 
 create trigger charges_kept before update on charges for each row execute function keep_charge();
 
+-- What is completed on a chain has its hash there: a payment of ours, and one that came to a checkout, which alone has a
+-- reference among the charges.
+create function require_hash() returns trigger language plpgsql as $$
+begin
+  if new.type = 'settlement'
+    or exists (select from charges c where c.transaction_id = new.transaction_id and c.reference is not null)
+  then
+    raise exception 'transaction % is completed on the chain without a hash', new.transaction_id
+      using errcode = 'restrict_violation';
+  end if;
+  return new;
+end $$;
+
+create trigger transactions_on_chain before update of status on transactions for each row
+  when (new.status = 'completed' and new.eth_transaction_hash is null) execute function require_hash();
+
 -- How far the final blocks were read for payments at our own checkout.
 create table checkout_cursors (
   chain_id bigint not null,

@@ -3,12 +3,15 @@ import { sql } from 'kysely'
 
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../../src/domain/states.ts'
 import type { Db } from '../../../src/store/database/database.ts'
+import { insertCharge } from '../../../src/store/rails/charges.ts'
 import { listEvents } from '../../../src/store/transactions/events.ts'
 import {
   findTransaction,
   listMoves,
   moveTransaction,
   recordTransaction,
+  type NewTransaction,
+  type Transaction,
 } from '../../../src/store/transactions/transactions.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
 import { databaseCodeOf, failureOf } from '../../fixtures/errors.ts'
@@ -163,6 +166,38 @@ describe('moveTransaction', () => {
     const results = await Promise.allSettled(tries)
     expect(results.filter(({ status }) => status === 'fulfilled')).to.have.length(1)
     expect(await countTraces(db)).to.deep.equal({ made: 1n, moves: 2n, events: 2n })
+  })
+
+  it('completes nothing on the chain without its hash', async () => {
+    const { db } = await freshDatabase()
+    const { id: userId } = await makeUser(db)
+    const hash = `0x${'ab'.repeat(32)}` as const
+    const settle = (parts: Partial<NewTransaction>) => () =>
+      makeTransaction(db, { userId, type: 'settlement', status: 'completed', ...parts })
+    expect(await databaseCodeOf(settle({})())).to.equal('23001')
+    await settle({ ethTransactionHash: hash })()
+    const checkout = await makeTransaction(db, { userId, status: 'processing' })
+    const card = await makeTransaction(db, { userId, status: 'processing' })
+    const charge = { gatewayId: 1, kind: 'crypto_checkout' } as const
+    await insertCharge(db, {
+      ...charge,
+      transactionId: checkout.transactionId,
+      reference: hash,
+      expiresAt: new Date(),
+    })
+    await insertCharge(db, { ...charge, transactionId: card.transactionId, kind: 'card' })
+    const complete = ({ transactionId }: Transaction, ethTransactionHash?: string) =>
+      moveTransaction(db, {
+        transactionId,
+        from: 'processing',
+        to: 'completed',
+        actor: 'test',
+        reason: 'paid',
+        ...(ethTransactionHash !== undefined && { ethTransactionHash }),
+      })
+    await complete(card)
+    expect(await databaseCodeOf(complete(checkout))).to.equal('23001')
+    expect((await complete(checkout, hash)).ethTransactionHash).to.equal(hash)
   })
 
   it('keeps a history that cannot be changed', async () => {
