@@ -4,6 +4,7 @@ import { readJson } from './json.ts'
 import type { Open } from './parsed.ts'
 import { flat, isObject } from './payments-client.ts'
 import type { PaymentMade, TransferMade } from './payments-types.ts'
+import type { PlatformEvent } from './platform-types.ts'
 
 /** A webhook as the HTTP server received it. */
 export type SignedRequest = {
@@ -16,7 +17,9 @@ export type SignedRequest = {
 export type WebhookNotification = {
   /** The same at each delivery: what was seen already is passed over by it. */
   id: string
-  notificationType: Open<'payments' | 'transfers' | 'chargebacks' | 'ping'>
+  notificationType: Open<
+    'payments' | 'transfers' | 'chargebacks' | 'transactions' | 'batches' | 'ping'
+  >
   clientId?: string
   version?: number
   /** Rises with the changes, without gaps. */
@@ -25,6 +28,8 @@ export type WebhookNotification = {
   payment?: PaymentMade
   transfer?: TransferMade
   chargeback?: Record<string, unknown>
+  /** Of a transaction or a batch, as the log of events tells it. */
+  event?: PlatformEvent
 }
 
 /**

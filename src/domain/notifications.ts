@@ -1,5 +1,11 @@
+/** What changes in Group A, of which a subscription that names no type is told. */
+export const LEDGER_NOTIFICATIONS = ['payments', 'transfers', 'chargebacks'] as const
+
+/** The events of Group B. */
+export const EVENT_NOTIFICATIONS = ['transactions', 'batches'] as const
+
 /** What a user can be told of, as the notifications name it. */
-export const NOTIFICATION_TYPES = ['payments', 'transfers', 'chargebacks'] as const
+export const NOTIFICATION_TYPES = [...LEDGER_NOTIFICATIONS, ...EVENT_NOTIFICATIONS] as const
 
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number]
 

@@ -3,6 +3,7 @@ import type { Logger } from '../base/logger.ts'
 import { createLoop } from '../base/loop.ts'
 import type { TryOutcome } from '../domain/notifications.ts'
 import { signWebhook } from '../domain/webhook-secrets.ts'
+import type { EveryonesEvent } from '../store/access/everyone.ts'
 import type { Db } from '../store/database/database.ts'
 import {
   cancelDeliveries,
@@ -14,7 +15,9 @@ import {
   type DeliveryLease,
   type LeaseWanted,
 } from '../store/webhooks/deliveries.ts'
+import { listEventFollowers, tellOfEvents } from '../store/webhooks/event-notifications.ts'
 import { notificationText } from '../wire/group-a/notifications.ts'
+import { eventFields } from '../wire/group-b/events.ts'
 import { pauseAfter, type Schedule } from './schedule.ts'
 import type { Send, SendResult } from './send.ts'
 
@@ -82,11 +85,38 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
     pollMs: pace.failingPollMs,
     leaseMs: pace.leaseMs,
   })
-  return {
-    kick: sound.kick,
-    done: (async () => void (await Promise.all([sound.run(), failing.run()])))(),
-  }
+  const events = createLoop({
+    name: 'webhooks (events)',
+    clock: deps.clock,
+    logger: deps.logger,
+    intervalMs: EVENTS_POLL_MS,
+    pass: async () => {
+      if (await tellAll(deps.db)) sound.kick()
+    },
+  })
+  const running = [sound.run(), failing.run(), events.run(deps.signal)]
+  return { kick: sound.kick, done: (async () => void (await Promise.all(running)))() }
 }
+
+/** Whether there was anything to tell of. */
+async function tellAll(db: Db): Promise<boolean> {
+  let hasTold = false
+  for (const userId of await listEventFollowers(db)) {
+    let read: number
+    do {
+      read = await tellOfEvents(db, { userId, limit: EVENTS_AT_ONCE, bodyOf: eventBody })
+      hasTold ||= read > 0
+    } while (read === EVENTS_AT_ONCE)
+  }
+  return hasTold
+}
+
+function eventBody(event: EveryonesEvent): Record<string, unknown> {
+  return { id: Number(event.id), ...eventFields(event) }
+}
+
+const EVENTS_POLL_MS = 500
+const EVENTS_AT_ONCE = 200
 
 type LanePace = Pick<LeaseWanted, 'kind' | 'perEndpoint' | 'perUser' | 'leaseMs'> & {
   slots: number

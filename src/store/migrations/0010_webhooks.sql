@@ -11,7 +11,7 @@ create table notifications (
   id uuid primary key default gen_random_uuid(),
   user_id integer not null references users (id),
   -- A ping asks an endpoint whether it listens; it tells of no change and has no place among those that do.
-  type text not null check (type in ('payments', 'transfers', 'chargebacks', 'ping')),
+  type text not null check (type in ('payments', 'transfers', 'chargebacks', 'transactions', 'batches', 'ping')),
   sequence bigint check (sequence > 0),
   -- The id of the payment or transfer that it tells of; a chargeback tells of the payment that it takes back. It stands
   -- beside the body, which PostgreSQL cannot look into where it has a zero character.
@@ -49,7 +49,9 @@ create table webhook_endpoints (
   subscription_id uuid not null references webhook_subscriptions (id),
   user_id integer not null references users (id),
   url text not null check (length(url) between 1 and 2048),
-  types text[] not null check (types <@ array['payments', 'transfers', 'chargebacks'] and cardinality(types) > 0),
+  types text[] not null check (
+    types <@ array['payments', 'transfers', 'chargebacks', 'transactions', 'batches'] and cardinality(types) > 0
+  ),
   -- Pending until it has answered a ping. Only confirmed ones are told anything.
   state text not null default 'pending' check (state in ('pending', 'confirmed', 'disabled')),
   disabled_code text check (disabled_code in ('gone', 'failing', 'unconfirmed', 'deleted')),
@@ -59,6 +61,13 @@ create table webhook_endpoints (
   check ((state = 'disabled') = (disabled_code is not null))
 );
 create index webhook_endpoints_confirmed on webhook_endpoints (user_id) where state = 'confirmed';
+
+-- How far in the log of events a user was told of them.
+create table event_followers (
+  user_id integer primary key references users (id),
+  log_key bigint not null,
+  event_id bigint not null
+);
 
 -- A notification on its way to one endpoint.
 create table webhook_deliveries (

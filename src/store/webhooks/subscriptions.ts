@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { BaseError } from '../../base/errors.ts'
 import type { DisabledCode, EndpointState, NotificationType } from '../../domain/notifications.ts'
 import type { Db } from '../database/database.ts'
+import { beginEvents } from './event-notifications.ts'
 
 /** Where a user wants to be told of what. Its secret is read only by whoever signs. */
 export type Subscription = {
@@ -40,6 +41,7 @@ export async function insertSubscription(
 ): Promise<Subscription> {
   const { userId, url, secret, endpoints } = subscription
   await requireRoom(db, userId)
+  await beginEvents(db, userId)
   const { rows } = await sql<{ id: string }>`
     insert into webhook_subscriptions (user_id, url, secret)
     values (${userId}, ${url}, ${secret}) returning id`.execute(db)

@@ -23,5 +23,7 @@ const OBJECT_FIELDS: Record<Notification['type'], string> = {
   payments: 'payment',
   transfers: 'transfer',
   chargebacks: 'chargeback',
+  transactions: 'event',
+  batches: 'event',
   ping: 'ping',
 }

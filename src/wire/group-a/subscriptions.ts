@@ -49,7 +49,12 @@ export const SubscriptionCreateSchema = named(
             url: Type.Optional(WebhookUrlSchema),
             notificationType: NotificationTypeSchema,
           }),
-          { maxItems: MAX_ENTRIES, description: 'Which types go where; none means all of them.' },
+          {
+            maxItems: MAX_ENTRIES,
+            description:
+              'Which types go where; none means payments, transfers and chargebacks. ' +
+              '`transactions` and `batches` are the events that `GET /api/events` lists.',
+          },
         ),
       ),
       idempotencyKey: IdempotencyKeySchema,

@@ -68,3 +68,21 @@ export const EventListSchema = named(
     has_more: Type.Boolean(),
   }),
 )
+
+/** What lists, streams and webhooks tell of an event. */
+export function eventFields<Data extends object>(event: {
+  type: string
+  subject: string
+  data: Data
+  createdAt: Date
+}) {
+  const { type, subject, data, createdAt } = event
+  const isOfBatch = type.startsWith('batch.')
+  return {
+    type,
+    transaction_id: isOfBatch ? null : subject,
+    batch_id: isOfBatch ? subject : null,
+    ...data,
+    created_at: createdAt.toISOString(),
+  }
+}

@@ -1,6 +1,7 @@
 import { hasEvent, listEvents, type Event } from '../../../store/transactions/events.ts'
 import {
   EventListQuerySchema,
+  eventFields,
   EventListSchema,
   type EventWire,
 } from '../../../wire/group-b/events.ts'
@@ -36,22 +37,5 @@ export const eventListEndpoint = defineEndpoint({
 })
 
 function toEventWire(event: Event): EventWire {
-  return { id: event.id, ...eventFieldsOf(event) }
-}
-
-/** What lists and streams tell of it. */
-export function eventFieldsOf({
-  type,
-  subject,
-  data,
-  createdAt,
-}: Pick<Event, 'type' | 'subject' | 'data' | 'createdAt'>) {
-  const isOfBatch = type.startsWith('batch.')
-  return {
-    type,
-    transaction_id: isOfBatch ? null : subject,
-    batch_id: isOfBatch ? subject : null,
-    ...data,
-    created_at: createdAt.toISOString(),
-  }
+  return { id: event.id, ...eventFields(event) }
 }

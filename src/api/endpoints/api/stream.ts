@@ -10,10 +10,10 @@ import {
 } from '../../../store/access/everyone.ts'
 import type { Db } from '../../../store/database/database.ts'
 import { StreamEventSchema, type StreamEventWire } from '../../../wire/group-b/admin.ts'
+import { eventFields } from '../../../wire/group-b/events.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint, type FollowRequest } from '../../admission/endpoint.ts'
 import { formatEvent, heartbeat } from '../../event-stream.ts'
-import { eventFieldsOf } from './events.ts'
 
 /** Tells what happens as it happens: your own events, and to administrators everybody's. */
 export function streamEndpoint(deps: { clock: Clock; signal: AbortSignal }): Endpoint {
@@ -87,5 +87,5 @@ function placeOf(text: string): LogPlace {
 }
 
 function toWire(event: EveryonesEvent): StreamEventWire {
-  return { user_id: event.userId, ...eventFieldsOf(event) }
+  return { user_id: event.userId, ...eventFields(event) }
 }

@@ -1,6 +1,6 @@
 import { BaseError, codeOf } from '../../../../base/errors.ts'
 import type { RandomBytes } from '../../../../domain/ids.ts'
-import { NOTIFICATION_TYPES, type NotificationType } from '../../../../domain/notifications.ts'
+import { LEDGER_NOTIFICATIONS, type NotificationType } from '../../../../domain/notifications.ts'
 import { createWebhookSecret } from '../../../../domain/webhook-secrets.ts'
 import {
   deleteSubscription,
@@ -168,7 +168,7 @@ function readEntries(body: SubscriptionCreate): Entry[] {
       : { field: `subscriptionDetails.${index}.url`, url: detail.url }),
     types: [detail.notificationType],
   }))
-  if (entries.length === 0) entries.push({ ...top, types: [...NOTIFICATION_TYPES] })
+  if (entries.length === 0) entries.push({ ...top, types: [...LEDGER_NOTIFICATIONS] })
   return entries.map((entry, index) => {
     const { url: found } = entry
     if (found !== undefined) return { ...entry, url: found }
