@@ -58,6 +58,11 @@ export async function prepareBatch(
     const named = { subject: `${subject}-${place + 1}`, reference: undefined, before: [] }
     return { ...common, ...named, amount: amountOf(bundled), bundled, gas }
   })
+  if (token !== undefined && isOpen(route)) {
+    // What payments that fail have left of the allowance is taken back.
+    const none = { ...paying, subject: `${subject}-rest`, amount: 0n }
+    orders.push(await prepareAllowance(context, db, none))
+  }
   const last = orders.pop()!
   return { ...last, before: [...before, ...orders] }
 }

@@ -223,9 +223,10 @@ export function checkAmount(
   { amount, route }: Pick<PaymentRequest, 'amount' | 'route'>,
 ): void {
   const { perTransaction, unit } = limitsOf(policy, route)
+  // What an allowance lets be taken is limited by what takes it; one of nothing takes it back.
+  if (route === 'allowance') return
   if (amount < 1n) throw refused('amount_not_positive', `The amount is below 1 ${unit}. Send more.`)
-  // What an allowance lets be taken is limited by what takes it.
-  if (amount <= perTransaction || route === 'allowance') return
+  if (amount <= perTransaction) return
   throw refused(
     'limit_per_transaction',
     `One transaction may send at most ${perTransaction} ${unit}. Split the payment.`,

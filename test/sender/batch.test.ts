@@ -258,6 +258,7 @@ describe('a batch', () => {
         'completed',
       ])
       expect(await balanceOf(payer())).to.equal(970n)
+      expect(await allowance(), 'of what failed').to.equal(0n)
       const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))
       expect(run.totals).to.include({ records: 5, matched: 5, breaks: 0 })
     })
@@ -281,6 +282,12 @@ describe('a batch', () => {
         expect(codeOf(error)).to.equal('token_paused')
       }
     })
+
+    const allowance = async (): Promise<bigint> => {
+      const words = [payer(), settlementAddress].map((word) => word.slice(2).padStart(64, '0'))
+      const data = selectorOf('allowance(address,address)') + words.join('')
+      return BigInt(String(await bench.world.rpc('eth_call', [{ to: dollar, data }, 'latest'])))
+    }
 
     it('is refused where the funds do not reach for all', async () => {
       const request = requestOf('token_bundle', addresses('poor', 3), 334n)

@@ -44,7 +44,8 @@ create table orders (
   -- What leaves the signer, where that is a token.
   token text check (token ~ '^0x[0-9a-f]{40}$'),
   payee text not null check (length(payee) = 42 and payee ~ '^0x[0-9a-f]+$' and payee <> signer),
-  amount numeric(78, 0) not null check (amount > 0),
+  -- An allowance of nothing takes back what is left of one.
+  amount numeric(78, 0) not null check (amount > 0 or (amount = 0 and route = 'allowance')),
   gas bigint not null check (gas >= 21000),
   -- The one whose transaction pays it, and which holds what all of them are paid by. An order of a bundle has no nonce.
   bundle bigint references orders (id),
