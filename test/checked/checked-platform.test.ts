@@ -8,6 +8,7 @@ import type { NotSettledError } from '../../src/checked/errors.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
 import { calls, reference } from '../fixtures/books/verify.ts'
 import { expectFailure } from '../fixtures/errors.ts'
+import { until } from '../fixtures/until.ts'
 
 const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const OTHER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -69,6 +70,11 @@ describe('the platform with proof', () => {
     const shown = []
     for await (const item of platform.blockchain.batches.items(batch.batch_id)) shown.push(item)
     expect(shown.map(({ to_address }) => to_address)).to.deep.equal([PAYEE, OTHER])
+    const id = batch.transactions[1]!
+    await until(async () => (await platform.transactions.get(id)).status === 'completed')
+    const { path } = await platform.transactions.receipt(id)
+    const quittance = await (await fetch(`${app.url}${path}/quittance.json`)).text()
+    expect(quittance).to.contain(OTHER.toLowerCase()).and.contain('"20000000000000000"')
   })
 
   describe('in dollars', () => {
