@@ -131,6 +131,10 @@ function recordOf(life: TransactionLifeWire) {
           </>,
         ] as const,
     ),
+    ...(life.external_id === null
+      ? []
+      : [['External id', <Foreign text={life.external_id} />] as const]),
+    ...(life.batch_id === null ? [] : [['Batch', life.batch_id] as const]),
     ...life.disputes.map((dispute) => ['Dispute', <Badge state={dispute.status} />] as const),
     ...Object.entries(life.metadata).map(
       ([name, value]) => [`Metadata: ${name}`, <Foreign text={value} />] as const,
