@@ -91,24 +91,24 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
     logger: deps.logger,
     intervalMs: EVENTS_POLL_MS,
     pass: async () => {
-      if (await tellAll(deps.db)) sound.kick()
+      if (await tellFollowers(deps.db)) {
+        sound.kick()
+        // A user may have more than one page of events.
+        events.kick()
+      }
     },
   })
   const running = [sound.run(), failing.run(), events.run(deps.signal)]
   return { kick: sound.kick, done: (async () => void (await Promise.all(running)))() }
 }
 
-/** Whether there was anything to tell of. */
-async function tellAll(db: Db): Promise<boolean> {
-  let hasTold = false
-  for (const userId of await listEventFollowers(db)) {
-    let read: number
-    do {
-      read = await tellOfEvents(db, { userId, limit: EVENTS_AT_ONCE, bodyOf: eventBody })
-      hasTold ||= read > 0
-    } while (read === EVENTS_AT_ONCE)
+/** A page for each user, so that none waits for the backlog of another. False: nothing was new. */
+async function tellFollowers(db: Db): Promise<boolean> {
+  const users = await listEventFollowers(db)
+  for (const userId of users) {
+    await tellOfEvents(db, { userId, limit: EVENTS_AT_ONCE, bodyOf: eventBody })
   }
-  return hasTold
+  return users.length > 0
 }
 
 function eventBody(event: EveryonesEvent): Record<string, unknown> {

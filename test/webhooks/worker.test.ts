@@ -60,19 +60,14 @@ describe('the webhook worker', () => {
 
   afterEach(() => bench.stop())
 
-  const subscribe = (options: Partial<Parameters<typeof makeSubscription>[1]> = {}) =>
-    makeSubscription(bench.db, { userId: bench.user.id, url: bench.receiver.url, ...options })
-
-  const states = async () => (await bench.deliveries()).map(({ state }) => state)
-
   const stateOf = async (id: string) =>
     (await findSubscription(bench.db, { userId: bench.user.id, id }))?.endpoints[0]?.state
 
   it('delivers what the standardwebhooks package verifies', async () => {
-    const { secret } = await subscribe()
+    const { secret } = await bench.subscribe()
     bench.start()
     await bench.tell()
-    await until(async () => (await states())[0] === 'delivered')
+    await until(async () => (await bench.states())[0] === 'delivered')
     const [one] = bench.receiver.received
     const payload = verify(secret, one!) as Record<string, unknown>
     const [delivery] = await bench.deliveries()
@@ -94,7 +89,7 @@ describe('the webhook worker', () => {
   })
 
   it('tells a new endpoint nothing until it has answered a signed ping', async () => {
-    const { id, secret } = await subscribe({ state: 'pending' })
+    const { id, secret } = await bench.subscribe({ state: 'pending' })
     bench.receiver.answer(inTurn(status(500), status(204)))
     await bench.tell()
     bench.start()
@@ -111,10 +106,10 @@ describe('the webhook worker', () => {
 
   it('counts an answer of status 000 as no answer, and gives up after as many tries', async () => {
     const raw = await startRawServer('HTTP/1.1 000 \r\nContent-Length: 0\r\n\r\n')
-    await subscribe({ url: raw.url })
+    await bench.subscribe({ url: raw.url })
     bench.start()
     await bench.tell()
-    await until(async () => (await states())[0] === 'failed')
+    await until(async () => (await bench.states())[0] === 'failed')
     const [delivery] = await bench.deliveries()
     expect(delivery!.tries).to.equal(4)
     expect(
@@ -125,7 +120,7 @@ describe('the webhook worker', () => {
   })
 
   it('gives up an endpoint that never answers its ping, until that is replayed', async () => {
-    const { id } = await subscribe({ state: 'pending' })
+    const { id } = await bench.subscribe({ state: 'pending' })
     bench.receiver.answer(status(503))
     bench.start()
     await until(async () => (await stateOf(id)) === 'disabled')
@@ -137,7 +132,7 @@ describe('the webhook worker', () => {
   })
 
   it('tries again what was refused, lost or hung up on, and logs each try', async () => {
-    await subscribe()
+    await bench.subscribe()
     bench.receiver.answer(
       inTurn(
         (response) => void response.writeHead(500).end('out of order'),
@@ -148,7 +143,7 @@ describe('the webhook worker', () => {
     )
     bench.start({ timeoutMs: 150 })
     await bench.tell()
-    await until(async () => (await states())[0] === 'delivered')
+    await until(async () => (await bench.states())[0] === 'delivered')
     const [delivery] = await bench.deliveries()
     expect(delivery!.tries).to.equal(4)
     expect(
@@ -167,45 +162,45 @@ describe('the webhook worker', () => {
   })
 
   it('ends after the last try, and begins anew when it is replayed', async () => {
-    await subscribe()
+    await bench.subscribe()
     bench.receiver.answer(status(500))
     bench.start()
     await bench.tell()
-    await until(async () => (await states())[0] === 'failed')
+    await until(async () => (await bench.states())[0] === 'failed')
     expect(bench.receiver.received).to.have.length(4)
     bench.receiver.answer(status(200))
     const [failed] = await bench.deliveries()
     expect(await replayDelivery(bench.db, failed!.id)).to.equal(true)
-    await until(async () => (await states())[0] === 'delivered')
+    await until(async () => (await bench.states())[0] === 'delivered')
     expect(await replayDelivery(bench.db, failed!.id)).to.equal(true)
-    await until(async () => (await states())[0] === 'delivered')
+    await until(async () => (await bench.states())[0] === 'delivered')
     const ids = bench.receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(ids).to.deep.equal(Array.from({ length: 6 }, () => failed!.notification.id))
   })
 
   it('disables an endpoint that answers 410, and cancels what was on its way', async () => {
-    const { id } = await subscribe()
+    const { id } = await bench.subscribe()
     bench.receiver.answer(status(410))
     await bench.tell(3)
     bench.start({ pace: { perEndpoint: 1 } })
-    await until(async () => !(await states()).includes('pending'))
-    expect(await states()).to.deep.equal(['failed', 'canceled', 'canceled'])
+    await until(async () => !(await bench.states()).includes('pending'))
+    expect(await bench.states()).to.deep.equal(['failed', 'canceled', 'canceled'])
     expect(await stateOf(id)).to.equal('disabled')
     await bench.tell()
-    expect(await states()).to.have.length(3)
+    expect(await bench.states()).to.have.length(3)
     const [failed] = await bench.deliveries()
     expect(await replayDelivery(bench.db, failed!.id)).to.equal(false)
   })
 
   it('disables an endpoint that has failed for five days', async () => {
-    const { id } = await subscribe()
+    const { id } = await bench.subscribe()
     bench.receiver.answer(status(500))
     await sql`update webhook_endpoints set failing_since = now() - interval '119 hours'`.execute(
       bench.db,
     )
     const { stop } = bench.start()
     await bench.tell()
-    await until(async () => (await states())[0] === 'failed')
+    await until(async () => (await bench.states())[0] === 'failed')
     expect(await stateOf(id)).to.equal('confirmed')
     await stop()
     await sql`update webhook_endpoints set failing_since = now() - interval '121 hours'`.execute(
@@ -217,11 +212,11 @@ describe('the webhook worker', () => {
   })
 
   it('forgets the failures of an endpoint that answers again', async () => {
-    await subscribe()
+    await bench.subscribe()
     bench.receiver.answer(inTurn(status(500), status(200)))
     bench.start()
     await bench.tell()
-    await until(async () => (await states())[0] === 'delivered')
+    await until(async () => (await bench.states())[0] === 'delivered')
     const { rows } = await sql`select failing_since as since from webhook_endpoints`.execute(
       bench.db,
     )
@@ -229,7 +224,7 @@ describe('the webhook worker', () => {
   })
 
   it('waits for as long as the receiver asks', async () => {
-    await subscribe()
+    await bench.subscribe()
     bench.receiver.answer(status(429, { 'retry-after': '3600' }))
     bench.start()
     await bench.tell()
@@ -241,11 +236,11 @@ describe('the webhook worker', () => {
 
   it('follows no redirect', async () => {
     const elsewhere = await startReceiver()
-    await subscribe()
+    await bench.subscribe()
     bench.receiver.answer(status(307, { location: elsewhere.url }))
     bench.start({ schedule: { pausesMs: [], disableAfterMs: 1e9 } })
     await bench.tell()
-    await until(async () => (await states())[0] === 'failed')
+    await until(async () => (await bench.states())[0] === 'failed')
     const [delivery] = await bench.deliveries()
     expect(delivery!.latestTries[0]).to.include({ outcome: 'redirected', status: 307 })
     expect(elsewhere.received).to.deep.equal([])
@@ -253,7 +248,7 @@ describe('the webhook worker', () => {
   })
 
   it('does not make others wait for an endpoint that hangs', async () => {
-    await subscribe()
+    await bench.subscribe()
     const quick = await startReceiver()
     await makeSubscription(bench.db, { userId: bench.user.id, url: quick.url })
     bench.receiver.answer(hang)
@@ -265,25 +260,25 @@ describe('the webhook worker', () => {
   })
 
   it('tries an endpoint that failed with one request at a time', async () => {
-    await subscribe()
+    await bench.subscribe()
     await sql`update webhook_endpoints set failing_since = now()`.execute(bench.db)
     bench.receiver.answer((response) => void setTimeout(() => response.writeHead(500).end(), 20))
     bench.start({ schedule: { pausesMs: [], disableAfterMs: 1e9 } })
     await bench.tell(4)
-    await until(async () => !(await states()).includes('pending'))
+    await until(async () => !(await bench.states()).includes('pending'))
     expect(bench.receiver.received).to.have.length(4)
     expect(bench.receiver.most()).to.equal(1)
   })
 
   it('delivers again, as the same notification, what a crash left unrecorded', async () => {
-    const { secret } = await subscribe()
+    const { secret } = await bench.subscribe()
     await bench.tell()
     const [lost] = await leaseDeliveries(bench.db, LEASE)
     const { stop } = bench.start()
     await new Promise((later) => setTimeout(later, 50))
     expect(bench.receiver.received).to.deep.equal([])
     await sql`update webhook_deliveries set due_at = now() where is_leased`.execute(bench.db)
-    await until(async () => (await states())[0] === 'delivered')
+    await until(async () => (await bench.states())[0] === 'delivered')
     await stop()
     expect(lost!.notification.id).to.equal(bench.receiver.received[0]!.headers['webhook-id'])
     verify(secret, bench.receiver.received[0]!)
@@ -297,11 +292,11 @@ describe('the webhook worker', () => {
   })
 
   it('delivers each once with two workers at once, and tells their order', async () => {
-    await subscribe()
+    await bench.subscribe()
     bench.start()
     bench.start()
     await bench.tell(60)
-    await until(async () => (await states()).every((state) => state === 'delivered'))
+    await until(async () => (await bench.states()).every((state) => state === 'delivered'))
     const sequences = bench.receiver.received.map(({ sequence }) => sequence)
     expect(sequences.toSorted((a, b) => a - b)).to.deep.equal(
       Array.from({ length: 60 }, (_, index) => index + 1),
@@ -309,7 +304,7 @@ describe('the webhook worker', () => {
   })
 
   it('signs with both secrets for a day after a rotation', async () => {
-    const { id, secret } = await subscribe()
+    const { id, secret } = await bench.subscribe()
     const next = createWebhookSecret(() => Buffer.alloc(32, 7))
     await replaceSecret(bench.db, { userId: bench.user.id, id, secret: next })
     bench.start()
@@ -327,7 +322,7 @@ describe('the webhook worker', () => {
   })
 
   it('sends nothing more to a subscription that was deleted', async () => {
-    const { id } = await subscribe()
+    const { id } = await bench.subscribe()
     await bench.tell(2)
     await deleteSubscription(bench.db, { userId: bench.user.id, id })
     bench.start()
@@ -341,7 +336,7 @@ describe('the webhook worker', () => {
   })
 
   it('gives back what it had not finished when it stops', async () => {
-    await subscribe()
+    await bench.subscribe()
     bench.receiver.answer(hang)
     const { stop } = bench.start()
     await bench.tell()

@@ -5,13 +5,20 @@ import { listEveryonesEvents, type EveryonesEvent } from '../access/everyone.ts'
 import type { Db } from '../database/database.ts'
 import { readOne } from '../database/rows.ts'
 import { transact } from '../database/transact.ts'
-import { notify } from './notifications.ts'
+import { notifyAll, type NewNotification } from './notifications.ts'
 
-/** Users who have an endpoint that is told of events. */
+/** Users with a confirmed endpoint for events, and with an event that is not a notification yet. */
 export async function listEventFollowers(db: Db): Promise<number[]> {
   const { rows } = await sql<{ userId: number }>`
-    select distinct user_id as "userId" from webhook_endpoints
-    where state = 'confirmed' and types && ${EVENTS}`.execute(db)
+    select f.user_id as "userId" from event_followers f
+    where exists (
+      select from webhook_endpoints e
+      where e.user_id = f.user_id and e.state = 'confirmed' and e.types && ${EVENTS}
+    ) and exists (
+      select from events e
+      where e.user_id = f.user_id and e.log_key < log_horizon()
+        and (e.log_key, e.id) > (f.log_key, f.event_id)
+    )`.execute(db)
   return rows.map(({ userId }) => userId)
 }
 
@@ -58,10 +65,12 @@ export async function tellOfEvents(
     await sql`
       update event_followers set log_key = ${last.logKey}, event_id = ${last.id}
       where user_id = ${userId}`.execute(open)
-    for (const event of events) {
+    const notifications = events.map((event): NewNotification => {
       const type = event.type.startsWith('batch.') ? 'batches' : 'transactions'
-      if (wanted.has(type)) await notify(open, { userId, type, body: bodyOf(event) })
-    }
+      return { type, body: bodyOf(event) }
+    })
+    const told = notifications.filter(({ type }) => wanted.has(type))
+    await notifyAll(open, userId, told)
     return events.length
   })
 }

@@ -4,7 +4,6 @@ import type { NotificationType } from '../../domain/notifications.ts'
 import type { Db } from '../database/database.ts'
 
 export type NewNotification = {
-  userId: number
   type: NotificationType
   /** The full object as the API shows it now. It is sent as it stands here. */
   body: Readonly<Record<string, unknown>>
@@ -18,23 +17,45 @@ export type NewNotification = {
  * wait for that long. So call it last, after all other locks; and where one transaction tells
  * several users, in the order of their ids, or two of them may wait for each other.
  */
-export async function notify(db: Db, notification: NewNotification): Promise<void> {
-  const { userId, type, body } = notification
-  const about = body['paymentId'] ?? body['id']
+export async function notify(
+  db: Db,
+  { userId, ...notification }: NewNotification & { userId: number },
+): Promise<void> {
+  await notifyAll(db, userId, [notification])
+}
+
+/** Several, numbered in their order. */
+export async function notifyAll(
+  db: Db,
+  userId: number,
+  notifications: readonly NewNotification[],
+): Promise<void> {
+  const { length: count } = notifications
+  if (count === 0) return
   await sql`
     with counter as (
-      insert into notification_counters as c (user_id, last_sequence) values (${userId}, 1)
-      on conflict (user_id) do update set last_sequence = c.last_sequence + 1
+      insert into notification_counters as c (user_id, last_sequence) values (${userId}, ${count})
+      on conflict (user_id) do update set last_sequence = c.last_sequence + excluded.last_sequence
       returning last_sequence
     ), told as (
       insert into notifications (user_id, type, sequence, about, body)
-      select ${userId}, ${type}, last_sequence, ${typeof about === 'string' ? about : null},
-        ${JSON.stringify(body)}::json
-      from counter
-      returning id
+      select ${userId}, type, last_sequence - ${count} + place, about, body::json
+      from counter cross join unnest(
+        ${notifications.map(({ type }) => type)}::text[],
+        ${notifications.map(({ body }) => aboutOf(body))}::text[],
+        ${notifications.map(({ body }) => JSON.stringify(body))}::text[]
+      ) with ordinality as row (type, about, body, place)
+      order by place
+      returning id, type
     )
     insert into webhook_deliveries (endpoint_id, notification_id)
-    select e.id, told.id from webhook_endpoints e cross join told
-    where e.user_id = ${userId} and e.state = 'confirmed' and ${type} = any (e.types)
-    `.execute(db)
+    select e.id, told.id from webhook_endpoints e join told on told.type = any (e.types)
+    where e.user_id = ${userId} and e.state = 'confirmed'`.execute(db)
+}
+
+/** The id of what it is about: a chargeback names its payment, an event its subject. */
+function aboutOf(body: NewNotification['body']): string | null {
+  const { paymentId, transaction_id: transactionId, batch_id: batchId, id } = body
+  const about = paymentId ?? transactionId ?? batchId ?? id
+  return typeof about === 'string' ? about : null
 }
