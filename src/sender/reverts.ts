@@ -11,17 +11,27 @@ import type { Hex } from '../domain/orders.ts'
  * another contract gives. Undefined where nobody says anything.
  */
 export function reasonOfRevert(cause: unknown): string | undefined {
-  return reasonIn(revertDataOf(cause))
+  const { refused, said } = readRevert(cause)
+  const reason =
+    said && (REASONS[said.name]?.(said.args) ?? `the contract refuses it with ${said.name}`)
+  if (refused === undefined) return reason
+  return `the token does not pay ${refused}: ${reason ?? 'it gives no reason'}`
 }
 
-function reasonIn(data: Hex | undefined): string | undefined {
-  const error = decoded(data)
-  return (
-    error && (REASONS[error.name]?.(error.args) ?? `the contract refuses it with ${error.name}`)
-  )
+type RevertError = { name: string; args: readonly unknown[] }
+
+/**
+ * The settlement contract passes on what a token said of a payee. Any contract can nest that, so it
+ * is opened once.
+ */
+function readRevert(cause: unknown): { refused?: string; said: RevertError | undefined } {
+  const error = decoded(revertDataOf(cause))
+  if (error?.name !== 'TransferRefused') return { said: error }
+  const [payee, , inner] = error.args
+  return { refused: String(payee), said: decoded(inner as Hex) }
 }
 
-function decoded(data: Hex | undefined): { name: string; args: readonly unknown[] } | undefined {
+function decoded(data: Hex | undefined): RevertError | undefined {
   if (data === undefined || data === '0x') return undefined
   try {
     const { errorName: name, args } = decodeErrorResult({ abi: KNOWN_ERRORS, data })
@@ -38,15 +48,13 @@ const REASONS: Readonly<Record<string, (args: readonly unknown[]) => string>> = 
   EnforcedPause: () => 'the token is paused',
   MinterAllowanceExceeded: ([minter, allowance, amount]) =>
     `${String(minter)} may mint ${dollars(allowance)}, not ${dollars(amount)}`,
-  TransferRefused: ([payee, , reason]) =>
-    `the token does not pay ${String(payee)}: ${reasonIn(reason as Hex) ?? 'it gives no reason'}`,
   PaymentRefused: ([payee, amount]) => `${String(payee)} refuses ${String(amount)}`,
   Error: ([text]) => `the contract says "${printable(String(text))}"`,
 }
 
-/** Whether a token moves nothing for anybody now, in the words of the two that are known for it. */
+/** Whether the token is paused, in the words of ReferenceDollar and of USDC. */
 export function isPause(cause: unknown): boolean {
-  const { name, args } = decoded(revertDataOf(cause)) ?? {}
+  const { name, args } = readRevert(cause).said ?? {}
   return name === 'EnforcedPause' || (name === 'Error' && args?.[0] === 'Pausable: paused')
 }
 
