@@ -108,7 +108,7 @@ contract Settlement is Payments, EIP712, ERC165 {
         address[] calldata payees,
         uint256[] calldata amounts
     ) external returns (uint256 paid) {
-        // Native coin that waits here for another batch would be paid to whoever asks for it.
+        // Otherwise a caller could take the native coin that this contract holds during another batch.
         if (token == address(0)) revert InvalidToken(token);
         (uint256 total, uint256 failed) = _settlePartial(orderReferences, token, payees, amounts);
         unchecked {

@@ -28,7 +28,7 @@ export async function askGas(quorum: Quorum, { signer, call }: AskedCall): Promi
     try {
       const estimate = await provider.request({ method: 'eth_estimateGas', params, signal })
       const answer = quantity(estimate, 'estimate')
-      // Signed with less, it would be refused by every node for ever, and hold up its lane.
+      // Every node would refuse a transaction with less gas, and it would block its lane.
       if (answer < leastGas(data)) throw new AnswerError('gas estimate', provider.name)
       return answer
     } catch (error) {

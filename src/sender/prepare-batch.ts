@@ -1,3 +1,4 @@
+import { ImpossibleError } from '../base/errors.ts'
 import { data as bytes } from '../chain/answers.ts'
 import type { Quorum } from '../chain/quorum.ts'
 import { BatchRefusedError, type PlacedProblem } from '../domain/batches.ts'
@@ -40,7 +41,7 @@ export async function prepareBatch(
   const { subject, spender, payer: signer, route } = request
   const payments = checkPayments(context, request)
   const { contract, token } = await contractsOf(context, route)
-  if (contract === undefined) throw refused('contract_not_configured', 'A bundle has a contract.')
+  if (contract === undefined) throw new ImpossibleError('a bundle calls the settlement contract')
   const amount = amountOf(payments)
   const standing = await readPayer(context, { signer, token })
   requireFunds(standing, { signer, route, token, amount })

@@ -81,7 +81,7 @@ async function write(options: Options): Promise<void> {
   })
 }
 
-/** Whoever reads may have enough, as `head` has. */
+/** The reader may close the pipe early, as `head` does. */
 function unlessClosed(error: unknown): void {
   if (codeOf(error) !== 'EPIPE') throw error
 }

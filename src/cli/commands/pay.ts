@@ -5,7 +5,7 @@ import { BaseError } from '../../base/errors.ts'
 import { readReady } from '../../base/ready.ts'
 import { createPlatformClient } from '../../client/index.ts'
 import { ON_FAILURE, type OnFailure } from '../../domain/batches.ts'
-import { CURRENCY_DECIMALS, formatAmount } from '../../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount, LEDGER_PER_CENT } from '../../domain/money.ts'
 import { confirm } from '../confirm.ts'
 import { createOutput, EXIT, formatPairs, type Output } from '../output.ts'
 import {
@@ -122,7 +122,7 @@ function connect({ url }: PayFlags): PayClient {
   }
   const apiKey = config.payKey ?? running?.groupB?.apiKey
   if (apiKey === undefined) {
-    const message = 'The server wants a key. Set QUITTANCE_PAY_KEY to the API key of whoever pays.'
+    const message = 'No API key is set. Set QUITTANCE_PAY_KEY to the API key of the user who pays.'
     throw new BaseError(message, { code: 'pay_key_missing' })
   }
   return createPlatformClient({ baseUrl, apiKey, timeoutMs: 300_000, tryTimeoutMs: 60_000 })
@@ -132,7 +132,7 @@ type Held = Record<PayCurrency, bigint>
 
 /** In cents, since that is what is paid. */
 function heldDollars(tokens: ReadonlyArray<{ balance_units: string }>): bigint {
-  return tokens.reduce((sum, { balance_units: units }) => sum + BigInt(units), 0n) / 10_000n
+  return tokens.reduce((sum, { balance_units: units }) => sum + BigInt(units), 0n) / LEDGER_PER_CENT
 }
 
 function sumsOf(plan: Plan): Held {

@@ -110,8 +110,8 @@ export async function findRecordedOrder(
 }
 
 /**
- * An allowance moves no money, and neither does a bundle beside the orders that it pays, which are
- * counted themselves. A burn pays nobody; whoever watches the supply compares it with its redeem.
+ * An allowance moves no money. A bundle pays through its orders, which are counted instead. A burn
+ * pays nobody; the watch on the supply compares it with its redeem.
  */
 const IS_PAYMENT = sql`o.route not in ('allowance', 'burn') and o.calldata is null`
 

@@ -128,7 +128,10 @@ function ofHash(hash: Hex): RawBuilder<unknown> {
   return sql`
     select transaction_id from transactions where eth_transaction_hash = ${hash}
     union all
-    select o.subject from attempts a join orders o on o.id = a.order_id or o.bundle = a.order_id
+    select o.subject from attempts a join orders o on o.id = a.order_id
+    where a.chain_id = ${OUR_CHAIN} and a.hash = ${hash}
+    union all
+    select o.subject from attempts a join orders o on o.bundle = a.order_id
     where a.chain_id = ${OUR_CHAIN} and a.hash = ${hash}
     union all
     select transaction_id from checkout_payments

@@ -146,8 +146,9 @@ const IS_SETTLED = sql`exists (
 function unsettledOrders(): RawBuilder<unknown> {
   const kinds = sql.join(UNSETTLING_KINDS.map((kind) => sql`${kind}`))
   return sql`
-    select o.id from sender_alerts join orders o on o.id = order_id or o.bundle = order_id
-    where closed_at is null
+    select order_id as id from sender_alerts where closed_at is null and order_id is not null
+    union
+    select o.id from sender_alerts join orders o on o.bundle = order_id where closed_at is null
     union
     select o.id from breaks cross join lateral (
       select id from orders where subject = breaks.transaction_id offset 0

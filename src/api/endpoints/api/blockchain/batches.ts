@@ -42,7 +42,12 @@ import { idOf, pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
 import type { Refusals } from '../../../admission/refusals.ts'
 import { requireNew } from './external-ids.ts'
-import { PAYMENT_REFUSALS, type BlockchainBatch, type BlockchainPayments } from './payments.ts'
+import {
+  PAYMENT_FAILURES,
+  PAYMENT_REFUSALS,
+  type BlockchainBatch,
+  type BlockchainPayments,
+} from './payments.ts'
 
 export function batchEndpoints<Prepared>(deps: BatchDeps<Prepared>): Endpoint[] {
   return [batchCreate(deps), batchEstimate(deps), batchList, batchDetail]
@@ -67,7 +72,7 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
     bodyBytes: limits.batchBodyBytes,
     status: 201,
     answer: BatchCreatedSchema,
-    failures: [...BATCH_FAILURES],
+    failures: PAYMENT_FAILURES,
     prepare: async ({ body, caller, db }) => {
       const read = await readBatch(deps, { body, caller, db })
       const payment = await namingItems(() => payments.prepareBatch(db, read.batch))
@@ -136,7 +141,7 @@ function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
     body: BatchCreateSchema,
     bodyBytes: limits.batchBodyBytes,
     answer: BatchEstimateSchema,
-    failures: [...BATCH_FAILURES],
+    failures: PAYMENT_FAILURES,
     prepare: async ({ body, caller, db }) => {
       const read = await readBatch(deps, { body, caller, db })
       return { ...read, cost: await namingItems(() => deps.payments.estimateBatch(db, read.batch)) }
@@ -158,16 +163,6 @@ function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
     },
   })
 }
-
-const BATCH_FAILURES = [
-  'conflict',
-  'contract_not_configured',
-  'insufficient_funds',
-  'limit_exceeded',
-  'payment_would_fail',
-  'upstream_failed',
-  'signer_unavailable',
-] as const
 
 /** Reads a batch, refusing what can be told without the chain. */
 async function readBatch<Prepared>(

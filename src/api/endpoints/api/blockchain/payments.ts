@@ -9,6 +9,7 @@ import {
   recordTransactions,
   type NewTransaction,
 } from '../../../../store/transactions/transactions.ts'
+import type { FailureCode } from '../../../../wire/errors.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
 import type { BlockchainCreatedSchema } from '../../../../wire/group-b/blockchain.ts'
 import type { EndpointRequest } from '../../../admission/endpoint.ts'
@@ -64,6 +65,17 @@ export type BatchCost = {
 
 /** What an address holds of a token; the symbol is null where the token has none. */
 export type TokenBalance = { token: Hex; symbol: string | null; amount: bigint }
+
+/** How a payment on the chain can fail, beside what every operation can. */
+export const PAYMENT_FAILURES: readonly FailureCode[] = [
+  'conflict',
+  'contract_not_configured',
+  'insufficient_funds',
+  'limit_exceeded',
+  'payment_would_fail',
+  'upstream_failed',
+  'signer_unavailable',
+]
 
 /** What the sender refuses, in the words of the operations on the chain. */
 export const PAYMENT_REFUSALS: Refusals = {

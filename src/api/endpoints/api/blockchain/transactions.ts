@@ -11,6 +11,7 @@ import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { requireNew } from './external-ids.ts'
 import {
   acceptPayments,
+  PAYMENT_FAILURES,
   PAYMENT_REFUSALS,
   type BlockchainPayment,
   type BlockchainPayments,
@@ -35,15 +36,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     body: BlockchainCreateSchema,
     status: 201,
     answer: BlockchainCreatedSchema,
-    failures: [
-      'conflict',
-      'contract_not_configured',
-      'insufficient_funds',
-      'limit_exceeded',
-      'payment_would_fail',
-      'upstream_failed',
-      'signer_unavailable',
-    ],
+    failures: PAYMENT_FAILURES,
     prepare: async ({ body, caller, db }) => {
       const { currency = 'ETH' } = body
       const amount = readAmount({ amount: body.amount, currency })
