@@ -178,7 +178,7 @@ function inParts(
     const last = bundles.at(-1)
     const isFull = last === undefined || last.bundled.length >= OPEN_AT_ONCE
     if (isFull || last.gas + cost > policy.maxBundleGas) {
-      bundles.push({ bundled: [payment], gas: ITEM_RESERVE + cost })
+      bundles.push({ bundled: [payment], gas: ITEM_RESERVE + TOKEN_BUNDLE_GAS + cost })
     } else {
       last.bundled.push(payment)
       last.gas += cost
@@ -230,8 +230,8 @@ const PAID_ITEM_GAS = 15_000n
 
 /**
  * What each takes in a bundle. The allowance is not on the chain yet, so the token is asked for the
- * same transfers, each of which touches for the first time what a bundle touches once for all; that
- * makes up for the most of what the contract adds.
+ * same transfers. Each of them touches for the first time what a bundle touches once, which covers
+ * most of what the contract adds to it.
  */
 async function costsOfTokens(
   { quorum }: { quorum: Quorum },
@@ -255,6 +255,7 @@ async function costsOfTokens(
 }
 
 const TRANSACTION_GAS = 21_000n
+/** What a bundle takes besides its items: it may begin two words of the contract's bitmap. */
 const TOKEN_BUNDLE_GAS = 100_000n
 const TOKEN_ITEM_GAS = 1_500n
 /** By the time it is mined, the token may let it pass. */

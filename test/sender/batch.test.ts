@@ -294,14 +294,18 @@ describe('a batch', () => {
       expect(codeOf(await failureOf(() => pay(request)))).to.equal('insufficient_funds')
     })
 
-    it('is told enough gas for new and for old holders', async () => {
-      const payees = addresses('gas', 30)
-      for (const round of [1, 2]) {
-        const request = requestOf('token_bundle', payees, BigInt(round))
-        await pay(request)
-        await finish()
-        expect(await statesOf(request)).to.deep.equal(Array(30).fill('completed'))
+    for (const route of ['token_bundle', 'open_token_bundle'] as const) {
+      for (const count of [1, 3, 30]) {
+        it(`has enough gas for ${count} new and old holders (${route})`, async () => {
+          const payees = addresses('gas', count)
+          for (const round of [1, 2]) {
+            const request = requestOf(route, payees, BigInt(round))
+            await pay(request)
+            await finish()
+            expect(await statesOf(request)).to.deep.equal(Array(count).fill('completed'))
+          }
+        })
       }
-    })
+    }
   })
 })
