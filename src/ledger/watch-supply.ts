@@ -162,7 +162,9 @@ async function moveOn(deps: WatchDeps, { cursor, last, isLatest, signal }: Movin
     const seen = { blockNumber: last.number, supply: total, now }
     const solvency = await storeSolvency(open, stablecoin, seen)
     await closeDisagreement(open, { chainId: stablecoin.chainId, now })
-    await followDrift(open, { chainId: stablecoin.chainId, solvency, now })
+    if (solvency !== undefined) {
+      await followDrift(open, { chainId: stablecoin.chainId, solvency, now })
+    }
     return solvency
   })
   if (solvency !== undefined && solvency.drift !== 0n) report(logger, solvency)

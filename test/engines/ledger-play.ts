@@ -89,7 +89,7 @@ export async function createPlay(db: Db): Promise<Play> {
     }),
     async drift() {
       const seen = { blockNumber: 7n, supply: model.supply, now: new Date(0) }
-      return (await storeSolvency(db, key, seen)).drift
+      return (await storeSolvency(db, key, seen))!.drift
     },
     counts: () => counts,
   }

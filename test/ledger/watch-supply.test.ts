@@ -112,6 +112,31 @@ describe('the watch over the supply, in doubt', () => {
     expect(await openBreaks()).to.deep.equal([])
   })
 
+  it('sees no drift where a reader that stopped had read further than the chain shows', async () => {
+    await mint()
+    await chain.settle()
+    const before = await chain.solvency()
+    await burn(`0x${'77'.repeat(32)}`)
+    await chain.bench.world.mine(6)
+    const { rows } = await sql<{ number: bigint; hash: Hex }>`
+      select block_number as number, block_hash as hash from token_cursors`.execute(money.db)
+    const { number, hash } = rows[0]!
+    while (await pass()) continue
+    // It stopped before it moved the cursor, and the next one asks nodes that are behind.
+    await sql`update token_cursors set block_number = ${number}, block_hash = ${hash}`.execute(
+      money.db,
+    )
+    const latest = `0x${(number + 3n).toString(16)}`
+    lie = ({ params }, truth) =>
+      params?.[0] === 'latest' ? { ...(truth as object), number: latest } : truth
+    await pass()
+    expect(await openBreaks()).to.deep.equal(['wrong_reference'])
+    lie = undefined
+    while (await pass()) continue
+    expect(await openBreaks()).to.deep.equal(['wrong_reference'])
+    expect((await chain.solvency())!.blockNumber > before!.blockNumber).to.equal(true)
+  })
+
   it('tells of a burn whose final block is gone, and pays no second wire for it', async () => {
     await mint()
     await chain.settle()

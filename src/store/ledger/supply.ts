@@ -129,15 +129,17 @@ export type Solvency = {
 }
 
 /**
- * Holds the supply at a final block against the ledger, in one statement, so that nothing moves
+ * Compares the supply at a final block with the ledger, in one statement, so that nothing moves
  * meanwhile. Mints that the one has and the other is about to have are told apart, so that there is
- * no tolerance.
+ * no tolerance. Undefined, and nothing stored, where the ledger has events of later blocks: a
+ * reader that stopped before it moved the cursor has read further than this one sees. Events whose
+ * blocks are gone have breaks of their own and hold up nothing.
  */
 export async function storeSolvency(
   db: Db,
   key: TokenKey,
   seen: { blockNumber: bigint; supply: bigint; now: Date },
-): Promise<Solvency> {
+): Promise<Solvency | undefined> {
   const row = await readOne<Omit<Solvency, 'drift'>>(db)`
     insert into solvency (chain_id, token, block_number, supply, liability, mints_ahead,
       mints_behind, checked_at)
@@ -153,12 +155,20 @@ export async function storeSolvency(
         where kind = 'mint' and status = 'complete' and block_number > ${seen.blockNumber}
       ), 0),
       ${seen.now}
+    where not exists (
+      select 1 from supply_events e
+      where e.chain_id = ${key.chainId} and e.token = ${key.token}
+        and e.block_number > ${seen.blockNumber}
+        and not exists (
+          select 1 from breaks where kind = 'reorged' and hash = e.transaction_hash
+        )
+    )
     on conflict (chain_id, token) do update
       set block_number = excluded.block_number, supply = excluded.supply,
         liability = excluded.liability, mints_ahead = excluded.mints_ahead,
         mints_behind = excluded.mints_behind, checked_at = excluded.checked_at
     returning ${SOLVENCY}`
-  return withDrift(row!)
+  return row && withDrift(row)
 }
 
 export async function readSolvency(db: Db, key: TokenKey): Promise<Solvency | undefined> {
