@@ -37,6 +37,10 @@ export function actAtRandom(sim: MoneySim): Promise<unknown> {
     redeemOwn,
     payOut,
     payOut,
+    payOutTogether,
+    payOutTogether,
+    freeze,
+    freeze,
     burn,
     burn,
     burn,
@@ -130,13 +134,10 @@ async function redeemOwn(sim: MoneySim): Promise<void> {
 
 /** In dollars, by a plain transfer or through the contract with its allowance. */
 async function payOut(sim: MoneySim): Promise<void> {
-  const { random, custodian, seed, payouts } = sim
+  const { random, custodian } = sim
   const { db, sender } = sim.living()
-  const subject = `payout-${seed}-${payouts.length}`
-  const payee = addressFrom(`${subject} of money`)
-  const amount = BigInt(1 + random.below(4)) * 250_000n
-  const payout = { subject, payee, amount, isTold: false }
-  payouts.push(payout)
+  const payout = promise(sim)
+  const { subject, payee, amount } = payout
   const way = random.pick([{ route: 'transfer' }, { route: 'token', withAllowance: true }] as const)
   const { signal } = new AbortController()
   const accepted = await survive(async () => {
@@ -145,6 +146,38 @@ async function payOut(sim: MoneySim): Promise<void> {
     return db.transaction().execute((open) => sender.accept(open, prepared))
   })
   payout.isTold = accepted !== undefined
+}
+
+/** By bundles: all or none of them, or each by itself. */
+async function payOutTogether(sim: MoneySim): Promise<void> {
+  const { random, custodian, seed, payouts } = sim
+  const { db, sender } = sim.living()
+  const subject = `batch-${seed}-${payouts.length}`
+  const payments = Array.from({ length: 2 + random.below(3) }, () => promise(sim))
+  const route = random.pick(['token_bundle', 'open_token_bundle', 'open_token_bundle'] as const)
+  const { signal } = new AbortController()
+  const accepted = await survive(async () => {
+    const request = { subject, spender: 'sim', payer: custodian, route, payments }
+    const prepared = await sender.prepareBatch(db, request, signal)
+    return db.transaction().execute((open) => sender.accept(open, prepared))
+  })
+  for (const payment of payments) payment.isTold = accepted !== undefined
+}
+
+function promise({ random, seed, payouts }: MoneySim): MoneySim['payouts'][number] {
+  const subject = `payout-${seed}-${payouts.length}`
+  const payee = addressFrom(`${subject} of money`)
+  const amount = BigInt(1 + random.below(4)) * 250_000n
+  const payout = { subject, payee, amount, isTold: false }
+  payouts.push(payout)
+  return payout
+}
+
+/** From now on the token refuses a payee, whatever was simulated for the order; or no more. */
+async function freeze({ random, payouts, asAdmin }: MoneySim): Promise<void> {
+  if (payouts.length === 0) return
+  const { payee } = random.pick(payouts.slice(-4))
+  await asAdmin(random.chance(0.8) ? 'freeze(address)' : 'unfreeze(address)', payee)
 }
 
 /** As ordered, by one of the holders; maybe a second time, by the other one as well. */

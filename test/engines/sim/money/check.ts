@@ -33,8 +33,10 @@ export async function countMoney(sim: MoneySim): Promise<Record<string, number>>
     counts[name] = (counts[name] ?? 0) + 1
   }
   for (const { subject } of sim.payouts) {
-    const state = (await findOrderOf(sim.db, subject))?.state ?? 'refused'
-    counts[`payouts ${state}`] = (counts[`payouts ${state}`] ?? 0) + 1
+    const { state, bundle, errorCode } = (await findOrderOf(sim.db, subject)) ?? {}
+    const what = bundle === undefined ? 'payouts' : 'bundled payouts'
+    const name = `${what} ${state ?? 'refused'}${errorCode === undefined ? '' : ` (${errorCode})`}`
+    counts[name] = (counts[name] ?? 0) + 1
   }
   const { rows } = await sql<{ finding: string }>`
     select finding from supply_events where finding is not null`.execute(sim.db)

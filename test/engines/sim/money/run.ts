@@ -16,7 +16,16 @@ import { createLife, survive, type Life } from '../life.ts'
 import { type Faults } from '../life.ts'
 import { type Ground } from '../life.ts'
 import { CONFIRMATIONS, createProviders, type RunOptions, type RunReport } from '../run.ts'
-import { CHAIN_ID, createSigners, ETHER, GWEI, placeDollar, START, toHex } from '../world.ts'
+import {
+  adminOf,
+  CHAIN_ID,
+  createSigners,
+  ETHER,
+  GWEI,
+  placeDollar,
+  START,
+  toHex,
+} from '../world.ts'
 import { actAtRandom, mint } from './acts.ts'
 import { countMoney, moneyWrongs } from './check.ts'
 import { DEPOSIT, type Living, type MoneySim } from './sim.ts'
@@ -49,6 +58,7 @@ async function startMoneySim({
   const holders = await createSigners(world, { seed: `holder ${seed}`, count: 2 })
   const [minter, custodian] = signers.addresses as [Hex, Hex]
   const dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
+  const asAdmin = await adminOf(world, dollar)
   await world.mine(CONFIRMATIONS)
   const stablecoin = { token: dollar, chainId: CHAIN_ID, profile: 'memo' as const }
   const ledger = ledgerOf({ stablecoin, clock, randomBytes: random.bytes })
@@ -68,7 +78,7 @@ async function startMoneySim({
   }
   const told = { toldMints: [], toldRedeems: [], toldOwnRedeems: [], payouts: [] }
   const whose = { minter, custodian, holders, userId, wallet }
-  const sim = { ...ground, dollar, ...whose, ledger, living, ...told }
+  const sim = { ...ground, dollar, asAdmin, ...whose, ledger, living, ...told }
   return { sim, crashes: () => crashes }
 }
 
@@ -109,7 +119,7 @@ function beginLiving(
 /** So that there is something to burn from the start. */
 async function mintInPeace(sim: MoneySim): Promise<void> {
   sim.faults.areOn = false
-  for (let mints = 0; mints < 3; mints++) await mint(sim)
+  for (let mints = 0; mints < 6; mints++) await mint(sim)
   await passOnce(sim)
   await sim.world.mine(CONFIRMATIONS + 1)
   sim.faults.areOn = true

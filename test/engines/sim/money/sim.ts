@@ -8,6 +8,8 @@ import type { Ground } from '../life.ts'
 
 export type MoneySim = Ground & {
   dollar: Hex
+  /** Calls the dollar as its admin. */
+  asAdmin: (signature: string, ...words: string[]) => Promise<void>
   minter: Hex
   /** Whose money is at the platform, which signs for it. */
   custodian: Hex
