@@ -55,7 +55,7 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
       if (signer === undefined) throw new NoSignerError(by)
       return (await signer.sign({ ...call, nonce: Number(nonce), ...fees }, signal)).raw
     },
-    isHere: (by) => signers.kind !== 'web3signer' && known.has(by),
+    isHere: (by) => signers.areHere && known.has(by),
   }
 }
 

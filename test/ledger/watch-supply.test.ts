@@ -112,7 +112,7 @@ describe('the watch over the supply, in doubt', () => {
     expect(await openBreaks()).to.deep.equal([])
   })
 
-  it('sees no drift where a reader that stopped had read further than the chain shows', async () => {
+  it('sees no drift where a reader that stopped had read further than nodes show now', async () => {
     await mint()
     await chain.settle()
     const before = await chain.solvency()

@@ -5,6 +5,7 @@ import type { Address } from 'viem'
 import { BaseError, codeOf } from '../../base/errors.ts'
 import { checksummed, parseAddress } from '../hex.ts'
 import { decryptKeystore } from './keystore.ts'
+import { connectKms, type KmsOptions } from './kms.ts'
 import { createSeedSigners } from './seed.ts'
 import { createKeySigner, listSigners, type Signers } from './signer.ts'
 import { connectWeb3Signer } from './web3signer.ts'
@@ -15,6 +16,8 @@ import { connectWeb3Signer } from './web3signer.ts'
  * - `seed:WORD WORD …` or `seed-file:PATH`, a BIP-39 phrase
  * - `keystore:PATH,PATH#PASSWORD_PATH`, encrypted keystores of version 3 with one password
  * - `web3signer:URL#ADDRESS,ADDRESS`, keys that a Web3Signer keeps
+ * - `aws-kms:KEY,KEY` and `gcp-kms:KEY,KEY`, keys in a key management service; `URL#` before them
+ *   says where it is
  *
  * No error repeats a part of it that may be a secret; a phrase after `seed-file:` is one.
  */
@@ -29,8 +32,13 @@ export async function openSigners(setting: string, signal: AbortSignal): Promise
       return openKeystores(rest)
     case 'web3signer':
       return openWeb3Signer(rest, signal)
+    case 'aws-kms':
+    case 'gcp-kms':
+      return openKms(kind, rest, signal)
     default:
-      throw wrong('it begins with none of seed:, seed-file:, keystore: and web3signer:')
+      throw wrong(
+        'it begins with none of seed:, seed-file:, keystore:, web3signer:, aws-kms: and gcp-kms:',
+      )
   }
 }
 
@@ -52,8 +60,7 @@ async function openKeystores(rest: string): Promise<Signers> {
 
 async function openWeb3Signer(rest: string, signal: AbortSignal): Promise<Signers> {
   const [url = '', list = '', ...more] = rest.split('#')
-  const protocol = URL.parse(url)?.protocol ?? ''
-  if (!['http:', 'https:'].includes(protocol) || !list || more.length > 0) {
+  if (!isHttp(url) || !list || more.length > 0) {
     throw wrong('web3signer: takes URL#ADDRESS, or several addresses with commas')
   }
   const addresses = listOf(list).map((text): Address => {
@@ -65,6 +72,33 @@ async function openWeb3Signer(rest: string, signal: AbortSignal): Promise<Signer
   return connectWeb3Signer({ url, addresses, signal })
 }
 
+async function openKms(kind: KmsOptions['kind'], rest: string, signal: AbortSignal) {
+  const [list = '', url, ...more] = rest.split('#').toReversed()
+  const keys = listOf(list)
+  const isKey = FORMS[kind].test.bind(FORMS[kind])
+  if (!keys.every(isKey) || (url !== undefined && !isHttp(url)) || more.length > 0) {
+    throw wrong(`${kind}: takes ${EXAMPLES[kind]}, or several with commas, or URL# before them`)
+  }
+  requireDistinct(keys)
+  const signers = await connectKms({ kind, keys, url, signal })
+  requireDistinct(keys.map((_, place) => signers.at(place).address))
+  return signers
+}
+
+const KEY_RING = String.raw`projects/[\w.:-]+/locations/[\w-]+/keyRings/[\w-]+`
+const FORMS = {
+  'aws-kms': /^[\w/:-]{1,2048}$/,
+  'gcp-kms': new RegExp(String.raw`^${KEY_RING}/cryptoKeys/[\w-]+/cryptoKeyVersions/\d+$`),
+}
+const EXAMPLES = {
+  'aws-kms': 'a key id, an ARN or alias/NAME',
+  'gcp-kms': 'projects/P/locations/L/keyRings/R/cryptoKeys/K/cryptoKeyVersions/1',
+}
+
+function isHttp(url: string): boolean {
+  return ['http:', 'https:'].includes(URL.parse(url)?.protocol ?? '')
+}
+
 function listOf(text: string): string[] {
   const list = text.split(',').map((item) => item.trim())
   if (list.length > MAX_SIGNERS) throw wrong(`it names more than ${MAX_SIGNERS} signers`)
@@ -72,8 +106,8 @@ function listOf(text: string): string[] {
 }
 
 /** Two lanes over one account would fight for its nonces. */
-function requireDistinct(addresses: readonly Address[]): void {
-  if (new Set(addresses).size < addresses.length) throw wrong('it names an account twice')
+function requireDistinct(names: readonly string[]): void {
+  if (new Set(names).size < names.length) throw wrong('it names an account twice')
 }
 
 async function readSmall(path: string): Promise<string> {

@@ -15,6 +15,7 @@ export function createSeedSigners(phrase: string): Signers {
   const made = new Map<number, Signer>()
   return {
     kind: 'seed',
+    areHere: true,
     count: MAX_INDEX,
     at(index) {
       const known = made.get(index)

@@ -20,7 +20,9 @@ export type Signer = {
 
 /** All accounts that the platform signs with. */
 export type Signers = {
-  kind: 'seed' | 'keystore' | 'web3signer'
+  kind: 'seed' | 'keystore' | 'web3signer' | 'aws-kms' | 'gcp-kms'
+  /** Whether the keys are in this process, so that nothing is waited for. */
+  areHere: boolean
   /** How many there are; a seed has more than anybody needs. */
   count: number
   /** The signer at a place, from 0. Throws where there is none. */
@@ -56,6 +58,7 @@ export function createKeySigner(privateKey: Hex): Signer {
 export function listSigners(kind: Signers['kind'], list: readonly Signer[]): Signers {
   return {
     kind,
+    areHere: kind === 'seed' || kind === 'keystore',
     count: list.length,
     at(index) {
       const signer = list[index]
