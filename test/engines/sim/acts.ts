@@ -5,38 +5,29 @@ import type { Promised } from './check.ts'
 import { survive } from './life.ts'
 import type { Sim } from './life.ts'
 import type { Ground } from './life.ts'
+import { readFork } from './old-fork.ts'
 import { addressFrom, CHAIN_ID, ETHER, toHex } from './world.ts'
 
-/** Something that happens to the sender, or is asked of it. The likelier stand there more often. */
-export function actAtRandom(sim: Sim): Promise<unknown> {
-  const { random } = sim
-  sim.faults.lag = random.below(4)
-  const act = random.pick([
-    pay,
-    pay,
-    pay,
-    payTwice,
-    payTogether,
-    payBatch,
-    payAgain,
-    mine,
-    mine,
-    mine,
-    reorg,
-    reorg,
-    drop,
-    raisePrice,
-    useNonceOutside,
-    useNonceOutside,
-    cancel,
-    takeFunds,
-    giveFunds,
-    giveFunds,
-    breakPayee,
-    wait,
-  ])
-  return act(sim)
-}
+/** What may happen to the sender, or be asked of it, and how likely each is beside the others. */
+export const ACTS: Readonly<Record<string, { weight: number; act: (sim: Sim) => Promise<void> }>> =
+  {
+    pay: { weight: 3, act: pay },
+    payTwice: { weight: 1, act: payTwice },
+    payTogether: { weight: 1, act: payTogether },
+    payBatch: { weight: 1, act: payBatch },
+    payAgain: { weight: 1, act: payAgain },
+    mine: { weight: 3, act: mine },
+    reorg: { weight: 2, act: reorg },
+    drop: { weight: 1, act: drop },
+    raisePrice: { weight: 1, act: raisePrice },
+    useNonceOutside: { weight: 2, act: useNonceOutside },
+    undoOutside: { weight: 1, act: undoOutside },
+    cancel: { weight: 1, act: cancel },
+    takeFunds: { weight: 1, act: takeFunds },
+    giveFunds: { weight: 2, act: giveFunds },
+    breakPayee: { weight: 1, act: breakPayee },
+    wait: { weight: 1, act: wait },
+  }
 
 async function pay(sim: Sim): Promise<void> {
   await request(sim, `TX${sim.seed}-${sim.promised.length}`)
@@ -57,7 +48,7 @@ async function payAgain(sim: Sim): Promise<void> {
 async function payTogether(sim: Sim): Promise<void> {
   const { promised, random } = sim
   const { signal } = new AbortController()
-  const sender = sim.sender()
+  const { sender, db } = sim.worker(0)
   const payments = Array.from({ length: 2 + random.below(3) }, () => {
     return promise(sim, `TX${sim.seed}-${promised.length}`)
   })
@@ -65,11 +56,10 @@ async function payTogether(sim: Sim): Promise<void> {
     const prepared: PreparedOrder[] = []
     for (const payment of payments) {
       const request = { ...payment, spender: 'sim' }
-      const one = await survive(() => sender.prepare(sim.ownDb(), request, signal))
+      const one = await survive(() => sender.prepare(db, request, signal))
       if (one !== undefined) prepared.push(one)
     }
-    const acceptances = await sim
-      .ownDb()
+    const acceptances = await db
       .transaction()
       .execute((transaction) => sender.acceptAll(transaction, prepared))
     for (const acceptance of acceptances) {
@@ -91,14 +81,11 @@ async function payBatch(sim: Sim): Promise<void> {
     return promise(sim, `TX${seed}-${promised.length}`, { payer, route: 'contract' })
   })
   const route = random.pick<BundleRoute>(['bundle', 'open_bundle'])
-  const sender = sim.sender()
+  const { sender, db } = sim.worker(0)
   const accepted = await survive(async () => {
     const batch = { subject, spender: 'sim', payer, route, payments }
-    const prepared = await sender.prepareBatch(sim.ownDb(), batch, signal)
-    return sim
-      .ownDb()
-      .transaction()
-      .execute((transaction) => sender.accept(transaction, prepared))
+    const prepared = await sender.prepareBatch(db, batch, signal)
+    return db.transaction().execute((transaction) => sender.accept(transaction, prepared))
   })
   if (accepted === undefined) return
   for (const payment of payments) {
@@ -129,7 +116,9 @@ async function request(sim: Sim, subject: string): Promise<void> {
   const earlier = promised.find((one) => one.subject === subject)
   const payment = earlier ?? promise(sim, subject)
   const { signal } = new AbortController()
-  const accepted = await survive(() => sim.sender().pay({ ...payment, spender: 'sim' }, signal))
+  const ask = () => survive(() => sim.worker(0).sender.pay({ ...payment, spender: 'sim' }, signal))
+  // Where no answer came, the client asks again at once, or some time later.
+  const accepted = (await ask()) ?? (sim.random.chance(0.5) ? await ask() : undefined)
   const told = promised.find((one) => one.subject === subject)
   if (told !== undefined && accepted !== undefined) told.toldId = accepted.order.id
 }
@@ -139,9 +128,17 @@ export async function mine(sim: Ground): Promise<void> {
 }
 
 /** Takes up to eight blocks away; their transactions are lost, or return to the node. */
-export async function reorg({ world, random }: Ground): Promise<void> {
-  const depth = 1 + random.below(8)
+export async function reorg(sim: Ground): Promise<void> {
+  await takeBlocks(sim, { depth: 1 + sim.random.below(8), isLost: sim.random.chance(0.5) })
+}
+
+async function takeBlocks(
+  { world, random, faults }: Ground,
+  { depth, isLost }: { depth: number; isLost: boolean },
+): Promise<void> {
   const head = await world.head()
+  // For a while, a node may not have heard of it.
+  faults.fork = random.chance(0.5) ? await readFork(world, head - depth + 1, head) : undefined
   const raws: unknown[] = []
   for (let number = head - depth + 1; number <= head; number++) {
     const block = (await world.rpc('eth_getBlockByNumber', [toHex(number), false])) as {
@@ -152,7 +149,7 @@ export async function reorg({ world, random }: Ground): Promise<void> {
     }
   }
   await world.rpc('anvil_reorg', [depth, []])
-  if (random.chance(0.5)) return
+  if (isLost) return
   for (const raw of raws) await world.rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
 }
 
@@ -193,10 +190,19 @@ export async function useNonceOutside({
   if (random.chance(0.7)) await world.mine(1)
 }
 
+/** Somebody else's transaction takes a nonce, and its block is gone before it is final. */
+async function undoOutside(sim: Ground): Promise<void> {
+  const before = await sim.world.head()
+  await useNonceOutside(sim)
+  await mine(sim)
+  const depth = (await sim.world.head()) - before
+  if (depth < 10) await takeBlocks(sim, { depth, isLost: true })
+}
+
 async function cancel(sim: Sim): Promise<void> {
   if (sim.promised.length === 0) return
   const order = await findOrderOf(sim.db, sim.random.pick(sim.promised).subject)
-  if (order !== undefined) await survive(() => sim.sender().cancel(signedFor(order)))
+  if (order !== undefined) await survive(() => sim.worker(0).sender.cancel(signedFor(order)))
 }
 
 /** The signer is left with less than the orders need, until the run comes to rest. */

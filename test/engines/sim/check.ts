@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { encodeEventTopics } from 'viem'
 
 import { settlementAbi } from '../../../src/bindings/abis.ts'
@@ -8,7 +9,8 @@ import type { Db } from '../../../src/store/database/database.ts'
 import { listAttemptsOf } from '../../../src/store/orders/attempts.ts'
 import { readCursor } from '../../../src/store/orders/chain-cursor.ts'
 import { findOrderOf, readOpenOrders } from '../../../src/store/orders/orders.ts'
-import { CHAIN_ID, toHex, type World } from './world.ts'
+import { TEST_POLICY } from '../../fixtures/books/sender.ts'
+import { CHAIN_ID, CONFIRMATIONS, toHex, type World } from './world.ts'
 
 /** What was asked of the sender; `toldId` is the order that it said it accepted. */
 export type Promised = {
@@ -25,6 +27,7 @@ export type Checked = {
   world: World
   signers: readonly Hex[]
   promised: readonly Promised[]
+  sent: ReadonlySet<string>
   /** The block that the run began at. */
   since: number
 }
@@ -38,7 +41,55 @@ export async function wrongsOf(checked: Checked): Promise<string[]> {
     ...(await wrongsOfOrders(checked, orders)),
     ...(await wrongsOfPayees(checked, orders)),
     ...(await wrongsOfLanes(checked, orders)),
+    ...(await wrongsOfSent(checked)),
   ]
+}
+
+/** What may not be at any time, whatever becomes of it later. */
+export async function wrongsNow({ db, world }: Pick<Checked, 'db' | 'world'>): Promise<string[]> {
+  const final = (await world.head()) - CONFIRMATIONS + 1
+  const { rows } = await sql<{ nonce: bigint; by: string; state: string }>`
+    select nonce, taken_by as by, state from lane_nonces where state <> 'open'`.execute(db)
+  const wrongs: string[] = []
+  for (const { nonce, by, state } of rows) {
+    const receipt = (await world.rpc('eth_getTransactionReceipt', [by])) as Placed | null
+    if (receipt === null) wrongs.push(`nonce ${nonce} is ${state} by ${by}, which is in no block`)
+    else if (Number(receipt.blockNumber) > final) {
+      wrongs.push(`nonce ${nonce} is ${state} by ${by}, which is not final`)
+    }
+  }
+  return wrongs
+}
+
+type Placed = { blockNumber: string; blockHash: string; status: string }
+
+/** What is sent was stored before, at a price that nodes take, and not too much at a time. */
+async function wrongsOfSent({ db, sent }: Checked): Promise<string[]> {
+  const { rows } = await sql<{
+    hash: string
+    nonce: bigint
+    signer: string
+    fee: string
+    tip: string
+  }>`
+    select hash, nonce, signer, max_fee_per_gas::text as fee, max_priority_fee_per_gas::text as tip
+    from attempts order by id`.execute(db)
+  const stored = new Set(rows.map(({ hash }) => hash))
+  const wrongs = [...sent]
+    .filter((hash) => !stored.has(hash))
+    .map((hash) => `${hash} was sent and is not stored`)
+  for (const some of Map.groupBy(rows, ({ signer, nonce }) => `${signer} ${nonce}`).values()) {
+    for (const [place, { hash, fee, tip }] of some.entries()) {
+      const before = some[place - 1]
+      if (BigInt(fee) > TEST_POLICY.maxFeePerGas) wrongs.push(`${hash} costs more than the policy`)
+      if (before === undefined) continue
+      const isBumped =
+        BigInt(fee) * 100n >= BigInt(before.fee) * 115n &&
+        BigInt(tip) * 100n >= BigInt(before.tip) * 115n
+      if (!isBumped) wrongs.push(`${hash} replaces ${before.hash} by less than 15 % more`)
+    }
+  }
+  return wrongs
 }
 
 export async function countOpenOrders(db: Db): Promise<number> {

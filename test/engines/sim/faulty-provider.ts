@@ -1,7 +1,9 @@
 import { BaseError } from '../../../src/base/errors.ts'
-import type { Provider, RpcCall } from '../../../src/chain/rpc/provider.ts'
+import type { RpcCall, Provider } from '../../../src/chain/rpc/provider.ts'
 import type { Random } from '../../fixtures/random.ts'
+import type { Faults } from './life.ts'
 
+/** How likely each is at one question. */
 export type FaultRates = {
   /** The call never arrives. */
   error: number
@@ -19,28 +21,32 @@ export type FaultyOptions = {
   name: string
   forward: (method: string, params: readonly unknown[]) => Promise<unknown>
   draw: (key: string) => Random
-  rates: () => FaultRates
-  /** How many blocks it is behind. */
-  lag: () => number
+  faults: Faults
+  rates: FaultRates
+  /** Whether it is behind the others, and what it shows of blocks that a reorg took. */
+  isLagging?: boolean
+  shows?: 'receipts' | 'all'
 }
 
 /** Stands between the sender and the chain; what it does wrong follows from the seed. */
 export function createFaultyProvider(options: FaultyOptions): Provider {
-  const { name, draw, rates } = options
+  const { name, draw, rates, faults, shows } = options
   const earlier = new Map<string, unknown>()
   return {
     name,
     async request(call) {
       const key = `${name}/${call.method}/${JSON.stringify(call.params ?? [])}`
       const random = draw(key)
-      const { error, lost, twice, late, lie } = rates()
-      if (random.chance(error)) throw lineFailure(name)
-      if (random.chance(twice)) await answerOf(options, call).catch(() => undefined)
+      const happens = (kind: keyof FaultRates) => random.chance(rates[kind]) && faults.may(kind)
+      if (happens('error')) throw lineFailure(name)
+      if (happens('twice')) await answerOf(options, call).catch(() => undefined)
       const answer = await answerOf(options, call)
-      if (random.chance(lost)) throw lineFailure(name)
+      if (happens('lost')) throw lineFailure(name)
       if (call.method === 'eth_sendRawTransaction') return answer
-      if (random.chance(lie)) return lieAbout(call.method, answer, random)
-      const isLate = random.chance(late) && earlier.has(key)
+      const old = shows && faults.fork?.answer(call, shows)
+      if (old !== undefined && faults.may('stale')) return old.is
+      if (happens('lie')) return lieAbout(call.method, answer, random)
+      const isLate = earlier.has(key) && happens('late')
       const given = isLate ? earlier.get(key) : answer
       earlier.set(key, answer)
       return given
@@ -49,10 +55,13 @@ export function createFaultyProvider(options: FaultyOptions): Provider {
 }
 
 /** A node that lags knows the chain up to its own head, and is right about all of that. */
-async function answerOf({ forward, lag }: FaultyOptions, call: RpcCall): Promise<unknown> {
+async function answerOf(
+  { forward, faults, isLagging = false }: FaultyOptions,
+  call: RpcCall,
+): Promise<unknown> {
   const { method, params = [] } = call
-  const behind = lag()
-  if (behind === 0 || !READS.has(method)) return forward(method, params)
+  const behind = isLagging ? faults.lag : 0
+  if (behind === 0 || !READS.has(method) || !faults.may('lag')) return forward(method, params)
   const head = Number(await forward('eth_blockNumber', [])) - behind
   const isBeyond = (number: unknown): boolean => Number(number) > head
   switch (method) {

@@ -4,11 +4,14 @@ import type { Db } from '../../../src/store/database/database.ts'
 import type { TestClock } from '../../fixtures/clock.ts'
 import type { Random } from '../../fixtures/random.ts'
 import type { Promised } from './check.ts'
+import type { OldFork } from './old-fork.ts'
+import type { FaultKind } from './plan.ts'
 import type { World, SimSigners } from './world.ts'
 
 /** What every run stands on. */
 export type Ground = {
   seed: number
+  /** Of the act that is played. */
   random: Random
   world: World
   db: Db
@@ -17,17 +20,49 @@ export type Ground = {
   faults: Faults
 }
 
-/** What one run has at hand; only the sender and its life end at a crash. */
+/** What one run has at hand; only the senders and their lives end at a crash. */
 export type Sim = Ground & {
-  /** Rebuilds the sender from the tables when its process has crashed. */
-  sender: () => Sender
-  /** The database as the sender's own process sees it, which ends with it. */
-  ownDb: () => Db
+  /** One of two workers, rebuilt from the tables when its process has crashed. */
+  worker: (place: 0 | 1) => Worker
   crashes: () => number
   promised: Promised[]
+  /** Every hash that any provider was sent. */
+  sent: ReadonlySet<string>
 }
 
-export type Faults = { areOn: boolean; crashChance: number; lag: number }
+/** A process, and the database as it sees it, which ends with it. */
+export type Worker = { life: Life; sender: Sender; db: Db }
+
+/** What may go wrong now. A fault asks whether it may before it happens, so that it is counted. */
+export type Faults = {
+  areOn: boolean
+  crashChance: number
+  lag: number
+  /** What a node shows that has not heard of the last reorg. */
+  fork: OldFork | undefined
+  fired: Map<FaultKind, number>
+  may: (kind: FaultKind) => boolean
+}
+
+export function createFaults(parts: {
+  crashChance: number
+  without: readonly FaultKind[]
+}): Faults {
+  const fired = new Map<FaultKind, number>()
+  const faults: Faults = {
+    areOn: true,
+    crashChance: parts.crashChance,
+    lag: 0,
+    fork: undefined,
+    fired,
+    may(kind) {
+      if (!faults.areOn || parts.without.includes(kind)) return false
+      fired.set(kind, (fired.get(kind) ?? 0) + 1)
+      return true
+    },
+  }
+  return faults
+}
 
 /**
  * One process from its start to its crash. After it every await that reaches outside rejects, so
@@ -38,24 +73,28 @@ export type Life = {
   db: Db
   providers: Provider[]
   sign: <A extends unknown[], T>(sign: (...args: A) => Promise<T>) => (...args: A) => Promise<T>
+  /** The process stands still at its so many'th question to a provider, until it is resumed. */
+  pauseAt: (question: number) => Pause
 }
+
+export type Pause = { reached: Promise<void>; resume: () => void }
 
 export type LifeOptions = {
   db: Db
   providers: readonly Provider[]
   draw: (key: string) => Random
-  /** How likely the process dies at one await. */
-  crashChance: () => number
+  faults: Faults
 }
 
-export function createLife({ db, providers, draw, crashChance }: LifeOptions): Life {
+export function createLife({ db, providers, draw, faults }: LifeOptions): Life {
   let isOver = false
+  let pausing: { left: number; stop: () => Promise<void> } | undefined
   const end = (): never => {
     isOver = true
     throw new CrashError()
   }
   const mayCrash = (key: string): void => {
-    if (isOver || draw(key).chance(crashChance())) end()
+    if (isOver || (draw(key).chance(faults.crashChance) && faults.may('crash'))) end()
   }
   const around = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     mayCrash(`${key}/before`)
@@ -77,7 +116,8 @@ export function createLife({ db, providers, draw, crashChance }: LifeOptions): L
     }),
     providers: providers.map((provider) => ({
       name: provider.name,
-      request: (call) => {
+      request: async (call) => {
+        if (pausing !== undefined && pausing.left-- === 0) await pausing.stop()
         const key = `${provider.name}/${call.method}/${JSON.stringify(call.params ?? [])}`
         return around(key, () => provider.request(call))
       },
@@ -86,6 +126,24 @@ export function createLife({ db, providers, draw, crashChance }: LifeOptions): L
       (sign) =>
       (...args) =>
         around('sign', () => sign(...args)),
+    pauseAt(question) {
+      const reached = Promise.withResolvers<void>()
+      const resumed = Promise.withResolvers<void>()
+      pausing = {
+        left: question,
+        stop() {
+          reached.resolve()
+          return resumed.promise
+        },
+      }
+      return {
+        reached: reached.promise,
+        resume() {
+          pausing = undefined
+          resumed.resolve()
+        },
+      }
+    },
   }
 }
 

@@ -1,59 +1,111 @@
+import { keccak256 } from 'viem'
+
 import type { Provider } from '../../../src/chain/rpc/provider.ts'
-import type { Sender } from '../../../src/sender/sender.ts'
+import type { Hex } from '../../../src/domain/orders.ts'
 import type { Db } from '../../../src/store/database/database.ts'
-import { senderOf } from '../../fixtures/books/sender.ts'
+import { quoteFrom, senderOf, TEST_POLICY } from '../../fixtures/books/sender.ts'
 import { createTestClock } from '../../fixtures/clock.ts'
 import { createKeyedRandom, createRandom, type Random } from '../../fixtures/random.ts'
-import { actAtRandom } from './acts.ts'
-import { countOpenOrders, countStates, wrongsOf } from './check.ts'
-import { createFaultyProvider, type FaultRates } from './faulty-provider.ts'
-import { createLife, survive, type Faults, type Life, type Sim } from './life.ts'
-import { createSigners, ETHER, GWEI, START, toHex, type World } from './world.ts'
+import { ACTS } from './acts.ts'
+import { countOpenOrders, countStates, wrongsNow, wrongsOf } from './check.ts'
+import { createFaultyProvider } from './faulty-provider.ts'
+import { createFaults, createLife, survive, type Faults, type Sim, type Worker } from './life.ts'
+import { drawPlan, FAULT_KINDS, type FaultKind, type Plan } from './plan.ts'
+import { CONFIRMATIONS, createSigners, ETHER, GWEI, START, toHex, type World } from './world.ts'
 
-export type RunOptions = { seed: number; db: Db; world: World }
+export type RunOptions = { plan: Plan; db: Db; world: World }
 
 export type RunReport = {
   seed: number
   /** Empty when every order was paid once or reported as not paid. */
   wrongs: string[]
-  crashes: number
-  /** How often each thing came to be, such as `order completed` or `nonce foreign`. */
+  /** How often each thing came to be, such as `orders completed` or `fault stale`. */
   counts: Readonly<Record<string, number>>
 }
 
-/** Drives the real sender through the faults of a seed, lets it come to rest, and checks it. */
-export async function runSeed(options: RunOptions): Promise<RunReport> {
-  const { seed, world } = options
-  const sim = await startSim(options)
-  const since = await world.head()
-  const acts = 8 + sim.random.below(10)
-  for (let act = 0; act < acts; act++) {
-    await actAtRandom(sim)
-    await passOnce(sim)
-  }
-  await comeToRest(sim)
-  const wrongs = await wrongsOf({ ...sim, signers: sim.signers.addresses, since })
-  return { seed, wrongs, crashes: sim.crashes(), counts: await countStates(sim) }
+/** What is drawn from a seed, and how it is played. */
+export type Play = {
+  acts: readonly string[]
+  faults: readonly FaultKind[]
+  plan: (seed: number) => Plan
+  run: (options: RunOptions) => Promise<RunReport>
 }
 
-export const CONFIRMATIONS = 10
+/** Payments of ether: the real sender goes through the faults of a plan, and comes to rest. */
+export const ETHER_PLAY: Play = {
+  acts: Object.keys(ACTS),
+  faults: FAULT_KINDS,
+  plan: (seed) => drawPlan(seed, { weights: weightsOf(ACTS), count: [8, 10] }),
+  async run(options) {
+    const { plan, world } = options
+    const sim = await startSim(options)
+    const since = await world.head()
+    const wrongs = new Set<string>()
+    for (const { act, at } of plan.steps) {
+      beginStep(sim, plan, at)
+      await ACTS[act]!.act(sim)
+      await passOnce(sim)
+      for (const wrong of await wrongsNow(sim)) wrongs.add(wrong)
+    }
+    sim.random = createRandom(`rest ${plan.seed}`)
+    await comeToRest(sim)
+    const signers = sim.signers.addresses
+    for (const wrong of await wrongsOf({ ...sim, signers, since })) wrongs.add(wrong)
+    const counts = { ...(await countStates(sim)), ...countFaults(plan, sim.faults) }
+    return { seed: plan.seed, wrongs: [...wrongs], counts: { ...counts, crashes: sim.crashes() } }
+  },
+}
 
-async function startSim({ seed, db, world }: RunOptions): Promise<Sim> {
+export function weightsOf(
+  acts: Readonly<Record<string, { weight: number }>>,
+): Record<string, number> {
+  return Object.fromEntries(Object.entries(acts).map(([name, { weight }]) => [name, weight]))
+}
+
+/** The chances of a step are its own, whatever was left out before it. */
+export function beginStep(sim: { random: Random; faults: Faults }, plan: Plan, at: number): void {
+  sim.random = createRandom(`run ${plan.seed}/${at}`)
+  sim.faults.lag = sim.random.below(4)
+  // Sooner or later the node hears of the reorg.
+  if (sim.random.chance(0.3)) sim.faults.fork = undefined
+}
+
+export function countFaults(plan: Plan, { fired }: Faults): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { act } of plan.steps) counts[`act ${act}`] = (counts[`act ${act}`] ?? 0) + 1
+  for (const [kind, times] of fired) counts[`fault ${kind}`] = times
+  return counts
+}
+
+async function startSim({ plan, db, world }: RunOptions): Promise<Sim> {
+  const { seed, without } = plan
   const random = createRandom(`run ${seed}`)
   const draw = createKeyedRandom(`fault ${seed}`)
   const clock = createTestClock(START)
-  const faults: Faults = { areOn: true, crashChance: random.pick([0, 0.002, 0.01]), lag: 0 }
+  const faults = createFaults({ crashChance: random.pick([0, 0.002, 0.01]), without })
   // The run begins at a price of its own, and where no reorg can reach what was before it.
   await world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(GWEI)])
   const signers = await createSigners(world, { seed: String(seed), count: 1 + random.below(2) })
   await world.mine(CONFIRMATIONS)
-  const providers = createProviders({ world, draw, faults, heaviness: random.pick([0.5, 1, 1, 5]) })
-  let life: Life | undefined
-  let sender: Sender | undefined
+  const sent = new Set<string>()
+  const panel = random.pick(['three', 'three', 'three', 'one'] as const)
+  const heaviness = random.pick([0.5, 1, 1, 5])
+  const providers = createProviders({ world, draw, faults, heaviness, panel, sent })
+  const workers: (Worker | undefined)[] = []
   let crashes = 0
-  const ownDb = (): Db => life?.db ?? db
+  const begin = (): Worker => {
+    const life = createLife({ db, providers, draw, faults })
+    const sender = senderOf({
+      db: life.db,
+      providers: life.providers,
+      signers: { ...signers, sign: life.sign(signers.sign) },
+      clock,
+      policy: { confirmations: CONFIRMATIONS },
+      quoteFees: jumping({ draw, faults }, (signal) => quoteFrom(life.providers, signal)),
+    })
+    return { life, sender, db: life.db }
+  }
   return {
-    ownDb,
     seed,
     random,
     world,
@@ -61,60 +113,93 @@ async function startSim({ seed, db, world }: RunOptions): Promise<Sim> {
     signers,
     clock,
     faults,
+    sent,
     crashes: () => crashes,
     promised: [],
-    sender() {
-      if (life?.isOver()) crashes += 1
-      if (life === undefined || sender === undefined || life.isOver()) {
-        const { crashChance } = faults
-        life = createLife({
-          db,
-          providers,
-          draw,
-          crashChance: () => (faults.areOn ? crashChance : 0),
-        })
-        sender = senderOf({
-          db: life.db,
-          providers: life.providers,
-          signers: { ...signers, sign: life.sign(signers.sign) },
-          clock,
-          policy: { confirmations: CONFIRMATIONS },
-        })
-      }
-      return sender
+    worker(place) {
+      const known = workers[place]
+      if (known?.life.isOver()) crashes += 1
+      return known?.life.isOver() === false ? known : (workers[place] = begin())
     },
   }
 }
 
-/** One whose line breaks, one that lags, and one that lies: each beside an honest one. */
+type Quote = (signal: AbortSignal) => ReturnType<typeof quoteFrom>
+
+/** A price that is far off for a moment. */
+function jumping(
+  { draw, faults }: { draw: (key: string) => Random; faults: Faults },
+  quote: Quote,
+): Quote {
+  return async (signal) => {
+    const { maxFeePerGas, maxPriorityFeePerGas } = await quote(signal)
+    const random = draw('quote')
+    if (!random.chance(0.1) || !faults.may('quote')) return { maxFeePerGas, maxPriorityFeePerGas }
+    const times = random.pick([2n, 50n, 10_000n])
+    const isMore = random.chance(0.5)
+    const jump = (fee: bigint): bigint => (isMore ? fee * times : fee / times + 1n)
+    return {
+      maxFeePerGas: jump(maxFeePerGas),
+      maxPriorityFeePerGas: jump(maxPriorityFeePerGas),
+    }
+  }
+}
+
+/**
+ * Three: one whose line breaks, one that lags, and one that lies and may not have heard of a reorg.
+ * One: the only one there is, which is believed, and whose receipts may be older than its blocks.
+ */
 export function createProviders(options: {
   world: World
   draw: (key: string) => Random
   faults: Faults
   heaviness: number
+  panel: 'three' | 'one'
+  sent: Set<string>
 }): Provider[] {
-  const { world, draw, faults, heaviness } = options
+  const { world, draw, faults, heaviness, panel, sent } = options
+  const forward: World['rpc'] = (method, params = []) => {
+    if (method === 'eth_sendRawTransaction') sent.add(keccak256(params[0] as Hex))
+    return world.rpc(method, params)
+  }
   const line = { error: 0.05 * heaviness, lost: 0.04 * heaviness, twice: 0.05, late: 0, lie: 0 }
-  const provider = (name: string, rates: FaultRates, isLagging = false): Provider =>
-    createFaultyProvider({
-      name,
-      forward: world.rpc,
-      draw,
-      rates: () => (faults.areOn ? rates : NO_FAULTS),
-      lag: () => (isLagging && faults.areOn ? faults.lag : 0),
-    })
+  const common = { forward, draw, faults }
+  const broken = { ...common, name: 'broken', rates: line }
+  if (panel === 'one') return [createFaultyProvider({ ...broken, shows: 'receipts' })]
+  const lies = { ...line, late: 0.1, lie: 0.2 * heaviness }
   return [
-    provider('broken', line),
-    provider('lagging', line, true),
-    provider('lying', { ...line, late: 0.1, lie: 0.2 * heaviness }),
+    createFaultyProvider(broken),
+    createFaultyProvider({ ...common, name: 'lagging', rates: line, isLagging: true }),
+    createFaultyProvider({ ...common, name: 'lying', rates: lies, shows: 'all' }),
   ]
 }
 
-const NO_FAULTS: FaultRates = { error: 0, lost: 0, twice: 0, late: 0, lie: 0 }
-
 async function passOnce(sim: Sim): Promise<void> {
-  sim.clock.advance(1_000 + sim.random.below(9_000))
-  await survive(() => sim.sender().pass(new AbortController().signal))
+  const { clock, random, faults } = sim
+  clock.advance(1_000 + random.below(9_000))
+  const [place, other] = random.chance(0.7) ? ([0, 1] as const) : ([1, 0] as const)
+  if (random.chance(0.2) && faults.may('pause')) await passPaused(sim, place, other)
+  else await pass(sim, place)
+}
+
+function pass(sim: Sim, place: 0 | 1): Promise<void> {
+  return survive(() => sim.worker(place).sender.pass(new AbortController().signal)).then(() => {})
+}
+
+/** One stands still for longer than its lease, and goes on after the other one has worked. */
+async function passPaused(sim: Sim, place: 0 | 1, other: 0 | 1): Promise<void> {
+  const { clock, random, world } = sim
+  const pause = sim.worker(place).life.pauseAt(random.below(60))
+  const passing = pass(sim, place)
+  await Promise.race([passing, pause.reached])
+  clock.advance(TEST_POLICY.leaseMs + 1_000)
+  for (let round = 0; round < 1 + random.below(3); round++) {
+    await pass(sim, other)
+    await world.mine(random.pick([0, 1, 12]))
+    clock.advance(1_000)
+  }
+  pause.resume()
+  await passing
 }
 
 /** Faults for a while longer, then none, until every order is decided. */

@@ -1,6 +1,7 @@
 import { startChain } from '../../fixtures/chain/anvil.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'
-import { runSeed, type RunOptions, type RunReport } from './run.ts'
+import { FAULT_KINDS, type Plan } from './plan.ts'
+import { ETHER_PLAY, type Play, type RunReport } from './run.ts'
 import { createWorld, placeSettlement, START } from './world.ts'
 
 export type Simulation = {
@@ -10,24 +11,38 @@ export type Simulation = {
   /** No run but the first one begins after that much time. */
   budgetMs?: number
   /** What one seed is played with; absent, payments of ether. */
-  play?: (options: RunOptions) => Promise<RunReport>
+  play?: Play
   onReport: (report: RunReport) => void
 }
 
-/** One seed after the other, each on a chain of its own that begins alike, so that it repeats. */
+/** One seed after the other. */
 export async function simulate(simulation: Simulation): Promise<void> {
-  const { seed, runs, budgetMs = Infinity, play = runSeed, onReport } = simulation
+  const { seed, runs, budgetMs = Infinity, play = ETHER_PLAY, onReport } = simulation
   const endAt = performance.now() + budgetMs
   for (let run = 0; run < runs && (run === 0 || performance.now() < endAt); run++) {
-    const chain = await startChain('--no-mining', '--timestamp', String(START.getTime() / 1000))
-    try {
-      const world = createWorld(chain.url)
-      await placeSettlement(world)
-      await world.rpc('anvil_setBlockTimestampInterval', [1])
-      const { db } = await freshDatabase()
-      onReport(await play({ seed: seed + run, db, world }))
-    } finally {
-      await chain.stop()
-    }
+    onReport(await replay(play, play.plan(seed + run)))
   }
+}
+
+/** Plays a plan on a chain and a database of its own that begin alike, so that it repeats. */
+export async function replay(play: Play, plan: Plan): Promise<RunReport> {
+  const chain = await startChain('--no-mining', '--timestamp', String(START.getTime() / 1000))
+  try {
+    const world = createWorld(chain.url)
+    await placeSettlement(world)
+    await world.rpc('anvil_setBlockTimestampInterval', [1])
+    const { db } = await freshDatabase()
+    return await play.run({ plan, db, world })
+  } finally {
+    await chain.stop()
+  }
+}
+
+/** What could have gone wrong and never did: such a simulation proves less than it says. */
+export function neverFired(play: Play, counts: Readonly<Record<string, number>>): string[] {
+  const names = [
+    ...FAULT_KINDS.filter((kind) => play.faults.includes(kind)).map((kind) => `fault ${kind}`),
+    ...play.acts.map((act) => `act ${act}`),
+  ]
+  return names.filter((name) => (counts[name] ?? 0) === 0)
 }

@@ -27,6 +27,9 @@ export type SimSigners = {
 /** The chain id of every anvil. */
 export const CHAIN_ID = 31_337
 
+/** How deep a block of a run has to be. No reorg of a run goes deeper. */
+export const CONFIRMATIONS = 10
+
 /** When each run begins, by its chain and by its clock. */
 export const START = new Date(Date.UTC(2026, 0, 1))
 

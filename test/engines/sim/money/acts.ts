@@ -22,48 +22,30 @@ import { survive } from '../life.ts'
 import { addressFrom, CHAIN_ID, GWEI } from '../world.ts'
 import type { MoneySim } from './sim.ts'
 
-/** Something that happens to the money, the chain or the bank. The likelier stand more often. */
-export function actAtRandom(sim: MoneySim): Promise<unknown> {
-  sim.faults.lag = sim.random.below(4)
-  return sim.random.pick([
-    mint,
-    mint,
-    mint,
-    mint,
-    redeem,
-    redeem,
-    redeem,
-    redeemOwn,
-    redeemOwn,
-    payOut,
-    payOut,
-    payOutTogether,
-    payOutTogether,
-    freeze,
-    freeze,
-    burn,
-    burn,
-    burn,
-    burn,
-    burnOtherwise,
-    moveBank,
-    moveBank,
-    mine,
-    mine,
-    mineToFinal,
-    mineToFinal,
-    reorg,
-    reorg,
-    drop,
-    raisePrice,
-    useNonceOutside,
-    cancel,
-    takeFunds,
-    giveFunds,
-    giveFunds,
-    turnMinter,
-    wait,
-  ])(sim)
+/** What may happen to the money, the chain or the bank, and how likely each is. */
+export const ACTS: Readonly<
+  Record<string, { weight: number; act: (sim: MoneySim) => Promise<void> }>
+> = {
+  mint: { weight: 4, act: mint },
+  redeem: { weight: 3, act: redeem },
+  redeemOwn: { weight: 2, act: redeemOwn },
+  payOut: { weight: 2, act: payOut },
+  payOutTogether: { weight: 2, act: payOutTogether },
+  freeze: { weight: 2, act: freeze },
+  burn: { weight: 4, act: burn },
+  burnOtherwise: { weight: 1, act: burnOtherwise },
+  moveBank: { weight: 2, act: moveBank },
+  mine: { weight: 2, act: mine },
+  mineToFinal: { weight: 2, act: mineToFinal },
+  reorg: { weight: 2, act: reorg },
+  drop: { weight: 1, act: drop },
+  raisePrice: { weight: 1, act: raisePrice },
+  useNonceOutside: { weight: 1, act: useNonceOutside },
+  cancel: { weight: 1, act: cancel },
+  takeFunds: { weight: 1, act: takeFunds },
+  giveFunds: { weight: 2, act: giveFunds },
+  turnMinter: { weight: 1, act: turnMinter },
+  wait: { weight: 1, act: wait },
 }
 
 const USD = 'USD' as const

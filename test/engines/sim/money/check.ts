@@ -7,8 +7,7 @@ import { readBalance } from '../../../../src/store/ledger/ledger.ts'
 import { readSolvency } from '../../../../src/store/ledger/supply.ts'
 import { findOrderOf } from '../../../../src/store/orders/orders.ts'
 import { readLedger } from '../../../fixtures/books/money.ts'
-import { CONFIRMATIONS } from '../run.ts'
-import { CHAIN_ID } from '../world.ts'
+import { CHAIN_ID, CONFIRMATIONS } from '../world.ts'
 import { DEPOSIT, type MoneySim } from './sim.ts'
 
 /** Holds ledger, orders and wires against the chain itself. Every sentence must not be. */

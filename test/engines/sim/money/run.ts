@@ -12,13 +12,20 @@ import { createTestClock } from '../../../fixtures/clock.ts'
 import { createKeyedRandom, createRandom } from '../../../fixtures/random.ts'
 import { togetherOf } from '../../../fixtures/together.ts'
 import { countOpenOrders } from '../check.ts'
-import { createLife, survive, type Life } from '../life.ts'
-import { type Faults } from '../life.ts'
-import { type Ground } from '../life.ts'
-import { CONFIRMATIONS, createProviders, type RunOptions, type RunReport } from '../run.ts'
+import { createFaults, createLife, survive, type Ground, type Life } from '../life.ts'
+import { drawPlan, FAULT_KINDS } from '../plan.ts'
+import {
+  beginStep,
+  countFaults,
+  createProviders,
+  weightsOf,
+  type Play,
+  type RunOptions,
+} from '../run.ts'
 import {
   adminOf,
   CHAIN_ID,
+  CONFIRMATIONS,
   createSigners,
   ETHER,
   GWEI,
@@ -26,33 +33,42 @@ import {
   START,
   toHex,
 } from '../world.ts'
-import { actAtRandom, mint } from './acts.ts'
+import { ACTS, mint } from './acts.ts'
 import { countMoney, moneyWrongs } from './check.ts'
 import { DEPOSIT, type Living, type MoneySim } from './sim.ts'
 
-/** Mints and redeems through the faults of a seed, lets it come to rest, and checks all money. */
-export async function runMoneySeed(options: RunOptions): Promise<RunReport> {
-  const { sim, crashes } = await startMoneySim(options)
-  await mintInPeace(sim)
-  const passes = 12 + sim.random.below(8)
-  for (let pass = 0; pass < passes; pass++) {
-    for (let act = 0; act <= sim.random.below(3); act++) await actAtRandom(sim)
-    await passOnce(sim)
-  }
-  await comeToRest(sim)
-  const { seed } = options
-  return { seed, wrongs: await moneyWrongs(sim), crashes: crashes(), counts: await countMoney(sim) }
+/** Money: it is minted, burnt and paid through the faults of a plan, and all of it is checked. */
+export const MONEY_PLAY: Play = {
+  acts: Object.keys(ACTS),
+  // One worker, whose price is right.
+  faults: FAULT_KINDS.filter((kind) => kind !== 'pause' && kind !== 'quote'),
+  plan: (seed) => drawPlan(seed, { weights: weightsOf(ACTS), count: [18, 22] }),
+  async run(options) {
+    const { plan } = options
+    const { sim, crashes } = await startMoneySim(options)
+    await mintInPeace(sim)
+    for (const { act, at } of plan.steps) {
+      beginStep(sim, plan, at)
+      await ACTS[act]!.act(sim)
+      if (sim.random.chance(0.6)) await passOnce(sim)
+    }
+    sim.random = createRandom(`rest ${plan.seed}`)
+    await comeToRest(sim)
+    const counts = { ...(await countMoney(sim)), ...countFaults(plan, sim.faults) }
+    const wrongs = await moneyWrongs(sim)
+    return { seed: plan.seed, wrongs, counts: { ...counts, crashes: crashes() } }
+  },
 }
 
 async function startMoneySim({
-  seed,
+  plan: { seed, without },
   db,
   world,
 }: RunOptions): Promise<{ sim: MoneySim; crashes: () => number }> {
   const random = createRandom(`money ${seed}`)
   const draw = createKeyedRandom(`money fault ${seed}`)
   const clock = createTestClock(START)
-  const faults: Faults = { areOn: true, crashChance: random.pick([0, 0.002, 0.01]), lag: 0 }
+  const faults = createFaults({ crashChance: random.pick([0, 0.002, 0.01]), without })
   await world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(GWEI)])
   const signers = await createSigners(world, { seed: `minter ${seed}`, count: 2 })
   const holders = await createSigners(world, { seed: `holder ${seed}`, count: 2 })
@@ -64,7 +80,9 @@ async function startMoneySim({
   const ledger = ledgerOf({ stablecoin, clock, randomBytes: random.bytes })
   const { id: userId } = await makeUser(db)
   const { main: wallet } = await makeWallets(db, userId, DEPOSIT)
-  const providers = createProviders({ world, draw, faults, heaviness: random.pick([0.5, 1, 1, 5]) })
+  const heaviness = random.pick([0.5, 1, 1, 5])
+  const asked = { world, draw, faults, heaviness, panel: 'three', sent: new Set<string>() } as const
+  const providers = createProviders(asked)
   let life: Life | undefined
   let process: Living | undefined
   let crashes = 0
@@ -72,7 +90,7 @@ async function startMoneySim({
   const living = (): Living => {
     if (life?.isOver()) crashes += 1
     if (process !== undefined && life?.isOver() === false) return process
-    life = createLife({ db, providers, draw, crashChance: () => crashChance(faults) })
+    life = createLife({ db, providers, draw, faults })
     process = beginLiving(life, { ...ground, ledger, stablecoin })
     return process
   }
@@ -80,10 +98,6 @@ async function startMoneySim({
   const whose = { minter, custodian, holders, userId, wallet }
   const sim = { ...ground, dollar, asAdmin, ...whose, ledger, living, ...told }
   return { sim, crashes: () => crashes }
-}
-
-function crashChance({ areOn, crashChance: chance }: Faults): number {
-  return areOn ? chance : 0
 }
 
 function beginLiving(
