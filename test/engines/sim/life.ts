@@ -1,4 +1,4 @@
-import type { Provider } from '../../../src/chain/rpc/provider.ts'
+import type { Provider, RpcCall } from '../../../src/chain/rpc/provider.ts'
 import type { Sender } from '../../../src/sender/sender.ts'
 import type { Db } from '../../../src/store/database/database.ts'
 import type { TestClock } from '../../fixtures/clock.ts'
@@ -73,8 +73,8 @@ export type Life = {
   db: Db
   providers: Provider[]
   sign: <A extends unknown[], T>(sign: (...args: A) => Promise<T>) => (...args: A) => Promise<T>
-  /** The process stands still at its so many'th question to a provider, until it is resumed. */
-  pauseAt: (question: number) => Pause
+  /** The process stands still before the first such question to a provider, until it is resumed. */
+  pauseAt: (isHere: (call: RpcCall) => boolean) => Pause
 }
 
 export type Pause = { reached: Promise<void>; resume: () => void }
@@ -88,7 +88,7 @@ export type LifeOptions = {
 
 export function createLife({ db, providers, draw, faults }: LifeOptions): Life {
   let isOver = false
-  let pausing: { left: number; stop: () => Promise<void> } | undefined
+  let pausing: { isHere: (call: RpcCall) => boolean; stop: () => Promise<void> } | undefined
   const end = (): never => {
     isOver = true
     throw new CrashError()
@@ -117,7 +117,7 @@ export function createLife({ db, providers, draw, faults }: LifeOptions): Life {
     providers: providers.map((provider) => ({
       name: provider.name,
       request: async (call) => {
-        if (pausing !== undefined && pausing.left-- === 0) await pausing.stop()
+        if (pausing?.isHere(call)) await pausing.stop()
         const key = `${provider.name}/${call.method}/${JSON.stringify(call.params ?? [])}`
         return around(key, () => provider.request(call))
       },
@@ -126,12 +126,13 @@ export function createLife({ db, providers, draw, faults }: LifeOptions): Life {
       (sign) =>
       (...args) =>
         around('sign', () => sign(...args)),
-    pauseAt(question) {
+    pauseAt(isHere) {
       const reached = Promise.withResolvers<void>()
       const resumed = Promise.withResolvers<void>()
       pausing = {
-        left: question,
+        isHere,
         stop() {
+          pausing = undefined
           reached.resolve()
           return resumed.promise
         },

@@ -1,6 +1,6 @@
 import { keccak256 } from 'viem'
 
-import type { Provider } from '../../../src/chain/rpc/provider.ts'
+import type { Provider, RpcCall } from '../../../src/chain/rpc/provider.ts'
 import type { Hex } from '../../../src/domain/orders.ts'
 import type { Db } from '../../../src/store/database/database.ts'
 import { quoteFrom, senderOf, TEST_POLICY } from '../../fixtures/books/sender.ts'
@@ -189,7 +189,11 @@ function pass(sim: Sim, place: 0 | 1): Promise<void> {
 /** One stands still for longer than its lease, and goes on after the other one has worked. */
 async function passPaused(sim: Sim, place: 0 | 1, other: 0 | 1): Promise<void> {
   const { clock, random, world } = sim
-  const pause = sim.worker(place).life.pauseAt(random.below(60))
+  let questions = random.below(60)
+  const isAny = (): boolean => questions-- === 0
+  // With all that it knows of the lane, and before it signs a replacement.
+  const isPrice = ({ params }: RpcCall): boolean => params?.[0] === 'latest'
+  const pause = sim.worker(place).life.pauseAt(random.chance(0.5) ? isAny : isPrice)
   const passing = pass(sim, place)
   await Promise.race([passing, pause.reached])
   clock.advance(TEST_POLICY.leaseMs + 1_000)
