@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+
 import type { PaymentDesk } from '../api/endpoints/api/payments/create.ts'
 import type { PayingBank } from '../api/endpoints/v1/sides.ts'
 import type { GatewayDoor } from '../api/gateway-routes.ts'
@@ -13,6 +15,7 @@ import type { Watchdog } from '../base/watchdog.ts'
 import { createBlockReader } from '../chain/read/blocks.ts'
 import type { Contracts } from '../chain/read/contracts.ts'
 import { createFinal } from '../chain/read/final.ts'
+import { createIncomingReader } from '../chain/read/incoming.ts'
 import { createPaidReceiptReader } from '../chain/read/paid-receipts.ts'
 import { createSettlementReader } from '../chain/read/settlements.ts'
 import type { Institution } from '../domain/gateways.ts'
@@ -20,6 +23,7 @@ import type { Hex } from '../domain/orders.ts'
 import { createBank, institutionsOf, type Bank } from '../rails/bank.ts'
 import { CHARGE_POLICY } from '../rails/charge-deps.ts'
 import { checkoutPass, judgeOverpaid, type CheckoutTerms } from '../rails/checkout.ts'
+import { depositPass } from '../rails/deposits.ts'
 import { createPaymentGateways } from '../rails/desk.ts'
 import { moveTransferByWire } from '../rails/transfers.ts'
 import { createWireRail, WIRE_POLICY, type OnWireMoved } from '../rails/wire-rail.ts'
@@ -75,6 +79,7 @@ export async function startRails(
   let ownUrl = `http://${config.host}:${config.port}`
   const wires = createWires({ ...options, parties, isSimulated })
   const { platform, sender } = options.paying
+  const deposits = createDeposits(options)
   const checkout = createCheckout({ ...options, platform })
   const { desk, door, rail } = createPaymentGateways({
     ...options,
@@ -102,7 +107,9 @@ export async function startRails(
     door,
     simulators: simulators?.urls,
     async run(signal) {
-      await Promise.all([rail, wires, checkout?.loop].map(async (loop) => loop?.run(signal)))
+      await Promise.all(
+        [rail, wires, checkout?.loop, deposits].map(async (loop) => loop?.run(signal)),
+      )
     },
     announce(url) {
       ownUrl = url
@@ -181,6 +188,39 @@ function createCheckout(
     },
   })
   return { terms, loop }
+}
+
+/** What comes to users' addresses by itself. */
+function createDeposits(
+  deps: Deps & { config: Config; chain: Chain; contracts: Contracts; watch: Watchdog['watch'] },
+): Loop {
+  const { db, clock, logger, config, chain, contracts } = deps
+  const { providers, chainId } = chain
+  const settlement = contracts.settlement && lower(contracts.settlement)
+  const stablecoin = contracts.stablecoin && lower(contracts.stablecoin)
+  const tokens = stablecoin === undefined ? [] : [stablecoin]
+  const deposits = {
+    db,
+    clock,
+    logger,
+    chainId,
+    stablecoin,
+    randomBytes,
+    readFinal: createFinal({ providers, finality: config.confirmations }),
+    readBlock: createBlockReader(providers),
+    incoming: createIncomingReader({ providers, tokens, settlement }),
+  }
+  const onProgress = deps.watch('deposits', limits.railsStillMs)
+  return createLoop({
+    name: 'deposits',
+    clock,
+    logger,
+    intervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+    onProgress,
+    async pass(signal) {
+      while (!signal.aborted && (await depositPass(deposits, signal))) onProgress()
+    },
+  })
 }
 
 const QUICK_CHARGES = {

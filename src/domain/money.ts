@@ -12,6 +12,12 @@ export const CURRENCIES = ['USD', 'EUR', 'GBP', 'ETH'] as const satisfies readon
 /** Of the dollar stablecoin, on the chain and in requests that mint or redeem it. */
 export const STABLECOIN_DECIMALS = 6
 
+/** Of a transaction: what arrives in dollars on a chain has the decimals of the stablecoin. */
+export function decimalsOf({ currency, type }: { currency: Currency; type: string }): number {
+  const isToken = type === 'deposit' && currency === 'USD'
+  return isToken ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[currency]
+}
+
 /** Of the ledger, which holds what the stablecoin can. */
 export const LEDGER_DECIMALS = 6
 

@@ -13,7 +13,7 @@ import {
   type PaidBlock,
 } from '../store/rails/checkouts.ts'
 import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
-import { ensureWatchRun } from '../store/reconciliation/runs.ts'
+import { ensureWatchRun, type WatchSource } from '../store/reconciliation/runs.ts'
 import { judge } from './checkout-judge.ts'
 
 export type ReorgDeps = {
@@ -58,7 +58,11 @@ async function forget(
     if (counted.length === 0) return payments
     await judge(db, charge)
     const isPaid = charge.status === 'completed' || charge.status === 'refunded'
-    if (isPaid) await openReorged(db, { payments: counted, chainId, onChain: gone.now, clock })
+    if (isPaid) {
+      const now = clock.now()
+      const onChain = gone.now
+      await openReorged(db, { payments: counted, chainId, onChain, source: SOURCE, now })
+    }
     return payments
   })
   for (const { transactionHash: hash } of forgotten) {
@@ -68,33 +72,48 @@ async function forget(
 
 const SOURCE = 'checkouts'
 
-async function openReorged(
+/** What came in a block that is gone, for a transaction of ours. */
+type Arrival = Pick<
+  CheckoutPayment,
+  'transactionId' | 'transactionHash' | 'amount' | 'payer' | 'blockNumber' | 'blockHash'
+>
+
+/** `onChain` is the block that stands there now, if there is one. */
+export async function openReorged(
   db: Db,
-  opened: { payments: CheckoutPayment[]; chainId: number; onChain: Hex; clock: Clock },
+  opened: {
+    payments: readonly Arrival[]
+    chainId: number
+    onChain: Hex | undefined
+    source: WatchSource
+    now: Date
+  },
 ): Promise<void> {
-  const { payments, chainId, onChain, clock } = opened
-  const now = clock.now()
+  const { payments, chainId, onChain, source, now } = opened
   const findings = payments.map((payment) => {
     const { transactionId, transactionHash: hash, amount, blockHash = null } = payment
     return {
-      id: reorgedId(payment),
+      id: reorgedId({ ...payment, chainId }),
       kind: 'reorged' as const,
       transactionId,
       hash,
       recorded: { amount_units: String(amount), block_hash: blockHash },
-      onChain: { block_hash: onChain },
+      onChain: { block_hash: onChain ?? null },
       evidence: { payer: payment.payer, block: String(payment.blockNumber) },
     }
   })
-  const run = await ensureWatchRun(db, { source: SOURCE, chainId, now })
-  await recordFindings(db, findings, { chainId, source: SOURCE, run, actor: SOURCE, now })
+  const run = await ensureWatchRun(db, { source, chainId, now })
+  await recordFindings(db, findings, { chainId, source, run, actor: source, now })
 }
 
 /** Ends what has frozen the refunds of a charge, where its payment is in a final block again. */
-export async function closeReorged(db: Db, payment: CheckoutPayment, now: Date): Promise<void> {
+export async function closeReorged(
+  db: Db,
+  { source = SOURCE, now, ...payment }: Paid & { source?: WatchSource; now: Date },
+): Promise<void> {
   const note = 'the payment is in a final block again'
   const id = reorgedId(payment)
-  await closeBreak(db, { breakId: id, as: 'resolved', actor: SOURCE, note, now })
+  await closeBreak(db, { breakId: id, as: 'resolved', actor: source, note, now })
 }
 
 type Paid = Pick<CheckoutPayment, 'chainId' | 'transactionId' | 'transactionHash'>

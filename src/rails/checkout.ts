@@ -149,7 +149,7 @@ async function takeIn(
     if (await isTooSmallToKeep(db, { charge, payment })) return
     if (!(await insertCheckoutPayment(db, payment)) || payment.verdict === 'wrong_token') return
     await judge(db, charge)
-    await closeReorged(db, payment, clock.now())
+    await closeReorged(db, { ...payment, now: clock.now() })
   })
 }
 

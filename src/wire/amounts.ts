@@ -5,6 +5,7 @@ import {
   CURRENCIES,
   CURRENCY_DECIMALS,
   DECIMAL_PATTERN,
+  decimalsOf,
   formatAmount,
   parseAmount,
   type AmountProblem,
@@ -70,10 +71,14 @@ export type AmountFields = {
   amount_wei?: string
 }
 
-/** Spread into an answer of Group B. */
-export function amountFields(options: { amount: bigint; currency: Currency }): AmountFields {
-  const { amount, currency } = options
-  const decimal = formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency] })
+/** Spread into an answer of Group B; the type says what a transaction is. */
+export function amountFields(options: {
+  amount: bigint
+  currency: Currency
+  type?: string
+}): AmountFields {
+  const { amount, currency, type = '' } = options
+  const decimal = formatAmount({ amount, decimals: decimalsOf({ currency, type }) })
   return {
     amount: exactNumber(decimal),
     amount_decimal: decimal,

@@ -1,6 +1,7 @@
 import { ahead } from '../../base/ahead.ts'
 import {
   CURRENCY_DECIMALS,
+  decimalsOf,
   formatAmount,
   parseAmount,
   STABLECOIN_DECIMALS,
@@ -209,7 +210,7 @@ function amountOfOrder({ amount, route, token }: RecordedOrder): RecordedAmount 
 function recordOfHash(row: RecordedHash): PaymentRecord {
   const { transactionId, status, createdAt, arrival } = row
   const isEther = row.currency === 'ETH'
-  const units = parseAmount({ text: row.amount, decimals: CURRENCY_DECIMALS[row.currency] })
+  const units = parseAmount({ text: row.amount, decimals: decimalsOf(row) })
   const imported = {
     payee: undefined,
     amount: {
@@ -238,7 +239,7 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
   }
 }
 
-/** What has closed a checkout may be a part of its amount, or more than that. */
+/** A deposit, or what has closed a checkout: a part of its amount, or more than that. */
 function claimOfArrival(arrival: RecordedArrival) {
   const { reference, payer, payee, token, amount, blockHash } = arrival
   const units = BigInt(amount)
@@ -246,7 +247,7 @@ function claimOfArrival(arrival: RecordedArrival) {
   return {
     payee: payee ?? undefined,
     payer,
-    reference,
+    reference: reference ?? undefined,
     amount: {
       text: formatAmount({ amount: units, decimals }),
       currency: token === null ? 'ETH' : 'USD',

@@ -3,12 +3,18 @@ import { sql } from 'kysely'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { readOne } from '../database/rows.ts'
-import { ARRIVAL, type CheckoutPayment } from './checkouts.ts'
+import type { CheckoutPayment } from './checkouts.ts'
 
-/** The arrival that closes a charge, and what its transaction has cost once that is known. */
-export type Closing = CheckoutPayment & {
+/** What somebody else's transaction has brought: a deposit, or what has closed a checkout. */
+export type Arrival = Omit<CheckoutPayment, 'reference' | 'verdict' | 'place'> & {
+  /** Undefined where it did not come by the settlement contract. */
+  reference: Hex | undefined
+  contract: Hex | undefined
+  /** Undefined for one of before it was kept. */
+  payee: Hex | undefined
   /** False while the block is gone in which it was. */
   isThere: boolean
+  /** What its transaction has cost, once that is known. */
   gas: GasPaid | undefined
 }
 
@@ -42,13 +48,14 @@ export async function noteClosing(
       and eth_transaction_hash is distinct from closing.transaction_hash`.execute(db)
 }
 
-/** Undefined where no arrival closes it. */
-export async function findClosing(db: Db, transactionId: string): Promise<Closing | undefined> {
-  return readOne<Closing>(db)`
-    select ${ARRIVAL.of('p')}, p.gone_at is null as "isThere", c.gas_used as "gas.gasUsed",
-      c.gas_price as "gas.gasPrice"
-    from charges c join checkout_payments p on p.id = c.closed_by
-    where c.transaction_id = ${transactionId}`
+/** Undefined where nothing has arrived that makes the transaction what it is. */
+export async function findArrival(db: Db, transactionId: string): Promise<Arrival | undefined> {
+  return readOne<Arrival>(db)`
+    select chain_id::float8 as "chainId", transaction_hash as "transactionHash",
+      log_index as "logIndex", transaction_id as "transactionId", reference, payer, contract, payee,
+      token, amount, block_number as "blockNumber", block_hash as "blockHash", paid_at as "paidAt",
+      gone_at is null as "isThere", gas_used as "gas.gasUsed", gas_price as "gas.gasPrice"
+    from arrivals where transaction_id = ${transactionId}`
 }
 
 /** A closing arrival whose receipt was not read yet. */

@@ -143,25 +143,26 @@ function selectOrders(): RawBuilder<unknown> {
     ) as a`
 }
 
-/** A transaction with a hash and without an order of ours: a paid checkout, or an import. */
+/** A transaction with a hash and no order of ours: a paid checkout, a deposit, or an import. */
 export type RecordedHash = {
   id: bigint
   transactionId: string
   hash: Hex
   status: TransactionStatus
+  type: string
   amount: string
   currency: Currency
   createdAt: Date
   isShared: boolean
   /** The transaction of ours that it was signed for, where this one says that we paid as well. */
   signedFor: string | null
-  /** The arrival that closed a checkout; null for an import. */
+  /** What has arrived; null for an import. */
   arrival: RecordedArrival | null
 }
 
 /** Hex, and the amount in the smallest unit; the place is not known of very old ones. */
 export type RecordedArrival = {
-  reference: Hex
+  reference: Hex | null
   payer: Hex
   payee: Hex | null
   token: Hex | null
@@ -203,7 +204,7 @@ export async function findRecordedHash(
 function selectHashes({ chainId }: { chainId: number }): RawBuilder<unknown> {
   return sql`
     select t.id, t.transaction_id as "transactionId", t.eth_transaction_hash as hash, t.status,
-      t.amount::text, t.currency, t.created_at as "createdAt",
+      t.type, t.amount::text, t.currency, t.created_at as "createdAt",
       exists (
         select 1 from transactions other
         where other.eth_transaction_hash = t.eth_transaction_hash and other.id <> t.id
@@ -214,12 +215,11 @@ function selectHashes({ chainId }: { chainId: number }): RawBuilder<unknown> {
         select o.subject from attempts a join orders o on o.id = a.order_id
         where a.chain_id = ${chainId} and a.hash = t.eth_transaction_hash and a.kind = 'payment'
       ) end as "signedFor",
-      case when p.id is not null then jsonb_build_object('reference', p.reference, 'payer', p.payer,
-        'payee', p.payee, 'token', p.token, 'amount', p.amount::text, 'blockHash', p.block_hash)
+      case when p.payer is not null then jsonb_build_object('reference', p.reference,
+        'payer', p.payer, 'payee', p.payee, 'token', p.token, 'amount', p.amount::text, 'blockHash', p.block_hash)
       end as arrival
     from transactions t
-    left join charges c on c.transaction_id = t.transaction_id
-    left join checkout_payments p on p.id = c.closed_by
+    left join arrivals p on p.transaction_id = t.transaction_id
     where t.eth_transaction_hash is not null and coalesce(p.chain_id, ${chainId}) = ${chainId}
       and not exists (select 1 from orders where subject = t.transaction_id)`
 }

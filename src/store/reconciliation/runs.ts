@@ -166,13 +166,16 @@ function runLost({ run }: RunLease): BaseError {
   })
 }
 
+/** What finds breaks by itself, without a run of reconciliation. */
+export type WatchSource = 'supply' | 'checkouts' | 'deposits'
+
 /**
  * The one run of a watch, by the name under which it stands among those that find breaks. It never
  * ends and is never taken by a worker: every break names the run that saw it.
  */
 export async function ensureWatchRun(
   db: Db,
-  watch: { source: 'supply' | 'checkouts'; chainId: number; now: Date },
+  watch: { source: WatchSource; chainId: number; now: Date },
 ): Promise<bigint> {
   const { source, chainId, now } = watch
   const digest = createHash('sha256').update(`${source}/${chainId}`).digest('hex')

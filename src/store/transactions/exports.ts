@@ -10,6 +10,7 @@ import type {
 import {
   CURRENCIES,
   CURRENCY_DECIMALS,
+  decimalsOf,
   LEDGER_DECIMALS,
   type Currency,
 } from '../../domain/money.ts'
@@ -35,17 +36,18 @@ async function* exportTransactions(db: Db, wanted: ExportWanted): AsyncGenerator
     select currency, sum(${COUNTED})::text as sum from transactions t
     where created_at < ${from} ${ofUser(wanted)} group by currency`.execute(db)
   const openings = CURRENCIES.map((currency): ExportBalance => {
-    const decimals = CURRENCY_DECIMALS[currency]
+    const decimals = decimalsOf({ currency, type: 'deposit' })
     const units = BigInt(rows.find((row) => row.currency === currency)?.sum ?? 0)
     return { account: currency, currency, decimals, units }
   })
   yield { openings, entries: transactionEntries(db, wanted) }
 }
 
-/** What has come in for good, less what has gone out for good, in the smallest unit. */
+/** What has come in for good, less what has gone out for good, in the smallest unit of any. */
 const COUNTED = sql`trunc(
   case when status <> 'completed' then 0 when type in ('deposit', 'payment') then 1 else -1 end
-  * amount * case currency when 'ETH' then 1000000000000000000::numeric else 100 end)`
+  * amount * case currency when 'ETH' then 1000000000000000000::numeric
+    when 'USD' then 1000000 else 100 end)`
 
 type TransactionRow = {
   id: bigint

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { referenceOf, type Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { findOrderOf } from '../orders/orders.ts'
-import { findClosing } from '../rails/checkout-closings.ts'
+import { findArrival } from '../rails/checkout-closings.ts'
 import { TRANSACTION, inUnits, type InDecimals, type Transaction } from './transactions.ts'
 
 export type Receipt = {
@@ -48,7 +48,7 @@ export async function findReceipt(
   return { token, transactionId, quittance, createdAt, transaction: inUnits(transaction) }
 }
 
-/** What was to be paid on the chain, or what has closed a checkout. */
+/** What was to be paid on the chain, or what has arrived there. */
 export type PaidOnChain = {
   payee: Hex
   amount: bigint
@@ -64,10 +64,10 @@ export async function findPaid(db: Db, transactionId: string): Promise<PaidOnCha
     const { payee, amount, token, contract } = order
     return { payee, amount, token, reference: referenceOf(order), contract }
   }
-  const closing = await findClosing(db, transactionId)
-  if (closing?.place === undefined) return undefined
-  const { place, amount, token, reference } = closing
-  return { ...place, amount, token, reference }
+  const arrival = await findArrival(db, transactionId)
+  if (arrival?.payee === undefined) return undefined
+  const { payee, contract, amount, token, reference } = arrival
+  return { payee, contract, amount, token, reference }
 }
 
 const COLUMNS = sql`

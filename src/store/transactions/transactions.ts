@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 import { BaseError, databaseFactsOf } from '../../base/errors.ts'
-import { CURRENCY_DECIMALS, formatAmount, parseAmount, type Currency } from '../../domain/money.ts'
+import { decimalsOf, formatAmount, parseAmount, type Currency } from '../../domain/money.ts'
 import {
   FIRST_STATUS,
   requireLegalMove,
@@ -168,11 +168,11 @@ export const TRANSACTION = columnsOf<Transaction>()(`t.id, t.transaction_id, t.u
 /** With its amount as the table has it: a decimal of the currency. */
 export type InDecimals<T> = Omit<T, 'amount'> & { amount: string }
 
-export function inUnits<T extends { amount: string; currency: Currency }>(
+export function inUnits<T extends { amount: string; currency: Currency; type?: string }>(
   row: T,
 ): Omit<T, 'amount'> & { amount: bigint } {
-  const { amount: text, currency } = row
-  return { ...row, amount: parseAmount({ text, decimals: CURRENCY_DECIMALS[currency] }) }
+  const { amount: text, currency, type = '' } = row
+  return { ...row, amount: parseAmount({ text, decimals: decimalsOf({ currency, type }) }) }
 }
 
 type Moved = { transaction: Transaction; moveId: bigint }
@@ -225,13 +225,13 @@ async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Pr
 }
 
 function newRow(order: NewTransaction) {
-  const { amount, currency } = order
+  const { amount } = order
   return {
     transaction_id: order.transactionId,
     user_id: order.userId,
     type: order.type,
-    amount: formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency] }),
-    currency,
+    amount: formatAmount({ amount, decimals: decimalsOf(order) }),
+    currency: order.currency,
     // Half a character would be no JSON, and is stored as the one that stands for it.
     description: order.description.toWellFormed(),
     eth_transaction_hash: order.ethTransactionHash ?? null,

@@ -1,7 +1,7 @@
 import type { RpcCall } from '../../../src/chain/rpc/provider.ts'
 import { toHex, type World } from './world.ts'
 
-/** Blocks and receipts that a reorg has taken, as a node still shows them that has not heard of it. */
+/** What a reorg has taken, as a node still shows it that has not heard of the reorg. */
 export type OldFork = {
   /** Undefined: nothing of it was taken, so it is as it is now. */
   answer: (call: RpcCall, parts: 'receipts' | 'all') => { is: unknown } | undefined

@@ -182,8 +182,8 @@ async function passOnce(sim: Sim): Promise<void> {
   else await pass(sim, place)
 }
 
-function pass(sim: Sim, place: 0 | 1): Promise<void> {
-  return survive(() => sim.worker(place).sender.pass(new AbortController().signal)).then(() => {})
+async function pass(sim: Sim, place: 0 | 1): Promise<void> {
+  await survive(() => sim.worker(place).sender.pass(new AbortController().signal))
 }
 
 /** One stands still for longer than its lease, and goes on after the other one has worked. */

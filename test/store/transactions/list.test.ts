@@ -179,7 +179,9 @@ async function take(
   switch (step.do) {
     case 'insert': {
       const createdAt = new Date(FIRST_DAY + step.day * DAY_MS)
-      model.push(await makeTransaction(db, { userId, type: step.type, createdAt }))
+      const ethTransactionHash = `0x${'ab'.repeat(32)}`
+      const made = { userId, type: step.type, createdAt, ethTransactionHash }
+      model.push(await makeTransaction(db, made))
       return
     }
     case 'move': {

@@ -6,7 +6,7 @@ import type { Db } from '../../../../store/database/database.ts'
 import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
 import { readCursor } from '../../../../store/orders/chain-cursor.ts'
 import { findOrderOf } from '../../../../store/orders/orders.ts'
-import { findClosing } from '../../../../store/rails/checkout-closings.ts'
+import { findArrival } from '../../../../store/rails/checkout-closings.ts'
 import { readObjections } from '../../../../store/transactions/objections.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
 import type { BlockchainTransactionWire } from '../../../../wire/group-b/transactions.ts'
@@ -14,15 +14,15 @@ import { exactNumber } from '../../../../wire/json.ts'
 import { fieldsOf } from '../fields.ts'
 
 /**
- * What the detail of a transaction shows of the chain: what we signed for it, or what has closed a
- * checkout; null where there is neither.
+ * What the detail of a transaction shows of the chain: what we signed for it, or what has arrived;
+ * null where there is neither.
  */
 export async function readBlockchainTransaction(
   db: Db,
   transactionId: string,
 ): Promise<BlockchainTransactionWire | null> {
   const order = await findOrderOf(db, transactionId)
-  if (order === undefined) return readClosing(db, transactionId)
+  if (order === undefined) return readArrival(db, transactionId)
   const attempts = await listAttemptsOf(db, order)
   const shown = attempts.find(({ block }) => block !== undefined) ?? attempts.at(-1)
   if (shown === undefined) return null
@@ -46,29 +46,29 @@ export async function readBlockchainTransaction(
   }
 }
 
-/** Of a checkout it is a payer's transaction, of which we have made no attempt. */
-async function readClosing(
+/** It is a payer's transaction, of which we have made no attempt. */
+async function readArrival(
   db: Db,
   transactionId: string,
 ): Promise<BlockchainTransactionWire | null> {
-  const closing = await findClosing(db, transactionId)
-  if (closing?.place === undefined) return null
-  const { isThere, gas, blockNumber, chainId } = closing
+  const arrival = await findArrival(db, transactionId)
+  if (arrival?.payee === undefined) return null
+  const { isThere, gas, blockNumber, chainId } = arrival
   const head = (await readCursor(db, chainId))?.head.number
   return {
-    eth_tx_hash: closing.transactionHash,
-    from_address: checksummed(closing.payer),
-    to_address: checksummed(closing.place.payee),
-    ...amountOf({ amount: closing.amount, isEther: closing.token === undefined }),
+    eth_tx_hash: arrival.transactionHash,
+    from_address: checksummed(arrival.payer),
+    to_address: checksummed(arrival.payee),
+    ...amountOf({ amount: arrival.amount, isEther: arrival.token === undefined }),
     gas_used: gas?.gasUsed ?? null,
     gas_price: gas?.gasPrice ?? null,
     block_number: isThere ? blockNumber : null,
     status: isThere ? 'confirmed' : 'pending',
-    created_at: closing.paidAt.toISOString(),
+    created_at: arrival.paidAt.toISOString(),
     confirmations: confirmationsOf(isThere ? blockNumber : undefined, head),
     pending_reason: isThere ? null : 'waiting_for_block',
     error_code: null,
-    reference: closing.reference,
+    reference: arrival.reference ?? null,
     attempts: [],
   }
 }

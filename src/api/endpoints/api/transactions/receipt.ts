@@ -4,7 +4,7 @@ import { referenceOf, type Hex } from '../../../../domain/orders.ts'
 import { findEveryonesTransaction } from '../../../../store/access/everyone.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findOrderOf } from '../../../../store/orders/orders.ts'
-import { findClosing } from '../../../../store/rails/checkout-closings.ts'
+import { findArrival } from '../../../../store/rails/checkout-closings.ts'
 import { findReceiptOf, insertReceipt } from '../../../../store/transactions/receipts.ts'
 import { findTransaction, type Transaction } from '../../../../store/transactions/transactions.ts'
 import { RequestError } from '../../../../wire/errors.ts'
@@ -75,7 +75,7 @@ export function receiptCreateEndpoint(deps: {
   })
 }
 
-/** Of an order that is completed, or of what has closed a checkout. */
+/** Of an order that is completed, or of what has arrived. */
 async function findFinal(db: Db, transaction: Transaction): Promise<ProvenPayment | undefined> {
   const { transactionId, ethTransactionHash: hash } = transaction
   const order = await findOrderOf(db, transactionId)
@@ -84,10 +84,10 @@ async function findFinal(db: Db, transaction: Transaction): Promise<ProvenPaymen
     const { contract } = order
     return { transactionId, hash: hash ?? '', contract, reference: referenceOf(order) }
   }
-  const closing = await findClosing(db, transactionId)
-  if (!closing?.isThere || closing.place === undefined) return undefined
-  const { transactionHash, reference, place } = closing
-  return { transactionId, hash: transactionHash, contract: place.contract, reference }
+  const arrival = await findArrival(db, transactionId)
+  if (!arrival?.isThere || arrival.payee === undefined) return undefined
+  const { transactionHash, reference, contract } = arrival
+  return { transactionId, hash: transactionHash, contract, reference }
 }
 
 async function requireTransaction(

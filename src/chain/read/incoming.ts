@@ -1,0 +1,143 @@
+import { readBlock, readLogs, readReceipt, toQuantity, type MinedLog } from '../answers.ts'
+import type { Hex } from '../hex.ts'
+import type { Providers } from '../rpc/providers.ts'
+import { askAgreed } from './agreed.ts'
+import { BlockReplacedError, type TimedBlock } from './blocks.ts'
+import { decodeEvent, topicOf } from './events.ts'
+import { decodeSettled } from './settled.ts'
+
+/** Coin or tokens that came to an address in a block. */
+export type Incoming = {
+  transactionHash: Hex
+  /** The place of its log; -1 where the transaction itself carries the coin. */
+  logIndex: number
+  payer: Hex
+  payee: Hex
+  /** Undefined for the native coin. */
+  token: Hex | undefined
+  amount: bigint
+  /** Where it came by the settlement contract. */
+  settled: { contract: Hex; reference: Hex } | undefined
+}
+
+/** What its receipt says of a transaction. */
+export type IncomingReceipt = { succeeded: boolean; gasUsed: bigint; gasPrice: bigint }
+
+/**
+ * Reads what moved in a block, whoever it is for: by the transactions of the block and one question
+ * for logs, however many addresses there are. All of it is what two providers agree on where there
+ * are as many. Rejects, and may succeed later, while they do not.
+ */
+export type IncomingReader = {
+  /** Undefined while there is no such block. A transaction that carries coin may have failed. */
+  block: (
+    number: bigint,
+    signal: AbortSignal,
+  ) => Promise<{ block: TimedBlock; incoming: Incoming[] } | undefined>
+  receipt: (
+    of: { transactionHash: Hex; blockHash: Hex },
+    signal: AbortSignal,
+  ) => Promise<IncomingReceipt>
+}
+
+export function createIncomingReader(deps: {
+  providers: Pick<Providers, 'askAll'>
+  /** Those that are configured; all others are worth nothing. */
+  tokens: readonly Hex[]
+  settlement: Hex | undefined
+}): IncomingReader {
+  const { providers, tokens, settlement } = deps
+  const addresses = [...tokens, ...(settlement === undefined ? [] : [settlement])]
+  return {
+    async block(number, signal) {
+      const at = toQuantity(number)
+      const [found, logs] = await Promise.all([
+        askAgreed(providers, {
+          call: { method: 'eth_getBlockByNumber', params: [at, true], signal },
+          read: readCarried,
+        }),
+        addresses.length === 0
+          ? []
+          : askAgreed(providers, {
+              call: { method: 'eth_getLogs', params: [logsAt(at, addresses)], signal },
+              read: readLogs,
+            }),
+      ])
+      if (found === undefined) return undefined
+      const { block, carried } = found
+      if (block.number !== number || logs.some(({ blockHash }) => blockHash !== block.hash)) {
+        throw new BlockReplacedError()
+      }
+      return { block, incoming: [...carried, ...readMoved(logs, { tokens, settlement })] }
+    },
+    async receipt({ transactionHash, blockHash }, signal) {
+      const read = await askAgreed(providers, {
+        call: { method: 'eth_getTransactionReceipt', params: [transactionHash], signal },
+        read: (result) => (result === null ? undefined : readReceipt(result)),
+      })
+      if (read?.block.hash !== blockHash) throw new BlockReplacedError()
+      const { succeeded, gasUsed, gasPrice } = read
+      return { succeeded, gasUsed, gasPrice }
+    },
+  }
+}
+
+function logsAt(at: Hex, address: readonly Hex[]) {
+  return {
+    address,
+    topics: [[topicOf('Transfer'), topicOf('Settled')]],
+    fromBlock: at,
+    toBlock: at,
+  }
+}
+
+/** The transactions that carry coin. */
+function readCarried(result: unknown): { block: TimedBlock; carried: Incoming[] } | undefined {
+  if (result === null) return undefined
+  const { number, hash, timeMs, transactions = new Map() } = readBlock(result)
+  const carried = [...transactions.values()].flatMap((one): Incoming | [] => {
+    const { hash: transactionHash, from: payer, to: payee, value: amount } = one
+    if (payee === null || amount === 0n) return []
+    const common = { token: undefined, settled: undefined }
+    return { transactionHash, logIndex: -1, payer, payee, amount, ...common }
+  })
+  return { block: { number, hash, time: new Date(timeMs) }, carried }
+}
+
+/**
+ * What tokens and the settlement contract log. A settlement of a token is the same movement as the
+ * transfer beside it, and says more.
+ */
+function readMoved(
+  logs: readonly MinedLog[],
+  { tokens, settlement }: { tokens: readonly Hex[]; settlement: Hex | undefined },
+): Incoming[] {
+  const transfers = new Map<string, Incoming[]>()
+  const settlements: Incoming[] = []
+  for (const log of logs) {
+    const { transactionHash, logIndex, address } = log
+    const settled = settlement && decodeSettled(log, settlement)
+    if (settled !== undefined) {
+      const { payer, payee, token, amount, reference } = settled
+      const by = { contract: address, reference }
+      settlements.push({ transactionHash, logIndex, payer, payee, token, amount, settled: by })
+      continue
+    }
+    const { name, args } = decodeEvent(log) ?? {}
+    if (name !== 'Transfer' || !tokens.includes(address)) continue
+    const [payer, payee, amount] = [args!['from'] as Hex, args!['to'] as Hex, args!['amount']]
+    if (typeof amount !== 'bigint' || amount === 0n) continue
+    const token = address
+    const moved = { transactionHash, logIndex, payer, payee, token, amount, settled: undefined }
+    transfers.set(nameOf(moved), [...(transfers.get(nameOf(moved)) ?? []), moved])
+  }
+  const proven = settlements.filter((one) => {
+    // A settlement in a token that moved nothing, or that nobody configured, is worth nothing.
+    return one.token === undefined || transfers.get(nameOf(one))?.shift() !== undefined
+  })
+  return [...proven, ...[...transfers.values()].flat()]
+}
+
+function nameOf({ transactionHash, payee, token, amount }: Incoming): string {
+  return [transactionHash, payee, token, amount].join()
+}

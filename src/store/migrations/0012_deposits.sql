@@ -1,0 +1,47 @@
+-- What arrives on a chain at the addresses of users, by transactions that are not ours.
+
+-- How far the final blocks were read.
+create table deposit_cursors (
+  chain_id bigint primary key,
+  block_number bigint not null check (block_number >= 0),
+  block_hash text not null check (block_hash ~ '^0x[0-9a-f]{64}$')
+);
+
+create table deposits (
+  -- The transaction is written behind its deposit, in the same SQL transaction.
+  transaction_id text primary key references transactions (transaction_id) deferrable initially deferred,
+  chain_id bigint not null,
+  transaction_hash text not null check (transaction_hash ~ '^0x[0-9a-f]{64}$'),
+  -- The place of the log that tells of it; -1 where the transaction itself carries the coin.
+  log_index integer not null check (log_index >= -1),
+  payer text not null check (payer ~ '^0x[0-9a-f]{40}$'),
+  payee text not null check (payee ~ '^0x[0-9a-f]{40}$' and payee <> payer),
+  -- Null: the native coin.
+  token text check (token ~ '^0x[0-9a-f]{40}$'),
+  amount numeric(78, 0) not null check (amount > 0),
+  -- Where it came by the settlement contract, and under which reference.
+  contract text check (contract ~ '^0x[0-9a-f]{40}$'),
+  reference text check (reference ~ '^0x[0-9a-f]{64}$'),
+  block_number bigint not null,
+  block_hash text not null check (block_hash ~ '^0x[0-9a-f]{64}$'),
+  gas_used bigint not null check (gas_used > 0),
+  gas_price numeric(78, 0) not null check (gas_price >= 0),
+  paid_at timestamptz(3) not null,
+  -- Its block is gone. The same transaction may come to stand in another one.
+  gone_at timestamptz(3),
+  check ((contract is null) = (reference is null))
+);
+create unique index deposits_once on deposits (chain_id, transaction_hash, log_index);
+create index deposits_blocks on deposits (chain_id, block_number);
+
+create trigger deposits_immutable before delete on deposits for each row execute function refuse_change();
+
+-- What a transaction of somebody else has brought for a transaction of ours: a deposit, or what has closed a checkout.
+create view arrivals as
+  select d.transaction_id, d.chain_id, d.transaction_hash, d.log_index, d.payer, d.payee, d.token, d.amount,
+    d.contract, d.reference, d.block_number, d.block_hash, d.paid_at, d.gone_at, d.gas_used, d.gas_price
+  from deposits d
+  union all
+  select c.transaction_id, p.chain_id, p.transaction_hash, p.log_index, p.payer, p.payee, p.token, p.amount,
+    p.contract, p.reference, p.block_number, p.block_hash, p.paid_at, p.gone_at, c.gas_used, c.gas_price
+  from charges c join checkout_payments p on p.id = c.closed_by;

@@ -1,0 +1,109 @@
+import { join } from 'node:path'
+
+import { expect } from 'chai'
+
+import type { ReadyFacts } from '../../src/base/ready.ts'
+import { callRpc } from '../../src/chain/rpc/rpc.ts'
+import { plainProvider } from '../../src/chain/rpc/provider.ts'
+import { check } from '../../src/verify/check.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { runProgram, type Program } from '../fixtures/program.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
+import { until } from '../fixtures/until.ts'
+
+describe('a deposit to a user of the running program', () => {
+  let folder: ReturnType<typeof temporaryFolder>
+  const programs: Program[] = []
+
+  before(() => {
+    folder = temporaryFolder()
+    fillDataFolder(join(folder.path, 'data'))
+  })
+  afterEach(async () => {
+    for (const program of programs.splice(0)) {
+      program.kill('SIGTERM')
+      await program.ended
+    }
+  })
+  after(() => folder.remove())
+
+  const up = async (): Promise<{ program: Program; facts: ReadyFacts }> => {
+    const QUITTANCE_DATA = join(folder.path, 'data')
+    const program = runProgram(['up'], { QUITTANCE_DATA, PORT: '0', QUITTANCE_BLOCK_MS: '100' })
+    programs.push(program)
+    return { program, facts: await program.untilReady() }
+  }
+
+  type Asking = { method?: string; key?: string; body?: string }
+  const ask = async (facts: ReadyFacts, path: string, { key, ...rest }: Asking = {}) => {
+    const headers = {
+      'x-api-key': key ?? facts.groupB!.apiKey,
+      ...(rest.body && { 'content-type': 'application/json' }),
+    }
+    const answer = await fetch(`${facts.url}${path}`, { ...rest, headers })
+    expect(answer.ok, path).to.equal(true)
+    return (await answer.json()) as Record<string, unknown>
+  }
+  type Listed = { transaction_id: string; eth_transaction_hash: string }
+  const deposits = async (facts: ReadyFacts) =>
+    (await ask(facts, '/api/transactions?type=deposit'))['transactions'] as Listed[]
+
+  const send = async (facts: ReadyFacts, wei: number): Promise<string> => {
+    const rpc = (method: string, params: unknown[] = []) =>
+      callRpc({ url: facts.rpcUrl, method, params })
+    const [from] = (await rpc('eth_accounts')) as string[]
+    const value = `0x${wei.toString(16)}`
+    return String(await rpc('eth_sendTransaction', [{ from, to: facts.groupB!.address, value }]))
+  }
+
+  it('is listed with hash, payer and fee, has a receipt that proves it, and is reconciled', async () => {
+    const { facts } = await up()
+    expect(await deposits(facts)).to.deep.equal([])
+    const hash = await send(facts, 7)
+    await until(async () => (await deposits(facts)).length > 0)
+    const [listed] = await deposits(facts)
+    expect(listed).to.include({
+      type: 'deposit',
+      status: 'completed',
+      currency: 'ETH',
+      amount_wei: '7',
+      eth_transaction_hash: hash,
+    })
+    const path = `/api/transactions/${listed!.transaction_id}`
+    const { blockchain_transaction: shown } = (await ask(facts, path)) as {
+      blockchain_transaction: Record<string, unknown>
+    }
+    expect(shown).to.include({ eth_tx_hash: hash, status: 'confirmed', gas_used: 21_000 })
+    expect(shown).to.include({ to_address: facts.groupB!.address, amount_wei: '7' })
+    const receipt = await ask(facts, `${path}/receipt`, { method: 'POST' })
+    const quittance = await (await fetch(`${facts.url}${String(receipt['quittance_path'])}`)).text()
+    const claim = { payee: facts.groupB!.address, amount: 7n }
+    const trust = { providers: [plainProvider(facts.rpcUrl)], confirmations: 1, claim }
+    expect((await check(quittance, trust)).status).to.equal('holds')
+
+    const { apiKey: key } = facts.admin!
+    const { run } = (await ask(facts, '/api/runs', { method: 'POST', key, body: '{}' })) as {
+      run: { run_id: string }
+    }
+    const readRun = async () =>
+      (await ask(facts, `/api/runs/${run.run_id}`, { key }))['run'] as Record<string, unknown>
+    await until(async () => (await readRun())['state'] === 'completed')
+    expect(await readRun()).to.include({ records: 1, matched: 1 })
+  }).timeout(60_000)
+
+  it('is found once, though the program is killed while it comes', async () => {
+    const first = await up()
+    const before = (await deposits(first.facts)).length
+    await send(first.facts, 8)
+    first.program.kill('SIGKILL')
+    await first.program.ended
+    const { facts } = await up()
+    const hash = await send(facts, 9)
+    await until(async () =>
+      (await deposits(facts)).some(({ eth_transaction_hash: of }) => of === hash),
+    )
+    const hashes = (await deposits(facts)).map(({ eth_transaction_hash: of }) => of)
+    expect(new Set(hashes).size).to.equal(hashes.length)
+    expect(hashes.length - before).to.be.within(1, 2)
+  })
+})
