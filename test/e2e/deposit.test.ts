@@ -56,7 +56,7 @@ describe('a deposit to a user of the running program', () => {
     return String(await rpc('eth_sendTransaction', [{ from, to: facts.groupB!.address, value }]))
   }
 
-  it('is listed with hash, payer and fee, has a receipt that proves it, and is reconciled', async () => {
+  it('is listed with hash and fee, has a receipt that proves it, and is reconciled', async () => {
     const { facts } = await up()
     expect(await deposits(facts)).to.deep.equal([])
     const hash = await send(facts, 7)

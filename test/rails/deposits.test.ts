@@ -236,7 +236,7 @@ describe('deposits', () => {
     )
   })
 
-  it('costs two questions a block for a thousand users, and one more for each deposit', async () => {
+  it('costs two questions a block for a thousand users, and one for each deposit', async () => {
     await sql`
       insert into users (username, password_hash, scopes, address)
       select 'one-of-many-' || n, password_hash, scopes,

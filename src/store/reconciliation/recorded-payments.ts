@@ -216,7 +216,8 @@ function selectHashes({ chainId }: { chainId: number }): RawBuilder<unknown> {
         where a.chain_id = ${chainId} and a.hash = t.eth_transaction_hash and a.kind = 'payment'
       ) end as "signedFor",
       case when p.payer is not null then jsonb_build_object('reference', p.reference,
-        'payer', p.payer, 'payee', p.payee, 'token', p.token, 'amount', p.amount::text, 'blockHash', p.block_hash)
+        'payer', p.payer, 'payee', p.payee, 'token', p.token, 'amount', p.amount::text,
+        'blockHash', p.block_hash)
       end as arrival
     from transactions t
     left join arrivals p on p.transaction_id = t.transaction_id
