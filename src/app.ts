@@ -8,7 +8,13 @@ import { createServer, createStatusServer } from './api/server/server.ts'
 import { requireChain, SANDBOX_MNEMONIC, startChain, type Chain } from './app/chain.ts'
 import { startContracts } from './app/contracts.ts'
 import { requireMigrated, startDatabase } from './app/database.ts'
-import { createBurning, createLedger, createMinting, createOnMoved } from './app/ledger.ts'
+import {
+  createBurning,
+  createLedger,
+  createMinting,
+  createOnMoved,
+  createWithdrawing,
+} from './app/ledger.ts'
 import { startMaintenance } from './app/maintenance.ts'
 import { countProviders, countSender, measureOrders, measureWebhooks } from './app/metrics.ts'
 import { createOperating, createOperations } from './app/operations.ts'
@@ -245,6 +251,11 @@ async function serve(ground: Ground, served: Served): Promise<string> {
   const ledger = createLedger(ground)
   const minting = createMinting(served, shutdown.signal)
   const burning = createBurning(served, shutdown.signal)
+  const withdrawing = createWithdrawing(served, {
+    withdrawals: config.withdrawals,
+    hasSettlement: ground.contracts.settlement !== undefined,
+    signal: shutdown.signal,
+  })
   const { environment, host } = config
   const server = createServer({
     ...ground,
@@ -260,6 +271,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       ledger,
       minting,
       burning,
+      withdrawing,
       ...rails.ground,
       ...served.reconciliation.ground,
       ...createOperating(ground),

@@ -2,13 +2,16 @@ import { randomBytes } from 'node:crypto'
 
 import type { Minting } from '../api/endpoints/v1/business-account/transfers.ts'
 import { createTeller } from '../api/endpoints/v1/shown.ts'
-import type { Burning } from '../api/endpoints/v1/transfers.ts'
+import type { Burning, Withdrawing } from '../api/endpoints/v1/transfers.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Withdrawals } from '../base/config.ts'
+import { codeOf } from '../base/errors.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
-import { NOBODY } from '../domain/orders.ts'
+import { NOBODY, type Route } from '../domain/orders.ts'
 import type { LedgerContext } from '../ledger/context.ts'
 import { moveByMint } from '../ledger/mints.ts'
 import { failRedeemByBurn } from '../ledger/redeems.ts'
+import { moveByWithdrawal } from '../ledger/withdrawals.ts'
 import { lower } from '../sender/accounts.ts'
 import type { SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
@@ -38,14 +41,25 @@ export function createOnMoved(ledger: LedgerContext): SenderContext['onMoved'] {
       mint = [],
       burn = [],
       others = [],
-    } = Object.groupBy(moves, ({ order: { route } }) =>
-      route === 'mint' || route === 'burn' ? route : 'others',
+    } = Object.groupBy(moves, ({ order: { route, subject } }) =>
+      isTransaction(subject) ? 'others' : route === 'mint' || route === 'burn' ? route : 'others',
     )
     for (const move of mint) await moveByMint(ledger, db, move)
     for (const move of burn) await failRedeemByBurn(ledger, db, move)
     await recordMoves(db, others)
+    for (const move of others) {
+      const { route, subject } = move.order
+      if (WITHDRAWING.has(route) && isTransaction(subject)) await moveByWithdrawal(ledger, db, move)
+    }
   }
 }
+
+/** Mints and redeems are orders under ids of their own. */
+function isTransaction(subject: string): boolean {
+  return subject.startsWith('TX')
+}
+
+const WITHDRAWING: ReadonlySet<Route> = new Set<Route>(['mint', 'token', 'transfer'])
 
 /** Each user's own address burns. */
 export function createBurning(
@@ -55,6 +69,36 @@ export function createBurning(
   return {
     addressOf: payments.addressOf,
     prepare: (db, burn) => sender.prepare(db, { ...burn, route: 'burn', payee: NOBODY }, signal),
+    accept: sender.accept,
+    kick: sender.kick,
+  }
+}
+
+/**
+ * The platform pays withdrawals out of the dollars that it has, or mints them, or does the one
+ * where the other does not suffice.
+ */
+export function createWithdrawing(
+  { sender, platform }: Pick<Paying, 'sender' | 'platform'>,
+  of: { withdrawals: Withdrawals; hasSettlement: boolean; signal: AbortSignal },
+): Withdrawing<PreparedOrder> {
+  const { withdrawals, hasSettlement, signal } = of
+  const paid = hasSettlement
+    ? ({ route: 'token', withAllowance: true } as const)
+    : ({ route: 'transfer' } as const)
+  return {
+    async prepare(db, asked) {
+      const order = { ...asked, payer: platform }
+      const mint = () => sender.prepare(db, { ...order, route: 'mint' }, signal)
+      if (withdrawals === 'mint') return mint()
+      try {
+        return await sender.prepare(db, { ...order, ...paid }, signal)
+      } catch (error) {
+        const isShort = codeOf(error) === 'insufficient_funds'
+        if (withdrawals === 'holdings' || !isShort) throw error
+        return mint()
+      }
+    },
     accept: sender.accept,
     kick: sender.kick,
   }

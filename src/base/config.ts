@@ -12,6 +12,11 @@ import {
 
 export type Environment = 'sandbox' | 'production'
 
+const WITHDRAWALS = ['holdings-then-mint', 'holdings', 'mint'] as const
+
+/** Out of what withdrawals are paid. */
+export type Withdrawals = (typeof WITHDRAWALS)[number]
+
 /** Every setting, read and checked; `parseConfig` makes it from the environment. */
 export type Config = {
   environment: Environment
@@ -34,6 +39,7 @@ export type Config = {
   settlementAddress: HexAddress | undefined
   stablecoinAddress: HexAddress | undefined
   /** How the platform signs; absent means the sandbox's well-known seed. */
+  withdrawals: Withdrawals
   signer: string | undefined
   /** The API key for a server whose records `reconcile` reads. */
   sourceKey: string | undefined
@@ -83,6 +89,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     blockMs: read('QUITTANCE_BLOCK_MS', wholeNumber({ min: 20, max: 60_000 })) ?? 1000,
     settlementAddress: read('SETTLEMENT_ADDRESS', parseAddress),
     stablecoinAddress: read('STABLECOIN_ADDRESS', parseAddress),
+    withdrawals: read('QUITTANCE_WITHDRAWALS', oneOf(WITHDRAWALS)) ?? 'holdings-then-mint',
     signer: read('QUITTANCE_SIGNER', (text) => text),
     sourceKey: read('QUITTANCE_SOURCE_KEY', (text) => text),
     payKey: read('QUITTANCE_PAY_KEY', (text) => text),
@@ -113,6 +120,7 @@ export const VARIABLES = {
   QUITTANCE_BLOCK_MS: 'block time of the embedded chain',
   SETTLEMENT_ADDRESS: 'the settlement contract',
   STABLECOIN_ADDRESS: 'the dollar stablecoin',
+  QUITTANCE_WITHDRAWALS: 'out of what withdrawals are paid',
   QUITTANCE_SIGNER: 'how the platform signs',
   QUITTANCE_DEPLOYER_KEY: 'private key that `deploy` pays with',
   QUITTANCE_SOURCE_KEY: 'API key for the server that `reconcile --source` names',

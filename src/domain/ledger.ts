@@ -85,7 +85,14 @@ export type Redeem = AnyTransfer & {
   transactionHash: Hex | undefined
 }
 
-export type Transfer = WalletTransfer | Mint | Redeem
+/** Stablecoin from a wallet to an address, out of what the platform has or newly minted. */
+export type Withdrawal = Omit<Mint, 'kind' | 'addressId'> & {
+  kind: 'withdrawal'
+  /** Under which Group B lists it, and its order pays it. */
+  transactionId: string
+}
+
+export type Transfer = WalletTransfer | Mint | Redeem | Withdrawal
 
 export type RecipientAddress = {
   id: string

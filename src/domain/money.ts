@@ -12,9 +12,9 @@ export const CURRENCIES = ['USD', 'EUR', 'GBP', 'ETH'] as const satisfies readon
 /** Of the dollar stablecoin, on the chain and in requests that mint or redeem it. */
 export const STABLECOIN_DECIMALS = 6
 
-/** Of a transaction: what arrives in dollars on a chain has the decimals of the stablecoin. */
+/** Of a transaction: dollars that come or leave on a chain have the decimals of the stablecoin. */
 export function decimalsOf({ currency, type }: { currency: Currency; type: string }): number {
-  const isToken = type === 'deposit' && currency === 'USD'
+  const isToken = (type === 'deposit' || type === 'withdrawal') && currency === 'USD'
   return isToken ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[currency]
 }
 

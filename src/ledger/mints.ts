@@ -1,24 +1,30 @@
-import type { Mint } from '../domain/ledger.ts'
+import type { Mint, Transfer, Withdrawal } from '../domain/ledger.ts'
 import type { HashedOrder, Hex, Order } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { post } from '../store/ledger/ledger.ts'
 import { insertMint, moveTransfer, type NewMint } from '../store/ledger/transfers.ts'
 import { listAttemptsOf } from '../store/orders/attempts.ts'
+import { tryMoveTransactions } from '../store/transactions/transactions.ts'
 import type { LedgerContext } from './context.ts'
 
 /** Holds the money of a mint whose order the sender has accepted in the same transaction. */
 export async function createMint(context: LedgerContext, db: Db, request: NewMint): Promise<Mint> {
   const mint = await insertMint(db, request)
-  const { id: subject, walletId, amount, currency } = mint
-  const [from, to] = [{ wallet: walletId }, { heldOf: walletId }]
-  await post(db, { kind: 'hold', subject, from, to, amount, currency })
-  await context.tellOfTransfer(db, mint)
+  await holdFor(context, db, mint)
   return mint
 }
 
+/** Takes the money out of the wallet, and keeps it until the transfer is decided. */
+export async function holdFor(context: LedgerContext, db: Db, transfer: Transfer): Promise<void> {
+  const { id: subject, walletId, amount, currency } = transfer
+  const [from, to] = [{ wallet: walletId }, { heldOf: walletId }]
+  await post(db, { kind: 'hold', subject, from, to, amount, currency })
+  await context.tellOfTransfer(db, transfer)
+}
+
 /**
- * Moves the mint that an order pays, in the SQL transaction that moved the order. A reorg leaves it
- * where it is, since nothing flips back.
+ * Moves the mint, or the withdrawal, that an order pays, in the SQL transaction that moved the
+ * order. A reorg leaves it where it is, since nothing flips back.
  */
 export async function moveByMint(context: LedgerContext, db: Db, move: HashedOrder): Promise<void> {
   const { order, hash } = move
@@ -75,6 +81,18 @@ export async function completeMint(
     currency,
   })
   await context.tellOfTransfer(db, moved)
+  if (moved.kind === 'withdrawal') await completeRecord(db, { ...moved, hash: transactionHash })
+}
+
+/** The watch on the supply may see a mint before the sender does, and both lists say the same. */
+async function completeRecord(
+  db: Db,
+  { transactionId, hash }: Pick<Withdrawal, 'transactionId'> & { hash: Hex },
+): Promise<void> {
+  const cause = { transactionId, actor: 'supply', reason: 'minted, in a final block' }
+  await tryMoveTransactions(db, [{ ...cause, from: 'pending', to: 'processing' }])
+  const done = { ...cause, ethTransactionHash: hash }
+  await tryMoveTransactions(db, [{ ...done, from: 'processing', to: 'completed' }])
 }
 
 async function failMint(context: LedgerContext, db: Db, order: Order): Promise<void> {

@@ -1,6 +1,6 @@
 import type { TimedBlock } from '../chain/read/blocks.ts'
 import type { SupplyEvent } from '../chain/read/supply.ts'
-import type { Mint, Redeem } from '../domain/ledger.ts'
+import type { Mint, Redeem, Withdrawal } from '../domain/ledger.ts'
 import { LEDGER_PER_CENT } from '../domain/money.ts'
 import { findUser } from '../store/access/users.ts'
 import type { Db } from '../store/database/database.ts'
@@ -58,7 +58,7 @@ async function settleMint(db: Db, { context, stablecoin, event }: Settling): Pro
   return finding
 }
 
-function isAsOrdered(mint: Mint, event: SupplyEvent): boolean {
+function isAsOrdered(mint: Mint | Withdrawal, event: SupplyEvent): boolean {
   return mint.amount === event.amount && mint.address === event.holder
 }
 

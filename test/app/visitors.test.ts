@@ -130,6 +130,7 @@ describe('every operation that takes an id', () => {
       ledger: ledgerOf({ clock }),
       minting: noMinting,
       burning: noBurning,
+      withdrawing: noMinting,
       desk: noDesk,
       institutions: [],
       kickWires: () => undefined,

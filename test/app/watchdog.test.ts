@@ -17,6 +17,7 @@ const LOOPS = [
   'charges',
   'wires',
   'checkout',
+  'deposits',
   'supply watch',
   'reconciler',
 ]

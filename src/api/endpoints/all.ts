@@ -40,7 +40,7 @@ import { subscriptionDeliveryEndpoints } from './v1/notifications/deliveries.ts'
 import { subscriptionEndpoints, type SubscriptionDeps } from './v1/notifications/subscriptions.ts'
 import { bankPaymentEndpoints } from './v1/payments.ts'
 import type { PayingBank } from './v1/sides.ts'
-import { walletTransferEndpoints, type Burning } from './v1/transfers.ts'
+import { walletTransferEndpoints, type Burning, type Withdrawing } from './v1/transfers.ts'
 import { walletEndpoints } from './v1/wallets.ts'
 
 /** What the endpoints stand on; the composition root puts it together. */
@@ -72,6 +72,7 @@ type GroupAGround<Mint> = SubscriptionDeps & {
   ledger: LedgerContext
   minting: Minting<Mint>
   burning: Burning<Mint>
+  withdrawing: Withdrawing<Mint>
   bank: PayingBank
   createUuid: () => string
 }

@@ -61,6 +61,7 @@ const ACCOUNTS: Readonly<Record<PostingWire['from']['account'], string>> = {
   bank: 'The bank',
   stablecoin: 'Out as stablecoin',
   unclaimed: 'Unclaimed',
+  treasury: 'Treasury',
 }
 
 function Side({ side, own }: { side: PostingWire['from']; own: string | undefined }) {

@@ -72,6 +72,7 @@ const ACCOUNTS: Readonly<Record<OwnedWalletListWire['platform'][number]['account
   bank: 'Came in through the bank, and out again',
   stablecoin: 'Out as stablecoin',
   unclaimed: 'Burnt for no order',
+  treasury: 'Paid out of holdings',
 }
 
 function Platform({ accounts }: { accounts: OwnedWalletListWire['platform'] }) {

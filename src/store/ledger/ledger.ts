@@ -11,7 +11,7 @@ import type { Db } from '../database/database.ts'
 /** A wallet's own money, what is held of it, or an account of the platform. */
 export type LedgerAccount = { wallet: bigint } | { heldOf: bigint } | { system: SystemAccount }
 
-export type SystemAccount = 'bank' | 'stablecoin' | 'unclaimed'
+export type SystemAccount = 'bank' | 'stablecoin' | 'unclaimed' | 'treasury'
 
 export type PostingKind =
   | 'deposit'
@@ -25,6 +25,7 @@ export type PostingKind =
   | 'mint'
   | 'redeem'
   | 'unclaimed'
+  | 'withdraw'
 
 export type Posting = LedgerAmount & {
   kind: PostingKind
@@ -57,7 +58,7 @@ export async function post(db: Db, posting: Posting): Promise<boolean> {
 
 export type Hold = LedgerAmount & {
   walletId: bigint
-  endedAs: Extract<PostingKind, 'release' | 'pay_out' | 'mint'> | undefined
+  endedAs: Extract<PostingKind, 'release' | 'pay_out' | 'mint' | 'withdraw'> | undefined
 }
 
 /** What is held, or was, for the subject. */
@@ -71,7 +72,7 @@ export async function findHold(db: Db, subject: string): Promise<Hold | undefine
     select a.wallet_id as "walletId", p.amount, p.currency, ended.kind as "endedAs"
     from postings p join accounts a on a.id = p.from_account
     left join postings ended
-      on ended.subject = p.subject and ended.kind in ('release', 'pay_out', 'mint')
+      on ended.subject = p.subject and ended.kind in ('release', 'pay_out', 'mint', 'withdraw')
     where p.subject = ${subject} and p.kind in ('hold', 'draw')`.execute(db)
   const [row] = rows
   return row && { ...row, amount: BigInt(row.amount), endedAs: row.endedAs ?? undefined }

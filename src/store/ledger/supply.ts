@@ -147,12 +147,13 @@ export async function storeSolvency(
       coalesce((select balance from accounts where kind = 'stablecoin' and wallet_id is null), 0),
       coalesce((
         select sum(t.amount) from transfers t join supply_events e on e.transfer_id = t.id
-        where t.kind = 'mint' and t.status in ('pending', 'running') and e.kind = 'mint'
-          and e.chain_id = ${key.chainId} and e.token = ${key.token}
+        where t.kind in ('mint', 'withdrawal') and t.status in ('pending', 'running')
+          and e.kind = 'mint' and e.chain_id = ${key.chainId} and e.token = ${key.token}
       ), 0),
       coalesce((
         select sum(amount) from transfers
-        where kind = 'mint' and status = 'complete' and block_number > ${seen.blockNumber}
+        where kind in ('mint', 'withdrawal') and status = 'complete'
+          and block_number > ${seen.blockNumber}
       ), 0),
       ${seen.now}
     where not exists (

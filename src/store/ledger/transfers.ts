@@ -1,6 +1,13 @@
 import { sql } from 'kysely'
 
-import type { Mint, Redeem, Transfer, TransferStatus, WalletTransfer } from '../../domain/ledger.ts'
+import type {
+  Mint,
+  Redeem,
+  Transfer,
+  TransferStatus,
+  WalletTransfer,
+  Withdrawal,
+} from '../../domain/ledger.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { inOrder, pageOf, type Page } from '../database/pages.ts'
@@ -11,6 +18,7 @@ type Made = 'id' | 'seq' | 'status' | 'errorCode' | 'transactionHash' | 'created
 export type NewWalletTransfer = Omit<WalletTransfer, Made>
 /** Its id is known before it is stored, since the order on the chain is accepted under it. */
 export type NewMint = Omit<Mint, Made> & { id: string; transactionHash: Hex }
+export type NewWithdrawal = Omit<Withdrawal, Made> & { transactionHash: Hex }
 /** Its id is known before where its burn is signed here. */
 export type NewRedeem = Omit<Redeem, Made> & { id?: string | undefined }
 
@@ -36,6 +44,24 @@ export async function insertMint(db: Db, mint: NewMint): Promise<Mint> {
       ${mint.reference}, ${mint.transactionHash})
     returning ${TRANSFER}`
   return transferOf(row!) as Mint
+}
+
+export async function insertWithdrawal(db: Db, asked: NewWithdrawal): Promise<Withdrawal> {
+  const row = await readOne<TransferRow>(db)`
+    insert into transfers (kind, user_id, wallet_id, chain, address, transaction_id, currency,
+      amount, status, reference, transaction_hash)
+    values ('withdrawal', ${asked.userId}, ${asked.walletId}, ${asked.chain}, ${asked.address},
+      ${asked.transactionId}, ${asked.currency}, ${String(asked.amount)}::numeric, 'pending',
+      ${asked.reference}, ${asked.transactionHash})
+    returning ${TRANSFER}`
+  return transferOf(row!) as Withdrawal
+}
+
+/** What stands as this transaction in Group B. */
+export async function findWithdrawal(db: Db, transactionId: string): Promise<Transfer | undefined> {
+  const row = await readOne<TransferRow>(db)`
+    select ${TRANSFER} from transfers where transaction_id = ${transactionId}`
+  return row && transferOf(row)
 }
 
 export async function insertRedeem(db: Db, redeem: NewRedeem): Promise<Redeem> {
@@ -68,10 +94,10 @@ export async function lockRedeem(db: Db, reference: Hex): Promise<Redeem | undef
   return redeem?.kind === 'redeem' ? redeem : undefined
 }
 
-/** The same of a mint. */
-export async function lockMint(db: Db, reference: Hex): Promise<Mint | undefined> {
+/** The same of a mint, whether it is one for a withdrawal or not. */
+export async function lockMint(db: Db, reference: Hex): Promise<Mint | Withdrawal | undefined> {
   const mint = await lockTransfer(db, reference)
-  return mint?.kind === 'mint' ? mint : undefined
+  return mint?.kind === 'mint' || mint?.kind === 'withdrawal' ? mint : undefined
 }
 
 async function lockTransfer(db: Db, reference: Hex): Promise<Transfer | undefined> {
@@ -144,20 +170,23 @@ export async function listExpired(db: Db, wanted: { at: Date; limit: number }): 
 /** What each kind has; the schema has it there. */
 type TransferRow = Omit<WalletTransfer, 'kind'> &
   Omit<Redeem, 'kind'> &
-  Pick<Mint, 'address' | 'addressId'> & { kind: Transfer['kind'] }
+  Pick<Mint, 'address' | 'addressId'> &
+  Pick<Withdrawal, 'transactionId'> & { kind: Transfer['kind'] }
 
 const TRANSFER = columnsOf<TransferRow>()(`id, seq, user_id, kind, wallet_id, to_wallet_id, chain,
   address, address_id, destination, currency, amount, status, error_code, transaction_hash,
-  reference, expires_at, created_at, updated_at`)
+  reference, expires_at, transaction_id, created_at, updated_at`)
 
 function transferOf(row: TransferRow): Transfer {
   const { kind, toWalletId, chain, address, addressId, reference, transactionHash, ...rest } = row
-  const { destination, expiresAt, ...common } = rest
+  const { destination, expiresAt, transactionId, ...common } = rest
   switch (kind) {
     case 'wallet':
       return { ...common, kind, toWalletId }
     case 'mint':
       return { ...common, kind, chain, address, addressId, reference, transactionHash }
+    case 'withdrawal':
+      return { ...common, kind, chain, address, reference, transactionHash, transactionId }
     case 'redeem': {
       const asked = { chain, address, destination, reference, expiresAt, transactionHash }
       return { ...common, kind, ...asked }

@@ -63,8 +63,13 @@ create table transactions (
   -- in the log in the order in which they were made.
   log_key bigint not null,
   check ((batch_id is null) = (batch_place is null)),
-  -- What arrives in dollars on a chain has the decimals of the stablecoin.
-  check (scale(amount) <= case when currency = 'ETH' then 18 when currency = 'USD' and type = 'deposit' then 6 else 2 end)
+  -- Dollars that come or leave on a chain have the decimals of the stablecoin.
+  check (
+    scale(amount) <= case
+      when currency = 'ETH' then 18
+      when currency = 'USD' and type in ('deposit', 'withdrawal') then 6
+      else 2 end
+  )
 );
 
 -- Each filter of the list has an index of its own, in the order of the list: a page is one walk along one of them.

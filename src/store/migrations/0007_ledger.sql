@@ -12,11 +12,11 @@ create index wallets_user on wallets (user_id, id);
 -- The one that money comes from and goes back to where a request names none.
 create unique index wallets_merchant on wallets (user_id) where type = 'merchant';
 
--- Where money is: in a wallet, held for something of that wallet that is on its way, at the bank, out as stablecoin, or
--- burnt by somebody who ordered no redeem. The bank's account is what is left of all the others, and alone below zero.
+-- Where money is: in a wallet, held for something of that wallet that is on its way, at the bank, out as stablecoin,
+-- burnt by somebody who ordered no redeem, or the platform's own, which has paid it out of its holdings. The bank's account is what is left of all the others, and alone below zero.
 create table accounts (
   id bigint generated always as identity primary key,
-  kind text not null check (kind in ('wallet', 'held', 'bank', 'stablecoin', 'unclaimed')),
+  kind text not null check (kind in ('wallet', 'held', 'bank', 'stablecoin', 'unclaimed', 'treasury')),
   wallet_id bigint references wallets (id),
   currency text not null check (currency = 'USD'),
   balance numeric(38, 0) not null default 0,
@@ -28,14 +28,17 @@ create table accounts (
 );
 create unique index accounts_of_wallet on accounts (wallet_id, kind, currency) where wallet_id is not null;
 create unique index accounts_of_system on accounts (kind, currency) where wallet_id is null;
-insert into accounts (kind, currency) values ('bank', 'USD'), ('stablecoin', 'USD'), ('unclaimed', 'USD');
+insert into accounts (kind, currency) values
+  ('bank', 'USD'), ('stablecoin', 'USD'), ('unclaimed', 'USD'), ('treasury', 'USD');
 
 -- One row takes from one account what it gives to another, in one currency: a posting that does not sum to zero cannot
 -- be written down.
 create table postings (
   id bigint generated always as identity primary key,
   kind text not null check (
-    kind in ('deposit', 'transfer', 'hold', 'draw', 'release', 'pay_out', 'return', 'mint', 'redeem', 'unclaimed')
+    kind in (
+      'deposit', 'transfer', 'hold', 'draw', 'release', 'pay_out', 'return', 'mint', 'redeem', 'unclaimed', 'withdraw'
+    )
   ),
   -- What it is for. Each of its steps is posted once.
   subject text not null check (length(subject) between 1 and 150),
@@ -49,7 +52,7 @@ create table postings (
   foreign key (to_account, currency) references accounts (id, currency)
 );
 -- What is held goes back, or out, or onto the chain: one of them, once.
-create unique index postings_ending_hold on postings (subject) where kind in ('release', 'pay_out', 'mint');
+create unique index postings_ending_hold on postings (subject) where kind in ('release', 'pay_out', 'mint', 'withdraw');
 create index postings_from on postings (from_account, id);
 create index postings_to on postings (to_account, id);
 
@@ -144,12 +147,14 @@ create table transfers (
   id uuid primary key default gen_random_uuid(),
   seq bigint generated always as identity unique,
   user_id integer not null references users (id),
-  kind text not null check (kind in ('wallet', 'mint', 'redeem')),
+  kind text not null check (kind in ('wallet', 'mint', 'redeem', 'withdrawal')),
   -- Of a redeem: where its money goes when the bank sends it back.
   wallet_id bigint not null references wallets (id),
   to_wallet_id bigint references wallets (id),
   chain text check (chain ~ '^[A-Z0-9]{2,16}$'),
-  -- Who receives a mint, or who alone may redeem.
+  -- Of a withdrawal: under which it stands among the transactions.
+  transaction_id text unique references transactions (transaction_id),
+  -- Who receives a mint or a withdrawal, or who alone may redeem.
   address text check (address ~ '^0x[0-9a-f]{40}$'),
   address_id uuid references recipient_addresses (id),
   destination jsonb not null default '{}' check (jsonb_typeof(destination) = 'object'),
@@ -158,7 +163,7 @@ create table transfers (
   status text not null check (status in ('pending', 'running', 'complete', 'failed')),
   error_code text check (error_code ~ '^[a-z0-9_]{1,64}$'),
   transaction_hash text check (transaction_hash ~ '^0x[0-9a-f]{64}$'),
-  -- Where the mint or the burn stands on the chain, once that is final.
+  -- Where the mint or the burn stands on the chain, once that is final. A withdrawal out of holdings mints nothing.
   block_number bigint check (block_number >= 0),
   -- The memo that the mint or the burn carries, so that whoever ordered it can tell it from another one of the same
   -- amount.
@@ -169,7 +174,8 @@ create table transfers (
   check ((kind = 'wallet') = (to_wallet_id is not null) and (kind = 'wallet') = (chain is null)),
   constraint transfers_memo
     check ((kind = 'wallet') = (reference is null) and (kind = 'redeem') = (expires_at is not null)),
-  check (kind <> 'mint' or address is not null),
+  check (kind not in ('mint', 'withdrawal') or address is not null),
+  check ((kind = 'withdrawal') = (transaction_id is not null)),
   -- What is completed on a chain has its hash there.
   constraint transfers_on_chain check (kind = 'wallet' or status <> 'complete' or transaction_hash is not null),
   -- A wire that comes back when all was complete leaves its code, too.
@@ -177,8 +183,10 @@ create table transfers (
 );
 create index transfers_list on transfers (user_id, seq);
 create index transfers_expiring on transfers (expires_at) where kind = 'redeem' and status = 'pending';
-create index transfers_open on transfers (kind) where kind = 'mint' and status in ('pending', 'running');
-create index transfers_minted on transfers (block_number) where kind = 'mint' and status = 'complete';
+create index transfers_open on transfers (kind)
+  where kind in ('mint', 'withdrawal') and status in ('pending', 'running');
+create index transfers_minted on transfers (block_number)
+  where kind in ('mint', 'withdrawal') and status = 'complete';
 
 create function keep_request() returns trigger language plpgsql as $$
 begin

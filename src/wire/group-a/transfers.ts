@@ -132,14 +132,17 @@ const TransferSchema = named(
     destination: Type.Union([WalletSideSchema, ChainSideSchema, WireSideSchema]),
     ...MONEY_FIELDS,
     transactionHash: Type.Optional(
-      nullable(Type.Unsafe<string>({ ...EthereumHashSchema, description: 'Of a mint or a burn.' })),
+      nullable(Type.Unsafe<string>({ ...EthereumHashSchema, description: 'On the chain.' })),
     ),
     status: Type.Enum(['pending', 'running', 'complete', 'failed']),
     errorCode: nullable(
       Type.String({ description: 'Why it failed.', examples: ['transfer_failed'] }),
     ),
     reference: Type.Optional(
-      Type.Unsafe<string>({ ...EthereumHashSchema, description: 'The memo of a mint.' }),
+      Type.Unsafe<string>({
+        ...EthereumHashSchema,
+        description: 'Of a mint or a withdrawal: how it is known on the chain.',
+      }),
     ),
     redemption: Type.Optional(RedemptionSchema),
     createDate: TimestampSchema,
@@ -168,7 +171,7 @@ export function transferBody(
     ...(transfer.kind !== 'wallet' && { transactionHash: transfer.transactionHash ?? null }),
     status: transfer.status,
     errorCode: transfer.errorCode ?? null,
-    ...(transfer.kind === 'mint' && { reference: transfer.reference }),
+    ...('reference' in transfer && transfer.kind !== 'redeem' && { reference: transfer.reference }),
     ...redemptionOf(transfer, view),
     createDate: transfer.createdAt.toISOString(),
     updateDate: transfer.updatedAt.toISOString(),
@@ -193,6 +196,11 @@ function sidesOf(
       const side = { type: 'blockchain' as const, chain, address }
       const destination = addressId === undefined ? side : { ...side, addressId }
       return { source: walletSide(transfer.walletId), destination }
+    }
+    case 'withdrawal': {
+      const { chain, address, walletId } = transfer
+      const destination = { type: 'blockchain' as const, chain, address: checksummed(address) }
+      return { source: walletSide(walletId), destination }
     }
     case 'redeem': {
       const { address, chain } = transfer

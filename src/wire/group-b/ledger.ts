@@ -51,7 +51,7 @@ export const OwnedWalletListSchema = named(
     wallets: Type.Array(OwnedWalletSchema, { maxItems: LIST_LIMIT_MAX }),
     platform: Type.Array(
       Type.Object({
-        account: Type.Enum(['bank', 'stablecoin', 'unclaimed']),
+        account: Type.Enum(['bank', 'stablecoin', 'unclaimed', 'treasury']),
         currency: CurrencySchema,
         balance: DollarsSchema,
       }),
@@ -98,7 +98,7 @@ export const PostingListQuerySchema = requestObject({
 })
 
 const SideSchema = Type.Object({
-  account: Type.Enum(['wallet', 'held', 'bank', 'stablecoin', 'unclaimed']),
+  account: Type.Enum(['wallet', 'held', 'bank', 'stablecoin', 'unclaimed', 'treasury']),
   wallet_id: nullable(WalletIdSchema),
 })
 
@@ -117,6 +117,7 @@ const PostingSchema = named(
       'mint',
       'redeem',
       'unclaimed',
+      'withdraw',
     ]),
     subject: SubjectSchema,
     from: SideSchema,

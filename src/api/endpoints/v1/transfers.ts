@@ -1,15 +1,20 @@
 import type { Static } from 'typebox'
 
+import { ImpossibleError } from '../../../base/errors.ts'
+import { checksummed } from '../../../chain/hex.ts'
 import { actorOf, type Caller } from '../../../domain/access.ts'
-import type { Transfer } from '../../../domain/ledger.ts'
+import { createId, type RandomBytes } from '../../../domain/ids.ts'
+import type { LedgerAmount, Transfer } from '../../../domain/ledger.ts'
 import { CURRENCY_DECIMALS, LEDGER_DECIMALS } from '../../../domain/money.ts'
 import type { Hex } from '../../../domain/orders.ts'
 import type { LedgerContext } from '../../../ledger/context.ts'
 import { createRedeem, newReference } from '../../../ledger/redeems.ts'
 import { transferBetween } from '../../../ledger/wallet-transfers.ts'
+import { createWithdrawal } from '../../../ledger/withdrawals.ts'
 import type { Db } from '../../../store/database/database.ts'
 import { findTransfer, listTransfers } from '../../../store/ledger/transfers.ts'
 import { mainWallet } from '../../../store/ledger/wallets.ts'
+import { recordTransaction } from '../../../store/transactions/transactions.ts'
 import { IdParamsSchema } from '../../../wire/group-a/lists.ts'
 import { readMoney, refusal } from '../../../wire/group-a/money.ts'
 import { requireBothNumbers, requireFields } from '../../../wire/group-a/places.ts'
@@ -23,8 +28,9 @@ import {
 } from '../../../wire/group-a/transfers.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { SENDER_REFUSALS, type Refusals } from '../../admission/refusals.ts'
+import { ofPayee, SENDER_REFUSALS, type Refusals } from '../../admission/refusals.ts'
 import { idOf, readPage } from '../lists.ts'
+import type { Minting } from './business-account/transfers.ts'
 import {
   answeringFunds,
   destinationWallet,
@@ -59,10 +65,15 @@ export type BurnOrder = {
   reference: Hex
 }
 
+/** What a withdrawal needs of the sender. */
+export type Withdrawing<Prepared = unknown> = Minting<Prepared>
+
 type Deps<Prepared> = {
   ledger: LedgerContext
   bank: PayingBank
   burning: Burning<Prepared>
+  withdrawing: Withdrawing<Prepared>
+  randomBytes: RandomBytes
   createUuid: () => string
 }
 
@@ -76,11 +87,13 @@ function transferCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/transfers',
     operationId: 'createTransfer',
-    summary: 'Moves money between your wallets, or redeems stablecoin to a bank account',
+    summary: 'Moves money between wallets, pays it out on a chain, or redeems stablecoin to a bank',
     description:
-      'From wallet to wallet it is complete at once. From blockchain to wire it is a redeem: the ' +
-      'answer says in `redemption` what the holder burns, and by when; when the burn is final, ' +
-      'the wire is sent, and when that is paid, the transfer is complete. With ' +
+      'From wallet to wallet it is complete at once. From wallet to blockchain it is a ' +
+      'withdrawal: the stablecoin is paid to the address, the transfer is complete when that is ' +
+      'final, and if it fails, the money is in the wallet again. From blockchain to wire it is ' +
+      'a redeem: the answer says in `redemption` what the holder burns, and by when; when the ' +
+      'burn is final, the wire is sent, and when that is paid, the transfer is complete. With ' +
       '`source.custodial` the platform burns from your own address at it. Whatever is burnt ' +
       'otherwise is never paid silently.',
     tag: 'Transfers',
@@ -101,15 +114,18 @@ function transferCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
     refusals: BURN_REFUSALS,
     prepare: async ({ body, caller, db }) => {
       const { source, destination } = body
+      if (source.type === 'wallet' && destination.type === 'blockchain') {
+        return { withdrawal: await prepareWithdrawal(deps, { body, caller, db }) }
+      }
       const isBurn = source.type === 'blockchain' && destination.type === 'wire'
-      return isBurn && source.custodial === true
-        ? prepareBurn(deps, { body, caller, db })
-        : undefined
+      if (!isBurn || source.custodial !== true) return {}
+      return { burn: await prepareBurn(deps, { body, caller, db }) }
     },
     handle: async ({ body, caller, db, prepared }) => {
-      const burn = prepared?.burn
-      const request = { ledger, bank, db, body, caller, burn }
-      if (prepared !== undefined) await burning.accept(db, prepared.payment)
+      const { withdrawal, burn } = prepared
+      const payOut = withdrawal && (() => withdraw(deps, { db, caller, ...withdrawal }))
+      const request = { ledger, bank, db, body, caller, burn: burn?.burn, payOut }
+      if (burn !== undefined) await burning.accept(db, burn.payment)
       const transfer = await BY_SIDES[`${body.source.type} ${body.destination.type}`](request)
       return { data: transferBody(transfer, caller.dialect, view) }
     },
@@ -117,7 +133,52 @@ function transferCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
   })
 }
 
-/** What the sender refuses, in the words of a redeem. */
+type Prepared<P> = { id: string; walletId: bigint; address: Hex; payment: P } & LedgerAmount
+
+async function prepareWithdrawal<P>(
+  { ledger, withdrawing, randomBytes }: Deps<P>,
+  { body, caller, db }: Pick<Request, 'body' | 'caller' | 'db'>,
+): Promise<Prepared<P>> {
+  const { source, destination } = body
+  requireFields(source, { at: 'source', needed: ['id'] })
+  requireFields(destination, { at: 'destination', needed: ['chain', 'address'] })
+  const { chain, address: text = '' } = destination
+  const { token } = requireChain(ledger.stablecoin, { field: 'destination.chain', chain })
+  const address = requireAddress({ field: 'destination.address', text, token })
+  const money = readMoney(body, { decimals: LEDGER_DECIMALS })
+  const wallet = await sourceWallet(db, { caller, id: source.id, money })
+  const id = createId('TX', randomBytes)
+  const { amount } = money
+  const order = { subject: id, spender: actorOf(caller), payee: address, amount }
+  const payment = await withdrawing.prepare(db, order)
+  return { id, walletId: wallet.id, address, ...money, payment }
+}
+
+/** Order, record and held money are stored together, or none of them is. */
+async function withdraw<P>(
+  { ledger, withdrawing }: Deps<P>,
+  asked: Prepared<P> & Pick<Request, 'caller' | 'db'>,
+): Promise<Transfer> {
+  const { db, caller, id: transactionId, walletId, address, amount, currency, payment } = asked
+  const { userId } = caller
+  const { order, hash: transactionHash } = await withdrawing.accept(db, payment)
+  await recordTransaction(db, {
+    transactionId,
+    userId,
+    type: 'withdrawal',
+    amount,
+    currency,
+    description: `Withdrawal to ${checksummed(address)}`,
+    ethTransactionHash: transactionHash,
+    actor: actorOf(caller),
+    reason: 'signed and on its way',
+  })
+  const chain = { chain: 'ETH', address, reference: order.reference, transactionHash }
+  const request = { kind: 'withdrawal', userId, walletId, amount, currency, transactionId } as const
+  return answeringFunds(() => createWithdrawal(ledger, db, { ...request, ...chain }))
+}
+
+/** What the sender refuses, in the words of a redeem or a withdrawal. */
 const BURN_REFUSALS: Refusals = {
   ...SENDER_REFUSALS,
   amount_not_positive: { failure: 'invalid_request', field: 'amount', groupA: 1077 },
@@ -125,6 +186,10 @@ const BURN_REFUSALS: Refusals = {
   simulation_failed: { failure: 'payment_would_fail', field: 'source.chain' },
   gas_too_high: { failure: 'payment_would_fail', field: 'source.chain' },
   stablecoin_not_configured: { failure: 'contract_not_configured', field: 'source.chain' },
+  ...ofPayee({ failure: 'invalid_request', field: 'destination.address', groupA: 5014 }),
+  minter_missing: { failure: 'contract_not_configured', field: 'destination.chain' },
+  mint_allowance_used_up: { failure: 'contract_not_configured', field: 'destination.chain' },
+  mint_allowance_exceeded: { failure: 'limit_exceeded', field: 'amount' },
 }
 
 async function prepareBurn<Prepared>(
@@ -188,7 +253,7 @@ function transferList({ ledger }: Pick<Deps<unknown>, 'ledger'>): Endpoint {
   })
 }
 
-const KINDS = ['wallet', 'redeem'] as const
+const KINDS = ['wallet', 'redeem', 'withdrawal'] as const
 
 type Body = Static<typeof TransferCreateSchema>
 type Request = {
@@ -199,6 +264,8 @@ type Request = {
   caller: Caller
   /** What is burnt from the caller's own address, for a redeem. */
   burn: { id: string; reference: Hex; address: Hex } | undefined
+  /** What was prepared to be paid on the chain, for a withdrawal. */
+  payOut: (() => Promise<Transfer>) | undefined
 }
 type Sides = `${Body['source']['type']} ${Body['destination']['type']}`
 
@@ -207,7 +274,10 @@ const BY_SIDES: Readonly<Record<Sides, (request: Request) => Promise<Transfer>>>
   'wallet wallet': betweenWallets,
   'blockchain wire': redeem,
   'wallet wire': (request) => refuse(request, 'Pay to a bank by POST /v1/payments.'),
-  'wallet blockchain': (request) => refuse(request, 'Mint by POST /v1/businessAccount/transfers.'),
+  'wallet blockchain': ({ payOut }) => {
+    if (payOut === undefined) throw new ImpossibleError('a withdrawal is prepared')
+    return payOut()
+  },
   'blockchain wallet': (request) => refuse(request, 'Redeem to a wire.'),
   'blockchain blockchain': (request) => refuse(request, 'On the chain the holder pays.'),
 }

@@ -94,7 +94,7 @@ describe("Group A's bad input", () => {
         'destination.id',
       ],
       ['wallet to wire', { destination: wire }, 400, 2007, 'destination.type'],
-      ['wallet to blockchain', { destination: chain() }, 400, 2007, 'destination.type'],
+      ['wallet to no address', { destination: chain() }, 400, 2, 'destination.address'],
       ['blockchain to wallet', { source: chain() }, 400, 2007, 'destination.type'],
       [
         'blockchain to blockchain',
