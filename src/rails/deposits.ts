@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import { checksummed } from '../chain/hex.ts'
 import type { BlockReader, TimedBlock } from '../chain/read/blocks.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
 import type { Incoming, IncomingReader } from '../chain/read/incoming.ts'
@@ -143,7 +144,7 @@ async function record(
     const transactionId = createId('TX', randomBytes)
     if (!(await insertDeposit(db, { ...deposit, transactionId }))) return
     const cause = { actor: 'chain', reason: 'arrived on the chain, in a final block' }
-    const description = `Deposit from ${payer}`
+    const description = `Deposit from ${checksummed(payer)}`
     const common = { ...cause, transactionId }
     const money = { userId, type: 'deposit' as const, amount, currency, description }
     await recordTransaction(db, { ...common, ...money, ethTransactionHash: hash })

@@ -6,7 +6,9 @@ import { NOBODY, type Hex } from '../../../../src/domain/orders.ts'
 import { createMint } from '../../../../src/ledger/mints.ts'
 import { createRedeem, newReference } from '../../../../src/ledger/redeems.ts'
 import { moveByWire } from '../../../../src/ledger/wires.ts'
+import { createWithdrawal } from '../../../../src/ledger/withdrawals.ts'
 import { findOrderOf } from '../../../../src/store/orders/orders.ts'
+import { recordTransaction } from '../../../../src/store/transactions/transactions.ts'
 import type { Random } from '../../../fixtures/random.ts'
 import {
   drop,
@@ -32,6 +34,9 @@ export const ACTS: Readonly<
   payOut: { weight: 2, act: payOut },
   payOutTogether: { weight: 2, act: payOutTogether },
   freeze: { weight: 2, act: freeze },
+  withdraw: { weight: 3, act: withdraw },
+  depositEther: { weight: 2, act: depositEther },
+  depositDollars: { weight: 2, act: depositDollars },
   burn: { weight: 4, act: burn },
   burnOtherwise: { weight: 1, act: burnOtherwise },
   moveBank: { weight: 2, act: moveBank },
@@ -130,6 +135,58 @@ async function payOut(sim: MoneySim): Promise<void> {
   payout.isTold = accepted !== undefined
 }
 
+/** As the endpoint does it: order, record and held money are one transaction. */
+async function withdraw(sim: MoneySim): Promise<void> {
+  const { random, ledger, seed, userId, wallet: walletId, withdrawals } = sim
+  const { db, withdrawing } = sim.living()
+  const subject = `TX${String(seed * 1_000 + withdrawals.length).padStart(20, '0')}`
+  const withdrawal = { subject, payee: addressFrom(`withdrawal ${subject}`), isTold: false }
+  withdrawals.push(withdrawal)
+  const { payee } = withdrawal
+  const amount = BigInt(1 + random.below(8)) * 250_000n
+  const made = await survive(async () => {
+    const order = { subject, spender: `user:${userId}`, payee, amount }
+    const prepared = await withdrawing.prepare(db, order)
+    return db.transaction().execute(async (open) => {
+      const { order: accepted, hash: transactionHash } = await withdrawing.accept(open, prepared)
+      const money = { userId, amount, currency: USD } as const
+      const record = { ...money, transactionId: subject, type: 'withdrawal' as const }
+      const cause = { description: 'sim', actor: 'sim', reason: 'asked for' }
+      await recordTransaction(open, { ...record, ...cause, ethTransactionHash: transactionHash })
+      const chain = { chain: 'ETH', address: payee, reference: accepted.reference, transactionHash }
+      const asked = { kind: 'withdrawal', ...money, walletId, transactionId: subject } as const
+      return createWithdrawal(ledger, open, { ...asked, ...chain })
+    })
+  })
+  withdrawal.isTold = made !== undefined
+}
+
+async function depositEther(sim: MoneySim): Promise<void> {
+  const value = BigInt(1 + sim.random.below(1_000))
+  await sendFromOutside(sim, { to: sim.custodian, value, data: '0x', gas: 21_000n })
+}
+
+async function depositDollars(sim: MoneySim): Promise<void> {
+  // What the platform has pays withdrawals.
+  const to = sim.random.pick([sim.custodian, sim.minter])
+  const words = [to.slice(2), (1 + sim.random.below(2_000_000)).toString(16)]
+  const data: Hex = `0xa9059cbb${words.map((word) => word.padStart(64, '0')).join('')}`
+  await sendFromOutside(sim, { to: sim.dollar, value: 0n, data, gas: 200_000n })
+}
+
+/** By one of the holders, who are no users. */
+async function sendFromOutside(
+  { world, random, holders }: MoneySim,
+  call: { to: Hex; value: bigint; data: Hex; gas: bigint },
+): Promise<void> {
+  const holder = random.pick(holders.addresses)
+  const fees = { maxFeePerGas: 300n * GWEI, maxPriorityFeePerGas: GWEI }
+  const nonce = await world.nonceOf(holder)
+  const raw = await holders.sign(holder, { ...call, chainId: CHAIN_ID, nonce, fees })
+  await world.rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
+  if (random.chance(0.7)) await world.mine(1)
+}
+
 /** By bundles: all or none of them, or each by itself. */
 async function payOutTogether(sim: MoneySim): Promise<void> {
   const { random, custodian, seed, payouts } = sim
@@ -156,9 +213,10 @@ function promise({ random, seed, payouts }: MoneySim): MoneySim['payouts'][numbe
 }
 
 /** From now on the token refuses a payee, whatever was simulated for the order; or no more. */
-async function freeze({ random, payouts, asAdmin }: MoneySim): Promise<void> {
-  if (payouts.length === 0) return
-  const { payee } = random.pick(payouts.slice(-4))
+async function freeze({ random, payouts, withdrawals, asAdmin }: MoneySim): Promise<void> {
+  const latest = [...payouts.slice(-3), ...withdrawals.slice(-2)]
+  if (latest.length === 0) return
+  const { payee } = random.pick(latest)
   await asAdmin(random.chance(0.8) ? 'freeze(address)' : 'unfreeze(address)', payee)
 }
 
@@ -224,7 +282,8 @@ async function mineToFinal({ world }: MoneySim): Promise<void> {
 }
 
 async function cancel(sim: MoneySim): Promise<void> {
-  const told = [...sim.toldMints, ...sim.toldOwnRedeems, ...sim.payouts.map((one) => one.subject)]
+  const paid = [...sim.payouts, ...sim.withdrawals].map(({ subject }) => subject)
+  const told = [...sim.toldMints, ...sim.toldOwnRedeems, ...paid]
   if (told.length === 0) return
   const order = await findOrderOf(sim.db, sim.random.pick(told))
   if (order !== undefined) await survive(() => sim.living().sender.cancel(order.id))

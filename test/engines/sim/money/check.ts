@@ -7,7 +7,7 @@ import { readBalance } from '../../../../src/store/ledger/ledger.ts'
 import { readSolvency } from '../../../../src/store/ledger/supply.ts'
 import { findOrderOf } from '../../../../src/store/orders/orders.ts'
 import { readLedger } from '../../../fixtures/books/money.ts'
-import { CHAIN_ID, CONFIRMATIONS } from '../world.ts'
+import { CHAIN_ID, CONFIRMATIONS, toHex } from '../world.ts'
 import { DEPOSIT, type MoneySim } from './sim.ts'
 
 /** Holds ledger, orders and wires against the chain itself. Every sentence must not be. */
@@ -20,6 +20,8 @@ export async function moneyWrongs(sim: MoneySim): Promise<string[]> {
     ...wrongsOfTold(sim, rows),
     ...rows.flatMap((row) => wrongsOfTransfer(row, memos)),
     ...(await wrongsOfPayouts(sim)),
+    ...(await wrongsOfWithdrawals(sim)),
+    ...(await wrongsOfDeposits(sim)),
     ...(await wrongsOfSums(sim, { rows, burnt, paid })),
     ...(await wrongsOfEvents(sim, { burnt, paid })),
   ]
@@ -37,6 +39,8 @@ export async function countMoney(sim: MoneySim): Promise<Record<string, number>>
     const name = `${what} ${state ?? 'refused'}${errorCode === undefined ? '' : ` (${errorCode})`}`
     counts[name] = (counts[name] ?? 0) + 1
   }
+  const { rows: deposits } = await sql`select 1 from deposits`.execute(sim.db)
+  counts['deposits'] = deposits.length
   const { rows } = await sql<{ finding: string }>`
     select finding from supply_events where finding is not null`.execute(sim.db)
   for (const { finding } of rows) {
@@ -48,7 +52,9 @@ export async function countMoney(sim: MoneySim): Promise<Record<string, number>>
 
 type Row = {
   id: string
-  kind: 'mint' | 'redeem'
+  kind: 'mint' | 'redeem' | 'withdrawal'
+  /** By what an order pays it. */
+  route: string | null
   status: 'pending' | 'running' | 'complete' | 'failed'
   code: string | null
   amount: bigint
@@ -61,6 +67,7 @@ async function readTransfers({ db }: MoneySim): Promise<Row[]> {
   const { rows } = await sql<Omit<Row, 'amount'> & { amount: string }>`
     select t.id, t.kind, t.status, t.error_code as code, t.amount::text,
       t.reference as memo,
+      (select route from orders where subject = coalesce(t.transaction_id, t.id::text)) as route,
       (select count(*) from wires w where w.purpose = 'redeem' and w.subject = t.id::text
         and w.amount_minor * 10000 = t.amount) as wires,
       exists (select 1 from orders o where o.subject = t.id::text and o.route = 'burn') as "isOwn"
@@ -104,7 +111,8 @@ function wrongsOfTold(sim: MoneySim, rows: readonly Row[]): string[] {
 function wrongsOfTransfer(row: Row, memos: readonly Memo[]): string[] {
   const { kind, id, status, memo, amount, wires } = row
   const name = `the ${kind} ${id}`
-  if (kind === 'mint') {
+  if (kind === 'withdrawal' && row.route !== 'mint') return []
+  if (kind !== 'redeem') {
     const minted = memos.filter((one) => one.kind === 'mint' && one.memo === memo)
     const wanted = { pending: -1, running: -1, complete: 1, failed: 0 }[status]
     if (minted.length !== wanted) return [`${name} is ${status}, and minted ${minted.length} times`]
@@ -137,6 +145,71 @@ async function wrongsOfPayouts({ db, world, dollar, payouts }: MoneySim): Promis
   return wrongs
 }
 
+/** What was withdrawn has arrived, nothing else has, and both lists say the same of it. */
+async function wrongsOfWithdrawals({ db, world, dollar, withdrawals }: MoneySim) {
+  const wrongs: string[] = []
+  for (const { subject, payee, isTold } of withdrawals) {
+    const { rows } = await sql<{ amount: bigint; status: string; recorded: string }>`
+      select t.amount, t.status, x.status as recorded
+      from transfers t join transactions x using (transaction_id)
+      where transaction_id = ${subject}`.execute(db)
+    const [row] = rows
+    if (isTold && row === undefined) wrongs.push(`${subject} was answered and is not stored`)
+    const call = [{ to: dollar, data: holdingCall(payee) }, 'latest']
+    const arrived = BigInt(String(await world.rpc('eth_call', call)))
+    const wanted = row?.status === 'complete' ? row.amount : 0n
+    if (arrived !== wanted) wrongs.push(`${subject} is ${row?.status}, and ${arrived} have arrived`)
+    const both = `${row?.status} ${row?.recorded}`
+    if (row && both !== 'complete completed' && both !== 'failed failed') {
+      wrongs.push(`${subject} is ${both}`)
+    }
+  }
+  return wrongs
+}
+
+/** What came to the user's address by transactions of others, and nothing else, is a deposit. */
+async function wrongsOfDeposits(sim: MoneySim): Promise<string[]> {
+  const { db, since, world } = sim
+  const final = (await world.head()) - CONFIRMATIONS + 1
+  const came: string[] = []
+  for (let number = since; number <= final; number++) {
+    came.push(...(await incomingOf(sim, toHex(number))))
+  }
+  const { rows } = await sql<{ told: string }>`
+    select transaction_hash || ' ' || coalesce(d.token, 'ether') || ' ' || d.amount::text as told
+    from deposits d join transactions t using (transaction_id)
+    where d.gone_at is null and t.status = 'completed' and t.eth_transaction_hash = transaction_hash
+    order by block_number, log_index`.execute(db)
+  const told = rows.map((row) => row.told)
+  const isSame = told.toSorted().join() === came.toSorted().join()
+  return isSame ? [] : [`deposits are ${told.join()}, and should be ${came.join()}`]
+}
+
+type Shown = { hash: string; from: string; to: string | null; value: string }
+
+async function incomingOf({ world, dollar, custodian, signers }: MoneySim, at: Hex) {
+  const block = (await world.rpc('eth_getBlockByNumber', [at, true])) as { transactions: Shown[] }
+  const came: string[] = []
+  for (const { hash, from, to, value } of block.transactions) {
+    if ((signers.addresses as string[]).includes(from)) continue
+    const receipt = (await world.rpc('eth_getTransactionReceipt', [hash])) as {
+      status: string
+      logs: { address: string; topics: string[]; data: string }[]
+    }
+    if (receipt.status !== '0x1') continue
+    if (to === custodian && BigInt(value) > 0n) came.push(`${hash} ether ${BigInt(value)}`)
+    for (const { address, topics, data } of receipt.logs) {
+      const isHere = address === dollar && topics[0] === TRANSFER && topics.length === 3
+      if (isHere && topics[2]!.endsWith(custodian.slice(2))) {
+        came.push(`${hash} ${dollar} ${BigInt(data)}`)
+      }
+    }
+  }
+  return came
+}
+
+const [TRANSFER] = encodeEventTopics({ abi: referenceDollarAbi, eventName: 'Transfer' })
+
 type Facts = { rows: readonly Row[]; burnt: readonly Memo[]; paid: readonly Memo[] }
 
 async function wrongsOfSums(sim: MoneySim, { rows, burnt, paid }: Facts): Promise<string[]> {
@@ -146,7 +219,7 @@ async function wrongsOfSums(sim: MoneySim, { rows, burnt, paid }: Facts): Promis
   const supply = BigInt(
     String(await world.rpc('eth_call', [{ to: token, data: '0x18160ddd' }, 'latest'])),
   )
-  const minted = sumOf(({ kind, status }) => kind === 'mint' && status === 'complete')
+  const minted = sumOf(({ kind, status }) => kind !== 'redeem' && status === 'complete')
   const cameBack = sumOf(
     ({ kind, code, wires }) => kind === 'redeem' && code !== null && wires > 0n,
   )
@@ -160,6 +233,7 @@ async function wrongsOfSums(sim: MoneySim, { rows, burnt, paid }: Facts): Promis
     held: await readBalance(db, { heldOf: wallet }),
     liability: await readBalance(db, { system: 'stablecoin' }),
     unclaimed: await readBalance(db, { system: 'unclaimed' }),
+    treasury: await readBalance(db, { system: 'treasury' }),
     drift: solvency?.drift,
     'the last block that was read': solvency?.blockNumber,
   }
@@ -170,6 +244,7 @@ async function wrongsOfSums(sim: MoneySim, { rows, burnt, paid }: Facts): Promis
     held,
     liability: supply,
     unclaimed: totalOf(burnt) - totalOf(paid),
+    treasury: sumOf(({ route, status }) => route === 'token' && status === 'complete'),
     drift: 0n,
     'the last block that was read': final,
   }

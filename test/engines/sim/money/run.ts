@@ -1,10 +1,15 @@
-import { createOnMoved } from '../../../../src/app/ledger.ts'
+import { createOnMoved, createWithdrawing } from '../../../../src/app/ledger.ts'
 import { createLogger } from '../../../../src/base/logger.ts'
+import { settlementAddress } from '../../../../src/bindings/addresses.ts'
 import { createFinal } from '../../../../src/chain/read/final.ts'
+import { createIncomingReader } from '../../../../src/chain/read/incoming.ts'
 import { createSupplyReader } from '../../../../src/chain/read/supply.ts'
 import type { Hex } from '../../../../src/domain/orders.ts'
 import type { LedgerContext, Stablecoin } from '../../../../src/ledger/context.ts'
 import { createSupplyWatch } from '../../../../src/ledger/watch-supply.ts'
+import { depositPass } from '../../../../src/rails/deposits.ts'
+import { readDepositCursor } from '../../../../src/store/rails/deposits.ts'
+import { claimAddress } from '../../../../src/store/transactions/addresses.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
 import { ledgerOf, makeWallets } from '../../../fixtures/books/money.ts'
 import { senderOf } from '../../../fixtures/books/sender.ts'
@@ -46,6 +51,7 @@ export const MONEY_PLAY: Play = {
   async run(options) {
     const { plan } = options
     const { sim, crashes } = await startMoneySim(options)
+    await watchInPeace(sim)
     await mintInPeace(sim)
     for (const { act, at } of plan.steps) {
       beginStep(sim, plan, at)
@@ -79,6 +85,7 @@ async function startMoneySim({
   const stablecoin = { token: dollar, chainId: CHAIN_ID, profile: 'memo' as const }
   const ledger = ledgerOf({ stablecoin, clock, randomBytes: random.bytes })
   const { id: userId } = await makeUser(db)
+  await claimAddress(db, { userId, address: custodian })
   const { main: wallet } = await makeWallets(db, userId, DEPOSIT)
   const heaviness = random.pick([0.5, 1, 1, 5])
   const asked = { world, draw, faults, heaviness, panel: 'three', sent: new Set<string>() } as const
@@ -91,10 +98,17 @@ async function startMoneySim({
     if (life?.isOver()) crashes += 1
     if (process !== undefined && life?.isOver() === false) return process
     life = createLife({ db, providers, draw, faults })
-    process = beginLiving(life, { ...ground, ledger, stablecoin })
+    process = beginLiving(life, { ...ground, ledger, stablecoin, minter })
     return process
   }
-  const told = { toldMints: [], toldRedeems: [], toldOwnRedeems: [], payouts: [] }
+  const told = {
+    toldMints: [],
+    toldRedeems: [],
+    toldOwnRedeems: [],
+    payouts: [],
+    withdrawals: [],
+    since: 0,
+  }
   const whose = { minter, custodian, holders, userId, wallet }
   const sim = { ...ground, dollar, asAdmin, ...whose, ledger, living, ...told }
   return { sim, crashes: () => crashes }
@@ -102,32 +116,62 @@ async function startMoneySim({
 
 function beginLiving(
   { db, providers: faulty, sign }: Life,
-  parts: Pick<Ground, 'signers' | 'clock'> & { ledger: LedgerContext; stablecoin: Stablecoin },
+  parts: Pick<Ground, 'signers' | 'clock' | 'random'> & {
+    ledger: LedgerContext
+    stablecoin: Stablecoin
+    minter: Hex
+  },
 ): Living {
-  const { signers, clock, ledger, stablecoin } = parts
+  const { signers, clock, random, ledger, stablecoin, minter: platform } = parts
   const providers = togetherOf(faulty)
+  const { token, chainId } = stablecoin
+  const logger = createLogger({ level: 'silent' })
+  const readFinal = createFinal({ providers, finality: CONFIRMATIONS })
+  const { signal } = new AbortController()
+  const sender = senderOf({
+    db,
+    clock,
+    providers: faulty,
+    signers: { ...signers, sign: sign(signers.sign) },
+    policy: { confirmations: CONFIRMATIONS },
+    stablecoin: token,
+    onMoved: createOnMoved(ledger),
+  })
+  const settlement = settlementAddress.toLowerCase() as Hex
+  const supply = createSupplyReader({ providers, token })
+  const reading = { db, clock, logger, readFinal }
   return {
     db,
-    sender: senderOf({
-      db,
-      clock,
-      providers: faulty,
-      signers: { ...signers, sign: sign(signers.sign) },
-      policy: { confirmations: CONFIRMATIONS },
-      stablecoin: stablecoin.token,
-      onMoved: createOnMoved(ledger),
-    }),
+    sender,
     watch: createSupplyWatch({
-      db,
-      clock,
+      ...reading,
       stablecoin,
       context: ledger,
-      readFinal: createFinal({ providers, finality: CONFIRMATIONS }),
-      supply: createSupplyReader({ providers, token: stablecoin.token }),
-      logger: createLogger({ level: 'silent' }),
+      supply,
       pollIntervalMs: 100,
     }),
+    withdrawing: createWithdrawing(
+      { sender, platform },
+      { withdrawals: 'holdings-then-mint', hasSettlement: true, signal },
+    ),
+    deposits: {
+      ...reading,
+      chainId,
+      stablecoin: token,
+      readBlock: supply.block,
+      incoming: createIncomingReader({ providers, tokens: [token], settlement }),
+      randomBytes: random.bytes,
+    },
   }
+}
+
+/** Deposits are recorded from the first final block that was seen on. */
+async function watchInPeace(sim: MoneySim): Promise<void> {
+  sim.faults.areOn = false
+  const { signal } = new AbortController()
+  await depositPass(sim.living().deposits, signal)
+  sim.since = Number((await readDepositCursor(sim.db, CHAIN_ID))!.blockNumber) + 1
+  sim.faults.areOn = true
 }
 
 /** So that there is something to burn from the start. */
@@ -144,6 +188,7 @@ async function passOnce({ clock, random, living }: MoneySim): Promise<void> {
   const { signal } = new AbortController()
   await survive(() => living().sender.pass(signal))
   await survive(() => living().watch.pass(signal))
+  await survive(() => depositPass(living().deposits, signal))
 }
 
 /** Faults for a while longer, then none, until every order is decided and all blocks are read. */
@@ -161,7 +206,9 @@ async function comeToRest(sim: MoneySim): Promise<void> {
   await world.mine(CONFIRMATIONS)
   const { signal } = new AbortController()
   for (let pass = 0; pass < MAX_ROUNDS; pass++) {
-    if (!(await sim.living().watch.pass(signal))) return
+    const { watch, deposits } = sim.living()
+    const more = [await watch.pass(signal), await depositPass(deposits, signal)]
+    if (!more.includes(true)) return
   }
 }
 

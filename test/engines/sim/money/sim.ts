@@ -1,6 +1,9 @@
+import type { Withdrawing } from '../../../../src/api/endpoints/v1/transfers.ts'
 import type { Hex } from '../../../../src/domain/orders.ts'
 import type { LedgerContext } from '../../../../src/ledger/context.ts'
 import type { SupplyWatch } from '../../../../src/ledger/watch-supply.ts'
+import type { DepositDeps } from '../../../../src/rails/deposits.ts'
+import type { PreparedOrder } from '../../../../src/sender/prepare.ts'
 import type { Sender } from '../../../../src/sender/sender.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
 import { DOLLAR } from '../../../fixtures/books/money.ts'
@@ -27,8 +30,18 @@ export type MoneySim = Ground & {
   toldOwnRedeems: string[]
   /** What the platform pays out in dollars, each to an address of its own. */
   payouts: { subject: string; payee: Hex; amount: bigint; isTold: boolean }[]
+  /** Withdrawals from the wallet, each to an address of its own. */
+  withdrawals: { subject: string; payee: Hex; isTold: boolean }[]
+  /** The first block whose deposits are recorded. */
+  since: number
 }
 
-export type Living = { db: Db; sender: Sender; watch: SupplyWatch }
+export type Living = {
+  db: Db
+  sender: Sender
+  watch: SupplyWatch
+  withdrawing: Withdrawing<PreparedOrder>
+  deposits: DepositDeps
+}
 
 export const DEPOSIT = 1_000n * DOLLAR
