@@ -15,11 +15,13 @@ import type { Watchdog } from '../base/watchdog.ts'
 import { createBlockReader } from '../chain/read/blocks.ts'
 import type { Contracts } from '../chain/read/contracts.ts'
 import { createFinal } from '../chain/read/final.ts'
+import { createHoldingReader } from '../chain/read/holdings.ts'
 import { createIncomingReader } from '../chain/read/incoming.ts'
 import { createPaidReceiptReader } from '../chain/read/paid-receipts.ts'
 import { createSettlementReader } from '../chain/read/settlements.ts'
 import type { Institution } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
+import { BALANCE_POLICY, balancePass } from '../rails/balances.ts'
 import { createBank, institutionsOf, type Bank } from '../rails/bank.ts'
 import { CHARGE_POLICY } from '../rails/charge-deps.ts'
 import { checkoutPass, judgeOverpaid, type CheckoutTerms } from '../rails/checkout.ts'
@@ -79,7 +81,7 @@ export async function startRails(
   let ownUrl = `http://${config.host}:${config.port}`
   const wires = createWires({ ...options, parties, isSimulated })
   const { platform, sender } = options.paying
-  const deposits = createDeposits(options)
+  const deposits = createDeposits({ ...options, platform })
   const checkout = createCheckout({ ...options, platform })
   const { desk, door, rail } = createPaymentGateways({
     ...options,
@@ -108,7 +110,7 @@ export async function startRails(
     simulators: simulators?.urls,
     async run(signal) {
       await Promise.all(
-        [rail, wires, checkout?.loop, deposits].map(async (loop) => loop?.run(signal)),
+        [rail, wires, checkout?.loop, ...deposits].map(async (loop) => loop?.run(signal)),
       )
     },
     announce(url) {
@@ -190,10 +192,16 @@ function createCheckout(
   return { terms, loop }
 }
 
-/** What comes to users' addresses by itself. */
+/** What comes to users' addresses by itself, and what all addresses of ours hold. */
 function createDeposits(
-  deps: Deps & { config: Config; chain: Chain; contracts: Contracts; watch: Watchdog['watch'] },
-): Loop {
+  deps: Deps & {
+    config: Config
+    chain: Chain
+    contracts: Contracts
+    platform: Hex
+    watch: Watchdog['watch']
+  },
+): Loop[] {
   const { db, clock, logger, config, chain, contracts } = deps
   const { providers, chainId } = chain
   const settlement = contracts.settlement && lower(contracts.settlement)
@@ -205,22 +213,51 @@ function createDeposits(
     logger,
     chainId,
     stablecoin,
+    own: [deps.platform],
     randomBytes,
     readFinal: createFinal({ providers, finality: config.confirmations }),
     readBlock: createBlockReader(providers),
     incoming: createIncomingReader({ providers, tokens, settlement }),
   }
-  const onProgress = deps.watch('deposits', limits.railsStillMs)
-  return createLoop({
-    name: 'deposits',
+  const balances = {
+    db,
     clock,
     logger,
-    intervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
-    onProgress,
-    async pass(signal) {
-      while (!signal.aborted && (await depositPass(deposits, signal))) onProgress()
-    },
-  })
+    chainId,
+    tokens,
+    own: [deps.platform],
+    holding: createHoldingReader(providers),
+    policy: BALANCE_POLICY,
+  }
+  const loopOf = (loop: {
+    name: string
+    intervalMs: number
+    pass: (signal: AbortSignal) => Promise<boolean>
+    onProgress?: () => void
+  }): Loop =>
+    createLoop({
+      onProgress: () => undefined,
+      clock,
+      logger,
+      ...loop,
+      async pass(signal) {
+        while (!signal.aborted && (await loop.pass(signal))) loop.onProgress?.()
+      },
+    })
+  return [
+    loopOf({
+      name: 'deposits',
+      intervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+      pass: (signal) => depositPass(deposits, signal),
+      onProgress: deps.watch('deposits', limits.railsStillMs),
+    }),
+    // Nobody is turned away because a node no longer has the balances of a block.
+    loopOf({
+      name: 'balances',
+      intervalMs: 10_000,
+      pass: (signal) => balancePass(balances, signal),
+    }),
+  ]
 }
 
 const QUICK_CHARGES = {

@@ -8,7 +8,10 @@ export function breakId(about: {
   kind: BreakKind
   transactionId: string | null
   hash: string | null
+  /** What else tells it from another one, where neither of the two is known. */
+  place?: string
 }): string {
-  const text = JSON.stringify([about.chainId, about.kind, about.transactionId, about.hash])
+  const { chainId, kind, transactionId, hash, place } = about
+  const text = JSON.stringify([chainId, kind, transactionId, hash, ...(place ? [place] : [])])
   return `BRK${createHash('sha256').update(text).digest('hex').slice(0, 24)}`
 }

@@ -19,6 +19,7 @@ export const BREAK_MEANINGS = {
   fee_mismatch: 'The fee that was recorded is not the fee that was paid.',
   state_lag: 'The chain has decided, and the record has not followed.',
   supply_drift: 'The supply on chain is not what the ledger owes.',
+  unexplained_balance: 'An address of ours gained or lost what no record explains.',
   provider_disagreement: 'Nodes contradict each other, so nothing is concluded.',
 } as const
 
@@ -34,6 +35,7 @@ const HARMLESS: ReadonlySet<BreakKind> = new Set<BreakKind>([
   'fee_mismatch',
   'state_lag',
   'supply_drift',
+  'unexplained_balance',
   'provider_disagreement',
 ])
 

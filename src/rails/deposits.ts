@@ -9,9 +9,12 @@ import type { Currency } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { findReferenced } from '../store/rails/checkouts.ts'
+import { forgetBalancesAbove } from '../store/rails/balances.ts'
 import {
   forgetDeposit,
+  forgetOwnArrivals,
   insertDeposit,
+  insertOwnArrival,
   listDepositsAbove,
   listOwners,
   listSignedHashes,
@@ -29,6 +32,8 @@ export type DepositDeps = {
   chainId: number
   /** The dollar token; absent, ether alone is looked for. */
   stablecoin: Hex | undefined
+  /** The platform's own addresses, where nothing is a deposit, and all is accounted for. */
+  own: readonly Hex[]
   readFinal: ReadFinal
   readBlock: BlockReader
   incoming: IncomingReader
@@ -95,20 +100,31 @@ async function takeIn(
 ): Promise<void> {
   const { db, chainId } = deps
   const owners = await listOwners(db, [...new Set(incoming.map(({ payee }) => payee))])
-  const ours = incoming.filter(({ payer, payee }) => owners.has(payee) && payer !== payee)
+  const isOurs = (payee: Hex): boolean => owners.has(payee) || deps.own.includes(payee)
+  const ours = incoming.filter(({ payer, payee }) => isOurs(payee) && payer !== payee)
   if (ours.length === 0) return
   // A payment of ours is one movement, and its own transaction tells of it.
   const hashes = ours.map(({ transactionHash }) => transactionHash)
   const signed = await listSignedHashes(db, { chainId, hashes })
   for (const one of ours) {
-    const { transactionHash, payee, settled } = one
-    if (signed.has(transactionHash)) continue
+    const { transactionHash, payer, payee, token, amount, logIndex, settled } = one
+    const owner = owners.get(payee)
     // What pays a checkout is the checkout's.
-    if (settled && (await findReferenced(db, settled.reference)) !== undefined) continue
-    const of = { transactionHash, blockHash: block.hash }
-    const { succeeded, ...gas } = await deps.incoming.receipt(of, signal)
-    if (!succeeded) continue
-    const { payer, token, amount, logIndex } = one
+    const isCheckout = settled && (await findReferenced(db, settled.reference)) !== undefined
+    const isDeposit = owner !== undefined && !signed.has(transactionHash) && !isCheckout
+    // A log proves by itself that its transaction succeeded.
+    const receipt =
+      isDeposit || logIndex === -1
+        ? await deps.incoming.receipt({ transactionHash, blockHash: block.hash }, signal)
+        : undefined
+    if (receipt?.succeeded === false) continue
+    if (!isDeposit || receipt === undefined) {
+      const { number: blockNumber } = block
+      const arrival = { chainId, transactionHash, logIndex, payee, token, amount, blockNumber }
+      await insertOwnArrival(db, arrival)
+      continue
+    }
+    const { succeeded: _, ...gas } = receipt
     const deposit = {
       chainId,
       transactionHash,
@@ -124,7 +140,7 @@ async function takeIn(
       paidAt: block.time,
       ...gas,
     }
-    await record(deps, { deposit, ...owners.get(payee)! })
+    await record(deps, { deposit, ...owner })
   }
 }
 
@@ -177,7 +193,11 @@ async function rewind(
       await openReorged(db, { payments: [deposit], onChain: hash, source: SOURCE, chainId, now })
     })
   }
-  return moveCursor(deps, { from: cursor, to: block })
+  return db.transaction().execute(async (db) => {
+    await forgetOwnArrivals(db, above)
+    await forgetBalancesAbove(db, above)
+    return moveCursor({ ...deps, db }, { from: cursor, to: block })
+  })
 }
 
 const SOURCE = 'deposits'

@@ -66,6 +66,7 @@ describe('deposits', () => {
       db: bench.db,
       chainId: CHAIN_ID,
       stablecoin: dollar,
+      own: [],
       readFinal: createFinal({ providers, finality: CONFIRMATIONS }),
       readBlock: createBlockReader(providers),
       incoming: createIncomingReader({

@@ -129,3 +129,29 @@ export async function forgetDeposit(
     update deposits set gone_at = ${now}
     where transaction_id = ${transactionId} and gone_at is null`.execute(db)
 }
+
+/** Written once, however often it is read. */
+export async function insertOwnArrival(
+  db: Db,
+  arrival: Pick<
+    Deposit,
+    'chainId' | 'transactionHash' | 'logIndex' | 'payee' | 'token' | 'amount' | 'blockNumber'
+  >,
+): Promise<void> {
+  await sql`
+    insert into own_arrivals (chain_id, transaction_hash, log_index, payee, token, amount,
+      block_number)
+    values (${arrival.chainId}, ${arrival.transactionHash}, ${arrival.logIndex}, ${arrival.payee},
+      ${arrival.token ?? null}, ${String(arrival.amount)}::numeric, ${arrival.blockNumber})
+    on conflict do nothing`.execute(db)
+}
+
+/** The blocks above are read again. */
+export async function forgetOwnArrivals(
+  db: Db,
+  { chainId, blockNumber }: { chainId: number; blockNumber: bigint },
+): Promise<void> {
+  await sql`
+    delete from own_arrivals
+    where chain_id = ${chainId} and block_number > ${blockNumber}`.execute(db)
+}

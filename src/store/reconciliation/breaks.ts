@@ -89,7 +89,8 @@ function turnedOf({ chainId, source, run }: Seeing): RawBuilder<unknown> {
 
 /** Kinds that a run looks for elsewhere than at the record come and go by themselves. */
 function ofTheRecord(kind: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`${kind} not in ('duplicate_payment', 'unknown_outgoing', 'supply_drift')`
+  return sql`${kind} not in ('duplicate_payment', 'unknown_outgoing', 'supply_drift',
+    'unexplained_balance')`
 }
 
 /** Each of the findings once that this run has not stored before: what it saw first stands. */

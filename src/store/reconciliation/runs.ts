@@ -167,7 +167,7 @@ function runLost({ run }: RunLease): BaseError {
 }
 
 /** What finds breaks by itself, without a run of reconciliation. */
-export type WatchSource = 'supply' | 'checkouts' | 'deposits'
+export type WatchSource = 'supply' | 'checkouts' | 'deposits' | 'balances'
 
 /**
  * The one run of a watch, by the name under which it stands among those that find breaks. It never

@@ -47,8 +47,8 @@ export const ACTS: Readonly<
   raisePrice: { weight: 1, act: raisePrice },
   useNonceOutside: { weight: 1, act: useNonceOutside },
   cancel: { weight: 1, act: cancel },
-  takeFunds: { weight: 1, act: takeFunds },
-  giveFunds: { weight: 2, act: giveFunds },
+  takeFunds: { weight: 1, act: noted(takeFunds) },
+  giveFunds: { weight: 2, act: noted(giveFunds) },
   turnMinter: { weight: 1, act: turnMinter },
   wait: { weight: 1, act: wait },
 }
@@ -133,6 +133,13 @@ async function payOut(sim: MoneySim): Promise<void> {
     return db.transaction().execute((open) => sender.accept(open, prepared))
   })
   payout.isTold = accepted !== undefined
+}
+
+function noted(act: (sim: MoneySim) => Promise<void>) {
+  return async (sim: MoneySim): Promise<void> => {
+    sim.fundsMoved.push(await sim.world.head())
+    await act(sim)
+  }
 }
 
 /** As the endpoint does it: order, record and held money are one transaction. */

@@ -7,6 +7,8 @@ import { createSupplyReader } from '../../../../src/chain/read/supply.ts'
 import type { Hex } from '../../../../src/domain/orders.ts'
 import type { LedgerContext, Stablecoin } from '../../../../src/ledger/context.ts'
 import { createSupplyWatch } from '../../../../src/ledger/watch-supply.ts'
+import { createHoldingReader } from '../../../../src/chain/read/holdings.ts'
+import { balancePass } from '../../../../src/rails/balances.ts'
 import { depositPass } from '../../../../src/rails/deposits.ts'
 import { readDepositCursor } from '../../../../src/store/rails/deposits.ts'
 import { claimAddress } from '../../../../src/store/transactions/addresses.ts'
@@ -29,6 +31,7 @@ import {
 } from '../run.ts'
 import {
   adminOf,
+  addressFrom,
   CHAIN_ID,
   CONFIRMATIONS,
   createSigners,
@@ -39,7 +42,7 @@ import {
   toHex,
 } from '../world.ts'
 import { ACTS, mint } from './acts.ts'
-import { countMoney, moneyWrongs } from './check.ts'
+import { countMoney, lateAccounts, moneyWrongs } from './check.ts'
 import { DEPOSIT, type Living, type MoneySim } from './sim.ts'
 
 /** Money: it is minted, burnt and paid through the faults of a plan, and all of it is checked. */
@@ -107,6 +110,7 @@ async function startMoneySim({
     toldOwnRedeems: [],
     payouts: [],
     withdrawals: [],
+    fundsMoved: [],
     since: 0,
   }
   const whose = { minter, custodian, holders, userId, wallet }
@@ -158,9 +162,20 @@ function beginLiving(
       ...reading,
       chainId,
       stablecoin: token,
+      own: [platform],
       readBlock: supply.block,
       incoming: createIncomingReader({ providers, tokens: [token], settlement }),
       randomBytes: random.bytes,
+    },
+    balances: {
+      db,
+      clock,
+      logger,
+      chainId,
+      tokens: [token],
+      own: [platform],
+      holding: createHoldingReader(providers),
+      policy: { roundMs: 15_000, peaceMs: 1_000, limit: 8 },
     },
   }
 }
@@ -170,6 +185,7 @@ async function watchInPeace(sim: MoneySim): Promise<void> {
   sim.faults.areOn = false
   const { signal } = new AbortController()
   await depositPass(sim.living().deposits, signal)
+  await balancePass(sim.living().balances, signal)
   sim.since = Number((await readDepositCursor(sim.db, CHAIN_ID))!.blockNumber) + 1
   sim.faults.areOn = true
 }
@@ -189,13 +205,22 @@ async function passOnce({ clock, random, living }: MoneySim): Promise<void> {
   await survive(() => living().sender.pass(signal))
   await survive(() => living().watch.pass(signal))
   await survive(() => depositPass(living().deposits, signal))
+  await survive(() => balancePass(living().balances, signal))
 }
 
 /** Faults for a while longer, then none, until every order is decided and all blocks are read. */
 async function comeToRest(sim: MoneySim): Promise<void> {
   const { world, signers, holders, db, faults } = sim
-  for (const address of [...signers.addresses, ...holders.addresses]) {
+  for (const address of holders.addresses) {
     await world.rpc('anvil_setBalance', [address, toHex(1_000n * ETHER)])
+  }
+  // By a transfer, since every wei of these is accounted for.
+  const from = addressFrom('a benefactor')
+  await world.rpc('anvil_setBalance', [from, toHex(10_000n * ETHER)])
+  await world.rpc('anvil_impersonateAccount', [from])
+  for (const to of signers.addresses) {
+    const call = { from, to, value: toHex(1_000n * ETHER), gasPrice: toHex(1_000n * GWEI) }
+    await world.rpc('eth_sendTransaction', [call])
   }
   for (let round = 0; round < MAX_ROUNDS; round++) {
     faults.areOn = round < 3
@@ -206,9 +231,12 @@ async function comeToRest(sim: MoneySim): Promise<void> {
   await world.mine(CONFIRMATIONS)
   const { signal } = new AbortController()
   for (let pass = 0; pass < MAX_ROUNDS; pass++) {
-    const { watch, deposits } = sim.living()
+    const { watch, deposits, balances } = sim.living()
     const more = [await watch.pass(signal), await depositPass(deposits, signal)]
-    if (!more.includes(true)) return
+    // What was seen is looked at again, and again behind each gap.
+    sim.clock.advance(balances.policy.roundMs)
+    await balancePass(balances, signal)
+    if (!more.includes(true) && (await lateAccounts(sim)).length === 0) return
   }
 }
 

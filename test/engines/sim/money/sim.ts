@@ -2,6 +2,7 @@ import type { Withdrawing } from '../../../../src/api/endpoints/v1/transfers.ts'
 import type { Hex } from '../../../../src/domain/orders.ts'
 import type { LedgerContext } from '../../../../src/ledger/context.ts'
 import type { SupplyWatch } from '../../../../src/ledger/watch-supply.ts'
+import type { BalanceDeps } from '../../../../src/rails/balances.ts'
 import type { DepositDeps } from '../../../../src/rails/deposits.ts'
 import type { PreparedOrder } from '../../../../src/sender/prepare.ts'
 import type { Sender } from '../../../../src/sender/sender.ts'
@@ -32,6 +33,8 @@ export type MoneySim = Ground & {
   payouts: { subject: string; payee: Hex; amount: bigint; isTold: boolean }[]
   /** Withdrawals from the wallet, each to an address of its own. */
   withdrawals: { subject: string; payee: Hex; isTold: boolean }[]
+  /** After which blocks a signer came to have another balance, without a transaction. */
+  fundsMoved: number[]
   /** The first block whose deposits are recorded. */
   since: number
 }
@@ -42,6 +45,7 @@ export type Living = {
   watch: SupplyWatch
   withdrawing: Withdrawing<PreparedOrder>
   deposits: DepositDeps
+  balances: BalanceDeps
 }
 
 export const DEPOSIT = 1_000n * DOLLAR

@@ -1,0 +1,205 @@
+import type { Clock } from '../base/clock.ts'
+import { codeOf } from '../base/errors.ts'
+import type { Logger } from '../base/logger.ts'
+import type { HoldingReader } from '../chain/read/holdings.ts'
+import { checksummed } from '../chain/hex.ts'
+import { breakId } from '../domain/break-ids.ts'
+import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import type { Hex } from '../domain/orders.ts'
+import type { Db } from '../store/database/database.ts'
+import {
+  hasOpenNonce,
+  insertBalance,
+  insertGap,
+  listDueBalances,
+  listNewAccounts,
+  listOpenGaps,
+  moveBalance,
+  sumRecorded,
+  touchBalances,
+  type AccountBalance,
+  type Held,
+} from '../store/rails/balances.ts'
+import { readDepositCursor } from '../store/rails/deposits.ts'
+import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
+import { ensureWatchRun } from '../store/reconciliation/runs.ts'
+
+export type BalanceDeps = {
+  db: Db
+  chainId: number
+  tokens: readonly Hex[]
+  /** The platform's own addresses, which are accounted for like those of users. */
+  own: readonly Hex[]
+  holding: HoldingReader
+  policy: BalancePolicy
+  clock: Clock
+  logger: Logger
+}
+
+export type BalancePolicy = {
+  /** How often an account is compared of which nothing is known to have moved. */
+  roundMs: number
+  /** How soon one is compared again that keeps moving. */
+  peaceMs: number
+  /** How many accounts one pass looks at. */
+  limit: number
+}
+
+export const BALANCE_POLICY: BalancePolicy = {
+  roundMs: 3_600_000,
+  peaceMs: 30_000,
+  limit: 32,
+}
+
+/**
+ * Compares what addresses of ours hold at a final block with what is recorded: arrivals, payments,
+ * fees, mints and burns. What no record explains opens a break, which a late record closes. True
+ * while there is more to look at.
+ */
+export async function balancePass(deps: BalanceDeps, signal: AbortSignal): Promise<boolean> {
+  const { db, chainId, own, tokens, holding, policy, clock } = deps
+  const { limit, peaceMs } = policy
+  // Up to there it is known what arrived.
+  const cursor = await readDepositCursor(db, chainId)
+  if (cursor === undefined) return false
+  const { blockNumber } = cursor
+  await touchBalances(db, { chainId, upTo: blockNumber, peaceMs })
+  const fresh = await listNewAccounts(db, { chainId, own, tokens, limit })
+  for (const account of fresh) {
+    const held = await holding({ ...account, blockNumber }, signal)
+    const now = clock.now()
+    await insertBalance(db, { account, held, now, dueAt: later(now, policy.roundMs) })
+  }
+  const due = await listDueBalances(db, { chainId, now: clock.now(), limit })
+  for (const account of due) {
+    const known = account.seen ?? (blockNumber > account.blockNumber ? undefined : account)
+    const held = known ?? (await holding({ ...account, blockNumber }, signal))
+    await compare(deps, { account, held }, signal)
+  }
+  await closeExplained(deps)
+  return fresh.length === limit || due.length === limit
+}
+
+function later(time: Date, ms: number): Date {
+  return new Date(time.getTime() + ms)
+}
+
+type Compared = { account: AccountBalance; held: Held }
+
+async function compare(
+  deps: BalanceDeps,
+  { account, held }: Compared,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, clock, policy } = deps
+  const { chainId, address } = account
+  const now = clock.now()
+  // Asked first: what is decided since is then in the sum.
+  const isOpen = await hasOpenNonce(db, { chainId, address, below: held.nonce })
+  if ((await unexplained(db, { account, from: account, to: held })) === 0n) {
+    const dueAt = later(now, policy.roundMs)
+    await moveBalance(db, account, { held, seen: undefined, now, dueAt })
+  } else if (isOpen) {
+    const seen = { at: now, ...account.seen, ...held }
+    await moveBalance(db, account, { held: account, seen, now, dueAt: later(now, policy.peaceMs) })
+  } else {
+    await openGap(deps, account, await narrow(deps, { account, held }, signal))
+  }
+}
+
+/** By how much more the balance changed than the records say. */
+async function unexplained(
+  db: Db,
+  span: { account: AccountBalance; from: Held; to: Held },
+): Promise<bigint> {
+  return span.to.balance - span.from.balance - (await sumRecorded(db, span))
+}
+
+type Gap = { from: Held; to: Held; isNarrow: boolean }
+
+/** The first block in which something moved that is not recorded, by halving the span. */
+async function narrow(
+  { db, holding, logger }: BalanceDeps,
+  { account, held }: Compared,
+  signal: AbortSignal,
+): Promise<Gap> {
+  let from: Held = account
+  let to = held
+  while (to.blockNumber - from.blockNumber > 1n) {
+    const blockNumber = (from.blockNumber + to.blockNumber) / 2n
+    let middle: Held
+    try {
+      middle = await holding({ ...account, blockNumber }, signal)
+    } catch (error) {
+      // A node that no longer has the state of that block refuses; all else is tried again.
+      if (codeOf(error) !== 'rpc_refused') throw error
+      logger.warn({ block: String(blockNumber) }, 'the node has no balances of that block any more')
+      return { from, to, isNarrow: false }
+    }
+    if ((await unexplained(db, { account, from, to: middle })) === 0n) from = middle
+    else to = middle
+  }
+  return { from, to, isNarrow: true }
+}
+
+async function openGap(deps: BalanceDeps, account: AccountBalance, gap: Gap): Promise<void> {
+  const { db, clock, logger } = deps
+  const { chainId, address, token } = account
+  const { from, to, isNarrow } = gap
+  const now = clock.now()
+  const recorded = await sumRecorded(db, { account, from, to })
+  const moved = to.balance - from.balance
+  const about = { chainId, kind: 'unexplained_balance', transactionId: null, hash: null } as const
+  const id = breakId({ ...about, place: [address, token, to.blockNumber].join() })
+  const { kind, transactionId, hash } = about
+  const inWords = (amount: bigint): string => wordsOf(amount, token)
+  const finding = {
+    id,
+    kind,
+    transactionId,
+    hash,
+    recorded: { moved: inWords(recorded) },
+    onChain: { moved: inWords(moved), address: checksummed(address), coin: token || 'ETH' },
+    evidence: {
+      unexplained: inWords(moved - recorded),
+      after_block: String(from.blockNumber),
+      up_to_block: String(to.blockNumber),
+      ...(isNarrow ? {} : { note: 'no node had the state between these blocks' }),
+    },
+  }
+  const isOpened = await db.transaction().execute(async (db) => {
+    // From here on the account is compared with what it held behind the gap.
+    const after = { held: to, seen: undefined, now, dueAt: now }
+    if (!(await moveBalance(db, account, after))) return false
+    const run = await ensureWatchRun(db, { source: SOURCE, chainId, now })
+    await recordFindings(db, [finding], { chainId, source: SOURCE, run, actor: SOURCE, now })
+    await insertGap(db, { breakId: id, account, from, to, moved })
+    return true
+  })
+  if (isOpened) logger.error({ address, ...finding.evidence }, 'no record explains a balance')
+}
+
+const SOURCE = 'balances'
+
+function wordsOf(amount: bigint, token: Hex | ''): string {
+  const decimals = token === '' ? CURRENCY_DECIMALS.ETH : STABLECOIN_DECIMALS
+  return formatAmount({ amount, decimals })
+}
+
+/** Closes the breaks that records which came late explain. */
+async function closeExplained({ db, chainId, clock }: BalanceDeps): Promise<void> {
+  let after = ''
+  for (;;) {
+    const gaps = await listOpenGaps(db, { chainId, after, limit: MAX_GAPS })
+    for (const { breakId: id, account, from, to, moved } of gaps) {
+      after = id
+      if (moved !== (await sumRecorded(db, { account, from, to }))) continue
+      const note = 'what was recorded since explains it'
+      const now = clock.now()
+      await closeBreak(db, { breakId: id, as: 'resolved', actor: SOURCE, note, now })
+    }
+    if (gaps.length < MAX_GAPS) return
+  }
+}
+
+const MAX_GAPS = 100
