@@ -119,7 +119,8 @@ export async function sumRecorded(
       union all select -gas_used * gas_price from attempts a where ${signed} and ${token} = ''
       union all select -${paid()} from attempts a join orders o on o.id = a.order_id
         where ${signed} and a.kind = 'payment' and a.succeeded
-          and case when ${token} = '' then o.route in ('direct', 'contract', 'bundle', 'open_bundle')
+          and case when ${token} = ''
+            then o.route in ('direct', 'contract', 'bundle', 'open_bundle')
             else o.token = ${token} end
     ) moves`.execute(db)
   return BigInt(rows[0]!.sum)
