@@ -1,6 +1,7 @@
 import { keccak256, parseGwei, type Client, type TransactionReceipt } from 'viem'
 import { getBalance, sendRawTransaction } from 'viem/actions'
 
+import { NO_FUNDS } from '../chain/rpc/rpc-error.ts'
 import {
   create2Call,
   DETERMINISTIC_DEPLOYER,
@@ -17,7 +18,6 @@ import type { DeploymentEntry } from './records.ts'
 import {
   isLineFailure,
   KNOWN_TRANSACTION,
-  NO_FUNDS,
   receiptOf,
   submit,
   waitFor,

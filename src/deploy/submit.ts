@@ -22,6 +22,7 @@ import {
 } from 'viem/actions'
 
 import type { Clock } from '../base/clock.ts'
+import { NO_FUNDS } from '../chain/rpc/rpc-error.ts'
 import { ask, DeployError, reasonOf } from './errors.ts'
 
 export type Submission = {
@@ -150,9 +151,6 @@ async function tolerant(send: () => Promise<Hash>): Promise<Hash | undefined> {
 
 /** How nodes say that they have the transaction, or have mined it already. */
 export const KNOWN_TRANSACTION = /already (known|imported|in)|known transaction|nonce too low/i
-
-/** Every kind of node says it in its own words; all of them speak of funds or of the balance. */
-export const NO_FUNDS = /\b(funds?|balance)\b/i
 
 /** True when the line failed rather than the transaction, which may have arrived all the same. */
 export function isLineFailure(error: unknown): boolean {

@@ -1,11 +1,10 @@
 import { messageOf } from '../base/errors.ts'
 import type { Quorum } from '../chain/quorum.ts'
-import { isRefusal } from '../chain/rpc/rpc-error.ts'
+import { isRefusal, NO_FUNDS } from '../chain/rpc/rpc-error.ts'
 import type { Attempt, SendAnswer } from '../domain/orders.ts'
 import { listAttempts, noteSent } from '../store/orders/attempts.ts'
 import type { Lease } from '../store/orders/lanes.ts'
 import type { SenderContext } from './context.ts'
-import { NO_FUNDS } from './estimate.ts'
 import type { LaneQueue } from './slots.ts'
 
 export type Broadcasting = {

@@ -2,10 +2,10 @@ import { messageOf } from '../base/errors.ts'
 import { AnswerError, quantity } from '../chain/answers.ts'
 import type { Quorum } from '../chain/quorum.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
-import { isRefusal, isRevert } from '../chain/rpc/rpc-error.ts'
+import { reasonOfFailure } from '../chain/reverts.ts'
+import { isRefusal, isRevert, NO_FUNDS } from '../chain/rpc/rpc-error.ts'
 import type { Hex } from '../domain/orders.ts'
 import { insufficientFunds, OrderRefusedError, unreachable } from './refused.ts'
-import { isPause, reasonOfRevert } from './reverts.ts'
 import type { Call } from './sign.ts'
 
 /**
@@ -72,15 +72,14 @@ function tokenPaused(cause: unknown): OrderRefusedError {
   )
 }
 
-/** Every kind of node says it in its own words; all of them speak of funds or of the balance. */
-export const NO_FUNDS = /\b(funds?|balance)\b/i
-
 function simulationFailed(cause: unknown, { data }: Call): OrderRefusedError {
-  const silent = data === '0x' ? 'the payee refuses it' : 'the contract or the payee refuses it'
-  if (isPause(cause)) return tokenPaused(cause)
-  const reason = reasonOfRevert(cause) ?? silent
+  const isPlain = data === '0x'
+  const reason = reasonOfFailure(cause)
+  // What is sent plainly runs the payee's own code, which says of a token whatever it likes.
+  if (!isPlain && reason?.code === 'token_paused') return tokenPaused(cause)
+  const silent = isPlain ? 'the payee refuses it' : 'the contract or the payee refuses it'
   return new OrderRefusedError(
-    `The payment would fail on the chain: ${reason}. Nothing was sent.`,
+    `The payment would fail on the chain: ${reason?.words ?? silent}. Nothing was sent.`,
     { code: 'simulation_failed', cause },
   )
 }

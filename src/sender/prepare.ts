@@ -11,6 +11,7 @@ import { nonceOnChain } from './chain-view.ts'
 import { limitsOf, type SenderContext } from './context.ts'
 import { estimateGas, firstAnswer } from './estimate.ts'
 import { offerOf } from './fees.ts'
+import { readMintRight, refusalOfMint } from './mint-right.ts'
 import {
   badPayee,
   insufficientFunds,
@@ -19,7 +20,6 @@ import {
   tooMuchGas,
   unreachable,
 } from './refused.ts'
-import { readMintRight, refusalOfMint } from './reverts.ts'
 import { paymentCall, tokenCall } from './sign.ts'
 
 export type PaymentRequest = {

@@ -71,6 +71,9 @@ export function isRevert(error: unknown): boolean {
 
 const REVERT = /revert|opcode|out of gas|execution/i
 
+/** Every kind of node says it in its own words; all of them speak of funds or of the balance. */
+export const NO_FUNDS = /\b(funds?|balance)\b/i
+
 /** What a contract reverted with; undefined where the node keeps it to itself. */
 export function revertDataOf(error: unknown): Hex | undefined {
   const told: unknown = error instanceof RpcError ? error.data : undefined
