@@ -13,6 +13,26 @@ export function named<T extends TSchema>(name: string, schema: T): T {
   return Object.assign(schema, { title: name, 'x-component': name })
 }
 
+export function namedObject<T extends TProperties>(
+  name: string,
+  properties: T,
+  options?: { description?: string },
+): TObject<T> {
+  return named(name, Type.Object(properties, options))
+}
+
+export function namedRequest<T extends TProperties>(
+  name: string,
+  ...request: Parameters<typeof requestObject<T>>
+): TObject<T> {
+  return named(name, requestObject(...request))
+}
+
+/** What Group B answers where it has done what was asked for. */
+export function namedAnswer<T extends TProperties>(name: string, properties: T) {
+  return namedObject(name, { success: Type.Literal(true), ...properties })
+}
+
 export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()])
 }

@@ -26,8 +26,8 @@ export function createAdmit(endpoint: Endpoint, hooks: EndpointHooks) {
     if (access === 'public') {
       reply.headers(await hooks.limitRate({ endpoint, remoteAddress }))
     } else {
-      const authenticating = hooks.authenticate(request.headers, remoteAddress)
-      const caller = await doorOf(request.server).recognise(request, authenticating)
+      const authenticate = () => hooks.authenticate(request.headers, remoteAddress)
+      const caller = await doorOf(request.server).pass(request, authenticate)
       reply.headers(await hooks.limitRate({ caller, endpoint, remoteAddress }))
       if (!mayUse(caller, access)) throw forbidden(access)
       request.setDecorator(CALLER, caller)

@@ -20,8 +20,11 @@ import { createLane, type Lane } from './lane.ts'
  * in one leaves the others as they are.
  */
 export type Door = {
-  /** Waits for who asks to be known, and then for a place where its work belongs. */
-  recognise: (request: FastifyRequest, caller: Promise<Caller>) => Promise<Caller>
+  /**
+   * Waits for the turn of a request that needs a credential, and finds out who asks. A credential
+   * that is new is shown among the strangers, and the work then waits where it belongs.
+   */
+  pass: (request: FastifyRequest, authenticate: () => Promise<Caller>) => Promise<Caller>
 }
 
 /**
@@ -92,7 +95,7 @@ export function addDoor(
   }
   server.decorate<Door>(DOOR, createDoor(enter, regulars))
   server.addHook('onRequest', async (request) => {
-    if (isReadFirst(request)) return
+    if (isReadFirst(request) || needsCaller(request)) return
     const regular = regulars.find(request.headers)
     await enter(request, laneOf(request, regular), regular?.name ?? networkOf(request.ip))
   })
@@ -119,10 +122,11 @@ type Enter = (request: FastifyRequest, lane: LaneName, caller: string) => Promis
 
 function createDoor(enter: Enter, regulars: Regulars): Door {
   return {
-    async recognise(request, authenticating) {
+    async pass(request, authenticate) {
       const before = regulars.find(request.headers)
+      await enter(request, laneOf(request, before), before?.name ?? networkOf(request.ip))
       try {
-        const caller = await authenticating
+        const caller = await authenticate()
         const regular = regulars.remember(request.headers, caller)
         if (before) return caller
         leave(request)
@@ -190,10 +194,15 @@ function isReadFirst({ method, routeOptions }: FastifyRequest): boolean {
   return method === 'POST' && configOf(routeOptions)?.lane === 'outside'
 }
 
-function laneOf({ routeOptions }: FastifyRequest, regular: Regular | undefined): LaneName {
+/** Its turn depends on who asks, so it waits in `pass`. */
+function needsCaller({ routeOptions }: FastifyRequest): boolean {
   const lane = configOf(routeOptions)?.lane
-  if (lane === undefined) return 'pages'
-  if (lane !== 'reads' && lane !== 'writes' && lane !== 'bulk') return lane
+  return lane === 'reads' || lane === 'writes' || lane === 'bulk'
+}
+
+function laneOf(request: FastifyRequest, regular: Regular | undefined): LaneName {
+  const lane = configOf(request.routeOptions)?.lane ?? 'pages'
+  if (!needsCaller(request)) return lane
   if (regular === undefined) return 'strangers'
   return regular.isAdmin ? 'admins' : lane
 }

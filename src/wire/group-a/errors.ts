@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 
-import { named } from '../shapes.ts'
+import { namedObject } from '../shapes.ts'
 
 const ErrorEntrySchema = Type.Object({
   error: Type.String({ examples: ['required', 'unknown_field', 'pattern'] }),
@@ -28,28 +28,23 @@ const CODES = [
   '5014 address not valid',
 ].join(', ')
 
-export const ErrorSchema = named(
-  'Error',
-  Type.Object({
-    code: Type.Integer({ description: CODES, examples: [2] }),
-    message: Type.String({ description: 'A sentence for people.' }),
-    errors: Type.Optional(Type.Array(ErrorEntrySchema)),
-  }),
-)
+export const ErrorSchema = namedObject('Error', {
+  code: Type.Integer({ description: CODES, examples: [2] }),
+  message: Type.String({ description: 'A sentence for people.' }),
+  errors: Type.Optional(Type.Array(ErrorEntrySchema)),
+})
 
-export const ProblemSchema = named(
+export const ProblemSchema = namedObject(
   'Problem',
-  Type.Object(
-    {
-      type: Type.String({ examples: ['urn:quittance:problem:invalid_request'] }),
-      title: Type.String(),
-      status: Type.Integer(),
-      detail: Type.String(),
-      instance: Type.String({ description: 'Names the request by its id.' }),
-      code: Type.Integer({ description: CODES, examples: [2] }),
-      request_id: Type.String(),
-      errors: Type.Optional(Type.Array(ErrorEntrySchema)),
-    },
-    { description: 'RFC 9457, for those who accept application/problem+json.' },
-  ),
+  {
+    type: Type.String({ examples: ['urn:quittance:problem:invalid_request'] }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    instance: Type.String({ description: 'Names the request by its id.' }),
+    code: Type.Integer({ description: CODES, examples: [2] }),
+    request_id: Type.String(),
+    errors: Type.Optional(Type.Array(ErrorEntrySchema)),
+  },
+  { description: 'RFC 9457, for those who accept application/problem+json.' },
 )

@@ -4,7 +4,7 @@ import type { Dialect } from '../../domain/access.ts'
 import type { LedgerAmount } from '../../domain/ledger.ts'
 import { AmountError, formatAmount, LEDGER_DECIMALS, parseAmount } from '../../domain/money.ts'
 import { RequestError, type FieldProblem } from '../errors.ts'
-import { named, requestObject } from '../shapes.ts'
+import { namedObject, requestObject } from '../shapes.ts'
 
 const AMOUNT_PATTERN = '^(0|[1-9][0-9]{0,12})(\\.[0-9]{1,6})?$'
 
@@ -84,7 +84,7 @@ export function refusal(problem: FieldProblem, groupA: number): RequestError {
 const DecimalSchema = Type.String({ pattern: '^[0-9]+\\.[0-9]{2,6}$', examples: ['100.50'] })
 const CurrencySchema = Type.Literal('USD', { examples: ['USD'] })
 
-const MoneySchema = named('Money', Type.Object({ amount: DecimalSchema, currency: CurrencySchema }))
+const MoneySchema = namedObject('Money', { amount: DecimalSchema, currency: CurrencySchema })
 
 export type Money = Static<typeof MoneySchema>
 

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 
 import type { Dialect } from '../../domain/access.ts'
 import type { Payment } from '../../domain/ledger.ts'
-import { named, nullable, requestObject, TimestampSchema, UuidSchema } from '../shapes.ts'
+import { namedObject, nullable, requestObject, TimestampSchema, UuidSchema } from '../shapes.ts'
 import { IdempotencyKeySchema, pageQuery } from './lists.ts'
 import { amountOf, AmountSchema, MONEY_FIELDS, MONEY_INPUT, moneyFields } from './money.ts'
 import { WIRE_FIELDS, wireBody } from './places.ts'
@@ -42,33 +42,30 @@ export const PaymentListQuerySchema = requestObject({
 
 export const PaymentParamsSchema = requestObject({ payment_id: UuidSchema })
 
-const PaymentSchema = named(
-  'Payment',
-  Type.Object({
-    id: UuidSchema,
-    type: Type.Literal('payment'),
-    merchantId: Type.String({ examples: ['3'] }),
-    merchantWalletId: WalletIdSchema,
-    ...MONEY_FIELDS,
-    destination: Type.Object({
-      type: Type.Literal('wire'),
-      name: Type.Optional(WIRE_FIELDS.name),
-      addressLine1: Type.Optional(WIRE_FIELDS.addressLine1),
-      accountNumber: Type.Optional(WIRE_FIELDS.accountNumber),
-      routingNumber: Type.Optional(WIRE_FIELDS.routingNumber),
-      id: Type.Optional(WIRE_FIELDS.id),
-    }),
-    status: StatusSchema,
-    fees: AmountSchema,
-    trackingRef: nullable(Type.String({ description: "The bank's reference." })),
-    errorCode: nullable(
-      Type.String({ description: 'Why it failed.', examples: ['payment_returned'] }),
-    ),
-    metadata: Type.Object({ beneficiaryEmail: Type.Optional(EmailSchema) }),
-    createDate: TimestampSchema,
-    updateDate: TimestampSchema,
+const PaymentSchema = namedObject('Payment', {
+  id: UuidSchema,
+  type: Type.Literal('payment'),
+  merchantId: Type.String({ examples: ['3'] }),
+  merchantWalletId: WalletIdSchema,
+  ...MONEY_FIELDS,
+  destination: Type.Object({
+    type: Type.Literal('wire'),
+    name: Type.Optional(WIRE_FIELDS.name),
+    addressLine1: Type.Optional(WIRE_FIELDS.addressLine1),
+    accountNumber: Type.Optional(WIRE_FIELDS.accountNumber),
+    routingNumber: Type.Optional(WIRE_FIELDS.routingNumber),
+    id: Type.Optional(WIRE_FIELDS.id),
   }),
-)
+  status: StatusSchema,
+  fees: AmountSchema,
+  trackingRef: nullable(Type.String({ description: "The bank's reference." })),
+  errorCode: nullable(
+    Type.String({ description: 'Why it failed.', examples: ['payment_returned'] }),
+  ),
+  metadata: Type.Object({ beneficiaryEmail: Type.Optional(EmailSchema) }),
+  createDate: TimestampSchema,
+  updateDate: TimestampSchema,
+})
 
 export const PaymentAnswerSchema = Type.Object({ data: PaymentSchema })
 export const PaymentListSchema = Type.Object({ data: Type.Array(PaymentSchema) })

@@ -11,7 +11,8 @@ import {
   int64,
   LIST_LIMIT_MAX,
   ListLimitSchema,
-  named,
+  namedObject,
+  namedRequest,
   nullable,
   requestObject,
   TimestampSchema,
@@ -31,36 +32,34 @@ const WebhookUrlSchema = Type.String({
 
 export const MAX_ENTRIES = 20
 
-export const SubscriptionCreateSchema = named(
+export const SubscriptionCreateSchema = namedRequest(
   'SubscriptionRequest',
-  requestObject(
-    {
-      url: Type.Optional(WebhookUrlSchema),
-      endpoint: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: 2048,
-          description: 'Another name of `url`, which some clients use.',
+  {
+    url: Type.Optional(WebhookUrlSchema),
+    endpoint: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 2048,
+        description: 'Another name of `url`, which some clients use.',
+      }),
+    ),
+    subscriptionDetails: Type.Optional(
+      Type.Array(
+        requestObject({
+          url: Type.Optional(WebhookUrlSchema),
+          notificationType: NotificationTypeSchema,
         }),
+        {
+          maxItems: MAX_ENTRIES,
+          description:
+            'Which types go where; none means payments, transfers and chargebacks. ' +
+            '`transactions` and `batches` are the events that `GET /api/events` lists.',
+        },
       ),
-      subscriptionDetails: Type.Optional(
-        Type.Array(
-          requestObject({
-            url: Type.Optional(WebhookUrlSchema),
-            notificationType: NotificationTypeSchema,
-          }),
-          {
-            maxItems: MAX_ENTRIES,
-            description:
-              'Which types go where; none means payments, transfers and chargebacks. ' +
-              '`transactions` and `batches` are the events that `GET /api/events` lists.',
-          },
-        ),
-      ),
-      idempotencyKey: IdempotencyKeySchema,
-    },
-    { description: 'A `url`, or a `url` in each entry.' },
-  ),
+    ),
+    idempotencyKey: IdempotencyKeySchema,
+  },
+  { description: 'A `url`, or a `url` in each entry.' },
 )
 export type SubscriptionCreate = Static<typeof SubscriptionCreateSchema>
 
@@ -84,7 +83,7 @@ const SUBSCRIPTION_FIELDS = {
   updateDate: TimestampSchema,
 }
 
-const SubscriptionSchema = named('Subscription', Type.Object(SUBSCRIPTION_FIELDS))
+const SubscriptionSchema = namedObject('Subscription', SUBSCRIPTION_FIELDS)
 export type SubscriptionWire = Static<typeof SubscriptionSchema>
 
 const SecretSchema = Type.String({
@@ -93,36 +92,29 @@ const SecretSchema = Type.String({
   examples: ['whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDDWkIQVrZcXk='],
 })
 
-export const SubscriptionCreatedSchema = named(
-  'SubscriptionCreated',
-  Type.Object({ data: Type.Object({ ...SUBSCRIPTION_FIELDS, secret: SecretSchema }) }),
-)
+export const SubscriptionCreatedSchema = namedObject('SubscriptionCreated', {
+  data: Type.Object({ ...SUBSCRIPTION_FIELDS, secret: SecretSchema }),
+})
 
-export const SubscriptionAnswerSchema = named(
-  'SubscriptionAnswer',
-  Type.Object({ data: SubscriptionSchema }),
-)
+export const SubscriptionAnswerSchema = namedObject('SubscriptionAnswer', {
+  data: SubscriptionSchema,
+})
 
-export const SubscriptionListSchema = named(
-  'SubscriptionList',
-  Type.Object({ data: Type.Array(SubscriptionSchema) }),
-)
+export const SubscriptionListSchema = namedObject('SubscriptionList', {
+  data: Type.Array(SubscriptionSchema),
+})
 
-export const SubscriptionDeletedSchema = named(
-  'SubscriptionDeleted',
-  Type.Object({ data: Type.Object({}) }),
-)
+export const SubscriptionDeletedSchema = namedObject('SubscriptionDeleted', {
+  data: Type.Object({}),
+})
 
-export const SecretCreatedSchema = named(
-  'SecretCreated',
-  Type.Object({
-    data: Type.Object({
-      id: UuidSchema,
-      secret: SecretSchema,
-      previousSecretExpireDate: nullable(TimestampSchema),
-    }),
+export const SecretCreatedSchema = namedObject('SecretCreated', {
+  data: Type.Object({
+    id: UuidSchema,
+    secret: SecretSchema,
+    previousSecretExpireDate: nullable(TimestampSchema),
   }),
-)
+})
 
 export const SubscriptionParamsSchema = requestObject({ id: UuidSchema })
 
@@ -136,53 +128,49 @@ export const DeliveryListQuerySchema = requestObject({
   ),
 })
 
-const DeliverySchema = named(
-  'Delivery',
-  Type.Object({
-    id: UuidSchema,
-    subscriptionId: UuidSchema,
-    notificationId: Type.String({
-      ...UuidSchema,
-      description: 'The `webhook-id`, and the `id` of the body: the same at each try.',
-    }),
-    notificationType: Type.Enum([...NOTIFICATION_TYPES, 'ping']),
-    sequence: nullable(
-      int64({
-        description:
-          'Counts what you were told, from 1 and without gaps, in the order of the changes. ' +
-          'A ping has none.',
-        examples: [17],
-      }),
-    ),
-    url: Type.String(),
-    status: Type.Enum([...DELIVERY_STATES]),
-    tries: Type.Integer({ minimum: 0, description: 'Since it was written or replayed.' }),
-    nextTryDate: nullable(TimestampSchema),
-    latestTries: Type.Array(
-      Type.Object({
-        date: TimestampSchema,
-        durationMs: Type.Integer({ minimum: 0 }),
-        outcome: Type.Enum([...TRY_OUTCOMES]),
-        statusCode: nullable(Type.Integer({ examples: [500] })),
-        answerBytes: AnswerBytesSchema,
-        error: nullable(
-          Type.String({
-            description: 'Where there was no answer.',
-            examples: ['ECONNREFUSED', 'timed_out', 'address_forbidden'],
-          }),
-        ),
-      }),
-      { description: 'Newest first.' },
-    ),
-    createDate: TimestampSchema,
-    updateDate: TimestampSchema,
+const DeliverySchema = namedObject('Delivery', {
+  id: UuidSchema,
+  subscriptionId: UuidSchema,
+  notificationId: Type.String({
+    ...UuidSchema,
+    description: 'The `webhook-id`, and the `id` of the body: the same at each try.',
   }),
-)
+  notificationType: Type.Enum([...NOTIFICATION_TYPES, 'ping']),
+  sequence: nullable(
+    int64({
+      description:
+        'Counts what you were told, from 1 and without gaps, in the order of the changes. ' +
+        'A ping has none.',
+      examples: [17],
+    }),
+  ),
+  url: Type.String(),
+  status: Type.Enum([...DELIVERY_STATES]),
+  tries: Type.Integer({ minimum: 0, description: 'Since it was written or replayed.' }),
+  nextTryDate: nullable(TimestampSchema),
+  latestTries: Type.Array(
+    Type.Object({
+      date: TimestampSchema,
+      durationMs: Type.Integer({ minimum: 0 }),
+      outcome: Type.Enum([...TRY_OUTCOMES]),
+      statusCode: nullable(Type.Integer({ examples: [500] })),
+      answerBytes: AnswerBytesSchema,
+      error: nullable(
+        Type.String({
+          description: 'Where there was no answer.',
+          examples: ['ECONNREFUSED', 'timed_out', 'address_forbidden'],
+        }),
+      ),
+    }),
+    { description: 'Newest first.' },
+  ),
+  createDate: TimestampSchema,
+  updateDate: TimestampSchema,
+})
 export type DeliveryWire = Static<typeof DeliverySchema>
 
-export const DeliveryListSchema = named(
-  'DeliveryList',
-  Type.Object({ data: Type.Array(DeliverySchema, { maxItems: LIST_LIMIT_MAX }) }),
-)
+export const DeliveryListSchema = namedObject('DeliveryList', {
+  data: Type.Array(DeliverySchema, { maxItems: LIST_LIMIT_MAX }),
+})
 
-export const DeliveryAnswerSchema = named('DeliveryAnswer', Type.Object({ data: DeliverySchema }))
+export const DeliveryAnswerSchema = namedObject('DeliveryAnswer', { data: DeliverySchema })

@@ -6,7 +6,7 @@ import type { Hex } from '../../domain/orders.ts'
 import {
   EthereumAddressSchema,
   EthereumHashSchema,
-  named,
+  namedObject,
   nullable,
   requestObject,
   TimestampSchema,
@@ -107,48 +107,43 @@ const WireSideSchema = Type.Object({
   id: Type.Optional(WIRE_FIELDS.id),
 })
 
-const RedemptionSchema = named(
+const RedemptionSchema = namedObject(
   'Redemption',
-  Type.Object(
-    {
-      reference: EthereumHashSchema,
-      token: EthereumAddressSchema,
-      chainId: Type.Integer({ examples: [1] }),
-      function: Type.Literal('burnWithMemo(uint256,bytes32)'),
-      calldata: Type.String({ pattern: '^0x[0-9a-f]+$' }),
-      expiresAt: TimestampSchema,
-    },
-    { description: 'What the holder sends to the token, to burn for this redeem.' },
-  ),
+  {
+    reference: EthereumHashSchema,
+    token: EthereumAddressSchema,
+    chainId: Type.Integer({ examples: [1] }),
+    function: Type.Literal('burnWithMemo(uint256,bytes32)'),
+    calldata: Type.String({ pattern: '^0x[0-9a-f]+$' }),
+    expiresAt: TimestampSchema,
+  },
+  { description: 'What the holder sends to the token, to burn for this redeem.' },
 )
 
 export type Redemption = Static<typeof RedemptionSchema>
 
-const TransferSchema = named(
-  'Transfer',
-  Type.Object({
-    id: UuidSchema,
-    source: Type.Union([WalletSideSchema, ChainSideSchema]),
-    destination: Type.Union([WalletSideSchema, ChainSideSchema, WireSideSchema]),
-    ...MONEY_FIELDS,
-    transactionHash: Type.Optional(
-      nullable(Type.Unsafe<string>({ ...EthereumHashSchema, description: 'On the chain.' })),
-    ),
-    status: Type.Enum(['pending', 'running', 'complete', 'failed']),
-    errorCode: nullable(
-      Type.String({ description: 'Why it failed.', examples: ['transfer_failed'] }),
-    ),
-    reference: Type.Optional(
-      Type.Unsafe<string>({
-        ...EthereumHashSchema,
-        description: 'Of a mint or a withdrawal: how it is known on the chain.',
-      }),
-    ),
-    redemption: Type.Optional(RedemptionSchema),
-    createDate: TimestampSchema,
-    updateDate: TimestampSchema,
-  }),
-)
+const TransferSchema = namedObject('Transfer', {
+  id: UuidSchema,
+  source: Type.Union([WalletSideSchema, ChainSideSchema]),
+  destination: Type.Union([WalletSideSchema, ChainSideSchema, WireSideSchema]),
+  ...MONEY_FIELDS,
+  transactionHash: Type.Optional(
+    nullable(Type.Unsafe<string>({ ...EthereumHashSchema, description: 'On the chain.' })),
+  ),
+  status: Type.Enum(['pending', 'running', 'complete', 'failed']),
+  errorCode: nullable(
+    Type.String({ description: 'Why it failed.', examples: ['transfer_failed'] }),
+  ),
+  reference: Type.Optional(
+    Type.Unsafe<string>({
+      ...EthereumHashSchema,
+      description: 'Of a mint or a withdrawal: how it is known on the chain.',
+    }),
+  ),
+  redemption: Type.Optional(RedemptionSchema),
+  createDate: TimestampSchema,
+  updateDate: TimestampSchema,
+})
 
 export const TransferAnswerSchema = Type.Object({ data: TransferSchema })
 export const TransferListSchema = Type.Object({ data: Type.Array(TransferSchema) })
@@ -230,18 +225,15 @@ export const RecipientCreateSchema = requestObject({
   description: Type.String({ minLength: 1, maxLength: 100, examples: ['Treasury'] }),
 })
 
-const RecipientSchema = named(
-  'RecipientAddress',
-  Type.Object({
-    id: UuidSchema,
-    address: EthereumAddressSchema,
-    addressTag: Type.Null(),
-    chain: Type.String({ examples: ['ETH'] }),
-    currency: LedgerCurrencySchema,
-    description: Type.String({ examples: ['Treasury'] }),
-    status: Type.Literal('active'),
-  }),
-)
+const RecipientSchema = namedObject('RecipientAddress', {
+  id: UuidSchema,
+  address: EthereumAddressSchema,
+  addressTag: Type.Null(),
+  chain: Type.String({ examples: ['ETH'] }),
+  currency: LedgerCurrencySchema,
+  description: Type.String({ examples: ['Treasury'] }),
+  status: Type.Literal('active'),
+})
 
 export const RecipientAnswerSchema = Type.Object({ data: RecipientSchema })
 export const RecipientListSchema = Type.Object({ data: Type.Array(RecipientSchema) })

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import type { Wallet } from '../../domain/ledger.ts'
-import { named, requestObject } from '../shapes.ts'
+import { namedObject, requestObject } from '../shapes.ts'
 import { IdempotencyKeySchema, pageQuery } from './lists.ts'
 import { BalanceSchema, decimalOf, LedgerCurrencySchema, BalanceListSchema } from './money.ts'
 
@@ -19,18 +19,15 @@ export const WalletCreateSchema = requestObject({
   description: Type.Optional(Type.String({ maxLength: 100, examples: ['Savings'] })),
 })
 
-const WalletSchema = named(
-  'Wallet',
-  Type.Object({
-    walletId: WalletIdSchema,
-    entityId: Type.String({ description: 'Whose it is.', examples: ['3'] }),
-    type: Type.Enum(['merchant', 'end_user_wallet']),
-    description: Type.String({ examples: ['Main wallet'] }),
-    currency: LedgerCurrencySchema,
-    balance: BalanceSchema,
-    balances: BalanceListSchema,
-  }),
-)
+const WalletSchema = namedObject('Wallet', {
+  walletId: WalletIdSchema,
+  entityId: Type.String({ description: 'Whose it is.', examples: ['3'] }),
+  type: Type.Enum(['merchant', 'end_user_wallet']),
+  description: Type.String({ examples: ['Main wallet'] }),
+  currency: LedgerCurrencySchema,
+  balance: BalanceSchema,
+  balances: BalanceListSchema,
+})
 
 export const WalletAnswerSchema = Type.Object({ data: WalletSchema })
 export const WalletListSchema = Type.Object({ data: Type.Array(WalletSchema) })

@@ -9,7 +9,8 @@ import {
   int64,
   LIST_LIMIT_MAX,
   ListLimitSchema,
-  named,
+  namedAnswer,
+  namedObject,
   nullable,
   requestObject,
   TimestampSchema,
@@ -27,62 +28,52 @@ import {
 
 const WeiSchema = Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] })
 
-const TotalsSchema = named(
-  'SettledTotals',
-  Type.Object({
-    count: Type.Integer({ examples: [12] }),
-    amount_wei: WeiSchema,
-    amount_decimal: Type.String({ description: 'In ETH.', examples: ['1.5'] }),
-  }),
-)
+const TotalsSchema = namedObject('SettledTotals', {
+  count: Type.Integer({ examples: [12] }),
+  amount_wei: WeiSchema,
+  amount_decimal: Type.String({ description: 'In ETH.', examples: ['1.5'] }),
+})
 
-const ProviderHealthSchema = named(
-  'ProviderHealth',
-  Type.Object({
-    name: Type.String({ examples: ['rpc.example'] }),
-    state: Type.Enum(['well', 'failing', 'paused', 'wrong_chain']),
-    score: Type.Integer({ description: 'From 0 to 100.', examples: [98] }),
-  }),
-)
+const ProviderHealthSchema = namedObject('ProviderHealth', {
+  name: Type.String({ examples: ['rpc.example'] }),
+  state: Type.Enum(['well', 'failing', 'paused', 'wrong_chain']),
+  score: Type.Integer({ description: 'From 0 to 100.', examples: [98] }),
+})
 
-export const OverviewSchema = named(
-  'Overview',
-  Type.Object({
-    success: Type.Literal(true),
-    at: TimestampSchema,
-    environment: Type.String({ examples: ['sandbox'] }),
-    chain_id: Type.Integer({ examples: [31_337] }),
-    since: TimestampSchema,
-    claimed: TotalsSchema,
-    settled: TotalsSchema,
-    in_flight: Type.Object({
-      count: Type.Integer({ examples: [3] }),
-      oldest_seconds: Type.Integer({ examples: [41] }),
-      by_age: Type.Array(
-        Type.Object({
-          under_seconds: nullable(Type.Integer({ examples: [60] })),
-          count: Type.Integer({ examples: [3] }),
-        }),
-        { description: 'Each counts those that are not counted before it.' },
-      ),
+export const OverviewSchema = namedAnswer('Overview', {
+  at: TimestampSchema,
+  environment: Type.String({ examples: ['sandbox'] }),
+  chain_id: Type.Integer({ examples: [31_337] }),
+  since: TimestampSchema,
+  claimed: TotalsSchema,
+  settled: TotalsSchema,
+  in_flight: Type.Object({
+    count: Type.Integer({ examples: [3] }),
+    oldest_seconds: Type.Integer({ examples: [41] }),
+    by_age: Type.Array(
+      Type.Object({
+        under_seconds: nullable(Type.Integer({ examples: [60] })),
+        count: Type.Integer({ examples: [3] }),
+      }),
+      { description: 'Each counts those that are not counted before it.' },
+    ),
+  }),
+  head: nullable(
+    Type.Object({
+      block_number: int64({ examples: [21_925_176] }),
+      final_number: nullable(int64({ examples: [21_925_165] })),
+      updated_at: TimestampSchema,
     }),
-    head: nullable(
-      Type.Object({
-        block_number: int64({ examples: [21_925_176] }),
-        final_number: nullable(int64({ examples: [21_925_165] })),
-        updated_at: TimestampSchema,
-      }),
-    ),
-    alerts: Type.Array(
-      Type.Object({
-        kind: Type.String({ examples: ['reorg_after_final'] }),
-        count: Type.Integer({ examples: [1] }),
-        since: TimestampSchema,
-      }),
-    ),
-    providers: Type.Array(ProviderHealthSchema),
-  }),
-)
+  ),
+  alerts: Type.Array(
+    Type.Object({
+      kind: Type.String({ examples: ['reorg_after_final'] }),
+      count: Type.Integer({ examples: [1] }),
+      since: TimestampSchema,
+    }),
+  ),
+  providers: Type.Array(ProviderHealthSchema),
+})
 export type OverviewWire = Static<typeof OverviewSchema>
 
 export const SampleListQuerySchema = requestObject({
@@ -95,29 +86,25 @@ export const SampleListQuerySchema = requestObject({
   }),
 })
 
-export const SampleListSchema = named(
-  'OverviewSampleList',
-  Type.Object({
-    success: Type.Literal(true),
-    samples: Type.Array(
-      Type.Object({
-        at: TimestampSchema,
-        claimed_wei: WeiSchema,
-        settled_wei: WeiSchema,
-        in_flight: Type.Integer({ examples: [3] }),
-        oldest_seconds: Type.Integer({ examples: [41] }),
-        providers_well: Type.Integer({ examples: [2] }),
-        open_breaks: nullable(Type.Integer({ examples: [0] })),
-        supply: nullable(
-          Type.String({ description: 'Of the stablecoin, on the chain.', examples: ['1250.00'] }),
-        ),
-        liability: nullable(
-          Type.String({ description: 'Of the ledger, for it.', examples: ['1250.00'] }),
-        ),
-      }),
-    ),
-  }),
-)
+export const SampleListSchema = namedAnswer('OverviewSampleList', {
+  samples: Type.Array(
+    Type.Object({
+      at: TimestampSchema,
+      claimed_wei: WeiSchema,
+      settled_wei: WeiSchema,
+      in_flight: Type.Integer({ examples: [3] }),
+      oldest_seconds: Type.Integer({ examples: [41] }),
+      providers_well: Type.Integer({ examples: [2] }),
+      open_breaks: nullable(Type.Integer({ examples: [0] })),
+      supply: nullable(
+        Type.String({ description: 'Of the stablecoin, on the chain.', examples: ['1250.00'] }),
+      ),
+      liability: nullable(
+        Type.String({ description: 'Of the ledger, for it.', examples: ['1250.00'] }),
+      ),
+    }),
+  ),
+})
 export type SampleListWire = Static<typeof SampleListSchema>
 
 const OWNER_FIELDS = {
@@ -125,10 +112,10 @@ const OWNER_FIELDS = {
   username: Type.String({ examples: ['alice'] }),
 }
 
-export const OwnedTransactionSchema = named(
-  'OwnedTransaction',
-  Type.Object({ ...TransactionSchema.properties, ...OWNER_FIELDS }),
-)
+export const OwnedTransactionSchema = namedObject('OwnedTransaction', {
+  ...TransactionSchema.properties,
+  ...OWNER_FIELDS,
+})
 export type OwnedTransactionWire = Static<typeof OwnedTransactionSchema>
 
 export const OwnedListQuerySchema = requestObject({
@@ -148,141 +135,110 @@ export const OwnedListQuerySchema = requestObject({
   ),
 })
 
-export const OwnedListSchema = named(
-  'OwnedTransactionList',
-  Type.Object({
-    success: Type.Literal(true),
-    transactions: Type.Array(OwnedTransactionSchema, { maxItems: LIST_LIMIT_MAX }),
-    total: Type.Optional(
-      Type.Integer({
-        description: 'On the first page: all that pass the filters, counted up to 100,000.',
-        examples: [1],
-      }),
-    ),
-    next_cursor: nullable(
-      Type.String({ description: 'For the next page; null on the last.', examples: ['MTc0MQ'] }),
-    ),
-  }),
-)
+export const OwnedListSchema = namedAnswer('OwnedTransactionList', {
+  transactions: Type.Array(OwnedTransactionSchema, { maxItems: LIST_LIMIT_MAX }),
+  total: Type.Optional(
+    Type.Integer({
+      description: 'On the first page: all that pass the filters, counted up to 100,000.',
+      examples: [1],
+    }),
+  ),
+  next_cursor: nullable(
+    Type.String({ description: 'For the next page; null on the last.', examples: ['MTc0MQ'] }),
+  ),
+})
 export type OwnedListWire = Static<typeof OwnedListSchema>
 
-const LifeMoveSchema = named(
-  'LifeMove',
-  Type.Object({
-    status: TransactionStatusSchema,
-    previous_status: nullable(TransactionStatusSchema),
-    actor: Type.String({ examples: ['user:3'] }),
-    reason: Type.String({ examples: ['signed and on its way'] }),
-    created_at: TimestampSchema,
-  }),
-)
+const LifeMoveSchema = namedObject('LifeMove', {
+  status: TransactionStatusSchema,
+  previous_status: nullable(TransactionStatusSchema),
+  actor: Type.String({ examples: ['user:3'] }),
+  reason: Type.String({ examples: ['signed and on its way'] }),
+  created_at: TimestampSchema,
+})
 
-const LifeAttemptSchema = named(
-  'LifeAttempt',
-  Type.Object({
-    ...BlockchainTransactionSchema.properties.attempts.items.properties,
-    gas: int64({ description: 'The most that it may use.', examples: [60_000] }),
-    gas_used: nullable(int64({ examples: [39_199] })),
-    block_hash: nullable(EthereumHashSchema),
-    succeeded: nullable(Type.Boolean()),
-    sent_at: nullable(TimestampSchema),
-    last_sent_at: nullable(TimestampSchema),
-    last_answer: nullable(
-      Type.String({ description: 'What providers last said to it.', examples: ['accepted'] }),
-    ),
-  }),
-)
+const LifeAttemptSchema = namedObject('LifeAttempt', {
+  ...BlockchainTransactionSchema.properties.attempts.items.properties,
+  gas: int64({ description: 'The most that it may use.', examples: [60_000] }),
+  gas_used: nullable(int64({ examples: [39_199] })),
+  block_hash: nullable(EthereumHashSchema),
+  succeeded: nullable(Type.Boolean()),
+  sent_at: nullable(TimestampSchema),
+  last_sent_at: nullable(TimestampSchema),
+  last_answer: nullable(
+    Type.String({ description: 'What providers last said to it.', examples: ['accepted'] }),
+  ),
+})
 
-const LifeOrderSchema = named(
-  'LifeOrder',
-  Type.Object({
-    reference: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
-    route: Type.Enum([...ROUTES]),
-    contract: nullable(Type.String({ examples: ['0x938aCF212F7BA84eE402F70eB702a992f318E946'] })),
-    state: Type.Enum(['accepted', 'mined', 'completed', 'failed']),
-    error_code: nullable(Type.String({ examples: ['reverted'] })),
-    cancel_code: nullable(Type.String({ examples: ['stuck'] })),
-    accepted_at: TimestampSchema,
-    updated_at: TimestampSchema,
-    attempts: Type.Array(LifeAttemptSchema),
-  }),
-)
+const LifeOrderSchema = namedObject('LifeOrder', {
+  reference: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
+  route: Type.Enum([...ROUTES]),
+  contract: nullable(Type.String({ examples: ['0x938aCF212F7BA84eE402F70eB702a992f318E946'] })),
+  state: Type.Enum(['accepted', 'mined', 'completed', 'failed']),
+  error_code: nullable(Type.String({ examples: ['reverted'] })),
+  cancel_code: nullable(Type.String({ examples: ['stuck'] })),
+  accepted_at: TimestampSchema,
+  updated_at: TimestampSchema,
+  attempts: Type.Array(LifeAttemptSchema),
+})
 
-export const TransactionLifeSchema = named(
-  'TransactionLife',
-  Type.Object({
-    success: Type.Literal(true),
-    ...OwnedTransactionSchema.properties,
-    institution_id: nullable(Type.Integer({ examples: [1] })),
-    gateway_id: nullable(Type.Integer({ examples: [1] })),
-    metadata: Type.Record(Type.String(), Type.String(), { examples: [{ order_id: '2025-014' }] }),
-    ...CHARGE_BACK_FIELDS,
-    arrivals: Type.Array(ArrivalSchema, {
-      description: 'Crypto checkout: oldest first; of more than 300, the largest.',
-    }),
-    blockchain_transaction: nullable(BlockchainTransactionSchema),
-    order: nullable(LifeOrderSchema),
-    history: Type.Array(LifeMoveSchema, { description: 'Every status it had, oldest first.' }),
-    receipt_path: nullable(Type.String({ description: 'The page for the payee.' })),
+export const TransactionLifeSchema = namedAnswer('TransactionLife', {
+  ...OwnedTransactionSchema.properties,
+  institution_id: nullable(Type.Integer({ examples: [1] })),
+  gateway_id: nullable(Type.Integer({ examples: [1] })),
+  metadata: Type.Record(Type.String(), Type.String(), { examples: [{ order_id: '2025-014' }] }),
+  ...CHARGE_BACK_FIELDS,
+  arrivals: Type.Array(ArrivalSchema, {
+    description: 'Crypto checkout: oldest first; of more than 300, the largest.',
   }),
-)
+  blockchain_transaction: nullable(BlockchainTransactionSchema),
+  order: nullable(LifeOrderSchema),
+  history: Type.Array(LifeMoveSchema, { description: 'Every status it had, oldest first.' }),
+  receipt_path: nullable(Type.String({ description: 'The page for the payee.' })),
+})
 export type TransactionLifeWire = Static<typeof TransactionLifeSchema>
 
 export const LifeParamsSchema = requestObject({ transaction_id: TransactionIdSchema })
 
-export const StreamEventSchema = named(
-  'StreamEvent',
-  Type.Object({
-    user_id: UserIdSchema,
-    ...EVENT_FIELDS,
-  }),
-)
+export const StreamEventSchema = namedObject('StreamEvent', {
+  user_id: UserIdSchema,
+  ...EVENT_FIELDS,
+})
 export type StreamEventWire = Static<typeof StreamEventSchema>
 
-export const ReceiptSchema = named(
-  'Receipt',
-  Type.Object({
-    success: Type.Literal(true),
-    token: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
-    path: Type.String({ description: 'The page for the payee.', examples: ['/r/…'] }),
-    quittance_path: Type.String({ description: 'The file that proves it.' }),
-    created_at: TimestampSchema,
-  }),
-)
+export const ReceiptSchema = namedAnswer('Receipt', {
+  token: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
+  path: Type.String({ description: 'The page for the payee.', examples: ['/r/…'] }),
+  quittance_path: Type.String({ description: 'The file that proves it.' }),
+  created_at: TimestampSchema,
+})
 export type ReceiptWire = Static<typeof ReceiptSchema>
 
 /** The payment on the chain as it is recorded; the proof in the quittance must be of the same. */
-const PaidSchema = named(
-  'PaidOnChain',
-  Type.Object({
-    to_address: EthereumAddressSchema,
-    amount_units: Type.String({
-      description:
-        'In the smallest unit. Of a checkout that was paid in parts, the part that made it whole.',
-      pattern: '^[0-9]+$',
-    }),
-    token: nullable(EthereumAddressSchema),
-    reference: nullable(EthereumHashSchema),
-    contract: nullable(EthereumAddressSchema),
+const PaidSchema = namedObject('PaidOnChain', {
+  to_address: EthereumAddressSchema,
+  amount_units: Type.String({
+    description:
+      'In the smallest unit. Of a checkout that was paid in parts, the part that made it whole.',
+    pattern: '^[0-9]+$',
   }),
-)
+  token: nullable(EthereumAddressSchema),
+  reference: nullable(EthereumHashSchema),
+  contract: nullable(EthereumAddressSchema),
+})
 
 /** What the payee's page shows; the proof stands in the quittance. */
-export const ReceiptFactsSchema = named(
-  'ReceiptFacts',
-  Type.Object({
-    success: Type.Literal(true),
-    transaction_id: TransactionIdSchema,
-    ...AMOUNT_FIELDS,
-    currency: Type.String(),
-    description: Type.String(),
-    status: TransactionStatusSchema,
-    eth_transaction_hash: nullable(EthereumHashSchema),
-    created_at: TimestampSchema,
-    /** A node that the visitor can reach, where it is the sandbox's own. */
-    rpc_url: nullable(Type.String()),
-    /** Null where nothing is recorded of it any more. */
-    paid: nullable(PaidSchema),
-  }),
-)
+export const ReceiptFactsSchema = namedAnswer('ReceiptFacts', {
+  transaction_id: TransactionIdSchema,
+  ...AMOUNT_FIELDS,
+  currency: Type.String(),
+  description: Type.String(),
+  status: TransactionStatusSchema,
+  eth_transaction_hash: nullable(EthereumHashSchema),
+  created_at: TimestampSchema,
+  /** A node that the visitor can reach, where it is the sandbox's own. */
+  rpc_url: nullable(Type.String()),
+  /** Null where nothing is recorded of it any more. */
+  paid: nullable(PaidSchema),
+})
 export type ReceiptFactsWire = Static<typeof ReceiptFactsSchema>

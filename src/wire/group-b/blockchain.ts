@@ -8,7 +8,8 @@ import {
   EthereumHashSchema,
   int64,
   ListLimitSchema,
-  named,
+  namedAnswer,
+  namedObject,
   nullable,
   requestObject,
   TimestampSchema,
@@ -45,19 +46,15 @@ export const BlockchainCreateSchema = requestObject({
   ),
 })
 
-export const BlockchainCreatedSchema = named(
-  'BlockchainTransactionCreated',
-  Type.Object({
-    success: Type.Literal(true),
-    transaction_id: TransactionIdSchema,
-    eth_transaction_hash: EthereumHashSchema,
-    from_address: EthereumAddressSchema,
-    to_address: EthereumAddressSchema,
-    ...AMOUNT_FIELDS,
-    currency: Type.Enum(['ETH', 'USD']),
-    status: Type.Literal('pending'),
-  }),
-)
+export const BlockchainCreatedSchema = namedAnswer('BlockchainTransactionCreated', {
+  transaction_id: TransactionIdSchema,
+  eth_transaction_hash: EthereumHashSchema,
+  from_address: EthereumAddressSchema,
+  to_address: EthereumAddressSchema,
+  ...AMOUNT_FIELDS,
+  currency: Type.Enum(['ETH', 'USD']),
+  status: Type.Literal('pending'),
+})
 
 export const BatchCreateSchema = requestObject({
   currency: Type.Optional(ChainCurrencySchema),
@@ -114,44 +111,36 @@ const BATCH_FIELDS = {
   ),
 }
 
-const BatchSchema = named('Batch', Type.Object(BATCH_FIELDS))
+const BatchSchema = namedObject('Batch', BATCH_FIELDS)
 export type BatchWire = Static<typeof BatchSchema>
 
-export const BatchCreatedSchema = named(
-  'BatchCreated',
-  Type.Object({
-    success: Type.Literal(true),
-    ...BATCH_FIELDS,
-    from_address: EthereumAddressSchema,
-    transactions: Type.Array(TransactionIdSchema, {
-      description: 'The transaction of each item, in their order.',
-    }),
+export const BatchCreatedSchema = namedAnswer('BatchCreated', {
+  ...BATCH_FIELDS,
+  from_address: EthereumAddressSchema,
+  transactions: Type.Array(TransactionIdSchema, {
+    description: 'The transaction of each item, in their order.',
   }),
-)
+})
 
-export const BatchEstimateSchema = named(
-  'BatchEstimate',
-  Type.Object({
-    success: Type.Literal(true),
-    currency: Type.Enum(['ETH', 'USD']),
-    count: Type.Integer({ examples: [100] }),
-    ...AMOUNT_FIELDS,
-    from_address: EthereumAddressSchema,
-    chain_transactions: Type.Integer({
-      description: 'How many transactions on the chain it would be.',
-      examples: [1],
-    }),
-    gas: int64({ description: 'At most; what is not used is not paid.', examples: [1_500_000] }),
-    fee_wei: Type.String({
-      description: 'What that gas costs at most, at the price that would be offered now.',
-      pattern: '^[0-9]+$',
-      examples: ['3000000000000000'],
-    }),
-    contracts: Type.Array(Type.Integer(), {
-      description: 'The indexes of items whose payee has code, which may refuse them.',
-    }),
+export const BatchEstimateSchema = namedAnswer('BatchEstimate', {
+  currency: Type.Enum(['ETH', 'USD']),
+  count: Type.Integer({ examples: [100] }),
+  ...AMOUNT_FIELDS,
+  from_address: EthereumAddressSchema,
+  chain_transactions: Type.Integer({
+    description: 'How many transactions on the chain it would be.',
+    examples: [1],
   }),
-)
+  gas: int64({ description: 'At most; what is not used is not paid.', examples: [1_500_000] }),
+  fee_wei: Type.String({
+    description: 'What that gas costs at most, at the price that would be offered now.',
+    pattern: '^[0-9]+$',
+    examples: ['3000000000000000'],
+  }),
+  contracts: Type.Array(Type.Integer(), {
+    description: 'The indexes of items whose payee has code, which may refuse them.',
+  }),
+})
 
 export const BatchQuerySchema = requestObject({
   from: Type.Integer({
@@ -163,39 +152,30 @@ export const BatchQuerySchema = requestObject({
   limit: ListLimitSchema,
 })
 
-const BatchItemSchema = named(
-  'BatchItem',
-  Type.Object({
-    index: Type.Integer({ examples: [0] }),
-    transaction_id: TransactionIdSchema,
-    external_id: nullable(Type.String()),
-    to_address: EthereumAddressSchema,
-    ...AMOUNT_FIELDS,
-    currency: Type.Enum(['ETH', 'USD']),
-    status: TransactionStatusSchema,
-    eth_transaction_hash: nullable(EthereumHashSchema),
-    reference: {
-      ...EthereumHashSchema,
-      description: 'Names the payment in the event of the settlement contract.',
-    },
-    error_code: nullable(
-      Type.String({ description: 'Why it failed.', examples: ['payee_refused'] }),
-    ),
-  }),
-)
+const BatchItemSchema = namedObject('BatchItem', {
+  index: Type.Integer({ examples: [0] }),
+  transaction_id: TransactionIdSchema,
+  external_id: nullable(Type.String()),
+  to_address: EthereumAddressSchema,
+  ...AMOUNT_FIELDS,
+  currency: Type.Enum(['ETH', 'USD']),
+  status: TransactionStatusSchema,
+  eth_transaction_hash: nullable(EthereumHashSchema),
+  reference: {
+    ...EthereumHashSchema,
+    description: 'Names the payment in the event of the settlement contract.',
+  },
+  error_code: nullable(Type.String({ description: 'Why it failed.', examples: ['payee_refused'] })),
+})
 export type BatchItemWire = Static<typeof BatchItemSchema>
 
-export const BatchDetailSchema = named(
-  'BatchDetail',
-  Type.Object({
-    success: Type.Literal(true),
-    ...BATCH_FIELDS,
-    items: Type.Array(BatchItemSchema),
-    next_from: nullable(
-      Type.Integer({ description: 'Where the next page begins; null on the last.' }),
-    ),
-  }),
-)
+export const BatchDetailSchema = namedAnswer('BatchDetail', {
+  ...BATCH_FIELDS,
+  items: Type.Array(BatchItemSchema),
+  next_from: nullable(
+    Type.Integer({ description: 'Where the next page begins; null on the last.' }),
+  ),
+})
 
 export const BatchListQuerySchema = requestObject({
   after: Type.Optional(
@@ -208,35 +188,27 @@ export const BatchListQuerySchema = requestObject({
   limit: ListLimitSchema,
 })
 
-export const BatchListSchema = named(
-  'BatchList',
-  Type.Object({
-    success: Type.Literal(true),
-    batches: Type.Array(BatchSchema),
-    next_after: nullable(Type.String({ description: 'For the next page; null on the last.' })),
-  }),
-)
+export const BatchListSchema = namedAnswer('BatchList', {
+  batches: Type.Array(BatchSchema),
+  next_after: nullable(Type.String({ description: 'For the next page; null on the last.' })),
+})
 
-export const BlockchainBalanceSchema = named(
-  'BlockchainBalance',
-  Type.Object({
-    success: Type.Literal(true),
-    address: EthereumAddressSchema,
-    balance_eth: Type.Unsafe<ExactNumber>({ type: 'number', examples: [exactNumber('1.5')] }),
-    balance_wei: Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] }),
-    tokens: Type.Array(
-      Type.Object({
-        currency: Type.Literal('USD'),
-        symbol: nullable(Type.String({ examples: ['RUSD'] })),
-        token: EthereumAddressSchema,
-        balance: Type.Unsafe<ExactNumber>({ type: 'number', examples: [exactNumber('12.5')] }),
-        balance_units: Type.String({
-          description: 'The same in the smallest unit of the token.',
-          pattern: '^[0-9]+$',
-          examples: ['12500000'],
-        }),
+export const BlockchainBalanceSchema = namedAnswer('BlockchainBalance', {
+  address: EthereumAddressSchema,
+  balance_eth: Type.Unsafe<ExactNumber>({ type: 'number', examples: [exactNumber('1.5')] }),
+  balance_wei: Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] }),
+  tokens: Type.Array(
+    Type.Object({
+      currency: Type.Literal('USD'),
+      symbol: nullable(Type.String({ examples: ['RUSD'] })),
+      token: EthereumAddressSchema,
+      balance: Type.Unsafe<ExactNumber>({ type: 'number', examples: [exactNumber('12.5')] }),
+      balance_units: Type.String({
+        description: 'The same in the smallest unit of the token.',
+        pattern: '^[0-9]+$',
+        examples: ['12500000'],
       }),
-      { description: 'What a payment in another currency than ETH is paid with.' },
-    ),
-  }),
-)
+    }),
+    { description: 'What a payment in another currency than ETH is paid with.' },
+  ),
+})

@@ -5,76 +5,67 @@ import {
   EthereumAddressSchema,
   EthereumHashSchema,
   int64,
-  named,
+  namedObject,
   nullable,
   TimestampSchema,
 } from '../shapes.ts'
 
-export const ArrivalSchema = named(
-  'CheckoutArrival',
-  Type.Object({
-    eth_transaction_hash: EthereumHashSchema,
-    log_index: Type.Integer({
-      description: 'The place of its event in the block.',
-      examples: [3],
-    }),
-    block_number: int64({ examples: [21_925_176] }),
-    reference: Type.Unsafe<string>({
-      ...EthereumHashSchema,
-      description: 'What it names: the reference of the payment, or one for a further part of it.',
-    }),
-    payer: EthereumAddressSchema,
-    token: nullable(EthereumAddressSchema),
-    amount_units: Type.String({
-      description: 'In the smallest unit of what was sent.',
-      examples: ['99500000'],
-    }),
-    amount_decimal: nullable(
-      Type.String({
-        description: 'The same in ETH or dollars; null for a token that is not known.',
-        examples: ['99.5'],
-      }),
-    ),
-    verdict: Type.Enum(['counted', 'late', 'wrong_token']),
-    paid_at: TimestampSchema,
+export const ArrivalSchema = namedObject('CheckoutArrival', {
+  eth_transaction_hash: EthereumHashSchema,
+  log_index: Type.Integer({
+    description: 'The place of its event in the block.',
+    examples: [3],
   }),
-)
+  block_number: int64({ examples: [21_925_176] }),
+  reference: Type.Unsafe<string>({
+    ...EthereumHashSchema,
+    description: 'What it names: the reference of the payment, or one for a further part of it.',
+  }),
+  payer: EthereumAddressSchema,
+  token: nullable(EthereumAddressSchema),
+  amount_units: Type.String({
+    description: 'In the smallest unit of what was sent.',
+    examples: ['99500000'],
+  }),
+  amount_decimal: nullable(
+    Type.String({
+      description: 'The same in ETH or dollars; null for a token that is not known.',
+      examples: ['99.5'],
+    }),
+  ),
+  verdict: Type.Enum(['counted', 'late', 'wrong_token']),
+  paid_at: TimestampSchema,
+})
 export type ArrivalWire = Static<typeof ArrivalSchema>
 
-export const DisputeSchema = named(
-  'Dispute',
-  Type.Object({
-    dispute_id: Type.String({ examples: ['dp_1MtwBwLkdIwHu7ix28a3tqPa'] }),
-    status: Type.String({ examples: ['needs_response'] }),
-    reason: Type.String({ examples: ['fraudulent'] }),
-    ...AMOUNT_FIELDS,
-    history: Type.Array(Type.Object({ status: Type.String(), created_at: TimestampSchema }), {
-      description: 'Every status it had, oldest first.',
-    }),
+export const DisputeSchema = namedObject('Dispute', {
+  dispute_id: Type.String({ examples: ['dp_1MtwBwLkdIwHu7ix28a3tqPa'] }),
+  status: Type.String({ examples: ['needs_response'] }),
+  reason: Type.String({ examples: ['fraudulent'] }),
+  ...AMOUNT_FIELDS,
+  history: Type.Array(Type.Object({ status: Type.String(), created_at: TimestampSchema }), {
+    description: 'Every status it had, oldest first.',
   }),
-)
+})
 
 export const REFUND_FIELDS = {
   refund_id: Type.String({ examples: ['REF04419271330985127764'] }),
   status: Type.Enum(['pending', 'completed', 'failed']),
 }
 
-export const RefundSchema = named(
-  'Refund',
-  Type.Object({
-    ...REFUND_FIELDS,
-    ...AMOUNT_FIELDS,
-    payer: nullable(
-      Type.Unsafe<string>({
-        ...EthereumAddressSchema,
-        description: 'Crypto checkout: whose payment it sends back; null where none is named.',
-      }),
-    ),
-    error_code: nullable(
-      Type.String({ description: 'Why it failed.', examples: ['expired_or_canceled_card'] }),
-    ),
-  }),
-)
+export const RefundSchema = namedObject('Refund', {
+  ...REFUND_FIELDS,
+  ...AMOUNT_FIELDS,
+  payer: nullable(
+    Type.Unsafe<string>({
+      ...EthereumAddressSchema,
+      description: 'Crypto checkout: whose payment it sends back; null where none is named.',
+    }),
+  ),
+  error_code: nullable(
+    Type.String({ description: 'Why it failed.', examples: ['expired_or_canceled_card'] }),
+  ),
+})
 
 /** What goes back of a payment, and what is disputed: in its status and in its detail. */
 export const CHARGE_BACK_FIELDS = {

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { AMOUNT_FIELDS, CurrencySchema } from '../amounts.ts'
-import { named, nullable, requestObject, TimestampSchema } from '../shapes.ts'
+import { namedAnswer, namedObject, nullable, requestObject, TimestampSchema } from '../shapes.ts'
 import { ArrivalSchema } from './charges.ts'
 import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 
@@ -29,7 +29,7 @@ const DECIDED_FIELDS = {
   }),
 }
 
-export const UndecidedPaymentSchema = named('UndecidedPayment', Type.Object(DECIDED_FIELDS))
+export const UndecidedPaymentSchema = namedObject('UndecidedPayment', DECIDED_FIELDS)
 export type UndecidedPayment = Static<typeof UndecidedPaymentSchema>
 
 export const UndecidedListQuerySchema = requestObject({
@@ -37,10 +37,9 @@ export const UndecidedListQuerySchema = requestObject({
   transaction_id: Type.Optional(TransactionIdSchema),
 })
 
-export const UndecidedListSchema = named(
-  'UndecidedPaymentList',
-  Type.Object({ success: Type.Literal(true), payments: Type.Array(UndecidedPaymentSchema) }),
-)
+export const UndecidedListSchema = namedAnswer('UndecidedPaymentList', {
+  payments: Type.Array(UndecidedPaymentSchema),
+})
 
 export const DecisionSchema = requestObject({
   decision: Type.Enum(['accept', 'refuse'], {
@@ -59,7 +58,4 @@ export const DecisionSchema = requestObject({
   }),
 })
 
-export const DecidedPaymentSchema = named(
-  'DecidedPayment',
-  Type.Object({ success: Type.Literal(true), ...DECIDED_FIELDS }),
-)
+export const DecidedPaymentSchema = namedAnswer('DecidedPayment', { ...DECIDED_FIELDS })

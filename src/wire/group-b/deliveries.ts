@@ -11,7 +11,8 @@ import {
   int64,
   LIST_LIMIT_MAX,
   ListLimitSchema,
-  named,
+  namedAnswer,
+  namedObject,
   nullable,
   requestObject,
   TimestampSchema,
@@ -48,41 +49,33 @@ const TrySchema = Type.Object({
   ),
 })
 
-const AnyDeliverySchema = named(
-  'Delivery',
-  Type.Object({
-    id: UuidSchema,
-    user_id: Type.Integer(),
-    username: Type.String(),
-    subscription_id: Type.String(),
-    notification_id: Type.String({ description: 'The `webhook-id`, the same at each try.' }),
-    notification_type: Type.Enum([...NOTIFICATION_TYPES, 'ping']),
-    sequence: nullable(int64({ description: 'A ping has none.', examples: [17] })),
-    url: Type.String(),
-    url_status: Type.Enum([...ENDPOINT_STATES]),
-    status: Type.Enum([...DELIVERY_STATES]),
-    tries: Type.Integer({ minimum: 0, description: 'Since it was written or replayed.' }),
-    next_try_at: nullable(TimestampSchema),
-    latest_tries: Type.Array(TrySchema, { description: 'Newest first.' }),
-    created_at: TimestampSchema,
-    updated_at: TimestampSchema,
-  }),
-)
+const AnyDeliverySchema = namedObject('Delivery', {
+  id: UuidSchema,
+  user_id: Type.Integer(),
+  username: Type.String(),
+  subscription_id: Type.String(),
+  notification_id: Type.String({ description: 'The `webhook-id`, the same at each try.' }),
+  notification_type: Type.Enum([...NOTIFICATION_TYPES, 'ping']),
+  sequence: nullable(int64({ description: 'A ping has none.', examples: [17] })),
+  url: Type.String(),
+  url_status: Type.Enum([...ENDPOINT_STATES]),
+  status: Type.Enum([...DELIVERY_STATES]),
+  tries: Type.Integer({ minimum: 0, description: 'Since it was written or replayed.' }),
+  next_try_at: nullable(TimestampSchema),
+  latest_tries: Type.Array(TrySchema, { description: 'Newest first.' }),
+  created_at: TimestampSchema,
+  updated_at: TimestampSchema,
+})
 export type AnyDeliveryWire = Static<typeof AnyDeliverySchema>
 
-export const AnyDeliveryListSchema = named(
-  'DeliveryList',
-  Type.Object({
-    success: Type.Literal(true),
-    deliveries: Type.Array(AnyDeliverySchema, { maxItems: LIST_LIMIT_MAX }),
-    limit: Type.Integer({ minimum: 1 }),
-    next_after: nullable(
-      Type.String({ description: 'Ask with this for the next page; null on the last one.' }),
-    ),
-  }),
-)
+export const AnyDeliveryListSchema = namedAnswer('DeliveryList', {
+  deliveries: Type.Array(AnyDeliverySchema, { maxItems: LIST_LIMIT_MAX }),
+  limit: Type.Integer({ minimum: 1 }),
+  next_after: nullable(
+    Type.String({ description: 'Ask with this for the next page; null on the last one.' }),
+  ),
+})
 
-export const AnyDeliveryAnswerSchema = named(
-  'DeliveryAnswer',
-  Type.Object({ success: Type.Literal(true), delivery: AnyDeliverySchema }),
-)
+export const AnyDeliveryAnswerSchema = namedAnswer('DeliveryAnswer', {
+  delivery: AnyDeliverySchema,
+})

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 
 import { failures, type FailureCode } from '../errors.ts'
-import { named } from '../shapes.ts'
+import { namedObject } from '../shapes.ts'
 
 export const ErrorDetailSchema = Type.Object({
   field: Type.String({ examples: ['recipient_info.account_number', 'query.limit'] }),
@@ -10,35 +10,30 @@ export const ErrorDetailSchema = Type.Object({
 })
 
 /** The codes are listed, but a client must bear with one that it does not know yet. */
-export const ErrorSchema = named(
-  'Error',
-  Type.Object({
-    success: Type.Literal(false),
-    error: Type.String({ description: 'A sentence for people.' }),
-    code: Type.String({
-      description: `For programs; one of ${codes().join(', ')}.`,
-      examples: ['invalid_request'],
-    }),
-    request_id: Type.String({ examples: ['0195925e-9a1d-7c3b-8f0e-2b6a4c1d7e55'] }),
-    details: Type.Array(ErrorDetailSchema, { description: 'The fields that are wrong.' }),
+export const ErrorSchema = namedObject('Error', {
+  success: Type.Literal(false),
+  error: Type.String({ description: 'A sentence for people.' }),
+  code: Type.String({
+    description: `For programs; one of ${codes().join(', ')}.`,
+    examples: ['invalid_request'],
   }),
-)
+  request_id: Type.String({ examples: ['0195925e-9a1d-7c3b-8f0e-2b6a4c1d7e55'] }),
+  details: Type.Array(ErrorDetailSchema, { description: 'The fields that are wrong.' }),
+})
 
-export const ProblemSchema = named(
+export const ProblemSchema = namedObject(
   'Problem',
-  Type.Object(
-    {
-      type: Type.String({ examples: ['urn:quittance:problem:invalid_request'] }),
-      title: Type.String(),
-      status: Type.Integer(),
-      detail: Type.String(),
-      instance: Type.String({ description: 'Names the request by its id.' }),
-      code: Type.String({ examples: ['invalid_request'] }),
-      request_id: Type.String(),
-      details: Type.Array(ErrorDetailSchema),
-    },
-    { description: 'RFC 9457, for those who accept application/problem+json.' },
-  ),
+  {
+    type: Type.String({ examples: ['urn:quittance:problem:invalid_request'] }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    instance: Type.String({ description: 'Names the request by its id.' }),
+    code: Type.String({ examples: ['invalid_request'] }),
+    request_id: Type.String(),
+    details: Type.Array(ErrorDetailSchema),
+  },
+  { description: 'RFC 9457, for those who accept application/problem+json.' },
 )
 
 function codes(): FailureCode[] {

@@ -4,7 +4,8 @@ import {
   int64,
   LIST_LIMIT_MAX,
   ListLimitSchema,
-  named,
+  namedAnswer,
+  namedObject,
   nullable,
   requestObject,
   TimestampSchema,
@@ -42,32 +43,25 @@ export const EVENT_FIELDS = {
   created_at: TimestampSchema,
 }
 
-export const EventSchema = named(
-  'Event',
-  Type.Object({
-    id: int64({
-      description:
-        'Names the event. Events are in the order of the log, which is mostly that of ids.',
-      examples: [1025],
-    }),
-    ...EVENT_FIELDS,
+export const EventSchema = namedObject('Event', {
+  id: int64({
+    description:
+      'Names the event. Events are in the order of the log, which is mostly that of ids.',
+    examples: [1025],
   }),
-)
+  ...EVENT_FIELDS,
+})
 export type EventWire = Static<typeof EventSchema>
 
-export const EventListSchema = named(
-  'EventList',
-  Type.Object({
-    success: Type.Literal(true),
-    events: Type.Array(EventSchema, { maxItems: LIST_LIMIT_MAX }),
-    next_after: Type.String({
-      description: 'Ask with this next time; it stays the same while nothing is new.',
-      pattern: '^[0-9]{1,19}$',
-      examples: ['1025'],
-    }),
-    has_more: Type.Boolean(),
+export const EventListSchema = namedAnswer('EventList', {
+  events: Type.Array(EventSchema, { maxItems: LIST_LIMIT_MAX }),
+  next_after: Type.String({
+    description: 'Ask with this next time; it stays the same while nothing is new.',
+    pattern: '^[0-9]{1,19}$',
+    examples: ['1025'],
   }),
-)
+  has_more: Type.Boolean(),
+})
 
 /** What lists, streams and webhooks tell of an event. */
 export function eventFields<Data extends object>(event: {

@@ -11,7 +11,7 @@ import {
 } from '../../domain/exports.ts'
 import { formatAmount } from '../../domain/money.ts'
 import { stringifyJson } from '../json.ts'
-import { MomentSchema, named, nullable, requestObject } from '../shapes.ts'
+import { MomentSchema, namedObject, nullable, requestObject } from '../shapes.ts'
 
 export const EXPORT_FORMATS = ['csv', 'jsonl'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
@@ -35,22 +35,19 @@ export const ExportQuerySchema = requestObject({
 const FieldSchema = Type.Optional(nullable(Type.String()))
 
 /** An opening and a closing line have the first six fields alone. */
-export const ExportRowSchema = named(
-  'ExportLine',
-  Type.Object({
-    row: Type.Enum(['opening', 'entry', 'closing']),
-    at: Type.String({ examples: ['2025-03-14T09:26:53.589Z'] }),
-    account: Type.String({ examples: ['USD'] }),
-    currency: Type.String({ examples: ['USD'] }),
-    change: Type.String({ examples: ['12.50'] }),
-    balance: Type.String({ examples: ['112.50'] }),
-    ...Object.fromEntries(
-      Object.values(EXPORT_FIELDS)
-        .flat()
-        .map((name) => [name, FieldSchema]),
-    ),
-  }),
-)
+export const ExportRowSchema = namedObject('ExportLine', {
+  row: Type.Enum(['opening', 'entry', 'closing']),
+  at: Type.String({ examples: ['2025-03-14T09:26:53.589Z'] }),
+  account: Type.String({ examples: ['USD'] }),
+  currency: Type.String({ examples: ['USD'] }),
+  change: Type.String({ examples: ['12.50'] }),
+  balance: Type.String({ examples: ['112.50'] }),
+  ...Object.fromEntries(
+    Object.values(EXPORT_FIELDS)
+      .flat()
+      .map((name) => [name, FieldSchema]),
+  ),
+})
 
 const COLUMNS = ['row', 'at', 'account', 'currency', 'change', 'balance'] as const
 

@@ -4,7 +4,8 @@ import { WalletIdSchema } from '../group-a/wallets.ts'
 import {
   LIST_LIMIT_MAX,
   ListLimitSchema,
-  named,
+  namedAnswer,
+  namedObject,
   nullable,
   requestObject,
   TimestampSchema,
@@ -24,42 +25,35 @@ export const OwnedWalletListQuerySchema = requestObject({
   after: Type.Optional({ ...WalletIdSchema, description: 'The `next_after` of the page before.' }),
 })
 
-const OwnedWalletSchema = named(
-  'OwnedWallet',
-  Type.Object({
-    wallet_id: WalletIdSchema,
-    user_id: UserIdSchema,
-    username: Type.String({ examples: ['alice'] }),
-    type: Type.Enum(['merchant', 'end_user_wallet']),
-    description: Type.String({ examples: ['Main wallet'] }),
-    currency: CurrencySchema,
-    balance: { ...DollarsSchema, description: 'What its user may spend.' },
-    credit_line: {
-      ...DollarsSchema,
-      description: 'How far transfers to a bank may take the balance below zero.',
-    },
-    held: { ...DollarsSchema, description: 'Of payments and mints that are on their way.' },
-    created_at: TimestampSchema,
-  }),
-)
+const OwnedWalletSchema = namedObject('OwnedWallet', {
+  wallet_id: WalletIdSchema,
+  user_id: UserIdSchema,
+  username: Type.String({ examples: ['alice'] }),
+  type: Type.Enum(['merchant', 'end_user_wallet']),
+  description: Type.String({ examples: ['Main wallet'] }),
+  currency: CurrencySchema,
+  balance: { ...DollarsSchema, description: 'What its user may spend.' },
+  credit_line: {
+    ...DollarsSchema,
+    description: 'How far transfers to a bank may take the balance below zero.',
+  },
+  held: { ...DollarsSchema, description: 'Of payments and mints that are on their way.' },
+  created_at: TimestampSchema,
+})
 export type OwnedWalletWire = Static<typeof OwnedWalletSchema>
 
-export const OwnedWalletListSchema = named(
-  'OwnedWalletList',
-  Type.Object({
-    success: Type.Literal(true),
-    wallets: Type.Array(OwnedWalletSchema, { maxItems: LIST_LIMIT_MAX }),
-    platform: Type.Array(
-      Type.Object({
-        account: Type.Enum(['bank', 'stablecoin', 'unclaimed', 'treasury']),
-        currency: CurrencySchema,
-        balance: DollarsSchema,
-      }),
-      { description: 'What is in no wallet. With all wallets it sums to zero.' },
-    ),
-    next_after: NextSchema,
-  }),
-)
+export const OwnedWalletListSchema = namedAnswer('OwnedWalletList', {
+  wallets: Type.Array(OwnedWalletSchema, { maxItems: LIST_LIMIT_MAX }),
+  platform: Type.Array(
+    Type.Object({
+      account: Type.Enum(['bank', 'stablecoin', 'unclaimed', 'treasury']),
+      currency: CurrencySchema,
+      balance: DollarsSchema,
+    }),
+    { description: 'What is in no wallet. With all wallets it sums to zero.' },
+  ),
+  next_after: NextSchema,
+})
 export type OwnedWalletListWire = Static<typeof OwnedWalletListSchema>
 
 export const WalletParamsSchema = requestObject({ wallet_id: WalletIdSchema })
@@ -72,14 +66,10 @@ export const CreditLineSchema = requestObject({
   }),
 })
 
-export const CreditLineAnswerSchema = named(
-  'CreditLine',
-  Type.Object({
-    success: Type.Literal(true),
-    wallet_id: WalletIdSchema,
-    credit_line: DollarsSchema,
-  }),
-)
+export const CreditLineAnswerSchema = namedAnswer('CreditLine', {
+  wallet_id: WalletIdSchema,
+  credit_line: DollarsSchema,
+})
 
 const SubjectSchema = Type.String({
   minLength: 1,
@@ -102,39 +92,32 @@ const SideSchema = Type.Object({
   wallet_id: nullable(WalletIdSchema),
 })
 
-const PostingSchema = named(
-  'Posting',
-  Type.Object({
-    id: PostingIdSchema,
-    kind: Type.Enum([
-      'deposit',
-      'transfer',
-      'hold',
-      'draw',
-      'release',
-      'pay_out',
-      'return',
-      'mint',
-      'redeem',
-      'unclaimed',
-      'withdraw',
-    ]),
-    subject: SubjectSchema,
-    from: SideSchema,
-    to: SideSchema,
-    currency: CurrencySchema,
-    amount: DollarsSchema,
-    created_at: TimestampSchema,
-  }),
-)
+const PostingSchema = namedObject('Posting', {
+  id: PostingIdSchema,
+  kind: Type.Enum([
+    'deposit',
+    'transfer',
+    'hold',
+    'draw',
+    'release',
+    'pay_out',
+    'return',
+    'mint',
+    'redeem',
+    'unclaimed',
+    'withdraw',
+  ]),
+  subject: SubjectSchema,
+  from: SideSchema,
+  to: SideSchema,
+  currency: CurrencySchema,
+  amount: DollarsSchema,
+  created_at: TimestampSchema,
+})
 export type PostingWire = Static<typeof PostingSchema>
 
-export const PostingListSchema = named(
-  'PostingList',
-  Type.Object({
-    success: Type.Literal(true),
-    postings: Type.Array(PostingSchema, { maxItems: LIST_LIMIT_MAX }),
-    next_after: NextSchema,
-  }),
-)
+export const PostingListSchema = namedAnswer('PostingList', {
+  postings: Type.Array(PostingSchema, { maxItems: LIST_LIMIT_MAX }),
+  next_after: NextSchema,
+})
 export type PostingListWire = Static<typeof PostingListSchema>

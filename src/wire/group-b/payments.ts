@@ -2,7 +2,7 @@ import { Type, type Static, type TOptional, type TString } from 'typebox'
 
 import { GATEWAY_KINDS, GATEWAYS, type PayerFieldName } from '../../base/parties.ts'
 import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
-import { EthereumAddressSchema, named, nullable, requestObject } from '../shapes.ts'
+import { EthereumAddressSchema, namedAnswer, nullable, requestObject } from '../shapes.ts'
 import { ArrivalSchema, CHARGE_BACK_FIELDS, REFUND_FIELDS } from './charges.ts'
 import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 
@@ -47,67 +47,56 @@ const PAYER_FIELDS = Object.fromEntries(
   ),
 ) as Record<PayerFieldName, TOptional<TString>>
 
-export const PaymentCreatedSchema = named(
-  'PaymentCreated',
-  Type.Object({
-    success: Type.Literal(true),
-    transaction_id: TransactionIdSchema,
-    status: TransactionStatusSchema,
-    ...PAYER_FIELDS,
-  }),
-)
+export const PaymentCreatedSchema = namedAnswer('PaymentCreated', {
+  transaction_id: TransactionIdSchema,
+  status: TransactionStatusSchema,
+  ...PAYER_FIELDS,
+})
 export type PaymentCreated = Static<typeof PaymentCreatedSchema>
 
-export const PaymentStatusSchema = named(
-  'PaymentStatus',
-  Type.Object({
-    success: Type.Literal(true),
-    transaction_id: TransactionIdSchema,
-    status: TransactionStatusSchema,
-    ...AMOUNT_FIELDS,
-    currency: CurrencySchema,
-    gateway_reference: nullable(
-      Type.String({
-        description: 'What the gateway calls it; null until it has answered.',
-        examples: ['pi_3MtwBwLkdIwHu7ix28a3tqPa'],
-      }),
-    ),
-    gateway_status: nullable(
-      Type.String({
-        description: 'The word of the gateway itself.',
-        examples: ['requires_action'],
-      }),
-    ),
-    error_code: nullable(
-      Type.String({ description: 'Why it failed.', examples: ['card_declined'] }),
-    ),
-    received_decimal: nullable(
-      Type.String({
-        description: 'Crypto checkout: what has arrived, which may be less or more than is due.',
-        examples: ['99.5'],
-      }),
-    ),
-    remaining_decimal: nullable(
-      Type.String({
-        description:
-          'Crypto checkout: what is missing. Its page asks for this while it is in time.',
-        examples: ['0.5'],
-      }),
-    ),
-    overpaid_decimal: nullable(
-      Type.String({
-        description: 'Crypto checkout: what has arrived beyond what is due; refunds send it back.',
-        examples: ['0'],
-      }),
-    ),
-    arrivals: Type.Array(ArrivalSchema, {
-      description:
-        'Crypto checkout: every settlement that names it, oldest first; of more than 300, the ' +
-        'largest in the right coin.',
+export const PaymentStatusSchema = namedAnswer('PaymentStatus', {
+  transaction_id: TransactionIdSchema,
+  status: TransactionStatusSchema,
+  ...AMOUNT_FIELDS,
+  currency: CurrencySchema,
+  gateway_reference: nullable(
+    Type.String({
+      description: 'What the gateway calls it; null until it has answered.',
+      examples: ['pi_3MtwBwLkdIwHu7ix28a3tqPa'],
     }),
-    ...CHARGE_BACK_FIELDS,
+  ),
+  gateway_status: nullable(
+    Type.String({
+      description: 'The word of the gateway itself.',
+      examples: ['requires_action'],
+    }),
+  ),
+  error_code: nullable(Type.String({ description: 'Why it failed.', examples: ['card_declined'] })),
+  received_decimal: nullable(
+    Type.String({
+      description: 'Crypto checkout: what has arrived, which may be less or more than is due.',
+      examples: ['99.5'],
+    }),
+  ),
+  remaining_decimal: nullable(
+    Type.String({
+      description: 'Crypto checkout: what is missing. Its page asks for this while it is in time.',
+      examples: ['0.5'],
+    }),
+  ),
+  overpaid_decimal: nullable(
+    Type.String({
+      description: 'Crypto checkout: what has arrived beyond what is due; refunds send it back.',
+      examples: ['0'],
+    }),
+  ),
+  arrivals: Type.Array(ArrivalSchema, {
+    description:
+      'Crypto checkout: every settlement that names it, oldest first; of more than 300, the ' +
+      'largest in the right coin.',
   }),
-)
+  ...CHARGE_BACK_FIELDS,
+})
 export type PaymentStatus = Static<typeof PaymentStatusSchema>
 
 export const RefundCreateSchema = requestObject({
@@ -131,33 +120,25 @@ export const RefundCreateSchema = requestObject({
 
 export type RefundCreate = Static<typeof RefundCreateSchema>
 
-export const RefundCreatedSchema = named(
-  'RefundCreated',
-  Type.Object({
-    success: Type.Literal(true),
-    transaction_id: TransactionIdSchema,
-    ...REFUND_FIELDS,
-    refund_transaction_id: Type.Optional({
-      ...TransactionIdSchema,
-      description: 'Crypto checkout: the transaction of yours that pays it back on the chain.',
-    }),
-    ...AMOUNT_FIELDS,
-    currency: CurrencySchema,
+export const RefundCreatedSchema = namedAnswer('RefundCreated', {
+  transaction_id: TransactionIdSchema,
+  ...REFUND_FIELDS,
+  refund_transaction_id: Type.Optional({
+    ...TransactionIdSchema,
+    description: 'Crypto checkout: the transaction of yours that pays it back on the chain.',
   }),
-)
+  ...AMOUNT_FIELDS,
+  currency: CurrencySchema,
+})
 export type RefundCreated = Static<typeof RefundCreatedSchema>
 
-export const GatewayListSchema = named(
-  'GatewayList',
-  Type.Object({
-    success: Type.Literal(true),
-    gateways: Type.Array(
-      Type.Object({
-        gateway_id: GatewayIdSchema,
-        kind: Type.Enum([...GATEWAY_KINDS]),
-        currencies: Type.Array(CurrencySchema),
-      }),
-    ),
-  }),
-)
+export const GatewayListSchema = namedAnswer('GatewayList', {
+  gateways: Type.Array(
+    Type.Object({
+      gateway_id: GatewayIdSchema,
+      kind: Type.Enum([...GATEWAY_KINDS]),
+      currencies: Type.Array(CurrencySchema),
+    }),
+  ),
+})
 export type GatewayList = Static<typeof GatewayListSchema>

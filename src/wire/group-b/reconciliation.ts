@@ -7,6 +7,8 @@ import {
   ListLimitSchema,
   MomentSchema,
   named,
+  namedAnswer,
+  namedObject,
   nullable,
   requestObject,
   TimestampSchema,
@@ -24,34 +26,31 @@ const RunIdSchema = Type.String({
 })
 export const RunParamsSchema = requestObject({ run_id: RunIdSchema })
 
-export const RunSchema = named(
-  'Run',
-  Type.Object({
-    run_id: RunIdSchema,
-    source: Type.String({ examples: ['store'] }),
-    state: Type.Enum(['queued', 'running', 'completed', 'failed']),
-    phase: Type.Enum(['sweep', 'records', 'repeats', 'nonces'], {
-      description: 'What it is at, in this order.',
-    }),
-    records: CountSchema,
-    records_expected: CountSchema,
-    matched: CountSchema,
-    pending: CountSchema,
-    pending_by_cause: Type.Record(Type.String(), CountSchema),
-    not_compared: CountSchema,
-    not_compared_by_reason: Type.Record(Type.String(), CountSchema),
-    breaks: CountSchema,
-    breaks_by_kind: Type.Record(Type.String(), CountSchema),
-    since: nullable(TimestampSchema),
-    until: nullable(TimestampSchema),
-    requested_by: Type.String({ examples: ['schedule', 'user:1'] }),
-    error: nullable(Type.String({ description: 'Why it failed.' })),
-    created_at: TimestampSchema,
-    started_at: nullable(TimestampSchema),
-    updated_at: TimestampSchema,
-    ended_at: nullable(TimestampSchema),
+export const RunSchema = namedObject('Run', {
+  run_id: RunIdSchema,
+  source: Type.String({ examples: ['store'] }),
+  state: Type.Enum(['queued', 'running', 'completed', 'failed']),
+  phase: Type.Enum(['sweep', 'records', 'repeats', 'nonces'], {
+    description: 'What it is at, in this order.',
   }),
-)
+  records: CountSchema,
+  records_expected: CountSchema,
+  matched: CountSchema,
+  pending: CountSchema,
+  pending_by_cause: Type.Record(Type.String(), CountSchema),
+  not_compared: CountSchema,
+  not_compared_by_reason: Type.Record(Type.String(), CountSchema),
+  breaks: CountSchema,
+  breaks_by_kind: Type.Record(Type.String(), CountSchema),
+  since: nullable(TimestampSchema),
+  until: nullable(TimestampSchema),
+  requested_by: Type.String({ examples: ['schedule', 'user:1'] }),
+  error: nullable(Type.String({ description: 'Why it failed.' })),
+  created_at: TimestampSchema,
+  started_at: nullable(TimestampSchema),
+  updated_at: TimestampSchema,
+  ended_at: nullable(TimestampSchema),
+})
 export type RunWire = Static<typeof RunSchema>
 
 export const RunCreateSchema = requestObject({
@@ -63,10 +62,7 @@ export const RunListQuerySchema = requestObject({ limit: ListLimitSchema, cursor
 
 export const RunListSchema = named('RunList', pageOf('runs', RunSchema))
 
-export const RunDetailSchema = named(
-  'RunDetail',
-  Type.Object({ success: Type.Literal(true), run: RunSchema }),
-)
+export const RunDetailSchema = namedAnswer('RunDetail', { run: RunSchema })
 
 const BreakIdSchema = Type.String({
   pattern: '^BRK[0-9a-f]{24}$',
@@ -100,27 +96,20 @@ const BREAK_FIELDS = {
   closed_at: nullable(TimestampSchema),
 }
 
-export const BreakSchema = named('Break', Type.Object(BREAK_FIELDS))
+export const BreakSchema = namedObject('Break', BREAK_FIELDS)
 export type BreakWire = Static<typeof BreakSchema>
 
-const BreakMoveSchema = named(
-  'BreakMove',
-  Type.Object({
-    action: Type.Enum(['opened', 'reopened', 'resolved', 'closed', 'verified']),
-    actor: Type.String({ examples: ['user:1', 'RUN5f0c1d2e3a4b5c6d7e8f9a0b'] }),
-    note: nullable(Type.String()),
-    at: TimestampSchema,
-  }),
-)
+const BreakMoveSchema = namedObject('BreakMove', {
+  action: Type.Enum(['opened', 'reopened', 'resolved', 'closed', 'verified']),
+  actor: Type.String({ examples: ['user:1', 'RUN5f0c1d2e3a4b5c6d7e8f9a0b'] }),
+  note: nullable(Type.String()),
+  at: TimestampSchema,
+})
 
-export const BreakDetailSchema = named(
-  'BreakDetail',
-  Type.Object({
-    success: Type.Literal(true),
-    break: BreakSchema,
-    history: Type.Array(BreakMoveSchema, { description: 'Oldest first.' }),
-  }),
-)
+export const BreakDetailSchema = namedAnswer('BreakDetail', {
+  break: BreakSchema,
+  history: Type.Array(BreakMoveSchema, { description: 'Oldest first.' }),
+})
 
 export const BreakListQuerySchema = requestObject({
   kind: Type.Optional(BreakKindSchema),
@@ -145,16 +134,12 @@ export const BreakCloseSchema = requestObject({
   }),
 })
 
-export const BreakVerifiedSchema = named(
-  'BreakVerified',
-  Type.Object({
-    success: Type.Literal(true),
-    result: Type.Enum(['stands', 'resolved', 'unclear'], {
-      description: 'Unclear where the nodes cannot tell now, or only a run over all records can.',
-    }),
-    break: BreakSchema,
+export const BreakVerifiedSchema = namedAnswer('BreakVerified', {
+  result: Type.Enum(['stands', 'resolved', 'unclear'], {
+    description: 'Unclear where the nodes cannot tell now, or only a run over all records can.',
   }),
-)
+  break: BreakSchema,
+})
 
 function pageOf<Name extends string, Item extends TSchema, More extends Record<string, TSchema>>(
   name: Name,

@@ -4,56 +4,50 @@ import {
   EthereumAddressSchema,
   EthereumHashSchema,
   int64,
-  named,
+  namedAnswer,
+  namedObject,
   nullable,
   TimestampSchema,
 } from '../shapes.ts'
 
 const DollarsSchema = Type.String({ pattern: '^-?[0-9]+\\.[0-9]{2,6}$', examples: ['1250.00'] })
 
-const FindingSchema = named(
-  'SupplyFinding',
-  Type.Object({
-    finding: Type.Enum([
-      'no_order',
-      'wrong_amount',
-      'wrong_holder',
-      'wrong_token',
-      'late',
-      'doubled',
-      'unbacked',
-      'unknown_mint',
-    ]),
-    kind: Type.Enum(['mint', 'burn']),
-    token: EthereumAddressSchema,
-    holder: EthereumAddressSchema,
-    amount: DollarsSchema,
-    reference: EthereumHashSchema,
-    transaction_hash: EthereumHashSchema,
-    block_number: int64({ examples: [21_925_176] }),
-    transfer_id: nullable(Type.String({ description: 'The redeem or mint that it names.' })),
-    created_at: TimestampSchema,
-  }),
-)
+const FindingSchema = namedObject('SupplyFinding', {
+  finding: Type.Enum([
+    'no_order',
+    'wrong_amount',
+    'wrong_holder',
+    'wrong_token',
+    'late',
+    'doubled',
+    'unbacked',
+    'unknown_mint',
+  ]),
+  kind: Type.Enum(['mint', 'burn']),
+  token: EthereumAddressSchema,
+  holder: EthereumAddressSchema,
+  amount: DollarsSchema,
+  reference: EthereumHashSchema,
+  transaction_hash: EthereumHashSchema,
+  block_number: int64({ examples: [21_925_176] }),
+  transfer_id: nullable(Type.String({ description: 'The redeem or mint that it names.' })),
+  created_at: TimestampSchema,
+})
 
-export const SolvencySchema = named(
-  'Solvency',
-  Type.Object({
-    success: Type.Literal(true),
-    chain_id: Type.Integer({ examples: [1] }),
-    token: EthereumAddressSchema,
-    block_number: int64({ description: 'The final block that was compared.', examples: [42] }),
-    checked_at: TimestampSchema,
-    holds: Type.Boolean({ description: 'Whether the chain has exactly what the ledger owes.' }),
-    supply: { ...DollarsSchema, description: 'What the token says is out.' },
-    liability: { ...DollarsSchema, description: 'What the ledger says is out.' },
-    mints_ahead: { ...DollarsSchema, description: 'On the chain, and not yet complete here.' },
-    mints_behind: { ...DollarsSchema, description: 'Complete here, in a block after this one.' },
-    drift: { ...DollarsSchema, description: 'Supply less what was expected.' },
-    findings: Type.Array(FindingSchema, {
-      description: 'Mints and burns that fit no order, newest first; for none of them was paid.',
-    }),
+export const SolvencySchema = namedAnswer('Solvency', {
+  chain_id: Type.Integer({ examples: [1] }),
+  token: EthereumAddressSchema,
+  block_number: int64({ description: 'The final block that was compared.', examples: [42] }),
+  checked_at: TimestampSchema,
+  holds: Type.Boolean({ description: 'Whether the chain has exactly what the ledger owes.' }),
+  supply: { ...DollarsSchema, description: 'What the token says is out.' },
+  liability: { ...DollarsSchema, description: 'What the ledger says is out.' },
+  mints_ahead: { ...DollarsSchema, description: 'On the chain, and not yet complete here.' },
+  mints_behind: { ...DollarsSchema, description: 'Complete here, in a block after this one.' },
+  drift: { ...DollarsSchema, description: 'Supply less what was expected.' },
+  findings: Type.Array(FindingSchema, {
+    description: 'Mints and burns that fit no order, newest first; for none of them was paid.',
   }),
-)
+})
 
 export type SolvencyWire = Static<typeof SolvencySchema>

@@ -7,9 +7,10 @@ import {
   EthereumAddressSchema,
   EthereumHashSchema,
   int64,
-  ListLimitSchema,
   LIST_LIMIT_MAX,
-  named,
+  ListLimitSchema,
+  namedAnswer,
+  namedObject,
   nullable,
   requestObject,
   TimestampSchema,
@@ -37,18 +38,15 @@ export const ExternalIdSchema = Type.String({
 
 export const TransactionParamsSchema = requestObject({ transaction_id: TransactionIdSchema })
 
-const ObjectionSchema = named(
-  'Objection',
-  Type.Object({
-    kind: Type.Enum(['break', 'alert']),
-    id: Type.String({ examples: ['BRK0123456789abcdef01234567'] }),
-    reason: Type.String({
-      description: 'The kind of the break or of the alert.',
-      examples: ['missing', 'reorg_after_final'],
-    }),
-    opened_at: TimestampSchema,
+const ObjectionSchema = namedObject('Objection', {
+  kind: Type.Enum(['break', 'alert']),
+  id: Type.String({ examples: ['BRK0123456789abcdef01234567'] }),
+  reason: Type.String({
+    description: 'The kind of the break or of the alert.',
+    examples: ['missing', 'reorg_after_final'],
   }),
-)
+  opened_at: TimestampSchema,
+})
 export type ObjectionWire = Static<typeof ObjectionSchema>
 
 const TRANSACTION_FIELDS = {
@@ -76,91 +74,78 @@ const TRANSACTION_FIELDS = {
   updated_at: TimestampSchema,
 }
 
-export const TransactionSchema = named('Transaction', Type.Object(TRANSACTION_FIELDS))
+export const TransactionSchema = namedObject('Transaction', TRANSACTION_FIELDS)
 export type TransactionWire = Static<typeof TransactionSchema>
 
-const AttemptSchema = named(
-  'BlockchainAttempt',
-  Type.Object({
-    eth_tx_hash: EthereumHashSchema,
-    nonce: int64({ examples: [7] }),
-    kind: Type.Enum(['payment', 'cancel', 'filler']),
-    state: Type.Enum(['signed', 'mined', 'final', 'superseded']),
-    max_fee_per_gas: int64({ description: 'In wei.', examples: [3_000_000_000] }),
-    max_priority_fee_per_gas: int64({ description: 'In wei.', examples: [1_000_000_000] }),
-    block_number: nullable(int64({ examples: [21_925_176] })),
-    created_at: TimestampSchema,
-  }),
-)
+const AttemptSchema = namedObject('BlockchainAttempt', {
+  eth_tx_hash: EthereumHashSchema,
+  nonce: int64({ examples: [7] }),
+  kind: Type.Enum(['payment', 'cancel', 'filler']),
+  state: Type.Enum(['signed', 'mined', 'final', 'superseded']),
+  max_fee_per_gas: int64({ description: 'In wei.', examples: [3_000_000_000] }),
+  max_priority_fee_per_gas: int64({ description: 'In wei.', examples: [1_000_000_000] }),
+  block_number: nullable(int64({ examples: [21_925_176] })),
+  created_at: TimestampSchema,
+})
 
-export const BlockchainTransactionSchema = named(
-  'BlockchainTransaction',
-  Type.Object({
-    eth_tx_hash: EthereumHashSchema,
-    from_address: EthereumAddressSchema,
-    to_address: EthereumAddressSchema,
-    ...AMOUNT_FIELDS,
-    gas_used: nullable(int64({ description: 'Null until it is in a block.', examples: [21000] })),
-    gas_price: nullable(int64({ description: 'In wei.', examples: [1_000_000_007] })),
-    block_number: nullable(int64({ examples: [21_925_176] })),
-    status: Type.Enum(['pending', 'confirmed', 'failed']),
-    created_at: TimestampSchema,
-    confirmations: int64({
-      description:
-        'Blocks on top of it, its own included; 0 while its block is not part of the chain.',
-      examples: [12],
-    }),
-    pending_reason: nullable(
-      Type.String({
-        description: 'Why it is still pending.',
-        examples: ['waiting_for_finality', 'waiting_for_block', 'no_funds'],
-      }),
-    ),
-    error_code: nullable(
-      Type.String({ description: 'Why it failed: it is not paid.', examples: ['reverted'] }),
-    ),
-    reference: nullable(
-      Type.Unsafe<string>({
-        ...EthereumHashSchema,
-        description: 'Names the payment in the event of the settlement contract; null without it.',
-      }),
-    ),
-    attempts: Type.Array(AttemptSchema, {
-      description: 'Every transaction that was signed for it, oldest first. At most one is mined.',
-    }),
+export const BlockchainTransactionSchema = namedObject('BlockchainTransaction', {
+  eth_tx_hash: EthereumHashSchema,
+  from_address: EthereumAddressSchema,
+  to_address: EthereumAddressSchema,
+  ...AMOUNT_FIELDS,
+  gas_used: nullable(int64({ description: 'Null until it is in a block.', examples: [21000] })),
+  gas_price: nullable(int64({ description: 'In wei.', examples: [1_000_000_007] })),
+  block_number: nullable(int64({ examples: [21_925_176] })),
+  status: Type.Enum(['pending', 'confirmed', 'failed']),
+  created_at: TimestampSchema,
+  confirmations: int64({
+    description:
+      'Blocks on top of it, its own included; 0 while its block is not part of the chain.',
+    examples: [12],
   }),
-)
+  pending_reason: nullable(
+    Type.String({
+      description: 'Why it is still pending.',
+      examples: ['waiting_for_finality', 'waiting_for_block', 'no_funds'],
+    }),
+  ),
+  error_code: nullable(
+    Type.String({ description: 'Why it failed: it is not paid.', examples: ['reverted'] }),
+  ),
+  reference: nullable(
+    Type.Unsafe<string>({
+      ...EthereumHashSchema,
+      description: 'Names the payment in the event of the settlement contract; null without it.',
+    }),
+  ),
+  attempts: Type.Array(AttemptSchema, {
+    description: 'Every transaction that was signed for it, oldest first. At most one is mined.',
+  }),
+})
 
 export type BlockchainTransactionWire = Static<typeof BlockchainTransactionSchema>
-const TransactionMoveSchema = named(
-  'TransactionMove',
-  Type.Object({
-    status: TransactionStatusSchema,
-    previous_status: nullable(TransactionStatusSchema),
-    reason: Type.String({ examples: ['payment created'] }),
-    created_at: TimestampSchema,
-  }),
-)
+const TransactionMoveSchema = namedObject('TransactionMove', {
+  status: TransactionStatusSchema,
+  previous_status: nullable(TransactionStatusSchema),
+  reason: Type.String({ examples: ['payment created'] }),
+  created_at: TimestampSchema,
+})
 
-export const TransactionDetailSchema = named(
-  'TransactionDetail',
-  Type.Object({
-    success: Type.Literal(true),
-    ...TRANSACTION_FIELDS,
-    user_id: Type.Integer({ examples: [3] }),
-    institution_id: nullable(Type.Integer({ examples: [1] })),
-    gateway_id: nullable(Type.Integer({ examples: [1] })),
-    metadata: Type.Record(Type.String(), Type.String(), {
-      description: 'The words of your own that the payment was created with.',
-      examples: [{ order_id: '2025-014' }],
-    }),
-    ...CHARGE_BACK_FIELDS,
-    blockchain_transaction: nullable(BlockchainTransactionSchema),
-    history: Type.Array(TransactionMoveSchema, {
-      description: 'Every status it had, oldest first.',
-    }),
+export const TransactionDetailSchema = namedAnswer('TransactionDetail', {
+  ...TRANSACTION_FIELDS,
+  user_id: Type.Integer({ examples: [3] }),
+  institution_id: nullable(Type.Integer({ examples: [1] })),
+  gateway_id: nullable(Type.Integer({ examples: [1] })),
+  metadata: Type.Record(Type.String(), Type.String(), {
+    description: 'The words of your own that the payment was created with.',
+    examples: [{ order_id: '2025-014' }],
   }),
-)
+  ...CHARGE_BACK_FIELDS,
+  blockchain_transaction: nullable(BlockchainTransactionSchema),
+  history: Type.Array(TransactionMoveSchema, {
+    description: 'Every status it had, oldest first.',
+  }),
+})
 export const LIST_OFFSET_MAX = 1_000_000
 
 export const TransactionListQuerySchema = requestObject({
@@ -202,19 +187,15 @@ export const TransactionListQuerySchema = requestObject({
 })
 export type TransactionListQuery = Static<typeof TransactionListQuerySchema>
 
-export const TransactionListSchema = named(
-  'TransactionList',
-  Type.Object({
-    success: Type.Literal(true),
-    transactions: Type.Array(TransactionSchema, { maxItems: LIST_LIMIT_MAX }),
-    total: int64({ description: 'All that pass the filters.', examples: [1] }),
-    limit: Type.Integer({ description: 'What was taken as the limit.', examples: [50] }),
-    offset: Type.Integer({ examples: [0] }),
-    next_cursor: nullable(
-      Type.String({
-        description: 'For the next page; null on the last.',
-        examples: ['MTc0MTk0NDQxMzU4OSw0Mg'],
-      }),
-    ),
-  }),
-)
+export const TransactionListSchema = namedAnswer('TransactionList', {
+  transactions: Type.Array(TransactionSchema, { maxItems: LIST_LIMIT_MAX }),
+  total: int64({ description: 'All that pass the filters.', examples: [1] }),
+  limit: Type.Integer({ description: 'What was taken as the limit.', examples: [50] }),
+  offset: Type.Integer({ examples: [0] }),
+  next_cursor: nullable(
+    Type.String({
+      description: 'For the next page; null on the last.',
+      examples: ['MTc0MTk0NDQxMzU4OSw0Mg'],
+    }),
+  ),
+})

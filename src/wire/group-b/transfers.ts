@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
-import { named, nullable, requestObject } from '../shapes.ts'
+import { namedAnswer, nullable, requestObject } from '../shapes.ts'
 import { DescriptionSchema } from './payments.ts'
 import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 
@@ -36,7 +36,6 @@ export const TransferCreateSchema = requestObject({
 export type TransferCreate = Static<typeof TransferCreateSchema>
 
 const TRANSFER_FIELDS = {
-  success: Type.Literal(true),
   transaction_id: TransactionIdSchema,
   transfer_id: Type.String({ examples: ['TRF04419271330985127764'] }),
   status: TransactionStatusSchema,
@@ -44,40 +43,33 @@ const TRANSFER_FIELDS = {
   currency: CurrencySchema,
 }
 
-export const TransferCreatedSchema = named('TransferCreated', Type.Object(TRANSFER_FIELDS))
+export const TransferCreatedSchema = namedAnswer('TransferCreated', TRANSFER_FIELDS)
 export type TransferCreated = Static<typeof TransferCreatedSchema>
 
-export const TransferStatusSchema = named(
-  'TransferStatus',
-  Type.Object({
-    ...TRANSFER_FIELDS,
-    institution_reference: nullable(
-      Type.String({
-        description: 'What the bank of the recipient finds it by; null until the bank has it.',
-        examples: ['091000012345678'],
-      }),
-    ),
-    error_code: nullable(
-      Type.String({
-        description: 'Why it failed or came back.',
-        examples: ['no_account'],
-      }),
-    ),
-  }),
-)
+export const TransferStatusSchema = namedAnswer('TransferStatus', {
+  ...TRANSFER_FIELDS,
+  institution_reference: nullable(
+    Type.String({
+      description: 'What the bank of the recipient finds it by; null until the bank has it.',
+      examples: ['091000012345678'],
+    }),
+  ),
+  error_code: nullable(
+    Type.String({
+      description: 'Why it failed or came back.',
+      examples: ['no_account'],
+    }),
+  ),
+})
 export type TransferStatus = Static<typeof TransferStatusSchema>
 
-export const InstitutionListSchema = named(
-  'InstitutionList',
-  Type.Object({
-    success: Type.Literal(true),
-    institutions: Type.Array(
-      Type.Object({
-        institution_id: InstitutionIdSchema,
-        kind: Type.Enum(['ach', 'wire']),
-        currencies: Type.Array(CurrencySchema),
-      }),
-    ),
-  }),
-)
+export const InstitutionListSchema = namedAnswer('InstitutionList', {
+  institutions: Type.Array(
+    Type.Object({
+      institution_id: InstitutionIdSchema,
+      kind: Type.Enum(['ach', 'wire']),
+      currencies: Type.Array(CurrencySchema),
+    }),
+  ),
+})
 export type InstitutionList = Static<typeof InstitutionListSchema>

@@ -2,7 +2,14 @@ import { Type, type Static } from 'typebox'
 
 import { SCOPES } from '../../domain/access.ts'
 import { PASSWORD_LENGTH, USERNAME_FORM } from '../../domain/passwords.ts'
-import { named, nullable, requestObject, TimestampSchema } from '../shapes.ts'
+import {
+  namedAnswer,
+  namedObject,
+  namedRequest,
+  nullable,
+  requestObject,
+  TimestampSchema,
+} from '../shapes.ts'
 
 /** For those who may know no domain but through what goes over the wire. */
 export { SCOPES }
@@ -53,83 +60,59 @@ const PAGE_FIELDS = {
 
 const NextSchema = nullable(Type.Integer({ description: 'For the next page; null on the last.' }))
 
-export const UserSchema = named('User', Type.Object(USER_FIELDS))
+export const UserSchema = namedObject('User', USER_FIELDS)
 export type UserWire = Static<typeof UserSchema>
 
-export const UserAnswerSchema = named(
-  'UserAnswer',
-  Type.Object({ success: Type.Literal(true), ...USER_FIELDS }),
-)
+export const UserAnswerSchema = namedAnswer('UserAnswer', { ...USER_FIELDS })
 
 export const UserListQuerySchema = requestObject(PAGE_FIELDS)
-export const UserListSchema = named(
-  'UserList',
-  Type.Object({
-    success: Type.Literal(true),
-    users: Type.Array(UserSchema),
-    next_after_id: NextSchema,
-  }),
-)
+export const UserListSchema = namedAnswer('UserList', {
+  users: Type.Array(UserSchema),
+  next_after_id: NextSchema,
+})
 export type UserListWire = Static<typeof UserListSchema>
 
-export const UserCreateSchema = named(
-  'UserCreate',
-  requestObject({
-    username: Type.String({ pattern: USERNAME_FORM, examples: ['alice'] }),
-    password: Type.String({
-      minLength: PASSWORD_LENGTH.min,
-      maxLength: PASSWORD_LENGTH.max,
-      format: 'password',
-      examples: ['correct horse battery staple'],
-    }),
-    scopes: ScopesSchema,
+export const UserCreateSchema = namedRequest('UserCreate', {
+  username: Type.String({ pattern: USERNAME_FORM, examples: ['alice'] }),
+  password: Type.String({
+    minLength: PASSWORD_LENGTH.min,
+    maxLength: PASSWORD_LENGTH.max,
+    format: 'password',
+    examples: ['correct horse battery staple'],
   }),
-)
+  scopes: ScopesSchema,
+})
 
 export const UserParamsSchema = requestObject({ user_id: PathIdSchema })
 
-export const KeySchema = named('ApiKey', Type.Object(KEY_FIELDS))
+export const KeySchema = namedObject('ApiKey', KEY_FIELDS)
 export type KeyWire = Static<typeof KeySchema>
 
-export const KeyAnswerSchema = named(
-  'ApiKeyAnswer',
-  Type.Object({ success: Type.Literal(true), ...KEY_FIELDS }),
-)
+export const KeyAnswerSchema = namedAnswer('ApiKeyAnswer', { ...KEY_FIELDS })
 
-export const KeyCreatedSchema = named(
-  'ApiKeyCreated',
-  Type.Object({
-    success: Type.Literal(true),
-    ...KEY_FIELDS,
-    api_key: Type.String({
-      description: 'The key itself. It is told this once, and only its hash is kept.',
-    }),
+export const KeyCreatedSchema = namedAnswer('ApiKeyCreated', {
+  ...KEY_FIELDS,
+  api_key: Type.String({
+    description: 'The key itself. It is told this once, and only its hash is kept.',
   }),
-)
+})
 export type KeyCreatedWire = Static<typeof KeyCreatedSchema>
 
 export const KeyListQuerySchema = requestObject({
   user_id: Type.Optional(IdSchema),
   ...PAGE_FIELDS,
 })
-export const KeyListSchema = named(
-  'ApiKeyList',
-  Type.Object({
-    success: Type.Literal(true),
-    api_keys: Type.Array(KeySchema),
-    next_after_id: NextSchema,
-  }),
-)
+export const KeyListSchema = namedAnswer('ApiKeyList', {
+  api_keys: Type.Array(KeySchema),
+  next_after_id: NextSchema,
+})
 export type KeyListWire = Static<typeof KeyListSchema>
 
-export const KeyCreateSchema = named(
-  'ApiKeyCreate',
-  requestObject({
-    user_id: IdSchema,
-    name: Type.String({ minLength: 1, maxLength: 100, examples: ['laptop'] }),
-    scopes: ScopesSchema,
-    dialect: Type.Optional(Type.Enum(['flat', 'nested'], { default: 'flat' })),
-  }),
-)
+export const KeyCreateSchema = namedRequest('ApiKeyCreate', {
+  user_id: IdSchema,
+  name: Type.String({ minLength: 1, maxLength: 100, examples: ['laptop'] }),
+  scopes: ScopesSchema,
+  dialect: Type.Optional(Type.Enum(['flat', 'nested'], { default: 'flat' })),
+})
 
 export const KeyParamsSchema = requestObject({ key_id: PathIdSchema })
