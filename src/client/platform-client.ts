@@ -266,7 +266,8 @@ function readPage(body: Record<string, unknown>, query: TransactionQuery): Trans
     total,
     nextCursor,
   })
-  return { transactions: transactions as Transaction[], total, limit, offset, next }
+  const isExact = body['total_is_exact'] !== false
+  return { transactions: transactions as Transaction[], total, isExact, limit, offset, next }
 }
 
 function eventsOf(transport: Transport, runtime: Runtime): PlatformClient['events'] {

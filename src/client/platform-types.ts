@@ -94,6 +94,14 @@ export type TransactionQuery = {
   external_id?: string | undefined
   /** Whose payments to list. */
   batch_id?: string | undefined
+  /** Whom it pays on a chain. */
+  to_address?: string | undefined
+  /** Up to three words of your own that it has, each as it was sent. */
+  metadata?: Readonly<Record<string, string>> | undefined
+  currency?: Open<TransactionWire['currency']> | undefined
+  /** Of that currency, which must be given; in decimal digits. */
+  min_amount?: string | undefined
+  max_amount?: string | undefined
   /** Rows of one page. */
   limit?: number | undefined
 } & PagePosition
@@ -104,7 +112,9 @@ export type PagePosition = { offset?: number | undefined; cursor?: string | unde
 /** One page of the list, newest first, and where the next begins. */
 export type TransactionPage = {
   transactions: Transaction[]
+  /** Where a server says that it is not exact, there are more. */
   total: number
+  isExact: boolean
   limit: number
   offset: number
   /** Undefined on the last page. Kept, and put into a query later, it goes on from there. */

@@ -23,7 +23,7 @@ export type PostOptions = CallOptions & {
 export type WireCall = {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
-  query?: Record<string, string | number | undefined> | undefined
+  query?: Record<string, string | number | Readonly<Record<string, string>> | undefined> | undefined
   body?: unknown
   /** What the answer must have to be of use. */
   requires: readonly string[]
@@ -234,7 +234,9 @@ function withRequestId(error: ApiError, requestId: string): ApiError {
 function writeQuery(query: WireCall['query'] = {}): string {
   const given = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) given.set(name, String(value))
+    if (typeof value === 'object') {
+      for (const [key, word] of Object.entries(value)) given.set(`${name}[${key}]`, word)
+    } else if (value !== undefined) given.set(name, String(value))
   }
   const text = given.toString()
   return text && `?${text}`

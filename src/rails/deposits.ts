@@ -148,7 +148,7 @@ async function record(
   { db, stablecoin, randomBytes, clock, logger }: DepositDeps,
   { deposit, userId }: { deposit: Omit<Deposit, 'transactionId'>; userId: number },
 ): Promise<void> {
-  const { token, payer, amount, transactionHash: hash } = deposit
+  const { token, payer, payee: toAddress, amount, transactionHash: hash } = deposit
   const currency: Currency = token === undefined ? 'ETH' : 'USD'
   if (token !== undefined && token !== stablecoin) return
   await db.transaction().execute(async (db) => {
@@ -163,7 +163,7 @@ async function record(
     const description = `Deposit from ${checksummed(payer)}`
     const common = { ...cause, transactionId }
     const money = { userId, type: 'deposit' as const, amount, currency, description }
-    await recordTransaction(db, { ...common, ...money, ethTransactionHash: hash })
+    await recordTransaction(db, { ...common, ...money, toAddress, ethTransactionHash: hash })
     await moveTransaction(db, { ...common, from: 'pending', to: 'processing' })
     await moveTransaction(db, { ...common, from: 'processing', to: 'completed' })
     logger.info({ transactionId, hash, currency }, 'a deposit has arrived')

@@ -139,10 +139,12 @@ function readQuery(
       problems.push({ field, code: 'duplicate_key', message: 'Send this parameter once.' })
       continue
     }
-    Object.defineProperty(query, name, {
-      value: readText(known[name], String(text)),
-      enumerable: true,
-    })
+    // `metadata[order_id]` is a word of the parameter `metadata`, where that has words.
+    const [, of = '', word = ''] = /^([a-z_]+)\[(.+)\]$/.exec(name) ?? []
+    if (isOfType(known[of], 'object')) {
+      const words = (query[of] ??= {}) as Record<string, unknown>
+      define(words, word, text)
+    } else define(query, name, readText(known[name], String(text)))
   }
   for (const [name, property] of Object.entries(known)) {
     if ('default' in property && !Object.hasOwn(query, name)) query[name] = property['default']
@@ -150,14 +152,22 @@ function readQuery(
   return { query, problems }
 }
 
+/** Whatever the name is, such as that of a prototype. */
+function define(object: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(object, name, { value, enumerable: true })
+}
+
+function isOfType(schema: TSchema | undefined, type: string): boolean {
+  return schema !== undefined && 'type' in schema && schema.type === type
+}
+
 function readText(schema: TSchema | undefined, text: string): unknown {
-  const type = schema && 'type' in schema ? schema.type : undefined
-  if (type === 'integer' && WHOLE_NUMBER.test(text)) {
+  if (isOfType(schema, 'integer') && WHOLE_NUMBER.test(text)) {
     // A number beyond the safe ones is beyond every bound as well.
     const limit = Number.MAX_SAFE_INTEGER
     return Math.max(-limit, Math.min(limit, Number(text)))
   }
-  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  if (isOfType(schema, 'boolean') && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }
 

@@ -133,7 +133,12 @@ function requestBodyOf({ isBodyOptional }: Endpoint, body: TSchema, schemas: Com
 function parametersOf(endpoint: Endpoint, schemas: Components) {
   return [
     ...fieldsOf(endpoint.params, schemas).map((field) => ({ ...field, in: 'path' })),
-    ...fieldsOf(endpoint.query, schemas).map((field) => ({ ...field, in: 'query' })),
+    ...fieldsOf(endpoint.query, schemas).map((field) => ({
+      ...field,
+      in: 'query',
+      // As `metadata[order_id]=2025-014`.
+      ...(field.schema['type'] === 'object' && { style: 'deepObject', explode: true }),
+    })),
     ...(takesKey(endpoint) ? [IDEMPOTENCY_KEY] : []),
     ...(endpoint.follow && !endpoint.media ? [LAST_EVENT_ID] : []),
   ]

@@ -1,5 +1,5 @@
 import type { Page } from '../../store/database/pages.ts'
-import type { ListPlace } from '../../store/transactions/list.ts'
+import type { ListPlace } from '../../store/transactions/found.ts'
 import type { PageQuery } from '../../wire/group-a/lists.ts'
 import { effectiveLimit } from '../../wire/shapes.ts'
 import { invalidRequest } from '../admission/checks.ts'

@@ -1,9 +1,14 @@
 import { sql } from 'kysely'
 
-import type { TransactionStatus, TransactionType } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
 import type { Event } from '../transactions/events.ts'
-import type { ListPlace } from '../transactions/list.ts'
+import {
+  findTransactions,
+  type ListPlace,
+  type PageRequest,
+  type TransactionPage,
+  type Wanted,
+} from '../transactions/found.ts'
 import {
   TRANSACTION,
   inUnits,
@@ -14,15 +19,23 @@ import {
 /** A transaction of whoever, for those who look after all of them. */
 export type OwnedTransaction = Transaction & { username: string }
 
-export type EveryonesFilter = {
-  userId?: number | undefined
-  type?: TransactionType | undefined
-  status?: TransactionStatus | undefined
-  ethTransactionHash?: string | undefined
-  /** From this time on. */
-  from?: Date | undefined
-  /** Before this time. */
-  until?: Date | undefined
+export type EveryonesFilter = Pick<Wanted, 'userId' | 'type' | 'status' | 'from' | 'until'>
+
+/** As `findTransactions`, with their owners. */
+export async function findEveryonesTransactions(
+  db: Db,
+  wanted: Wanted,
+  request: PageRequest,
+): Promise<TransactionPage & { transactions: OwnedTransaction[] }> {
+  const page = await findTransactions(db, wanted, request)
+  const ids = [...new Set(page.transactions.map(({ userId }) => userId))]
+  const { rows } = await sql<{ id: number; username: string }>`
+    select id, username from users where id = any(${ids}::integer[])`.execute(db)
+  const names = new Map(rows.map(({ id, username }) => [id, username]))
+  const transactions = page.transactions.map((one) => {
+    return { ...one, username: names.get(one.userId) ?? '' }
+  })
+  return { ...page, transactions }
 }
 
 /** One page, newest first. */
@@ -95,16 +108,13 @@ export async function endOfLog(db: Db): Promise<LogPlace> {
 }
 
 function takes(filter: EveryonesFilter) {
-  const { userId, type, status, ethTransactionHash, from, until } = filter
+  const { userId, type, status, from, until } = filter
   return sql.join(
     [
       sql`true`,
       ...(userId === undefined ? [] : [sql`t.user_id = ${userId}`]),
       ...(type === undefined ? [] : [sql`t.type = ${type}`]),
       ...(status === undefined ? [] : [sql`t.status = ${status}`]),
-      ...(ethTransactionHash === undefined
-        ? []
-        : [sql`t.eth_transaction_hash = ${ethTransactionHash}`]),
       ...(from === undefined ? [] : [sql`t.created_at >= ${from}`]),
       ...(until === undefined ? [] : [sql`t.created_at < ${until}`]),
     ],

@@ -57,6 +57,8 @@ create table transactions (
   external_id text check (length(external_id) between 1 and 128),
   batch_id text references batches (batch_id),
   batch_place integer check (batch_place >= 0),
+  -- Whom it pays on a chain: another one, or for a deposit the user.
+  to_address text check (length(to_address) = 42 and to_address ~ '^0x[0-9a-f]+$'),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   -- Of the latest move. The next move takes the greater of this and its own, so that the moves of one transaction stand
@@ -79,9 +81,44 @@ create index transactions_list_status on transactions (user_id, status, created_
 create index transactions_list_both on transactions (user_id, type, status, created_at, id);
 -- What an operator looks at: everybody's, in one order.
 create index transactions_everyones on transactions (created_at, id);
-create unique index transactions_external on transactions (user_id, external_id) where external_id is not null;
+-- An operator looks for the id without the user.
+create unique index transactions_external on transactions (external_id, user_id) where external_id is not null;
 create unique index transactions_batch on transactions (batch_id, batch_place) where batch_id is not null;
 create index transactions_hash on transactions (eth_transaction_hash) where eth_transaction_hash is not null;
+
+-- THE MARKS. What a transaction is found again by and keeps for good: its currency, the address that it pays, each word of
+-- its metadata. They stand beside it, since a row that moves writes all of its indexes anew at every move, and these
+-- need to be written once. A mark is a digest, so that long words fit into the index.
+create table transaction_marks (
+  mark uuid not null,
+  user_id integer not null,
+  created_at timestamptz(3) not null,
+  -- No foreign key: it would be checked for each mark, and the trigger below alone writes them.
+  internal_id bigint not null,
+  -- With the mark of the currency alone.
+  amount numeric,
+  primary key (mark, user_id, created_at, internal_id)
+);
+create index transaction_marks_amount on transaction_marks (user_id, mark, amount) where amount is not null;
+
+create function transaction_mark(kind text, word text) returns uuid language sql immutable as $$
+  select encode(substring(sha256(convert_to(kind || ':' || word, 'UTF8')) for 16), 'hex')::uuid
+$$;
+
+create function mark_transactions() returns trigger language plpgsql as $$
+begin
+  insert into transaction_marks (mark, user_id, created_at, internal_id, amount)
+  select transaction_mark(kind, word), user_id, created_at, id, marks.amount
+  from inserted t cross join lateral (
+    select 'currency' as kind, t.currency as word, t.amount
+    union all select 'to_address', t.to_address, null where t.to_address is not null
+    union all select 'metadata', key || '=' || value, null from jsonb_each_text(t.metadata)
+  ) as marks;
+  return null;
+end $$;
+
+create trigger transactions_marked after insert on transactions
+  referencing new table as inserted for each statement execute function mark_transactions();
 
 -- Who moved a transaction, when and why. The first move comes from nowhere.
 create table transaction_moves (

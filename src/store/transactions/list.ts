@@ -1,39 +1,22 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import type { Hex } from '../../domain/orders.ts'
-import type { TransactionStatus, TransactionType } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
+import {
+  findTransactions,
+  isSearch,
+  type PageRequest,
+  type TransactionPage,
+  type Wanted,
+} from './found.ts'
 import { countsOf } from './tallies.ts'
 import { TRANSACTION, inUnits, type InDecimals, type Transaction } from './transactions.ts'
 
-export type TransactionFilter = {
-  userId: number
-  type?: TransactionType | undefined
-  status?: TransactionStatus | undefined
-  /** From this time on. */
-  from?: Date | undefined
-  /** Before this time. */
-  until?: Date | undefined
-  /** Of any transaction on the chain that is, or was, to pay it, or that has paid it. */
-  hash?: Hex | undefined
-  /** Under which it stands, or a part of it, on the chain. */
-  reference?: Hex | undefined
-  externalId?: string | undefined
-  batchId?: string | undefined
-}
-
-/** The last transaction of a page: the next page begins after it, whatever was added meanwhile. */
-export type ListPlace = { createdAt: Date; id: bigint }
-
-export type TransactionPage = {
-  transactions: Transaction[]
-  /** Of all that the filter takes, whatever the page. */
-  total: number
-}
+export type TransactionFilter = Wanted & { userId: number }
 
 /**
- * One page, newest first, and the exact number of all that the filter takes. Both are read from one
- * snapshot, and neither takes longer the more there are.
+ * One page, newest first, and the number of all that the filter takes. Both are read from one
+ * snapshot, and neither takes longer the more there are. The number is exact, but for features that
+ * many have.
  *
  * `bounds` are the places where a tally begins, each with the number of those at or after it. The
  * page begins in the tally that its offset falls into, and a time falls into one of them too; only
@@ -44,8 +27,7 @@ export async function listTransactions(
   filter: TransactionFilter,
   page: PageRequest,
 ): Promise<TransactionPage> {
-  const names = namesIn(filter)
-  if (names.length > 0) return listNamed(db, filter, { names, page })
+  if (isSearch(filter)) return findTransactions(db, filter, page)
   const { rows } = await sql<CountedRow>`
     with changes as materialized (${changesOf(filter)}),
     weights as materialized (
@@ -77,77 +59,14 @@ type CountedRow = { total: bigint } & (InDecimals<Transaction> | { id: null })
 function shown(rows: readonly CountedRow[]): TransactionPage {
   return {
     total: Number(rows[0]?.total ?? 0n),
+    isExact: true,
+    stoppedAt: undefined,
     transactions: rows.flatMap((counted) => {
       const { total: _, ...row } = counted
       return row.id === null ? [] : [inUnits(row)]
     }),
   }
 }
-
-/** What names a few, as conditions. */
-function namesIn(filter: TransactionFilter): RawBuilder<unknown>[] {
-  const { hash, reference, externalId, batchId } = filter
-  return [
-    hash && sql`t.transaction_id in (${ofHash(hash)})`,
-    reference && sql`t.transaction_id in (${ofReference(reference)})`,
-    externalId !== undefined && sql`t.external_id = ${externalId}`,
-    batchId !== undefined && sql`t.batch_id = ${batchId}`,
-  ].filter((name) => typeof name === 'object')
-}
-
-async function listNamed(
-  db: Db,
-  filter: TransactionFilter,
-  { names, page }: { names: readonly RawBuilder<unknown>[]; page: PageRequest },
-): Promise<TransactionPage> {
-  const { from, until } = filter
-  const { limit } = page
-  const place =
-    'after' in page
-      ? sql`where ("createdAt", id) < (${page.after.createdAt}, ${page.after.id}::bigint)`
-      : sql`offset ${page.offset}`
-  const { rows } = await sql<CountedRow>`
-    with found as materialized (
-      select ${TRANSACTION} from transactions t
-      where ${isTaken(filter)} and ${sql.join(names, sql` and `)}
-        ${from === undefined ? sql`` : sql`and t.created_at >= ${from}`}
-        ${until === undefined ? sql`` : sql`and t.created_at < ${until}`}
-    )
-    select counted.total, shown.* from (select count(*) as total from found) as counted
-    left join lateral (
-      select * from (select * from found order by "createdAt" desc, id desc) as sorted
-      ${place} limit ${limit}
-    ) as shown on true
-    order by "createdAt" desc, id desc`.execute(db)
-  return shown(rows)
-}
-
-const OUR_CHAIN = sql`(select chain_id from installation)`
-
-function ofHash(hash: Hex): RawBuilder<unknown> {
-  return sql`
-    select transaction_id from transactions where eth_transaction_hash = ${hash}
-    union all
-    select o.subject from attempts a join orders o on o.id = a.order_id
-    where a.chain_id = ${OUR_CHAIN} and a.hash = ${hash}
-    union all
-    select o.subject from attempts a join orders o on o.bundle = a.order_id
-    where a.chain_id = ${OUR_CHAIN} and a.hash = ${hash}
-    union all
-    select transaction_id from checkout_payments
-    where chain_id = ${OUR_CHAIN} and transaction_hash = ${hash}`
-}
-
-/** The parts of a checkout differ from its own reference in the last byte. */
-function ofReference(reference: Hex): RawBuilder<unknown> {
-  return sql`
-    select subject from orders where chain_id = ${OUR_CHAIN} and reference = ${reference}
-    union all
-    select transaction_id from charges
-    where reference is not null and left(reference, 64) = left(${reference}::text, 64)`
-}
-
-export type PageRequest = { limit: number } & ({ offset: number } | { after: ListPlace })
 
 /** What the moves that are not counted in yet do to the number of those that the filter takes. */
 function changesOf({ userId, type, status }: TransactionFilter): RawBuilder<unknown> {

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import { BaseError, databaseFactsOf } from '../../base/errors.ts'
 import { decimalsOf, formatAmount, parseAmount, type Currency } from '../../domain/money.ts'
+import type { Hex } from '../../domain/orders.ts'
 import {
   FIRST_STATUS,
   requireLegalMove,
@@ -31,6 +32,8 @@ export type Transaction = {
   /** Under what the client knows it. */
   externalId: string | null
   batchId: string | null
+  /** Whom it pays on a chain. */
+  toAddress: Hex | null
   createdAt: Date
   updatedAt: Date
 }
@@ -54,6 +57,7 @@ export type NewTransaction = Cause & {
   /** Nothing else of the user's has it. */
   externalId?: string | undefined
   batch?: { batchId: string; place: number }
+  toAddress?: Hex
   /** Absent: the database's own time. Records from elsewhere bring theirs. */
   createdAt?: Date
 }
@@ -163,7 +167,8 @@ export async function listMoves(db: Db, transaction: { id: bigint }): Promise<Tr
 /** Of `transactions t`. */
 export const TRANSACTION = columnsOf<Transaction>()(`t.id, t.transaction_id, t.user_id, t.type,
   t.status, t.amount::text, t.currency, t.description, t.eth_transaction_hash, t.institution_id,
-  t.gateway_id, t.metadata, t.external_id, t.batch_id, t.created_at, t.updated_at`)
+  t.gateway_id, t.metadata, t.external_id, t.batch_id, t.to_address,
+  t.created_at, t.updated_at`)
 
 /** With its amount as the table has it: a decimal of the currency. */
 export type InDecimals<T> = Omit<T, 'amount'> & { amount: string }
@@ -203,16 +208,16 @@ async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Pr
         transaction_id text, user_id integer, type text, amount numeric, currency text,
         description text, eth_transaction_hash text, institution_id integer, gateway_id integer,
         metadata jsonb, external_id text, batch_id text, batch_place integer,
-        created_at timestamptz, actor text, reason text
+        to_address text, created_at timestamptz, actor text, reason text
       )
     ), inserted as (
       insert into transactions
         (transaction_id, user_id, type, status, amount, currency, description,
          eth_transaction_hash, institution_id, gateway_id, metadata, external_id, batch_id,
-         batch_place, created_at, updated_at, log_key)
+         batch_place, to_address, created_at, updated_at, log_key)
       select transaction_id, user_id, type, ${FIRST_STATUS}, amount, currency, description,
         eth_transaction_hash, institution_id, gateway_id, metadata, external_id, batch_id,
-        batch_place, coalesce(created_at, now()), coalesce(created_at, now()), log_key_now()
+        batch_place, to_address, coalesce(created_at, now()), coalesce(created_at, now()), log_key_now()
       from wanted
       returning *
     ), changed as (
@@ -241,6 +246,7 @@ function newRow(order: NewTransaction) {
     external_id: order.externalId ?? null,
     batch_id: order.batch?.batchId ?? null,
     batch_place: order.batch?.place ?? null,
+    to_address: order.toAddress?.toLowerCase() ?? null,
     created_at: order.createdAt ?? null,
     actor: order.actor,
     reason: order.reason,

@@ -20,6 +20,8 @@ import { ArrivalSchema, CHARGE_BACK_FIELDS } from './charges.ts'
 import { EVENT_FIELDS } from './events.ts'
 import {
   BlockchainTransactionSchema,
+  SEARCH_FIELDS,
+  TotalIsExactSchema,
   TransactionIdSchema,
   TransactionSchema,
   TransactionStatusSchema,
@@ -120,11 +122,8 @@ export type OwnedTransactionWire = Static<typeof OwnedTransactionSchema>
 
 export const OwnedListQuerySchema = requestObject({
   user_id: Type.Optional(UserIdSchema),
-  type: Type.Optional(TransactionTypeSchema),
-  status: Type.Optional(TransactionStatusSchema),
+  ...SEARCH_FIELDS,
   eth_transaction_hash: Type.Optional(EthereumHashSchema),
-  start_date: Type.Optional({ ...DaySchema, description: 'From this day in UTC, it included.' }),
-  end_date: Type.Optional({ ...DaySchema, description: 'To this day in UTC, it included.' }),
   limit: ListLimitSchema,
   cursor: Type.Optional(
     Type.String({
@@ -143,6 +142,7 @@ export const OwnedListSchema = namedAnswer('OwnedTransactionList', {
       examples: [1],
     }),
   ),
+  total_is_exact: Type.Optional(TotalIsExactSchema),
   next_cursor: nullable(
     Type.String({ description: 'For the next page; null on the last.', examples: ['MTc0MQ'] }),
   ),

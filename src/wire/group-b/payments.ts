@@ -4,7 +4,12 @@ import { GATEWAY_KINDS, GATEWAYS, type PayerFieldName } from '../../base/parties
 import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
 import { EthereumAddressSchema, namedAnswer, nullable, requestObject } from '../shapes.ts'
 import { ArrivalSchema, CHARGE_BACK_FIELDS, REFUND_FIELDS } from './charges.ts'
-import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
+import {
+  METADATA_KEY,
+  METADATA_WORD,
+  TransactionIdSchema,
+  TransactionStatusSchema,
+} from './transactions.ts'
 
 export const GatewayIdSchema = Type.Integer({
   minimum: 1,
@@ -13,15 +18,11 @@ export const GatewayIdSchema = Type.Integer({
 })
 
 /** Words of the caller's own, such as `order_id` and `customer_name`; the gateway keeps them. */
-export const MetadataSchema = Type.Record(
-  Type.String({ pattern: '^[A-Za-z0-9_.-]{1,40}$' }),
-  Type.String({ maxLength: 500 }),
-  {
-    maxProperties: 50,
-    description: 'Up to 50 words of your own, such as `order_id` and `customer_name`.',
-    examples: [{ order_id: '2025-014', customer_name: 'Ada Lovelace' }],
-  },
-)
+export const MetadataSchema = Type.Record(METADATA_KEY, METADATA_WORD, {
+  maxProperties: 50,
+  description: 'Up to 50 words of your own, such as `order_id` and `customer_name`.',
+  examples: [{ order_id: '2025-014', customer_name: 'Ada Lovelace' }],
+})
 
 export const DescriptionSchema = Type.String({
   minLength: 1,

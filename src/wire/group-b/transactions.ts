@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 
+import { DECIMAL_PATTERN } from '../../domain/money.ts'
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/states.ts'
 import { AMOUNT_FIELDS, CurrencySchema } from '../amounts.ts'
 import {
@@ -19,6 +20,9 @@ import { CHARGE_BACK_FIELDS } from './charges.ts'
 
 export const TransactionTypeSchema = Type.Enum([...TRANSACTION_TYPES])
 export const TransactionStatusSchema = Type.Enum([...TRANSACTION_STATUSES])
+
+export const METADATA_KEY = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,40}$' })
+export const METADATA_WORD = Type.String({ maxLength: 500 })
 
 /** An id that nobody was given is not found; text that cannot be an id is refused. */
 export const TransactionIdSchema = Type.String({
@@ -63,6 +67,12 @@ const TRANSACTION_FIELDS = {
     Type.String({
       description: 'The batch that it is a payment of.',
       examples: ['BAT04419271330985127764'],
+    }),
+  ),
+  to_address: nullable(
+    Type.Unsafe<string>({
+      ...EthereumAddressSchema,
+      description: 'Whom it pays on a chain; null where nothing is paid to an address.',
     }),
   ),
   disputed_by: Type.Array(ObjectionSchema, {
@@ -148,7 +158,10 @@ export const TransactionDetailSchema = namedAnswer('TransactionDetail', {
 })
 export const LIST_OFFSET_MAX = 1_000_000
 
-export const TransactionListQuerySchema = requestObject({
+const AmountBoundSchema = Type.String({ pattern: DECIMAL_PATTERN, examples: ['99.5'] })
+
+/** What lists of transactions can be asked for; all that is given must fit. */
+export const SEARCH_FIELDS = {
   type: Type.Optional(TransactionTypeSchema),
   status: Type.Optional(TransactionStatusSchema),
   start_date: Type.Optional({ ...DaySchema, description: 'From this day in UTC, it included.' }),
@@ -170,6 +183,36 @@ export const TransactionListQuerySchema = requestObject({
   batch_id: Type.Optional(
     Type.String({ pattern: '^[A-Za-z0-9]{1,64}$', description: 'The payments of this batch.' }),
   ),
+  to_address: Type.Optional({
+    ...EthereumAddressSchema,
+    description:
+      'Those that pay this address on a chain. EIP-55 is checked when the case is mixed.',
+  }),
+  metadata: Type.Optional(
+    Type.Record(METADATA_KEY, METADATA_WORD, {
+      minProperties: 1,
+      maxProperties: 3,
+      description:
+        'Those that have these words in their metadata, as `metadata[order_id]=2025-014`.',
+      examples: [{ order_id: '2025-014' }],
+    }),
+  ),
+  currency: Type.Optional(CurrencySchema),
+  min_amount: Type.Optional({
+    ...AmountBoundSchema,
+    description: 'Those of at least this amount of the `currency`, which must be given.',
+  }),
+  max_amount: Type.Optional({
+    ...AmountBoundSchema,
+    description: 'Those of at most this amount of the `currency`, which must be given.',
+  }),
+}
+
+const TransactionSearchSchema = requestObject(SEARCH_FIELDS)
+export type TransactionSearch = Static<typeof TransactionSearchSchema>
+
+export const TransactionListQuerySchema = requestObject({
+  ...SEARCH_FIELDS,
   limit: ListLimitSchema,
   offset: Type.Integer({
     minimum: 0,
@@ -187,9 +230,17 @@ export const TransactionListQuerySchema = requestObject({
 })
 export type TransactionListQuery = Static<typeof TransactionListQuerySchema>
 
+export const TotalIsExactSchema = Type.Boolean({
+  description:
+    'False where an address, a word of the metadata, a currency or an amount is asked for that ' +
+    'more than 5,000 have. Then there are at least `total`, and a page may have fewer rows than ' +
+    'the limit, or none, and a `next_cursor` all the same: the search goes on there.',
+})
+
 export const TransactionListSchema = namedAnswer('TransactionList', {
   transactions: Type.Array(TransactionSchema, { maxItems: LIST_LIMIT_MAX }),
   total: int64({ description: 'All that pass the filters.', examples: [1] }),
+  total_is_exact: TotalIsExactSchema,
   limit: Type.Integer({ description: 'What was taken as the limit.', examples: [50] }),
   offset: Type.Integer({ examples: [0] }),
   next_cursor: nullable(

@@ -49,7 +49,7 @@ describe('listTransactions', () => {
   it('gives nothing and counts nothing where there is nothing', async () => {
     const { db } = await freshDatabase()
     const { id: userId } = await makeUser(db)
-    const nothing = { transactions: [], total: 0 }
+    const nothing = { transactions: [], total: 0, isExact: true, stoppedAt: undefined }
     for (const fold of [false, true]) {
       if (fold) await foldTallies(db, { userId })
       for (const filter of filtersOf(userId)) {
@@ -232,6 +232,8 @@ async function expectSame(
     const page = await listTransactions(db, filter, { limit: 3, offset })
     expect(page).to.deep.equal({
       total: wanted.length,
+      isExact: true,
+      stoppedAt: undefined,
       transactions: wanted.slice(offset, offset + 3),
     })
   }

@@ -169,6 +169,7 @@ async function withdraw<P>(
     amount,
     currency,
     description: `Withdrawal to ${checksummed(address)}`,
+    toAddress: address,
     ethTransactionHash: transactionHash,
     actor: actorOf(caller),
     reason: 'signed and on its way',

@@ -43,16 +43,95 @@ describe('GET /api/transactions', () => {
           eth_transaction_hash: made.ethTransactionHash,
           external_id: null,
           batch_id: null,
+          to_address: null,
           disputed_by: [],
           created_at: '2026-03-01T00:00:00.123Z',
           updated_at: '2026-03-01T00:00:00.123Z',
         },
       ],
       total: 1,
+      total_is_exact: true,
       limit: 50,
       offset: 0,
       next_cursor: null,
     })
+  })
+
+  it('finds what keeps an address, a word, a currency or an amount, and only the own', async () => {
+    const { db, alice, bob, get } = await startTransactionsApi()
+    const toAddress = '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed'
+    const common = { type: 'settlement', currency: 'ETH', toAddress } as const
+    const one = 10n ** 18n
+    const tricky = `'; drop table transactions; --`
+    const make = (userId: number, more: object) =>
+      makeTransaction(db, { userId, ...common, ...more })
+    const a = await make(alice.id, { amount: one, metadata: { order_id: '42', shop: 'main' } })
+    const b = await make(alice.id, { amount: 2n * one, metadata: { order_id: tricky } })
+    const c = await makeTransaction(db, { userId: alice.id, metadata: { shop: 'main' } })
+    await make(bob.id, { amount: one, metadata: { order_id: '42', shop: 'main' } })
+    const found = async (query: Record<string, string>) => {
+      const { status, body } = await get(`/api/transactions?${new URLSearchParams(query)}`)
+      expect(status, JSON.stringify(body)).to.equal(200)
+      expect(body['total'], JSON.stringify(query)).to.equal(idsOf(body).length)
+      return idsOf(body).map(BigInt)
+    }
+    const both = [b.id, a.id]
+    expect(await found({ to_address: toAddress })).to.deep.equal(both)
+    const mixed = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+    expect(await found({ to_address: mixed })).to.deep.equal(both)
+    expect(await found({ currency: 'ETH' })).to.deep.equal(both)
+    expect(await found({ currency: 'USD' })).to.deep.equal([c.id])
+    expect(await found({ currency: 'ETH', min_amount: '1.000000000000000001' })).to.deep.equal([
+      b.id,
+    ])
+    expect(await found({ currency: 'ETH', max_amount: '1' })).to.deep.equal([a.id])
+    expect(await found({ currency: 'ETH', min_amount: '0', max_amount: '3' })).to.deep.equal(both)
+    expect(await found({ 'metadata[order_id]': '42' })).to.deep.equal([a.id])
+    expect(await found({ 'metadata[order_id]': tricky })).to.deep.equal([b.id])
+    expect(await found({ 'metadata[order_id]': '4' })).to.deep.equal([])
+    expect(await found({ 'metadata[shop]': 'main' })).to.deep.equal([c.id, a.id])
+    const all = { 'metadata[shop]': 'main', 'metadata[order_id]': '42', to_address: toAddress }
+    const more = { currency: 'ETH', min_amount: '1', max_amount: '1', type: 'settlement' }
+    expect(await found({ ...all, ...more, status: 'pending' })).to.deep.equal([a.id])
+    expect(await found({ ...all, ...more, status: 'failed' })).to.deep.equal([])
+    const { body } = await get(`/api/transactions/${a.transactionId}`)
+    expect(body['metadata']).to.deep.equal({ order_id: '42', shop: 'main' })
+    expect(body['to_address']).to.equal(mixed)
+  })
+
+  it('refuses what cannot be searched for, and names it', async () => {
+    const { get } = await startTransactionsApi()
+    const refused = async (query: string) => {
+      const { status, body } = await get(`/api/transactions?${query}`)
+      expect(status, query).to.equal(400)
+      return codesOf(body).map(({ field, code }) => `${field} ${code}`)
+    }
+    const words = ['a', 'b', 'c', 'd'].map((key) => `metadata[${key}]=1`).join('&')
+    const cases: Record<string, string[]> = {
+      'to_address=0x12': ['query.to_address pattern'],
+      'to_address=0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed': ['query.to_address checksum'],
+      'currency=usd': ['query.currency enum'],
+      'min_amount=1': ['query.currency required'],
+      'max_amount=1': ['query.currency required'],
+      'currency=USD&min_amount=2&max_amount=1.999': ['query.min_amount above_max_amount'],
+      'currency=USD&min_amount=1e999': ['query.min_amount pattern'],
+      'currency=USD&max_amount=NaN': ['query.max_amount pattern'],
+      'currency=USD&max_amount=-1': ['query.max_amount pattern'],
+      'currency=USD&min_amount=1&min_amount=2': ['query.min_amount duplicate_key'],
+      'metadata=1': ['query.metadata type'],
+      'metadata[]=1': ['query.metadata[] unknown_field'],
+      'metadata[a][b]=1': ['query.metadata.a][b unknown_field'],
+      'metadata[a b]=1': ['query.metadata.a b unknown_field'],
+      'metadata[a]=1&metadata%5Ba%5D=2': ['query.metadata[a] duplicate_key'],
+      'type[a]=payment': ['query.type[a] unknown_field'],
+      [words]: ['query.metadata maxProperties'],
+      [`metadata[a]=${'x'.repeat(501)}`]: ['query.metadata.a maxLength'],
+    }
+    for (const [query, expected] of Object.entries(cases)) {
+      expect(await refused(query), query).to.deep.equal(expected)
+    }
+    const { status } = await get('/api/transactions?metadata[__proto__]=1')
+    expect(status).to.equal(200)
   })
 
   it('finds what a hash or a reference names, and counts only what is the own', async () => {

@@ -1,7 +1,8 @@
 import { checksummed } from '../../../../chain/hex.ts'
-import type { Attempt, Order } from '../../../../domain/orders.ts'
+import type { Attempt, Hex, Order } from '../../../../domain/orders.ts'
 import {
   countEveryonesTransactions,
+  findEveryonesTransactions,
   findEveryonesTransaction,
   listEveryonesTransactions,
   type OwnedTransaction,
@@ -10,6 +11,7 @@ import type { Db } from '../../../../store/database/database.ts'
 import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
 import { findOrderOf } from '../../../../store/orders/orders.ts'
 import { listCheckoutPayments } from '../../../../store/rails/checkouts.ts'
+import { isSearch, type ListPlace, type Wanted } from '../../../../store/transactions/found.ts'
 import { readObjections } from '../../../../store/transactions/objections.ts'
 import { findReceiptOf } from '../../../../store/transactions/receipts.ts'
 import { listMoves } from '../../../../store/transactions/transactions.ts'
@@ -23,10 +25,11 @@ import {
 } from '../../../../wire/group-b/admin.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { cursorOf, dayRange, pageOf, placeOfCursor } from '../../lists.ts'
+import { placeOfCursor } from '../../lists.ts'
 import { readBlockchainTransaction, toAttemptWire } from '../blockchain/wire.ts'
 import { fieldsOf } from '../fields.ts'
 import { readChargeBack, toArrivalWire } from '../payments/charges.ts'
+import { cut, readSearch } from '../transactions/search.ts'
 import { toMoveWire, toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
 
 export const everyonesListEndpoint = defineEndpoint({
@@ -38,24 +41,39 @@ export const everyonesListEndpoint = defineEndpoint({
   query: OwnedListQuerySchema,
   answer: OwnedListSchema,
   handle: async ({ query, db }) => {
+    const { user_id: userId, eth_transaction_hash: hash } = query
     const after = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
-    const { user_id: userId, eth_transaction_hash: ethTransactionHash, type, status } = query
-    const filter = { userId, type, status, ethTransactionHash, ...dayRange(query) }
-    const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
-      listEveryonesTransactions(db, filter, { after, limit }),
-    )
+    const wanted = { userId, ...readSearch(query), ethTransactionHash: hash as Hex | undefined }
+    const limit = effectiveLimit(query.limit)
+    const page = isSearch(wanted)
+      ? await search(db, wanted, { after, limit: limit + 1 })
+      : await list(db, wanted, { after, limit: limit + 1 })
+    const { shown, next } = cut(page, limit)
     const wires = await toTransactionWires(db, shown)
     return {
       success: true as const,
       transactions: shown.map((one, place) => ({ ...wires[place]!, ...ownerOf(one) })),
       // To count takes longer than to list, and the pages behind the first one know it.
-      ...(after === undefined && {
-        total: await countEveryonesTransactions(db, filter, MAX_COUNTED),
-      }),
-      next_cursor: last ? cursorOf(last) : null,
+      ...(after === undefined && { total: page.total, total_is_exact: page.isExact }),
+      next_cursor: next,
     }
   },
 })
+
+type OwnedPage = Awaited<ReturnType<typeof findEveryonesTransactions>>
+
+type OwnedRequest = { after: ListPlace | undefined; limit: number }
+
+function search(db: Db, wanted: Wanted, { after, limit }: OwnedRequest): Promise<OwnedPage> {
+  return findEveryonesTransactions(db, wanted, { limit, ...(after ? { after } : { offset: 0 }) })
+}
+
+async function list(db: Db, wanted: Wanted, page: OwnedRequest): Promise<OwnedPage> {
+  const transactions = await listEveryonesTransactions(db, wanted, page)
+  const isFirst = page.after === undefined
+  const total = isFirst ? await countEveryonesTransactions(db, wanted, MAX_COUNTED) : 0
+  return { transactions, total, isExact: total < MAX_COUNTED, stoppedAt: undefined }
+}
 
 const MAX_COUNTED = 100_000
 

@@ -121,6 +121,7 @@ async function recordBatch(db: Db, recording: Recording): Promise<SummedBatch> {
       metadata: item.metadata,
       externalId: item.external_id,
       batch: { batchId, place },
+      toAddress: item.to_address as Hex,
       ethTransactionHash: hashes.get(transactionId)!,
       actor: actorOf(caller),
       reason: 'signed and on its way',

@@ -112,7 +112,7 @@ export function acceptPayments<Prepared>({ acceptAll }: BlockchainPayments<Prepa
     const results = requests.map((request, place): Result<Created> => {
       const acceptance = acceptances[place]
       if (acceptance?.ok !== true) return { ok: false, error: acceptance?.error }
-      records.push(recordOf(request, acceptance.value.hash))
+      records.push(recordOf(request, acceptance.value))
       return { ok: true, value: answerOf(request, acceptance.value) }
     })
     if (records.length > 0) await recordTransactions(db, records)
@@ -120,7 +120,10 @@ export function acceptPayments<Prepared>({ acceptAll }: BlockchainPayments<Prepa
   }
 }
 
-function recordOf({ caller, body, prepared }: Request<unknown>, hash: Hex): NewTransaction {
+function recordOf(
+  { caller, body, prepared }: Request<unknown>,
+  { order, hash }: { order: Order; hash: Hex },
+): NewTransaction {
   return {
     transactionId: prepared.transactionId,
     userId: caller.userId,
@@ -131,6 +134,7 @@ function recordOf({ caller, body, prepared }: Request<unknown>, hash: Hex): NewT
     metadata: body.metadata,
     externalId: body.external_id,
     ethTransactionHash: hash,
+    toAddress: order.payee,
     actor: actorOf(caller),
     reason: 'signed and on its way',
   }

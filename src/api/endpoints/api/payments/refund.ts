@@ -61,6 +61,7 @@ type Deps = {
 type PreparedRefund = {
   transactionId: string
   amount: bigint
+  payee: Hex
   /** How many refunds there were before it. */
   earlier: number
   accept: AcceptBack
@@ -182,7 +183,7 @@ async function prepareOnChain(facts: {
     amount,
     reference: referenceOf(reference, sums.count),
   })
-  return { transactionId, amount, earlier: sums.count, accept }
+  return { transactionId, amount, payee, earlier: sums.count, accept }
 }
 
 /** The contract pays a reference once, so each refund has the one that follows from the last. */
@@ -201,7 +202,7 @@ async function acceptOnChain(facts: {
   amount: bigint
 }): Promise<void> {
   const { db, charge, prepared, sums, amount } = facts
-  const { transactionId, accept } = prepared
+  const { transactionId, payee, accept } = prepared
   if (prepared.amount !== amount || prepared.earlier !== sums.count) {
     const sentence = 'More has come or gone back meanwhile. Send the request again.'
     throw new RequestError('conflict', sentence)
@@ -215,6 +216,7 @@ async function acceptOnChain(facts: {
     currency: charge.currency,
     description: `refund of ${charge.transactionId}`,
     ethTransactionHash: hash,
+    toAddress: payee,
     actor: actorOf(charge),
     reason: 'signed and on its way',
   })

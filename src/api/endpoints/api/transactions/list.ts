@@ -1,14 +1,16 @@
-import type { Hex } from '../../../../domain/orders.ts'
-import { listTransactions, type ListPlace } from '../../../../store/transactions/list.ts'
+import type { ListPlace } from '../../../../store/transactions/found.ts'
+import { listTransactions } from '../../../../store/transactions/list.ts'
 import {
   TransactionListQuerySchema,
   TransactionListSchema,
   type TransactionListQuery,
 } from '../../../../wire/group-b/transactions.ts'
+import type { RequestError } from '../../../../wire/errors.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
-import { cursorOf, dayRange, placeOfCursor } from '../../lists.ts'
+import { placeOfCursor } from '../../lists.ts'
+import { cut, readSearch } from './search.ts'
 import { toTransactionWires } from './wire.ts'
 
 export const transactionListEndpoint = defineEndpoint({
@@ -22,21 +24,19 @@ export const transactionListEndpoint = defineEndpoint({
   handle: async ({ query, caller, db }) => {
     const limit = effectiveLimit(query.limit)
     const page = query.cursor === undefined ? { offset: query.offset } : { after: placeOf(query) }
-    const { type, status, hash, reference, external_id: externalId, batch_id: batchId } = query
-    const onChain = { hash: hash as Hex | undefined, reference: reference as Hex | undefined }
-    const named = { ...onChain, externalId, batchId }
-    const filter = { userId: caller.userId, type, status, ...named, ...dayRange(query) }
+    const filter = { userId: caller.userId, ...readSearch(query) }
     // One more tells whether there is a next page.
     const found = await listTransactions(db, filter, { ...page, limit: limit + 1 })
-    const shown = found.transactions.slice(0, limit)
-    const last = found.transactions.length > limit ? shown.at(-1) : undefined
+    if (!found.isExact && query.offset > found.total) throw offsetTooDeep()
+    const { shown, next } = cut(found, limit)
     return {
       success: true as const,
       transactions: await toTransactionWires(db, shown),
       total: found.total,
+      total_is_exact: found.isExact,
       limit,
       offset: query.offset,
-      next_cursor: last ? cursorOf(last) : null,
+      next_cursor: next,
     }
   },
 })
@@ -47,4 +47,10 @@ function placeOf(query: TransactionListQuery): ListPlace {
     throw invalidRequest([{ field: 'query.offset', code: 'conflict', message }])
   }
   return placeOfCursor(query.cursor ?? '')
+}
+
+/** So many pass that no more of them are counted than this offset skips. */
+function offsetTooDeep(): RequestError {
+  const message = 'Too many pass these filters to be skipped. Go on by next_cursor instead.'
+  return invalidRequest([{ field: 'query.offset', code: 'too_deep', message }])
 }

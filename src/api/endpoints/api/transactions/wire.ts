@@ -1,3 +1,4 @@
+import { checksummed } from '../../../../chain/hex.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { listObjections, type Objection } from '../../../../store/transactions/objections.ts'
 import type { Transaction, TransactionMove } from '../../../../store/transactions/transactions.ts'
@@ -24,6 +25,7 @@ export function toTransactionWire(
     ...fieldsOf(transaction, 'id', 'transactionId', 'currency', 'type', 'status', 'description'),
     ...fieldsOf(transaction, 'ethTransactionHash', 'externalId', 'batchId'),
     ...fieldsOf(transaction, 'createdAt', 'updatedAt'),
+    to_address: transaction.toAddress && checksummed(transaction.toAddress),
     ...amountFields(transaction),
     disputed_by: objections.map((one) => fieldsOf(one, 'kind', 'id', 'reason', 'openedAt')),
   }
