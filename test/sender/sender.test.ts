@@ -11,6 +11,7 @@ import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
 import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../engines/sim/world.ts'
 import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
 import { expectFailure } from '../fixtures/errors.ts'
+import { limit } from '../fixtures/store/limits.ts'
 
 describe('the sender', () => {
   let bench: Bench
@@ -82,7 +83,8 @@ describe('the sender', () => {
 
     it('several that are accepted together, but not those of them that are refused', async () => {
       const [first, second] = bench.signers.addresses
-      const sender = bench.sender({ policy: { perPayeeAndDay: 10n } })
+      const sender = bench.sender()
+      await limit(bench.db, { perPayee: 10n })
       const requests = [
         { payer: second, payee: addressFrom('together one'), amount: 6n },
         { payer: first, payee: addressFrom('together one'), amount: 5n },
@@ -200,17 +202,16 @@ describe('the sender', () => {
     })
 
     it('more than a spender may send in one day, or to one payee', async () => {
-      const daily = bench.sender({ policy: { perDay: 10n } })
-      await daily.pay(bench.requestOf({ amount: 6n }), bench.signal)
+      await limit(bench.db, { perDay: 10n })
+      await bench.pay({ amount: 6n })
       const again = bench.requestOf({ amount: 5n })
-      await expectFailure(() => daily.pay(again, bench.signal), 'limit_per_day')
+      await expectFailure(() => bench.pay(again), 'limit_per_day')
       bench.clock.advance(24 * 3_600_000)
-      await daily.pay(again, bench.signal)
+      await bench.pay(again)
       const payee = addressFrom('d')
-      const narrow = bench.sender({ policy: { perPayeeAndDay: 10n } })
-      await narrow.pay(bench.requestOf({ payee, amount: 10n }), bench.signal)
-      const more = bench.requestOf({ payee, amount: 1n })
-      await expectFailure(() => narrow.pay(more, bench.signal), 'limit_per_payee')
+      await limit(bench.db, { perDay: null, perPayee: 10n })
+      await bench.pay({ payee, amount: 10n })
+      await expectFailure(() => bench.pay({ payee, amount: 1n }), 'limit_per_payee')
     })
 
     it('a gas limit that no node would take, from a provider that lies', async () => {
