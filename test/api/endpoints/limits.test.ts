@@ -20,6 +20,8 @@ import { until } from '../../fixtures/until.ts'
 
 const UNIT = 10n ** 18n
 const WIRE = { type: 'wire', name: 'Ada Lovelace', addressLine1: '12 St James Square' }
+/** What is paid on the chain is asked for at once in the tests of the sender. */
+const LEDGER_ONLY = new Set(['a wire', 'a transfer to a bank'])
 const BANK = { url: 'http://127.0.0.1:1', key: 'key', accountId: 'account_1' }
 
 describe('limits on what leaves', () => {
@@ -166,7 +168,7 @@ describe('limits on what leaves', () => {
     return status
   }
 
-  for (const [name, way, currency, send] of WAYS) {
+  for (const [name, way, currency, send] of WAYS.filter(([name]) => LEDGER_ONLY.has(name))) {
     it(`let half of a hundred that come at once pass, for ${name}`, async () => {
       await limit(money.db, { way, currency, perDay: 50n * UNIT })
       const statuses = await Promise.all(
