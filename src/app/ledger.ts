@@ -68,7 +68,11 @@ export function createBurning(
 ): Burning<PreparedOrder> {
   return {
     addressOf: payments.addressOf,
-    prepare: (db, burn) => sender.prepare(db, { ...burn, route: 'burn', payee: NOBODY }, signal),
+    prepare: (db, burn) => {
+      // What is burnt goes to a bank, wherever the caller says.
+      const order = { ...burn, way: 'wire', route: 'burn', payee: NOBODY } as const
+      return sender.prepare(db, order, signal)
+    },
     accept: sender.accept,
     kick: sender.kick,
   }
@@ -88,7 +92,7 @@ export function createWithdrawing(
     : ({ route: 'transfer' } as const)
   return {
     async prepare(db, asked) {
-      const order = { ...asked, payer: platform }
+      const order = { ...asked, way: 'withdrawal', payer: platform } as const
       const mint = () => sender.prepare(db, { ...order, route: 'mint' }, signal)
       if (withdrawals === 'mint') return mint()
       try {
@@ -110,7 +114,10 @@ export function createMinting(
   signal: AbortSignal,
 ): Minting<PreparedOrder> {
   return {
-    prepare: (db, mint) => sender.prepare(db, { ...mint, route: 'mint', payer: platform }, signal),
+    prepare: (db, mint) => {
+      const order = { ...mint, way: 'mint', route: 'mint', payer: platform } as const
+      return sender.prepare(db, order, signal)
+    },
     accept: sender.accept,
     kick: sender.kick,
   }

@@ -71,14 +71,15 @@ export async function createPaying(deps: {
       ...(chain.isEmbedded && { pollIntervalMs: Math.min(blockMs / 2, 500) }),
     },
   })
+  const way = 'chain'
   return {
     sender,
     platform,
     payments: {
       addressOf: accounts.addressOf,
-      prepare: (db, payment) => sender.prepare(db, payment, signal),
-      prepareBatch: (db, batch) => sender.prepareBatch(db, batch, signal),
-      estimateBatch: (db, batch) => sender.estimateBatch(db, batch, signal),
+      prepare: (db, payment) => sender.prepare(db, { ...payment, way }, signal),
+      prepareBatch: (db, batch) => sender.prepareBatch(db, { ...batch, way }, signal),
+      estimateBatch: (db, batch) => sender.estimateBatch(db, { ...batch, way }, signal),
       acceptAll: sender.acceptAll,
       balanceOf: (holder) => readBalance(chain.providers, { holder, signal }),
       tokensOf: async (holder) => {

@@ -40,6 +40,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/keys.ts')).keysCommand(),
   },
   {
+    name: 'limits',
+    description: 'List and set how much may leave, by way out, for everybody or for one user',
+    load: async () => (await import('./commands/limits.ts')).limitsCommand(),
+  },
+  {
     name: 'subscriptions',
     description: 'List and delete webhook subscriptions; replay a delivery',
     load: async () => (await import('./commands/subscriptions.ts')).subscriptionsCommand(),

@@ -25,6 +25,12 @@ import type {
   PostingListWire,
 } from '../wire/group-b/ledger.ts'
 import type {
+  LimitAnswerSchema,
+  LimitListQuerySchema,
+  LimitListWire,
+  LimitSetSchema,
+} from '../wire/group-b/limits.ts'
+import type {
   BreakListQuerySchema,
   BreakDetailSchema,
   BreakVerifiedSchema,
@@ -111,6 +117,15 @@ export type WalletQuery = Asked<Static<typeof OwnedWalletListQuerySchema>>
 export type PostingPage = ParsedAnswer<PostingListWire>
 /** Which postings. */
 export type PostingQuery = Asked<Static<typeof PostingListQuerySchema>>
+
+/** The limits of every way out, and what administrators have set, newest first. */
+export type LimitPage = ParsedAnswer<LimitListWire>
+/** Whose limits; of nobody in particular, those of everybody. */
+export type LimitQuery = Asked<Static<typeof LimitListQuerySchema>>
+/** What to set; null takes back what was set before. */
+export type LimitRequest = Static<typeof LimitSetSchema>
+/** The limits of one way out that are in force then. */
+export type Limits = ParsedAnswer<Static<typeof LimitAnswerSchema>>
 
 /** Who may sign in, and with which scopes. */
 export type User = Parsed<UserWire>

@@ -12,6 +12,10 @@ import type {
   KeyPage,
   KeyQuery,
   KeyRequest,
+  LimitPage,
+  LimitQuery,
+  LimitRequest,
+  Limits,
   NewKey,
   OwnedTransactionPage,
   OwnedTransactionQuery,
@@ -98,6 +102,11 @@ export type Administration = {
     create: (request: KeyRequest, options?: CallOptions) => Promise<NewKey>
     revoke: (keyId: number, options?: PostOptions) => Promise<Key>
   }
+  limits: {
+    /** Those of everybody, or of one user with what is used today. */
+    list: (query?: LimitQuery, options?: CallOptions) => Promise<LimitPage>
+    set: (request: LimitRequest, options?: PostOptions) => Promise<Limits>
+  }
 }
 
 export function administrationOf(call: Call): Administration {
@@ -158,6 +167,10 @@ export function administrationOf(call: Call): Administration {
       list: list(keys, 'api_keys'),
       create: (request, options) => call(postOnce(keys, request, ['api_key']), options),
       revoke: (id, options) => call(post(at(keys, id, '/revoke'), {}, ['id']), options),
+    },
+    limits: {
+      list: list(admin('limits'), 'limits'),
+      set: (request, options) => call(post(admin('limits'), request, ['way']), options),
     },
   }
 }

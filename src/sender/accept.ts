@@ -13,11 +13,12 @@ import { storePayments, type NewOrder, type NewPayment } from '../store/orders/a
 import { listAttemptsOf } from '../store/orders/attempts.ts'
 import { lockFreeLanes, noLane, type LaneStep } from '../store/orders/lanes.ts'
 import { findOrdersOf, readLaneLoads, readOwedTokens } from '../store/orders/orders.ts'
+import { openSpending, type Spending } from '../store/orders/spending.ts'
 import type { SenderContext, SenderPolicy } from './context.ts'
 import type { PreparedOrder } from './prepare.ts'
-import { insufficientFunds, OrderRefusedError } from './refused.ts'
+import { insufficientFunds, isRefusal, OrderRefusedError, type Refusal } from './refused.ts'
 import { bundleCalldata, paymentCall, signChecked, type Signed } from './sign.ts'
-import { openSpending, spentBy, type Spending } from './spending.ts'
+import { spentBy } from './spending.ts'
 
 /**
  * Accepts orders in the caller's `transact`: locks their lanes, takes a nonce for each, signs, and
@@ -31,11 +32,14 @@ export async function acceptOrders(
   prepared: readonly PreparedOrder[],
 ): Promise<Result<HashedOrder>[]> {
   // The limits are held where it is stored, so what was spent before is read while nobody waits.
-  const spending = await openSpending(context, db, prepared.flatMap(allOf).flatMap(spentBy))
+  const spending = await openSpending(db, {
+    payments: prepared.flatMap(allOf).flatMap(spentBy),
+    now: context.clock.now(),
+  })
   const { admit, steps } = await openLanes(context, db, prepared)
   const subjects = prepared.map(({ subject }) => subject)
   const earlier = new Map((await findOrdersOf(db, subjects)).map((one) => [one.subject, one]))
-  const admitted = new Map<PreparedOrder, Admitted[] | OrderRefusedError>()
+  const admitted = new Map<PreparedOrder, Admitted[] | Refusal>()
   for (const one of prepared) {
     if (!earlier.has(one.subject))
       admitted.set(
@@ -43,7 +47,7 @@ export async function acceptOrders(
         triedTo(() => admit(one, spending)),
       )
   }
-  const taken = [...admitted.values()].flatMap((one) => (isRefused(one) ? [] : one))
+  const taken = [...admitted.values()].flatMap((one) => (isRefusal(one) ? [] : one))
   const accepted = new Map<string, HashedOrder>()
   if (taken.length > 0) {
     for (const one of await storeAdmitted(context, db, { admitted: taken, steps: steps() })) {
@@ -54,7 +58,7 @@ export async function acceptOrders(
   return Promise.all(
     prepared.map(async (one): Promise<Result<HashedOrder>> => {
       const decided = admitted.get(one)
-      if (decided !== undefined && isRefused(decided)) return { ok: false, error: decided }
+      if (decided !== undefined && isRefusal(decided)) return { ok: false, error: decided }
       const before = earlier.get(one.subject)
       if (before !== undefined) return { ok: true, value: await acceptedBefore(db, before) }
       const value = accepted.get(one.subject)
@@ -158,15 +162,11 @@ function admitTo(one: OpenLane, order: PreparedOrder, policy: SenderPolicy): Adm
   return { prepared: order, nonce, counter }
 }
 
-function isRefused(one: Admitted[] | OrderRefusedError): one is OrderRefusedError {
-  return one instanceof OrderRefusedError
-}
-
-function triedTo<T>(work: () => T): T | OrderRefusedError {
+function triedTo<T>(work: () => T): T | Refusal {
   try {
     return work()
   } catch (error) {
-    if (error instanceof OrderRefusedError) return error
+    if (isRefusal(error)) return error
     throw error
   }
 }

@@ -2,14 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { ProviderState } from '../chain/rpc/http-provider.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
-import {
-  isInEther,
-  type AttemptKind,
-  type Fees,
-  type Hex,
-  type Route,
-  type HashedOrder,
-} from '../domain/orders.ts'
+import type { AttemptKind, Fees, HashedOrder, Hex } from '../domain/orders.ts'
 import type { ReferenceCodec } from '../domain/reference.ts'
 import type { Db } from '../store/database/database.ts'
 import type { SignTransaction } from './sign.ts'
@@ -51,15 +44,7 @@ export type SenderEvent =
 /** `isCode` tells the contract's own code from any other that stands at its address. */
 export type Settlement = { address: Hex; isCode: (code: Hex) => boolean }
 
-/** In the smallest unit of what is sent: wei, or the token's own. */
-export type SpendLimits = {
-  perTransaction: bigint
-  perDay: bigint
-  perPayeeAndDay: bigint
-}
-
-/** Its own limits are those on ether. */
-export type SenderPolicy = SpendLimits & {
+export type SenderPolicy = {
   confirmations: number | 'finalized'
   /** How many transactions of one signer are on their way at a time. */
   inFlight: number
@@ -72,8 +57,6 @@ export type SenderPolicy = SpendLimits & {
   maxBundleGas: bigint
   /** How many transactions may be signed for one nonce. */
   attemptsPerNonce: number
-  /** What is minted and what is paid in dollars keep to them each by itself. */
-  dollars: SpendLimits
   rebroadcastMs: number
   bumpAfterMs: number
   /** How long an order may lack funds before its nonce is given to an empty transaction. */
@@ -84,13 +67,6 @@ export type SenderPolicy = SpendLimits & {
   pollIntervalMs: number
 }
 
-/** The limits of one route, and the unit that they are told in. */
-export function limitsOf(policy: SenderPolicy, route: Route): SpendLimits & { unit: string } {
-  return isInEther(route)
-    ? { ...policy, unit: 'wei' }
-    : { ...policy.dollars, unit: 'millionths of a dollar' }
-}
-
 export const DEFAULT_POLICY: SenderPolicy = {
   confirmations: 12,
   inFlight: 16,
@@ -99,14 +75,6 @@ export const DEFAULT_POLICY: SenderPolicy = {
   maxGas: 1_000_000n,
   maxBundleGas: 16_000_000n,
   attemptsPerNonce: 32,
-  perTransaction: 1_000n * 10n ** 18n,
-  perDay: 10_000n * 10n ** 18n,
-  perPayeeAndDay: 10_000n * 10n ** 18n,
-  dollars: {
-    perTransaction: 10_000_000n * 10n ** 6n,
-    perDay: 100_000_000n * 10n ** 6n,
-    perPayeeAndDay: 100_000_000n * 10n ** 6n,
-  },
   rebroadcastMs: 15_000,
   bumpAfterMs: 60_000,
   noFundsMs: 10 * 60_000,

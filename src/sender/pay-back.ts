@@ -23,8 +23,9 @@ export function createPayBack(deps: { sender: Sender; payer: Hex; signal: AbortS
   return {
     async prepare(db: Db, { currency, ...payment }: BackPayment): Promise<AcceptBack> {
       const amount = dueOf({ ...payment, currency })
-      const way = currency === 'ETH' ? CONTRACT : TOKEN
-      const prepared = await sender.prepare(db, { ...payment, payer, amount, ...way }, signal)
+      const route = currency === 'ETH' ? CONTRACT : TOKEN
+      const order = { ...payment, way: 'refund', payer, amount, ...route } as const
+      const prepared = await sender.prepare(db, order, signal)
       return (db) => sender.accept(db, prepared)
     },
     kick: sender.kick,

@@ -19,10 +19,11 @@ import {
   type PaymentRequest,
   type PreparedOrder,
 } from './prepare.ts'
-import { badPayee, OrderRefusedError, refused } from './refused.ts'
+import { badPayee, isRefusal, refused } from './refused.ts'
 import { bundleCalldata, tokenCall } from './sign.ts'
+import { readLimitsOf, spentAs } from './spending.ts'
 
-export type BatchRequest = Pick<PaymentRequest, 'subject' | 'spender'> & {
+export type BatchRequest = Pick<PaymentRequest, 'subject' | 'spender' | 'way'> & {
   payer: Hex
   /** A bundle pays all or none of its payments, an open one those that can be paid. */
   route: BundleRoute
@@ -38,8 +39,8 @@ export async function prepareBatch(
   db: Db,
   request: BatchRequest,
 ): Promise<PreparedOrder> {
-  const { subject, spender, payer: signer, route } = request
-  const payments = checkPayments(context, request)
+  const { subject, spender, way, payer: signer, route } = request
+  const payments = await checkPayments(context, db, request)
   const { contract, token } = await contractsOf(context, route)
   if (contract === undefined) throw new ImpossibleError('a bundle calls the settlement contract')
   const amount = amountOf(payments)
@@ -52,9 +53,9 @@ export async function prepareBatch(
   const bundles = await simulate(counter).catch((error) =>
     simulateNext(error, { counter, read, simulate }),
   )
-  const paying = { subject, spender, route, payer: signer, payee: contract, amount }
+  const paying = { subject, spender, way, route, payer: signer, payee: contract, amount }
   const before = token === undefined ? [] : [await prepareAllowance(context, db, paying)]
-  const common = { spender, signer, contract, token, route, payee: contract, ...standing }
+  const common = { spender, way, signer, contract, token, route, payee: contract, ...standing }
   const orders = bundles.map(({ bundled, gas }, place): PreparedOrder => {
     const named = { subject: `${subject}-${place + 1}`, reference: undefined, before: [] }
     return { ...common, ...named, amount: amountOf(bundled), bundled, gas }
@@ -110,13 +111,20 @@ async function codesOf(quorum: Quorum, addresses: readonly Hex[]): Promise<Map<H
 type Bundle = { bundled: readonly BundledPayment[]; gas: bigint }
 
 /** All that is wrong with them is told at once, each by its place. */
-function checkPayments(context: SenderContext, request: BatchRequest): BundledPayment[] {
-  const { payer, payments } = request
+async function checkPayments(
+  context: SenderContext,
+  db: Db,
+  request: BatchRequest,
+): Promise<BundledPayment[]> {
+  const { payer, payments, spender, way } = request
   const route = ROUTES_IN[request.route]
+  const common = { spender, way, route }
+  const limits = await readLimitsOf(context, db, { ...common, payee: payer, amount: 0n })
   const problems: PlacedProblem[] = []
   const checked = payments.map((payment, place): BundledPayment => {
     try {
-      checkAmount(context, { ...payment, route })
+      checkAmount({ ...payment, route })
+      limits.check(spentAs({ ...payment, ...common }))
       const payee = checkPayee(context, { ...payment, route })
       if (payee === payer) throw badPayee('payee_is_payer', payee)
       return { ...payment, payee }
@@ -271,7 +279,7 @@ function whole({ policy }: SenderContext, bundled: readonly BundledPayment[], ga
 
 /** What is no refusal concerns all of them. */
 function placed(error: unknown, place: number): PlacedProblem {
-  if (!(error instanceof OrderRefusedError) || error.retryable) throw error
+  if (!isRefusal(error) || error.retryable) throw error
   return { place, code: error.code, message: error.message }
 }
 

@@ -5,28 +5,32 @@ import { agreedOn, type Quorum } from '../chain/quorum.ts'
 import { holdingCall } from '../chain/read/token.ts'
 import { NOBODY, weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
+import type { WayOut } from '../domain/spending.ts'
 import type { Db } from '../store/database/database.ts'
 import { createLane, findLane, idlestSigner } from '../store/orders/lanes.ts'
 import { nonceOnChain } from './chain-view.ts'
-import { limitsOf, type SenderContext } from './context.ts'
+import type { SenderContext } from './context.ts'
 import { estimateGas, firstAnswer } from './estimate.ts'
 import { offerOf } from './fees.ts'
 import { readMintRight, refusalOfMint } from './mint-right.ts'
 import {
   badPayee,
   insufficientFunds,
+  isRefusal,
   type OrderRefusedError,
   refused,
   tooMuchGas,
   unreachable,
 } from './refused.ts'
 import { paymentCall, tokenCall } from './sign.ts'
+import { readLimitsOf, spentAs } from './spending.ts'
 
 export type PaymentRequest = {
   /** What is paid; a second request for it gets the first one's order. */
   subject: string
   /** Whose limits it counts against. */
   spender: string
+  way: WayOut
   route: Route
   /** The address that pays; undefined lets the least busy signer of the pool pay. */
   payer: Hex | undefined
@@ -65,13 +69,30 @@ export async function prepareOrder(
   db: Db,
   request: PaymentRequest,
 ): Promise<PreparedOrder> {
+  try {
+    return await prepareNow(context, db, request)
+  } catch (error) {
+    // A limit is held where it is accepted, and told before whatever else keeps it from there.
+    if (isRefusal(error) && request.route !== 'allowance') {
+      const limits = await readLimitsOf(context, db, request)
+      limits.check(spentAs(request))
+    }
+    throw error
+  }
+}
+
+async function prepareNow(
+  context: SenderContext & { quorum: Quorum },
+  db: Db,
+  request: PaymentRequest,
+): Promise<PreparedOrder> {
   const { quorum, policy } = context
-  checkAmount(context, request)
+  checkAmount(request)
   const payee = checkPayee(context, request)
   const { contract, token } = await contractsOf(context, request.route)
   const signer = await payerOf(context, db, request)
   if (payee === signer) throw badPayee('payee_is_payer', payee)
-  const { subject, spender, route, amount } = request
+  const { subject, spender, way, route, amount } = request
   const counter = await counterOf(context, db, signer)
   const simulate = (counter: bigint): Promise<bigint> => {
     const reference = request.reference ?? context.references.encode({ payer: signer, counter })
@@ -93,7 +114,7 @@ export async function prepareOrder(
       throw (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ?? error
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
-  const wanted = { subject, spender, route, payee, amount, reference: request.reference }
+  const wanted = { subject, spender, way, route, payee, amount, reference: request.reference }
   const called = { signer, contract, token, gas, bundled: [] }
   const before = request.withAllowance ? [await prepareAllowance(context, db, request)] : []
   return { ...wanted, ...called, ...standing, before }
@@ -218,19 +239,11 @@ async function mintRefused(
   return refusal && refused(refusal.code, refusal.sentence)
 }
 
-export function checkAmount(
-  { policy }: SenderContext,
-  { amount, route }: Pick<PaymentRequest, 'amount' | 'route'>,
-): void {
-  const { perTransaction, unit } = limitsOf(policy, route)
-  // What an allowance lets be taken is limited by what takes it; one of nothing takes it back.
-  if (route === 'allowance') return
-  if (amount < 1n) throw refused('amount_not_positive', `The amount is below 1 ${unit}. Send more.`)
-  if (amount <= perTransaction) return
-  throw refused(
-    'limit_per_transaction',
-    `One transaction may send at most ${perTransaction} ${unit}. Split the payment.`,
-  )
+/** The limits are checked where it is accepted. */
+export function checkAmount({ amount, route }: Pick<PaymentRequest, 'amount' | 'route'>): void {
+  // An allowance of nothing takes back what is left of one.
+  if (amount > 0n || route === 'allowance') return
+  throw refused('amount_not_positive', 'The amount is nothing. Send more.')
 }
 
 export function checkPayee(

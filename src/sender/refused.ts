@@ -1,5 +1,6 @@
 import { BaseError } from '../base/errors.ts'
 import type { Hex } from '../domain/orders.ts'
+import { LimitReachedError } from '../domain/spending.ts'
 
 export function badPayee(code: string, payee: Hex): OrderRefusedError {
   return refused(code, `${payee} cannot be paid. Check the address and its checksum.`)
@@ -26,6 +27,12 @@ export function unreachable(cause: unknown): OrderRefusedError {
 
 export function refused(code: string, sentence: string): OrderRefusedError {
   return new OrderRefusedError(sentence, { code })
+}
+
+export type Refusal = OrderRefusedError | LimitReachedError
+
+export function isRefusal(error: unknown): error is Refusal {
+  return error instanceof OrderRefusedError || error instanceof LimitReachedError
 }
 
 /** The order was not accepted: nothing is stored, nothing is signed, nothing will be sent. */

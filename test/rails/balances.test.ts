@@ -141,7 +141,8 @@ describe('the account of every wei', () => {
       return { subject: `${route} ${place}`, payee, amount: 10n }
     })
     const batch = { subject: route, spender: 'user:1', payer: user, route, payments }
-    const prepared = await sender.prepareBatch(bench.db, batch, bench.signal)
+    const asked = { ...batch, way: 'chain' } as const
+    const prepared = await sender.prepareBatch(bench.db, asked, bench.signal)
     await transact(bench.db, (db) => sender.accept(db, prepared))
     await finish()
   }

@@ -25,6 +25,7 @@ import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { deathsOf } from '../fixtures/books/payment-life.ts'
 import { reverting } from '../fixtures/books/sender-bench.ts'
 import { createTestClock } from '../fixtures/clock.ts'
+import { limit } from '../fixtures/store/limits.ts'
 
 const AMOUNT = 100_000_000_000_000_001n
 const { signal } = new AbortController()
@@ -94,6 +95,31 @@ describe('the refund of a payment on chain', () => {
   }
 
   const balanceOf = async (address: Hex) => place.chain.world.balanceOf(address)
+
+  it('is held by the limits on refunds, in the coin that it came in', async () => {
+    const { db } = place.chain
+    const [ether, dollars] = [await paid(place), await paidInDollars(place)]
+    const to_address = newAddress()
+    const cent = 10n ** 16n
+    await limit(db, { way: 'refund', perDay: AMOUNT - 1n })
+    await limit(db, { way: 'refund', currency: 'USD', perTransaction: 1_233n * cent })
+    // What is paid otherwise has limits of its own.
+    for (const currency of ['ETH', 'USD']) await limit(db, { currency, perDay: 0n })
+    for (const [id, code] of [
+      [ether, 'limit_per_day'],
+      [dollars, 'limit_per_transaction'],
+    ] as const) {
+      const { status, body } = await refund(id, { to_address })
+      expect([status, body['code']]).to.deep.equal([400, 'limit_exceeded'])
+      expect((body['details'] as { code: string }[])[0]).to.include({ code })
+    }
+    expect(await countRows(db, 'refunds')).to.equal(0n)
+    await limit(db, { way: 'refund', perDay: AMOUNT })
+    await limit(db, { way: 'refund', currency: 'USD', perTransaction: 1_234n * cent })
+    for (const id of [ether, dollars]) {
+      expect((await refund(id, { to_address })).status).to.equal(201)
+    }
+  })
 
   it('pays what was received to the address that is named, and is then refunded', async () => {
     const id = await paid(place)

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 
 import { transferEndpoints } from '../../src/api/endpoints/api/transfers.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { parseConfig } from '../../src/base/config.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import type { GatewayChoice } from '../../src/base/rails-config.ts'
@@ -149,7 +150,7 @@ describe('gateways and institutions of the configuration', () => {
     const randomBytes = (size: number) => Buffer.alloc(size, 7)
     const api = await startRailsApi(
       db,
-      transferEndpoints({ institutions, randomBytes, kickWires: kick }),
+      transferEndpoints({ institutions, randomBytes, clock: systemClock, kickWires: kick }),
     )
     await deposit(db, (await mainWallet(db, api.alice.id)).id, 100n * DOLLAR)
     const { body } = await api.get('/api/institutions')

@@ -17,9 +17,11 @@ import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { createPaymentLife, deathsOf } from '../fixtures/books/payment-life.ts'
 import { createTestClock, type TestClock } from '../fixtures/clock.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
+import { limit } from '../fixtures/store/limits.ts'
 
 const STRIPE = { key: 'sk_test_1', webhookSecret: 'whsec_1' }
 const PAYPAL = { clientId: 'id', clientSecret: 'secret', webhookId: 'hook' }
+const UNIT = 10n ** 18n
 const TWENTY = { amount: '20.50', currency: 'USD', description: 'Two books' }
 
 type Body = Record<string, unknown>
@@ -130,6 +132,27 @@ for (const [name, start] of Object.entries(GATEWAYS)) {
       }
       expect(await countRows(db, 'refunds')).to.equal(0n)
       expect(total()).to.equal(0)
+    })
+
+    it('are held by the limits, of one and of a day, also at one time', async () => {
+      const kind = { userId: bench.api.alice.id, way: 'refund', currency: 'USD' } as const
+      await limit(db, { ...kind, perTransaction: 6n * UNIT, perDay: 10n * UNIT })
+      const ids = [await paid(), await paid()]
+      const refusalOf = async (amount: string) => {
+        const { status, body } = await refund(ids[0]!, { amount })
+        return [status, body['code'], (body['details'] as Body[])[0]?.['code']]
+      }
+      const refused = [400, 'limit_exceeded'] as const
+      expect(await refusalOf('6.01')).to.deep.equal([...refused, 'limit_per_transaction'])
+      expect((await refund(ids[0]!, { amount: 6 })).status).to.equal(201)
+      expect(await refusalOf('4.01')).to.deep.equal([...refused, 'limit_per_day'])
+      expect(await countRows(db, 'refunds')).to.equal(1n)
+      const all = Array.from({ length: 10 }, async (_, at) => refund(ids[at % 2]!, { amount: 1 }))
+      const answers = (await Promise.all(all)).map((answer) => answer.status)
+      expect(answers.filter((status) => status === 201)).to.have.length(4)
+      expect(answers.filter((status) => status === 400)).to.have.length(6)
+      clock.advance(24 * 3_600_000)
+      expect((await refund(ids[0]!, { amount: '4.01' })).status).to.equal(201)
     })
 
     it('may be asked for again where the gateway has refused one', async () => {

@@ -14,6 +14,7 @@ import { addressFrom, adminOf, CHAIN_ID, placeDollar } from '../engines/sim/worl
 import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
 import { TEST_POLICY } from '../fixtures/books/sender.ts'
+import { limit } from '../fixtures/store/limits.ts'
 import { failureOf } from '../fixtures/errors.ts'
 
 describe('a batch', () => {
@@ -45,7 +46,7 @@ describe('a batch', () => {
     const payments = payees.map((payee, place) => {
       return { subject: `${subject} ${place}`, payee, amount }
     })
-    return { subject, spender: 'user:1', payer: payer(), route, payments }
+    return { subject, spender: 'user:1', way: 'chain', payer: payer(), route, payments }
   }
 
   const pay = async (request: BatchRequest, by = sender): Promise<HashedOrder> => {
@@ -143,13 +144,13 @@ describe('a batch', () => {
   })
 
   it('is accepted as a whole or not at all, by the limits of a day', async () => {
-    const by = bench.sender({ policy: { ...TEST_POLICY, perDay: 35n } })
+    await limit(bench.db, { perDay: 35n })
     const request = requestOf('bundle', addresses('limit', 4))
-    expect(codeOf(await failureOf(() => pay(request, by)))).to.equal('limit_per_day')
+    expect(codeOf(await failureOf(() => pay(request)))).to.equal('limit_per_day')
     expect(await ordersOf(request)).to.deep.equal([undefined, undefined, undefined, undefined])
-    await pay(requestOf('bundle', addresses('limit', 3)), by)
+    await pay(requestOf('bundle', addresses('limit', 3)))
     const [last] = addresses('limit', 1)
-    expect(codeOf(await failureOf(() => pay(requestOf('bundle', [last!]), by)))).to.equal(
+    expect(codeOf(await failureOf(() => pay(requestOf('bundle', [last!]))))).to.equal(
       'limit_per_day',
     )
   })

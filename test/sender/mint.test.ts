@@ -6,7 +6,7 @@ import type { Hex, Order } from '../../src/domain/orders.ts'
 import type { Sender } from '../../src/sender/sender.ts'
 import { addressFrom, adminOf, placeDollar, toHex } from '../engines/sim/world.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
-import { TEST_POLICY } from '../fixtures/books/sender.ts'
+import { limit, MILLIONTH } from '../fixtures/store/limits.ts'
 import { expectFailure } from '../fixtures/errors.ts'
 
 describe('minting by an order', () => {
@@ -97,8 +97,8 @@ describe('minting by an order', () => {
   })
 
   it('holds the limits on dollars apart from those on ether', async () => {
-    const limits = { perTransaction: 3n, perDay: 4n, perPayeeAndDay: 4n }
-    sender = bench.sender({ stablecoin: dollar, policy: { ...TEST_POLICY, dollars: limits } })
+    const limits = { perTransaction: 3n * MILLIONTH, perDay: 4n * MILLIONTH }
+    await limit(bench.db, { way: 'mint', currency: 'USD', ...limits })
     await expectFailure(() => mint({ amount: 4n }), 'limit_per_transaction')
     await mint({ amount: 3n })
     await expectFailure(() => mint({ amount: 2n }), 'limit_per_day')

@@ -5,12 +5,14 @@ import { codeOf } from '../../src/base/errors.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import type { PreparedOrder } from '../../src/sender/prepare.ts'
+import { transact } from '../../src/store/database/transact.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
-import { findOrder } from '../../src/store/orders/orders.ts'
+import { findOrder, readOpenOrders } from '../../src/store/orders/orders.ts'
 import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
 import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../engines/sim/world.ts'
 import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
 import { expectFailure } from '../fixtures/errors.ts'
+import { limit } from '../fixtures/store/limits.ts'
 
 describe('the sender', () => {
   let bench: Bench
@@ -82,7 +84,8 @@ describe('the sender', () => {
 
     it('several that are accepted together, but not those of them that are refused', async () => {
       const [first, second] = bench.signers.addresses
-      const sender = bench.sender({ policy: { perPayeeAndDay: 10n } })
+      const sender = bench.sender()
+      await limit(bench.db, { perPayee: 10n })
       const requests = [
         { payer: second, payee: addressFrom('together one'), amount: 6n },
         { payer: first, payee: addressFrom('together one'), amount: 5n },
@@ -200,18 +203,50 @@ describe('the sender', () => {
     })
 
     it('more than a spender may send in one day, or to one payee', async () => {
-      const daily = bench.sender({ policy: { perDay: 10n } })
-      await daily.pay(bench.requestOf({ amount: 6n }), bench.signal)
+      await limit(bench.db, { perDay: 10n })
+      await bench.pay({ amount: 6n })
       const again = bench.requestOf({ amount: 5n })
-      await expectFailure(() => daily.pay(again, bench.signal), 'limit_per_day')
+      await expectFailure(() => bench.pay(again), 'limit_per_day')
       bench.clock.advance(24 * 3_600_000)
-      await daily.pay(again, bench.signal)
+      await bench.pay(again)
       const payee = addressFrom('d')
-      const narrow = bench.sender({ policy: { perPayeeAndDay: 10n } })
-      await narrow.pay(bench.requestOf({ payee, amount: 10n }), bench.signal)
-      const more = bench.requestOf({ payee, amount: 1n })
-      await expectFailure(() => narrow.pay(more, bench.signal), 'limit_per_payee')
+      await limit(bench.db, { perDay: null, perPayee: 10n })
+      await bench.pay({ payee, amount: 10n })
+      await expectFailure(() => bench.pay({ payee, amount: 1n }), 'limit_per_payee')
     })
+
+    for (const inList of [1, 5]) {
+      it(`what is above the limit, of a hundred at once in lists of ${inList}`, async () => {
+        const { db, signal } = bench
+        const sender = bench.sender()
+        const ones = []
+        for (const payer of bench.signers.addresses) {
+          ones.push(await sender.prepare(db, bench.requestOf({ payer, amount: 1n }), signal))
+        }
+        const hundred = Array.from({ length: 100 }, (_, place): PreparedOrder => {
+          const one = ones[place % 2]!
+          return { ...one, subject: `${one.subject} ${place}` }
+        })
+        await limit(db, { perDay: 50n })
+        // One by one where others have spent it meanwhile, as requests that share a list are.
+        const accept = async (list: PreparedOrder[]): Promise<unknown[]> => {
+          try {
+            const results = await transact(db, (db) => sender.acceptAll(db, list))
+            return results.map((one) => (one.ok ? 'accepted' : codeOf(one.error)))
+          } catch (error) {
+            if (list.length === 1) return [codeOf(error)]
+            return (await Promise.all(list.map((one) => accept([one])))).flat()
+          }
+        }
+        const lists = Array.from({ length: 100 / inList }, (_, at) =>
+          hundred.slice(at * inList, (at + 1) * inList),
+        )
+        const codes = (await Promise.all(lists.map(accept))).flat()
+        const count = (code: string) => codes.filter((one) => one === code).length
+        expect([count('accepted'), count('limit_per_day')]).to.deep.equal([50, 50])
+        expect(await readOpenOrders(db, CHAIN_ID)).to.include({ count: 50 })
+      })
+    }
 
     it('a gas limit that no node would take, from a provider that lies', async () => {
       const lying = bench.provider('lying', async (call, forward) =>

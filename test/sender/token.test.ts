@@ -10,7 +10,7 @@ import { findOrderOf } from '../../src/store/orders/orders.ts'
 import { addressFrom, placeDollar } from '../engines/sim/world.ts'
 import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
-import { TEST_POLICY } from '../fixtures/books/sender.ts'
+import { limit, MILLIONTH } from '../fixtures/store/limits.ts'
 import { expectFailure } from '../fixtures/errors.ts'
 
 const SETTLEMENT = settlementAddress.toLowerCase() as Hex
@@ -108,10 +108,9 @@ describe('paying in a token by two orders', () => {
   })
 
   it('accepts neither the allowance nor the payment where the payment is refused', async () => {
-    const dollars = { perTransaction: 20n, perDay: 20n, perPayeeAndDay: 20n }
-    const by = bench.sender({ stablecoin: dollar, policy: { ...TEST_POLICY, dollars } })
-    const both = [await prepared('token', 20n, by), await prepared('token', 20n, by)]
-    const results = await transact(bench.db, (db) => by.acceptAll(db, both))
+    await limit(bench.db, { currency: 'USD', perDay: 20n * MILLIONTH })
+    const both = [await prepared('token', 20n), await prepared('token', 20n)]
+    const results = await transact(bench.db, (db) => sender.acceptAll(db, both))
     expect(results.map(({ ok }) => ok)).to.deep.equal([true, false])
     expect(await findOrderOf(bench.db, `${both[1]!.subject}-allowance`)).to.equal(undefined)
     await finish()
@@ -168,12 +167,11 @@ describe('paying in a token by two orders', () => {
   })
 
   it('counts what is paid, not what is allowed, and apart from what is minted', async () => {
-    const dollars = { perTransaction: 20n, perDay: 20n, perPayeeAndDay: 20n }
-    const by = bench.sender({ stablecoin: dollar, policy: { ...TEST_POLICY, dollars } })
-    await order('allowance', { amount: 20n, by })
-    await order('allowance', { amount: 20n, by })
-    await order('token', { amount: 20n, by })
-    await expectFailure(() => order('token', { amount: 1n, by }), 'limit_per_day')
-    await expectFailure(() => order('transfer', { amount: 1n, by }), 'limit_per_day')
+    await limit(bench.db, { currency: 'USD', perDay: 20n * MILLIONTH })
+    await order('allowance', { amount: 20n })
+    await order('allowance', { amount: 20n })
+    await order('token', { amount: 20n })
+    await expectFailure(() => order('token', { amount: 1n }), 'limit_per_day')
+    await expectFailure(() => order('transfer', { amount: 1n }), 'limit_per_day')
   })
 })

@@ -9,11 +9,16 @@ export type Refusals = Readonly<Record<string, Refusal>>
 /** It is nobody's fault and passes by itself. */
 export const later: Refusal = { failure: 'unavailable' }
 
-/** Those that mean the same in every operation that pays; each adds its own, which come first. */
-export const SENDER_REFUSALS: Refusals = {
+/** Of every operation by which money leaves. */
+export const LIMIT_REFUSALS: Refusals = {
   limit_per_transaction: { failure: 'limit_exceeded', field: 'amount' },
   limit_per_day: { failure: 'limit_exceeded', field: 'amount' },
   limit_per_payee: { failure: 'limit_exceeded', field: 'amount' },
+}
+
+/** Those that mean the same in every operation that pays; each adds its own, which come first. */
+export const SENDER_REFUSALS: Refusals = {
+  ...LIMIT_REFUSALS,
   signature_wrong: { failure: 'upstream_failed' },
   signer_missing: { failure: 'upstream_failed' },
   signer_changed: { failure: 'upstream_failed' },

@@ -8,6 +8,7 @@ import type { OverviewWire } from '../../wire/group-b/admin.ts'
 import type { Access } from '../access/access.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import { keyEndpoints } from './api/admin/keys.ts'
+import { limitEndpoints } from './api/admin/limits.ts'
 import { overviewEndpoint } from './api/admin/overview.ts'
 import { paymentDecideEndpoint, undecidedListEndpoint } from './api/admin/payments.ts'
 import { postingListEndpoint } from './api/admin/postings.ts'
@@ -116,6 +117,7 @@ export function adminEndpoints(ground: AdminGround): Endpoint[] {
     postingListEndpoint,
     ...userEndpoints(ground),
     ...keyEndpoints(ground),
+    ...limitEndpoints(ground),
   ]
 }
 

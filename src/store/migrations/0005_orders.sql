@@ -168,14 +168,55 @@ create index attempts_of_block on attempts (chain_id, block_number) where state 
 create unique index attempts_taking_nonce on attempts (chain_id, signer, nonce) where state in ('mined', 'final');
 create unique index attempts_paying_order on attempts (order_id) where state = 'final' and kind = 'payment';
 
--- What each spender sent in one day (UTC), in all and to each payee. Kept together with the order that it counts.
+-- What each spender sent in one day (UTC), by way out and currency, in all and to each payee on a chain. Kept together
+-- with the payment that it counts. Amounts, here and in limits, have eighteen decimals whatever the currency has.
 create table spends (
   spender text not null,
   day date not null,
+  way text not null check (way in ('chain', 'mint', 'withdrawal', 'wire', 'transfer', 'refund')),
+  currency text not null check (length(currency) between 1 and 32),
   payee text not null check (payee = '' or (length(payee) = 42 and payee ~ '^0x[0-9a-f]+$')),
   amount numeric(78, 0) not null check (amount > 0),
-  primary key (spender, day, payee)
+  -- The limit that was in force when it was last added to; null where there was none.
+  most numeric(78, 0),
+  primary key (spender, day, way, currency, payee),
+  constraint spends_within_limit check (amount <= most)
 );
+
+-- What administrators have set, for everybody or for one user. Null: the limit of everybody counts, or the default.
+create table spend_limits (
+  user_id integer references users (id),
+  -- As in `spends`; empty: everybody.
+  spender text not null generated always as (coalesce('user:' || user_id::text, '')) stored,
+  way text not null check (way in ('chain', 'mint', 'withdrawal', 'wire', 'transfer', 'refund')),
+  currency text not null check (length(currency) between 1 and 32),
+  per_transaction numeric(78, 0) check (per_transaction >= 0),
+  per_day numeric(78, 0) check (per_day >= 0),
+  -- Of one day, to one payee on a chain.
+  per_payee numeric(78, 0) check (per_payee >= 0),
+  primary key (spender, way, currency)
+);
+
+-- Every change of them, as it left them, with who made it.
+create table spend_limit_changes (
+  id bigint generated always as identity primary key,
+  user_id integer references users (id),
+  way text not null,
+  currency text not null,
+  per_transaction numeric(78, 0),
+  per_day numeric(78, 0),
+  per_payee numeric(78, 0),
+  changed_by text not null check (length(changed_by) between 1 and 64),
+  changed_at timestamptz(3) not null default now()
+);
+create index spend_limit_changes_of on spend_limit_changes (user_id, id);
+
+create function keep_row() returns trigger language plpgsql as $$
+begin
+  raise exception 'a row of % is never changed', tg_table_name using errcode = 'restrict_violation';
+end $$;
+create trigger spend_limit_changes_kept before update or delete on spend_limit_changes
+  for each row execute function keep_row();
 
 -- How far the follower has read, and which block stood there.
 create table chain_cursors (

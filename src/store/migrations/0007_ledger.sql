@@ -72,10 +72,6 @@ begin
 end $$;
 create trigger postings_applied after insert on postings for each row execute function apply_posting();
 
-create function keep_row() returns trigger language plpgsql as $$
-begin
-  raise exception 'a row of % is never changed', tg_table_name using errcode = 'restrict_violation';
-end $$;
 create trigger postings_kept before update or delete on postings for each row execute function keep_row();
 
 -- A balance is the sum of its postings, since nothing but a posting changes it.

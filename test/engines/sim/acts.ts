@@ -55,7 +55,7 @@ async function payTogether(sim: Sim): Promise<void> {
   await survive(async () => {
     const prepared: PreparedOrder[] = []
     for (const payment of payments) {
-      const request = { ...payment, spender: 'sim' }
+      const request = { ...payment, spender: 'sim', way: 'chain' as const }
       const one = await survive(() => sender.prepare(db, request, signal))
       if (one !== undefined) prepared.push(one)
     }
@@ -83,7 +83,7 @@ async function payBatch(sim: Sim): Promise<void> {
   const route = random.pick<BundleRoute>(['bundle', 'open_bundle'])
   const { sender, db } = sim.worker(0)
   const accepted = await survive(async () => {
-    const batch = { subject, spender: 'sim', payer, route, payments }
+    const batch = { subject, spender: 'sim', way: 'chain', payer, route, payments } as const
     const prepared = await sender.prepareBatch(db, batch, signal)
     return db.transaction().execute((transaction) => sender.accept(transaction, prepared))
   })
@@ -116,7 +116,10 @@ async function request(sim: Sim, subject: string): Promise<void> {
   const earlier = promised.find((one) => one.subject === subject)
   const payment = earlier ?? promise(sim, subject)
   const { signal } = new AbortController()
-  const ask = () => survive(() => sim.worker(0).sender.pay({ ...payment, spender: 'sim' }, signal))
+  const ask = () =>
+    survive(() =>
+      sim.worker(0).sender.pay({ ...payment, spender: 'sim', way: 'chain' as const }, signal),
+    )
   // Where no answer came, the client asks again at once, or some time later.
   const accepted = (await ask()) ?? (sim.random.chance(0.5) ? await ask() : undefined)
   const told = promised.find((one) => one.subject === subject)

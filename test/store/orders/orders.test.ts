@@ -214,12 +214,16 @@ describe('the store of orders', () => {
   })
 
   it('counts spending up to the limit of the day, and not beyond', async () => {
-    const spend = { spender: 'user:1', day: '2026-01-01', payee: '', limit: 10n }
+    const kind = { spender: 'user:1', way: 'chain', currency: 'ETH' } as const
+    const spend = { ...kind, day: '2026-01-01', payee: '', most: 10n }
     expect(await addSpends(db, [{ ...spend, amount: 11n }])).to.have.length(0)
     expect(await addSpends(db, [{ ...spend, amount: 6n }])).to.have.length(1)
     expect(await addSpends(db, [{ ...spend, amount: 5n }])).to.have.length(0)
     expect(await addSpends(db, [{ ...spend, amount: 4n }])).to.have.length(1)
-    expect(await addSpends(db, [{ ...spend, day: '2026-01-02', amount: 10n }])).to.have.length(1)
+    for (const other of [{ day: '2026-01-02' }, { way: 'mint' }, { currency: 'USD' }] as const) {
+      expect(await addSpends(db, [{ ...spend, ...other, amount: 10n }])).to.have.length(1)
+    }
+    expect(await addSpends(db, [{ ...spend, most: undefined, amount: 90n }])).to.have.length(1)
   })
 
   it('remembers how far it read, and counts reorgs', async () => {

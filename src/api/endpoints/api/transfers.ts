@@ -1,9 +1,13 @@
+import type { Clock } from '../../../base/clock.ts'
 import { actorOf } from '../../../domain/access.ts'
 import type { Institution } from '../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../domain/ids.ts'
+import { CURRENCY_DECIMALS } from '../../../domain/money.ts'
 import { isRoutingNumber } from '../../../domain/routing-numbers.ts'
+import { spendAmount } from '../../../domain/spending.ts'
 import { drawForTransfer } from '../../../ledger/bank-transfers.ts'
 import type { Db } from '../../../store/database/database.ts'
+import { spend } from '../../../store/orders/spending.ts'
 import {
   findTransferId,
   findWire,
@@ -27,6 +31,7 @@ import {
 } from '../../../wire/group-b/transfers.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { LIMIT_REFUSALS } from '../../admission/refusals.ts'
 import { answeringFunds } from '../v1/sides.ts'
 import { institutionListEndpoint } from './institutions.ts'
 import { requireAmount } from './payments/charges.ts'
@@ -34,6 +39,7 @@ import { requireAmount } from './payments/charges.ts'
 export type TransferDeps = {
   institutions: readonly Institution[]
   randomBytes: RandomBytes
+  clock: Clock
   /** What is ordered is sent soon even without it. */
   kickWires: () => void
 }
@@ -43,7 +49,7 @@ export function transferEndpoints(deps: TransferDeps): Endpoint[] {
 }
 
 function transferCreate(deps: TransferDeps): Endpoint {
-  const { institutions, randomBytes } = deps
+  const { institutions, randomBytes, clock } = deps
   return defineEndpoint({
     route: 'POST /api/transfers',
     operationId: 'createTransfer',
@@ -59,6 +65,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
     status: 201,
     answer: TransferCreatedSchema,
     failures: ['insufficient_funds', 'limit_exceeded'],
+    refusals: LIMIT_REFUSALS,
     handle: async ({ body, caller, db }) => {
       const institution = requireInstitution(institutions, body)
       const { currency } = body
@@ -67,6 +74,14 @@ function transferCreate(deps: TransferDeps): Endpoint {
       const transactionId = createId('TX', randomBytes)
       const transferId = createId('TRF', randomBytes)
       const { userId } = caller
+      await spend(db, {
+        spender: actorOf(caller),
+        way: 'transfer',
+        currency,
+        payee: undefined,
+        amount: spendAmount({ amount, decimals: CURRENCY_DECIMALS[currency] }),
+        now: clock.now(),
+      })
       await answeringFunds(() =>
         drawForTransfer(db, { userId, subject: transactionId, cents: amount }),
       )

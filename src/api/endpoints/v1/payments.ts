@@ -1,7 +1,10 @@
-import { CURRENCY_DECIMALS } from '../../../domain/money.ts'
+import { actorOf } from '../../../domain/access.ts'
+import { CURRENCY_DECIMALS, LEDGER_DECIMALS } from '../../../domain/money.ts'
+import { spendAmount } from '../../../domain/spending.ts'
 import { createPayment } from '../../../ledger/bank-payments.ts'
 import type { LedgerContext } from '../../../ledger/context.ts'
 import { findPayment, listPayments } from '../../../store/ledger/bank-payments.ts'
+import { spend } from '../../../store/orders/spending.ts'
 import { readMoney } from '../../../wire/group-a/money.ts'
 import {
   PaymentAnswerSchema,
@@ -13,6 +16,7 @@ import {
 } from '../../../wire/group-a/payments.ts'
 import { requireBothNumbers } from '../../../wire/group-a/places.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { LIMIT_REFUSALS } from '../../admission/refusals.ts'
 import { readPage } from '../lists.ts'
 import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } from './sides.ts'
 
@@ -37,13 +41,22 @@ function paymentCreate({ ledger, bank }: { ledger: LedgerContext; bank: PayingBa
     body: PaymentCreateSchema,
     status: 201,
     answer: PaymentAnswerSchema,
-    failures: ['insufficient_funds', 'not_found', 'bank_not_configured'],
+    failures: ['insufficient_funds', 'limit_exceeded', 'not_found', 'bank_not_configured'],
+    refusals: LIMIT_REFUSALS,
     handle: async ({ body, caller, db }) => {
       requireBank(bank)
       const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
       const { type: _, ...destination } = body.destination
       requireBothNumbers(destination)
       const wallet = await sourceWallet(db, { caller, id: body.source?.id, money })
+      await spend(db, {
+        spender: actorOf(caller),
+        way: 'wire',
+        currency: money.currency,
+        payee: undefined,
+        amount: spendAmount({ amount: money.amount, decimals: LEDGER_DECIMALS }),
+        now: ledger.clock.now(),
+      })
       const payment = await answeringFunds(() =>
         createPayment(ledger, db, {
           userId: caller.userId,

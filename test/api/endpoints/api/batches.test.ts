@@ -15,7 +15,7 @@ import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api, type ApiAnswer } from '../../../fixtures/api/api.ts'
 import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { createBench, reverting, type Bench } from '../../../fixtures/books/sender-bench.ts'
-import { TEST_POLICY } from '../../../fixtures/books/sender.ts'
+import { limit } from '../../../fixtures/store/limits.ts'
 
 type Item = Record<string, unknown>
 
@@ -29,10 +29,8 @@ describe('batches of payments', () => {
     batches++
     bench = await createBench()
     const { db } = bench
-    sender = bench.sender({
-      onMoved: recordMoves,
-      policy: { ...TEST_POLICY, perTransaction: 100n * 10n ** 18n },
-    })
+    sender = bench.sender({ onMoved: recordMoves })
+    await limit(db, { perTransaction: 100n * 10n ** 18n })
     const user = await makeUser(db)
     const payments = paymentsOf(bench, sender, () => Promise.resolve(bench.signers.addresses[0]!))
     api = await startApi({

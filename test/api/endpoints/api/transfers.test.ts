@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 
 import { transferEndpoints } from '../../../../src/api/endpoints/api/transfers.ts'
+import { systemClock } from '../../../../src/base/clock.ts'
 import { moveByWire } from '../../../../src/ledger/wires.ts'
 import { institutionsOf } from '../../../../src/rails/bank.ts'
 import { moveTransferByWire } from '../../../../src/rails/transfers.ts'
@@ -38,7 +39,12 @@ describe('transfers to an institution', () => {
     db = (await freshDatabase()).db
     const institutions = institutionsOf({ ...NO_PARTIES, usual: { bank: BANK } })
     const kick = () => void (kicks += 1)
-    const endpoints = transferEndpoints({ institutions, randomBytes, kickWires: kick })
+    const endpoints = transferEndpoints({
+      institutions,
+      randomBytes,
+      clock: systemClock,
+      kickWires: kick,
+    })
     api = await startRailsApi(db, endpoints)
     wallet = (await mainWallet(db, api.alice.id)).id
     await deposit(db, wallet, 1_000n * DOLLAR)

@@ -70,7 +70,13 @@ export async function mint(sim: MoneySim): Promise<void> {
   const amount = BigInt(1 + random.below(20)) * 500_000n
   const { signal } = new AbortController()
   const made = await survive(async () => {
-    const order = { subject: id, spender: `user:${userId}`, payee: address, amount }
+    const order = {
+      subject: id,
+      spender: `user:${userId}`,
+      way: 'mint',
+      payee: address,
+      amount,
+    } as const
     const prepared = await sender.prepare(db, { ...order, route: 'mint', payer: minter }, signal)
     return db.transaction().execute(async (open) => {
       const { order: accepted, hash: transactionHash } = await sender.accept(open, prepared)
@@ -108,7 +114,8 @@ async function redeemOwn(sim: MoneySim): Promise<void> {
   const { signal } = new AbortController()
   const made = await survive(async () => {
     const order = { subject: id, spender: `user:${userId}`, payer: custodian, amount, reference }
-    const prepared = await sender.prepare(db, { ...order, route: 'burn', payee: NOBODY }, signal)
+    const burn = { ...order, way: 'wire', route: 'burn', payee: NOBODY } as const
+    const prepared = await sender.prepare(db, burn, signal)
     return db.transaction().execute(async (open) => {
       await sender.accept(open, prepared)
       const money = { kind: 'redeem', id, userId, walletId, amount, currency: USD } as const
@@ -125,11 +132,14 @@ async function payOut(sim: MoneySim): Promise<void> {
   const { db, sender } = sim.living()
   const payout = promise(sim)
   const { subject, payee, amount } = payout
-  const way = random.pick([{ route: 'transfer' }, { route: 'token', withAllowance: true }] as const)
+  const route = random.pick([
+    { route: 'transfer' },
+    { route: 'token', withAllowance: true },
+  ] as const)
   const { signal } = new AbortController()
   const accepted = await survive(async () => {
-    const request = { subject, spender: 'sim', payer: custodian, payee, amount, ...way }
-    const prepared = await sender.prepare(db, request, signal)
+    const request = { subject, spender: 'sim', payer: custodian, payee, amount, ...route }
+    const prepared = await sender.prepare(db, { ...request, way: 'chain' }, signal)
     return db.transaction().execute((open) => sender.accept(open, prepared))
   })
   payout.isTold = accepted !== undefined
@@ -204,7 +214,7 @@ async function payOutTogether(sim: MoneySim): Promise<void> {
   const { signal } = new AbortController()
   const accepted = await survive(async () => {
     const request = { subject, spender: 'sim', payer: custodian, route, payments }
-    const prepared = await sender.prepareBatch(db, request, signal)
+    const prepared = await sender.prepareBatch(db, { ...request, way: 'chain' }, signal)
     return db.transaction().execute((open) => sender.accept(open, prepared))
   })
   for (const payment of payments) payment.isTold = accepted !== undefined

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../../base/clock.ts'
 import { GATEWAYS } from '../../../../base/parties.ts'
 import { actorOf } from '../../../../domain/access.ts'
 import type { Gateway } from '../../../../domain/gateways.ts'
@@ -35,7 +36,7 @@ export type PaymentDesk = {
   kick: () => void
 }
 
-export type PaymentDeps = { desk: PaymentDesk; randomBytes: RandomBytes }
+export type PaymentDeps = { desk: PaymentDesk; randomBytes: RandomBytes; clock: Clock }
 
 export function paymentEndpoints(deps: PaymentDeps): Endpoint[] {
   return [

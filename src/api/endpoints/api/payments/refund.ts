@@ -1,10 +1,13 @@
+import type { Clock } from '../../../../base/clock.ts'
 import { actorOf } from '../../../../domain/access.ts'
 import { refundableOf } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../../../domain/money.ts'
 import type { Hex } from '../../../../domain/orders.ts'
 import { refundReference, type Reference } from '../../../../domain/reference.ts'
+import { spendAmount } from '../../../../domain/spending.ts'
 import type { Db } from '../../../../store/database/database.ts'
+import { spend } from '../../../../store/orders/spending.ts'
 import { lockCharge, type Charge } from '../../../../store/rails/charges.ts'
 import { sumByPayer } from '../../../../store/rails/checkouts.ts'
 import {
@@ -55,6 +58,7 @@ type AcceptBack = (db: Db) => Promise<{ hash: Hex }>
 type Deps = {
   desk: { payBack?: PayBack | undefined; kick: () => void }
   randomBytes: RandomBytes
+  clock: Clock
 }
 
 /** What the chain was asked for before anything is stored. */
@@ -75,7 +79,7 @@ const FAILURES = [
   'signer_unavailable',
 ] as const
 
-export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
+export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
   const { payBack } = desk
   return defineEndpoint({
     route: 'POST /api/payments/{transaction_id}/refund',
@@ -123,6 +127,7 @@ export function refundEndpoint({ desk, randomBytes }: Deps): Endpoint {
       const refund = { refundId, transactionId, amount, payer: payer?.payer, externalId }
       await insertRefund(db, refund)
       if (prepared) await acceptOnChain({ db, charge, prepared, sums, amount })
+      else await spendAtGateway({ db, charge, amount, now: clock.now() })
       return {
         success: true as const,
         transaction_id: transactionId,
@@ -191,6 +196,20 @@ function referenceOf(charge: Reference, earlier: number): Reference {
   let reference = refundReference(charge)
   for (let one = 0; one < earlier; one += 1) reference = refundReference(reference)
   return reference
+}
+
+/** What is paid on the chain is counted where its order is accepted. */
+async function spendAtGateway(facts: {
+  db: Db
+  charge: Charge
+  amount: bigint
+  now: Date
+}): Promise<void> {
+  const { db, charge, now } = facts
+  const { currency } = charge
+  const amount = spendAmount({ amount: facts.amount, decimals: CURRENCY_DECIMALS[currency] })
+  const kind = { spender: actorOf(charge), way: 'refund', currency, payee: undefined } as const
+  await spend(db, { ...kind, amount, now })
 }
 
 /** The order, its transaction and the refund are stored together, or none of them is. */

@@ -1,0 +1,114 @@
+import { Type, type Static } from 'typebox'
+
+import { WAYS_OUT } from '../../domain/spending.ts'
+import { CurrencySchema } from '../amounts.ts'
+import {
+  LIST_LIMIT_MAX,
+  ListLimitSchema,
+  named,
+  nullable,
+  requestObject,
+  TimestampSchema,
+  UserIdSchema,
+} from '../shapes.ts'
+
+const WayOutSchema = Type.Enum([...WAYS_OUT], {
+  description:
+    'How money leaves: paid on the `chain`, by a `mint`, by a `withdrawal` from a wallet to the ' +
+    'chain, by `wire` (`POST /v1/payments`, and redeems from the own address), by a `transfer` ' +
+    'to a bank (`POST /api/transfers`), or as a `refund`.',
+  examples: ['chain'],
+})
+
+const LimitIdSchema = Type.String({ pattern: '^[1-9][0-9]{0,17}$', examples: ['42'] })
+
+export const LimitListQuerySchema = requestObject({
+  user_id: Type.Optional({ ...UserIdSchema, description: 'Absent: the limits of everybody.' }),
+  limit: ListLimitSchema,
+  after: Type.Optional({ ...LimitIdSchema, description: 'The `next_after` of the page before.' }),
+})
+
+const AmountSchema = Type.String({
+  pattern: '^(0|[1-9][0-9]*)(\\.[0-9]{1,18})?$',
+  examples: ['1000'],
+})
+
+const limitFields = (nothing: string) => ({
+  per_transaction: nullable({ ...AmountSchema, description: `For one payment. Null: ${nothing}` }),
+  per_day: nullable({ ...AmountSchema, description: `For one day (UTC). Null: ${nothing}` }),
+  per_payee: nullable({
+    ...AmountSchema,
+    description: `For one day (UTC) and one address. Null: ${nothing}`,
+  }),
+})
+
+const LIMIT_FIELDS = {
+  way: WayOutSchema,
+  currency: CurrencySchema,
+  user_id: nullable({ ...UserIdSchema, description: 'Null: everybody.' }),
+}
+
+const LimitsSchema = named(
+  'Limits',
+  Type.Object({
+    ...LIMIT_FIELDS,
+    ...limitFields('there is none.'),
+    used_today: nullable({
+      ...AmountSchema,
+      description: 'What counts for the user today (UTC), of failed payments too. Null: everybody.',
+    }),
+  }),
+)
+export type LimitsWire = Static<typeof LimitsSchema>
+
+const LimitChangeSchema = named(
+  'LimitChange',
+  Type.Object({
+    id: LimitIdSchema,
+    ...LIMIT_FIELDS,
+    ...limitFields('not set here.'),
+    changed_by: Type.String({ examples: ['user:2'] }),
+    changed_at: TimestampSchema,
+  }),
+)
+export type LimitChangeWire = Static<typeof LimitChangeSchema>
+
+export const LimitListSchema = named(
+  'LimitList',
+  Type.Object({
+    success: Type.Literal(true),
+    limits: Type.Array(LimitsSchema, { description: 'What is in force now, for each way out.' }),
+    changes: Type.Array(LimitChangeSchema, {
+      maxItems: LIST_LIMIT_MAX,
+      description: 'What administrators have set, newest first: of the user, or of all.',
+    }),
+    next_after: nullable(LimitIdSchema),
+  }),
+)
+export type LimitListWire = Static<typeof LimitListSchema>
+
+const SettingSchema = (what: string) =>
+  Type.Optional(
+    nullable(
+      Type.String({
+        pattern: '^(0|[1-9][0-9]{0,12})(\\.[0-9]{1,18})?$',
+        description: `${what} "0" lets nothing pass; null takes back what was set here.`,
+        examples: ['2500'],
+      }),
+    ),
+  )
+
+export const LimitSetSchema = requestObject({
+  way: WayOutSchema,
+  currency: CurrencySchema,
+  user_id: Type.Optional({ ...UserIdSchema, description: 'Absent: for everybody.' }),
+  per_transaction: SettingSchema('The most that one payment may be.'),
+  per_day: SettingSchema('The most that may go out in one day (UTC).'),
+  per_payee: SettingSchema('The most that may go to one address in one day (UTC).'),
+})
+export type LimitSet = Static<typeof LimitSetSchema>
+
+export const LimitAnswerSchema = named(
+  'LimitAnswer',
+  Type.Object({ success: Type.Literal(true), ...LimitsSchema.properties }),
+)
