@@ -5,7 +5,7 @@ import { createTeller } from '../api/endpoints/v1/shown.ts'
 import type { Burning, Withdrawing } from '../api/endpoints/v1/transfers.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Withdrawals } from '../base/config.ts'
-import { codeOf } from '../base/errors.ts'
+import { BaseError, codeOf } from '../base/errors.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
 import { NOBODY, type Route } from '../domain/orders.ts'
 import type { LedgerContext } from '../ledger/context.ts'
@@ -16,6 +16,7 @@ import { lower } from '../sender/accounts.ts'
 import type { SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { recordMoves } from '../sender/record.ts'
+import { NeededFirstError } from '../store/database/trouble.ts'
 import type { Paying } from './sender.ts'
 
 /** What payments, transfers, mints and redeems stand on. */
@@ -78,6 +79,12 @@ export function createBurning(
   }
 }
 
+/** What pays a withdrawal, and how it is minted where what is held turns out to be promised. */
+export type PreparedWithdrawal = {
+  payment: PreparedOrder
+  mint: (() => Promise<PreparedOrder>) | undefined
+}
+
 /**
  * The platform pays withdrawals out of the dollars that it has, or mints them, or does the one
  * where the other does not suffice.
@@ -85,7 +92,7 @@ export function createBurning(
 export function createWithdrawing(
   { sender, platform }: Pick<Paying, 'sender' | 'platform'>,
   of: { withdrawals: Withdrawals; hasSettlement: boolean; signal: AbortSignal },
-): Withdrawing<PreparedOrder> {
+): Withdrawing<PreparedWithdrawal> {
   const { withdrawals, hasSettlement, signal } = of
   const paid = hasSettlement
     ? ({ route: 'token', withAllowance: true } as const)
@@ -94,18 +101,40 @@ export function createWithdrawing(
     async prepare(db, asked) {
       const order = { ...asked, way: 'withdrawal', payer: platform } as const
       const mint = () => sender.prepare(db, { ...order, route: 'mint' }, signal)
-      if (withdrawals === 'mint') return mint()
+      if (withdrawals === 'mint') return { payment: await mint(), mint: undefined }
+      const instead = withdrawals === 'holdings' ? undefined : mint
       try {
-        return await sender.prepare(db, { ...order, ...paid }, signal)
+        return { payment: await sender.prepare(db, { ...order, ...paid }, signal), mint: instead }
       } catch (error) {
-        const isShort = codeOf(error) === 'insufficient_funds'
-        if (withdrawals === 'holdings' || !isShort) throw error
-        return mint()
+        if (codeOf(error) !== 'insufficient_funds') throw error
+        if (instead === undefined) throw holdingsTooSmall(error)
+        return { payment: await instead(), mint: undefined }
       }
     },
-    accept: sender.accept,
+    async accept(db, prepared) {
+      try {
+        return await sender.accept(db, prepared.payment)
+      } catch (error) {
+        if (codeOf(error) !== 'insufficient_funds' || withdrawals === 'mint') throw error
+        if (withdrawals === 'holdings') throw holdingsTooSmall(error)
+        const { mint } = prepared
+        if (mint === undefined) throw error
+        // What the platform holds is on its way to somebody else.
+        throw new NeededFirstError(async () => {
+          Object.assign(prepared, { payment: await mint(), mint: undefined })
+        })
+      }
+    },
     kick: sender.kick,
   }
+}
+
+function holdingsTooSmall(cause: unknown): BaseError {
+  return new BaseError(
+    'The platform holds too little for this withdrawal beside those on their way, and does not ' +
+      'mint for withdrawals. Withdraw less, or try again later.',
+    { code: 'holdings_too_small', cause },
+  )
 }
 
 /** The platform's own signer mints, whoever it is for. */

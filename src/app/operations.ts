@@ -16,8 +16,8 @@ import type { OverviewWire } from '../wire/group-b/admin.ts'
 import type { Chain } from './chain.ts'
 
 /** Every operation of both groups, and what they stand on. */
-export function createOperations<Payment, Mint>(
-  deps: Omit<Ground<Payment, Mint>, MadeHere> & {
+export function createOperations<Payment, Mint, PayOut>(
+  deps: Omit<Ground<Payment, Mint, PayOut>, MadeHere> & {
     /** Where this program listens. */
     host: string
     kickWebhooks?: (() => void) | undefined

@@ -163,7 +163,7 @@ function createCheckout(
   const terms: CheckoutTerms = {
     chainId,
     settlement: lower(contracts.settlement),
-    payee: lower(config.rails.checkoutPayee ?? deps.platform),
+    payee: checkoutPayeeOf(deps),
     stablecoin: contracts.stablecoin && lower(contracts.stablecoin),
   }
   const checkout = {
@@ -192,6 +192,10 @@ function createCheckout(
   return { terms, loop }
 }
 
+function checkoutPayeeOf({ config, platform }: { config: Config; platform: Hex }): Hex {
+  return lower(config.rails.checkoutPayee ?? platform)
+}
+
 /** What comes to users' addresses by itself, and what all addresses of ours hold. */
 function createDeposits(
   deps: Deps & {
@@ -214,6 +218,7 @@ function createDeposits(
     chainId,
     stablecoin,
     own: [deps.platform],
+    checkoutPayee: checkoutPayeeOf(deps),
     randomBytes,
     readFinal: createFinal({ providers, finality: config.confirmations }),
     readBlock: createBlockReader(providers),

@@ -12,15 +12,16 @@ import {
   insertBalance,
   insertGap,
   listDueBalances,
+  listExplainedGaps,
   listNewAccounts,
-  listOpenGaps,
   moveBalance,
+  putOffBalance,
   sumRecorded,
   touchBalances,
   type AccountBalance,
   type Held,
 } from '../store/rails/balances.ts'
-import { readDepositCursor } from '../store/rails/deposits.ts'
+import { readDepositCursor, type DepositCursor } from '../store/rails/deposits.ts'
 import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
 import { ensureWatchRun } from '../store/reconciliation/runs.ts'
 
@@ -58,37 +59,52 @@ export const BALANCE_POLICY: BalancePolicy = {
  */
 export async function balancePass(deps: BalanceDeps, signal: AbortSignal): Promise<boolean> {
   const { db, chainId, own, tokens, holding, policy, clock } = deps
-  const { limit, peaceMs } = policy
+  const { limit, peaceMs, roundMs } = policy
   // Up to there it is known what arrived.
   const cursor = await readDepositCursor(db, chainId)
   if (cursor === undefined) return false
   const { blockNumber } = cursor
   await touchBalances(db, { chainId, upTo: blockNumber, peaceMs })
   const fresh = await listNewAccounts(db, { chainId, own, tokens, limit })
-  for (const account of fresh) {
+  await forEach(fresh, async (account) => {
     const held = await holding({ ...account, blockNumber }, signal)
     const now = clock.now()
-    await insertBalance(db, { account, held, now, dueAt: later(now, policy.roundMs) })
-  }
+    await insertBalance(db, { account, held, cursor, now, dueAt: later(now, roundMs) })
+  })
   const due = await listDueBalances(db, { chainId, now: clock.now(), limit })
-  for (const account of due) {
-    const known = account.seen ?? (blockNumber > account.blockNumber ? undefined : account)
-    const held = known ?? (await holding({ ...account, blockNumber }, signal))
-    await compare(deps, { account, held }, signal)
-  }
+  await forEach(due, async (account) => {
+    try {
+      const known = account.seen ?? (blockNumber > account.blockNumber ? undefined : account)
+      const held = known ?? (await holding({ ...account, blockNumber }, signal))
+      await compare(deps, { account, held, cursor }, signal)
+    } catch (error) {
+      await putOffBalance(db, account, later(clock.now(), peaceMs))
+      throw error
+    }
+  })
   await closeExplained(deps)
   return fresh.length === limit || due.length === limit
+}
+
+/** One that fails keeps no other from its turn; the first failure is thrown behind all of them. */
+async function forEach<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  const failed = (await Promise.allSettled(list.map(work))).find(isRejected)
+  if (failed !== undefined) throw failed.reason
+}
+
+function isRejected(one: PromiseSettledResult<unknown>): one is PromiseRejectedResult {
+  return one.status === 'rejected'
 }
 
 function later(time: Date, ms: number): Date {
   return new Date(time.getTime() + ms)
 }
 
-type Compared = { account: AccountBalance; held: Held }
+type Compared = { account: AccountBalance; held: Held; cursor: DepositCursor }
 
 async function compare(
   deps: BalanceDeps,
-  { account, held }: Compared,
+  { account, held, cursor }: Compared,
   signal: AbortSignal,
 ): Promise<void> {
   const { db, clock, policy } = deps
@@ -98,12 +114,14 @@ async function compare(
   const isOpen = await hasOpenNonce(db, { chainId, address, below: held.nonce })
   if ((await unexplained(db, { account, from: account, to: held })) === 0n) {
     const dueAt = later(now, policy.roundMs)
-    await moveBalance(db, account, { held, seen: undefined, now, dueAt })
+    await moveBalance(db, account, { held, seen: undefined, cursor, now, dueAt })
   } else if (isOpen) {
     const seen = { at: now, ...account.seen, ...held }
-    await moveBalance(db, account, { held: account, seen, now, dueAt: later(now, policy.peaceMs) })
+    const dueAt = later(now, policy.peaceMs)
+    await moveBalance(db, account, { held: account, seen, cursor, now, dueAt })
   } else {
-    await openGap(deps, account, await narrow(deps, { account, held }, signal))
+    const gap = await narrow(deps, { account, held }, signal)
+    await openGap(deps, { account, gap, cursor })
   }
 }
 
@@ -120,7 +138,7 @@ type Gap = { from: Held; to: Held; isNarrow: boolean }
 /** The first block in which something moved that is not recorded, by halving the span. */
 async function narrow(
   { db, holding, logger }: BalanceDeps,
-  { account, held }: Compared,
+  { account, held }: Pick<Compared, 'account' | 'held'>,
   signal: AbortSignal,
 ): Promise<Gap> {
   let from: Held = account
@@ -131,9 +149,9 @@ async function narrow(
     try {
       middle = await holding({ ...account, blockNumber }, signal)
     } catch (error) {
-      // A node that no longer has the state of that block refuses; all else is tried again.
-      if (codeOf(error) !== 'rpc_refused') throw error
-      logger.warn({ block: String(blockNumber) }, 'the node has no balances of that block any more')
+      // The node no longer has that state, or the token did not answer then; all else may pass.
+      if (!STATELESS.has(codeOf(error) ?? '')) throw error
+      logger.warn({ block: String(blockNumber) }, 'the balances of that block cannot be read')
       return { from, to, isNarrow: false }
     }
     if ((await unexplained(db, { account, from, to: middle })) === 0n) from = middle
@@ -142,7 +160,16 @@ async function narrow(
   return { from, to, isNarrow: true }
 }
 
-async function openGap(deps: BalanceDeps, account: AccountBalance, gap: Gap): Promise<void> {
+const STATELESS: ReadonlySet<string> = new Set([
+  'rpc_refused',
+  'rpc_reverted',
+  'chain_answer_unreadable',
+])
+
+async function openGap(
+  deps: BalanceDeps,
+  { account, gap, cursor }: { account: AccountBalance; gap: Gap; cursor: DepositCursor },
+): Promise<void> {
   const { db, clock, logger } = deps
   const { chainId, address, token } = account
   const { from, to, isNarrow } = gap
@@ -164,12 +191,12 @@ async function openGap(deps: BalanceDeps, account: AccountBalance, gap: Gap): Pr
       unexplained: inWords(moved - recorded),
       after_block: String(from.blockNumber),
       up_to_block: String(to.blockNumber),
-      ...(isNarrow ? {} : { note: 'no node had the state between these blocks' }),
+      ...(isNarrow ? {} : { note: 'the balances between these blocks cannot be read' }),
     },
   }
   const isOpened = await db.transaction().execute(async (db) => {
     // From here on the account is compared with what it held behind the gap.
-    const after = { held: to, seen: undefined, now, dueAt: now }
+    const after = { held: to, seen: undefined, cursor, now, dueAt: now }
     if (!(await moveBalance(db, account, after))) return false
     const run = await ensureWatchRun(db, { source: SOURCE, chainId, now })
     await recordFindings(db, [finding], { chainId, source: SOURCE, run, actor: SOURCE, now })
@@ -188,17 +215,10 @@ function wordsOf(amount: bigint, token: Hex | ''): string {
 
 /** Closes the breaks that records which came late explain. */
 async function closeExplained({ db, chainId, clock }: BalanceDeps): Promise<void> {
-  let after = ''
-  for (;;) {
-    const gaps = await listOpenGaps(db, { chainId, after, limit: MAX_GAPS })
-    for (const { breakId: id, account, from, to, moved } of gaps) {
-      after = id
-      if (moved !== (await sumRecorded(db, { account, from, to }))) continue
-      const note = 'what was recorded since explains it'
-      const now = clock.now()
-      await closeBreak(db, { breakId: id, as: 'resolved', actor: SOURCE, note, now })
-    }
-    if (gaps.length < MAX_GAPS) return
+  const note = 'what was recorded since explains it'
+  for (const breakId of await listExplainedGaps(db, { chainId, limit: MAX_GAPS })) {
+    const closing = { breakId, as: 'resolved', actor: SOURCE, note, now: clock.now() } as const
+    await closeBreak(db, closing)
   }
 }
 

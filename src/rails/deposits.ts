@@ -1,30 +1,37 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { checksummed } from '../chain/hex.ts'
-import type { BlockReader, TimedBlock } from '../chain/read/blocks.ts'
+import type { BlockReader } from '../chain/read/blocks.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
-import type { Incoming, IncomingReader } from '../chain/read/incoming.ts'
+import type { Incoming, IncomingBlock, IncomingReader } from '../chain/read/incoming.ts'
 import { createId, type RandomBytes } from '../domain/ids.ts'
 import type { Currency } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { findReferenced } from '../store/rails/checkouts.ts'
-import { forgetBalancesAbove } from '../store/rails/balances.ts'
+import { forgetBalances } from '../store/rails/balances.ts'
 import {
-  forgetDeposit,
+  forgetDeposits,
   forgetOwnArrivals,
-  insertDeposit,
-  insertOwnArrival,
-  listDepositsAbove,
+  insertDeposits,
+  insertOwnArrivals,
+  listDepositBlocks,
+  listGoneHashes,
   listOwners,
   listSignedHashes,
   moveDepositCursor,
   readDepositCursor,
   returnDeposit,
   type Deposit,
+  type DepositBlock,
   type DepositCursor,
+  type OwnArrival,
 } from '../store/rails/deposits.ts'
-import { moveTransaction, recordTransaction } from '../store/transactions/transactions.ts'
+import {
+  moveTransactions,
+  recordTransactions,
+  type NewTransaction,
+} from '../store/transactions/transactions.ts'
 import { closeReorged, openReorged } from './checkout-reorgs.ts'
 
 export type DepositDeps = {
@@ -34,6 +41,8 @@ export type DepositDeps = {
   stablecoin: Hex | undefined
   /** The platform's own addresses, where nothing is a deposit, and all is accounted for. */
   own: readonly Hex[]
+  /** Where our own checkouts are paid. */
+  checkoutPayee: Hex
   readFinal: ReadFinal
   readBlock: BlockReader
   incoming: IncomingReader
@@ -44,7 +53,8 @@ export type DepositDeps = {
 
 /**
  * Reads the final blocks that were not read yet, and records what came to users' addresses in them.
- * True while there are more. Any number of processes may do it: each deposit is recorded once.
+ * True while there are more. Any number of processes may do it: a block is recorded together with
+ * the cursor, which only one of them moves.
  */
 export async function depositPass(deps: DepositDeps, signal: AbortSignal): Promise<boolean> {
   const { db, chainId, readFinal, readBlock, incoming } = deps
@@ -54,24 +64,23 @@ export async function depositPass(deps: DepositDeps, signal: AbortSignal): Promi
   if (cursor === undefined) {
     // What came before the platform knew its users' addresses is none of its records.
     const block = await readBlock(final, signal)
-    if (block !== undefined) await moveCursor(deps, { from: undefined, to: block })
+    if (block !== undefined) await moveDepositCursor(db, chainId, { from: undefined, to: block })
     return false
   }
   if (final <= cursor.blockNumber) return false
-  const known = await readBlock(cursor.blockNumber, signal)
-  if (known === undefined) return false
-  if (known.hash !== cursor.blockHash) return rewind(deps, cursor, signal)
-  const last = final < cursor.blockNumber + MAX_BLOCKS ? final : cursor.blockNumber + MAX_BLOCKS
+  const { blockNumber } = cursor
+  const last = final < blockNumber + MAX_BLOCKS ? final : blockNumber + MAX_BLOCKS
   const numbers = Array.from(
-    { length: Number(last - cursor.blockNumber) },
-    (_, place) => cursor!.blockNumber + 1n + BigInt(place),
+    { length: Number(last - blockNumber) },
+    (_, place) => blockNumber + 1n + BigInt(place),
   )
   const read = await Promise.all(numbers.map((number) => incoming.block(number, signal)))
-  for (const one of read) {
-    if (one === undefined) return false
-    await takeIn(deps, one, signal)
-    if (!(await moveCursor(deps, { from: cursor, to: one.block }))) return false
-    cursor = cursorAt(one.block)
+  for (const found of read) {
+    if (found === undefined) return false
+    // Each block names the one below it, so that no two of them are of different forks.
+    if (found.parentHash !== cursor.blockHash) return rewind(deps, cursor, signal)
+    if (!(await takeIn(deps, { found, from: cursor }, signal))) return false
+    cursor = { ...cursor, blockNumber: found.block.number, blockHash: found.block.hash }
   }
   return last < final
 }
@@ -82,92 +91,127 @@ const MAX_BLOCKS = 16n
 /** How far to go back where a block that was final is gone, which should not happen. */
 const REWIND_BLOCKS = 256n
 
-function cursorAt({ number, hash }: TimedBlock): DepositCursor {
-  return { blockNumber: number, blockHash: hash }
-}
+type Arrival = Omit<OwnArrival, 'chainId'> & { deposit: NewDeposit | undefined }
+type NewDeposit = Omit<Deposit, 'transactionId'> & { userId: number }
 
-function moveCursor(
-  { db, chainId }: DepositDeps,
-  { from, to }: { from: DepositCursor | undefined; to: TimedBlock },
-): Promise<boolean> {
-  return moveDepositCursor(db, chainId, { from, to: cursorAt(to) })
-}
-
+/** All of the block or nothing. False where another reader has taken it in since. */
 async function takeIn(
   deps: DepositDeps,
-  { block, incoming }: { block: TimedBlock; incoming: readonly Incoming[] },
+  { found, from }: { found: IncomingBlock; from: DepositCursor },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
+  const { db, chainId, logger } = deps
+  const { block } = found
+  const arrivals = await arrivalsOf(deps, found, signal)
+  if (arrivals.length === 0) return moveDepositCursor(db, chainId, { from, to: block })
+  return db.transaction().execute(async (db) => {
+    if (!(await moveDepositCursor(db, chainId, { from, to: block }))) return false
+    const others = arrivals.filter(({ deposit }) => deposit === undefined)
+    await insertOwnArrivals(db, { chainId, arrivals: others })
+    await record(
+      { ...deps, db },
+      arrivals.flatMap(({ deposit }) => deposit ?? []),
+    )
+    logger.info({ block: String(block.number), arrivals: arrivals.length }, 'money has arrived')
+    return true
+  })
+}
+
+/** What came to addresses of ours, and which of it is a deposit. */
+async function arrivalsOf(
+  deps: DepositDeps,
+  { block, incoming }: IncomingBlock,
+  signal: AbortSignal,
+): Promise<Arrival[]> {
   const { db, chainId } = deps
-  const owners = await listOwners(db, [...new Set(incoming.map(({ payee }) => payee))])
+  const payees = [...new Set(incoming.map(({ payee }) => payee))]
+  const owners = payees.length === 0 ? new Map<Hex, never>() : await listOwners(db, payees)
   const isOurs = (payee: Hex): boolean => owners.has(payee) || deps.own.includes(payee)
   const ours = incoming.filter(({ payer, payee }) => isOurs(payee) && payer !== payee)
-  if (ours.length === 0) return
+  if (ours.length === 0) return []
   // A payment of ours is one movement, and its own transaction tells of it.
   const hashes = ours.map(({ transactionHash }) => transactionHash)
   const signed = await listSignedHashes(db, { chainId, hashes })
-  for (const one of ours) {
-    const { transactionHash, payer, payee, token, amount, logIndex, settled } = one
-    const owner = owners.get(payee)
-    // What pays a checkout is the checkout's.
-    const isCheckout = settled && (await findReferenced(db, settled.reference)) !== undefined
-    const isDeposit = owner !== undefined && !signed.has(transactionHash) && !isCheckout
+  const receiptOf = readOnce((transactionHash: Hex) =>
+    deps.incoming.receipt({ transactionHash, blockHash: block.hash }, signal),
+  )
+  const arrivals: Arrival[] = []
+  for (const { settled, payer, ...moved } of ours) {
+    const { transactionHash, payee, logIndex } = moved
+    const userId = owners.get(payee)?.userId
+    const arrival = { ...moved, blockNumber: block.number }
+    const isSigned = signed.has(transactionHash)
+    const isDeposit =
+      userId !== undefined && !isSigned && !(await isOfCheckout(deps, { settled, payee }))
     // A log proves by itself that its transaction succeeded.
-    const receipt =
-      isDeposit || logIndex === -1
-        ? await deps.incoming.receipt({ transactionHash, blockHash: block.hash }, signal)
-        : undefined
+    const receipt = isDeposit || logIndex === -1 ? await receiptOf(transactionHash) : undefined
     if (receipt?.succeeded === false) continue
     if (!isDeposit || receipt === undefined) {
-      const { number: blockNumber } = block
-      const arrival = { chainId, transactionHash, logIndex, payee, token, amount, blockNumber }
-      await insertOwnArrival(db, arrival)
+      arrivals.push({ ...arrival, deposit: undefined })
       continue
     }
-    const { succeeded: _, ...gas } = receipt
-    const deposit = {
-      chainId,
-      transactionHash,
-      logIndex,
-      payer,
-      payee,
-      token,
-      amount,
-      contract: settled?.contract,
-      reference: settled?.reference,
-      blockNumber: block.number,
-      blockHash: block.hash,
-      paidAt: block.time,
-      ...gas,
-    }
-    await record(deps, { deposit, ...owner })
+    const { contract, reference } = settled ?? {}
+    const { gasUsed, gasPrice } = receipt
+    const place = { chainId, contract, reference, blockHash: block.hash, paidAt: block.time }
+    const deposit = { ...arrival, ...place, payer, gasUsed, gasPrice, userId }
+    arrivals.push({ ...arrival, deposit })
+  }
+  return arrivals
+}
+
+/** One transaction may pay hundreds of addresses, and its receipt tells of them all. */
+function readOnce<T>(read: (key: Hex) => Promise<T>): (key: Hex) => Promise<T> {
+  const known = new Map<Hex, Promise<T>>()
+  return (key) => {
+    const value = known.get(key) ?? read(key)
+    known.set(key, value)
+    return value
   }
 }
 
-async function record(
-  { db, stablecoin, randomBytes, clock, logger }: DepositDeps,
-  { deposit, userId }: { deposit: Omit<Deposit, 'transactionId'>; userId: number },
-): Promise<void> {
-  const { token, payer, payee: toAddress, amount, transactionHash: hash } = deposit
-  const currency: Currency = token === undefined ? 'ETH' : 'USD'
-  if (token !== undefined && token !== stablecoin) return
-  await db.transaction().execute(async (db) => {
-    const back = await returnDeposit(db, deposit)
-    if (back !== undefined) {
-      await closeReorged(db, { ...back, source: SOURCE, now: clock.now() })
-      return
-    }
-    const transactionId = createId('TX', randomBytes)
-    if (!(await insertDeposit(db, { ...deposit, transactionId }))) return
-    const cause = { actor: 'chain', reason: 'arrived on the chain, in a final block' }
-    const description = `Deposit from ${checksummed(payer)}`
-    const common = { ...cause, transactionId }
+/** What pays a checkout is the checkout's, if it comes to where checkouts are paid. */
+async function isOfCheckout(
+  { db, checkoutPayee }: DepositDeps,
+  { settled, payee }: Pick<Incoming, 'settled' | 'payee'>,
+): Promise<boolean> {
+  if (settled === undefined || payee !== checkoutPayee) return false
+  return (await findReferenced(db, settled.reference)) !== undefined
+}
+
+async function record(deps: DepositDeps, arrived: readonly NewDeposit[]): Promise<void> {
+  const { db, chainId, stablecoin, randomBytes } = deps
+  const coins = arrived.filter(({ token }) => token === undefined || token === stablecoin)
+  if (coins.length === 0) return
+  const hashes = coins.map(({ transactionHash }) => transactionHash)
+  const gone = await listGoneHashes(db, { chainId, hashes })
+  const fresh: (NewDeposit & { transactionId: string })[] = []
+  for (const deposit of coins) {
+    if (gone.has(deposit.transactionHash) && (await giveBack(deps, deposit))) continue
+    fresh.push({ ...deposit, transactionId: createId('TX', randomBytes) })
+  }
+  const inserted = await insertDeposits(db, fresh)
+  const cause = { actor: 'chain', reason: 'arrived on the chain, in a final block' }
+  const moved = fresh.filter(({ transactionId }) => inserted.has(transactionId))
+  const steps = moved.map(({ transactionId }) => ({ ...cause, transactionId }))
+  const records = moved.map(({ transactionId, userId, amount, ...of }): NewTransaction => {
+    const currency: Currency = of.token === undefined ? 'ETH' : 'USD'
+    const description = `Deposit from ${checksummed(of.payer)}`
     const money = { userId, type: 'deposit' as const, amount, currency, description }
-    await recordTransaction(db, { ...common, ...money, toAddress, ethTransactionHash: hash })
-    await moveTransaction(db, { ...common, from: 'pending', to: 'processing' })
-    await moveTransaction(db, { ...common, from: 'processing', to: 'completed' })
-    logger.info({ transactionId, hash, currency }, 'a deposit has arrived')
+    const { payee: toAddress, transactionHash: ethTransactionHash } = of
+    return { ...cause, transactionId, ...money, toAddress, ethTransactionHash }
   })
+  if (records.length === 0) return
+  await recordTransactions(db, records)
+  await moveTransactions(db, steps, { from: 'pending', to: 'processing' })
+  await moveTransactions(db, steps, { from: 'processing', to: 'completed' })
+}
+
+/** False where it is another one of the same transaction, which was never there. */
+async function giveBack({ db, clock }: DepositDeps, deposit: NewDeposit): Promise<boolean> {
+  const back = await returnDeposit(db, deposit)
+  if (back === undefined) return false
+  await closeReorged(db, { ...back, source: SOURCE, now: clock.now() })
+  return true
 }
 
 /** A deposit whose block is gone stays what it was, and a break opens. */
@@ -177,28 +221,30 @@ async function rewind(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { db, chainId, readBlock, clock, logger } = deps
-  logger.error({ block: String(cursor.blockNumber) }, 'a final block was replaced by another')
-  const back = cursor.blockNumber > REWIND_BLOCKS ? cursor.blockNumber - REWIND_BLOCKS : 0n
-  const block = await readBlock(back, signal)
-  if (block === undefined) return false
-  const above = { chainId, blockNumber: back, limit: MAX_REPLACED }
-  for (const deposit of await listDepositsAbove(db, above)) {
-    const now = clock.now()
-    const { hash } = (await readBlock(deposit.blockNumber, signal)) ?? {}
-    if (hash === deposit.blockHash) continue
-    const { transactionId, transactionHash } = deposit
-    logger.error({ transactionId, hash: transactionHash }, 'the final block of a deposit is gone')
-    await db.transaction().execute(async (db) => {
-      await forgetDeposit(db, { transactionId, now })
-      await openReorged(db, { payments: [deposit], onChain: hash, source: SOURCE, chainId, now })
-    })
+  const { blockNumber, firstBlock } = cursor
+  logger.error({ block: String(blockNumber) }, 'a final block was replaced by another')
+  // What came before the first block that was read stays none of our records.
+  const back = blockNumber > firstBlock + REWIND_BLOCKS ? blockNumber - REWIND_BLOCKS : firstBlock
+  const to = await readBlock(back, signal)
+  if (to === undefined) return false
+  const gone: { block: DepositBlock; onChain: Hex | undefined }[] = []
+  for (const block of await listDepositBlocks(db, { chainId, above: back })) {
+    const { hash: onChain } = (await readBlock(block.blockNumber, signal)) ?? {}
+    if (onChain !== block.blockHash) gone.push({ block, onChain })
   }
   return db.transaction().execute(async (db) => {
-    await forgetOwnArrivals(db, above)
-    await forgetBalancesAbove(db, above)
-    return moveCursor({ ...deps, db }, { from: cursor, to: block })
+    if (!(await moveDepositCursor(db, chainId, { from: cursor, to }))) return false
+    const now = clock.now()
+    for (const { block, onChain } of gone) {
+      const payments = await forgetDeposits(db, { chainId, block, now })
+      await openReorged(db, { payments, onChain, source: SOURCE, chainId, now })
+      const hashes = payments.map(({ transactionHash }) => transactionHash)
+      logger.error({ hashes }, 'the final block of deposits is gone')
+    }
+    await forgetOwnArrivals(db, { chainId, above: back })
+    await forgetBalances(db, { chainId, above: back })
+    return true
   })
 }
 
 const SOURCE = 'deposits'
-const MAX_REPLACED = 1_000

@@ -70,6 +70,7 @@ describe('the account of every wei', () => {
       ...common,
       stablecoin: dollar,
       own: [platform],
+      checkoutPayee: platform,
       readFinal: createFinal({ providers, finality: CONFIRMATIONS }),
       readBlock: createBlockReader(providers),
       incoming: createIncomingReader({ providers, tokens, settlement }),

@@ -45,9 +45,9 @@ import { walletTransferEndpoints, type Burning, type Withdrawing } from './v1/tr
 import { walletEndpoints } from './v1/wallets.ts'
 
 /** What the endpoints stand on; the composition root puts it together. */
-export type Ground<Payment, Mint> = Pick<Access, 'tokens' | 'limitLogin'> &
+export type Ground<Payment, Mint, PayOut> = Pick<Access, 'tokens' | 'limitLogin'> &
   AdminGround &
-  GroupAGround<Mint> & {
+  GroupAGround<Mint, PayOut> & {
     db: Db
     /** Aborted when the program stops. */
     signal: AbortSignal
@@ -69,17 +69,19 @@ type AdminGround = {
   forgetUser: Access['forgetUser']
 }
 
-type GroupAGround<Mint> = SubscriptionDeps & {
+type GroupAGround<Mint, PayOut> = SubscriptionDeps & {
   ledger: LedgerContext
   minting: Minting<Mint>
   burning: Burning<Mint>
-  withdrawing: Withdrawing<Mint>
+  withdrawing: Withdrawing<PayOut>
   bank: PayingBank
   createUuid: () => string
 }
 
 /** Every operation of both groups. */
-export function createEndpoints<Payment, Mint>(ground: Ground<Payment, Mint>): Endpoint[] {
+export function createEndpoints<Payment, Mint, PayOut>(
+  ground: Ground<Payment, Mint, PayOut>,
+): Endpoint[] {
   const { ledger } = ground
   return [
     tokenEndpoint(ground),
@@ -121,7 +123,7 @@ export function adminEndpoints(ground: AdminGround): Endpoint[] {
   ]
 }
 
-export function groupAEndpoints<Mint>(ground: GroupAGround<Mint>): Endpoint[] {
+export function groupAEndpoints<Mint, PayOut>(ground: GroupAGround<Mint, PayOut>): Endpoint[] {
   return [
     pingEndpoint,
     configurationEndpoint,

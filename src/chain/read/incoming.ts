@@ -1,4 +1,12 @@
-import { readBlock, readLogs, readReceipt, toQuantity, type MinedLog } from '../answers.ts'
+import {
+  data,
+  readBlock,
+  readLogs,
+  readReceipt,
+  record,
+  toQuantity,
+  type MinedLog,
+} from '../answers.ts'
 import type { Hex } from '../hex.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { askAgreed } from './agreed.ts'
@@ -20,6 +28,9 @@ export type Incoming = {
   settled: { contract: Hex; reference: Hex } | undefined
 }
 
+/** A block with what moved in it. */
+export type IncomingBlock = { block: TimedBlock; parentHash: Hex; incoming: readonly Incoming[] }
+
 /** What its receipt says of a transaction. */
 export type IncomingReceipt = { succeeded: boolean; gasUsed: bigint; gasPrice: bigint }
 
@@ -30,10 +41,7 @@ export type IncomingReceipt = { succeeded: boolean; gasUsed: bigint; gasPrice: b
  */
 export type IncomingReader = {
   /** Undefined while there is no such block. A transaction that carries coin may have failed. */
-  block: (
-    number: bigint,
-    signal: AbortSignal,
-  ) => Promise<{ block: TimedBlock; incoming: Incoming[] } | undefined>
+  block: (number: bigint, signal: AbortSignal) => Promise<IncomingBlock | undefined>
   receipt: (
     of: { transactionHash: Hex; blockHash: Hex },
     signal: AbortSignal,
@@ -64,11 +72,12 @@ export function createIncomingReader(deps: {
             }),
       ])
       if (found === undefined) return undefined
-      const { block, carried } = found
+      const { carried, ...read } = found
+      const { block } = read
       if (block.number !== number || logs.some(({ blockHash }) => blockHash !== block.hash)) {
         throw new BlockReplacedError()
       }
-      return { block, incoming: [...carried, ...readMoved(logs, { tokens, settlement })] }
+      return { ...read, incoming: [...carried, ...readMoved(logs, { tokens, settlement })] }
     },
     async receipt({ transactionHash, blockHash }, signal) {
       const read = await askAgreed(providers, {
@@ -92,8 +101,11 @@ function logsAt(at: Hex, address: readonly Hex[]) {
 }
 
 /** The transactions that carry coin. */
-function readCarried(result: unknown): { block: TimedBlock; carried: Incoming[] } | undefined {
+function readCarried(
+  result: unknown,
+): (Omit<IncomingBlock, 'incoming'> & { carried: Incoming[] }) | undefined {
   if (result === null) return undefined
+  const parentHash = data(record(result, 'block')['parentHash'], 'parentHash', 32)
   const { number, hash, timeMs, transactions = new Map() } = readBlock(result)
   const carried = [...transactions.values()].flatMap((one): Incoming | [] => {
     const { hash: transactionHash, from: payer, to: payee, value: amount } = one
@@ -101,7 +113,7 @@ function readCarried(result: unknown): { block: TimedBlock; carried: Incoming[] 
     const common = { token: undefined, settled: undefined }
     return { transactionHash, logIndex: -1, payer, payee, amount, ...common }
   })
-  return { block: { number, hash, time: new Date(timeMs) }, carried }
+  return { block: { number, hash, time: new Date(timeMs) }, parentHash, carried }
 }
 
 /**

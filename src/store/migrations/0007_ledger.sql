@@ -13,7 +13,8 @@ create index wallets_user on wallets (user_id, id);
 create unique index wallets_merchant on wallets (user_id) where type = 'merchant';
 
 -- Where money is: in a wallet, held for something of that wallet that is on its way, at the bank, out as stablecoin,
--- burnt by somebody who ordered no redeem, or the platform's own, which has paid it out of its holdings. The bank's account is what is left of all the others, and alone below zero.
+-- burnt by somebody who ordered no redeem, or the platform's own, which has paid it out of its holdings. The bank's
+-- account is what is left of all the others, and alone below zero.
 create table accounts (
   id bigint generated always as identity primary key,
   kind text not null check (kind in ('wallet', 'held', 'bank', 'stablecoin', 'unclaimed', 'treasury')),

@@ -44,11 +44,11 @@ end $$;
 
 create trigger charges_kept before update on charges for each row execute function keep_charge();
 
--- What is completed on a chain has its hash there: a payment of ours, a deposit, and one that came to a checkout, which alone has a
--- reference among the charges.
+-- What is completed on a chain has its hash there: a payment of ours, a withdrawal, a deposit, and one that came to a
+-- checkout, which alone has a reference among the charges.
 create function require_hash() returns trigger language plpgsql as $$
 begin
-  if new.type in ('settlement', 'deposit')
+  if new.type in ('settlement', 'deposit', 'withdrawal')
     or exists (select from charges c where c.transaction_id = new.transaction_id and c.reference is not null)
   then
     raise exception 'transaction % is completed on the chain without a hash', new.transaction_id

@@ -1,10 +1,13 @@
 -- What arrives on a chain at the addresses of users, by transactions that are not ours.
 
--- How far the final blocks were read.
+-- How far the final blocks were read, and from which one on.
 create table deposit_cursors (
   chain_id bigint primary key,
-  block_number bigint not null check (block_number >= 0),
-  block_hash text not null check (block_hash ~ '^0x[0-9a-f]{64}$')
+  block_number bigint not null check (block_number >= first_block),
+  block_hash text not null check (block_hash ~ '^0x[0-9a-f]{64}$'),
+  first_block bigint not null check (first_block >= 0),
+  -- How often final blocks were replaced. What was read before one of those is not written behind it.
+  rewinds bigint not null default 0
 );
 
 create table deposits (
@@ -24,14 +27,17 @@ create table deposits (
   reference text check (reference ~ '^0x[0-9a-f]{64}$'),
   block_number bigint not null,
   block_hash text not null check (block_hash ~ '^0x[0-9a-f]{64}$'),
-  gas_used bigint not null check (gas_used > 0),
+  -- What comes by a bridge takes no gas on some chains.
+  gas_used bigint not null check (gas_used >= 0),
   gas_price numeric(78, 0) not null check (gas_price >= 0),
   paid_at timestamptz(3) not null,
   -- Its block is gone. The same transaction may come to stand in another one.
   gone_at timestamptz(3),
   check ((contract is null) = (reference is null))
 );
-create unique index deposits_once on deposits (chain_id, transaction_hash, log_index);
+-- One that is gone keeps no place: another one of its transaction may come to stand there.
+create unique index deposits_once on deposits (chain_id, transaction_hash, log_index) where gone_at is null;
+create index deposits_gone on deposits (chain_id, transaction_hash) where gone_at is not null;
 create index deposits_blocks on deposits (chain_id, block_number);
 
 create trigger deposits_immutable before delete on deposits for each row execute function refuse_change();

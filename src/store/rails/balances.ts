@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll } from '../database/rows.ts'
+import type { DepositCursor } from './deposits.ts'
 
 /** An address of ours and one coin; the empty token is the native one. */
 export type Account = { chainId: number; address: Hex; token: Hex | '' }
@@ -35,10 +36,15 @@ export async function listNewAccounts(
     order by one.address, coin.token limit ${wanted.limit}`
 }
 
-/** Writes nothing where the block is above what is known of arrivals, as after a reorg. */
+/** Writes nothing where final blocks were replaced since the cursor was read. */
 export async function insertBalance(
   db: Db,
-  { account, held, now, dueAt }: { account: Account; held: Held; now: Date; dueAt: Date },
+  {
+    account,
+    held,
+    cursor,
+    ...times
+  }: { account: Account; held: Held; cursor: DepositCursor; now: Date; dueAt: Date },
 ): Promise<void> {
   const { chainId, address, token } = account
   const { blockNumber, nonce, balance } = held
@@ -46,14 +52,15 @@ export async function insertBalance(
     insert into balances (chain_id, address, token, block_number, nonce, balance, checked_at,
       due_at)
     select ${chainId}, ${address}, ${token}, ${blockNumber}, ${nonce},
-      ${String(balance)}::numeric, ${now}::timestamptz, ${dueAt}::timestamptz
-    where ${isRead({ chainId, blockNumber })}
+      ${String(balance)}::numeric, ${times.now}::timestamptz, ${times.dueAt}::timestamptz
+    where ${isOfFork(chainId, cursor)}
     on conflict do nothing`.execute(db)
 }
 
-function isRead({ chainId, blockNumber }: { chainId: number; blockNumber: bigint }) {
+/** Locked, so that nobody goes back meanwhile. */
+function isOfFork(chainId: number, { rewinds }: DepositCursor): RawBuilder<unknown> {
   return sql`exists (select from deposit_cursors
-    where chain_id = ${chainId} and block_number >= ${blockNumber})`
+    where chain_id = ${chainId} and rewinds = ${rewinds} for share)`
 }
 
 /** Accounts of which something is to be looked at, those that waited longest first. */
@@ -103,8 +110,28 @@ export async function sumRecorded(
   db: Db,
   { account, from, to }: { account: Account; from: Held; to: Held },
 ): Promise<bigint> {
-  const { chainId, address, token } = account
-  const within = sql`block_number > ${from.blockNumber} and block_number <= ${to.blockNumber}`
+  const sum = recordedIn({
+    chainId: sql`${account.chainId}::bigint`,
+    address: sql`${account.address}::text`,
+    token: sql`${account.token}::text`,
+    from: { block: sql`${from.blockNumber}::bigint`, nonce: sql`${from.nonce}::bigint` },
+    to: { block: sql`${to.blockNumber}::bigint`, nonce: sql`${to.nonce}::bigint` },
+  })
+  const { rows } = await sql<{ sum: string }>`select ${sum}::text as sum`.execute(db)
+  return BigInt(rows[0]!.sum)
+}
+
+type Edge = { block: RawBuilder<unknown>; nonce: RawBuilder<unknown> }
+
+function recordedIn(span: {
+  chainId: RawBuilder<unknown>
+  address: RawBuilder<unknown>
+  token: RawBuilder<unknown>
+  from: Edge
+  to: Edge
+}): RawBuilder<unknown> {
+  const { chainId, address, token, from, to } = span
+  const within = sql`block_number > ${from.block} and block_number <= ${to.block}`
   const came = (table: 'deposits' | 'own_arrivals') => sql`
     select amount from ${sql.table(table)} where chain_id = ${chainId} and payee = ${address}
       and coalesce(token, '') = ${token} and ${within}
@@ -112,8 +139,8 @@ export async function sumRecorded(
   // By its nonces an address's own attempts are found without an index for it.
   const signed = sql`a.chain_id = ${chainId} and a.signer = ${address}
     and a.nonce >= ${from.nonce} and a.nonce < ${to.nonce} and a.state = 'final' and ${within}`
-  const { rows } = await sql<{ sum: string }>`
-    select coalesce(sum(amount), 0)::text as sum from (
+  return sql`(
+    select coalesce(sum(amount), 0) from (
       ${came('deposits')}
       union all ${came('own_arrivals')}
       union all select -gas_used * gas_price from attempts a where ${signed} and ${token} = ''
@@ -122,8 +149,8 @@ export async function sumRecorded(
           and case when ${token} = ''
             then o.route in ('direct', 'contract', 'bundle', 'open_bundle')
             else o.token = ${token} end
-    ) moves`.execute(db)
-  return BigInt(rows[0]!.sum)
+    ) moves
+  )`
 }
 
 /** What an open bundle could not pay came back in its own transaction. */
@@ -152,11 +179,16 @@ export async function hasOpenNonce(
 export async function moveBalance(
   db: Db,
   was: AccountBalance,
-  to: { held: Held; seen: (Held & { at: Date }) | undefined; now: Date; dueAt: Date },
+  to: {
+    held: Held
+    seen: (Held & { at: Date }) | undefined
+    cursor: DepositCursor
+    now: Date
+    dueAt: Date
+  },
 ): Promise<boolean> {
   const { chainId, address, token } = was
   const { held, seen } = to
-  const { blockNumber } = seen ?? held
   const { rows } = await sql`
     update balances set block_number = ${held.blockNumber}, nonce = ${held.nonce},
       balance = ${String(held.balance)}::numeric, seen_block = ${seen?.blockNumber ?? null},
@@ -166,21 +198,32 @@ export async function moveBalance(
     where chain_id = ${chainId} and address = ${address} and token = ${token}
       and block_number = ${was.blockNumber}
       and seen_block is not distinct from ${was.seen?.blockNumber ?? null}
-      and ${isRead({ chainId, blockNumber })}
+      and ${isOfFork(chainId, to.cursor)}
     returning 1`.execute(db)
   return rows.length > 0
 }
 
-/** Balances at blocks that are gone say nothing: these accounts begin anew. */
-export async function forgetBalancesAbove(
+/** So that one that cannot be read does not keep the others waiting. */
+export async function putOffBalance(
   db: Db,
-  { chainId, blockNumber }: { chainId: number; blockNumber: bigint },
+  { chainId, address, token }: Account,
+  dueAt: Date,
+): Promise<void> {
+  await sql`
+    update balances set due_at = ${dueAt}
+    where chain_id = ${chainId} and address = ${address} and token = ${token}`.execute(db)
+}
+
+/** Balances at blocks that are gone say nothing: these accounts begin anew. */
+export async function forgetBalances(
+  db: Db,
+  { chainId, above }: { chainId: number; above: bigint },
 ): Promise<void> {
   await sql`
     delete from balances where chain_id = ${chainId}
-      and greatest(block_number, seen_block) > ${blockNumber}`.execute(db)
+      and greatest(block_number, seen_block) > ${above}`.execute(db)
   await sql`
-    update balance_cursors set block_number = least(block_number, ${blockNumber})
+    update balance_cursors set block_number = least(block_number, ${above})
     where chain_id = ${chainId}`.execute(db)
 }
 
@@ -196,32 +239,22 @@ export async function insertGap(db: Db, gap: BalanceGap): Promise<void> {
       from_nonce = excluded.from_nonce, moved = excluded.moved`.execute(db)
 }
 
-type GapRow = Account & {
-  breakId: string
-  fromBlock: bigint
-  fromNonce: bigint
-  toBlock: bigint
-  toNonce: bigint
-  moved: bigint
-}
-
-const GAP = columnsOf<GapRow>()(`break_id, chain_id::float8, address, token, from_block, from_nonce,
-  to_block, to_nonce, moved`)
-
-/** Those whose break is open, in the order of their names. */
-export async function listOpenGaps(
+/** Those whose break is open, though what is recorded now is what has moved. */
+export async function listExplainedGaps(
   db: Db,
-  { chainId, after, limit }: { chainId: number; after: string; limit: number },
-): Promise<BalanceGap[]> {
-  const rows = await readAll<GapRow>(db)`
-    select ${GAP.of('g')} from balance_gaps g join breaks b using (break_id)
-    where g.chain_id = ${chainId} and b.state = 'open' and g.break_id > ${after}
-    order by g.break_id limit ${limit}`
-  return rows.map(({ breakId, chainId, address, token, moved, ...span }) => ({
-    breakId,
-    account: { chainId, address, token },
-    from: { blockNumber: span.fromBlock, nonce: span.fromNonce, balance: 0n },
-    to: { blockNumber: span.toBlock, nonce: span.toNonce, balance: moved },
-    moved,
-  }))
+  { chainId, limit }: { chainId: number; limit: number },
+): Promise<string[]> {
+  const recorded = recordedIn({
+    chainId: sql`g.chain_id`,
+    address: sql`g.address`,
+    token: sql`g.token`,
+    from: { block: sql`g.from_block`, nonce: sql`g.from_nonce` },
+    to: { block: sql`g.to_block`, nonce: sql`g.to_nonce` },
+  })
+  const { rows } = await sql<{ breakId: string }>`
+    select g.break_id as "breakId" from breaks b join balance_gaps g using (break_id)
+    where b.chain_id = ${chainId} and b.state = 'open' and b.kind = 'unexplained_balance'
+      and g.moved = ${recorded}
+    limit ${limit}`.execute(db)
+  return rows.map(({ breakId }) => breakId)
 }

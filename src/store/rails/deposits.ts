@@ -4,7 +4,22 @@ import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
-export type DepositCursor = { blockNumber: bigint; blockHash: Hex }
+/** How far was read, from which block on, and how often it began again further down. */
+export type DepositCursor = {
+  blockNumber: bigint
+  blockHash: Hex
+  firstBlock: bigint
+  rewinds: bigint
+}
+
+/** A block in which deposits are. */
+export type DepositBlock = Pick<Deposit, 'blockNumber' | 'blockHash'>
+
+/** What came to an address of ours and is no deposit. */
+export type OwnArrival = Pick<
+  Deposit,
+  'chainId' | 'transactionHash' | 'logIndex' | 'payee' | 'token' | 'amount' | 'blockNumber'
+>
 
 /** What came to a user's address, and where it stands on the chain. */
 export type Deposit = {
@@ -34,7 +49,8 @@ export async function readDepositCursor(
   chainId: number,
 ): Promise<DepositCursor | undefined> {
   return readOne<DepositCursor>(db)`
-    select block_number as "blockNumber", block_hash as "blockHash" from deposit_cursors
+    select block_number as "blockNumber", block_hash as "blockHash", first_block as "firstBlock",
+      rewinds from deposit_cursors
     where chain_id = ${chainId}`
 }
 
@@ -42,14 +58,16 @@ export async function readDepositCursor(
 export async function moveDepositCursor(
   db: Db,
   chainId: number,
-  { from, to }: { from: DepositCursor | undefined; to: DepositCursor },
+  { from, to }: { from: DepositCursor | undefined; to: { number: bigint; hash: Hex } },
 ): Promise<boolean> {
   const { rows } = await sql`
-    insert into deposit_cursors as c (chain_id, block_number, block_hash)
-    values (${chainId}, ${to.blockNumber}, ${to.blockHash})
+    insert into deposit_cursors as c (chain_id, block_number, block_hash, first_block)
+    values (${chainId}, ${to.number}, ${to.hash}, ${to.number})
     on conflict (chain_id) do update
-      set block_number = excluded.block_number, block_hash = excluded.block_hash
+      set block_number = excluded.block_number, block_hash = excluded.block_hash,
+        rewinds = c.rewinds + (excluded.block_number <= c.block_number)::integer
       where c.block_number = ${from?.blockNumber ?? -1n} and c.block_hash = ${from?.blockHash ?? ''}
+        and c.rewinds = ${from?.rewinds ?? -1n}
     returning 1`.execute(db)
   return rows.length > 0
 }
@@ -76,19 +94,60 @@ export async function listSignedHashes(
   return new Set(rows.map(({ hash }) => hash))
 }
 
-/** False where it is known already. Its transaction has to follow in the same SQL transaction. */
-export async function insertDeposit(db: Db, deposit: Deposit): Promise<boolean> {
-  const { rows } = await sql`
+/**
+ * The ids of those that were not known already. Their transactions have to follow in the same SQL
+ * transaction.
+ */
+export async function insertDeposits(db: Db, deposits: readonly Deposit[]): Promise<Set<string>> {
+  const { rows } = await sql<{ transactionId: string }>`
     insert into deposits (transaction_id, chain_id, transaction_hash, log_index, payer, payee,
       token, amount, contract, reference, block_number, block_hash, gas_used, gas_price, paid_at)
-    values (${deposit.transactionId}, ${deposit.chainId}, ${deposit.transactionHash},
-      ${deposit.logIndex}, ${deposit.payer}, ${deposit.payee}, ${deposit.token ?? null},
-      ${String(deposit.amount)}::numeric, ${deposit.contract ?? null},
-      ${deposit.reference ?? null}, ${deposit.blockNumber}, ${deposit.blockHash},
-      ${deposit.gasUsed}, ${String(deposit.gasPrice)}::numeric, ${deposit.paidAt})
-    on conflict (chain_id, transaction_hash, log_index) do nothing
-    returning 1`.execute(db)
-  return rows.length > 0
+    select * from jsonb_to_recordset(${JSON.stringify(deposits.map(rowOf))}::jsonb) as row (
+      transaction_id text, chain_id bigint, transaction_hash text, log_index integer, payer text,
+      payee text, token text, amount numeric, contract text, reference text, block_number bigint,
+      block_hash text, gas_used bigint, gas_price numeric, paid_at timestamptz
+    )
+    on conflict (chain_id, transaction_hash, log_index) where gone_at is null do nothing
+    returning transaction_id as "transactionId"`.execute(db)
+  return new Set(rows.map(({ transactionId }) => transactionId))
+}
+
+function rowOf(deposit: Deposit) {
+  return {
+    ...ownRowOf(deposit),
+    transaction_id: deposit.transactionId,
+    payer: deposit.payer,
+    contract: deposit.contract,
+    reference: deposit.reference,
+    block_hash: deposit.blockHash,
+    gas_used: String(deposit.gasUsed),
+    gas_price: String(deposit.gasPrice),
+    paid_at: deposit.paidAt,
+  }
+}
+
+function ownRowOf(arrival: OwnArrival) {
+  return {
+    chain_id: arrival.chainId,
+    transaction_hash: arrival.transactionHash,
+    log_index: arrival.logIndex,
+    payee: arrival.payee,
+    token: arrival.token,
+    amount: String(arrival.amount),
+    block_number: String(arrival.blockNumber),
+  }
+}
+
+/** Those of the transactions by which deposits came that are gone. */
+export async function listGoneHashes(
+  db: Db,
+  { chainId, hashes }: { chainId: number; hashes: readonly Hex[] },
+): Promise<Set<Hex>> {
+  const { rows } = await sql<{ hash: Hex }>`
+    select transaction_hash as hash from deposits
+    where chain_id = ${chainId} and transaction_hash = any(${hashes}::text[])
+      and gone_at is not null`.execute(db)
+  return new Set(rows.map(({ hash }) => hash))
 }
 
 /** The one of these that was gone and stands in a block again, at whatever place. */
@@ -110,48 +169,52 @@ export async function returnDeposit(
     returning ${DEPOSIT}`
 }
 
-/** Those that stand above a block, as far as is known, from the lowest on. */
-export async function listDepositsAbove(
+/** Above a block, from the lowest on. */
+export async function listDepositBlocks(
   db: Db,
-  wanted: { chainId: number; blockNumber: bigint; limit: number },
+  { chainId, above }: { chainId: number; above: bigint },
+): Promise<DepositBlock[]> {
+  return readAll<DepositBlock>(db)`
+    select distinct block_number as "blockNumber", block_hash as "blockHash" from deposits
+    where chain_id = ${chainId} and block_number > ${above} and gone_at is null
+    order by block_number`
+}
+
+/** Those of a block that is gone: they count no more until they stand in another one. */
+export async function forgetDeposits(
+  db: Db,
+  { chainId, block, now }: { chainId: number; block: DepositBlock; now: Date },
 ): Promise<Deposit[]> {
   return readAll<Deposit>(db)`
-    select ${DEPOSIT} from deposits
-    where chain_id = ${wanted.chainId} and block_number > ${wanted.blockNumber} and gone_at is null
-    order by block_number limit ${wanted.limit}`
-}
-
-export async function forgetDeposit(
-  db: Db,
-  { transactionId, now }: { transactionId: string; now: Date },
-): Promise<void> {
-  await sql`
     update deposits set gone_at = ${now}
-    where transaction_id = ${transactionId} and gone_at is null`.execute(db)
+    where chain_id = ${chainId} and block_number = ${block.blockNumber}
+      and block_hash = ${block.blockHash} and gone_at is null
+    returning ${DEPOSIT}`
 }
 
-/** Written once, however often it is read. */
-export async function insertOwnArrival(
+/** Each is written once, however often it is read. */
+export async function insertOwnArrivals(
   db: Db,
-  arrival: Pick<
-    Deposit,
-    'chainId' | 'transactionHash' | 'logIndex' | 'payee' | 'token' | 'amount' | 'blockNumber'
-  >,
+  { chainId, arrivals }: { chainId: number; arrivals: ReadonlyArray<Omit<OwnArrival, 'chainId'>> },
 ): Promise<void> {
+  if (arrivals.length === 0) return
+  const rows = arrivals.map((arrival) => ownRowOf({ chainId, ...arrival }))
   await sql`
     insert into own_arrivals (chain_id, transaction_hash, log_index, payee, token, amount,
       block_number)
-    values (${arrival.chainId}, ${arrival.transactionHash}, ${arrival.logIndex}, ${arrival.payee},
-      ${arrival.token ?? null}, ${String(arrival.amount)}::numeric, ${arrival.blockNumber})
+    select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (
+      chain_id bigint, transaction_hash text, log_index integer, payee text, token text,
+      amount numeric, block_number bigint
+    )
     on conflict do nothing`.execute(db)
 }
 
 /** The blocks above are read again. */
 export async function forgetOwnArrivals(
   db: Db,
-  { chainId, blockNumber }: { chainId: number; blockNumber: bigint },
+  { chainId, above }: { chainId: number; above: bigint },
 ): Promise<void> {
   await sql`
     delete from own_arrivals
-    where chain_id = ${chainId} and block_number > ${blockNumber}`.execute(db)
+    where chain_id = ${chainId} and block_number > ${above}`.execute(db)
 }

@@ -105,6 +105,18 @@ export async function moveTransaction(db: Db, move: TransactionStep): Promise<Tr
   return moved
 }
 
+/** All of them, the same move, or it rejects. */
+export async function moveTransactions(
+  db: Db,
+  which: ReadonlyArray<Cause & { transactionId: string }>,
+  move: Move,
+): Promise<void> {
+  const moves = which.map((one) => ({ ...one, ...move }))
+  const moved = new Set((await tryMoveTransactions(db, moves)).map((one) => one.transactionId))
+  const left = moves.find(({ transactionId }) => !moved.has(transactionId))
+  if (left !== undefined) throw new MovedOnError(left)
+}
+
 export type TransactionStep = Move & Cause & { transactionId: string; ethTransactionHash?: string }
 
 /**

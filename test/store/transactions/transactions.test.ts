@@ -175,6 +175,8 @@ describe('moveTransaction', () => {
     const settle = (parts: Partial<NewTransaction>) => () =>
       makeTransaction(db, { userId, type: 'settlement', status: 'completed', ...parts })
     expect(await databaseCodeOf(settle({})())).to.equal('23001')
+    expect(await databaseCodeOf(settle({ type: 'deposit' })())).to.equal('23001')
+    expect(await databaseCodeOf(settle({ type: 'withdrawal' })())).to.equal('23001')
     await settle({ ethTransactionHash: hash })()
     const checkout = await makeTransaction(db, { userId, status: 'processing' })
     const card = await makeTransaction(db, { userId, status: 'processing' })

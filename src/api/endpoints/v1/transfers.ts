@@ -28,9 +28,9 @@ import {
 } from '../../../wire/group-a/transfers.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { ofPayee, SENDER_REFUSALS, type Refusals } from '../../admission/refusals.ts'
+import { answerTo, SENDER_REFUSALS, type Refusals } from '../../admission/refusals.ts'
 import { idOf, readPage } from '../lists.ts'
-import type { Minting } from './business-account/transfers.ts'
+import { PLATFORM_REFUSALS, type Minting } from './business-account/transfers.ts'
 import {
   answeringFunds,
   destinationWallet,
@@ -68,20 +68,20 @@ export type BurnOrder = {
 /** What a withdrawal needs of the sender. */
 export type Withdrawing<Prepared = unknown> = Minting<Prepared>
 
-type Deps<Prepared> = {
+type Deps<Burn, PayOut> = {
   ledger: LedgerContext
   bank: PayingBank
-  burning: Burning<Prepared>
-  withdrawing: Withdrawing<Prepared>
+  burning: Burning<Burn>
+  withdrawing: Withdrawing<PayOut>
   randomBytes: RandomBytes
   createUuid: () => string
 }
 
-export function walletTransferEndpoints<Prepared>(deps: Deps<Prepared>): Endpoint[] {
+export function walletTransferEndpoints<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint[] {
   return [transferCreate(deps), transferRead(deps), transferList(deps)]
 }
 
-function transferCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
+function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
   const { ledger, bank, burning } = deps
   const view = chainView(ledger)
   return defineEndpoint({
@@ -136,7 +136,7 @@ function transferCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
 type Prepared<P> = { id: string; walletId: bigint; address: Hex; payment: P } & LedgerAmount
 
 async function prepareWithdrawal<P>(
-  { ledger, withdrawing, randomBytes }: Deps<P>,
+  { ledger, withdrawing, randomBytes }: Omit<Deps<unknown, P>, 'burning'>,
   { body, caller, db }: Pick<Request, 'body' | 'caller' | 'db'>,
 ): Promise<Prepared<P>> {
   const { source, destination } = body
@@ -150,18 +150,20 @@ async function prepareWithdrawal<P>(
   const id = createId('TX', randomBytes)
   const { amount } = money
   const order = { subject: id, spender: actorOf(caller), payee: address, amount }
-  const payment = await withdrawing.prepare(db, order)
+  const payment = await answeringWithdrawal(() => withdrawing.prepare(db, order))
   return { id, walletId: wallet.id, address, ...money, payment }
 }
 
 /** Order, record and held money are stored together, or none of them is. */
 async function withdraw<P>(
-  { ledger, withdrawing }: Deps<P>,
+  { ledger, withdrawing }: Pick<Deps<unknown, P>, 'ledger' | 'withdrawing'>,
   asked: Prepared<P> & Pick<Request, 'caller' | 'db'>,
 ): Promise<Transfer> {
   const { db, caller, id: transactionId, walletId, address, amount, currency, payment } = asked
   const { userId } = caller
-  const { order, hash: transactionHash } = await withdrawing.accept(db, payment)
+  const { order, hash: transactionHash } = await answeringWithdrawal(() =>
+    withdrawing.accept(db, payment),
+  )
   await recordTransaction(db, {
     transactionId,
     userId,
@@ -179,7 +181,21 @@ async function withdraw<P>(
   return answeringFunds(() => createWithdrawal(ledger, db, { ...request, ...chain }))
 }
 
-/** What the sender refuses, in the words of a redeem or a withdrawal. */
+/** The platform pays, so that nothing which it lacks is the caller's. */
+async function answeringWithdrawal<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw answerTo(error, WITHDRAWAL_REFUSALS)
+  }
+}
+
+const WITHDRAWAL_REFUSALS: Refusals = {
+  ...PLATFORM_REFUSALS,
+  holdings_too_small: { failure: 'limit_exceeded', field: 'amount' },
+}
+
+/** What the sender refuses, in the words of a redeem. */
 const BURN_REFUSALS: Refusals = {
   ...SENDER_REFUSALS,
   amount_not_positive: { failure: 'invalid_request', field: 'amount', groupA: 1077 },
@@ -187,14 +203,10 @@ const BURN_REFUSALS: Refusals = {
   simulation_failed: { failure: 'payment_would_fail', field: 'source.chain' },
   gas_too_high: { failure: 'payment_would_fail', field: 'source.chain' },
   stablecoin_not_configured: { failure: 'contract_not_configured', field: 'source.chain' },
-  ...ofPayee({ failure: 'invalid_request', field: 'destination.address', groupA: 5014 }),
-  minter_missing: { failure: 'contract_not_configured', field: 'destination.chain' },
-  mint_allowance_used_up: { failure: 'contract_not_configured', field: 'destination.chain' },
-  mint_allowance_exceeded: { failure: 'limit_exceeded', field: 'amount' },
 }
 
-async function prepareBurn<Prepared>(
-  { ledger, burning, bank, createUuid }: Deps<Prepared>,
+async function prepareBurn<Burn>(
+  { ledger, burning, bank, createUuid }: Omit<Deps<Burn, unknown>, 'withdrawing'>,
   { body, caller, db }: Pick<Request, 'body' | 'caller' | 'db'>,
 ) {
   const { chain } = body.source
@@ -208,7 +220,7 @@ async function prepareBurn<Prepared>(
   return { burn: { id, reference, address }, payment: await burning.prepare(db, order) }
 }
 
-function transferRead({ ledger }: Pick<Deps<unknown>, 'ledger'>): Endpoint {
+function transferRead({ ledger }: Pick<Deps<unknown, unknown>, 'ledger'>): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/transfers/{id}',
     operationId: 'getTransfer',
@@ -227,7 +239,7 @@ function transferRead({ ledger }: Pick<Deps<unknown>, 'ledger'>): Endpoint {
   })
 }
 
-function transferList({ ledger }: Pick<Deps<unknown>, 'ledger'>): Endpoint {
+function transferList({ ledger }: Pick<Deps<unknown, unknown>, 'ledger'>): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/transfers',
     operationId: 'listTransfers',

@@ -163,6 +163,7 @@ function beginLiving(
       chainId,
       stablecoin: token,
       own: [platform],
+      checkoutPayee: platform,
       readBlock: supply.block,
       incoming: createIncomingReader({ providers, tokens: [token], settlement }),
       randomBytes: random.bytes,

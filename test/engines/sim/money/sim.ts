@@ -1,10 +1,10 @@
 import type { Withdrawing } from '../../../../src/api/endpoints/v1/transfers.ts'
+import type { PreparedWithdrawal } from '../../../../src/app/ledger.ts'
 import type { Hex } from '../../../../src/domain/orders.ts'
 import type { LedgerContext } from '../../../../src/ledger/context.ts'
 import type { SupplyWatch } from '../../../../src/ledger/watch-supply.ts'
 import type { BalanceDeps } from '../../../../src/rails/balances.ts'
 import type { DepositDeps } from '../../../../src/rails/deposits.ts'
-import type { PreparedOrder } from '../../../../src/sender/prepare.ts'
 import type { Sender } from '../../../../src/sender/sender.ts'
 import type { Db } from '../../../../src/store/database/database.ts'
 import { DOLLAR } from '../../../fixtures/books/money.ts'
@@ -43,7 +43,7 @@ export type Living = {
   db: Db
   sender: Sender
   watch: SupplyWatch
-  withdrawing: Withdrawing<PreparedOrder>
+  withdrawing: Withdrawing<PreparedWithdrawal>
   deposits: DepositDeps
   balances: BalanceDeps
 }

@@ -83,7 +83,7 @@ function mintCreate<Prepared>({ ledger, minting, createUuid }: Deps<Prepared>): 
       'upstream_failed',
       'signer_unavailable',
     ],
-    refusals: REFUSALS,
+    refusals: PLATFORM_REFUSALS,
     prepare: async ({ body, caller, db }) => {
       const money = readMoney(body, { decimals: LEDGER_DECIMALS })
       const { address: payee, ...named } = await readRecipient({ ledger, db, body, caller })
@@ -145,8 +145,8 @@ function mintList({ ledger }: { ledger: LedgerContext }): Endpoint {
   })
 }
 
-/** What the sender refuses, in the words of a mint. */
-const REFUSALS: Refusals = {
+/** What the sender refuses of what the platform pays to an address, in the words of a mint. */
+export const PLATFORM_REFUSALS: Refusals = {
   ...SENDER_REFUSALS,
   ...ofPayee({ failure: 'invalid_request', field: 'destination.address', groupA: 5014 }),
   amount_not_positive: { failure: 'invalid_request', field: 'amount', groupA: 1077 },
@@ -156,7 +156,7 @@ const REFUSALS: Refusals = {
   mint_allowance_used_up: { failure: 'contract_not_configured', field: 'destination.chain' },
   mint_allowance_exceeded: { failure: 'limit_exceeded', field: 'amount' },
   stablecoin_not_configured: { failure: 'contract_not_configured', field: 'destination.chain' },
-  // The minter lacks ether for the gas, which is no fault of the caller's wallet.
+  // The platform lacks ether for the gas, which is no fault of the caller's wallet.
   insufficient_funds: later,
 }
 
