@@ -7,6 +7,7 @@ import { createMint } from '../../../../src/ledger/mints.ts'
 import { createRedeem, newReference } from '../../../../src/ledger/redeems.ts'
 import { moveByWire } from '../../../../src/ledger/wires.ts'
 import { createWithdrawal } from '../../../../src/ledger/withdrawals.ts'
+import { transact } from '../../../../src/store/database/transact.ts'
 import { findOrderOf } from '../../../../src/store/orders/orders.ts'
 import { recordTransaction } from '../../../../src/store/transactions/transactions.ts'
 import type { Random } from '../../../fixtures/random.ts'
@@ -164,7 +165,7 @@ async function withdraw(sim: MoneySim): Promise<void> {
   const made = await survive(async () => {
     const order = { subject, spender: `user:${userId}`, payee, amount }
     const prepared = await withdrawing.prepare(db, order)
-    return db.transaction().execute(async (open) => {
+    return transact(db, async (open) => {
       const { order: accepted, hash: transactionHash } = await withdrawing.accept(open, prepared)
       const money = { userId, amount, currency: USD } as const
       const record = { ...money, transactionId: subject, type: 'withdrawal' as const }
