@@ -27,8 +27,12 @@ import { CHARGE_POLICY } from '../rails/charge-deps.ts'
 import { checkoutPass, judgeOverpaid, type CheckoutTerms } from '../rails/checkout.ts'
 import { depositPass } from '../rails/deposits.ts'
 import { createPaymentGateways } from '../rails/desk.ts'
-import { moveTransferByWire } from '../rails/transfers.ts'
-import { createWireRail, WIRE_POLICY, type OnWireMoved } from '../rails/wire-rail.ts'
+import {
+  createWireRail,
+  moveTransferByWire,
+  WIRE_POLICY,
+  type OnWireMoved,
+} from '../rails/wire-rail.ts'
 import { lower } from '../sender/accounts.ts'
 import { createPayBack } from '../sender/pay-back.ts'
 import type { Db } from '../store/database/database.ts'

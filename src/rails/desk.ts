@@ -10,16 +10,22 @@ import { termsOf, type Gateway, type Terms } from '../domain/gateways.ts'
 import { createId } from '../domain/ids.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
-import { findChargeByExternalId, insertCharge } from '../store/rails/charges.ts'
+import {
+  findCharge,
+  findChargeByExternalId,
+  insertCharge,
+  wakeCharge,
+  type Charge,
+} from '../store/rails/charges.ts'
 import { sumByReference } from '../store/rails/checkouts.ts'
+import { noteDispute } from '../store/rails/disputes.ts'
 import { RequestError } from '../wire/errors.ts'
 import type { ChargePolicy } from './charge-deps.ts'
 import { createChargeRail } from './charge-rail.ts'
 import { renderCheckout, type CheckoutPage } from './checkout-page.ts'
 import type { CheckoutTerms } from './checkout.ts'
-import type { GatewayAdapter, Webhook } from './gateway.ts'
+import type { GatewayAdapter, GatewayNews, Webhook } from './gateway.ts'
 import { ADAPTERS, type AdapterGround } from './gateways.ts'
-import { receiveWebhook } from './receive.ts'
 import { RailError } from './reply.ts'
 
 /** Puts the gateways behind the operations: those of the configuration, each under its id. */
@@ -165,4 +171,45 @@ async function answering(work: () => Promise<void>): Promise<void> {
       retryable: true,
     })
   }
+}
+
+export type Received = 'received' | 'unknown' | 'refused'
+
+/**
+ * Takes a webhook in. Nothing in it is believed but which charge has news; what the news are is
+ * asked of the gateway. One that comes before our own call has returned finds the charge by the
+ * transaction's id.
+ */
+export async function receiveWebhook(
+  deps: { db: Db; adapters: ReadonlyMap<number, GatewayAdapter>; kick: () => void },
+  gatewayId: number,
+  webhook: Webhook,
+  signal: AbortSignal,
+): Promise<Received> {
+  const verify = deps.adapters.get(gatewayId)?.verify
+  if (verify === undefined) return 'unknown'
+  // What names no charge of ours is no news, and nobody need be asked about it.
+  const isExpected = async (news: GatewayNews): Promise<boolean> =>
+    (await chargeOf(deps.db, gatewayId, news)) !== undefined
+  const news = await verify(webhook, { signal, isExpected })
+  if (news === undefined) return 'refused'
+  const charge = await chargeOf(deps.db, gatewayId, news)
+  // Other programs may share the account at the gateway: what is theirs is none of our business.
+  if (charge === undefined) return 'received'
+  const { transactionId } = charge
+  await deps.db.transaction().execute(async (db) => {
+    await wakeCharge(db, { gatewayId, transactionId })
+    const { disputeId } = news
+    if (disputeId !== undefined) await noteDispute(db, { disputeId, transactionId })
+  })
+  deps.kick()
+  return 'received'
+}
+
+async function chargeOf(db: Db, gatewayId: number, news: GatewayNews): Promise<Charge | undefined> {
+  const { externalId, transactionId } = news
+  const known = externalId && (await findChargeByExternalId(db, { gatewayId, externalId }))
+  if (known) return known
+  const named = transactionId === undefined ? undefined : await findCharge(db, transactionId)
+  return named?.gatewayId === gatewayId ? named : undefined
 }

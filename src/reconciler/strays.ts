@@ -5,7 +5,7 @@ import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.t
 import { formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
-import { listGaps, listLaneSpans, type LaneSpan, type OpenGap } from '../store/orders/lane-gaps.ts'
+import { listGaps, listLaneSpans, type LaneSpan, type OpenGap } from '../store/orders/lanes.ts'
 import { listOpenAlerts, type SenderAlertKind } from '../store/orders/sender-alerts.ts'
 import { isOurHash } from '../store/reconciliation/recorded-payments.ts'
 import {

@@ -16,7 +16,7 @@ import {
   type LeaseWanted,
 } from '../store/webhooks/deliveries.ts'
 import { listEventFollowers, tellOfEvents } from '../store/webhooks/event-notifications.ts'
-import { notificationText } from '../wire/group-a/notifications.ts'
+import { notificationText } from '../wire/group-a/subscriptions.ts'
 import { eventFields } from '../wire/group-b/events.ts'
 import { pauseAfter, type Schedule } from './schedule.ts'
 import type { Send, SendResult } from './send.ts'

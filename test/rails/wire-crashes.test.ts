@@ -4,8 +4,12 @@ import { createLogger } from '../../src/base/logger.ts'
 import { createBank } from '../../src/rails/bank.ts'
 import { createSimulatedBank } from '../../src/rails/simulators/bank.ts'
 import { serveSimulated, type SimulatorServer } from '../../src/rails/simulators/serve.ts'
-import { moveTransferByWire } from '../../src/rails/transfers.ts'
-import { createWireRail, WIRE_POLICY, type WireRail } from '../../src/rails/wire-rail.ts'
+import {
+  createWireRail,
+  moveTransferByWire,
+  WIRE_POLICY,
+  type WireRail,
+} from '../../src/rails/wire-rail.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { orderWire } from '../../src/store/rails/wires.ts'
 import { findStatus, listMoves } from '../../src/store/transactions/transactions.ts'

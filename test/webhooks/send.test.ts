@@ -2,9 +2,8 @@ import { expect } from 'chai'
 
 import { systemClock } from '../../src/base/clock.ts'
 import type { Address } from '../../src/webhooks/address.ts'
-import type { Resolve } from '../../src/webhooks/resolve.ts'
 import { createSend, type SendRequest, type SendResult } from '../../src/webhooks/send.ts'
-import { createTargets } from '../../src/webhooks/targets.ts'
+import { createTargets, type Resolve } from '../../src/webhooks/targets.ts'
 import {
   hang,
   startRawServer,

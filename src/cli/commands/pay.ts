@@ -13,14 +13,13 @@ import {
   paidRowOf,
   payPart,
   someAtOnce,
+  writeResults,
   type PaidRow,
   type PayClient,
   type Plan,
 } from '../pay/payments.ts'
-import { writeResults } from '../pay/results.ts'
 import { PAY_CURRENCIES, readPayFile, type PayCurrency, type PayRow } from '../pay/rows.ts'
-import { createProgress, type Progress } from '../progress.ts'
-import { untilSignal } from '../until-signal.ts'
+import { createProgress, untilSignal, type Progress } from '../progress.ts'
 
 export type PayFlags = {
   url?: string

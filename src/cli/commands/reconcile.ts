@@ -5,9 +5,8 @@ import type { NamedToken, ReportJson } from '../../app/reconcile/source.ts'
 import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
-import { createProgress } from '../progress.ts'
+import { createProgress, untilSignal } from '../progress.ts'
 import { addressesOf, hexAddress, time, withProviders, type ProviderFlags } from '../providers.ts'
-import { untilSignal } from '../until-signal.ts'
 
 type Flags = ProviderFlags & {
   source?: string

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
+import { rename, writeFile } from 'node:fs/promises'
 
+import { csvRow } from '../../base/csv.ts'
+import { BaseError } from '../../base/errors.ts'
 import {
   ApiError,
   type BatchItem,
   type BatchRequest,
   type PlatformClient,
 } from '../../client/index.ts'
-import { BaseError } from '../../base/errors.ts'
-import { CURRENCY_DECIMALS, parseAmount } from '../../domain/money.ts'
 import { MAX_BATCH, type OnFailure } from '../../domain/batches.ts'
+import { CURRENCY_DECIMALS, parseAmount } from '../../domain/money.ts'
 import { PAY_CURRENCIES, type PayCurrency, type PayRow } from './rows.ts'
 
 type Blockchain = PlatformClient['blockchain']
@@ -224,3 +226,31 @@ function otherPayments(lines: readonly string[]): BaseError {
     { code: 'external_id_used' },
   )
 }
+
+/** Beside the file, whole or not at all: each row with what became of it. */
+export async function writeResults(
+  path: string,
+  rows: readonly PayRow[],
+  paid: ReadonlyMap<PayRow, PaidRow>,
+): Promise<void> {
+  const lines = rows.map((row) => {
+    const { toAddress, amount, currency, externalId, description } = row
+    const { transactionId = '', hash = '', state = 'open', error = '' } = paid.get(row) ?? {}
+    const asked = [toAddress, amount, currency, externalId, description]
+    return csvRow(asked.concat(transactionId, hash, state, error))
+  })
+  await writeFile(`${path}.part`, csvRow(COLUMNS) + lines.join(''))
+  await rename(`${path}.part`, path)
+}
+
+const COLUMNS = [
+  'to_address',
+  'amount',
+  'currency',
+  'external_id',
+  'description',
+  'transaction_id',
+  'eth_transaction_hash',
+  'state',
+  'error_code',
+]

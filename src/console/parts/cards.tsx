@@ -1,14 +1,37 @@
 import type { ComponentChildren } from 'preact'
 
+import type { Loaded } from '../context.ts'
+import { LoadState } from './parts.tsx'
+
 /** What stands for a column in a row; the first column is the row's name. */
 export type Columns<T> = Readonly<Record<string, (row: T) => ComponentChildren>>
 
-/** A table that becomes a card for each row where the screen is narrow. */
-export function Cards<T>(props: {
+type CardsProps<T> = {
   rows: readonly T[]
   keyOf: (row: T) => string | number
   columns: Columns<T>
-}) {
+}
+
+/** What is loaded of a list: its table, or `children` where nothing is in it. */
+export function CardList<T>(
+  props: Omit<CardsProps<T>, 'rows'> & {
+    of: Loaded<unknown>
+    what: string
+    rows: readonly T[] | undefined
+    children?: ComponentChildren
+  },
+) {
+  const { of, what, rows, children, ...cards } = props
+  return (
+    <>
+      <LoadState of={of} what={what} />
+      {rows?.length === 0 ? children : rows && <Cards {...cards} rows={rows} />}
+    </>
+  )
+}
+
+/** A table that becomes a card for each row where the screen is narrow. */
+export function Cards<T>(props: CardsProps<T>) {
   const { rows, keyOf, columns } = props
   const [[, first] = [], ...others] = Object.entries(columns)
   return (

@@ -4,12 +4,14 @@ import type { PostingListWire, PostingWire } from '../../wire/group-b/ledger.ts'
 import { useLoaded } from '../context.ts'
 import { hashOf } from '../route.ts'
 import { Paging } from '../screens/paging.tsx'
-import { Cards } from './cards.tsx'
+import { CardList, type Columns } from './cards.tsx'
 import { groupDigits, sentenceOf, shortHash } from './format.ts'
-import { Amount, Empty, LoadState, Time } from './parts.tsx'
+import { Amount, Empty, Time } from './parts.tsx'
+
+type Wanted = { wallet_id?: string; subject?: string }
 
 /** What moved between the accounts of the ledger: of one wallet, or for one thing. */
-export function Postings(props: { of: { wallet_id?: string; subject?: string }; empty: string }) {
+export function Postings(props: { of: Wanted; empty: string }) {
   const { of, empty } = props
   const [after, setAfter] = useState<string>()
   const list = useLoaded(`postings ${JSON.stringify(of)} ${after}`, (api, signal) =>
@@ -21,38 +23,33 @@ export function Postings(props: { of: { wallet_id?: string; subject?: string }; 
   const { data } = list
   return (
     <>
-      <LoadState of={list} what="postings" />
-      {data?.postings.length === 0 && <Empty title={empty} />}
-      {data && data.postings.length > 0 && (
-        <Table postings={data.postings} wallet={of.wallet_id} hasSubject={!of.subject} />
-      )}
+      <CardList
+        of={list}
+        what="postings"
+        rows={data?.postings}
+        keyOf={(posting) => posting.id}
+        columns={columnsOf(of)}
+      >
+        <Empty title={empty} />
+      </CardList>
       <Paging cursor={after} next={data?.next_after} onGo={setAfter} />
     </>
   )
 }
 
-function Table(props: {
-  postings: readonly PostingWire[]
-  wallet: string | undefined
-  hasSubject: boolean
-}) {
-  const { postings, wallet, hasSubject } = props
-  return (
-    <Cards
-      rows={postings}
-      keyOf={(posting) => posting.id}
-      columns={{
-        Posting: (posting) => sentenceOf(posting.kind),
-        Amount: (posting) => (
-          <Amount decimal={groupDigits(posting.amount)} currency={posting.currency} />
-        ),
-        From: (posting) => <Side side={posting.from} own={wallet} />,
-        To: (posting) => <Side side={posting.to} own={wallet} />,
-        ...(hasSubject && { For: (posting: PostingWire) => <Subject id={posting.subject} /> }),
-        Posted: (posting) => <Time iso={posting.created_at} />,
-      }}
-    />
-  )
+function columnsOf({ wallet_id, subject }: Wanted): Columns<PostingWire> {
+  return {
+    Posting: (posting) => sentenceOf(posting.kind),
+    Amount: (posting) => (
+      <Amount decimal={groupDigits(posting.amount)} currency={posting.currency} />
+    ),
+    From: (posting) => <Side side={posting.from} own={wallet_id} />,
+    To: (posting) => <Side side={posting.to} own={wallet_id} />,
+    ...(subject === undefined && {
+      For: (posting: PostingWire) => <Subject id={posting.subject} />,
+    }),
+    Posted: (posting) => <Time iso={posting.created_at} />,
+  }
 }
 
 const ACCOUNTS: Readonly<Record<PostingWire['from']['account'], string>> = {

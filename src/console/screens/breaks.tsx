@@ -1,9 +1,9 @@
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { textsOf } from '../form.ts'
-import { Cards } from '../parts/cards.tsx'
+import { CardList, type Columns } from '../parts/cards.tsx'
 import { plural, sentenceOf } from '../parts/format.ts'
-import { Badge, Choice, Empty, Hash, Heading, LoadState, Time } from '../parts/parts.tsx'
+import { Badge, Choice, Empty, Hash, Heading, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
@@ -39,35 +39,30 @@ export function BreaksScreen({ route }: ScreenProps) {
         <Choice name="state" title="State" options={['open', 'closed']} value={state} any={false} />
         <Choice name="age" title="Age" options={AGES} value={age} />
       </form>
-      <LoadState of={list} what="breaks" />
-      {data?.breaks.length === 0 && (
+      <CardList
+        of={list}
+        what="breaks"
+        rows={data?.breaks}
+        keyOf={(one) => one.id}
+        columns={COLUMNS}
+      >
         <Empty title={`No break is ${state}`}>
           <p>
             <a href={hashOf(['runs'])}>Run a reconciliation</a> to look again.
           </p>
         </Empty>
-      )}
-      {data && data.breaks.length > 0 && <Table breaks={data.breaks} />}
+      </CardList>
       <Paging cursor={cursor} next={data?.next_cursor} onGo={setCursor} />
     </>
   )
 }
 
-function Table({ breaks }: { breaks: readonly BreakWire[] }) {
-  return (
-    <Cards
-      rows={breaks}
-      keyOf={(one) => one.id}
-      columns={{
-        Break: (one) => <a href={hashOf(['breaks', one.id])}>{sentenceOf(one.kind)}</a>,
-        State: (one) => <Badge state={one.state} />,
-        Transaction: (one) =>
-          one.transaction_id === null ? 'none' : <code>{one.transaction_id}</code>,
-        Hash: (one) =>
-          one.eth_transaction_hash === null ? 'none' : <Hash value={one.eth_transaction_hash} />,
-        'First seen': (one) => <Time iso={one.first_seen_at} />,
-        'Last seen': (one) => <Time iso={one.last_seen_at} />,
-      }}
-    />
-  )
+const COLUMNS: Columns<BreakWire> = {
+  Break: (one) => <a href={hashOf(['breaks', one.id])}>{sentenceOf(one.kind)}</a>,
+  State: (one) => <Badge state={one.state} />,
+  Transaction: (one) => (one.transaction_id === null ? 'none' : <code>{one.transaction_id}</code>),
+  Hash: (one) =>
+    one.eth_transaction_hash === null ? 'none' : <Hash value={one.eth_transaction_hash} />,
+  'First seen': (one) => <Time iso={one.first_seen_at} />,
+  'Last seen': (one) => <Time iso={one.last_seen_at} />,
 }

@@ -1,18 +1,9 @@
 import type { AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
 import { useAct } from '../act.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
-import { Cards } from '../parts/cards.tsx'
+import { CardList, type Columns } from '../parts/cards.tsx'
 import { sentenceOf } from '../parts/format.ts'
-import {
-  Badge,
-  Choice,
-  Empty,
-  Failure,
-  Foreign,
-  Heading,
-  LoadState,
-  Time,
-} from '../parts/parts.tsx'
+import { Badge, Choice, Empty, Failure, Foreign, Heading, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
@@ -55,49 +46,45 @@ export function DeliveriesScreen({ route }: ScreenProps) {
         />
       </div>
       {error !== undefined && <Failure error={error} />}
-      <LoadState of={list} what="deliveries" />
-      {data?.deliveries.length === 0 && (
+      <CardList
+        of={list}
+        what="deliveries"
+        rows={data?.deliveries}
+        keyOf={(delivery) => delivery.id}
+        columns={columnsOf((id) => act(() => replay(id)))}
+      >
         <Empty title="Nobody was told anything">
           <p>A user who subscribes to notifications is told of each change, and it appears here.</p>
         </Empty>
-      )}
-      {data && data.deliveries.length > 0 && (
-        <Table deliveries={data.deliveries} onReplay={(id) => act(() => replay(id))} />
-      )}
+      </CardList>
       <Paging cursor={cursor} next={data?.next_after} onGo={setCursor} />
     </>
   )
 }
 
-function Table(props: { deliveries: readonly AnyDeliveryWire[]; onReplay: (id: string) => void }) {
-  return (
-    <Cards
-      rows={props.deliveries}
-      keyOf={(delivery) => delivery.id}
-      columns={{
-        Told: (delivery) => (
-          <>
-            {sentenceOf(delivery.notification_type)}{' '}
-            <span class="faint">{String(delivery.sequence ?? '')}</span>
-            <br />
-            <span class="faint">
-              <Time iso={delivery.created_at} />
-            </span>
-          </>
-        ),
-        Status: (delivery) => <Badge state={delivery.status} />,
-        User: (delivery) => <Foreign text={delivery.username} />,
-        To: (delivery) => <Foreign text={delivery.url} />,
-        'Latest try': (delivery) => <Latest delivery={delivery} />,
-        Do: (delivery) => (
-          <button type="button" onClick={() => props.onReplay(delivery.id)}>
-            Replay
-            <span class="hidden"> {delivery.id}</span>
-          </button>
-        ),
-      }}
-    />
-  )
+function columnsOf(onReplay: (id: string) => void): Columns<AnyDeliveryWire> {
+  return {
+    Told: (delivery) => (
+      <>
+        {sentenceOf(delivery.notification_type)}{' '}
+        <span class="faint">{String(delivery.sequence ?? '')}</span>
+        <br />
+        <span class="faint">
+          <Time iso={delivery.created_at} />
+        </span>
+      </>
+    ),
+    Status: (delivery) => <Badge state={delivery.status} />,
+    User: (delivery) => <Foreign text={delivery.username} />,
+    To: (delivery) => <Foreign text={delivery.url} />,
+    'Latest try': (delivery) => <Latest delivery={delivery} />,
+    Do: (delivery) => (
+      <button type="button" onClick={() => onReplay(delivery.id)}>
+        Replay
+        <span class="hidden"> {delivery.id}</span>
+      </button>
+    ),
+  }
 }
 
 function Latest({ delivery }: { delivery: AnyDeliveryWire }) {

@@ -2,18 +2,8 @@ import { useState } from 'preact/hooks'
 
 import type { KeyCreatedWire, KeyListWire, KeyWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
-import { Cards } from '../parts/cards.tsx'
-import {
-  Badge,
-  Copy,
-  Dialog,
-  Empty,
-  Foreign,
-  FormDialog,
-  Heading,
-  LoadState,
-  Time,
-} from '../parts/parts.tsx'
+import { CardList, type Columns } from '../parts/cards.tsx'
+import { Badge, Copy, Dialog, Empty, Foreign, FormDialog, Heading, Time } from '../parts/parts.tsx'
 import { ScopeFields, Scopes, scopesOf } from './access-parts.tsx'
 import { Paging } from './paging.tsx'
 
@@ -35,15 +25,17 @@ export function KeysScreen() {
   return (
     <>
       <Heading aside={add}>API keys</Heading>
-      <LoadState of={list} what="keys" />
-      {list.data?.api_keys.length === 0 && (
+      <CardList
+        of={list}
+        what="keys"
+        rows={list.data?.api_keys}
+        keyOf={(key) => key.id}
+        columns={columnsOf(setOpen)}
+      >
         <Empty title="There are no keys">
           <p>Make one for a user: it is shown once.</p>
         </Empty>
-      )}
-      {list.data && list.data.api_keys.length > 0 && (
-        <Table keys={list.data.api_keys} onRevoke={setOpen} />
-      )}
+      </CardList>
       <Paging
         cursor={afterId}
         next={list.data?.next_after_id}
@@ -57,30 +49,24 @@ export function KeysScreen() {
   )
 }
 
-function Table({ keys, onRevoke }: { keys: readonly KeyWire[]; onRevoke: (key: KeyWire) => void }) {
-  return (
-    <Cards
-      rows={keys}
-      keyOf={(key) => key.id}
-      columns={{
-        Key: (key) => (
-          <>
-            <Foreign text={key.name} /> <code>{key.shown}</code>
-          </>
-        ),
-        User: (key) => <Foreign text={key.username} />,
-        State: (key) => <Badge state={key.revoked_at === null ? 'valid' : 'revoked'} />,
-        May: (key) => <Scopes scopes={key.scopes} />,
-        Made: (key) => <Time iso={key.created_at} />,
-        Do: (key) =>
-          key.revoked_at === null && (
-            <button type="button" onClick={() => onRevoke(key)}>
-              Revoke<span class="hidden"> {key.name}</span>
-            </button>
-          ),
-      }}
-    />
-  )
+function columnsOf(onRevoke: (key: KeyWire) => void): Columns<KeyWire> {
+  return {
+    Key: (key) => (
+      <>
+        <Foreign text={key.name} /> <code>{key.shown}</code>
+      </>
+    ),
+    User: (key) => <Foreign text={key.username} />,
+    State: (key) => <Badge state={key.revoked_at === null ? 'valid' : 'revoked'} />,
+    May: (key) => <Scopes scopes={key.scopes} />,
+    Made: (key) => <Time iso={key.created_at} />,
+    Do: (key) =>
+      key.revoked_at === null && (
+        <button type="button" onClick={() => onRevoke(key)}>
+          Revoke<span class="hidden"> {key.name}</span>
+        </button>
+      ),
+  }
 }
 
 function AddDialog({ onClose }: { onClose: () => void }) {

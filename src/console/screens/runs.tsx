@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks'
 import type { RunWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
-import { Cards } from '../parts/cards.tsx'
+import { CardList, type Columns } from '../parts/cards.tsx'
 import { plural, sentenceOf } from '../parts/format.ts'
-import { Badge, Empty, Failure, Heading, LoadState, Time } from '../parts/parts.tsx'
+import { Badge, Empty, Failure, Heading, Time } from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
 import { Paging } from './paging.tsx'
 
@@ -36,37 +36,33 @@ export function RunsScreen() {
     <>
       <Heading aside={button}>Reconciliation runs</Heading>
       {error !== undefined && <Failure error={error} />}
-      <LoadState of={list} what="runs" />
-      {data?.runs.length === 0 && (
+      <CardList
+        of={list}
+        what="runs"
+        rows={data?.runs}
+        keyOf={(run) => run.run_id}
+        columns={COLUMNS}
+      >
         <Empty title="There was no run yet">
           <p>Run one now: it holds every record against the chain.</p>
         </Empty>
-      )}
-      {data && data.runs.length > 0 && <Table runs={data.runs} />}
+      </CardList>
       <Paging cursor={cursor} next={data?.next_cursor} onGo={setCursor} />
     </>
   )
 }
 
-function Table({ runs }: { runs: readonly RunWire[] }) {
-  return (
-    <Cards
-      rows={runs}
-      keyOf={(run) => run.run_id}
-      columns={{
-        'Asked for': (run) => <Time iso={run.created_at} />,
-        State: (run) => (
-          <>
-            <Badge state={run.state} />
-            {run.error !== null && <p class="faint">{run.error}</p>}
-          </>
-        ),
-        Records: (run) => <Progress run={run} />,
-        Found: (run) => <Found run={run} />,
-        By: (run) => run.requested_by,
-      }}
-    />
-  )
+const COLUMNS: Columns<RunWire> = {
+  'Asked for': (run) => <Time iso={run.created_at} />,
+  State: (run) => (
+    <>
+      <Badge state={run.state} />
+      {run.error !== null && <p class="faint">{run.error}</p>}
+    </>
+  ),
+  Records: (run) => <Progress run={run} />,
+  Found: (run) => <Found run={run} />,
+  By: (run) => run.requested_by,
 }
 
 function Progress({ run }: { run: RunWire }) {

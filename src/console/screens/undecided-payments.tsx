@@ -12,7 +12,7 @@ import {
 } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { Arrivals } from '../parts/arrivals.tsx'
-import { Cards } from '../parts/cards.tsx'
+import { CardList, type Columns } from '../parts/cards.tsx'
 import { compareDecimals, groupDigits } from '../parts/format.ts'
 import {
   Amount,
@@ -48,45 +48,41 @@ export function PaymentsScreen() {
   const list = useUndecided()
   useInterval(list.reload, REFRESH_MS)
   useEvents(useThrottled(list.reload, 500))
-  const payments = list.data?.payments ?? []
+  const payments = list.data?.payments
   return (
     <>
       <Heading>Payments to decide</Heading>
-      <LoadState of={list} what="payments" />
-      {list.data && payments.length === 0 && (
+      <CardList
+        of={list}
+        what="payments"
+        rows={payments}
+        keyOf={(payment) => payment.transaction_id}
+        columns={COLUMNS}
+      >
         <Empty title="No payment waits for a decision">
           <p>
             A crypto checkout appears here when less than the whole has come, or when it came late.
           </p>
         </Empty>
-      )}
-      {payments.length > 0 && <Table payments={payments} />}
-      {payments.length === MOST_UNDECIDED && (
+      </CardList>
+      {payments?.length === MOST_UNDECIDED && (
         <p class="faint">These are the oldest {MOST_UNDECIDED}; others follow as you decide.</p>
       )}
     </>
   )
 }
 
-function Table({ payments }: { payments: readonly UndecidedPayment[] }) {
-  return (
-    <Cards
-      rows={payments}
-      keyOf={(payment) => payment.transaction_id}
-      columns={{
-        Payment: (payment) => (
-          <a href={hashOf(['payments', payment.transaction_id])}>
-            <code>{payment.transaction_id}</code>
-          </a>
-        ),
-        State: (payment) => <Badge state={payment.gateway_status ?? 'unknown'} />,
-        Expected: (payment) => <Money decimal={payment.amount_decimal} of={payment} />,
-        Received: (payment) => <Money decimal={payment.received_decimal} of={payment} />,
-        Latest: (payment) => <Latest payment={payment} />,
-        User: (payment) => <UserLink id={payment.user_id} />,
-      }}
-    />
-  )
+const COLUMNS: Columns<UndecidedPayment> = {
+  Payment: (payment) => (
+    <a href={hashOf(['payments', payment.transaction_id])}>
+      <code>{payment.transaction_id}</code>
+    </a>
+  ),
+  State: (payment) => <Badge state={payment.gateway_status ?? 'unknown'} />,
+  Expected: (payment) => <Money decimal={payment.amount_decimal} of={payment} />,
+  Received: (payment) => <Money decimal={payment.received_decimal} of={payment} />,
+  Latest: (payment) => <Latest payment={payment} />,
+  User: (payment) => <UserLink id={payment.user_id} />,
 }
 
 function Money({ decimal, of }: { decimal: string; of: UndecidedPayment }) {

@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks'
 
 import type { UserListWire, UserWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
-import { Cards } from '../parts/cards.tsx'
-import { Badge, Foreign, FormDialog, Heading, LoadState, Time } from '../parts/parts.tsx'
+import { CardList, type Columns } from '../parts/cards.tsx'
+import { Badge, Foreign, FormDialog, Heading, Time } from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
 import { Scopes, ScopeFields, scopesOf } from './access-parts.tsx'
 import { Paging } from './paging.tsx'
@@ -26,8 +26,13 @@ export function UsersScreen() {
   return (
     <>
       <Heading aside={add}>Users</Heading>
-      <LoadState of={list} what="users" />
-      {list.data && <Table users={list.data.users} onChange={setOpen} />}
+      <CardList
+        of={list}
+        what="users"
+        rows={list.data?.users}
+        keyOf={(user) => user.id}
+        columns={columnsOf(setOpen)}
+      />
       <Paging
         cursor={afterId}
         next={list.data?.next_after_id}
@@ -41,38 +46,26 @@ export function UsersScreen() {
   )
 }
 
-function Table({
-  users,
-  onChange,
-}: {
-  users: readonly UserWire[]
-  onChange: (user: UserWire) => void
-}) {
-  return (
-    <Cards
-      rows={users}
-      keyOf={(user) => user.id}
-      columns={{
-        User: (user) => (
-          <>
-            <a href={hashOf(['transactions'], { user_id: String(user.id) })}>
-              <Foreign text={user.username} />
-            </a>{' '}
-            <span class="faint">{user.id}</span>
-          </>
-        ),
-        State: (user) => <Badge state={user.disabled_at === null ? 'enabled' : 'disabled'} />,
-        May: (user) => <Scopes scopes={user.scopes} />,
-        Added: (user) => <Time iso={user.created_at} />,
-        Do: (user) => (
-          <button type="button" onClick={() => onChange(user)}>
-            {user.disabled_at === null ? 'Disable' : 'Enable'}
-            <span class="hidden"> {user.username}</span>
-          </button>
-        ),
-      }}
-    />
-  )
+function columnsOf(onChange: (user: UserWire) => void): Columns<UserWire> {
+  return {
+    User: (user) => (
+      <>
+        <a href={hashOf(['transactions'], { user_id: String(user.id) })}>
+          <Foreign text={user.username} />
+        </a>{' '}
+        <span class="faint">{user.id}</span>
+      </>
+    ),
+    State: (user) => <Badge state={user.disabled_at === null ? 'enabled' : 'disabled'} />,
+    May: (user) => <Scopes scopes={user.scopes} />,
+    Added: (user) => <Time iso={user.created_at} />,
+    Do: (user) => (
+      <button type="button" onClick={() => onChange(user)}>
+        {user.disabled_at === null ? 'Disable' : 'Enable'}
+        <span class="hidden"> {user.username}</span>
+      </button>
+    ),
+  }
 }
 
 function AddDialog({ onClose }: { onClose: () => void }) {

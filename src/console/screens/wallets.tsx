@@ -1,6 +1,6 @@
 import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/ledger.ts'
 import { useInterval, useLoaded } from '../context.ts'
-import { Cards } from '../parts/cards.tsx'
+import { CardList, type Columns } from '../parts/cards.tsx'
 import { groupDigits, sentenceOf } from '../parts/format.ts'
 import { Amount, Empty, Facts, Foreign, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import { Postings } from '../parts/postings.tsx'
@@ -24,48 +24,42 @@ export function WalletsScreen({ route }: ScreenProps) {
   return (
     <>
       <Heading>Wallets</Heading>
-      <LoadState of={list} what="wallets" />
-      {data?.wallets.length === 0 && (
+      <CardList
+        of={list}
+        what="wallets"
+        rows={data?.wallets}
+        keyOf={(wallet) => wallet.wallet_id}
+        columns={COLUMNS}
+      >
         <Empty title="There is no such wallet">
           <p>
             <a href={hashOf(['wallets'])}>Show all wallets</a>
           </p>
         </Empty>
-      )}
-      {data && data.wallets.length > 0 && <Table wallets={data.wallets} />}
+      </CardList>
       <Paging cursor={after} next={data?.next_after} onGo={setAfter} first="First" more="Next" />
       {data && <Platform accounts={data.platform} />}
     </>
   )
 }
 
-function Table({ wallets }: { wallets: readonly OwnedWalletWire[] }) {
-  return (
-    <Cards
-      rows={wallets}
-      keyOf={(wallet) => wallet.wallet_id}
-      columns={{
-        Wallet: (wallet) => (
-          <>
-            <a href={hashOf(['wallets', wallet.wallet_id])}>{wallet.wallet_id}</a>{' '}
-            <span class="faint">
-              <Foreign text={wallet.description} />
-            </span>
-          </>
-        ),
-        User: (wallet) => (
-          <a href={hashOf(['wallets'], { user_id: String(wallet.user_id) })}>
-            <Foreign text={wallet.username} />
-          </a>
-        ),
-        Balance: (wallet) => (
-          <Amount decimal={groupDigits(wallet.balance)} currency={wallet.currency} />
-        ),
-        Held: (wallet) => <Amount decimal={groupDigits(wallet.held)} currency={wallet.currency} />,
-        Opened: (wallet) => <Time iso={wallet.created_at} />,
-      }}
-    />
-  )
+const COLUMNS: Columns<OwnedWalletWire> = {
+  Wallet: (wallet) => (
+    <>
+      <a href={hashOf(['wallets', wallet.wallet_id])}>{wallet.wallet_id}</a>{' '}
+      <span class="faint">
+        <Foreign text={wallet.description} />
+      </span>
+    </>
+  ),
+  User: (wallet) => (
+    <a href={hashOf(['wallets'], { user_id: String(wallet.user_id) })}>
+      <Foreign text={wallet.username} />
+    </a>
+  ),
+  Balance: (wallet) => <Amount decimal={groupDigits(wallet.balance)} currency={wallet.currency} />,
+  Held: (wallet) => <Amount decimal={groupDigits(wallet.held)} currency={wallet.currency} />,
+  Opened: (wallet) => <Time iso={wallet.created_at} />,
 }
 
 const ACCOUNTS: Readonly<Record<OwnedWalletListWire['platform'][number]['account'], string>> = {

@@ -79,14 +79,14 @@ export async function findEveryonesTransaction(
 }
 
 /** A place in the log of all users' events. */
-export type LogPlace = { logKey: bigint; id: bigint }
+export type StreamPlace = { logKey: bigint; id: bigint }
 
-export type EveryonesEvent = Event & { userId: number; place: LogPlace }
+export type EveryonesEvent = Event & { userId: number; place: StreamPlace }
 
 /** As `listEvents`, of all users, or of one. */
 export async function listEveryonesEvents(
   db: Db,
-  wanted: { userId?: number | undefined; after: LogPlace; limit: number },
+  wanted: { userId?: number | undefined; after: StreamPlace; limit: number },
 ): Promise<EveryonesEvent[]> {
   const { userId, after } = wanted
   const { rows } = await sql<Event & { userId: number; logKey: bigint }>`
@@ -100,8 +100,8 @@ export async function listEveryonesEvents(
 }
 
 /** Where the log ends now: what is written from here on comes after it. */
-export async function endOfLog(db: Db): Promise<LogPlace> {
-  const { rows } = await sql<LogPlace>`
+export async function endOfLog(db: Db): Promise<StreamPlace> {
+  const { rows } = await sql<StreamPlace>`
     select log_key as "logKey", id from events where log_key < log_horizon()
     order by log_key desc, id desc limit 1`.execute(db)
   return rows[0] ?? { logKey: 0n, id: 0n }

@@ -5,7 +5,8 @@ import { CurrencySchema } from '../amounts.ts'
 import {
   LIST_LIMIT_MAX,
   ListLimitSchema,
-  named,
+  namedAnswer,
+  namedObject,
   nullable,
   requestObject,
   TimestampSchema,
@@ -48,43 +49,33 @@ const LIMIT_FIELDS = {
   user_id: nullable({ ...UserIdSchema, description: 'Null: everybody.' }),
 }
 
-const LimitsSchema = named(
-  'Limits',
-  Type.Object({
-    ...LIMIT_FIELDS,
-    ...limitFields('there is none.'),
-    used_today: nullable({
-      ...AmountSchema,
-      description: 'What counts for the user today (UTC), of failed payments too. Null: everybody.',
-    }),
+const LimitsSchema = namedObject('Limits', {
+  ...LIMIT_FIELDS,
+  ...limitFields('there is none.'),
+  used_today: nullable({
+    ...AmountSchema,
+    description: 'What counts for the user today (UTC), of failed payments too. Null: everybody.',
   }),
-)
+})
 export type LimitsWire = Static<typeof LimitsSchema>
 
-const LimitChangeSchema = named(
-  'LimitChange',
-  Type.Object({
-    id: LimitIdSchema,
-    ...LIMIT_FIELDS,
-    ...limitFields('not set here.'),
-    changed_by: Type.String({ examples: ['user:2'] }),
-    changed_at: TimestampSchema,
-  }),
-)
+const LimitChangeSchema = namedObject('LimitChange', {
+  id: LimitIdSchema,
+  ...LIMIT_FIELDS,
+  ...limitFields('not set here.'),
+  changed_by: Type.String({ examples: ['user:2'] }),
+  changed_at: TimestampSchema,
+})
 export type LimitChangeWire = Static<typeof LimitChangeSchema>
 
-export const LimitListSchema = named(
-  'LimitList',
-  Type.Object({
-    success: Type.Literal(true),
-    limits: Type.Array(LimitsSchema, { description: 'What is in force now, for each way out.' }),
-    changes: Type.Array(LimitChangeSchema, {
-      maxItems: LIST_LIMIT_MAX,
-      description: 'What administrators have set, newest first: of the user, or of all.',
-    }),
-    next_after: nullable(LimitIdSchema),
+export const LimitListSchema = namedAnswer('LimitList', {
+  limits: Type.Array(LimitsSchema, { description: 'What is in force now, for each way out.' }),
+  changes: Type.Array(LimitChangeSchema, {
+    maxItems: LIST_LIMIT_MAX,
+    description: 'What administrators have set, newest first: of the user, or of all.',
   }),
-)
+  next_after: nullable(LimitIdSchema),
+})
 export type LimitListWire = Static<typeof LimitListSchema>
 
 const SettingSchema = (what: string) =>
@@ -108,7 +99,4 @@ export const LimitSetSchema = requestObject({
 })
 export type LimitSet = Static<typeof LimitSetSchema>
 
-export const LimitAnswerSchema = named(
-  'LimitAnswer',
-  Type.Object({ success: Type.Literal(true), ...LimitsSchema.properties }),
-)
+export const LimitAnswerSchema = namedAnswer('LimitAnswer', { ...LimitsSchema.properties })

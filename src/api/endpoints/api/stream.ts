@@ -6,7 +6,7 @@ import {
   endOfLog,
   listEveryonesEvents,
   type EveryonesEvent,
-  type LogPlace,
+  type StreamPlace,
 } from '../../../store/access/everyone.ts'
 import type { Db } from '../../../store/database/database.ts'
 import { StreamEventSchema, type StreamEventWire } from '../../../wire/group-b/admin.ts'
@@ -41,7 +41,7 @@ const POLL_MS = 500
 const HEARTBEAT_MS = 10_000
 
 async function* follow(
-  request: FollowRequest & { place: LogPlace | undefined },
+  request: FollowRequest & { place: StreamPlace | undefined },
   { clock, signal: stopping }: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<string> {
   const { callerNow, db } = request
@@ -67,17 +67,17 @@ async function* follow(
 
 function listNew(
   db: Db,
-  { caller, after }: { caller: Caller; after: LogPlace },
+  { caller, after }: { caller: Caller; after: StreamPlace },
 ): Promise<EveryonesEvent[]> {
   const userId = mayUse(caller, 'admin') ? undefined : caller.userId
   return listEveryonesEvents(db, { userId, after, limit: limits.streamEvents })
 }
 
-function idOf({ logKey, id }: LogPlace): string {
+function idOf({ logKey, id }: StreamPlace): string {
   return `${logKey}.${id}`
 }
 
-function placeOf(text: string): LogPlace {
+function placeOf(text: string): StreamPlace {
   const [, logKey, id] = /^([0-9]{1,18})\.([0-9]{1,18})$/.exec(text) ?? []
   if (logKey === undefined || id === undefined) {
     const message = 'This is no id of this stream. Send the last one that you saw, or none.'

@@ -5,7 +5,7 @@ import { createId, type RandomBytes } from '../../../domain/ids.ts'
 import { CURRENCY_DECIMALS } from '../../../domain/money.ts'
 import { isRoutingNumber } from '../../../domain/routing-numbers.ts'
 import { spendAmount } from '../../../domain/spending.ts'
-import { drawForTransfer } from '../../../ledger/bank-transfers.ts'
+import { drawForTransfer } from '../../../ledger/wires.ts'
 import type { Db } from '../../../store/database/database.ts'
 import { spend } from '../../../store/orders/spending.ts'
 import {
