@@ -54,7 +54,7 @@ describe('quittance limits', () => {
     ['a user whom there is not', ['mint', 'USD', '--per-day', '1', '--user', 'nobody']],
   ] as const) {
     it(`refuses ${name}`, async () => {
-      expect((await limits('set', ...args)).code).to.equal(2)
+      expect((await bench.show('limits', 'set', ...args)).code).to.equal(2)
       expect(await listed('mint')).to.include({ perDay: '100000000' })
     })
   }

@@ -72,7 +72,10 @@ export async function readLimits(
       return { spender, way, currency, day: dayOf(now), payee: '' }
     }),
   )
-  return readSpends(db, keys)
+  const read = await readSpends(db, keys)
+  return keys.flatMap(({ way, currency }) =>
+    read.filter((one) => one.way === way && one.currency === currency),
+  )
 }
 
 /** Newest first; those of one user, or all of them. */

@@ -15,12 +15,11 @@ describe('the limits that administrators set', () => {
   })
   afterEach(() => admin.api.close())
 
-  const list = async (query = '') =>
-    (await admin.send({ url: `/api/admin/limits${query}` })).body as {
-      limits: Row[]
-      changes: Row[]
-      next_after: string | null
-    }
+  const list = async (query = '') => {
+    const { status, body, text } = await admin.send({ url: `/api/admin/limits${query}` })
+    expect(status, text).to.equal(200)
+    return body as { limits: Row[]; changes: Row[]; next_after: string | null }
+  }
   const limitOf = async (way: string, currency: string, query = '') =>
     (await list(query)).limits.find((row) => row['way'] === way && row['currency'] === currency)
   const post = (body: unknown, as?: string) =>
