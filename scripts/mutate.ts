@@ -3,33 +3,45 @@
  * was found stays in `.mutants/`, and stands until the mutant, its code or its tests change.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import path from 'node:path'
 
 import { messageOf } from '../src/base/errors.ts'
-import { mutated, nameOf, readMutants, ROOT, type Mutant } from '../test/engines/mutants/mutant.ts'
+import {
+  fileOf,
+  mutated,
+  nameOf,
+  readMutants,
+  ROOT,
+  type Mutant,
+} from '../test/engines/mutants/mutant.ts'
 import { copyTree, type Outcome } from '../test/engines/mutants/try-out.ts'
 import { positive, scriptCommand } from '../test/fixtures/script.ts'
+import { prepareData, removePrepared } from '../test/fixtures/store/prepared-data.ts'
 
 type Result = Outcome & { file: string; what: string; print: string }
 
-const RESULTS = path.join(ROOT, '.mutants/results.json')
+const RESULTS = path.join(ROOT, '.mutants/results.jsonl')
 
 const command = scriptCommand('mutate', 'Removes one guard at a time, and runs what must see it.')
   .argument('[words...]', 'only mutants whose file and description have one of these')
+  .option('--sim', 'only those that the simulation is to see')
+  .option('--no-sim', 'only the others')
   .option('--again', 'also those whose result stands')
   .option('--workers <count>', 'how many copies of the tree', positive, 1)
   .option('--json', 'print the results as JSON')
   .parse()
-const options = command.opts<{ again?: boolean; workers: number; json?: boolean }>()
+type Options = { sim?: boolean; again?: boolean; workers: number; json?: boolean }
+const options = command.opts<Options>()
 
 // It takes long, and nobody waits for it.
 setPriority(19)
 const words = command.args
-const chosen = (await readMutants()).filter(
-  (mutant) => words.length === 0 || words.some((word) => nameOf(mutant).includes(word)),
-)
+const chosen = (await readMutants()).filter((mutant) => {
+  if (options.sim !== undefined && options.sim !== (mutant.sim !== undefined)) return false
+  return words.length === 0 || words.some((word) => nameOf(mutant).includes(word))
+})
 const results = new Map((await readResults()).map((result) => [nameOf(result), result]))
 const standing = new Set<Mutant>()
 for (const mutant of chosen) {
@@ -39,7 +51,9 @@ for (const mutant of chosen) {
 const queue = chosen.filter((mutant) => !standing.has(mutant))
 const failures: string[] = []
 const startedAt = performance.now()
+await prepareData()
 await Promise.all(Array.from({ length: Math.min(options.workers, queue.length) }, work))
+removePrepared()
 report()
 
 async function work(): Promise<void> {
@@ -60,7 +74,7 @@ async function tryOne(copy: Awaited<ReturnType<typeof copyTree>>, mutant: Mutant
     const result = { file, what, print, ...(await copy.tryOut(mutant)) }
     results.set(nameOf(mutant), result)
     await mkdir(path.dirname(RESULTS), { recursive: true })
-    await writeFile(RESULTS, JSON.stringify([...results.values()], undefined, 2))
+    await appendFile(RESULTS, `${JSON.stringify(result)}\n`)
     if (!options.json) tell(mutant, result)
   } catch (error) {
     failures.push(`${nameOf(mutant)}: ${messageOf(error)}`)
@@ -92,13 +106,19 @@ function report(): void {
 }
 
 async function readResults(): Promise<Result[]> {
-  return JSON.parse(await readFile(RESULTS, 'utf8').catch(() => '[]')) as Result[]
+  const text = await readFile(RESULTS, 'utf8').catch(() => '')
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Result)
 }
 
 /** Of everything that the result follows from, as far as it is known. */
 async function printOf(mutant: Mutant): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(mutant))
   for (const text of (await mutated(mutant)).values()) hash.update(text)
-  for (const test of mutant.tests ?? []) hash.update(await readFile(path.join(ROOT, test)))
+  for (const test of mutant.tests ?? []) {
+    hash.update(await readFile(path.join(ROOT, fileOf(test))))
+  }
   return hash.digest('hex')
 }

@@ -7,7 +7,7 @@ export type Mutant = {
   what: string
   /** Each text occurs once in the file, or in the one that is named, and becomes the other. */
   changes: [find: string, replace: string, file?: string][]
-  /** The test files that are to see it; a contract's are found by its name. */
+  /** The test files that are to see it, or tests of them: `file: title`. A contract has its own. */
   tests?: string[]
   /** The simulation that is to see it as well, within 200 seeds. */
   sim?: 'ether' | 'money'
@@ -25,6 +25,11 @@ export async function readMutants(): Promise<Mutant[]> {
 
 export function nameOf({ file, what }: Mutant): string {
   return `${file}: ${what}`
+}
+
+/** Of a test that is named behind a colon. */
+export function fileOf(test: string): string {
+  return test.split(': ')[0]!
 }
 
 /** The texts of the files that it changes, changed; throws where the code has moved on. */

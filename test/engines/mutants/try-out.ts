@@ -3,7 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-import { mutated, ROOT, type Mutant } from './mutant.ts'
+import { fileOf, mutated, ROOT, type Mutant } from './mutant.ts'
 
 /** What turned red, such as the title of a test or a seed, and after how long. */
 export type Kill = { by: string; seconds: number }
@@ -25,6 +25,8 @@ const TESTS_END_MS = 5 * 60_000
 const SIM_ENDS_MS = 40 * 60_000
 /** Few runs are enough: a slip that only the thousandth run finds is no slip of a person. */
 const FEW_RUNS = { FUZZ_RUNS: '24', INVARIANT_RUNS: '4', INVARIANT_DEPTH: '40' }
+/** Node compiles the same code again for each mutant, but for the file that changed. */
+const COMPILED = { NODE_COMPILE_CACHE: path.join(ROOT, '.mutants/code') }
 
 export async function copyTree(): Promise<Copy> {
   const folder = await mkdtemp(path.join(tmpdir(), 'quittance-mutants-'))
@@ -61,29 +63,37 @@ async function tryOut(bench: Bench, mutant: Mutant): Promise<Outcome> {
     for (const file of texts.keys()) await cp(path.join(ROOT, file), path.join(folder, file))
   }
   // What is red without the mutant as well has killed nothing.
-  for (const file of filesOf(outcome)) {
-    const green = bench.green.get(file) ?? (await killByTests(folder, [file])) === undefined
-    bench.green.set(file, green)
-    if (!green) throw new Error(`${file} is red on the original`)
+  for (const test of outcome.kills.flatMap(({ by }) => /^test\/\S+\.test\.ts: .+/.exec(by) ?? [])) {
+    const green = bench.green.get(test) ?? (await killByTest(folder, test)) === undefined
+    bench.green.set(test, green)
+    if (!green) throw new Error(`on the original as well, this is red: ${test}`)
   }
   return outcome
 }
 
-function filesOf({ kills }: Outcome): string[] {
-  return kills.flatMap(({ by }) => /^test\/\S+\.test\.ts(?=:)/.exec(by)?.[0] ?? [])
+async function killByTests(folder: string, tests: readonly string[]): Promise<Kill | undefined> {
+  for (const test of tests) {
+    const kill = await killByTest(folder, test)
+    if (kill !== undefined) return kill
+  }
+  return undefined
 }
 
 type MochaReport = { failures: { fullTitle: string; file: string }[] }
 
-async function killByTests(folder: string, tests: readonly string[]): Promise<Kill | undefined> {
+/** By a whole file, or by those tests in it that are named behind a colon. */
+async function killByTest(folder: string, test: string): Promise<Kill | undefined> {
+  const file = fileOf(test)
+  const title = test.slice(file.length + 2)
   const report = path.join(folder, 'mocha.json')
   await rm(report, { force: true })
   const reporting = ['--reporter', 'json', '--reporter-option', `output=${report}`]
-  const end = ['--bail', '--no-parallel', '--timeout', '100000', '--exit']
-  const ran = await run('mocha', [...end, ...reporting, ...tests], { cwd: folder, ms: TESTS_END_MS })
+  const args = ['--bail', '--no-parallel', '--timeout', '100000', '--exit', ...reporting, file]
+  if (title !== '') args.push('--fgrep', title)
+  const ran = await run('mocha', args, { cwd: folder, ms: TESTS_END_MS })
   if (ran.isGreen) return undefined
   const { seconds } = ran
-  if (ran.isLate) return { by: `${tests.join(', ')}: without end`, seconds }
+  if (ran.isLate) return { by: `${test}, without end`, seconds }
   const text = await readFile(report, 'utf8').catch(() => undefined)
   if (text === undefined) throw new Error(`the tests do not run:\n${ran.output}`)
   const [failure] = (JSON.parse(text) as MochaReport).failures
@@ -144,7 +154,7 @@ function run(
   args: readonly string[],
   { cwd, ms = 0 }: { cwd: string; ms?: number },
 ): Promise<Ran> {
-  const env = { ...process.env, ...FEW_RUNS, PATH: `${BIN}:${process.env['PATH']}` }
+  const env = { ...process.env, ...FEW_RUNS, ...COMPILED, PATH: `${BIN}:${process.env['PATH']}` }
   const options = { cwd, env, maxBuffer: 2 ** 26, timeout: ms, killSignal: 'SIGKILL' } as const
   const startedAt = performance.now()
   return new Promise((resolve) => {
