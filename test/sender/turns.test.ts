@@ -3,7 +3,10 @@ import { sql } from 'kysely'
 
 import { DEFAULT_POLICY } from '../../src/sender/context.ts'
 import type { Db } from '../../src/store/database/database.ts'
+import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
+import { GWEI, toHex } from '../engines/sim/world.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { TEST_POLICY } from '../fixtures/books/sender.ts'
 
 describe('the turns of a lane', () => {
   let bench: Bench
@@ -39,6 +42,32 @@ describe('the turns of a lane', () => {
     expect(await bench.inPool()).to.equal(0)
     await bench.pass(sender)
     expect(await bench.inPool()).to.equal(1)
+  })
+
+  it('sign nothing of a worker that stood still while another one had the lane', async () => {
+    const { order } = await bench.pay({})
+    for (let pass = 0; pass < 3; pass++) await bench.pass()
+    const [reached, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const still = bench.provider('still', async (call, forward) => {
+      const answer = await forward(call)
+      const isPrice = call.method === 'eth_getBlockByNumber' && call.params?.[0] === 'latest'
+      if (isPrice) reached.resolve()
+      if (isPrice) await resumed.promise
+      return answer
+    })
+    const passing = bench.pass(bench.sender({ providers: [still] }))
+    await reached.promise
+    // Dearer than what the one that stands still has read.
+    await bench.world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(20n * GWEI)])
+    await bench.world.rpc('anvil_dropAllTransactions')
+    await bench.world.mine(1)
+    bench.clock.advance(TEST_POLICY.leaseMs)
+    await bench.pass()
+    resumed.resolve()
+    await passing
+    const fees = (await listAttemptsOf(bench.db, order)).map((attempt) => attempt.fees.maxFeePerGas)
+    expect(fees).to.have.length(2)
+    expect(fees[1]! * 100n >= fees[0]! * 115n).to.equal(true)
   })
 })
 
