@@ -173,6 +173,20 @@ describe('the store of orders', () => {
     await expectFailure(() => recordBlock(db, again), 'attempt_moved')
   })
 
+  it('keeps at most one payment of an order that is final', async () => {
+    const settle = async (digit: string) => {
+      const id = await idOf(digit)
+      await recordBlock(db, { id, from: 'signed', to: 'mined', block })
+      await recordBlock(db, { id, from: 'mined', to: 'final', block })
+    }
+    await settle('0')
+    const taken = { ...lane, nonce: 5n, by: hashOf('9'), blockNumber: 3n }
+    await closeNonce(db, { ...taken, state: 'foreign' })
+    await openNonce(db, { ...lane, nonce: 6n, orderId: order.id })
+    await attempt('1', 6n)
+    expect(await refusalOf(() => settle('1'))).to.equal(UNIQUE)
+  })
+
   it('refuses an attempt at a nonce that is not the order’s', async () => {
     await openNonce(db, { ...lane, nonce: 6n, orderId: undefined })
     expect(await refusalOf(() => attempt('1', 6n))).to.equal(FOREIGN_KEY)
@@ -210,6 +224,8 @@ describe('the store of orders', () => {
     const later = new Date(until.getTime() + 1)
     const second = await leaseLane(db, { chainId: 1, before: later, until: later })
     await expectFailure(() => holdLease(db, first!), 'lane_lost')
+    await releaseLane(db, first!, now)
+    expect(await leaseLane(db, { chainId: 1, before: later, until })).to.equal(undefined)
     await holdLease(db, second!)
     await releaseLane(db, second!, now)
     expect(await leaseLane(db, { chainId: 1, before: now, until })).to.equal(undefined)
