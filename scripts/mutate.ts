@@ -1,111 +1,124 @@
-import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+/**
+ * Applies each mutant of `test/mutants.json` to a copy of the tree, and says what killed it. What
+ * was found stays in `.mutants/`, and stands until the mutant, its code or its tests change.
+ */
+import { createHash } from 'node:crypto'
+import { appendFile, mkdir, readFile } from 'node:fs/promises'
+import { setPriority } from 'node:os'
 import path from 'node:path'
 
-/** A slip that a person could make. Each text occurs once in the file, and becomes the other. */
-type Mutant = {
-  file: string
-  what: string
-  changes: [find: string, replace: string][]
-  /** Why no test can tell it from the contract, where none can. */
-  equivalent?: string
-}
-type Outcome = 'killed' | 'survived' | 'does not compile'
+import { messageOf } from '../src/base/errors.ts'
+import {
+  fileOf,
+  mutated,
+  nameOf,
+  readMutants,
+  ROOT,
+  type Mutant,
+} from '../test/engines/mutants/mutant.ts'
+import { copyTree, type Outcome } from '../test/engines/mutants/try-out.ts'
+import { positive, scriptCommand } from '../test/fixtures/script.ts'
+import { prepareData, removePrepared } from '../test/fixtures/store/prepared-data.ts'
 
-const ROOT = path.resolve(import.meta.dirname, '..')
-const COPIED = ['contracts', 'test', 'src', 'hardhat.config.ts', 'package.json', 'tsconfig.json']
-const WORKERS = 2
-/** Few runs are enough: a slip that only the thousandth run finds is no slip of a person. */
-const FEW_RUNS = { FUZZ_RUNS: '24', INVARIANT_RUNS: '4', INVARIANT_DEPTH: '40' }
+type Result = Outcome & { file: string; what: string; print: string }
 
-const chosen = process.argv[2] ?? ''
-const list = await readFile(path.join(ROOT, 'test/contracts/mutants.json'), 'utf8')
-const queue = (JSON.parse(list) as Mutant[]).filter(({ file, what }) =>
-  `${file} ${what}`.includes(chosen),
-)
-const survivors: Mutant[] = []
-let done = 0
-await Promise.all(Array.from({ length: WORKERS }, work))
-console.log(`\n${done - survivors.length} of ${done} mutants killed`)
-for (const { file, what, equivalent } of survivors) {
-  console.log(`survived: ${file}: ${what}. ${equivalent ?? 'No test has caught it.'}`)
+const RESULTS = path.join(ROOT, '.mutants/results.jsonl')
+
+const command = scriptCommand('mutate', 'Removes one guard at a time, and runs what must see it.')
+  .argument('[words...]', 'only mutants whose file and description have one of these')
+  .option('--sim', 'only those that the simulation is to see')
+  .option('--no-sim', 'only the others')
+  .option('--again', 'also those whose result stands')
+  .option('--workers <count>', 'how many copies of the tree', positive, 1)
+  .option('--json', 'print the results as JSON')
+  .parse()
+type Options = { sim?: boolean; again?: boolean; workers: number; json?: boolean }
+const options = command.opts<Options>()
+
+// It takes long, and nobody waits for it.
+setPriority(19)
+const words = command.args
+const chosen = (await readMutants()).filter((mutant) => {
+  if (options.sim !== undefined && options.sim !== (mutant.sim !== undefined)) return false
+  return words.length === 0 || words.some((word) => nameOf(mutant).includes(word))
+})
+const results = new Map((await readResults()).map((result) => [nameOf(result), result]))
+const standing = new Set<Mutant>()
+for (const mutant of chosen) {
+  const isSame = results.get(nameOf(mutant))?.print === (await printOf(mutant))
+  if (isSame && !options.again) standing.add(mutant)
 }
-process.exitCode = survivors.every(({ equivalent }) => equivalent !== undefined) ? 0 : 1
+const queue = chosen.filter((mutant) => !standing.has(mutant))
+const failures: string[] = []
+const startedAt = performance.now()
+await prepareData()
+await Promise.all(Array.from({ length: Math.min(options.workers, queue.length) }, work))
+removePrepared()
+report()
 
 async function work(): Promise<void> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'quittance-mutants-'))
+  const copy = await copyTree()
   try {
-    for (const name of COPIED) {
-      await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true })
-    }
-    await tolerateWarnings(path.join(folder, 'hardhat.config.ts'))
-    await symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'))
-    if (!(await hardhat(folder, ['build']))) throw new Error('the contracts do not compile')
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      const outcome = await tryOut(folder, mutant)
-      done += 1
-      if (outcome !== 'killed') survivors.push(mutant)
-      console.log(`${outcome.padEnd(16)} ${path.basename(mutant.file)}: ${mutant.what}`)
+      await tryOne(copy, mutant)
     }
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await copy.remove()
   }
 }
 
-/** A slip may leave a name unused; it is the tests that shall find it, not the compiler. */
-async function tolerateWarnings(config: string): Promise<void> {
-  const text = await readFile(config, 'utf8')
-  await writeFile(config, text.replace('hardhatToolbox, strictCompiler]', 'hardhatToolbox]'))
-}
-
-/** Compiles one contract with one slip, and runs the tests of that contract alone. */
-async function tryOut(folder: string, mutant: Mutant): Promise<Outcome> {
-  const file = path.join(folder, mutant.file)
-  const original = await readFile(path.join(ROOT, mutant.file), 'utf8')
-  const contract = mutant.file.includes('Dollar') ? 'ReferenceDollar' : 'Settlement'
-  await writeFile(file, mutate(original, mutant))
+async function tryOne(copy: Awaited<ReturnType<typeof copyTree>>, mutant: Mutant): Promise<void> {
+  const { file, what } = mutant
   try {
-    if (!(await hardhat(folder, ['build', `contracts/${contract}.sol`]))) return 'does not compile'
-    for (const stage of await stagesOf(folder, contract)) {
-      if (!(await hardhat(folder, stage))) return 'killed'
-    }
-    return 'survived'
-  } finally {
-    await writeFile(file, original)
+    const print = await printOf(mutant)
+    const result = { file, what, print, ...(await copy.tryOut(mutant)) }
+    results.set(nameOf(mutant), result)
+    await mkdir(path.dirname(RESULTS), { recursive: true })
+    await appendFile(RESULTS, `${JSON.stringify(result)}\n`)
+    if (!options.json) tell(mutant, result)
+  } catch (error) {
+    failures.push(`${nameOf(mutant)}: ${messageOf(error)}`)
+    console.error(failures.at(-1))
   }
 }
 
-/** The text with the slip in it; throws where the contract has moved on. */
-function mutate(text: string, { changes }: Mutant): string {
-  return changes.reduce((before, [find, replace]) => {
-    const at = before.indexOf(find)
-    if (at === -1 || before.includes(find, at + 1)) throw new Error(`must occur once: ${find}`)
-    return before.slice(0, at) + replace + before.slice(at + find.length)
-  }, text)
+function tell(mutant: Mutant, { kills, survived }: Outcome): void {
+  console.log(`${survived.length === 0 ? 'killed  ' : 'SURVIVED'} ${nameOf(mutant)}`)
+  for (const { by, seconds } of kills) console.log(`         ${seconds} s: ${by}`)
+  for (const wanted of survived) console.log(`         unseen by ${wanted}`)
 }
 
-/** The quickest first: examples, then invariants, then whole transactions. */
-async function stagesOf(folder: string, contract: string): Promise<string[][]> {
-  const names = await readdir(path.join(folder, 'test/contracts'))
-  const tests = names
-    .filter((name) => name.startsWith(contract) && name.endsWith('.t.sol'))
-    .map((name) => `test/contracts/${name}`)
-  const solidity = ['test', 'solidity', '--no-compile']
-  return [
-    [...solidity, ...tests.filter((name) => !name.includes('Invariant'))],
-    [...solidity, ...tests.filter((name) => name.includes('Invariant'))],
-    ['test', 'mocha', '--no-compile', 'test/contracts/settlement.test.ts'],
-  ]
+function report(): void {
+  const told = chosen.flatMap((mutant) => results.get(nameOf(mutant)) ?? [])
+  const alive = chosen.filter((mutant) => (results.get(nameOf(mutant))?.survived.length ?? 0) > 0)
+  const wrong = alive.filter(({ equivalent }) => equivalent === undefined)
+  if (options.json) {
+    console.log(JSON.stringify(told.map(({ print: _, ...result }) => result)))
+  } else {
+    const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
+    console.log(`\n${told.length - alive.length} of ${chosen.length} killed, in ${minutes} min`)
+    for (const mutant of alive) {
+      console.log(`alive: ${nameOf(mutant)}. ${mutant.equivalent ?? 'Nothing has caught it.'}`)
+    }
+  }
+  const isDone = told.length === chosen.length && failures.length === 0
+  process.exitCode = wrong.length === 0 && isDone ? 0 : 1
 }
 
-/** Whether the command went well. */
-function hardhat(cwd: string, commandLine: string[]): Promise<boolean> {
-  const bin = path.join(ROOT, 'node_modules/.bin')
-  const env = { ...process.env, ...FEW_RUNS, PATH: `${bin}:${process.env['PATH']}` }
-  return new Promise((resolve) => {
-    execFile(path.join(bin, 'hardhat'), commandLine, { cwd, env, maxBuffer: 2 ** 26 }, (error) =>
-      resolve(error === null),
-    )
-  })
+async function readResults(): Promise<Result[]> {
+  const text = await readFile(RESULTS, 'utf8').catch(() => '')
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Result)
+}
+
+/** Of everything that the result follows from, as far as it is known. */
+async function printOf(mutant: Mutant): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(mutant))
+  for (const text of (await mutated(mutant)).values()) hash.update(text)
+  for (const test of mutant.tests ?? []) {
+    hash.update(await readFile(path.join(ROOT, fileOf(test))))
+  }
+  return hash.digest('hex')
 }

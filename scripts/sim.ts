@@ -12,6 +12,15 @@ import { dropOwnDatabases } from '../test/fixtures/store/database.ts'
 /** With fewer seeds a kind of fault may well not have come to be. */
 const ENOUGH_RUNS = 50
 
+type Options = {
+  seed: number
+  runs: number
+  money?: boolean
+  replay?: string
+  shrink: boolean
+  bail?: boolean
+}
+
 const about =
   'Drives the sender against a real chain behind faults, crashing it at any await, and compares.'
 const options = scriptCommand('sim', about)
@@ -20,8 +29,9 @@ const options = scriptCommand('sim', about)
   .option('--money', 'mint, burn and redeem beside a bank, and pay in dollars')
   .option('--replay <plan>', 'play this plan alone, as a shrink has printed it')
   .option('--no-shrink', 'leave a red seed as it is')
+  .option('--bail', 'end with the first red seed')
   .parse()
-  .opts<{ seed: number; runs: number; money?: boolean; replay?: string; shrink: boolean }>()
+  .opts<Options>()
 
 const play = options.money ? MONEY_PLAY : ETHER_PLAY
 const failed: RunReport[] = []
@@ -43,7 +53,8 @@ const onReport = (report: RunReport): void => {
 if (options.replay !== undefined) {
   onReport(await replay(play, JSON.parse(options.replay) as Plan))
 } else {
-  await simulate({ seed: options.seed, runs: options.runs, play, onReport })
+  const { seed, runs, bail = false } = options
+  await simulate({ seed, runs, play, onReport, isEnough: () => bail && failed.length > 0 })
 }
 process.stderr.write('\r')
 for (const name of Object.keys(counts).toSorted()) console.log(`${counts[name]} ${name}`)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
 import { RpcError } from '../../src/chain/rpc/rpc-error.ts'
-import type { Hex } from '../../src/domain/orders.ts'
+import type { Hex, Order } from '../../src/domain/orders.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
 import { findOrder } from '../../src/store/orders/orders.ts'
 import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
@@ -35,6 +35,8 @@ describe('an order whose transaction does not simply arrive', () => {
     await bench.world.rpc('eth_sendRawTransaction', [raw])
     await bench.world.mine(1)
   }
+  const noncesOf = async (order: Order) =>
+    (await listAttemptsOf(bench.db, order)).map(({ nonce }) => nonce)
   const reorg = (depth: number) => bench.world.rpc('anvil_reorg', [depth, []])
 
   it('is bumped by at least 15 % on both fees while it is stuck, and paid once', async () => {
@@ -59,6 +61,13 @@ describe('an order whose transaction does not simply arrive', () => {
     const poor = bench.sender({ policy: { maxFeePerGas: first!.fees.maxFeePerGas } })
     for (let pass = 0; pass < 6; pass++) await bench.pass(poor)
     expect(await listAttemptsOf(bench.db, order)).to.have.length(1)
+  })
+
+  it('is signed a few times and no more', async () => {
+    const { order } = await bench.pay({})
+    const patient = bench.sender({ policy: { attemptsPerNonce: 2 } })
+    for (let pass = 0; pass < 12; pass++) await bench.pass(patient)
+    expect(await listAttemptsOf(bench.db, order)).to.have.length(2)
   })
 
   it('is cancelled by an empty transaction at its nonce, if that is what is mined', async () => {
@@ -139,6 +148,22 @@ describe('an order whose transaction does not simply arrive', () => {
     const attempts = await listAttemptsOf(bench.db, order)
     expect(attempts.at(-1)).to.include({ nonce: 1n, state: 'final' })
     expect(await bench.world.balanceOf(payee)).to.equal(5n)
+  })
+
+  it('does not move for a transaction in a block that the chain does not have', async () => {
+    const { order } = await bench.pay({ payer })
+    await useOutside(0n)
+    await bench.world.mine(3)
+    bench.intercept = async (call, forward) => {
+      const answer = await forward(call)
+      const isFull = call.method === 'eth_getBlockByNumber' && call.params?.[1] === true
+      return isFull ? { ...(answer as object), hash: `0x${'5e'.repeat(32)}` } : answer
+    }
+    for (let pass = 0; pass < 3; pass++) await bench.pass()
+    expect(await noncesOf(order)).to.deep.equal([0n])
+    bench.intercept = undefined
+    await bench.finish()
+    expect(await noncesOf(order)).to.deep.equal([0n, 1n])
   })
 
   it('fails instead of moving when the payee refuses by then', async () => {

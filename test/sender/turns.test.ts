@@ -3,7 +3,10 @@ import { sql } from 'kysely'
 
 import { DEFAULT_POLICY } from '../../src/sender/context.ts'
 import type { Db } from '../../src/store/database/database.ts'
+import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
+import { addressFrom, GWEI, toHex } from '../engines/sim/world.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { TEST_POLICY } from '../fixtures/books/sender.ts'
 
 describe('the turns of a lane', () => {
   let bench: Bench
@@ -40,7 +43,57 @@ describe('the turns of a lane', () => {
     await bench.pass(sender)
     expect(await bench.inPool()).to.equal(1)
   })
+
+  it('sign nothing of a worker that stood still while another one had the lane', async () => {
+    const { order } = await bench.pay({})
+    for (let pass = 0; pass < 3; pass++) await bench.pass()
+    const resume = await standStill(bench)
+    // Dearer than what the one that stands still has read.
+    await bench.world.rpc('anvil_setNextBlockBaseFeePerGas', [toHex(20n * GWEI)])
+    await bench.world.rpc('anvil_dropAllTransactions')
+    await bench.world.mine(1)
+    await bench.pass()
+    await resume()
+    const fees = (await listAttemptsOf(bench.db, order)).map((attempt) => attempt.fees.maxFeePerGas)
+    expect(fees).to.have.length(2)
+    expect(fees[1]! * 100n >= fees[0]! * 115n).to.equal(true)
+  })
+
+  it('move no order once more that another worker has moved meanwhile', async () => {
+    const [payer] = bench.signers.addresses
+    const { order } = await bench.pay({ payer })
+    const { chainId, gas, signer } = order
+    const fees = { maxFeePerGas: 400n * GWEI, maxPriorityFeePerGas: 300n * GWEI }
+    const outside = { to: addressFrom('outside'), value: 1n, data: '0x', nonce: 0n } as const
+    const raw = await bench.signers.sign(signer, { ...outside, chainId, gas, fees })
+    await bench.world.rpc('eth_sendRawTransaction', [raw])
+    await bench.world.mine(4)
+    const resume = await standStill(bench)
+    await bench.pass()
+    await resume()
+    const nonces = (await listAttemptsOf(bench.db, order)).map(({ nonce }) => nonce)
+    expect(nonces).to.deep.equal([0n, 1n])
+  })
 })
+
+/** A worker that reads a price and stands still, for longer than its lease, until it is resumed. */
+async function standStill(bench: Bench): Promise<() => Promise<void>> {
+  const [reached, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const still = bench.provider('still', async (call, forward) => {
+    const answer = await forward(call)
+    const isPrice = call.method === 'eth_getBlockByNumber' && call.params?.[0] === 'latest'
+    if (isPrice) reached.resolve()
+    if (isPrice) await resumed.promise
+    return answer
+  })
+  const passing = bench.pass(bench.sender({ providers: [still] }))
+  await reached.promise
+  bench.clock.advance(TEST_POLICY.leaseMs)
+  return async () => {
+    resumed.resolve()
+    await passing
+  }
+}
 
 /** Cannot read what a lane waits for, once. */
 function failingOnce(db: Db): Db {

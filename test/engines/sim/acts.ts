@@ -1,6 +1,7 @@
-import { signedFor, type BundleRoute, type Route } from '../../../src/domain/orders.ts'
+import { signedFor, type BundleRoute, type Hex, type Route } from '../../../src/domain/orders.ts'
 import type { PreparedOrder } from '../../../src/sender/prepare.ts'
-import { findOrderOf } from '../../../src/store/orders/orders.ts'
+import { findNonce } from '../../../src/store/orders/lanes.ts'
+import { findOrder, findOrderOf } from '../../../src/store/orders/orders.ts'
 import type { Promised } from './check.ts'
 import { survive } from './life.ts'
 import type { Sim } from './life.ts'
@@ -22,6 +23,7 @@ export const ACTS: Readonly<Record<string, { weight: number; act: (sim: Sim) => 
     raisePrice: { weight: 1, act: raisePrice },
     useNonceOutside: { weight: 2, act: useNonceOutside },
     undoOutside: { weight: 1, act: undoOutside },
+    payByHand: { weight: 1, act: payByHand },
     cancel: { weight: 1, act: cancel },
     takeFunds: { weight: 1, act: takeFunds },
     giveFunds: { weight: 2, act: giveFunds },
@@ -167,21 +169,31 @@ export async function raisePrice({ world, random }: Ground): Promise<void> {
 }
 
 /** Somebody else has the key as well, and takes the next nonce with a transaction of their own. */
-export async function useNonceOutside({
-  world,
-  random,
-  signers,
-  seed,
-  clock,
-}: Ground): Promise<void> {
-  const signer = random.pick(signers.addresses)
-  const nonce = await world.nonceOf(signer)
+export async function useNonceOutside(sim: Ground): Promise<void> {
+  const signer = sim.random.pick(sim.signers.addresses)
+  const nonce = await sim.world.nonceOf(signer)
+  await sendOutside(sim, { signer, nonce, to: addressFrom(`outside ${sim.seed}`), value: 1n })
+}
+
+/** Or pays by hand what is on its way at that nonce. */
+async function payByHand(sim: Sim): Promise<void> {
+  const signer = sim.random.pick(sim.signers.addresses)
+  const nonce = await sim.world.nonceOf(signer)
+  const found = await findNonce(sim.db, { chainId: CHAIN_ID, signer, nonce })
+  const order = found?.orderId === undefined ? undefined : await findOrder(sim.db, found.orderId)
+  if (order?.route !== 'direct') return
+  await sendOutside(sim, { signer, nonce, to: order.payee, value: order.amount })
+}
+
+async function sendOutside(
+  { world, random, signers, clock }: Ground,
+  call: { signer: Hex; nonce: bigint; to: Hex; value: bigint },
+): Promise<void> {
+  const { signer, ...rest } = call
   const price = 200n * 10n ** 9n
   const raw = await signers.sign(signer, {
+    ...rest,
     chainId: CHAIN_ID,
-    nonce,
-    to: addressFrom(`outside ${seed}`),
-    value: 1n,
     data: '0x',
     gas: 21_000n,
     fees: {

@@ -180,16 +180,33 @@ async function wrongsOfEvents({ world, since }: Checked, order: Order): Promise<
   return logs.length === expected ? [] : [`${order.subject} settled ${logs.length} times`]
 }
 
-async function wrongsOfPayees({ world }: Checked, orders: Order[]): Promise<string[]> {
+async function wrongsOfPayees(checked: Checked, orders: Order[]): Promise<string[]> {
+  const { world } = checked
   const wrongs: string[] = []
+  const byHand = await paidByHand(checked)
   for (const [payee, group] of Map.groupBy(orders, (order) => order.payee)) {
     const due = group
-      .filter(({ state }) => state === 'completed')
+      .filter(({ id, state }) => state === 'completed' || byHand.has(id))
       .reduce((sum, { amount }) => sum + amount, 0n)
     const held = await world.balanceOf(payee)
     if (held !== due) wrongs.push(`${payee} should hold ${due}, and holds ${held}`)
   }
   return wrongs
+}
+
+/** The orders that failed because their signer had paid them outside of the platform. */
+async function paidByHand({ db, world }: Checked): Promise<ReadonlySet<bigint>> {
+  const { rows } = await sql<{ id: bigint; by: string }>`
+    select orders.id, taken_by as by from orders join lane_nonces on order_id = orders.id
+    where error_code = 'nonce_taken_by_like_payment' and lane_nonces.state = 'foreign'
+    order by nonce`.execute(db)
+  const paid = new Set<bigint>()
+  for (const [id, taken] of Map.groupBy(rows, (row) => row.id)) {
+    const last = taken.at(-1)?.by
+    const receipt = (await world.rpc('eth_getTransactionReceipt', [last])) as Placed | null
+    if (receipt?.status === '0x1') paid.add(id)
+  }
+  return paid
 }
 
 async function wrongsOfLanes(checked: Checked, orders: Order[]): Promise<string[]> {

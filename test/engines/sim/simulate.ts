@@ -10,6 +10,8 @@ export type Simulation = {
   runs: number
   /** No run but the first one begins after that much time. */
   budgetMs?: number
+  /** Asked before each run but the first one. */
+  isEnough?: () => boolean
   /** What one seed is played with; absent, payments of ether. */
   play?: Play
   onReport: (report: RunReport) => void
@@ -18,8 +20,10 @@ export type Simulation = {
 /** One seed after the other. */
 export async function simulate(simulation: Simulation): Promise<void> {
   const { seed, runs, budgetMs = Infinity, play = ETHER_PLAY, onReport } = simulation
+  const { isEnough = () => false } = simulation
   const endAt = performance.now() + budgetMs
-  for (let run = 0; run < runs && (run === 0 || performance.now() < endAt); run++) {
+  for (let run = 0; run < runs; run++) {
+    if (run > 0 && (performance.now() >= endAt || isEnough())) return
     onReport(await replay(play, play.plan(seed + run)))
   }
 }

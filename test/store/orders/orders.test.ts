@@ -25,7 +25,13 @@ import {
   type Lane,
   type LaneStep,
 } from '../../../src/store/orders/lanes.ts'
-import { moveOrder, readLaneLoads, requestCancel } from '../../../src/store/orders/orders.ts'
+import {
+  findOrder,
+  moveOrder,
+  moveOrders,
+  readLaneLoads,
+  requestCancel,
+} from '../../../src/store/orders/orders.ts'
 import { addSpends } from '../../../src/store/orders/spends.ts'
 import { expectFailure } from '../../fixtures/errors.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'
@@ -140,10 +146,19 @@ describe('the store of orders', () => {
       () => moveOrder(db, { id, from: 'mined', to: 'accepted', now }),
       'order_moved',
     )
+    const late = { id, from: 'mined', to: 'completed', now } as const
+    await expectFailure(() => moveOrders(db, [late]), 'order_moved')
     await moveOrder(db, { id, from: 'accepted', to: 'failed', errorCode: 'reverted', now })
     const revive = () => moveOrder(db, { id, from: 'failed', to: 'mined', now })
     expect(await refusalOf(revive)).to.not.equal('nothing was refused')
     expect(await requestCancel(db, { id, code: 'cancelled', now })).to.equal(false)
+  })
+
+  it('is asked once to cancel an order', async () => {
+    const { id } = order
+    expect(await requestCancel(db, { id, code: 'cancelled', now })).to.equal(true)
+    expect(await requestCancel(db, { id, code: 'insufficient_funds', now })).to.equal(false)
+    expect((await findOrder(db, id))?.cancelCode).to.equal('cancelled')
   })
 
   it('keeps at most one attempt of a nonce in a block, and each hash once', async () => {
@@ -154,6 +169,22 @@ describe('the store of orders', () => {
     const second = await idOf('2')
     const both = () => recordBlock(db, { id: second, from: 'signed', to: 'mined', block })
     expect(await refusalOf(both)).to.equal(UNIQUE)
+    const again = { id: await idOf('1'), from: 'signed', to: 'mined', block } as const
+    await expectFailure(() => recordBlock(db, again), 'attempt_moved')
+  })
+
+  it('keeps at most one payment of an order that is final', async () => {
+    const settle = async (digit: string) => {
+      const id = await idOf(digit)
+      await recordBlock(db, { id, from: 'signed', to: 'mined', block })
+      await recordBlock(db, { id, from: 'mined', to: 'final', block })
+    }
+    await settle('0')
+    const taken = { ...lane, nonce: 5n, by: hashOf('9'), blockNumber: 3n }
+    await closeNonce(db, { ...taken, state: 'foreign' })
+    await openNonce(db, { ...lane, nonce: 6n, orderId: order.id })
+    await attempt('1', 6n)
+    expect(await refusalOf(() => settle('1'))).to.equal(UNIQUE)
   })
 
   it('refuses an attempt at a nonce that is not the order’s', async () => {
@@ -193,6 +224,8 @@ describe('the store of orders', () => {
     const later = new Date(until.getTime() + 1)
     const second = await leaseLane(db, { chainId: 1, before: later, until: later })
     await expectFailure(() => holdLease(db, first!), 'lane_lost')
+    await releaseLane(db, first!, now)
+    expect(await leaseLane(db, { chainId: 1, before: later, until })).to.equal(undefined)
     await holdLease(db, second!)
     await releaseLane(db, second!, now)
     expect(await leaseLane(db, { chainId: 1, before: now, until })).to.equal(undefined)
