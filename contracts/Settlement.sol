@@ -61,7 +61,18 @@ contract Settlement is Payments, EIP712, ERC165 {
         address[] calldata payees,
         uint256[] calldata amounts
     ) external payable {
-        _checkValue(_markBatch(orderReferences, payees, amounts));
+        _checkBatch(orderReferences, payees, amounts);
+        _mark(msg.sender, orderReferences);
+        uint256 total = 0;
+        for (uint256 i = 0; i < orderReferences.length; ++i) {
+            (bytes32 orderReference, address payee, uint256 amount) = _item(orderReferences, payees, amounts, i);
+            _checkOrder(payee, amount, orderReference);
+            unchecked {
+                // If it overflows, no balance can pay the items, and none is paid.
+                total += amount;
+            }
+        }
+        _checkValue(total);
         for (uint256 i = 0; i < orderReferences.length; ++i) {
             (bytes32 orderReference, address payee, uint256 amount) = _item(orderReferences, payees, amounts, i);
             _log(orderReference, msg.sender, payee, address(0), amount);
@@ -76,12 +87,9 @@ contract Settlement is Payments, EIP712, ERC165 {
         address[] calldata payees,
         uint256[] calldata amounts
     ) external {
-        _markBatch(orderReferences, payees, amounts);
-        for (uint256 i = 0; i < orderReferences.length; ++i) {
-            (bytes32 orderReference, address payee, uint256 amount) = _item(orderReferences, payees, amounts, i);
-            _log(orderReference, msg.sender, payee, token, amount);
-            _pull(token, msg.sender, payee, amount);
-        }
+        _checkBatch(orderReferences, payees, amounts);
+        _mark(msg.sender, orderReferences);
+        _pullBatch(token, orderReferences, payees, amounts);
     }
 
     /// @inheritdoc ISettlement
@@ -132,15 +140,10 @@ contract Settlement is Payments, EIP712, ERC165 {
             payee := calldataload(0x64)
             amount := calldataload(0x84)
         }
-        if (token == address(0)) {
-            _record(payee, amount, orderReference, payer, address(0), payer);
-            if (gasleft() < ITEM_RESERVE) revert InsufficientGas(gasleft(), ITEM_RESERVE);
-            if (!_send(payee, amount, ITEM_GAS)) revert PaymentRefused(payee, amount);
-        } else {
-            _record(payee, amount, orderReference, payer, token, payer);
-            if (gasleft() < ITEM_RESERVE) revert InsufficientGas(gasleft(), ITEM_RESERVE);
-            _pull(token, payer, payee, amount);
-        }
+        _record(payee, amount, orderReference, payer, token, payer);
+        if (gasleft() < ITEM_RESERVE) revert InsufficientGas(gasleft(), ITEM_RESERVE);
+        if (token != address(0)) _pull(token, payer, payee, amount);
+        else if (!_send(payee, amount, ITEM_GAS)) revert PaymentRefused(payee, amount);
     }
 
     /// @inheritdoc ISettlement
@@ -188,39 +191,20 @@ contract Settlement is Payments, EIP712, ERC165 {
         uint256 validBefore,
         bytes calldata signature
     ) external {
-        bytes32 nonce = authorizationNonce(orderReference, token, payee);
-        bytes32 structHash = keccak256(
-            abi.encode(
-                RECEIVE_WITH_AUTHORIZATION_TYPEHASH,
-                payer,
-                address(this),
-                amount,
-                validAfter,
-                validBefore,
-                nonce
-            )
+        bytes memory data = _authorizedCall(
+            payer,
+            amount,
+            validAfter,
+            validBefore,
+            authorizationNonce(orderReference, token, payee)
         );
         bytes32 domainSeparator = _read(token, IERC20Permit.DOMAIN_SEPARATOR.selector, address(0));
-        bytes32 digest = MessageHashUtils.toTypedDataHash(domainSeparator, structHash);
+        bytes32 digest = MessageHashUtils.toTypedDataHash(domainSeparator, keccak256(data));
         bool byKey = _checkSignature(payer, digest, signature);
 
         _record(payee, amount, orderReference, payer, token, payer);
         uint256 held = _balance(token, address(this));
-        bytes memory data;
-        if (byKey) {
-            // ERC-3009 itself, which every such token has; the overload for ERC-1271 is younger.
-            (uint8 v, bytes32 r, bytes32 s) = ECDSA.parseCalldata(signature);
-            data = abi.encodeCall(
-                IERC3009.receiveWithAuthorization,
-                (payer, address(this), amount, validAfter, validBefore, nonce, v, r, s)
-            );
-        } else {
-            data = abi.encodeCall(
-                IERC3009Signature.receiveWithAuthorization,
-                (payer, address(this), amount, validAfter, validBefore, nonce, signature)
-            );
-        }
-        if (!LowLevelCall.callNoReturn(token, data)) LowLevelCall.bubbleRevert();
+        if (!_callAuthorized(token, data, signature, byKey)) LowLevelCall.bubbleRevert();
         _checkDelivery(token, address(this), held, amount);
 
         uint256 before = _balance(token, payee);
@@ -305,6 +289,58 @@ contract Settlement is Payments, EIP712, ERC165 {
                 returndatacopy(0x00, 0x00, 0x04)
                 reason := and(mload(0x00), shl(224, 0xffffffff))
             }
+        }
+    }
+
+    /// @dev What the payer of an authorization signs: the type, and the words that the token is called with.
+    function _authorizedCall(
+        address payer,
+        uint256 amount,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce
+    ) private view returns (bytes memory data) {
+        bytes32 typehash = RECEIVE_WITH_AUTHORIZATION_TYPEHASH;
+        assembly ("memory-safe") {
+            data := mload(0x40)
+            mstore(data, 0xe0)
+            mstore(add(data, 0x20), typehash)
+            mstore(add(data, 0x40), payer)
+            mstore(add(data, 0x60), address())
+            mstore(add(data, 0x80), amount)
+            mstore(add(data, 0xa0), validAfter)
+            mstore(add(data, 0xc0), validBefore)
+            mstore(add(data, 0xe0), nonce)
+            mstore(0x40, add(data, 0x100))
+        }
+    }
+
+    /// @dev Uses an authorization: by ERC-3009 itself where a key signed, which every such token has; the overload for
+    /// ERC-1271 is younger.
+    function _callAuthorized(
+        address token,
+        bytes memory data,
+        bytes calldata signature,
+        bool byKey
+    ) private returns (bool success) {
+        bytes4 selector =
+            byKey ? IERC3009.receiveWithAuthorization.selector : IERC3009Signature.receiveWithAuthorization.selector;
+        assembly ("memory-safe") {
+            mstore(add(data, 0x20), shr(224, selector))
+            let tail := add(data, 0x100)
+            let size := 0x124
+            switch byKey
+            case 1 {
+                mstore(tail, byte(0, calldataload(add(signature.offset, 0x40))))
+                calldatacopy(add(tail, 0x20), signature.offset, 0x40)
+            }
+            default {
+                mstore(tail, 0xe0)
+                mstore(add(tail, 0x20), signature.length)
+                calldatacopy(add(tail, 0x40), signature.offset, signature.length)
+                size := add(0x104, and(add(signature.length, 0x1f), not(0x1f)))
+            }
+            success := call(gas(), token, 0, add(data, 0x3c), size, 0x00, 0x00)
         }
     }
 

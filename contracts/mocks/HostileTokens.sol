@@ -42,6 +42,56 @@ contract FalseReturnToken is OpenToken {
     }
 }
 
+/// @notice Moves the money, and answers whatever it was told to, also when it is asked for a balance.
+contract MumblingToken is OpenToken {
+    enum Manner {
+        Honest,
+        Answers,
+        FailsOnceHeld
+    }
+
+    bytes private _answer = abi.encode(true);
+    bytes private _balance;
+    Manner private _manner;
+    bool private _refuses;
+
+    function setAnswer(bytes calldata answer) external {
+        _answer = answer;
+    }
+
+    /// @dev Whether a transfer fails, without a word.
+    function setRefuses(bool value) external {
+        _refuses = value;
+    }
+
+    function setBalance(Manner manner, bytes calldata balance) external {
+        (_manner, _balance) = (manner, balance);
+    }
+
+    function transferFrom(address from, address to, uint256 amount) public override returns (bool) {
+        // solhint-disable-next-line gas-custom-errors, reason-string
+        require(!_refuses);
+        super.transferFrom(from, to, amount);
+        bytes memory answer = _answer;
+        assembly {
+            return(add(answer, 0x20), mload(answer))
+        }
+    }
+
+    function balanceOf(address account) public view override returns (uint256) {
+        if (_manner == Manner.Honest) return super.balanceOf(account);
+        bytes memory answer = _balance;
+        bool fails = _manner == Manner.FailsOnceHeld;
+        if (fails && super.balanceOf(account) == 0) return 0;
+        assembly {
+            if fails {
+                revert(add(answer, 0x20), mload(answer))
+            }
+            return(add(answer, 0x20), mload(answer))
+        }
+    }
+}
+
 /// @notice Returns true and moves nothing.
 contract LyingToken is OpenToken {
     function transferFrom(address, address, uint256) public pure override returns (bool) {

@@ -222,6 +222,12 @@ describe('Settlement', () => {
       expect((deployedBytecode.length - 2) / 2).to.be.at.most(6500)
     })
 
+    it('keeps no variable in memory, where a batch of tokens has its calls', async () => {
+      const { deployedBytecode } = await artifacts.readArtifact('Settlement')
+      // The first free memory is at 0x80, and not above what the compiler has reserved for itself.
+      expect(deployedBytecode).to.match(/^0x60808060405260/)
+    })
+
     it('has one address on every chain', async () => {
       const { bytecode, abi } = await artifacts.readArtifact('Settlement')
       expect(abi.filter((entry) => entry.type === 'constructor' && entry.inputs.length > 0)).to.be

@@ -173,7 +173,7 @@ const LifeAttemptSchema = namedObject('LifeAttempt', {
 const LifeOrderSchema = namedObject('LifeOrder', {
   reference: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
   route: Type.Enum([...ROUTES]),
-  contract: nullable(Type.String({ examples: ['0x938aCF212F7BA84eE402F70eB702a992f318E946'] })),
+  contract: nullable(Type.String({ examples: ['0x864D5E07A138DD70801c6E5f646630409Ba0E96b'] })),
   state: Type.Enum(['accepted', 'mined', 'completed', 'failed']),
   error_code: nullable(Type.String({ examples: ['reverted'] })),
   cancel_code: nullable(Type.String({ examples: ['stuck'] })),
