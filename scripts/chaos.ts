@@ -3,6 +3,9 @@
  * and then compares chain, ledger and records: `npm run chaos -- --kills 100`. On DATABASE_URL it
  * runs three `serve` and three `work`, else one `up` on the embedded database. `--restart COMMAND`
  * is run once, half way: it may restart the database server.
+ *
+ * `--failover` kills the database instead: the primary of two servers that it starts itself, whose
+ * standby takes over. With `--asynchronous` the standby may lag, and the run shows what is lost.
  */
 import { exec } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -29,16 +32,26 @@ import { DOLLAR, makeWallets } from '../test/fixtures/books/money.ts'
 import { account, forgetfulRecords } from '../test/fixtures/chain/deployment.ts'
 import { createRandom } from '../test/fixtures/random.ts'
 import { positive, scriptCommand, wholeNumber } from '../test/fixtures/script.ts'
+import { findPostgres, startCluster, type Cluster } from '../test/fixtures/store/cluster.ts'
 import { dropOwnDatabases, emptyDatabaseUrl } from '../test/fixtures/store/database.ts'
 
 const about =
   'Pays through real processes that are killed with kill -9, and compares chain, ledger and records.'
-const { kills, seed, restart } = scriptCommand('chaos', about)
-  .option('--kills <count>', 'how many', positive, 100)
+const { failover, asynchronous, seed, restart, ...options } = scriptCommand('chaos', about)
+  .option('--kills <count>', 'how many; 100 by default, and 10 primaries', positive)
   .option('--seed <number>', 'which ones are killed, and when', wholeNumber, 1)
   .option('--restart <command>', 'restarts the PostgreSQL server, which is done half way')
+  .option('--failover', 'kills the primary of two PostgreSQL servers, and promotes its standby')
+  .option('--asynchronous', 'with --failover: commits do not wait for the standby')
   .parse()
-  .opts<{ kills: number; seed: number; restart?: string }>()
+  .opts<{
+    kills?: number
+    seed: number
+    restart?: string
+    failover?: boolean
+    asynchronous?: boolean
+  }>()
+const kills = options.kills ?? (failover ? 10 : 100)
 
 const USERS = 8
 const CLIENTS = 8
@@ -46,6 +59,7 @@ const CLIENTS = 8
 const FUNDED = 1_000_000n * DOLLAR
 const ACTS = 3
 const SETTLE_MS = 5 * 60_000
+const LAG_MS = 500
 const OPEN: ReadonlySet<string> = new Set(['pending', 'processing'])
 const MNEMONIC = 'test test test test test test test test test test test junk'
 
@@ -53,9 +67,11 @@ const { below: pick } = createRandom(`chaos ${seed}`)
 const folder = mkdtempSync(join(tmpdir(), 'quittance-chaos-'))
 const chain = await startAnvil({ folder: join(folder, 'chain'), blockMs: 500, mnemonic: MNEMONIC })
 let fleet: Fleet | undefined
+let cluster: Cluster | undefined
 try {
   const stablecoin = await deploy()
-  const url = await emptyDatabaseUrl()
+  cluster = failover ? await startTwoServers() : undefined
+  const url = cluster?.url ?? (await emptyDatabaseUrl())
   const payers = await prepare(url)
   const env = {
     ETH_RPC_URL: chain.url,
@@ -67,7 +83,7 @@ try {
   const roles = url ? SHARED_ROLES() : (['up'] as const)
   fleet = await startFleet({ roles, folder, env, onEnd: console.log })
   const startedAt = performance.now()
-  const asked = await askWhileKilling(fleet, payers)
+  const asked = await askWhileKilling(fleet, payers, cluster)
   await untilSettled(fleet.urls, asked)
   const seconds = (performance.now() - startedAt) / 1000
   const wrongs = await compareRecords(fleet.urls, { asked, payers })
@@ -77,16 +93,18 @@ try {
   wrongs.push(...(await compareLedger(database.db, { asked, payers, funded: FUNDED })))
   await database.close()
   for (const wrong of wrongs) console.log(wrong)
+  if (asynchronous) console.log(await describeLoss(asked))
   const counts = Object.entries(Object.groupBy(asked, ({ act }) => act))
   console.log(
     `${counts.map(([act, some]) => `${some.length} ${act}s`).join(', ')}; ` +
-      `${kills} kills of ${roles.length} processes; ` +
+      `${kills} kills of ${cluster ? 'the primary' : `${roles.length} processes`}; ` +
       `${(asked.length / seconds).toFixed(1)} a second in ${seconds.toFixed(0)} s; ` +
       `${wrongs.length} wrong`,
   )
-  process.exitCode = wrongs.length === 0 && counts.length === ACTS ? 0 : 1
+  process.exitCode = (wrongs.length === 0 || asynchronous) && counts.length === ACTS ? 0 : 1
 } finally {
   await fleet?.stop()
+  await cluster?.stop()
   await chain.stop()
   await dropOwnDatabases()
   rmSync(folder, { recursive: true, force: true })
@@ -127,7 +145,21 @@ async function prepare(url: string | undefined): Promise<Payer[]> {
   return payers
 }
 
-async function askWhileKilling({ urls, killOne }: Fleet, payers: readonly Payer[]) {
+async function startTwoServers(): Promise<Cluster> {
+  const binaries = findPostgres()
+  if (binaries === undefined) {
+    throw new Error(
+      '--failover needs the programs of a PostgreSQL server, pg_basebackup among them.',
+    )
+  }
+  return startCluster({ binaries, synchronous: !asynchronous })
+}
+
+async function askWhileKilling(
+  { urls, killOne }: Fleet,
+  payers: readonly Payer[],
+  servers: Cluster | undefined,
+) {
   const asked: Asked[] = []
   const over = new AbortController()
   const client = async (number: number): Promise<void> => {
@@ -137,11 +169,19 @@ async function askWhileKilling({ urls, killOne }: Fleet, payers: readonly Payer[
       await sleep(pick(100))
     }
   }
+  /** Whoever was killed has to start first: killed at its first answer, it would serve nobody. */
+  const untilAccepted = async (): Promise<void> => {
+    for (const had = asked.length; asked.length === had;) await sleep(20)
+  }
   const kill = async (): Promise<void> => {
     for (let killed = 1; killed <= kills; killed++) {
-      // Whoever was killed has to start first: killed at its first answer, it would serve nobody.
-      for (const had = asked.length; asked.length === had;) await sleep(50)
+      await untilAccepted()
       await sleep(200 + pick(1500))
+      if (servers) {
+        const gaps = await failOver(servers, untilAccepted)
+        console.log(`failover ${killed}: ${gaps}; ${asked.length} accepted`)
+        continue
+      }
       const name = await killOne(pick)
       if (killed === Math.ceil(kills / 2) && restart) await promisify(exec)(restart)
       if (killed % 10 === 0) console.log(`${killed} kills, last ${name}; ${asked.length} accepted`)
@@ -152,6 +192,31 @@ async function askWhileKilling({ urls, killOne }: Fleet, payers: readonly Payer[
   return asked
 }
 
+/** An asynchronous standby lags for a moment first, as on a busy network. */
+async function failOver(servers: Cluster, untilAccepted: () => Promise<void>): Promise<string> {
+  if (asynchronous) {
+    await servers.pauseStandby()
+    await sleep(LAG_MS)
+  }
+  const killedAt = performance.now()
+  const since = (): string => `${((performance.now() - killedAt) / 1000).toFixed(2)} s`
+  await servers.killPrimary()
+  await servers.promote()
+  const promoted = since()
+  await untilAccepted()
+  const accepted = since()
+  await servers.rebuild()
+  return `the standby writes after ${promoted}, the next request is accepted after ${accepted}`
+}
+
+/** What was accepted, and is in no record since. */
+async function describeLoss(asked: readonly Asked[]): Promise<string> {
+  const gone = asked.filter(({ isGone }) => isGone)
+  const counts = Object.entries(Object.groupBy(gone, ({ act }) => act))
+  const acts = counts.map(([act, some]) => `${some.length} ${act}s`).join(', ')
+  return `lost with the primary: ${gone.length} of ${asked.length} accepted (${acts || 'none'})`
+}
+
 /** Asks whoever is up. */
 async function read(urls: readonly string[], path: string, key: string): Promise<unknown> {
   for (let round = 0; round < 600; round++) {
@@ -159,18 +224,18 @@ async function read(urls: readonly string[], path: string, key: string): Promise
       headers: { 'x-api-key': key },
     })
     if (answer?.status === 200) return answer.body
+    if (answer?.status === 404) return undefined
     await sleep(200)
   }
   throw new Error(`nobody answered ${path}`)
 }
 
-async function statusOf(urls: readonly string[], { act, id, payer }: Asked): Promise<string> {
-  const path = act === 'payment' ? '/api/transactions' : PATHS[act]
-  const body = (await read(urls, `${path}/${id}`, payer.apiKey)) as {
-    status?: string
-    data?: { status: string }
-  }
-  return body.status ?? body.data?.status ?? ''
+async function statusOf(urls: readonly string[], asked: Asked): Promise<string> {
+  const path = asked.act === 'payment' ? '/api/transactions' : PATHS[asked.act]
+  const body = (await read(urls, `${path}/${asked.id}`, asked.payer.apiKey)) as
+    { status?: string; data?: { status: string } } | undefined
+  if (body === undefined) asked.isGone = true
+  return body?.status ?? body?.data?.status ?? 'in no record'
 }
 
 async function untilSettled(urls: readonly string[], asked: readonly Asked[]): Promise<void> {

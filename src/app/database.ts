@@ -1,11 +1,11 @@
 import { join, relative, resolve } from 'node:path'
 
 import type { Config } from '../base/config.ts'
+import { nameOfDatabase } from '../base/database-address.ts'
 import { BaseError, messageOf } from '../base/errors.ts'
 import { lockFolder } from '../base/lock.ts'
 import { createLogger, type Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
-import { nameOfProvider } from '../chain/rpc/rpc.ts'
 import { MIGRATION_PATIENCE } from '../store/database/connections.ts'
 import { openDatabase, type Database, type DatabaseOptions } from '../store/database/database.ts'
 import { migrate, readSchemaState } from '../store/database/migrate.ts'
@@ -55,7 +55,7 @@ export async function startDatabase(options: {
   await continueLogs(database.db)
   const detail =
     database.kind === 'server'
-      ? `PostgreSQL at ${nameOfProvider(config.databaseUrl ?? '')}`
+      ? `PostgreSQL at ${nameOfDatabase(config.databaseUrl ?? '')}`
       : `embedded PostgreSQL in ${shorten(config.dataFolder)}`
   return { ...database, detail }
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
+import { parseDatabaseAddress } from './database-address.ts'
 import { BadValue, BaseError } from './errors.ts'
 import { LOG_LEVELS, type LogLevel } from './logger.ts'
 import {
@@ -196,9 +197,11 @@ function parseNetworks(text: string): string[] {
 }
 
 function parseDatabaseUrl(text: string): string {
-  const url = URL.parse(text)
-  if (!url || !['postgres:', 'postgresql:'].includes(url.protocol)) {
-    throw new BadValue('must look like postgres://user:password@host:5432/database')
+  if (parseDatabaseAddress(text) === undefined) {
+    throw new BadValue(
+      'must look like postgres://user:password@host:5432/database, with commas between several ' +
+        'hosts, and with target_session_attrs=read-write, primary or any where it has that',
+    )
   }
   return text
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../../base/config.ts'
+import { parseDatabaseAddress } from '../../base/database-address.ts'
 import { BaseError } from '../../base/errors.ts'
 import { isDevelopmentChain } from '../../domain/chains.ts'
 import type { Db } from '../database/database.ts'
@@ -60,7 +61,7 @@ function passwordsOf({ databaseUrl, databasePassword }: DatabaseSettings): strin
 
 /** The one before the @, and those of `?password=`, which the driver prefers. */
 function passwordsIn(url: string): string[] {
-  const { password, searchParams } = new URL(url)
+  const { password, searchParams } = parseDatabaseAddress(url)?.hosts[0] ?? new URL(url)
   // Search parameters decode a stray percent sign too, which decodeURIComponent throws at.
   return [
     ...new URLSearchParams(`password=${password}`).getAll('password'),

@@ -3,9 +3,10 @@ import type { Socket } from 'node:net'
 import type { PostgresPool } from 'kysely'
 import { Pool, type CustomTypesConfig, type PoolClient } from 'pg'
 
-import { BaseError } from '../../base/errors.ts'
+import { parseDatabaseAddress, type DatabaseAddress } from '../../base/database-address.ts'
+import { BaseError, codeOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
-import { DatabaseUnavailableError, isOfConnection } from './trouble.ts'
+import { DatabaseUnavailableError, isOfConnection, READ_ONLY } from './trouble.ts'
 
 /** How long a server may take, for each thing that is asked of it. */
 export type Patience = {
@@ -49,13 +50,61 @@ export type ConnectionsOptions = {
   onRefused: (error: unknown) => void
 }
 
-/** Connections to a server, none of which is waited for without end. */
+/**
+ * Connections to a server, none of which is waited for without end. Of several hosts it is the one
+ * that can write, which is looked for anew when the last one fails.
+ */
 export function openConnections(options: ConnectionsOptions): PostgresPool {
-  const { url, connections, patience, types } = options
+  const { hosts, needsPrimary } = addressOf(options.url)
+  const connectMs = Math.ceil(options.patience.connectMs / hosts.length)
+  const pools = hosts.map((host) => openPool(options, { url: host.href, connectMs }))
+  const primaries = new WeakSet<PoolClient>()
+  const connectTo = async (pool: Pool): Promise<Connection> => {
+    const client = await pool.connect()
+    const connection = bounded(client, options.patience.answerMs)
+    if (!needsPrimary || primaries.has(client)) return connection
+    await requirePrimary(connection)
+    primaries.add(client)
+    return connection
+  }
+  let last = 0
+  return {
+    options: pools[0]!.options,
+    async end() {
+      await Promise.all(pools.map((pool) => pool.end()))
+    },
+    async connect() {
+      const refusals: unknown[] = []
+      for (const first = last; refusals.length < pools.length;) {
+        const next = (first + refusals.length) % pools.length
+        try {
+          const connection = await connectTo(pools[next]!)
+          last = next
+          return connection
+        } catch (error) {
+          options.onRefused(error)
+          refusals.push(error)
+        }
+      }
+      // A standby among them may be the next primary, which is worth more than who is down.
+      const standby = refusals.find((error) => codeOf(error) === READ_ONLY)
+      throw new DatabaseUnavailableError(standby ?? refusals[0])
+    },
+  }
+}
+
+function addressOf(url: string): DatabaseAddress {
+  return parseDatabaseAddress(url) ?? { hosts: [new URL(url)], needsPrimary: false }
+}
+
+function openPool(
+  { connections, patience, types, onBroken }: ConnectionsOptions,
+  { url, connectMs }: { url: string; connectMs: number },
+): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connections,
-    connectionTimeoutMillis: patience.connectMs,
+    connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: limits.databaseIdleConnectionMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: limits.databaseKeepAliveMs,
@@ -70,38 +119,47 @@ export function openConnections(options: ConnectionsOptions): PostgresPool {
   // An error without a listener would end the process. The pool listens only to connections that
   // nobody uses, so each reports for itself, and the pool has nothing to add.
   pool.on('connect', (client) => {
-    client.on('error', options.onBroken)
+    client.on('error', onBroken)
     hangUp(client)
   })
   pool.on('error', () => undefined)
-  return {
-    options: pool.options,
-    end: () => pool.end(),
-    async connect() {
-      try {
-        return bounded(await pool.connect(), patience.answerMs)
-      } catch (error) {
-        options.onRefused(error)
-        throw new DatabaseUnavailableError(error)
-      }
-    },
+  return pool
+}
+
+/** Of one that only reads nothing is kept: it may write the next time it is asked. */
+async function requirePrimary(connection: Connection): Promise<void> {
+  let mode: unknown
+  try {
+    const { rows } = await connection.query<{ transaction_read_only: string }>(
+      'show transaction_read_only',
+      [],
+    )
+    mode = rows[0]?.transaction_read_only
+  } finally {
+    if (mode !== 'off') connection.release(true)
   }
+  if (mode !== 'off') throw new StandbyError()
 }
 
 type Connection = Awaited<ReturnType<PostgresPool['connect']>>
 
 function bounded(client: PoolClient, answerMs: number): Connection {
+  let isUseless = false
   const query = async (statement: string, parameters: unknown[]): Promise<unknown> => {
     const timer = answerMs > 0 ? setTimeout(() => breakOff(client, answerMs), answerMs) : undefined
     try {
       return await client.query(statement, parameters)
     } catch (error) {
+      isUseless ||= codeOf(error) === READ_ONLY
       throw isOfConnection(error) ? new DatabaseUnavailableError(error) : error
     } finally {
       clearTimeout(timer)
     }
   }
-  return { query: query as Connection['query'], release: (destroy) => client.release(destroy) }
+  return {
+    query: query as Connection['query'],
+    release: (destroy) => client.release(destroy || isUseless),
+  }
 }
 
 /**
@@ -130,4 +188,10 @@ function hangUp(client: PoolClient): void {
 
 function streamOf(client: PoolClient): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream
+}
+
+class StandbyError extends BaseError {
+  constructor() {
+    super('This server is a standby, which only reads.', { code: READ_ONLY, retryable: true })
+  }
 }

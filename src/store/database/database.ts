@@ -5,10 +5,11 @@ import { Kysely, PGliteDialect, PostgresDialect, sql, type PostgresPool } from '
 import { types } from 'pg'
 
 import { systemClock } from '../../base/clock.ts'
+import { nameOfDatabase } from '../../base/database-address.ts'
 import { BaseError, messageOf, codeOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { openConnections, PATIENCE, type Patience } from './connections.ts'
-import { DatabaseUnavailableError, createShortage, type Shortage } from './trouble.ts'
+import { createShortage, DatabaseUnavailableError, READ_ONLY, type Shortage } from './trouble.ts'
 
 /** What every query runs on: the database, or the open transaction. */
 export type Db = Kysely<unknown>
@@ -108,7 +109,7 @@ async function openServer(options: DatabaseOptions & { url: string }): Promise<D
   return { kind: 'server', db, ping: () => ping(db, shortage), close: () => db.destroy() }
 }
 
-/** Everything else that refuses us may do so for ever, and is told at once. */
+/** A server that starts, or that is about to be the primary. Every other refusal may last. */
 async function untilLetIn(pool: PostgresPool, options: DatabaseOptions): Promise<void> {
   const late = AbortSignal.timeout(limits.databaseStartMs)
   const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
@@ -119,14 +120,14 @@ async function untilLetIn(pool: PostgresPool, options: DatabaseOptions): Promise
       return
     } catch (refusal) {
       const error = refusal instanceof DatabaseUnavailableError ? refusal.cause : refusal
-      if (codeOf(error) !== CANNOT_CONNECT_NOW || signal.aborted) throw error
+      if (!PASSING.has(codeOf(error) ?? '') || signal.aborted) throw error
       if (tries === 0) options.onStarting?.(error)
     }
     await systemClock.sleep(START_POLL_MS, signal)
   }
 }
 
-const CANNOT_CONNECT_NOW = '57P03'
+const PASSING: ReadonlySet<string> = new Set(['57P03', READ_ONLY])
 const START_POLL_MS = 200
 
 async function ping(db: Db, shortage: Shortage): Promise<void> {
@@ -151,12 +152,6 @@ function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
   return PARSERS[oid] ?? types.getTypeParser(oid, format ?? 'text')
 }
 
-/** The part of an address that may be shown: neither user nor password. */
-function nameOfServer(url: string): string {
-  const { hostname, port, pathname } = new URL(url)
-  return `${hostname}:${port || 5432}${pathname}`
-}
-
 /** The server's own words: to connect takes no parameters that they could quote. */
 function textOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : messageOf(cause)
@@ -166,7 +161,7 @@ class DatabaseUnreachableError extends BaseError {
   constructor(url: string, cause: unknown) {
     const reason = codeOf(cause)
     super(
-      `PostgreSQL at ${nameOfServer(url)} cannot be used: ${textOf(cause) || reason}. ` +
+      `PostgreSQL at ${nameOfDatabase(url)} cannot be used: ${textOf(cause) || reason}. ` +
         'Check DATABASE_URL, and that the server runs and lets this user in.',
       { code: 'database_unreachable', retryable: true, cause, details: { reason } },
     )

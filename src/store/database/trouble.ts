@@ -28,8 +28,11 @@ const BUSY: ReadonlySet<string> = new Set([
 /** SQLSTATE's classes: of connections, of resources that ran out, and of the system beneath. */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '53', '58'])
 
+/** SQLSTATE of a standby, which cannot write. */
+export const READ_ONLY = '25006'
+
 const UNAVAILABLE: ReadonlySet<string> = new Set([
-  '25006', // a standby, which cannot write
+  READ_ONLY,
   '25P03', // idle_in_transaction_session_timeout
   '57P01', // the server stops
   '57P02', // it crashed

@@ -1,6 +1,6 @@
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
+import { freePort } from '../../fixtures/free-port.ts'
 import { runProgram, type Program } from '../../fixtures/program.ts'
 
 /** Processes of the product that are killed and started again, each on the same port and folder. */
@@ -65,12 +65,4 @@ async function endOf(program: Program): Promise<void> {
 
 function urlOf(port: number): string {
   return `http://127.0.0.1:${port}`
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
 }

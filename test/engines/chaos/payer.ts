@@ -26,6 +26,8 @@ export type Asked = {
   /** In wei, or in millionths of a dollar. */
   amount: bigint
   id: string
+  /** It was accepted, and later nobody knew it. */
+  isGone?: boolean
 }
 
 /** Where each act is asked for, and where what became of it is read. */
