@@ -125,9 +125,9 @@ abstract contract Payments is ISettlement {
         }
     }
 
-    /// @dev Pays the items of the caller's batch in a token. Of each it checks the order, of which {_mark} has seen only
-    /// the reference, logs the payment, moves the money, and checks that it arrived as {_pull} does. Assembly, because
-    /// the calls are written once for all items, and only what differs between two of them is replaced:
+    /// @dev Pays the items of the caller's batch in a token. Of each it checks the order, but for the reference, which
+    /// {_mark} has checked, logs the payment, moves the money, and checks that it arrived as {_pull} does. Assembly,
+    /// because the calls are written once for all items, and only what differs between two of them is replaced:
     ///
     /// - at 0x80 the call of `transferFrom`, with the payee at 0xa4 and the amount at 0xc4;
     /// - at 0x100 the call of `balanceOf`, with the payee at 0x104;
@@ -137,6 +137,7 @@ abstract contract Payments is ISettlement {
     /// Nothing else is in memory: no caller has allocated any, and a test holds the compiler to keeping no variable
     /// there. Both balances are answered at 0x00. Whether the first was is not asked: where nobody answers, the second
     /// does not differ from it, and a token that keeps silent only once could as well lie.
+    // solhint-disable-next-line function-max-lines
     function _pullBatch(
         address token,
         bytes32[] calldata orderReferences,
