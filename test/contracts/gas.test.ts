@@ -10,7 +10,7 @@ type Snapshot = Record<string, { transactions: GasTable; largestBatches: GasTabl
 /** A thousandth of what was measured when the snapshot was made. */
 const TOLERANCE = 0.001
 
-/** The limits, in gas, on today's fork; for coin, they were set before the first line was written. */
+/** The limits, in gas, on today's fork: for coin those set before the first line was written. */
 const LIMITS: GasTable = {
   'native, dense reference': 39_200,
   'native, first in a word': 56_300,
