@@ -93,7 +93,8 @@ function report(): void {
   const alive = chosen.filter((mutant) => (results.get(nameOf(mutant))?.survived.length ?? 0) > 0)
   const wrong = alive.filter(({ equivalent }) => equivalent === undefined)
   if (options.json) {
-    console.log(JSON.stringify(told.map(({ print: _, ...result }) => result)))
+    const shown = told.map(({ file, what, kills, survived }) => ({ file, what, kills, survived }))
+    console.log(JSON.stringify(shown))
   } else {
     const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
     console.log(`\n${told.length - alive.length} of ${chosen.length} killed, in ${minutes} min`)

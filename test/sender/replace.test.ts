@@ -134,6 +134,22 @@ describe('an order whose transaction does not simply arrive', () => {
     expect(await listAttemptsOf(bench.db, order)).to.have.length(1)
   })
 
+  it('has the block that it is in after a reorg that put it into another one', async () => {
+    const { order, hash } = await bench.pay({})
+    await bench.passAndMine()
+    await bench.pass()
+    const [before] = await listAttemptsOf(bench.db, order)
+    await reorg(1)
+    await bench.world.rpc('eth_sendRawTransaction', [before!.raw])
+    await bench.world.mine(1)
+    await bench.pass()
+    const [after] = await listAttemptsOf(bench.db, order)
+    const receipt = (await bench.world.rpc('eth_getTransactionReceipt', [hash])) as {
+      blockHash: Hex
+    }
+    expect(after?.block?.hash).to.equal(receipt.blockHash).and.not.equal(before!.block?.hash)
+  })
+
   it('moves to another nonce when somebody else’s transaction is final at its own', async () => {
     const payee = addressFrom('moved')
     const { order } = await bench.pay({ payer, payee, amount: 5n })

@@ -23,7 +23,7 @@ export async function readMutants(): Promise<Mutant[]> {
   return JSON.parse(await readFile(path.join(ROOT, 'test/mutants.json'), 'utf8')) as Mutant[]
 }
 
-export function nameOf({ file, what }: Mutant): string {
+export function nameOf({ file, what }: Pick<Mutant, 'file' | 'what'>): string {
   return `${file}: ${what}`
 }
 

@@ -63,11 +63,11 @@ async function tryOut(bench: Bench, mutant: Mutant): Promise<Outcome> {
     for (const file of texts.keys()) await cp(path.join(ROOT, file), path.join(folder, file))
   }
   // What is red without the mutant as well has killed nothing.
-  const files = outcome.kills.flatMap(({ by }) => /^test\/\S+\.test\.ts(?=: )/.exec(by) ?? [])
-  for (const file of files) {
-    const green = bench.green.get(file) ?? (await killByTest(folder, file)) === undefined
-    bench.green.set(file, green)
-    if (!green) throw new Error(`on the original as well, this is red: ${file}`)
+  const tests = outcome.kills.flatMap(({ by }) => /^test\/\S+\.test\.ts: .+/.exec(by) ?? [])
+  for (const test of tests) {
+    const green = bench.green.get(test) ?? (await killByTest(folder, test)) === undefined
+    bench.green.set(test, green)
+    if (!green) throw new Error(`on the original as well, this is red: ${test}`)
   }
   return outcome
 }
