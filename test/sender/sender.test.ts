@@ -219,7 +219,7 @@ describe('the sender', () => {
       it(`what is above the limit, of a hundred at once in lists of ${inList}`, async () => {
         const { db, signal } = bench
         const sender = bench.sender()
-        const ones = []
+        const ones: PreparedOrder[] = []
         for (const payer of bench.signers.addresses) {
           ones.push(await sender.prepare(db, bench.requestOf({ payer, amount: 1n }), signal))
         }
@@ -228,13 +228,15 @@ describe('the sender', () => {
           return { ...one, subject: `${one.subject} ${place}` }
         })
         await limit(db, { perDay: 50n })
-        // One by one where others have spent it meanwhile, as requests that share a list are.
+        // One by one where others have spent it meanwhile, as requests that share a list are; and
+        // again where the machine is too slow for as many.
         const accept = async (list: PreparedOrder[]): Promise<unknown[]> => {
           try {
             const results = await transact(db, (db) => sender.acceptAll(db, list))
             return results.map((one) => (one.ok ? 'accepted' : codeOf(one.error)))
           } catch (error) {
-            if (list.length === 1) return [codeOf(error)]
+            const isAlone = list.length === 1
+            if (isAlone && codeOf(error) !== 'database_unavailable') return [codeOf(error)]
             return (await Promise.all(list.map((one) => accept([one])))).flat()
           }
         }
