@@ -1,15 +1,17 @@
 import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS } from '../domain/money.ts'
-import { isInEther } from '../domain/orders.ts'
-import { spendAmount, type Spent } from '../domain/spending.ts'
+import { isInEther, type Order } from '../domain/orders.ts'
+import { spendAmount, type Spent, type WayOut } from '../domain/spending.ts'
 import type { Db } from '../store/database/database.ts'
 import { openSpending, type Spending } from '../store/orders/spending.ts'
 import type { SenderContext } from './context.ts'
-import type { PreparedOrder } from './prepare.ts'
 
-type Payment = Pick<PreparedOrder, 'spender' | 'way' | 'route' | 'payee' | 'amount'>
+type Payment = Pick<Order, 'spender' | 'route' | 'payee' | 'amount'> & { way: WayOut }
+
+/** With what it pays where it is a bundle. */
+type Bundle = Payment & { bundled: ReadonlyArray<Pick<Order, 'payee' | 'amount'>> }
 
 /** What an order pays to whom, as it counts against the limits: a bundle that of its payments. */
-export function spentBy({ bundled, ...order }: PreparedOrder): Spent[] {
+export function spentBy({ bundled, ...order }: Bundle): Spent[] {
   // What may be taken is counted by the payment that takes it.
   if (order.route === 'allowance') return []
   if (bundled.length === 0) return [spentAs(order)]

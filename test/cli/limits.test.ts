@@ -20,7 +20,7 @@ describe('quittance limits', () => {
     return (answer['limits'] as Row[]).find((row) => row['way'] === way)
   }
 
-  it('sets them for everybody and for one user, takes them back, and keeps the history', async () => {
+  it('sets them for everybody or one user, takes them back, and keeps the history', async () => {
     const forAll = await limits('set', 'chain', 'ETH', '--per-day', '20000')
     expect(forAll.code).to.equal(0)
     expect(forAll.answer).to.include({ user: null, perTransaction: '1000', perDay: '20000' })
@@ -30,7 +30,7 @@ describe('quittance limits', () => {
     expect(await listed('chain')).to.include({ perTransaction: '1000' })
     expect(await listed('chain', ...alice)).to.include({ perTransaction: '0', usedToday: '0' })
     const { stdout } = await bench.show('limits', 'list', ...alice)
-    expect(stdout).to.match(/^ {2}way +currency +per transaction +per day +per payee +used today$/m)
+    expect(stdout).to.match(/^ {2}way +currency +per transaction +per day .* used today$/m)
     expect(stdout).to.match(/^ {2}chain +ETH +0 +20000 +- +0$/m)
     const cleared = await limits('clear', 'chain', 'ETH', ...alice)
     expect(cleared.answer).to.include({ perTransaction: '1000' })

@@ -5,9 +5,8 @@ import { codeOf } from '../../src/base/errors.ts'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import type { PreparedOrder } from '../../src/sender/prepare.ts'
-import { transact } from '../../src/store/database/transact.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
-import { findOrder, readOpenOrders } from '../../src/store/orders/orders.ts'
+import { findOrder } from '../../src/store/orders/orders.ts'
 import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
 import { addressFrom, CHAIN_ID, ETHER, GWEI, toHex } from '../engines/sim/world.ts'
 import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
@@ -214,39 +213,6 @@ describe('the sender', () => {
       await bench.pay({ payee, amount: 10n })
       await expectFailure(() => bench.pay({ payee, amount: 1n }), 'limit_per_payee')
     })
-
-    for (const inList of [1, 5]) {
-      it(`what is above the limit, of a hundred at once in lists of ${inList}`, async () => {
-        const { db, signal } = bench
-        const sender = bench.sender()
-        const ones = []
-        for (const payer of bench.signers.addresses) {
-          ones.push(await sender.prepare(db, bench.requestOf({ payer, amount: 1n }), signal))
-        }
-        const hundred = Array.from({ length: 100 }, (_, place): PreparedOrder => {
-          const one = ones[place % 2]!
-          return { ...one, subject: `${one.subject} ${place}` }
-        })
-        await limit(db, { perDay: 50n })
-        // One by one where others have spent it meanwhile, as requests that share a list are.
-        const accept = async (list: PreparedOrder[]): Promise<unknown[]> => {
-          try {
-            const results = await transact(db, (db) => sender.acceptAll(db, list))
-            return results.map((one) => (one.ok ? 'accepted' : codeOf(one.error)))
-          } catch (error) {
-            if (list.length === 1) return [codeOf(error)]
-            return (await Promise.all(list.map((one) => accept([one])))).flat()
-          }
-        }
-        const lists = Array.from({ length: 100 / inList }, (_, at) =>
-          hundred.slice(at * inList, (at + 1) * inList),
-        )
-        const codes = (await Promise.all(lists.map(accept))).flat()
-        const count = (code: string) => codes.filter((one) => one === code).length
-        expect([count('accepted'), count('limit_per_day')]).to.deep.equal([50, 50])
-        expect(await readOpenOrders(db, CHAIN_ID)).to.include({ count: 50 })
-      })
-    }
 
     it('a gas limit that no node would take, from a provider that lies', async () => {
       const lying = bench.provider('lying', async (call, forward) =>

@@ -33,11 +33,11 @@ export function limitsCommand(): Command {
     .addHelpText('after', `\nWays out: ${WAYS_OUT.join(', ')}.\n\nExamples:\n${EXAMPLES}`)
 }
 
-const EXAMPLES = `  $ quittance limits list --user alice                       with what she has used today
-  $ quittance limits set chain ETH --per-day 20000           for everybody
+const EXAMPLES = `  $ quittance limits list --user alice              with what she has used today
+  $ quittance limits set chain ETH --per-day 20000  for everybody
   $ quittance limits set wire USD --user alice --per-transaction 5000 --per-day 20000
-  $ quittance limits set mint USD --user alice --per-day 0   lets nothing pass
-  $ quittance limits clear wire USD --user alice             what holds for everybody, holds for her`
+  $ quittance limits set mint USD --user alice --per-day 0    lets nothing pass
+  $ quittance limits clear wire USD --user alice    back to what holds for everybody`
 
 type UserOption = { user?: string; json?: boolean }
 
