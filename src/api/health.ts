@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
 
 import { recent } from '../base/cache.ts'
 import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import { namedObject } from '../wire/shapes.ts'
 import type { DoorConfig } from './door/door.ts'
 
 export type HealthCheck = {
@@ -65,3 +67,23 @@ async function runCheck(part: HealthCheck) {
     ? { name: part.name, status: 'ok', elapsedMs }
     : { name: part.name, status: 'failed', elapsedMs, message: failure }
 }
+
+export const LivenessSchema = namedObject('Liveness', { status: Type.Literal('ok') })
+
+export const ReadinessSchema = namedObject('Readiness', {
+  status: Type.Enum(['ready', 'not_ready', 'stopping']),
+  parts: Type.Record(
+    Type.String(),
+    Type.Object({
+      status: Type.Enum(['ok', 'failed']),
+      elapsedMs: Type.Number(),
+      message: Type.Optional(Type.String({ description: 'What is wrong, and what to do.' })),
+    }),
+    { description: 'The database, its schema and the chain.' },
+  ),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'What the operator has accepted, such as a single provider.',
+    }),
+  ),
+})

@@ -2,7 +2,7 @@
 export type { Administration } from './admin.ts'
 export type * as admin from './admin-types.ts'
 export { ApiError, type ApiErrorCode, type ClientErrorCode, type FieldError } from './errors.ts'
-export type { FollowOptions } from './events.ts'
+export type { FollowOptions } from './pages.ts'
 export {
   createPlatformClient,
   type PlatformClient,

@@ -2,9 +2,14 @@ import { administrationOf, type Administration } from './admin.ts'
 import { callerOf, get, transportOptions, type Call, type ClientOptions } from './calls.ts'
 import { staticCredentials, tokenCredentials, type Credentials, type Token } from './credentials.ts'
 import { ApiError, invalidCall } from './errors.ts'
-import { followEvents, type FollowOptions } from './events.ts'
 import { decimal } from './json.ts'
-import { iteratePages, iterateRows, nextPosition } from './pages.ts'
+import {
+  followEvents,
+  iteratePages,
+  iterateRows,
+  nextPosition,
+  type FollowOptions,
+} from './pages.ts'
 import type {
   Balance,
   Batch,

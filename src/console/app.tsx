@@ -17,8 +17,7 @@ import { TransactionsScreen } from './screens/transactions.tsx'
 import { PaymentScreen, PaymentsScreen } from './screens/undecided-payments.tsx'
 import { UsersScreen } from './screens/users.tsx'
 import { WalletScreen, WalletsScreen } from './screens/wallets.tsx'
-import { keepSession, readSession, type Session } from './session.ts'
-import { SignIn } from './sign-in.tsx'
+import { keepSession, readSession, SignIn, type Session } from './sign-in.tsx'
 import { followStream, type Connection } from './stream.ts'
 
 type Screen = {

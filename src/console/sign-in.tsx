@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 
-import { createApi, signIn, ApiFailure } from './api.ts'
+import { ApiFailure, createApi, signIn } from './api.ts'
 import { textsOf } from './form.ts'
 import { Failure } from './parts/parts.tsx'
-import type { Session } from './session.ts'
 
 /** Asks for a username and a password, and lets only operators through. */
 export function SignIn(props: { username?: string; onSession: (session: Session) => void }) {
@@ -68,4 +67,23 @@ async function requireOperator(token: string): Promise<void> {
       'This user may not see the console. It needs the scope admin: ask an administrator.'
     throw new ApiFailure(message, { status: 403, code: 'forbidden', cause: error })
   }
+}
+
+/** Who is signed in. It lives as long as the tab, and no other tab sees it. */
+export type Session = { token: string; username: string }
+
+const KEY = 'quittance.session'
+
+export function readSession(): Session | undefined {
+  try {
+    const found = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as Session | null
+    return found ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function keepSession(session: Session | undefined): void {
+  if (session) sessionStorage.setItem(KEY, JSON.stringify(session))
+  else sessionStorage.removeItem(KEY)
 }

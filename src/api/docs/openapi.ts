@@ -4,8 +4,8 @@ import { BaseError } from '../../base/errors.ts'
 import { failures, type FailureCode } from '../../wire/errors.ts'
 import * as groupA from '../../wire/group-a/errors.ts'
 import * as groupB from '../../wire/group-b/errors.ts'
-import { LivenessSchema, ReadinessSchema } from '../../wire/health.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
+import { LivenessSchema, ReadinessSchema } from '../health.ts'
 import { GROUP_A_VERSION, type Group } from '../server/headers.ts'
 
 export type OpenApiDocument = {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 
+import { readCsv, readHeader } from '../../base/csv.ts'
 import { BaseError, messageOf } from '../../base/errors.ts'
+import { readLines } from '../../base/read-lines.ts'
 import { parseAddress } from '../../chain/hex.ts'
 import { CURRENCY_DECIMALS, parseAmount } from '../../domain/money.ts'
-import { readCsv, readHeader } from '../../base/read-csv.ts'
-import { readLines } from '../../base/read-lines.ts'
 
 /** One payment of the file. */
 export type PayRow = {

@@ -1,10 +1,10 @@
 import { statSync, type Stats } from 'node:fs'
 import { basename } from 'node:path'
 
+import { readCsv, readHeader, type CsvRow } from '../../base/csv.ts'
 import { BaseError, codeOf } from '../../base/errors.ts'
-import { isExactNumber, parseJson } from '../../wire/json.ts'
-import { readCsv, readHeader, type CsvRow } from '../../base/read-csv.ts'
 import { readLines, type Line } from '../../base/read-lines.ts'
+import { isExactNumber, parseJson } from '../../wire/json.ts'
 import {
   readRecord,
   type Chunk,
