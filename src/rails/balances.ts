@@ -4,8 +4,9 @@ import type { Logger } from '../base/logger.ts'
 import type { HoldingReader } from '../chain/read/holdings.ts'
 import { checksummed } from '../chain/hex.ts'
 import { breakId } from '../domain/break-ids.ts'
-import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
+import type { Token } from '../domain/tokens.ts'
 import type { Db } from '../store/database/database.ts'
 import {
   hasOpenNonce,
@@ -27,7 +28,7 @@ import { ensureWatchRun } from '../store/reconciliation/runs.ts'
 export type BalanceDeps = {
   db: Db
   chainId: number
-  tokens: readonly Hex[]
+  tokens: readonly Pick<Token, 'address' | 'decimals'>[]
   /** The platform's own addresses, which are accounted for like those of users. */
   own: readonly Hex[]
   holding: HoldingReader
@@ -57,7 +58,8 @@ export const BALANCE_POLICY: BalancePolicy = {
  * while there is more to look at.
  */
 export async function balancePass(deps: BalanceDeps, signal: AbortSignal): Promise<boolean> {
-  const { db, chainId, own, tokens, holding, policy, clock } = deps
+  const { db, chainId, own, holding, policy, clock } = deps
+  const tokens = deps.tokens.map(({ address }) => address)
   const { limit, peaceMs } = policy
   // Up to there it is known what arrived.
   const cursor = await readDepositCursor(db, chainId)
@@ -70,7 +72,7 @@ export async function balancePass(deps: BalanceDeps, signal: AbortSignal): Promi
     const now = clock.now()
     await insertBalance(db, { account, held, now, dueAt: later(now, policy.roundMs) })
   }
-  const due = await listDueBalances(db, { chainId, now: clock.now(), limit })
+  const due = await listDueBalances(db, { chainId, tokens, now: clock.now(), limit })
   for (const account of due) {
     const known = account.seen ?? (blockNumber > account.blockNumber ? undefined : account)
     const held = known ?? (await holding({ ...account, blockNumber }, signal))
@@ -152,7 +154,7 @@ async function openGap(deps: BalanceDeps, account: AccountBalance, gap: Gap): Pr
   const about = { chainId, kind: 'unexplained_balance', transactionId: null, hash: null } as const
   const id = breakId({ ...about, place: [address, token, to.blockNumber].join() })
   const { kind, transactionId, hash } = about
-  const inWords = (amount: bigint): string => wordsOf(amount, token)
+  const inWords = (amount: bigint): string => wordsOf(deps, { amount, token })
   const finding = {
     id,
     kind,
@@ -181,9 +183,12 @@ async function openGap(deps: BalanceDeps, account: AccountBalance, gap: Gap): Pr
 
 const SOURCE = 'balances'
 
-function wordsOf(amount: bigint, token: Hex | ''): string {
-  const decimals = token === '' ? CURRENCY_DECIMALS.ETH : STABLECOIN_DECIMALS
-  return formatAmount({ amount, decimals })
+function wordsOf(
+  { tokens }: Pick<BalanceDeps, 'tokens'>,
+  { amount, token }: { amount: bigint; token: Hex | '' },
+): string {
+  const { decimals = 0 } = tokens.find(({ address }) => address === token) ?? {}
+  return formatAmount({ amount, decimals: token === '' ? CURRENCY_DECIMALS.ETH : decimals })
 }
 
 /** Closes the breaks that records which came late explain. */

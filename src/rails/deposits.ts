@@ -5,8 +5,9 @@ import type { BlockReader, TimedBlock } from '../chain/read/blocks.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
 import type { Incoming, IncomingReader } from '../chain/read/incoming.ts'
 import { createId, type RandomBytes } from '../domain/ids.ts'
-import type { Currency } from '../domain/money.ts'
+import { decimalsOf, isAmount, type Unit } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
+import { unitOf, type Token } from '../domain/tokens.ts'
 import type { Db } from '../store/database/database.ts'
 import { findReferenced } from '../store/rails/checkouts.ts'
 import { forgetBalancesAbove } from '../store/rails/balances.ts'
@@ -30,8 +31,8 @@ import { closeReorged, openReorged } from './checkout-reorgs.ts'
 export type DepositDeps = {
   db: Db
   chainId: number
-  /** The dollar token; absent, ether alone is looked for. */
-  stablecoin: Hex | undefined
+  /** Those that are configured. */
+  tokens: readonly Token[]
   /** The platform's own addresses, where nothing is a deposit, and all is accounted for. */
   own: readonly Hex[]
   readFinal: ReadFinal
@@ -111,7 +112,10 @@ async function takeIn(
     const owner = owners.get(payee)
     // What pays a checkout is the checkout's.
     const isCheckout = settled && (await findReferenced(db, settled.reference)) !== undefined
-    const isDeposit = owner !== undefined && !signed.has(transactionHash) && !isCheckout
+    const unit = coinOf(deps, token)
+    const isRecorded = unit !== undefined && isAmount({ amount, decimals: decimalsOf(unit) })
+    const isTheirs = owner !== undefined && !signed.has(transactionHash) && !isCheckout
+    const isDeposit = isTheirs && isRecorded
     // A log proves by itself that its transaction succeeded.
     const receipt =
       isDeposit || logIndex === -1
@@ -140,17 +144,24 @@ async function takeIn(
       paidAt: block.time,
       ...gas,
     }
-    await record(deps, { deposit, ...owner })
+    await record(deps, { deposit, unit, ...owner })
   }
 }
 
+/** In what it counts; undefined where nobody has configured the token. */
+function coinOf({ tokens }: DepositDeps, address: Hex | undefined): Unit | undefined {
+  if (address === undefined) return { currency: 'ETH', type: 'deposit' }
+  const token = tokens.find((one) => one.address === address)
+  return token && { ...unitOf(token), type: 'deposit' }
+}
+
 async function record(
-  { db, stablecoin, randomBytes, clock, logger }: DepositDeps,
-  { deposit, userId }: { deposit: Omit<Deposit, 'transactionId'>; userId: number },
+  { db, randomBytes, clock, logger }: DepositDeps,
+  arrived: { deposit: Omit<Deposit, 'transactionId'>; unit: Unit; userId: number },
 ): Promise<void> {
-  const { token, payer, payee: toAddress, amount, transactionHash: hash } = deposit
-  const currency: Currency = token === undefined ? 'ETH' : 'USD'
-  if (token !== undefined && token !== stablecoin) return
+  const { deposit, userId } = arrived
+  const { payer, payee: toAddress, amount, transactionHash: hash } = deposit
+  const { currency, tokenDecimals } = arrived.unit
   await db.transaction().execute(async (db) => {
     const back = await returnDeposit(db, deposit)
     if (back !== undefined) {
@@ -162,8 +173,9 @@ async function record(
     const cause = { actor: 'chain', reason: 'arrived on the chain, in a final block' }
     const description = `Deposit from ${checksummed(payer)}`
     const common = { ...cause, transactionId }
-    const money = { userId, type: 'deposit' as const, amount, currency, description }
-    await recordTransaction(db, { ...common, ...money, toAddress, ethTransactionHash: hash })
+    const money = { amount, currency, tokenDecimals: tokenDecimals ?? undefined }
+    const told = { userId, type: 'deposit' as const, description, ethTransactionHash: hash }
+    await recordTransaction(db, { ...common, ...money, ...told, toAddress })
     await moveTransaction(db, { ...common, from: 'pending', to: 'processing' })
     await moveTransaction(db, { ...common, from: 'processing', to: 'completed' })
     logger.info({ transactionId, hash, currency }, 'a deposit has arrived')

@@ -6,30 +6,38 @@ import { openSpending, type Spending } from '../store/orders/spending.ts'
 import type { SenderContext } from './context.ts'
 import type { PreparedOrder } from './prepare.ts'
 
-type Payment = Pick<PreparedOrder, 'spender' | 'way' | 'route' | 'payee' | 'amount'>
+type Payment = Pick<PreparedOrder, 'spender' | 'way' | 'route' | 'payee' | 'amount'> &
+  Partial<Pick<PreparedOrder, 'token'>>
+
+type Known = Pick<SenderContext, 'tokens'>
 
 /** What an order pays to whom, as it counts against the limits: a bundle that of its payments. */
-export function spentBy({ bundled, ...order }: PreparedOrder): Spent[] {
+export function spentBy(context: Known, { bundled, ...order }: PreparedOrder): Spent[] {
   // What may be taken is counted by the payment that takes it.
   if (order.route === 'allowance') return []
-  if (bundled.length === 0) return [spentAs(order)]
-  return bundled.map((payment) => spentAs({ ...order, ...payment }))
+  if (bundled.length === 0) return [spentAs(context, order)]
+  return bundled.map((payment) => spentAs(context, { ...order, ...payment }))
 }
 
-export function spentAs({ spender, way, route, payee, amount }: Payment): Spent {
-  const [currency, decimals] = isInEther(route)
-    ? (['ETH', CURRENCY_DECIMALS.ETH] as const)
-    : (['USD', STABLECOIN_DECIMALS] as const)
+export function spentAs(
+  { tokens }: Known,
+  { spender, way, route, token, payee, amount }: Payment,
+): Spent {
+  const coin = tokens.find(({ address }) => address === token) ?? DOLLAR
+  const { currency, decimals } = isInEther(route) ? ETHER : coin
   const counted = { payee: route === 'burn' ? undefined : payee }
   return { spender, way, currency, ...counted, amount: spendAmount({ amount, decimals }) }
 }
 
+const ETHER = { currency: 'ETH', decimals: CURRENCY_DECIMALS.ETH }
+const DOLLAR = { currency: 'USD', decimals: STABLECOIN_DECIMALS }
+
 /** What one payment like this may be; what the day allows is checked where it is accepted. */
 export async function readLimitsOf(
-  { clock }: Pick<SenderContext, 'clock'>,
+  context: Known & Pick<SenderContext, 'clock'>,
   db: Db,
   payment: Payment,
 ): Promise<Pick<Spending, 'check'>> {
-  const payments = [{ ...spentAs(payment), payee: undefined }]
-  return openSpending(db, { payments, now: clock.now() })
+  const payments = [{ ...spentAs(context, payment), payee: undefined }]
+  return openSpending(db, { payments, now: context.clock.now() })
 }
