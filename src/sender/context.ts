@@ -3,9 +3,10 @@ import type { Logger } from '../base/logger.ts'
 import type { ProviderState } from '../chain/rpc/http-provider.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import type { AttemptKind, Fees, HashedOrder, Hex } from '../domain/orders.ts'
+import type { Token } from '../domain/tokens.ts'
 import type { ReferenceCodec } from '../domain/reference.ts'
 import type { Db } from '../store/database/database.ts'
-import type { SignTransaction } from './sign.ts'
+import type { SignTransaction, SignTyped } from './sign.ts'
 
 /** What the sender stands on; everything it must remember is in the tables behind `db`. */
 export type SenderContext = {
@@ -13,12 +14,16 @@ export type SenderContext = {
   chainId: number
   providers: readonly SenderProvider[]
   sign: SignTransaction
+  /** May refuse, as a service may that signs transactions alone. */
+  signTyped: SignTyped
   quoteFees: (signal: AbortSignal) => Promise<Fees>
   references: ReferenceCodec
   /** Undefined where the chain has no settlement contract. */
   settlement: Settlement | undefined
   /** The dollar token, in lower case; undefined where the chain has none. */
   stablecoin: Hex | undefined
+  /** Those that payments can be made in, the dollar among them. */
+  tokens: readonly Token[]
   /** Platform signers, in lower case, for orders that the caller's own address does not pay. */
   pool: readonly Hex[]
   policy: SenderPolicy
