@@ -151,11 +151,6 @@ describe('what a withdrawal is paid out of', () => {
     const all = await Promise.all(Array.from({ length: 100 }, () => ask('7')))
     const made = all.filter(({ status }) => status === 201)
     const others = all.filter(({ status }) => status !== 201)
-    const answers = Object.entries(Object.groupBy(others, ({ status }) => String(status)))
-    console.info(
-      `      100 at once: ${made.length} taken, ` +
-        answers.map(([status, list]) => `${list?.length} × ${status}`).join(', '),
-    )
     expect(made.length).to.be.within(1, 14)
     expect(others.every(({ status }) => [400, 503].includes(status))).to.equal(true)
     const count = BigInt(made.length)

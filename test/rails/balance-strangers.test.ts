@@ -129,7 +129,6 @@ describe('the account of every wei, of what no record tells', () => {
     const holdings = on.asked.filter(({ method }) => HOLDING.has(method))
     const halving = holdings.length - 2 * 4
     expect(halving).to.be.at.most(2 * 8)
-    console.info(`      124 blocks: ${halving} calls to find the one`)
   })
 
   const HOLDING = new Set(['eth_getBalance', 'eth_call', 'eth_getTransactionCount'])
@@ -212,11 +211,8 @@ describe('the account of every wei, of what no record tells', () => {
       from many, balances b where b.address = ${address()}`.execute(on.bench.db)
     await on.finalize()
     on.asked = []
-    const startedAt = performance.now()
     expect(await balancePass(on.balances, on.bench.signal)).to.equal(false)
-    const tookMs = performance.now() - startedAt
     expect(on.asked).to.deep.equal([])
-    console.info(`      5,000 users at rest: no call, ${tookMs.toFixed(1)} ms a pass`)
   })
 
   it('believes no balance of one provider alone', async () => {

@@ -248,11 +248,8 @@ describe('deposits', () => {
     await pass()
     asked = []
     await bench.world.mine(8)
-    const startedAt = performance.now()
     await pass()
-    const msPerBlock = (performance.now() - startedAt) / 8
     const perBlock = asked.filter(({ params }) => params?.[0] !== 'latest')
-    console.info(`      5,000 users: 2 calls and ${msPerBlock.toFixed(1)} ms a block`)
     expect(perBlock).to.have.length(2 * 8)
     await send(`0x${(1_500).toString(16).padStart(40, '0')}`, { value: 3n })
     asked = []
