@@ -2,6 +2,7 @@ import { codeOf } from '../base/errors.ts'
 import { data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { agreedOn, type Quorum } from '../chain/quorum.ts'
+import { readMintRight } from '../chain/read/mint-right.ts'
 import { holdingCall } from '../chain/read/token.ts'
 import { NOBODY, weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
@@ -12,7 +13,7 @@ import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 import { estimateGas, firstAnswer } from './estimate.ts'
 import { offerOf } from './fees.ts'
-import { readMintRight, refusalOfMint } from './mint-right.ts'
+import { refusalOfMint } from './signers/mint-right.ts'
 import {
   badPayee,
   insufficientFunds,
