@@ -118,7 +118,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     settlement: contracts.settlement,
     stablecoin: contracts.stablecoin,
     token: contracts.token,
-    signers: paying.signers.own,
+    signers: paying.signers.own.map((one) => ({ ...one, address: checksummed(one.address) })),
     ...(await startDemo(options, ground, paying)),
     pid: process.pid,
     birth: birthOf(process.pid),

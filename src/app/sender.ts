@@ -85,6 +85,7 @@ export async function createPaying(deps: {
       providers: chain.providers,
       quoteFees: (signal) => quoteFees(chain.providers, signal),
       mintsIn: contracts.stablecoin && lower(contracts.stablecoin),
+      ...(contracts.token && { token: contracts.token }),
     }),
     payments: {
       addressOf: accounts.addressOf,

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 
-import { toPlatformSigner } from '../api/endpoints/api/admin/signers.ts'
+import { toPlatformSigner, toStablecoin } from '../api/endpoints/api/admin/signers.ts'
 import type { HealthCheck } from '../api/health.ts'
 import { recent } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
@@ -13,7 +13,7 @@ import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS } from '../domain/money.ts'
 import { SIGNER_ALERT_KINDS, type SignerFacts } from '../domain/signers.ts'
 import type { SignerReader } from '../sender/signers/reader.ts'
 import { watchSigners } from '../sender/signers/watch.ts'
-import type { PlatformSignerWire } from '../wire/group-b/signers.ts'
+import type { PlatformSignerWire, StablecoinWire } from '../wire/group-b/signers.ts'
 import type { Db } from '../store/database/database.ts'
 
 type OwnSigners = () => Promise<readonly SignerFacts[]>
@@ -41,7 +41,7 @@ export function startSigners(
     now: () => performance.now(),
   })
   measureSigners(registry, own)
-  checks.push(signersCheck(own))
+  checks.push(signersCheck(own), stablecoinCheck(of.signers))
   if (!of.works) return
   const deps = { ...ground, chainId: chain.chainId, signers: of.signers }
   const loop = createLoop({
@@ -74,12 +74,36 @@ function signersCheck(own: OwnSigners): HealthCheck {
   }
 }
 
+/** Shows it, and leaves it to the start to refuse a token that does not fit. */
+function stablecoinCheck(signers: SignerReader): HealthCheck {
+  return {
+    name: 'stablecoin',
+    async check() {
+      const facts = await signers.stablecoin(AbortSignal.timeout(READ_MS))
+      if (facts === undefined) return { message: 'none is configured' }
+      const stablecoin = toStablecoin(facts)
+      const { address, symbol, decimals, profile, is_paused: isPaused } = stablecoin
+      const pause = isPaused === null ? 'pause unknown' : isPaused ? 'PAUSED' : 'not paused'
+      const name = symbol ?? 'a token without a symbol'
+      const words = `${name} at ${address}, ${decimals} decimals, ${PROFILES[profile]}, ${pause}`
+      return { message: words, ...stablecoin }
+    },
+  }
+}
+
+const PROFILES: Readonly<Record<StablecoinWire['profile'], string>> = {
+  memo: 'its mints name their order',
+  fiat_token: 'as USDC',
+  erc20: 'a plain ERC-20',
+}
+
 function sentenceOf(signer: PlatformSignerWire): string {
-  const { address, purposes, balance_decimal: balance, on_its_way: count, alerts } = signer
+  const { address, purposes, balance_decimal: balance, on_its_way: count, mint, alerts } = signer
   const parts = [
     `${address} signs ${purposes.join(', ')}`,
     balance === null ? 'balance unknown' : `has ${balance} ETH`,
     `${count} on their way`,
+    ...(mint === null ? [] : [mint.is_minter ? `may mint ${mint.allowance}` : 'is not a minter']),
     ...alerts.map(({ kind }) => `needs the operator: ${kind}`),
   ]
   return parts.join(', ')

@@ -44,6 +44,20 @@ export type SignerFacts = {
 /** The address of a user. */
 export type UserSigner = SignerFacts & { userId: number; username: string }
 
+/** The dollar token that is configured, and what may change of it. */
+export type StablecoinFacts = {
+  address: Hex
+  /** Null where it is nothing that a person could read. */
+  symbol: string | null
+  decimals: number
+  /** Ours, which names the order of a mint; one with the functions of USDC; or a plain one. */
+  profile: (typeof STABLECOIN_PROFILES)[number]
+  /** Undefined where the token knows no pause, or nobody says at the moment. */
+  isPaused: boolean | undefined
+}
+
+export const STABLECOIN_PROFILES = ['memo', 'fiat_token', 'erc20'] as const
+
 /** Whether it can pay its next hundred payments; undefined while nobody can say. */
 export function isShort({
   balance,

@@ -115,6 +115,8 @@ async function prepareNow(
       throw (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ?? error
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
+  const price = gas * standing.fees.maxFeePerGas
+  if (standing.balance < weiOf({ route, amount }) + price) throw insufficientFunds(signer)
   const wanted = { subject, spender, way, route, payee, amount, reference: request.reference }
   const called = { signer, contract, token, gas, bundled: [] }
   const before = request.withAllowance ? [await prepareAllowance(context, db, request)] : []

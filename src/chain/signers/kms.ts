@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { KMSClient } from '@aws-sdk/client-kms'
 import type { GoogleAuth } from 'google-auth-library'
@@ -118,14 +119,24 @@ async function asking<T>(
   work: (within: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  try {
-    return await work(AbortSignal.any([signal, AbortSignal.timeout(limits.signerTimeoutMs)]))
-  } catch (error) {
-    signal.throwIfAborted()
-    if (error instanceof BaseError) throw error
-    throw failed(of, error)
+  const within = AbortSignal.any([signal, AbortSignal.timeout(limits.signerTimeoutMs)])
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work(within)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof BaseError) throw error
+      const failure = failed(of, error)
+      if (!failure.retryable || within.aborted || tries === TRIES) throw failure
+      // What limits its requests asks for patience, and the time that a signature has goes on.
+      const waiting = sleep(FIRST_WAIT_MS * 4 ** (tries - 1), undefined, { signal: within })
+      await waiting.catch(() => undefined)
+    }
   }
 }
+
+const TRIES = 3
+const FIRST_WAIT_MS = 100
 
 function readKey(key: string, text: Parameters<typeof createPublicKey>[0]): KeyObject {
   try {
@@ -152,6 +163,9 @@ function signatureFrom(der: Uint8Array, { digest, address, key }: Signed): Hex {
   const numbers = numbersIn(Buffer.from(der))
   if (numbers === undefined) throw keyWrong(key, 'its signature is not in DER')
   const [r, given] = numbers
+  if ([r, given].some((number) => number < 1n || number >= ORDER)) {
+    throw keyWrong(key, 'its signature has a number that the curve does not have')
+  }
   const s = given > ORDER / 2n ? ORDER - given : given
   for (const yParity of [0, 1]) {
     const tried = { r: word(r), s: word(s), yParity }
@@ -201,12 +215,15 @@ function keyWrong(key: string, reason: string, cause?: unknown): KmsError {
 
 /** What the service refuses stays refused; what is its own fault, or the network's, may pass. */
 function failed({ kind, key }: { kind: string; key: string }, cause: unknown): KmsError {
-  const { $metadata, response } = cause as {
+  const { name, $metadata, response } = cause as {
+    name?: string
     $metadata?: { httpStatusCode?: number }
     response?: { status?: number }
   }
   const status = $metadata?.httpStatusCode ?? response?.status
-  const retryable = status === undefined || status === 429 || status >= 500
+  // AWS says with status 400 that it limits requests.
+  const isLimited = status === 429 || /Throttl|TooManyRequests|RequestLimit/.test(name ?? '')
+  const retryable = status === undefined || isLimited || status >= 500
   return new KmsError(
     `${kind} did not sign with ${key}: ${messageOf(cause)}. Look after it; nothing was sent.`,
     { code: 'signer_failed', retryable, cause, details: { key, reason: codeOf(cause) } },

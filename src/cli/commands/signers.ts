@@ -4,7 +4,11 @@ import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { findRunning } from '../../base/ready.ts'
 import { createPlatformClient } from '../../client/index.ts'
-import type { PlatformSignerWire, SignerListWire } from '../../wire/group-b/signers.ts'
+import type {
+  PlatformSignerWire,
+  SignerListWire,
+  StablecoinWire,
+} from '../../wire/group-b/signers.ts'
 import { parseId } from '../access.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
 
@@ -40,6 +44,7 @@ async function run(flags: Flags): Promise<number> {
   const list = await client.admin.signers({ limit: 100, after_id: flags.after })
   output.result(list)
   for (const signer of list.platform) tellOwn(output, signer as PlatformSignerWire)
+  if (list.stablecoin !== null) tellToken(output, list.stablecoin as StablecoinWire)
   if (flags.users) tellUsers(output, list as Pick<SignerListWire, 'users' | 'next_after_id'>)
   return list.platform.some(({ alerts }) => alerts.length > 0) ? EXIT.disagrees : EXIT.holds
 }
@@ -75,6 +80,20 @@ function tellOwn(output: Output, signer: PlatformSignerWire): void {
       ...signer.alerts.map(
         ({ kind, since }) => ['alert', `${REMEDIES[kind]} Since ${since}.`] as const,
       ),
+    ]),
+  )
+}
+
+function tellToken(output: Output, token: StablecoinWire): void {
+  const { symbol, address, decimals, profile, is_paused: isPaused } = token
+  const pause = isPaused === null ? 'unknown' : isPaused ? 'yes' : 'no'
+  output.line(`${address} is the stablecoin`)
+  output.line(
+    formatPairs([
+      ['symbol', symbol ?? 'none'],
+      ['decimals', String(decimals)],
+      ['kind', profile],
+      ['paused', pause],
     ]),
   )
 }

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type {
   PlatformSignerWire,
   SignerListWire,
+  StablecoinWire,
   UserSignerWire,
 } from '../../wire/group-b/signers.ts'
 import { useInterval, useLoaded } from '../context.ts'
@@ -45,6 +46,7 @@ export function SignersScreen() {
           {data.platform.map((signer) => (
             <Own key={signer.address} signer={signer} />
           ))}
+          {data.stablecoin && <Token token={data.stablecoin} />}
         </div>
       )}
       {data && <h2>Users’ addresses</h2>}
@@ -92,6 +94,29 @@ function Own({ signer }: { signer: PlatformSignerWire }) {
       />
     </Panel>
   )
+}
+
+function Token({ token }: { token: StablecoinWire }) {
+  const { is_paused: isPaused } = token
+  return (
+    <Panel title="The stablecoin">
+      <Facts
+        rows={[
+          ['Token', <Foreign text={token.symbol ?? 'Without a symbol'} />],
+          ['Address', <Hash value={token.address} whole />],
+          ['Decimals', String(token.decimals)],
+          ['Kind', PROFILES[token.profile]],
+          ['Paused', isPaused === null ? 'Unknown' : isPaused ? 'Yes' : 'No'],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+const PROFILES: Readonly<Record<StablecoinWire['profile'], string>> = {
+  memo: 'Its mints and burns name their order',
+  fiat_token: 'As USDC',
+  erc20: 'A plain ERC-20',
 }
 
 function Ether({ decimal }: { decimal: string | null }) {

@@ -1,8 +1,14 @@
 import type { Clock } from '../../base/clock.ts'
 import { readSignerOnChain } from '../../chain/read/signers.ts'
+import { readTokenState } from '../../chain/read/token-state.ts'
 import type { Providers } from '../../chain/rpc/providers.ts'
 import type { Fees, Hex } from '../../domain/orders.ts'
-import type { SignerFacts, SignerPurpose, UserSigner } from '../../domain/signers.ts'
+import type {
+  SignerFacts,
+  SignerPurpose,
+  StablecoinFacts,
+  UserSigner,
+} from '../../domain/signers.ts'
 import type { Db } from '../../store/database/database.ts'
 import { listSignerAlerts, listUserAddresses, readSignerLanes } from '../../store/orders/signers.ts'
 
@@ -12,6 +18,8 @@ export type SignerReader = {
   own: ReadonlyArray<Pick<SignerFacts, 'address' | 'purposes'>>
   /** The platform's own. */
   platform: (signal: AbortSignal) => Promise<SignerFacts[]>
+  /** The token that is configured; undefined where there is none. */
+  stablecoin: (signal: AbortSignal) => Promise<StablecoinFacts | undefined>
   /** One page of the users', by the ids of the users. */
   users: (
     page: { afterId: number; limit: number },
@@ -28,6 +36,8 @@ export type SignerReaderDeps = {
   platform: Hex
   /** The token that the platform may mint; undefined where nobody mints here. */
   mintsIn: Hex | undefined
+  /** What that token has said of itself at the start. */
+  token?: Omit<StablecoinFacts, 'address' | 'isPaused' | 'profile'> & { profile: 'memo' | 'erc20' }
 }
 
 export function createSignerReader(deps: SignerReaderDeps): SignerReader {
@@ -45,6 +55,7 @@ export function createSignerReader(deps: SignerReaderDeps): SignerReader {
         alerts: alerts.filter(({ signer }) => signer === one.address),
       }))
     },
+    stablecoin: (signal) => readOwnToken(deps, signal),
     async users(page, signal) {
       const owners = await listUserAddresses(db, page)
       const signers = owners.map(({ address }) => address)
@@ -53,6 +64,18 @@ export function createSignerReader(deps: SignerReaderDeps): SignerReader {
       return owners.map(({ userId, username }, place) => ({ ...facts[place]!, userId, username }))
     },
   }
+}
+
+async function readOwnToken(
+  { providers, mintsIn: address, token }: SignerReaderDeps,
+  signal: AbortSignal,
+): Promise<StablecoinFacts | undefined> {
+  if (address === undefined || token === undefined) return undefined
+  const state = await readTokenState(providers, { token: address, signal }).catch(() => undefined)
+  const { symbol, decimals } = token
+  const isFiat = token.profile === 'erc20' && state?.isFiatToken === true
+  const profile = isFiat ? 'fiat_token' : token.profile
+  return { address, symbol, decimals, profile, isPaused: state?.isPaused }
 }
 
 function purposesOf({ mintsIn }: SignerReaderDeps): SignerPurpose[] {

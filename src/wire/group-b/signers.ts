@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { SIGNER_ALERT_KINDS, SIGNER_PURPOSES } from '../../domain/signers.ts'
+import { SIGNER_ALERT_KINDS, SIGNER_PURPOSES, STABLECOIN_PROFILES } from '../../domain/signers.ts'
 import {
   EthereumAddressSchema,
   int64,
@@ -65,11 +65,28 @@ export const SignerListQuerySchema = requestObject({
   }),
 })
 
+export const StablecoinSchema = named(
+  'Stablecoin',
+  Type.Object({
+    address: EthereumAddressSchema,
+    symbol: nullable(Type.String({ examples: ['RUSD'] })),
+    decimals: Type.Integer({ examples: [6] }),
+    profile: Type.Enum([...STABLECOIN_PROFILES], {
+      description:
+        '`memo`: its mints and burns name their order. `fiat_token`: it has the functions of USDC. ' +
+        '`erc20`: a plain token.',
+    }),
+    is_paused: nullable(Type.Boolean()),
+  }),
+)
+export type StablecoinWire = Static<typeof StablecoinSchema>
+
 export const SignerListSchema = named(
   'SignerList',
   Type.Object({
     success: Type.Literal(true),
     chain_id: Type.Integer({ examples: [31_337] }),
+    stablecoin: nullable(StablecoinSchema),
     platform: Type.Array(PlatformSignerSchema),
     users: Type.Array(UserSignerSchema, { description: 'By the ids of the users.' }),
     next_after_id: nullable(Type.Integer({ description: 'For the next page; null on the last.' })),

@@ -1,11 +1,17 @@
 import { limits } from '../../../../base/limits.ts'
 import { checksummed } from '../../../../chain/hex.ts'
 import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
-import { isShort, type SignerFacts, type UserSigner } from '../../../../domain/signers.ts'
+import {
+  isShort,
+  type SignerFacts,
+  type StablecoinFacts,
+  type UserSigner,
+} from '../../../../domain/signers.ts'
 import {
   SignerListQuerySchema,
   SignerListSchema,
   type PlatformSignerWire,
+  type StablecoinWire,
   type UserSignerWire,
 } from '../../../../wire/group-b/signers.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
@@ -15,6 +21,8 @@ export type SignersDeps = {
   chainId: number
   signers: {
     platform: (signal: AbortSignal) => Promise<readonly SignerFacts[]>
+    /** Undefined where the chain has none. */
+    stablecoin: (signal: AbortSignal) => Promise<StablecoinFacts | undefined>
     users: (
       page: { afterId: number; limit: number },
       signal: AbortSignal,
@@ -37,19 +45,25 @@ export function signerListEndpoint({ chainId, signers }: SignersDeps): Endpoint 
     answer: SignerListSchema,
     handle: async ({ query }) => {
       const signal = AbortSignal.timeout(limits.healthCheckMs)
-      const [platform, { shown, last }] = await Promise.all([
+      const [platform, stablecoin, { shown, last }] = await Promise.all([
         signers.platform(signal),
+        signers.stablecoin(signal),
         pageOf(query.limit, (limit) => signers.users({ afterId: query.after_id, limit }, signal)),
       ])
       return {
         success: true as const,
         chain_id: chainId,
+        stablecoin: stablecoin ? toStablecoin(stablecoin) : null,
         platform: platform.map(toPlatformSigner),
         users: shown.map(toUserSigner),
         next_after_id: last?.userId ?? null,
       }
     },
   })
+}
+
+export function toStablecoin({ address, isPaused, ...facts }: StablecoinFacts): StablecoinWire {
+  return { ...facts, address: checksummed(address), is_paused: isPaused ?? null }
 }
 
 export function toPlatformSigner(facts: SignerFacts): PlatformSignerWire {
