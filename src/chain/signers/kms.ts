@@ -30,7 +30,7 @@ export type KmsOptions = {
 
 /** Signers whose keys never leave AWS KMS or Google Cloud KMS. */
 export async function connectKms({ kind, keys, url, signal }: KmsOptions): Promise<Signers> {
-  const kms = kind === 'aws-kms' ? await openAws(url) : await openGoogle(url)
+  const kms = kind === 'aws-kms' ? await openAws(url) : await openGoogle(keys, url)
   const ask = <T>(key: string, work: (within: AbortSignal) => Promise<T>, until: AbortSignal) =>
     asking({ kind, key }, work, until)
   const connect = async (key: string): Promise<Signer> => {
@@ -88,11 +88,17 @@ async function openAws(endpoint: string | undefined): Promise<Kms> {
 }
 
 /** By its REST interface, since the whole client brings gRPC with it. */
-async function openGoogle(url = 'https://cloudkms.googleapis.com'): Promise<Kms> {
+async function openGoogle(
+  keys: readonly string[],
+  url = 'https://cloudkms.googleapis.com',
+): Promise<Kms> {
   const { GoogleAuth } = await import('google-auth-library').catch((error: unknown) => {
     throw clientMissing('google-auth-library', error)
   })
-  const auth: GoogleAuth = new GoogleAuth({ scopes: 'https://www.googleapis.com/auth/cloudkms' })
+  // A key says its project; otherwise the client runs gcloud to find one.
+  const projectId = keys[0]?.split('/')[1] ?? ''
+  const scopes = 'https://www.googleapis.com/auth/cloudkms'
+  const auth: GoogleAuth = new GoogleAuth({ scopes, projectId })
   const base = url.replace(/\/$/, '')
   const ask = async (path: string, signal: AbortSignal, data?: object) => {
     const method = data === undefined ? 'GET' : 'POST'
