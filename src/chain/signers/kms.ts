@@ -31,16 +31,25 @@ export type KmsOptions = {
 /** Signers whose keys never leave AWS KMS or Google Cloud KMS. */
 export async function connectKms({ kind, keys, url, signal }: KmsOptions): Promise<Signers> {
   const kms = kind === 'aws-kms' ? await openAws(url) : await openGoogle(keys, url)
-  const ask = <T>(key: string, work: (within: AbortSignal) => Promise<T>, until: AbortSignal) =>
-    asking({ kind, key }, work, until)
+  type Work<T> = (within: AbortSignal) => Promise<T>
+  const ask = <T>(of: { key: string; limitMs: number }, work: Work<T>, until: AbortSignal) =>
+    asking({ kind, ...of }, work, until)
   const connect = async (key: string): Promise<Signer> => {
-    const publicKey = await ask(key, (within) => kms.publicKeyOf(key, within), signal)
+    const publicKey = await ask(
+      { key, limitMs: KEY_MS },
+      (within) => kms.publicKeyOf(key, within),
+      signal,
+    )
     const address = addressOf(publicKey, key)
     return createSigner({
       address,
       async signPayload(payload, signal) {
         const digest = keccak256(payload)
-        const der = await ask(key, (within) => kms.sign(key, hexToBytes(digest), within), signal)
+        const der = await ask(
+          { key, limitMs: limits.signerTimeoutMs },
+          (within) => kms.sign(key, hexToBytes(digest), within),
+          signal,
+        )
         return signatureFrom(der, { digest, address, key })
       },
     })
@@ -51,6 +60,9 @@ export async function connectKms({ kind, keys, url, signal }: KmsOptions): Promi
   }
   return listSigners(kind, signers)
 }
+
+/** Nobody waits for a key but the start, which would fail as a whole for one that is slow. */
+const KEY_MS = 30_000
 
 /** Services limit how many requests they take in a second. */
 const AT_ONCE = 20
@@ -121,11 +133,11 @@ async function openGoogle(
 }
 
 async function asking<T>(
-  of: { kind: Signers['kind']; key: string },
+  of: { kind: Signers['kind']; key: string; limitMs: number },
   work: (within: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  const within = AbortSignal.any([signal, AbortSignal.timeout(limits.signerTimeoutMs)])
+  const within = AbortSignal.any([signal, AbortSignal.timeout(of.limitMs)])
   for (let tries = 1; ; tries++) {
     try {
       return await work(within)
