@@ -3,7 +3,6 @@ import { Type, type Static } from 'typebox'
 import { SIGNER_ALERT_KINDS, SIGNER_PURPOSES, STABLECOIN_PROFILES } from '../../domain/signers.ts'
 import {
   EthereumAddressSchema,
-  int64,
   named,
   nullable,
   requestObject,
@@ -19,7 +18,7 @@ const SIGNER_FIELDS = {
   purposes: Type.Array(Type.Enum([...SIGNER_PURPOSES]), { description: 'What it signs.' }),
   balance_wei: nullable(WeiSchema),
   balance_decimal: nullable(EtherSchema),
-  next_nonce: nullable(int64({ examples: [12] })),
+  next_nonce: nullable(Type.Integer({ examples: [12] })),
   on_its_way: Type.Integer({ description: 'Transactions not decided yet.', examples: [3] }),
   gas_today_wei: WeiSchema,
   gas_today_decimal: EtherSchema,

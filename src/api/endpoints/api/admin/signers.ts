@@ -86,7 +86,7 @@ function fieldsOf(facts: SignerFacts) {
     purposes: [...purposes],
     balance_wei: balance === undefined ? null : String(balance),
     balance_decimal: balance === undefined ? null : ether(balance),
-    next_nonce: nextNonce ?? null,
+    next_nonce: nextNonce === undefined ? null : Number(nextNonce),
     on_its_way: onItsWay,
     gas_today_wei: String(gasToday),
     gas_today_decimal: ether(gasToday),
