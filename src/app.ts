@@ -19,6 +19,7 @@ import { startMaintenance } from './app/maintenance.ts'
 import { countProviders, countSender, measureOrders, measureWebhooks } from './app/metrics.ts'
 import { createOperating, createOperations } from './app/operations.ts'
 import { loadPages } from './app/pages.ts'
+import { requireDurable, requireShared } from './app/requirements.ts'
 import { startRails, type Rails } from './app/rails.ts'
 import {
   createReconciliation,
@@ -27,6 +28,7 @@ import {
 } from './app/reconcile/reconciliation.ts'
 import { keepSamples } from './app/samples.ts'
 import { createPaying, type Paying } from './app/sender.ts'
+import { startSigners } from './app/signers.ts'
 import { startSupply } from './app/supply.ts'
 import { requireTrustedProviders } from './app/trusted-providers.ts'
 import { startWebhooks, type Webhooks } from './app/webhooks.ts'
@@ -116,6 +118,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     settlement: contracts.settlement,
     stablecoin: contracts.stablecoin,
     token: contracts.token,
+    signers: paying.signers.own.map((one) => ({ ...one, address: checksummed(one.address) })),
     ...(await startDemo(options, ground, paying)),
     pid: process.pid,
     birth: birthOf(process.pid),
@@ -135,6 +138,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   })
   if (works) work(ground, { sender: paying.sender, rails, reconciliation })
   startSupply(ground, { ledger, works, watch })
+  startSigners(ground, { signers: paying.signers, works, watch })
   const webhooks = works ? startWebhooks(ground) : undefined
   if (role === 'work') {
     facts.statusUrl = await serveStatus(ground)
@@ -157,6 +161,8 @@ export type Ground = {
   registry: Registry
   shutdown: Shutdown
   watchdog: Watchdog
+  /** The parts of `/readyz` that are no loops, as they are started. */
+  checks: HealthCheck[]
   /** What the operator has accepted, and should not forget. */
   warnings: readonly string[]
   database: Database
@@ -219,7 +225,7 @@ async function open(
   measureWebhooks(registry, db)
   measureBreaks({ registry, db, chainId })
   const watchdog = createWatchdog({ clock, logger })
-  const found = { database, db, chain, contracts, signers, referenceKey }
+  const found = { database, db, chain, contracts, signers, referenceKey, checks: [] }
   return { ...shared, clock, watchdog, warnings, registry, ...found }
 }
 
@@ -274,7 +280,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       withdrawing,
       ...rails.ground,
       ...served.reconciliation.ground,
-      ...createOperating(ground),
+      ...createOperating({ ...ground, signers: served.signers }),
       kickWebhooks: webhooks?.kick,
     }),
     pages: { db, loadPages, visitorRpcUrl: chain.isEmbedded ? chain.url : undefined },
@@ -316,12 +322,13 @@ function isOnLaptop({ environment, host }: Config): boolean {
   return environment === 'sandbox' && /^(?:127\.|::1$|localhost$)/.test(host)
 }
 
-function checksOf({ database, chain, watchdog }: Ground): HealthCheck[] {
+function checksOf({ database, chain, watchdog, checks }: Ground): HealthCheck[] {
   return [
     { name: 'database', check: () => database.ping() },
     { name: 'migrations', check: () => requireMigrated(database) },
     { name: 'chain', check: () => requireChain(chain) },
     ...watchdog.checks(),
+    ...checks,
   ]
 }
 
@@ -364,37 +371,4 @@ async function timed<T extends Started>(
   const part = await work()
   options.onProgress?.({ name, detail: part.detail, elapsedMs: performance.now() - startedAt })
   return part
-}
-
-function requireDurable({ databaseUrl, allowsEmbeddedMainnet }: Config): void {
-  if (databaseUrl === undefined && !allowsEmbeddedMainnet) throw new EmbeddedMainnetError()
-}
-
-function requireShared(config: Config, role: Role): void {
-  const missing = [
-    ...(config.databaseUrl ? [] : ['DATABASE_URL']),
-    ...(config.rpcUrls.length > 0 ? [] : ['ETH_RPC_URL']),
-  ]
-  if (missing.length > 0) throw new NotSharedError(role, missing)
-}
-
-class NotSharedError extends BaseError {
-  constructor(role: Role, missing: string[]) {
-    super(
-      `${role} shares a database and a chain with other processes: set ${missing.join(' and ')}. ` +
-        'To run everything in one process, use up.',
-      { code: 'not_shared', details: { missing } },
-    )
-  }
-}
-
-class EmbeddedMainnetError extends BaseError {
-  constructor() {
-    super(
-      'The embedded database does not flush to the disk: a power cut could lose payments on ' +
-        'Ethereum mainnet. ' +
-        'Set DATABASE_URL to a PostgreSQL server, or insist with QUITTANCE_EMBEDDED_MAINNET=yes.',
-      { code: 'embedded_mainnet' },
-    )
-  }
 }

@@ -12,8 +12,11 @@ import type { DoorConfig } from './door/door.ts'
 export type HealthCheck = {
   name: string
   /** Rejects, with a sentence that says what to do, when the part cannot serve. */
-  check: () => Promise<void>
+  check: () => Promise<Said>
 }
+
+/** What `/readyz` shows of a part that serves, beside its status. */
+type Said = Readonly<Record<string, unknown>> | void
 
 /** `/healthz`: the process lives. `/readyz`: it can serve, part by part. */
 export function addHealthRoutes(
@@ -54,17 +57,20 @@ const NO_ANSWER = `There was no answer within ${limits.healthCheckMs / 1000} s.`
 async function runCheck(part: HealthCheck) {
   const startedAt = performance.now()
   const late = new AbortController()
-  const failure = await Promise.race([
+  const failed = (message: string) => ({ failure: message, said: undefined })
+  const { failure, said } = await Promise.race([
     part.check().then(
-      () => undefined,
-      (error: unknown) => messageOf(error),
+      (said) => ({ failure: undefined, said }),
+      (error: unknown) => failed(messageOf(error)),
     ),
-    sleep(limits.healthCheckMs, NO_ANSWER, { signal: late.signal }).catch(() => NO_ANSWER),
+    sleep(limits.healthCheckMs, failed(NO_ANSWER), { signal: late.signal }).catch(() =>
+      failed(NO_ANSWER),
+    ),
   ])
   late.abort()
   const elapsedMs = Math.round((performance.now() - startedAt) * 10) / 10
   return failure === undefined
-    ? { name: part.name, status: 'ok', elapsedMs }
+    ? { name: part.name, status: 'ok', elapsedMs, ...said }
     : { name: part.name, status: 'failed', elapsedMs, message: failure }
 }
 

@@ -97,8 +97,8 @@ export function createWithdrawing(
   const paid = hasSettlement
     ? ({ route: 'token', withAllowance: true } as const)
     : ({ route: 'transfer' } as const)
-  return {
-    async prepare(db, asked) {
+  const withdrawing: Withdrawing<PreparedWithdrawal> = {
+    prepare: async (db, asked) => {
       const order = { ...asked, way: 'withdrawal', payer: platform } as const
       const mint = () => sender.prepare(db, { ...order, route: 'mint' }, signal)
       if (withdrawals === 'mint') return { payment: await mint(), mint: undefined }
@@ -111,7 +111,7 @@ export function createWithdrawing(
         return { payment: await instead(), mint: undefined }
       }
     },
-    async accept(db, prepared) {
+    accept: async (db, prepared) => {
       try {
         return await sender.accept(db, prepared.payment)
       } catch (error) {
@@ -126,6 +126,12 @@ export function createWithdrawing(
       }
     },
     kick: sender.kick,
+  }
+  const { prepare, accept } = withdrawing
+  return {
+    ...withdrawing,
+    prepare: (db, asked) => sender.own(db, platform, () => prepare(db, asked)),
+    accept: (db, prepared) => sender.own(db, platform, () => accept(db, prepared)),
   }
 }
 
@@ -145,9 +151,9 @@ export function createMinting(
   return {
     prepare: (db, mint) => {
       const order = { ...mint, way: 'mint', route: 'mint', payer: platform } as const
-      return sender.prepare(db, order, signal)
+      return sender.own(db, platform, () => sender.prepare(db, order, signal))
     },
-    accept: sender.accept,
+    accept: (db, prepared) => sender.own(db, platform, () => sender.accept(db, prepared)),
     kick: sender.kick,
   }
 }

@@ -9,6 +9,7 @@ import type { SubscriptionDeps } from '../api/endpoints/v1/notifications/subscri
 import type { Config, Environment } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
 import type { Providers } from '../chain/rpc/providers.ts'
+import type { SignerReader } from '../sender/signers/reader.ts'
 import { prove } from '../verify/prove.ts'
 import { createTargets, resolveByDns, type Resolve } from '../webhooks/targets.ts'
 import type { OverviewWire } from '../wire/group-b/admin.ts'
@@ -58,6 +59,7 @@ export type Operating = {
   chainId: number
   providers: () => OverviewWire['providers']
   provePayment: ProvePayment
+  signers: SignerReader
   /** Aborted when the program stops. */
   signal: AbortSignal
 }
@@ -66,6 +68,7 @@ export function createOperating(deps: {
   chain: Chain
   config: Config
   shutdown: { signal: AbortSignal }
+  signers: SignerReader
 }): Operating {
   const { providers, chainId } = deps.chain
   const { confirmations } = deps.config
@@ -73,6 +76,7 @@ export function createOperating(deps: {
   return {
     chainId,
     signal,
+    signers: deps.signers,
     providers: () => healthOf(providers),
     provePayment: async ({ transactionId, ...payment }) => {
       const request = { chainId, ...payment, order: { transactionId } }

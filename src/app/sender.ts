@@ -16,6 +16,7 @@ import { DEFAULT_POLICY, type SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { createSender, type Sender } from '../sender/sender.ts'
 import { signOutside } from '../sender/sign-outside.ts'
+import { createSignerReader, type SignerReader } from '../sender/signers/reader.ts'
 import type { Db } from '../store/database/database.ts'
 import type { Chain } from './chain.ts'
 
@@ -25,6 +26,7 @@ export type Paying = {
   payments: BlockchainPayments<PreparedOrder>
   /** Signs for the platform itself: it mints, and pays what no user pays. */
   platform: Hex
+  signers: SignerReader
 }
 
 export async function createPaying(deps: {
@@ -77,6 +79,16 @@ export async function createPaying(deps: {
   return {
     sender,
     platform,
+    signers: createSignerReader({
+      db,
+      clock,
+      platform,
+      chainId: chain.chainId,
+      providers: chain.providers,
+      quoteFees: (signal) => quoteFees(chain.providers, signal),
+      mintsIn: contracts.stablecoin && lower(contracts.stablecoin),
+      ...(contracts.token && { token: contracts.token }),
+    }),
     payments: {
       addressOf: accounts.addressOf,
       prepare: (db, payment) => sender.prepare(db, { ...payment, way }, signal),

@@ -48,6 +48,8 @@ export type Config = {
   sourceKey: string | undefined
   /** Of the user who pays by `pay`. */
   payKey: string | undefined
+  /** Of an administrator, for the commands that look after a server. */
+  adminKey: string | undefined
   /** Chain 1 on a database that does not flush to the disk: only for those who insist. */
   allowsEmbeddedMainnet: boolean
   /** One provider outside the sandbox: only for those who say so. */
@@ -97,6 +99,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     signer: read('QUITTANCE_SIGNER', (text) => text),
     sourceKey: read('QUITTANCE_SOURCE_KEY', (text) => text),
     payKey: read('QUITTANCE_PAY_KEY', (text) => text),
+    adminKey: read('QUITTANCE_ADMIN_KEY', (text) => text),
     allowsEmbeddedMainnet: read('QUITTANCE_EMBEDDED_MAINNET', oneOf(['yes', 'no'])) === 'yes',
     trustsOneProvider: read('QUITTANCE_TRUST_ONE_PROVIDER', oneOf(['yes', 'no'])) === 'yes',
     logLevel: read('QUITTANCE_LOG_LEVEL', oneOf(LOG_LEVELS)),
@@ -130,6 +133,7 @@ export const VARIABLES = {
   QUITTANCE_DEPLOYER_KEY: 'private key that `deploy` pays with',
   QUITTANCE_SOURCE_KEY: 'API key for the server that `reconcile --source` names',
   QUITTANCE_PAY_KEY: 'API key of the user whose address `pay` pays from',
+  QUITTANCE_ADMIN_KEY: 'API key of the administrator as whom `signers` asks',
   QUITTANCE_EMBEDDED_MAINNET: '`yes` allows chain 1 on the embedded database',
   QUITTANCE_TRUST_ONE_PROVIDER: '`yes` allows one provider outside the sandbox',
   QUITTANCE_LOG_LEVEL: LOG_LEVELS.join(', '),
@@ -143,6 +147,7 @@ const SECRET_VARIABLES: readonly string[] = [
   'QUITTANCE_SIGNER',
   'QUITTANCE_DEPLOYER_KEY',
   'QUITTANCE_PAY_KEY',
+  'QUITTANCE_ADMIN_KEY',
   ...SECRET_RAIL_VARIABLES,
 ]
 

@@ -18,6 +18,8 @@ export type ReadyFacts = {
   stablecoin: string | undefined
   /** What the stablecoin says of itself, and whether its mints and burns can name an order. */
   token?: { symbol: string | null; decimals: number; profile: string } | undefined
+  /** The platform's own addresses, and what each signs. */
+  signers?: ReadonlyArray<{ address: string; purposes: readonly string[] }> | undefined
   /** The sandbox's own accounts, for a first request. */
   groupA?: { apiKey: string; nestedApiKey: string }
   groupB?: { apiKey: string; username: string; password: string; userId: number; address: string }

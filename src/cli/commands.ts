@@ -65,6 +65,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/status.ts')).statusCommand(),
   },
   {
+    name: 'signers',
+    description: 'Show the addresses that sign, what each has and what it needs',
+    load: async () => (await import('./commands/signers.ts')).signersCommand(),
+  },
+  {
     name: 'deploy',
     description: 'Put the contracts on a chain, at the same address on every chain',
     load: async () => (await import('./commands/deploy.ts')).deployCommand(),

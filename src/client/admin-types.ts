@@ -39,6 +39,7 @@ import type {
   RunListQuerySchema,
   RunWire,
 } from '../wire/group-b/reconciliation.ts'
+import type { SignerListQuerySchema, SignerListWire } from '../wire/group-b/signers.ts'
 import type { SolvencyWire } from '../wire/group-b/solvency.ts'
 import type {
   KeyCreateSchema,
@@ -60,6 +61,11 @@ type ParsedAnswer<T> = Parsed<Omit<T, 'success'>>
 
 /** Supply on the chain beside what the ledger owes. */
 export type Solvency = ParsedAnswer<SolvencyWire>
+
+/** The addresses that sign; `next_after_id` leads to the next page of the users'. */
+export type SignerPage = ParsedAnswer<SignerListWire>
+/** Which page of the users' addresses. */
+export type SignerQuery = Asked<Static<typeof SignerListQuerySchema>>
 
 /** One reconciliation pass, and how far it is. */
 export type Run = Parsed<RunWire>

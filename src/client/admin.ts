@@ -27,6 +27,8 @@ import type {
   RunQuery,
   RunRequest,
   Samples,
+  SignerPage,
+  SignerQuery,
   Solvency,
   TransactionLife,
   UndecidedPayment,
@@ -47,6 +49,8 @@ export type Administration = {
   /** The overview of the past; 24 hours of it by default. */
   samples: (query?: { hours?: number | undefined }, options?: CallOptions) => Promise<Samples>
   solvency: (options?: CallOptions) => Promise<Solvency>
+  /** The addresses that sign: the platform's own, and a page of the users'. */
+  signers: (query?: SignerQuery, options?: CallOptions) => Promise<SignerPage>
   runs: {
     list: (query?: RunQuery, options?: CallOptions) => Promise<RunPage>
     get: (runId: string, options?: CallOptions) => Promise<Run>
@@ -119,6 +123,7 @@ export function administrationOf(call: Call): Administration {
   return {
     overview: (options) => call(get(admin('overview'), ['claimed', 'settled']), options),
     samples: list(admin('samples'), 'samples'),
+    signers: list(admin('signers'), 'platform'),
     solvency: (options) => call(get('/api/solvency', ['findings']), options),
     runs: {
       list: list(runs, 'runs'),

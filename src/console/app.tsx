@@ -12,6 +12,7 @@ import { DeliveriesScreen } from './screens/deliveries.tsx'
 import { KeysScreen } from './screens/keys.tsx'
 import { OverviewScreen } from './screens/overview.tsx'
 import { RunsScreen } from './screens/runs.tsx'
+import { SignersScreen } from './screens/signers.tsx'
 import { TransactionScreen } from './screens/transaction.tsx'
 import { TransactionsScreen } from './screens/transactions.tsx'
 import { PaymentScreen, PaymentsScreen } from './screens/undecided-payments.tsx'
@@ -38,6 +39,7 @@ const SCREENS: readonly Screen[] = [
   { name: 'breaks', title: 'Breaks', list: BreaksScreen, one: BreakScreen },
   { name: 'runs', title: 'Reconciliation', list: RunsScreen },
   { name: 'wallets', title: 'Wallets', list: WalletsScreen, one: WalletScreen },
+  { name: 'signers', title: 'Signers', list: SignersScreen },
   { name: 'deliveries', title: 'Webhooks', list: DeliveriesScreen },
   { name: 'users', title: 'Users', list: UsersScreen },
   { name: 'keys', title: 'API keys', list: KeysScreen },

@@ -16,6 +16,7 @@ import { createDeployer, type Deployer, type DeployerOptions } from './deploy.ts
 import { parseOnly } from './deployables.ts'
 import { ask, DeployError } from './errors.ts'
 import { MAX_ALLOWANCE } from './minter.ts'
+import { findMissing, type Missing } from './missing.ts'
 import type { Network } from './networks.ts'
 
 /** A deployment as somebody asks for it: in texts, which are checked here. */
@@ -33,7 +34,11 @@ export type DeployRequest = {
   minter?: { address: string; allowance: bigint } | undefined
 }
 
-export type ConnectedDeployer = Deployer & { account: Address }
+export type ConnectedDeployer = Deployer & {
+  account: Address
+  /** What the platform that signs with the address still lacks, by what is there now. */
+  missing: (of: { platform: Address | undefined; token: Address | undefined }) => Promise<Missing[]>
+}
 
 type Rest = Pick<DeployerOptions, 'records' | 'onProgress' | 'waiting'>
 
@@ -49,7 +54,11 @@ export async function connectDeployer(
   const client = createClient({ transport: transportOf(request.rpcUrls) })
   const account = await accountOf(client, request)
   const deployer = createDeployer({ client, account, network, admin, only, minter, ...rest })
-  return { ...deployer, account: account.address }
+  return {
+    ...deployer,
+    account: account.address,
+    missing: (of) => findMissing(client, { ...of, admin: admin ?? account.address }),
+  }
 }
 
 /** One address is asked again when it fails; of several, the next one is asked instead. */

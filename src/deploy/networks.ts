@@ -1,7 +1,18 @@
 import { BaseError } from '../base/errors.ts'
 
 export type NetworkName =
-  'localhost' | 'sepolia' | 'hoodi' | 'baseSepolia' | 'arbitrumSepolia' | 'optimismSepolia'
+  | 'localhost'
+  | 'ethereum'
+  | 'base'
+  | 'arbitrum'
+  | 'optimism'
+  | 'polygon'
+  | 'sepolia'
+  | 'hoodi'
+  | 'baseSepolia'
+  | 'arbitrumSepolia'
+  | 'optimismSepolia'
+  | 'polygonAmoy'
 
 export type Network = {
   name: NetworkName
@@ -26,6 +37,51 @@ export const NETWORKS: Readonly<Record<NetworkName, Network>> = {
     rpcUrl: 'http://127.0.0.1:8545',
     rpcVariable: 'LOCALHOST_RPC_URL',
     stack: 'ethereum',
+  },
+  ethereum: {
+    name: 'ethereum',
+    title: 'Ethereum',
+    chainId: 1,
+    rpcUrl: 'https://ethereum-rpc.publicnode.com',
+    rpcVariable: 'ETHEREUM_RPC_URL',
+    stack: 'ethereum',
+    explorer: 'https://etherscan.io',
+  },
+  base: {
+    name: 'base',
+    title: 'Base',
+    chainId: 8453,
+    rpcUrl: 'https://mainnet.base.org',
+    rpcVariable: 'BASE_RPC_URL',
+    stack: 'op',
+    explorer: 'https://basescan.org',
+  },
+  arbitrum: {
+    name: 'arbitrum',
+    title: 'Arbitrum One',
+    chainId: 42_161,
+    rpcUrl: 'https://arb1.arbitrum.io/rpc',
+    rpcVariable: 'ARBITRUM_RPC_URL',
+    stack: 'arbitrum',
+    explorer: 'https://arbiscan.io',
+  },
+  optimism: {
+    name: 'optimism',
+    title: 'OP Mainnet',
+    chainId: 10,
+    rpcUrl: 'https://mainnet.optimism.io',
+    rpcVariable: 'OPTIMISM_RPC_URL',
+    stack: 'op',
+    explorer: 'https://optimistic.etherscan.io',
+  },
+  polygon: {
+    name: 'polygon',
+    title: 'Polygon',
+    chainId: 137,
+    rpcUrl: 'https://polygon-bor-rpc.publicnode.com',
+    rpcVariable: 'POLYGON_RPC_URL',
+    stack: 'ethereum',
+    explorer: 'https://polygonscan.com',
   },
   sepolia: {
     name: 'sepolia',
@@ -71,6 +127,15 @@ export const NETWORKS: Readonly<Record<NetworkName, Network>> = {
     rpcVariable: 'OPTIMISM_SEPOLIA_RPC_URL',
     stack: 'op',
     explorer: 'https://sepolia-optimism.etherscan.io',
+  },
+  polygonAmoy: {
+    name: 'polygonAmoy',
+    title: 'Polygon Amoy',
+    chainId: 80_002,
+    rpcUrl: 'https://polygon-amoy-bor-rpc.publicnode.com',
+    rpcVariable: 'POLYGON_AMOY_RPC_URL',
+    stack: 'ethereum',
+    explorer: 'https://amoy.polygonscan.com',
   },
 }
 

@@ -1,4 +1,5 @@
 import { BaseError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 import type { SignatureNumbers } from '../chain/signers/secp256k1.ts'
 import type { Signer, Signers } from '../chain/signers/signer.ts'
 import type { Hex } from '../domain/orders.ts'
@@ -35,18 +36,23 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
   const platform = know(PLATFORM)
   // Who has something on its way is known from the start, and all others once they pay.
   for (const userId of await listUsersWithOpenNonces(db)) know(userId)
+  // A signer that was added since the start is taken up when its user first needs it.
+  const find = async (place: number, signal: AbortSignal): Promise<Hex> => {
+    if (place >= signers.count) await signers.refresh?.(signal)
+    return know(place)
+  }
   const claimed = new Set<number>()
-  const signerOf = async (by: Hex): Promise<Signer | undefined> => {
+  const signerOf = async (by: Hex, signal: AbortSignal): Promise<Signer | undefined> => {
     if (!known.has(by)) {
       const userId = await findUserIdByAddress(db, by)
-      if (userId !== undefined) know(userId)
+      if (userId !== undefined) await find(userId, signal)
     }
     return known.get(by)
   }
   return {
     platform,
     async addressOf(userId) {
-      const address = know(userId)
+      const address = await find(userId, AbortSignal.timeout(limits.handlerTimeoutMs))
       if (claimed.has(userId)) return address
       const first = await claimAddress(db, { userId, address })
       if (first !== address) throw new SignerChangedError({ userId, first, address })
@@ -54,7 +60,7 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
       return address
     },
     async sign(by, { nonce, fees, ...call }, signal) {
-      const signer = await signerOf(by)
+      const signer = await signerOf(by, signal)
       if (signer === undefined) throw new NoSignerError(by)
       return (await signer.sign({ ...call, nonce: Number(nonce), ...fees }, signal)).raw
     },

@@ -25,8 +25,8 @@ export function createPayBack(deps: { sender: Sender; payer: Hex; signal: AbortS
       const amount = dueOf({ ...payment, currency })
       const route = currency === 'ETH' ? CONTRACT : TOKEN
       const order = { ...payment, way: 'refund', payer, amount, ...route } as const
-      const prepared = await sender.prepare(db, order, signal)
-      return (db) => sender.accept(db, prepared)
+      const prepared = await sender.own(db, payer, () => sender.prepare(db, order, signal))
+      return (db) => sender.own(db, payer, () => sender.accept(db, prepared))
     },
     kick: sender.kick,
   }

@@ -2,6 +2,7 @@ import { codeOf, ImpossibleError } from '../base/errors.ts'
 import { data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { agreedOn, type Quorum } from '../chain/quorum.ts'
+import { readMintRight } from '../chain/read/mint-right.ts'
 import { holdingCall } from '../chain/read/token.ts'
 import { NOBODY, weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
@@ -12,7 +13,6 @@ import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 import { estimateGas, firstAnswer } from './estimate.ts'
 import { offerOf } from './fees.ts'
-import { readMintRight, refusalOfMint } from './mint-right.ts'
 import { preparePermit, type PaymentPermit } from './permits.ts'
 import {
   badPayee,
@@ -24,6 +24,7 @@ import {
   unreachable,
 } from './refused.ts'
 import { paymentCall, tokenCall } from './sign.ts'
+import { refusalOfMint } from './signers/mint-right.ts'
 import { readLimitsOf, spentAs } from './spending.ts'
 
 export type PaymentRequest = {
@@ -116,6 +117,7 @@ async function prepareNow(
     const payment = { signer, contract, token, payee, amount, reference }
     const permitted = await preparePermit(context, db, payment)
     if (permitted !== undefined && permitted.gas <= policy.maxGas) {
+      requireFunds(standing, { signer, route, token, amount, gas: permitted.gas })
       return { ...wanted, ...called, ...standing, ...permitted, route: 'permit', before: [] }
     }
   }
@@ -129,6 +131,7 @@ async function prepareNow(
       throw (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ?? error
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
+  requireFunds(standing, { signer, route, token, amount, gas })
   const before = request.withAllowance ? [await prepareAllowance(context, db, request)] : []
   return { ...wanted, ...called, gas, ...standing, before }
 }
@@ -151,11 +154,11 @@ export async function readPayer(
 }
 
 export function requireFunds(
-  { balance, tokens }: PayerStanding,
-  payment: Pick<PreparedOrder, 'signer' | 'route' | 'token' | 'amount'>,
+  { balance, fees, tokens }: PayerStanding,
+  payment: Pick<PreparedOrder, 'signer' | 'route' | 'token' | 'amount'> & { gas?: bigint },
 ): void {
-  const { signer, token, amount } = payment
-  if (balance < weiOf(payment)) throw insufficientFunds(signer)
+  const { signer, token, amount, gas = 0n } = payment
+  if (balance < weiOf(payment) + gas * fees.maxFeePerGas) throw insufficientFunds(signer)
   if (token !== undefined && tokens < amount) throw insufficientFunds(signer)
 }
 

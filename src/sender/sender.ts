@@ -16,6 +16,7 @@ import { followLane } from './follow.ts'
 import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
 import { estimateBatch, prepareBatch, type BatchCost, type BatchRequest } from './prepare-batch.ts'
 import { replaceLane } from './replace.ts'
+import { createOwnPayments, type OwnPayments } from './signers/operators-fault.ts'
 import { listStanding } from './slots.ts'
 import { tendAlerts, watchChain } from './watch.ts'
 
@@ -25,6 +26,8 @@ export type Sender = {
    * the lane. Inside an open transaction, pass it: one connection serves no other query meanwhile.
    */
   prepare: (db: Db, request: PaymentRequest, signal: AbortSignal) => Promise<PreparedOrder>
+  /** Around `prepare`, where it is the platform that pays. */
+  own: OwnPayments
   /** The same of many, which are accepted together. */
   prepareBatch: (db: Db, request: BatchRequest, signal: AbortSignal) => Promise<PreparedOrder>
   /** What such a batch would take; nothing is stored but the lane. */
@@ -65,6 +68,7 @@ export function createSender(context: SenderContext): Sender {
   })
   const sender: Sender = {
     prepare: async (db, request, signal) => prepareOrder(await withQuorum(signal), db, request),
+    own: createOwnPayments(context),
     prepareBatch: async (db, request, signal) =>
       prepareBatch(await withQuorum(signal), db, request),
     estimateBatch: async (db, request, signal) =>

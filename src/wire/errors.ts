@@ -35,6 +35,7 @@ export const failures = {
   overloaded: { status: 503, groupA: -1, title: 'Too many requests are waiting' },
   unavailable: { status: 503, groupA: -1, title: 'Not available now' },
   database_unavailable: { status: 503, groupA: -1, title: 'The database cannot be used now' },
+  operator_needed: { status: 503, groupA: -1, title: 'The operator has to act before this works' },
   signer_unavailable: { status: 503, groupA: -1, title: 'The signer cannot be used now' },
   upstream_timeout: { status: 504, groupA: -1, title: 'A system behind this one took too long' },
 } as const satisfies Record<string, Failure>

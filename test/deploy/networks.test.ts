@@ -17,6 +17,13 @@ describe('a network', () => {
     expect(new Set(all.map(([, { rpcVariable }]) => rpcVariable)).size).to.equal(all.length)
   })
 
+  it('is each chain that the platform knows by name, and its testnet', () => {
+    const ids = Object.values(NETWORKS).flatMap(({ chainId = [] }) => chainId)
+    const mainnets = [1, 10, 137, 8453, 42_161]
+    const testnets = [11_155_111, 560_048, 84_532, 421_614, 11_155_420, 80_002]
+    expect(ids).to.have.members([...mainnets, ...testnets])
+  })
+
   it('is refused when it is none of ours', async () => {
     const error = await expectFailure(() => findNetwork('mainnet'), 'network_unknown')
     expect(error.details['known']).to.deep.equal(Object.keys(NETWORKS))

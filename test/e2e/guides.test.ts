@@ -87,7 +87,7 @@ describe('the guides', () => {
     })
   })
 
-  it('to a testnet put the contracts there, and pay through them', async () => {
+  it('to a testnet put the contracts there, pay through them, mint and redeem', async () => {
     const chain = await testnet(11_155_111)
     const deployer = generatePrivateKey()
     await give(chain, privateKeyToAccount(deployer).address, ETHER)
@@ -95,10 +95,16 @@ describe('the guides', () => {
     const reader = newcomer('testnet', env)
     fillDataFolder(join(reader.folder, '.quittance'))
     writeFileSync(join(reader.folder, 'seed.txt'), generateMnemonic(english), { mode: 0o600 })
-    const faucet = async () => give(chain, reader.ready().groupB?.address ?? '', ETHER / 100n)
+    const faucet = async () => {
+      const { groupB, signers = [] } = reader.ready()
+      const addresses = [groupB?.address ?? '', ...signers.map(({ address }) => address)]
+      for (const address of addresses) await give(chain, address, ETHER / 100n)
+    }
     await reader.follow('guides/deploy-to-a-testnet.md', { faucet })
     expect(await received(chain.url)).to.equal(ETHER / 1000n)
     expect(reader.ready()).to.include({ chainId: 11_155_111 })
+    expect(reader.json('minted.json')).to.have.nested.property('data.status', 'complete')
+    expect(reader.json('redeemed.json')).to.have.nested.property('data.status', 'complete')
     await reader.stop()
   })
 

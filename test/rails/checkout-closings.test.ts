@@ -16,6 +16,7 @@ import { moveDispute, noteDispute } from '../../src/store/rails/disputes.ts'
 import { insertRefund, settleRefund } from '../../src/store/rails/refunds.ts'
 import { CHAIN_ID } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
+import { operatingOf } from '../fixtures/api/operating.ts'
 import { startRailsApi, type RailsApi } from '../fixtures/api/rails-api.ts'
 import {
   createCheckoutBench,
@@ -50,6 +51,7 @@ describe('a crypto checkout that was paid, in the records', () => {
       chain: { providers, chainId: CHAIN_ID } as never,
       config: { confirmations: 1 } as never,
       shutdown: { signal },
+      signers: operatingOf().signers,
     })
     const users = { alice: bench.api.alice, bob: await makeUser(db, { scopes: ['admin'] }) }
     const endpoints = [

@@ -9,6 +9,9 @@ export type Refusals = Readonly<Record<string, Refusal>>
 /** It is nobody's fault and passes by itself. */
 export const later: Refusal = { failure: 'unavailable' }
 
+/** The platform lacks what only its operator can supply; an alert is open for it. */
+const operators: Refusal = { failure: 'operator_needed' }
+
 /** Of every operation by which money leaves. */
 export const LIMIT_REFUSALS: Refusals = {
   limit_per_transaction: { failure: 'limit_exceeded', field: 'amount' },
@@ -22,6 +25,10 @@ export const SENDER_REFUSALS: Refusals = {
   signature_wrong: { failure: 'upstream_failed' },
   signer_missing: { failure: 'upstream_failed' },
   signer_changed: { failure: 'upstream_failed' },
+  signer_funds_low: operators,
+  minter_missing: { ...operators, groupA: 2005 },
+  mint_allowance_used_up: { ...operators, groupA: 2005 },
+  mint_allowance_exceeded: { failure: 'limit_exceeded', field: 'amount' },
   chain_unreachable: later,
   token_paused: later,
   lane_full: later,
@@ -53,6 +60,12 @@ export function answerTo(error: unknown, refusals: Refusals | undefined): unknow
     retryable,
     ...(groupA !== undefined && { groupA }),
     ...(field !== undefined && { problems: [{ field, code, message }] }),
-    ...(failure === 'unavailable' && { headers: { 'retry-after': '1' } }),
+    ...(WAITS[failure] !== undefined && { headers: { 'retry-after': WAITS[failure] } }),
   })
+}
+
+/** After how many seconds it may be worth another try. */
+const WAITS: Readonly<Partial<Record<FailureCode, string>>> = {
+  unavailable: '1',
+  operator_needed: '60',
 }

@@ -13,6 +13,7 @@ import { overviewEndpoint } from './api/admin/overview.ts'
 import { paymentDecideEndpoint, undecidedListEndpoint } from './api/admin/payments.ts'
 import { postingListEndpoint } from './api/admin/postings.ts'
 import { sampleListEndpoint } from './api/admin/samples.ts'
+import { signerListEndpoint, type SignersDeps } from './api/admin/signers.ts'
 import { everyonesListEndpoint, lifeEndpoint } from './api/admin/transactions.ts'
 import { userEndpoints } from './api/admin/users.ts'
 import { creditLineEndpoint, everyonesWalletListEndpoint } from './api/admin/wallets.ts'
@@ -60,10 +61,9 @@ export type Ground<Payment, Mint, PayOut> = Pick<Access, 'tokens' | 'limitLogin'
     breakChecks: BreakChecks
   }
 
-type AdminGround = {
+type AdminGround = SignersDeps & {
   clock: Clock
   environment: Environment
-  chainId: number
   providers: () => OverviewWire['providers']
   randomBytes: RandomBytes
   forgetUser: Access['forgetUser']
@@ -110,6 +110,7 @@ export function adminEndpoints(ground: AdminGround): Endpoint[] {
   return [
     overviewEndpoint(ground),
     sampleListEndpoint(ground),
+    signerListEndpoint(ground),
     everyonesListEndpoint,
     lifeEndpoint,
     undecidedListEndpoint,

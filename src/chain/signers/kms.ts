@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { KMSClient } from '@aws-sdk/client-kms'
 import type { GoogleAuth } from 'google-auth-library'
@@ -29,17 +30,26 @@ export type KmsOptions = {
 
 /** Signers whose keys never leave AWS KMS or Google Cloud KMS. */
 export async function connectKms({ kind, keys, url, signal }: KmsOptions): Promise<Signers> {
-  const kms = kind === 'aws-kms' ? await openAws(url) : await openGoogle(url)
-  const ask = <T>(key: string, work: (within: AbortSignal) => Promise<T>, until: AbortSignal) =>
-    asking({ kind, key }, work, until)
+  const kms = kind === 'aws-kms' ? await openAws(url) : await openGoogle(keys, url)
+  type Work<T> = (within: AbortSignal) => Promise<T>
+  const ask = <T>(of: { key: string; limitMs: number }, work: Work<T>, until: AbortSignal) =>
+    asking({ kind, ...of }, work, until)
   const connect = async (key: string): Promise<Signer> => {
-    const publicKey = await ask(key, (within) => kms.publicKeyOf(key, within), signal)
+    const publicKey = await ask(
+      { key, limitMs: KEY_MS },
+      (within) => kms.publicKeyOf(key, within),
+      signal,
+    )
     const address = addressOf(publicKey, key)
     return createSigner({
       address,
       async signPayload(payload, signal) {
         const digest = keccak256(payload)
-        const der = await ask(key, (within) => kms.sign(key, hexToBytes(digest), within), signal)
+        const der = await ask(
+          { key, limitMs: limits.signerTimeoutMs },
+          (within) => kms.sign(key, hexToBytes(digest), within),
+          signal,
+        )
         return signatureFrom(der, { digest, address, key })
       },
     })
@@ -50,6 +60,9 @@ export async function connectKms({ kind, keys, url, signal }: KmsOptions): Promi
   }
   return listSigners(kind, signers)
 }
+
+/** Nobody waits for a key but the start, which would fail as a whole for one that is slow. */
+const KEY_MS = 30_000
 
 /** Services limit how many requests they take in a second. */
 const AT_ONCE = 20
@@ -87,11 +100,17 @@ async function openAws(endpoint: string | undefined): Promise<Kms> {
 }
 
 /** By its REST interface, since the whole client brings gRPC with it. */
-async function openGoogle(url = 'https://cloudkms.googleapis.com'): Promise<Kms> {
+async function openGoogle(
+  keys: readonly string[],
+  url = 'https://cloudkms.googleapis.com',
+): Promise<Kms> {
   const { GoogleAuth } = await import('google-auth-library').catch((error: unknown) => {
     throw clientMissing('google-auth-library', error)
   })
-  const auth: GoogleAuth = new GoogleAuth({ scopes: 'https://www.googleapis.com/auth/cloudkms' })
+  // A key says its project; otherwise the client runs gcloud to find one.
+  const projectId = keys[0]?.split('/')[1] ?? ''
+  const scopes = 'https://www.googleapis.com/auth/cloudkms'
+  const auth: GoogleAuth = new GoogleAuth({ scopes, projectId })
   const base = url.replace(/\/$/, '')
   const ask = async (path: string, signal: AbortSignal, data?: object) => {
     const method = data === undefined ? 'GET' : 'POST'
@@ -114,18 +133,28 @@ async function openGoogle(url = 'https://cloudkms.googleapis.com'): Promise<Kms>
 }
 
 async function asking<T>(
-  of: { kind: Signers['kind']; key: string },
+  of: { kind: Signers['kind']; key: string; limitMs: number },
   work: (within: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  try {
-    return await work(AbortSignal.any([signal, AbortSignal.timeout(limits.signerTimeoutMs)]))
-  } catch (error) {
-    signal.throwIfAborted()
-    if (error instanceof BaseError) throw error
-    throw failed(of, error)
+  const within = AbortSignal.any([signal, AbortSignal.timeout(of.limitMs)])
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work(within)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof BaseError) throw error
+      const failure = failed(of, error)
+      if (!failure.retryable || within.aborted || tries === TRIES) throw failure
+      // What limits its requests asks for patience, and the time that a signature has goes on.
+      const waiting = sleep(FIRST_WAIT_MS * 4 ** (tries - 1), undefined, { signal: within })
+      await waiting.catch(() => undefined)
+    }
   }
 }
+
+const TRIES = 3
+const FIRST_WAIT_MS = 100
 
 function readKey(key: string, text: Parameters<typeof createPublicKey>[0]): KeyObject {
   try {
@@ -152,6 +181,9 @@ function signatureFrom(der: Uint8Array, { digest, address, key }: Signed): Hex {
   const numbers = numbersIn(Buffer.from(der))
   if (numbers === undefined) throw keyWrong(key, 'its signature is not in DER')
   const [r, given] = numbers
+  if ([r, given].some((number) => number < 1n || number >= ORDER)) {
+    throw keyWrong(key, 'its signature has a number that the curve does not have')
+  }
   const s = given > ORDER / 2n ? ORDER - given : given
   for (const yParity of [0, 1]) {
     const tried = { r: word(r), s: word(s), yParity }
@@ -201,12 +233,15 @@ function keyWrong(key: string, reason: string, cause?: unknown): KmsError {
 
 /** What the service refuses stays refused; what is its own fault, or the network's, may pass. */
 function failed({ kind, key }: { kind: string; key: string }, cause: unknown): KmsError {
-  const { $metadata, response } = cause as {
+  const { name, $metadata, response } = cause as {
+    name?: string
     $metadata?: { httpStatusCode?: number }
     response?: { status?: number }
   }
   const status = $metadata?.httpStatusCode ?? response?.status
-  const retryable = status === undefined || status === 429 || status >= 500
+  // AWS says with status 400 that it limits requests.
+  const isLimited = status === 429 || /Throttl|TooManyRequests|RequestLimit/.test(name ?? '')
+  const retryable = status === undefined || isLimited || status >= 500
   return new KmsError(
     `${kind} did not sign with ${key}: ${messageOf(cause)}. Look after it; nothing was sent.`,
     { code: 'signer_failed', retryable, cause, details: { key, reason: codeOf(cause) } },

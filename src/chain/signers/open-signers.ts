@@ -7,7 +7,7 @@ import { checksummed, parseAddress } from '../hex.ts'
 import { decryptKeystore } from './keystore.ts'
 import { connectKms, type KmsOptions } from './kms.ts'
 import { createSeedSigners } from './seed.ts'
-import { createKeySigner, listSigners, type Signers } from './signer.ts'
+import { createKeySigner, listSigners, type Signer, type Signers } from './signer.ts'
 import { connectWeb3Signer } from './web3signer.ts'
 
 /**
@@ -18,6 +18,9 @@ import { connectWeb3Signer } from './web3signer.ts'
  * - `web3signer:URL#ADDRESS,ADDRESS`, keys that a Web3Signer keeps
  * - `aws-kms:KEY,KEY` and `gcp-kms:KEY,KEY`, keys in a key management service; `URL#` before them
  *   says where it is
+ *
+ * Where a list would stand, `@PATH` names a file with one a line, which may grow while the program
+ * runs.
  *
  * No error repeats a part of it that may be a secret; a phrase after `seed-file:` is one.
  */
@@ -63,26 +66,69 @@ async function openWeb3Signer(rest: string, signal: AbortSignal): Promise<Signer
   if (!isHttp(url) || !list || more.length > 0) {
     throw wrong('web3signer: takes URL#ADDRESS, or several addresses with commas')
   }
-  const addresses = listOf(list).map((text): Address => {
-    const address = parseAddress(text)
-    if (address) return checksummed(address)
-    throw wrong('after the # stands no address, or its checksum is wrong')
+  return openList('web3signer', list, signal, (names, signal) => {
+    const addresses = names.map((text): Address => {
+      const address = parseAddress(text)
+      if (address) return checksummed(address)
+      throw wrong('after the # stands no address, or its checksum is wrong')
+    })
+    requireDistinct(addresses)
+    return connectWeb3Signer({ url, addresses, signal })
   })
-  requireDistinct(addresses)
-  return connectWeb3Signer({ url, addresses, signal })
 }
 
 async function openKms(kind: KmsOptions['kind'], rest: string, signal: AbortSignal) {
   const [list = '', url, ...more] = rest.split('#').toReversed()
-  const keys = listOf(list)
   const isKey = FORMS[kind].test.bind(FORMS[kind])
-  if (!keys.every(isKey) || (url !== undefined && !isHttp(url)) || more.length > 0) {
-    throw wrong(`${kind}: takes ${EXAMPLES[kind]}, or several with commas, or URL# before them`)
+  return openList(kind, list, signal, (keys, signal) => {
+    if (!keys.every(isKey) || (url !== undefined && !isHttp(url)) || more.length > 0) {
+      throw wrong(`${kind}: takes ${EXAMPLES[kind]}, or several with commas, or URL# before them`)
+    }
+    return connectKms({ kind, keys, url, signal })
+  })
+}
+
+type Connect = (names: readonly string[], signal: AbortSignal) => Promise<Signers>
+
+/** Those that are named, or those in a file, of which only new ones are connected later. */
+async function openList(
+  kind: Signers['kind'],
+  list: string,
+  signal: AbortSignal,
+  connect: Connect,
+): Promise<Signers> {
+  const path = /^@(.+)$/.exec(list)?.[1]
+  const read = async () => (path === undefined ? listOf(list) : linesOf(await readSmall(path)))
+  let names: readonly string[] = []
+  let signers: readonly Signer[] = []
+  const refresh = async (signal: AbortSignal): Promise<void> => {
+    const [wanted, known] = [await read(), names]
+    if (known.some((name, place) => wanted[place] !== name)) throw wrong(MOVED)
+    requireDistinct(wanted)
+    const added = wanted.slice(known.length)
+    if (added.length === 0) return
+    const connected = await connect(added, signal)
+    const all = [...signers, ...added.map((_, place) => connected.at(place))]
+    requireDistinct(all.map(({ address }) => address))
+    // Whoever refreshed meanwhile has taken up the same lines of the same file.
+    if (all.length > signers.length) [names, signers] = [wanted, all]
   }
-  requireDistinct(keys)
-  const signers = await connectKms({ kind, keys, url, signal })
-  requireDistinct(keys.map((_, place) => signers.at(place).address))
-  return signers
+  await refresh(signal)
+  const listed = (): Signers => listSigners(kind, signers)
+  return {
+    ...listed(),
+    get count() {
+      return signers.length
+    },
+    at: (index) => listed().at(index),
+    ...(path !== undefined && { refresh }),
+  }
+}
+
+const MOVED = 'a signer that was in its file is gone or has moved: add new ones at the end'
+
+function linesOf(text: string): string[] {
+  return bounded(text.split('\n').flatMap((line) => line.trim() || []))
 }
 
 const KEY_RING = String.raw`projects/[\w.:-]+/locations/[\w-]+/keyRings/[\w-]+`
@@ -100,7 +146,10 @@ function isHttp(url: string): boolean {
 }
 
 function listOf(text: string): string[] {
-  const list = text.split(',').map((item) => item.trim())
+  return bounded(text.split(',').map((item) => item.trim()))
+}
+
+function bounded(list: string[]): string[] {
   if (list.length > MAX_SIGNERS) throw wrong(`it names more than ${MAX_SIGNERS} signers`)
   return list
 }
@@ -120,8 +169,8 @@ async function readSmall(path: string): Promise<string> {
   throw fileUnreadable(path, `it is larger than ${MAX_FILE_BYTES} bytes`)
 }
 
-const MAX_SIGNERS = 1000
-const MAX_FILE_BYTES = 64 * 1024
+const MAX_SIGNERS = 10_000
+const MAX_FILE_BYTES = 4 * 1024 * 1024
 
 function wrong(reason: string): SignerSettingError {
   return new SignerSettingError(`QUITTANCE_SIGNER is not valid: ${reason}. Correct it.`, {

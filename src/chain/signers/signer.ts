@@ -33,6 +33,8 @@ export type Signers = {
   count: number
   /** The signer at a place, from 0. Throws where there is none. */
   at: (index: number) => Signer
+  /** Takes up those that have come since, where they are listed in a file. */
+  refresh?: (signal: AbortSignal) => Promise<void>
 }
 
 /** Where the signature itself comes from: of the keccak256 of the payload, in 65 bytes. */

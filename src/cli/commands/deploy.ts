@@ -5,8 +5,11 @@ import { Command } from 'commander'
 import { parseConfig, type Config } from '../../base/config.ts'
 import { BaseError, codeOf } from '../../base/errors.ts'
 import { readReady } from '../../base/ready.ts'
+import { checksummed } from '../../chain/hex.ts'
+import { openSigners } from '../../chain/signers/open-signers.ts'
 import { connectDeployer, type ConnectedDeployer } from '../../deploy/connect.ts'
 import { DISAGREEMENTS } from '../../deploy/errors.ts'
+import { missingLines } from '../../deploy/missing.ts'
 import { findNetwork, NETWORKS, type Network } from '../../deploy/networks.ts'
 import type { DeploymentPlan } from '../../deploy/plan.ts'
 import { createDeploymentRecords } from '../../deploy/records.ts'
@@ -53,7 +56,10 @@ export function deployCommand(): Command {
     )
     .option('--only <contract>', 'deploy settlement or stablecoin alone, instead of both')
     .option('--admin <address>', 'the admin of the ReferenceDollar, instead of the deployer')
-    .option('--minter <address>', 'makes this address a minter of the ReferenceDollar')
+    .option(
+      '--minter <address>',
+      'makes it a minter of the ReferenceDollar; `platform` is who signs by QUITTANCE_SIGNER',
+    )
     .option(
       '--allowance <amount>',
       'what the minter may mint, in millionths of a dollar',
@@ -91,7 +97,9 @@ async function deploy(flags: DeployFlags, terminal: DeployTerminal): Promise<num
   const rpcUrls = rpcUrlsOf(flags, { network, config, env: terminal.env })
   // Found before money is spent, so that a deployment does not end half done for want of it.
   const hardhat = flags.verify ? terminal.findHardhat(network) : undefined
-  const deployer = await connect(flags, { network, rpcUrls, config, terminal })
+  const platform = await platformOf(flags, config)
+  const asked = flags.minter === 'platform' && platform ? { ...flags, minter: platform } : flags
+  const deployer = await connect(asked, { network, rpcUrls, config, terminal })
   const plan = await deployer.plan()
   for (const line of planLines(plan, network)) output.line(line)
   const addresses = Object.fromEntries(
@@ -108,10 +116,31 @@ async function deploy(flags: DeployFlags, terminal: DeployTerminal): Promise<num
   const { done } = await deployer.execute()
   const rpcUrl = rpcUrls[0] ?? network.rpcUrl
   const verdicts = hardhat && (await publish(flags, { deployer, network, rpcUrl, run: hardhat }))
-  output.result({ ...base, done, verification: verdicts })
+  const token = config.stablecoinAddress && checksummed(config.stablecoinAddress)
+  const missing = await deployer.missing({ platform, token })
+  output.result({ ...base, done, verification: verdicts, missing })
   for (const line of resultLines(deployer, { done: done.length, verdicts })) output.line(line)
+  for (const line of missingLines(missing)) output.line(line)
   return verdicts === undefined || isPublished(verdicts) ? EXIT.holds : EXIT.cannotRun
 }
+
+/** Who signs for the platform, where that is said. */
+async function platformOf(
+  { minter }: DeployFlags,
+  { signer }: Config,
+): Promise<`0x${string}` | undefined> {
+  if (signer !== undefined) {
+    const signers = await openSigners(signer, AbortSignal.timeout(SIGNER_MS))
+    return signers.at(0).address
+  }
+  if (minter !== 'platform') return undefined
+  throw new DeployCommandError(
+    'The minter is to be the platform, and nobody says who signs for it. Set QUITTANCE_SIGNER, or name its address.',
+    { code: 'deploy_platform_unknown' },
+  )
+}
+
+const SIGNER_MS = 60_000
 
 function connect(
   flags: DeployFlags,

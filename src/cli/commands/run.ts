@@ -111,6 +111,9 @@ function pairsOf(facts: ReadyFacts, config: Config): Array<readonly [string, str
     ['Chain', `${facts.rpcUrl} (chain ${facts.chainId})`],
     ['Settlement', facts.settlement ?? 'none on this chain'],
     ['Stablecoin', facts.stablecoin ? stablecoinOf(facts) : 'none on this chain'],
+    ...(facts.signers ?? []).map(
+      ({ address, purposes }) => ['Signer', `${address} signs ${purposes.join(', ')}`] as const,
+    ),
     ...(groupB ? ([['User', `${groupB.username}, password ${groupB.password}`]] as const) : []),
     ...(groupB ? ([['API key', groupB.apiKey]] as const) : []),
     ...(admin ? ([['Admin', `${admin.username}, password ${admin.password}`]] as const) : []),

@@ -246,3 +246,17 @@ create table sender_alerts (
   closed_at timestamptz(3)
 );
 create unique index sender_alerts_open on sender_alerts (kind, chain_id, hash) where closed_at is null;
+
+-- What the platform's own signer lacks, so that an operator has to act. It closes by itself once the chain shows that the
+-- signer has it.
+create table signer_alerts (
+  id bigint generated always as identity primary key,
+  kind text not null check (
+    kind in ('signer_funds_low', 'minter_missing', 'mint_allowance_used_up', 'mint_allowance_exceeded')
+  ),
+  chain_id bigint not null,
+  signer text not null check (signer ~ '^0x[0-9a-f]{40}$'),
+  opened_at timestamptz(3) not null,
+  closed_at timestamptz(3)
+);
+create unique index signer_alerts_open on signer_alerts (kind, chain_id, signer) where closed_at is null;

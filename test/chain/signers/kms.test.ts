@@ -1,5 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { appendFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 
 import { expect } from 'chai'
 
@@ -7,6 +9,7 @@ import { decodeTransaction, type TransactionRequest } from '../../../src/chain/p
 import { openSigners } from '../../../src/chain/signers/open-signers.ts'
 import { addressOfKey } from '../../fixtures/chain/kms.ts'
 import { expectFailure } from '../../fixtures/errors.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const never = new AbortController().signal
 
@@ -70,14 +73,34 @@ describe('keys in a key management service', () => {
         }
       })
 
-      it('are opened by the hundred', async () => {
-        const names = Array.from({ length: 120 }, (_, place) => `key${place}`)
-        const signers = await open(...names)
-        expect(signers.at(119).address).to.equal(addressOfKey(keyCalled('key119')))
+      it('are more than a thousand, and new ones are taken up from their file', async () => {
+        const folder = temporaryFolder()
+        const path = join(folder.path, 'keys.txt')
+        const names = Array.from({ length: 1_100 }, (_, place) => `key${place}`)
+        await writeFile(path, `${names.map(keyCalled).join('\n')}\n`)
+        const signers = await openSigners(`${kind}:${url}#@${path}`, never)
+        expect(signers.count).to.equal(1_100)
+        expect(signers.at(1_099).address).to.equal(addressOfKey(keyCalled('key1099')))
+        await expectFailure(async () => signers.at(1_100), 'signer_missing')
+        await appendFile(path, `${keyCalled('later')}\n`)
+        await signers.refresh?.(never)
+        expect(signers.at(1_100).address).to.equal(addressOfKey(keyCalled('later')))
+        // What stands at a place stays there: a user never gets another address.
+        await writeFile(path, `${keyCalled('other')}\n`)
+        await expectFailure(async () => signers.refresh?.(never), 'signer_setting_wrong')
+        expect(signers.at(0).address).to.equal(addressOfKey(keyCalled('key0')))
+        folder.remove()
+      })
+
+      it('are asked again where the service limits its requests', async () => {
+        const signers = await open('busy')
+        const { raw } = await signers.at(0).sign(request, never)
+        expect(decodeTransaction(raw).from).to.equal(signers.at(0).address)
       })
 
       for (const [name, code] of Object.entries({
         p256: 'signer_key_wrong',
+        ed25519: 'signer_key_wrong',
         missing: 'signer_failed',
       })) {
         it(`are refused at the start where one is ${name}`, async () => {
@@ -92,6 +115,10 @@ describe('keys in a key management service', () => {
       for (const [name, code, retryable] of [
         ['swapped', 'signer_key_wrong', false],
         ['garbled', 'signer_key_wrong', false],
+        ['negative', 'signer_key_wrong', false],
+        ['long', 'signer_key_wrong', false],
+        ['zero', 'signer_key_wrong', false],
+        ['full', 'signer_failed', true],
         ['down', 'signer_failed', true],
       ] as const) {
         it(`store nothing that is signed where the key is ${name}`, async () => {

@@ -4,7 +4,13 @@ import { PassThrough } from 'node:stream'
 
 import { expect } from 'chai'
 import { toHex } from 'viem'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import {
+  english,
+  generateMnemonic,
+  generatePrivateKey,
+  mnemonicToAccount,
+  privateKeyToAccount,
+} from 'viem/accounts'
 
 import { codeOf } from '../../../src/base/errors.ts'
 import { settlementAddress } from '../../../src/bindings/addresses.ts'
@@ -97,6 +103,25 @@ describe('the command deploy', () => {
     expect(again.result).to.have.property('done').with.length(0)
     expect(await readFile(file, 'utf8')).to.equal(record)
     expect(await nonce()).to.equal(2)
+  })
+
+  it('makes the platform a minter, and says what is still missing to pay, mint and redeem', async () => {
+    const bare = await run({ yes: true, only: 'settlement' })
+    expect(bare.lines.slice(-3)).to.satisfy(([pay, mint, redeem]: string[]) => {
+      return /QUITTANCE_SIGNER/.test(pay!) && /dollar token/.test(mint! && redeem!)
+    })
+    const seed = generateMnemonic(english)
+    const platform = mnemonicToAccount(seed).address
+    const terminal = { env: { QUITTANCE_SIGNER: `seed:${seed}` } }
+    const without = await run({ yes: true }, terminal)
+    const missing = `${JSON.stringify((without.result as { missing: unknown }).missing)}`
+    expect(missing).to.include(`gas at ${platform}`).and.include(`${platform} is not a minter`)
+    await chain.client.setBalance({ address: platform, value: 10n ** 18n })
+    const grant = { yes: true, minter: 'platform', allowance: 1_000_000n }
+    const { result, lines } = await run(grant, terminal)
+    expect(result).to.have.property('missing').that.deep.equals([])
+    expect(lines.slice(-3).every((line) => line.endsWith('nothing is missing'))).to.equal(true)
+    await expectFailure(() => run({ ...grant, dryRun: true }), 'deploy_platform_unknown')
   })
 
   it('deploys the settlement contract alone, and keeps its record afterwards', async () => {

@@ -109,6 +109,7 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
       'limit_exceeded',
       'payment_would_fail',
       'upstream_failed',
+      'operator_needed',
       'signer_unavailable',
     ],
     refusals: BURN_REFUSALS,

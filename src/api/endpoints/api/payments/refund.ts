@@ -76,6 +76,7 @@ const FAILURES = [
   'insufficient_funds',
   'limit_exceeded',
   'payment_would_fail',
+  'operator_needed',
   'signer_unavailable',
 ] as const
 

@@ -19,7 +19,7 @@ import {
   TransferListSchema,
 } from '../../../../wire/group-a/transfers.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { later, ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
+import { ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
 import { readPage } from '../../lists.ts'
 import {
   answeringFunds,
@@ -81,6 +81,7 @@ function mintCreate<Prepared>({ ledger, minting, createUuid }: Deps<Prepared>): 
       'contract_not_configured',
       'not_found',
       'upstream_failed',
+      'operator_needed',
       'signer_unavailable',
     ],
     refusals: PLATFORM_REFUSALS,
@@ -152,9 +153,6 @@ export const PLATFORM_REFUSALS: Refusals = {
   amount_not_positive: { failure: 'invalid_request', field: 'amount', groupA: 1077 },
   simulation_failed: { failure: 'payment_would_fail', field: 'destination.address' },
   gas_too_high: { failure: 'payment_would_fail', field: 'destination.address' },
-  minter_missing: { failure: 'contract_not_configured', field: 'destination.chain' },
-  mint_allowance_used_up: { failure: 'contract_not_configured', field: 'destination.chain' },
-  mint_allowance_exceeded: { failure: 'limit_exceeded', field: 'amount' },
   stablecoin_not_configured: { failure: 'contract_not_configured', field: 'destination.chain' },
   // The platform lacks ether for the gas, which is no fault of the caller's wallet.
   insufficient_funds: later,

@@ -1,29 +1,7 @@
-import { decodeFunctionResult, encodeFunctionData } from 'viem/utils'
-
-import { referenceDollarAbi } from '../bindings/abis.ts'
-import { checksummed } from '../chain/hex.ts'
-import { formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
-import type { Hex } from '../domain/orders.ts'
-
-/** What a token lets an address mint. */
-type MintRight = { allowance: bigint; isMinter: boolean }
-
-/** Asks the token by calls; rejects where it does not answer them as a ReferenceDollar does. */
-export async function readMintRight(
-  call: (data: Hex) => Promise<Hex>,
-  minter: Hex,
-): Promise<MintRight> {
-  const abi = referenceDollarAbi
-  const [allowance, minters] = await Promise.all([
-    call(encodeFunctionData({ abi, functionName: 'minterAllowance', args: [minter] })),
-    call(encodeFunctionData({ abi, functionName: 'minters' })),
-  ])
-  const list = decodeFunctionResult({ abi, functionName: 'minters', data: minters })
-  return {
-    allowance: decodeFunctionResult({ abi, functionName: 'minterAllowance', data: allowance }),
-    isMinter: list.some((one) => one.toLowerCase() === minter),
-  }
-}
+import { checksummed } from '../../chain/hex.ts'
+import { formatAmount, STABLECOIN_DECIMALS } from '../../domain/money.ts'
+import type { Hex } from '../../domain/orders.ts'
+import type { MintRight } from '../../domain/signers.ts'
 
 type MintRefusal = { code: string; sentence: string }
 

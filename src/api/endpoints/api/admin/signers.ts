@@ -1,0 +1,105 @@
+import { limits } from '../../../../base/limits.ts'
+import { checksummed } from '../../../../chain/hex.ts'
+import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
+import {
+  isShort,
+  type SignerFacts,
+  type StablecoinFacts,
+  type UserSigner,
+} from '../../../../domain/signers.ts'
+import {
+  SignerListQuerySchema,
+  SignerListSchema,
+  type PlatformSignerWire,
+  type StablecoinWire,
+  type UserSignerWire,
+} from '../../../../wire/group-b/signers.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { pageOf } from '../../lists.ts'
+
+export type SignersDeps = {
+  chainId: number
+  signers: {
+    platform: (signal: AbortSignal) => Promise<readonly SignerFacts[]>
+    /** Undefined where the chain has none. */
+    stablecoin: (signal: AbortSignal) => Promise<StablecoinFacts | undefined>
+    users: (
+      page: { afterId: number; limit: number },
+      signal: AbortSignal,
+    ) => Promise<readonly UserSigner[]>
+  }
+}
+
+/** Every address that signs: the platform's own first, and the users' page by page. */
+export function signerListEndpoint({ chainId, signers }: SignersDeps): Endpoint {
+  return defineEndpoint({
+    route: 'GET /api/admin/signers',
+    operationId: 'listSigners',
+    summary: 'Lists the addresses that sign: what each is for, what it has and what it needs',
+    description:
+      'A balance, a nonce or an allowance that no provider says at the moment is null. What is ' +
+      'needed is what the next hundred payments of the address cost at the fees of now.',
+    tag: 'Administration',
+    access: 'admin',
+    query: SignerListQuerySchema,
+    answer: SignerListSchema,
+    handle: async ({ query }) => {
+      const signal = AbortSignal.timeout(limits.healthCheckMs)
+      const [platform, stablecoin, { shown, last }] = await Promise.all([
+        signers.platform(signal),
+        signers.stablecoin(signal),
+        pageOf(query.limit, (limit) => signers.users({ afterId: query.after_id, limit }, signal)),
+      ])
+      return {
+        success: true as const,
+        chain_id: chainId,
+        stablecoin: stablecoin ? toStablecoin(stablecoin) : null,
+        platform: platform.map(toPlatformSigner),
+        users: shown.map(toUserSigner),
+        next_after_id: last?.userId ?? null,
+      }
+    },
+  })
+}
+
+export function toStablecoin({ address, isPaused, ...facts }: StablecoinFacts): StablecoinWire {
+  return { ...facts, address: checksummed(address), is_paused: isPaused ?? null }
+}
+
+export function toPlatformSigner(facts: SignerFacts): PlatformSignerWire {
+  const { mint, alerts } = facts
+  return {
+    ...fieldsOf(facts),
+    mint: mint ? { is_minter: mint.isMinter, allowance: dollars(mint.allowance) } : null,
+    alerts: alerts.map(({ kind, openedAt }) => ({ kind, since: openedAt.toISOString() })),
+  }
+}
+
+function toUserSigner(facts: UserSigner): UserSignerWire {
+  return { user_id: facts.userId, username: facts.username, ...fieldsOf(facts) }
+}
+
+function fieldsOf(facts: SignerFacts) {
+  const { address, purposes, balance, nextNonce, onItsWay, gasToday, needed } = facts
+  return {
+    address: checksummed(address),
+    purposes: [...purposes],
+    balance_wei: balance === undefined ? null : String(balance),
+    balance_decimal: balance === undefined ? null : ether(balance),
+    next_nonce: nextNonce === undefined ? null : Number(nextNonce),
+    on_its_way: onItsWay,
+    gas_today_wei: String(gasToday),
+    gas_today_decimal: ether(gasToday),
+    needed_wei: needed === undefined ? null : String(needed),
+    needed_decimal: needed === undefined ? null : ether(needed),
+    is_short: isShort(facts) ?? null,
+  }
+}
+
+function ether(amount: bigint): string {
+  return formatAmount({ amount, decimals: CURRENCY_DECIMALS.ETH })
+}
+
+function dollars(amount: bigint): string {
+  return formatAmount({ amount, decimals: STABLECOIN_DECIMALS, minDecimals: 2 })
+}

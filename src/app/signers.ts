@@ -1,0 +1,172 @@
+import { Gauge, type Registry } from 'prom-client'
+
+import { toPlatformSigner, toStablecoin } from '../api/endpoints/api/admin/signers.ts'
+import type { HealthCheck } from '../api/health.ts'
+import { recent } from '../base/cache.ts'
+import type { Clock } from '../base/clock.ts'
+import { limits } from '../base/limits.ts'
+import type { Logger } from '../base/logger.ts'
+import { createLoop } from '../base/loop.ts'
+import type { Shutdown } from '../base/shutdown.ts'
+import type { Watchdog } from '../base/watchdog.ts'
+import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import { SIGNER_ALERT_KINDS, type SignerFacts } from '../domain/signers.ts'
+import type { SignerReader } from '../sender/signers/reader.ts'
+import { watchSigners } from '../sender/signers/watch.ts'
+import type { PlatformSignerWire, StablecoinWire } from '../wire/group-b/signers.ts'
+import type { Db } from '../store/database/database.ts'
+
+type OwnSigners = () => Promise<readonly SignerFacts[]>
+
+type SignersGround = {
+  db: Db
+  chain: { chainId: number; isEmbedded: boolean }
+  clock: Clock
+  logger: Logger
+  registry: Registry
+  shutdown: Shutdown
+  checks: HealthCheck[]
+}
+
+/** What signs shows itself: in `/readyz`, in the metrics, and by alerts for what it lacks. */
+export function startSigners(
+  ground: SignersGround,
+  of: { signers: SignerReader; works: boolean; watch: Watchdog['watch'] },
+): void {
+  const { registry, checks, shutdown, clock, logger, chain } = ground
+  // Read once for all who ask within a few seconds.
+  const own = recent({
+    load: () => of.signers.platform(AbortSignal.timeout(READ_MS)),
+    maxAgeMs: MAX_AGE_MS,
+    now: () => performance.now(),
+  })
+  measureSigners(registry, own)
+  checks.push(signersCheck(own), stablecoinCheck(of.signers))
+  if (!of.works) return
+  const deps = { ...ground, chainId: chain.chainId, signers: of.signers }
+  const loop = createLoop({
+    name: 'signers',
+    clock,
+    logger,
+    intervalMs: chain.isEmbedded ? EMBEDDED_WATCH_MS : WATCH_MS,
+    onProgress: of.watch('signer watch', limits.railsStillMs),
+    pass: (signal) => watchSigners(deps, signal),
+  })
+  const watching = loop.run(shutdown.signal)
+  shutdown.add('the watch over the signers', () => watching)
+}
+
+const WATCH_MS = 15_000
+const EMBEDDED_WATCH_MS = 2000
+const MAX_AGE_MS = 3000
+
+/** Below the limit of a health check: what no provider says by then is not known. */
+const READ_MS = 2000
+
+/** Shows them, and never takes the program out of service: what is low still serves. */
+function signersCheck(own: OwnSigners): HealthCheck {
+  return {
+    name: 'signers',
+    async check() {
+      const signers = (await own().catch(() => [])).map(toPlatformSigner)
+      return { message: signers.map(sentenceOf).join('; ') || 'cannot be read now', signers }
+    },
+  }
+}
+
+/** Shows it, and leaves it to the start to refuse a token that does not fit. */
+function stablecoinCheck(signers: SignerReader): HealthCheck {
+  return {
+    name: 'stablecoin',
+    async check() {
+      const facts = await signers.stablecoin(AbortSignal.timeout(READ_MS))
+      if (facts === undefined) return { message: 'none is configured' }
+      const stablecoin = toStablecoin(facts)
+      const { address, symbol, decimals, profile, is_paused: isPaused } = stablecoin
+      const pause = isPaused === null ? 'pause unknown' : isPaused ? 'PAUSED' : 'not paused'
+      const name = symbol ?? 'a token without a symbol'
+      const words = `${name} at ${address}, ${decimals} decimals, ${PROFILES[profile]}, ${pause}`
+      return { message: words, ...stablecoin }
+    },
+  }
+}
+
+const PROFILES: Readonly<Record<StablecoinWire['profile'], string>> = {
+  memo: 'its mints name their order',
+  fiat_token: 'as USDC',
+  erc20: 'a plain ERC-20',
+}
+
+function sentenceOf(signer: PlatformSignerWire): string {
+  const { address, purposes, balance_decimal: balance, on_its_way: count, mint, alerts } = signer
+  const parts = [
+    `${address} signs ${purposes.join(', ')}`,
+    balance === null ? 'balance unknown' : `has ${balance} ETH`,
+    `${count} on their way`,
+    ...(mint === null ? [] : [mint.is_minter ? `may mint ${mint.allowance}` : 'is not a minter']),
+    ...alerts.map(({ kind }) => `needs the operator: ${kind}`),
+  ]
+  return parts.join(', ')
+}
+
+/** Only the platform's own: the users' addresses would be a series each, without a limit. */
+function measureSigners(registry: Registry, own: OwnSigners): void {
+  const gauge = (
+    name: string,
+    help: string,
+    valueOf: (facts: SignerFacts) => number | undefined,
+  ): void => {
+    const made: Gauge<'signer'> = new Gauge({
+      name: `quittance_signer_${name}`,
+      help,
+      labelNames: ['signer'],
+      registers: [registry],
+      async collect() {
+        const signers = await own().catch(() => [])
+        made.reset()
+        for (const facts of signers) {
+          const value = valueOf(facts)
+          if (value !== undefined) made.set({ signer: facts.address }, value)
+        }
+      },
+    })
+  }
+  gauge('balance_eth', 'What the address has', ({ balance }) => ether(balance))
+  gauge('needed_eth', 'What its next hundred payments cost', ({ needed }) => ether(needed))
+  gauge('next_nonce', 'The nonce of its next transaction', ({ nextNonce }) => number(nextNonce))
+  gauge('on_its_way', 'Its transactions that are not decided yet', ({ onItsWay }) => onItsWay)
+  gauge('gas_today_eth', 'What the orders of today (UTC) have cost in gas', ({ gasToday }) =>
+    ether(gasToday),
+  )
+  gauge('mint_allowance_dollars', 'What the token lets it mint', ({ mint }) =>
+    scaled(mint?.allowance, STABLECOIN_DECIMALS),
+  )
+  measureAlerts(registry, own)
+}
+
+function measureAlerts(registry: Registry, own: OwnSigners): void {
+  const alerts: Gauge<'kind'> = new Gauge({
+    name: 'quittance_signer_alerts',
+    help: 'What the platform’s own signers lack, for the operator to supply',
+    labelNames: ['kind'],
+    registers: [registry],
+    async collect() {
+      const open = (await own().catch(() => [])).flatMap((facts) => facts.alerts)
+      for (const kind of SIGNER_ALERT_KINDS) {
+        alerts.set({ kind }, open.filter((alert) => alert.kind === kind).length)
+      }
+    },
+  })
+}
+
+function ether(wei: bigint | undefined): number | undefined {
+  return scaled(wei, CURRENCY_DECIMALS.ETH)
+}
+
+function scaled(amount: bigint | undefined, decimals: number): number | undefined {
+  return amount === undefined ? undefined : Number(amount) / 10 ** decimals
+}
+
+function number(value: bigint | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value)
+}

@@ -1,0 +1,56 @@
+import type { Hex } from '../../domain/orders.ts'
+import type { MintRight } from '../../domain/signers.ts'
+import { data as bytes, quantity, readFrom } from '../answers.ts'
+import type { Providers } from '../rpc/providers.ts'
+import { readBalance } from './balances.ts'
+import { readMintRight } from './mint-right.ts'
+
+/** What the chain knows of an address that signs; what no provider says now is undefined. */
+export type SignerOnChain = {
+  balance: bigint | undefined
+  nonce: bigint | undefined
+  mint: MintRight | undefined
+}
+
+type Asker = Pick<Providers, 'ask'>
+
+export async function readSignerOnChain(
+  providers: Asker,
+  of: { signer: Hex; mintsIn: Hex | undefined; signal: AbortSignal },
+): Promise<SignerOnChain> {
+  const { signer, mintsIn, signal } = of
+  const unknown = (): undefined => undefined
+  const [balance, nonce, mint] = await Promise.all([
+    readBalance(providers, { holder: signer, signal }).catch(unknown),
+    readNonce(providers, { signer, signal }).catch(unknown),
+    mintsIn &&
+      readMintRight((data) => callToken(providers, { to: mintsIn, data, signal }), signer).catch(
+        unknown,
+      ),
+  ])
+  return { balance, nonce, mint }
+}
+
+async function readNonce(
+  { ask }: Asker,
+  { signer, signal }: { signer: Hex; signal: AbortSignal },
+): Promise<bigint> {
+  const { result, provider } = await ask({
+    method: 'eth_getTransactionCount',
+    params: [signer, 'latest'],
+    signal,
+  })
+  return readFrom({ value: result, provider }, (value) => quantity(value, 'transaction count'))
+}
+
+async function callToken(
+  { ask }: Asker,
+  { to, data, signal }: { to: Hex; data: Hex; signal: AbortSignal },
+): Promise<Hex> {
+  const { result, provider } = await ask({
+    method: 'eth_call',
+    params: [{ to, data }, 'latest'],
+    signal,
+  })
+  return readFrom({ value: result, provider }, (value) => bytes(value, 'result'))
+}

@@ -1,0 +1,129 @@
+import { Command, Option } from 'commander'
+
+import { parseConfig } from '../../base/config.ts'
+import { BaseError } from '../../base/errors.ts'
+import { findRunning } from '../../base/ready.ts'
+import { createPlatformClient } from '../../client/index.ts'
+import type {
+  PlatformSignerWire,
+  SignerListWire,
+  StablecoinWire,
+} from '../../wire/group-b/signers.ts'
+import { parseId } from '../access.ts'
+import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
+
+type Flags = { url?: string; after: number; users?: boolean; json?: boolean }
+
+export function signersCommand(): Command {
+  return new Command('signers')
+    .description('Show the addresses that sign: what each is for, what it has and what it needs')
+    .option('--url <url>', 'the server; without it the one that runs on this data folder')
+    .option('--users', 'the addresses of users too, a page of a hundred')
+    .addOption(
+      new Option('--after <id>', 'of the users: begin after this id').default(0).argParser(parseId),
+    )
+    .option('--json', 'print the answer as JSON')
+    .addHelpText('after', HELP_AFTER)
+    .action(async (flags: Flags) => {
+      process.exitCode = await run(flags)
+    })
+}
+
+const HELP_AFTER = `
+Examples:
+  $ quittance signers
+  $ quittance signers --users --after 100
+  $ QUITTANCE_ADMIN_KEY=… quittance signers --url https://pay.example.com
+
+It asks the server, as an administrator, by the key in QUITTANCE_ADMIN_KEY. The sandbox has one.
+Exit code: 0 nothing is lacking, 1 a signer of the platform needs the operator, 2 could not run.`
+
+async function run(flags: Flags): Promise<number> {
+  const output = createOutput(flags)
+  const client = connect(flags)
+  const list = await client.admin.signers({ limit: 100, after_id: flags.after })
+  output.result(list)
+  for (const signer of list.platform) tellOwn(output, signer as PlatformSignerWire)
+  if (list.stablecoin !== null) tellToken(output, list.stablecoin as StablecoinWire)
+  if (flags.users) tellUsers(output, list as Pick<SignerListWire, 'users' | 'next_after_id'>)
+  return list.platform.some(({ alerts }) => alerts.length > 0) ? EXIT.disagrees : EXIT.holds
+}
+
+/** A stranger's server never gets the key of the one that runs here. */
+function connect({ url }: Flags) {
+  const { dataFolder, adminKey } = parseConfig(process.env)
+  const running = url === undefined ? findRunning(dataFolder) : undefined
+  const baseUrl = url ?? running?.url
+  if (baseUrl === undefined) {
+    const message = 'No server runs on this data folder. Start one with `npm start`, or name --url.'
+    throw new BaseError(message, { code: 'server_not_found' })
+  }
+  const apiKey = adminKey ?? running?.admin?.apiKey
+  if (apiKey === undefined) {
+    const message = 'No API key is set. Set QUITTANCE_ADMIN_KEY to the API key of an administrator.'
+    throw new BaseError(message, { code: 'admin_key_missing' })
+  }
+  return createPlatformClient({ baseUrl, apiKey, timeoutMs: 30_000 })
+}
+
+function tellOwn(output: Output, signer: PlatformSignerWire): void {
+  const { mint } = signer
+  output.line(`${signer.address} signs ${signer.purposes.join(', ')}`)
+  output.line(
+    formatPairs([
+      ['balance', ethOf(signer.balance_decimal)],
+      ['next 100 payments', ethOf(signer.needed_decimal)],
+      ['gas today', ethOf(signer.gas_today_decimal)],
+      ['next nonce', String(signer.next_nonce ?? 'unknown')],
+      ['on their way', String(signer.on_its_way)],
+      ...(mint === null ? [] : [['may mint', mintOf(mint)] as const]),
+      ...signer.alerts.map(
+        ({ kind, since }) => ['alert', `${REMEDIES[kind]} Since ${since}.`] as const,
+      ),
+    ]),
+  )
+}
+
+function tellToken(output: Output, token: StablecoinWire): void {
+  const { symbol, address, decimals, profile, is_paused: isPaused } = token
+  const pause = isPaused === null ? 'unknown' : isPaused ? 'yes' : 'no'
+  output.line(`${address} is the stablecoin`)
+  output.line(
+    formatPairs([
+      ['symbol', symbol ?? 'none'],
+      ['decimals', String(decimals)],
+      ['kind', profile],
+      ['paused', pause],
+    ]),
+  )
+}
+
+function ethOf(decimal: string | null): string {
+  return decimal === null ? 'unknown: no provider says it now' : `${decimal} ETH`
+}
+
+function mintOf(mint: NonNullable<PlatformSignerWire['mint']>): string {
+  return mint.is_minter ? `${mint.allowance} dollars more` : 'nothing: it is not a minter'
+}
+
+const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], string>> = {
+  signer_funds_low: 'It has less than its next payments cost. Send it more of the native coin.',
+  minter_missing: 'It was to mint and is not a minter. The token’s admin calls configureMinter.',
+  mint_allowance_used_up: 'Its mint allowance is used up. The token’s admin calls configureMinter.',
+  mint_allowance_exceeded: 'A mint was beyond its allowance. The token’s admin raises it.',
+}
+
+function tellUsers(output: Output, list: Pick<SignerListWire, 'users' | 'next_after_id'>): void {
+  output.line()
+  const headings = ['user', 'address', 'balance', 'next nonce', 'on their way', 'gas today']
+  const rows = list.users.map((user) => [
+    `${user.username} (${user.user_id})`,
+    user.address,
+    user.balance_decimal ?? '?',
+    String(user.next_nonce ?? '?'),
+    String(user.on_its_way),
+    user.gas_today_decimal,
+  ])
+  output.line(formatTable(headings, rows))
+  if (list.next_after_id !== null) output.line(`There are more: --after ${list.next_after_id}`)
+}

@@ -1,0 +1,157 @@
+import { useState } from 'preact/hooks'
+
+import type {
+  PlatformSignerWire,
+  SignerListWire,
+  StablecoinWire,
+  UserSignerWire,
+} from '../../wire/group-b/signers.ts'
+import { useInterval, useLoaded } from '../context.ts'
+import { Cards } from '../parts/cards.tsx'
+import { groupDigits, sentenceOf } from '../parts/format.ts'
+import {
+  Amount,
+  Badge,
+  Empty,
+  Facts,
+  Foreign,
+  Hash,
+  Heading,
+  LoadState,
+  Panel,
+  Time,
+} from '../parts/parts.tsx'
+import { hashOf } from '../route.ts'
+import { Paging } from './paging.tsx'
+
+const REFRESH_MS = 5000
+
+/** The addresses that sign: what each has, and what it needs. */
+export function SignersScreen() {
+  const [afterId, setAfterId] = useState<number>()
+  const list = useLoaded(`signers ${afterId}`, (api, signal) =>
+    api.get<SignerListWire>('/api/admin/signers', {
+      signal,
+      query: { after_id: afterId, limit: 50 },
+    }),
+  )
+  useInterval(list.reload, REFRESH_MS)
+  const { data } = list
+  return (
+    <>
+      <Heading>Signers</Heading>
+      <LoadState of={list} what="signers" />
+      {data && (
+        <div class="panels">
+          {data.platform.map((signer) => (
+            <Own key={signer.address} signer={signer} />
+          ))}
+          {data.stablecoin && <Token token={data.stablecoin} />}
+        </div>
+      )}
+      {data && <h2>Users’ addresses</h2>}
+      {data?.users.length === 0 && (
+        <Empty title="No user has an address yet">
+          <p>A user gets one with the first payment on the chain.</p>
+        </Empty>
+      )}
+      {data && data.users.length > 0 && <Table users={data.users} />}
+      <Paging
+        cursor={afterId}
+        next={data?.next_after_id}
+        onGo={setAfterId}
+        first="First"
+        more="Next"
+      />
+    </>
+  )
+}
+
+function Own({ signer }: { signer: PlatformSignerWire }) {
+  const { mint, alerts } = signer
+  return (
+    <Panel title="The platform’s own">
+      <Facts
+        rows={[
+          ['Address', <Hash value={signer.address} whole />],
+          ['Signs', signer.purposes.map(sentenceOf).join(', ')],
+          ['Balance', <Ether decimal={signer.balance_decimal} />],
+          ['Next 100 payments', <Ether decimal={signer.needed_decimal} />],
+          ['Gas today', <Ether decimal={signer.gas_today_decimal} />],
+          ['Next nonce', String(signer.next_nonce ?? 'Unknown')],
+          ['On their way', String(signer.on_its_way)],
+          ['May mint', mint === null ? 'Unknown' : mintOf(mint)],
+          ...alerts.map(
+            ({ kind, since }) =>
+              [
+                sentenceOf(kind),
+                <>
+                  <Badge state="open" /> {REMEDIES[kind]} Since <Time iso={since} />
+                </>,
+              ] as const,
+          ),
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function Token({ token }: { token: StablecoinWire }) {
+  const { is_paused: isPaused } = token
+  return (
+    <Panel title="The stablecoin">
+      <Facts
+        rows={[
+          ['Token', <Foreign text={token.symbol ?? 'Without a symbol'} />],
+          ['Address', <Hash value={token.address} whole />],
+          ['Decimals', String(token.decimals)],
+          ['Kind', PROFILES[token.profile]],
+          ['Paused', isPaused === null ? 'Unknown' : isPaused ? 'Yes' : 'No'],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+const PROFILES: Readonly<Record<StablecoinWire['profile'], string>> = {
+  memo: 'Its mints and burns name their order',
+  fiat_token: 'As USDC',
+  erc20: 'A plain ERC-20',
+}
+
+function Ether({ decimal }: { decimal: string | null }) {
+  return decimal === null ? <>Unknown</> : <Amount decimal={groupDigits(decimal)} currency="ETH" />
+}
+
+function mintOf({ is_minter: isMinter, allowance }: NonNullable<PlatformSignerWire['mint']>) {
+  if (!isMinter) return 'Nothing: it is not a minter'
+  return <Amount decimal={groupDigits(allowance)} currency="USD" />
+}
+
+const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], string>> = {
+  signer_funds_low: 'Send it more of the native coin.',
+  minter_missing: 'The token’s admin makes it a minter.',
+  mint_allowance_used_up: 'The token’s admin raises its allowance.',
+  mint_allowance_exceeded: 'The token’s admin raises its allowance.',
+}
+
+function Table({ users }: { users: readonly UserSignerWire[] }) {
+  return (
+    <Cards
+      rows={users}
+      keyOf={(user) => user.user_id}
+      columns={{
+        User: (user) => (
+          <a href={hashOf(['transactions'], { user_id: String(user.user_id) })}>
+            <Foreign text={user.username} />
+          </a>
+        ),
+        Address: (user) => <Hash value={user.address} />,
+        Balance: (user) => <Ether decimal={user.balance_decimal} />,
+        'On their way': (user) => String(user.on_its_way),
+        'Next nonce': (user) => String(user.next_nonce ?? 'Unknown'),
+        'Gas today': (user) => <Ether decimal={user.gas_today_decimal} />,
+      }}
+    />
+  )
+}
