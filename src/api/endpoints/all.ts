@@ -13,6 +13,7 @@ import { overviewEndpoint } from './api/admin/overview.ts'
 import { paymentDecideEndpoint, undecidedListEndpoint } from './api/admin/payments.ts'
 import { postingListEndpoint } from './api/admin/postings.ts'
 import { sampleListEndpoint } from './api/admin/samples.ts'
+import { everyonesBatchEndpoint, everyonesBatchListEndpoint } from './api/admin/batches.ts'
 import { everyonesListEndpoint, lifeEndpoint } from './api/admin/transactions.ts'
 import { userEndpoints } from './api/admin/users.ts'
 import { creditLineEndpoint, everyonesWalletListEndpoint } from './api/admin/wallets.ts'
@@ -112,6 +113,8 @@ export function adminEndpoints(ground: AdminGround): Endpoint[] {
     sampleListEndpoint(ground),
     everyonesListEndpoint,
     lifeEndpoint,
+    everyonesBatchListEndpoint,
+    everyonesBatchEndpoint,
     undecidedListEndpoint,
     paymentDecideEndpoint,
     everyonesWalletListEndpoint,

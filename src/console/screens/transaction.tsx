@@ -134,12 +134,20 @@ function recordOf(life: TransactionLifeWire) {
     ...(life.external_id === null
       ? []
       : [['External id', <Foreign text={life.external_id} />] as const]),
-    ...(life.batch_id === null ? [] : [['Batch', life.batch_id] as const]),
+    ...(life.batch_id === null ? [] : [['Batch', batchLink(life.batch_id)] as const]),
     ...life.disputes.map((dispute) => ['Dispute', <Badge state={dispute.status} />] as const),
     ...Object.entries(life.metadata).map(
       ([name, value]) => [`Metadata: ${name}`, <Foreign text={value} />] as const,
     ),
   ] as const
+}
+
+function batchLink(batchId: string) {
+  return (
+    <a href={hashOf(['batches', batchId])}>
+      <code>{batchId}</code>
+    </a>
+  )
 }
 
 function ChainFacts({ life }: { life: TransactionLifeWire }) {

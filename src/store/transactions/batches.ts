@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import type { BatchStatus, OnFailure } from '../../domain/batches.ts'
 import { CURRENCY_DECIMALS, formatAmount } from '../../domain/money.ts'
@@ -45,14 +45,14 @@ export async function insertBatch(
   return inUnits(row!)
 }
 
-/** Only the user's own. */
+/** Only the user's own; anybody's where there is no user. */
 export async function findBatch(
   db: Db,
-  wanted: { userId: number; batchId: string },
+  wanted: { userId?: number; batchId: string },
 ): Promise<SummedBatch | undefined> {
   const row = await readOne<InDecimals<Batch>>(db)`
     select ${BATCH} from batches
-    where user_id = ${wanted.userId} and batch_id = ${wanted.batchId}`
+    where batch_id = ${wanted.batchId} ${of(wanted)}`
   const [batch] = row === undefined ? [] : await summed(db, [inUnits(row)])
   return batch
 }
@@ -60,13 +60,17 @@ export async function findBatch(
 /** The newest first, before the one with that id where one is given. */
 export async function listBatches(
   db: Db,
-  page: { userId: number; before: bigint | undefined; limit: number },
+  page: { userId?: number | undefined; before: bigint | undefined; limit: number },
 ): Promise<SummedBatch[]> {
   const rows = await readAll<InDecimals<Batch>>(db)`
-    select ${BATCH} from batches where user_id = ${page.userId}
+    select ${BATCH} from batches where true ${of(page)}
       ${page.before === undefined ? sql`` : sql`and id < ${page.before}`}
     order by id desc limit ${page.limit}`
   return summed(db, rows.map(inUnits))
+}
+
+function of({ userId }: { userId?: number | undefined }): RawBuilder<unknown> {
+  return userId === undefined ? sql`` : sql`and user_id = ${userId}`
 }
 
 async function summed(db: Db, batches: readonly Batch[]): Promise<SummedBatch[]> {

@@ -217,7 +217,8 @@ function and<T>(
 function unknownTo({ knows }: Source, wanted: Wanted): RawBuilder<unknown>[] {
   const { type, status, toAddress, metadata = {}, currency, minAmount, maxAmount } = wanted
   const known = new Set(knows)
-  const amounts = known.has('amount') ? {} : { minAmount, maxAmount }
+  const isPriced = currency !== undefined && !known.has('amount')
+  const amounts = isPriced ? { minAmount, maxAmount } : {}
   return [
     ...Object.entries(metadata)
       .filter(([key, word]) => !known.has(`${key}=${word}`))

@@ -88,7 +88,7 @@ export const BatchParamsSchema = requestObject({ batch_id: BatchIdSchema })
 
 const SumSchema = Type.Object({ count: Type.Integer({ examples: [3] }), ...AMOUNT_FIELDS })
 
-const BATCH_FIELDS = {
+export const BATCH_FIELDS = {
   batch_id: BatchIdSchema,
   status: Type.Enum([...BATCH_STATUSES], {
     description:
@@ -169,13 +169,15 @@ const BatchItemSchema = namedObject('BatchItem', {
 })
 export type BatchItemWire = Static<typeof BatchItemSchema>
 
-export const BatchDetailSchema = namedAnswer('BatchDetail', {
-  ...BATCH_FIELDS,
+/** A page of what became of the payments. */
+export const BATCH_ITEMS = {
   items: Type.Array(BatchItemSchema),
   next_from: nullable(
     Type.Integer({ description: 'Where the next page begins; null on the last.' }),
   ),
-})
+}
+
+export const BatchDetailSchema = namedAnswer('BatchDetail', { ...BATCH_FIELDS, ...BATCH_ITEMS })
 
 export const BatchListQuerySchema = requestObject({
   after: Type.Optional(
