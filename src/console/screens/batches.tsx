@@ -153,7 +153,14 @@ function sumsOf({ sums, currency }: OwnedBatchDetailWire) {
   return STATES.map((state) => {
     const { count } = sums[state]
     const sum = <Sum of={sums[state]} currency={currency} />
-    const shown = count === 0 ? 'none' : <>{plural(count, 'payment')}, {sum}</>
+    const shown =
+      count === 0 ? (
+        'none'
+      ) : (
+        <>
+          {plural(count, 'payment')}, {sum}
+        </>
+      )
     return [sentenceOf(state), shown] as const
   })
 }

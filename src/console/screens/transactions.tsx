@@ -313,7 +313,18 @@ function usePages(query: Route['query']): Pages {
     setLoaded((before) => ({ ...before, rows: withStatus(before.rows, event) }))
   })
   const { rows, total, isExact, lists, next } = list
-  return { rows, total, isExact, lists, failure, isDone: next === null, isLoading, fresh, loadMore, reload }
+  return {
+    rows,
+    total,
+    isExact,
+    lists,
+    failure,
+    isDone: next === null,
+    isLoading,
+    fresh,
+    loadMore,
+    reload,
+  }
 }
 
 function nothingOf(key: string): Loading {
