@@ -189,7 +189,7 @@ function Items({ items }: { items: readonly Item[] }) {
 }
 
 function ItemState({ item }: { item: Item }) {
-  const reason = item.error_code && sentenceOf(item.error_code)
+  const reason = item.error_reason ?? (item.error_code && sentenceOf(item.error_code))
   return (
     <>
       <Badge state={item.status} /> {reason && <span class="faint">{reason}</span>}

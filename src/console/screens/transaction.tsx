@@ -168,7 +168,7 @@ function ChainFacts({ life }: { life: TransactionLifeWire }) {
         ['Gas used', chain.gas_used === null ? 'none yet' : groupDigits(`${chain.gas_used}`)],
         ...(chain.error_code === null
           ? []
-          : [['Failed because', sentenceOf(chain.error_code)] as const]),
+          : [['Failed because', chain.error_reason ?? sentenceOf(chain.error_code)] as const]),
       ]}
     />
   )

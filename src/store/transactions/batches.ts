@@ -90,6 +90,8 @@ export type BatchItem = Transaction & {
   payee: Hex
   reference: Hex
   errorCode: string | null
+  /** The selector of the error that stopped it. */
+  refusal: Hex | null
 }
 
 /** In the order of the batch, from that place on. */
@@ -99,7 +101,7 @@ export async function listBatchItems(
 ): Promise<BatchItem[]> {
   const { rows } = await sql<InDecimals<BatchItem>>`
     select ${TRANSACTION}, t.batch_place as place, o.payee, o.reference,
-      o.error_code as "errorCode"
+      o.error_code as "errorCode", o.refusal
     from transactions t join orders o on o.subject = t.transaction_id
     where t.batch_id = ${page.batchId} and t.batch_place >= ${page.from}
     order by t.batch_place limit ${page.limit}`.execute(db)

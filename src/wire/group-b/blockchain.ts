@@ -15,7 +15,12 @@ import {
   TimestampSchema,
 } from '../shapes.ts'
 import { DescriptionSchema, MetadataSchema } from './payments.ts'
-import { ExternalIdSchema, TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
+import {
+  ErrorReasonSchema,
+  ExternalIdSchema,
+  TransactionIdSchema,
+  TransactionStatusSchema,
+} from './transactions.ts'
 
 const ToAddressSchema = {
   ...EthereumAddressSchema,
@@ -166,6 +171,7 @@ const BatchItemSchema = namedObject('BatchItem', {
     description: 'Names the payment in the event of the settlement contract.',
   },
   error_code: nullable(Type.String({ description: 'Why it failed.', examples: ['payee_refused'] })),
+  error_reason: nullable(ErrorReasonSchema),
 })
 export type BatchItemWire = Static<typeof BatchItemSchema>
 
