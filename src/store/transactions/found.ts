@@ -57,7 +57,7 @@ export type TransactionPage = {
 }
 
 /** So many rows are compared for a page, and for its total. */
-const MAX_COMPARED = 5000
+const MAX_COMPARED = 2000
 
 /** Whether it takes more to find them than the list and its tallies. */
 export function isSearch(wanted: Wanted): boolean {
