@@ -199,11 +199,15 @@ function within(
   { from, until, after }: Pick<Wanted, 'from' | 'until'> & { after: ListPlace | undefined },
   id: 'id' | 'internal_id',
 ): RawBuilder<unknown> {
+  // A walk begins at one bound alone, and would have to skip all that lies between two.
+  const isAfterFirst = after !== undefined && (until === undefined || after.createdAt < until)
   const place = sql`(created_at, ${sql.ref(id)})`
   return sql`
     ${and(from, (time) => sql`created_at >= ${time}`)}
-    ${and(until, (time) => sql`created_at < ${time}`)}
-    ${and(after, (last) => sql`${place} < (${last.createdAt}, ${last.id}::bigint)`)}`
+    ${and(isAfterFirst ? undefined : until, (time) => sql`created_at < ${time}`)}
+    ${and(isAfterFirst ? after : undefined, (last) => {
+      return sql`${place} < (${last.createdAt}, ${last.id}::bigint)`
+    })}`
 }
 
 function and<T>(
