@@ -11,6 +11,7 @@ import { tellRows } from '../../test/engines/bench/result.ts'
 const ROWS = Number(process.env['BENCH_ROWS'] ?? 1_000_000)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 200)
 const PEER_ROUNDS = Math.min(ROUNDS, 3)
+const PAYEE = `0x${'ab'.repeat(20)}` as const
 const FIRST_DAY = Date.UTC(2023, 0, 1)
 const DAY_MS = 86_400_000
 
@@ -36,8 +37,12 @@ async function main(): Promise<void> {
         'cpu p99'.padStart(8),
         'naive p50'.padStart(10),
       )
-      for (const filter of filtersOf(userId, SHAPES[shape])) {
+      const filters = process.env['BENCH_SEARCH'] ? [] : filtersOf(userId, SHAPES[shape])
+      for (const filter of filters) {
         worst.push(await measure(database.db, filter))
+      }
+      for (const [name, search] of Object.entries(searchesOf(userId, SHAPES[shape]))) {
+        await measureSearch(database.db, { name, search })
       }
     } finally {
       await database.close()
@@ -77,17 +82,19 @@ async function fill({ db, kind }: Database, stepMs: number): Promise<number> {
     values ('bench', '$argon2id$none', '{admin}') returning id`.execute(db)
   const userId = rows[0]!.id
   // One in a hundred thousand is refunded: what is rare is the hard case for a walk.
-  for (let first = 0; first < ROWS; first += 100_000) {
+  for (let first = 0; first < ROWS; first += 20_000) {
     await sql`
       insert into transactions (transaction_id, user_id, type, status, amount, currency,
-        description, created_at, updated_at, log_key)
+        description, metadata, to_address, created_at, updated_at, log_key)
       select 'TX' || lpad(n::text, 20, '0'), ${userId},
         (array['payment', 'transfer', 'deposit', 'withdrawal', 'settlement'])
           [1 + (hashint8(n) & 1023) % 5],
         case when n % 100000 = 7 then 'refunded' when n % 50 = 1 then 'failed'
           when n > ${ROWS} * 0.999 then 'processing' else 'completed' end,
-        12.50, 'USD', 'row of the bench', at, at, 0
-      from generate_series(${first}::bigint, ${first + Math.min(ROWS, 100_000) - 1}::bigint) n
+        n % 10000 + 0.25, case when n < ${ROWS} * 0.02 then 'EUR' else 'USD' end,
+        'row of the bench', jsonb_build_object('order', n::text, 'shop', 'main', 'lane', n % 2),
+        case when n % 2 = 0 then ${PAYEE} else '0x' || lpad(to_hex(n), 40, '0') end, at, at, 0
+      from generate_series(${first}::bigint, ${first + Math.min(ROWS, 20_000) - 1}::bigint) n
       cross join lateral (
         select ${new Date(FIRST_DAY)}::timestamptz
           + (n * ${stepMs}::float8) * interval '1 millisecond' as at
@@ -129,6 +136,57 @@ function filtersOf(userId: number, stepMs: number): TransactionFilter[] {
   return types.flatMap((type) =>
     statuses.flatMap((status) => times.map((time) => ({ userId, ...type, ...status, ...time }))),
   )
+}
+
+/** Each feature alone and with others: of one row, of none, of half of them and of all. */
+function searchesOf(userId: number, stepMs: number): Record<string, TransactionFilter> {
+  const shop = { shop: 'main' }
+  const mine = { userId, currency: 'USD' } as const
+  const oldest = { from: new Date(FIRST_DAY), until: new Date(FIRST_DAY + (ROWS * stepMs) / 4) }
+  return {
+    'metadata of one': { userId, metadata: { order: '4711' } },
+    'metadata of none': { userId, metadata: { order: 'none' } },
+    'metadata of half': { userId, metadata: { lane: '1' } },
+    'metadata of all': { userId, metadata: shop },
+    'metadata of all and one': { userId, metadata: { ...shop, order: '4711' } },
+    'address of one': { userId, toAddress: `0x${'1'.padStart(40, '0')}` },
+    'address of none': { userId, toAddress: `0x${'cd'.repeat(20)}` },
+    'address of half': { userId, toAddress: PAYEE },
+    'currency of all': mine,
+    'currency of the oldest': { ...mine, currency: 'EUR' },
+    'currency of none': { ...mine, currency: 'GBP' },
+    'amount of few': { ...mine, minAmount: '4711.25', maxAmount: '4711.25' },
+    'amount of none': { ...mine, minAmount: '20000' },
+    'amount of half': { ...mine, minAmount: '5000' },
+    'amount of all': { ...mine, minAmount: '0.01' },
+    'two halves without a row in both': { userId, toAddress: PAYEE, metadata: { lane: '1' } },
+    'all, refunded': { ...mine, metadata: shop, status: 'refunded' },
+    'all at once': {
+      ...{ ...mine, ...oldest, metadata: { ...shop, lane: '0' }, toAddress: PAYEE },
+      ...{ minAmount: '1', maxAmount: '9000', type: 'payment', status: 'completed' },
+    },
+  }
+}
+
+/** The first page of a search, and one far behind it. */
+async function measureSearch(
+  db: Db,
+  { name, search }: { name: string; search: TransactionFilter },
+): Promise<void> {
+  const createdAt = new Date(FIRST_DAY + 400 * DAY_MS)
+  for (const page of [{ offset: 0 }, { after: { createdAt, id: BigInt(ROWS) } }]) {
+    const found = await listTransactions(db, search, { limit: 50, ...page })
+    const { wall, cpu } = await time(ROUNDS, () =>
+      listTransactions(db, search, { limit: 50, ...page }),
+    )
+    const total = `${found.isExact ? '' : 'more than '}${found.total}`
+    console.log(
+      `${name}, ${'after' in page ? 'deep' : 'first'}, ${total}`.padEnd(60),
+      at(wall, 0.5).padStart(8),
+      at(wall, 0.99).padStart(8),
+      at(cpu, 0.99).padStart(8),
+    )
+  }
 }
 
 /** At the first page, in the middle and near the end; the peer only where it must go deep. */
@@ -174,7 +232,7 @@ async function listNaively(
     and (${filter.until ?? null}::timestamptz is null or created_at < ${filter.until ?? null})`
   await sql`select count(*) from transactions where ${taken}`.execute(db)
   await sql`
-    select * from transactions where ${taken}
+    select transaction_id from transactions where ${taken}
     order by created_at desc, id desc limit ${page.limit} offset ${page.offset}`.execute(db)
 }
 

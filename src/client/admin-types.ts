@@ -2,6 +2,9 @@ import type { Static } from 'typebox'
 
 import type {
   OverviewWire,
+  OwnedBatchDetailWire,
+  OwnedBatchListQuerySchema,
+  OwnedBatchListWire,
   OwnedListQuerySchema,
   OwnedListWire,
   SampleListWire,
@@ -152,3 +155,10 @@ export type KeyPage = ParsedAnswer<KeyListWire>
 export type KeyQuery = Asked<Static<typeof KeyListQuerySchema>>
 /** A key to make. */
 export type KeyRequest = Static<typeof KeyCreateSchema>
+
+/** Batches of all users, newest first; `next_after` is null on the last page. */
+export type OwnedBatchPage = ParsedAnswer<OwnedBatchListWire>
+export type OwnedBatchQuery = Asked<Static<typeof OwnedBatchListQuerySchema>>
+
+/** A batch of any user, with a page of its payments. */
+export type OwnedBatch = ParsedAnswer<OwnedBatchDetailWire>

@@ -17,6 +17,9 @@ import type {
   LimitRequest,
   Limits,
   NewKey,
+  OwnedBatch,
+  OwnedBatchPage,
+  OwnedBatchQuery,
   OwnedTransactionPage,
   OwnedTransactionQuery,
   Overview,
@@ -70,6 +73,14 @@ export type Administration = {
   transactions: {
     list: (query?: OwnedTransactionQuery, options?: CallOptions) => Promise<OwnedTransactionPage>
     get: (transactionId: string, options?: CallOptions) => Promise<TransactionLife>
+  }
+  batches: {
+    list: (query?: OwnedBatchQuery, options?: CallOptions) => Promise<OwnedBatchPage>
+    get: (
+      batchId: string,
+      query?: { from?: number | undefined; limit?: number | undefined },
+      options?: CallOptions,
+    ) => Promise<OwnedBatch>
   }
   payments: {
     list: (
@@ -148,6 +159,11 @@ export function administrationOf(call: Call): Administration {
     transactions: {
       list: list(admin('transactions'), 'transactions'),
       get: (id, options) => call(get(at(admin('transactions'), id), ['transaction_id']), options),
+    },
+    batches: {
+      list: list(admin('batches'), 'batches'),
+      get: (id, query, options) =>
+        call(get(at(admin('batches'), id), ['batch_id', 'items'], query), options),
     },
     payments: {
       list: list(admin('payments'), 'payments'),

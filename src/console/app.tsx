@@ -6,6 +6,7 @@ import { PlatformContext, type Platform } from './context.ts'
 import { formatClock } from './parts/format.ts'
 import { Dialog, Empty, Heading } from './parts/parts.tsx'
 import { hashOf, readRoute, type Route, type ScreenProps } from './route.ts'
+import { BatchesScreen, BatchScreen } from './screens/batches.tsx'
 import { BreakScreen } from './screens/break.tsx'
 import { BreaksScreen } from './screens/breaks.tsx'
 import { DeliveriesScreen } from './screens/deliveries.tsx'
@@ -35,6 +36,7 @@ const SCREENS: readonly Screen[] = [
     list: TransactionsScreen,
     one: TransactionScreen,
   },
+  { name: 'batches', title: 'Batches', list: BatchesScreen, one: BatchScreen },
   { name: 'payments', title: 'Decisions', list: PaymentsScreen, one: PaymentScreen },
   { name: 'breaks', title: 'Breaks', list: BreaksScreen, one: BreakScreen },
   { name: 'runs', title: 'Reconciliation', list: RunsScreen },

@@ -61,6 +61,8 @@ export type Order = {
   calldata: Hex | undefined
   state: OrderState
   errorCode: string | undefined
+  /** The selector of the error that stopped a payment of a bundle. */
+  refusal?: Hex | undefined
   cancelCode: string | undefined
   acceptedAt: Date
   updatedAt: Date

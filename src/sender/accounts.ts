@@ -65,7 +65,7 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
       return (await signer.sign({ ...call, nonce: Number(nonce), ...fees }, signal)).raw
     },
     async signTyped(by, payload, signal) {
-      const signer = await signerOf(by)
+      const signer = await signerOf(by, signal)
       if (signer === undefined) throw new NoSignerError(by)
       return signer.signTyped(payload, signal)
     },

@@ -53,7 +53,9 @@ async function decide(context: SenderContext, db: Db, decided: readonly Decided[
   const now = context.clock.now()
   const steps = decided.map(({ order, outcome }): OrderStep => {
     const step = { id: order.id, from: order.state, to: outcome.state, now }
-    return outcome.state === 'failed' ? { ...step, errorCode: outcome.errorCode } : step
+    if (outcome.state !== 'failed') return step
+    const { errorCode, refusal } = outcome
+    return { ...step, errorCode, refusal }
   })
   const orders = await moveOrders(db, steps)
   const moves = decided.flatMap(({ attempt: { hash } }, place) => {

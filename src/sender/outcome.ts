@@ -1,11 +1,12 @@
 import { decodeEvent, type DecodedEvent, type EventName } from '../chain/read/events.ts'
-import { isOpen, NOBODY, type Attempt, type Order } from '../domain/orders.ts'
+import { isOpen, NOBODY, type Attempt, type Hex, type Order } from '../domain/orders.ts'
 import type { CanonicalReceipt, Taker } from './chain-view.ts'
 import { isBehind, paymentCall } from './sign.ts'
 
 /** What a final transaction at the nonce of an order means for the order. */
 export type OrderOutcome =
-  { state: 'completed' } | { state: 'failed'; errorCode: string; isMismatch: boolean }
+  | { state: 'completed' }
+  | { state: 'failed'; errorCode: string; isMismatch: boolean; refusal?: Hex }
 
 type Found = {
   /** What was signed for the order. */
@@ -50,12 +51,16 @@ function outcomeOf(
   one: Order,
   { order, byName }: { order: Order; byName: ReadonlyMap<unknown, DecodedEvent[]> },
 ): OrderOutcome {
-  const has = ({ by, name, args }: Proof): boolean =>
-    (byName.get(args['reference'] ?? args['to']) ?? []).some(
+  const find = ({ by, name, args }: Proof): DecodedEvent | undefined =>
+    (byName.get(args['reference'] ?? args['to']) ?? []).find(
       (event) => event.address === by && event.name === name && isSame(event.args, args),
     )
-  if (proofOf(one).every(has)) return { state: 'completed' }
-  return isOpen(order.route) && has(failureOf(one)) ? failedFor('payee_refused') : MISMATCH
+  if (proofOf(one).every(find)) return { state: 'completed' }
+  const refused = isOpen(order.route) ? find(failureOf(one)) : undefined
+  if (refused === undefined) return MISMATCH
+  // Four bytes in a word of 32.
+  const refusal = String(refused.args['reason']).slice(0, 10) as Hex
+  return { state: 'failed', errorCode: 'payee_refused', isMismatch: false, refusal }
 }
 
 function failedFor(errorCode: string): OrderOutcome {

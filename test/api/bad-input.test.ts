@@ -133,6 +133,12 @@ describe('bad input', () => {
       'type',
     ],
     [
+      'a key of another form',
+      '{"amount":1,"currency":"USD","metadata":{"order id":"1"}}',
+      'metadata.order id',
+      'unknown_field',
+    ],
+    [
       'null for an optional field',
       '{"amount":1,"currency":"USD","description":null}',
       'description',

@@ -46,13 +46,10 @@ const MAKERS: Record<string, (db: Db, userId: number) => Promise<string>> = {
     await insertReceipt(db, { token, transactionId, quittance: '{}' })
     return transactionId
   },
-  '/api/blockchain/batches/{batch_id}': async (db, userId) => {
-    const batchId = createId('BAT', randomBytes)
-    const asked = { currency: 'ETH', onFailure: 'each', count: 1, amount: 1n } as const
-    return (await insertBatch(db, { batchId, userId, ...asked })).batchId
-  },
+  '/api/blockchain/batches/{batch_id}': makeBatchId,
   '/api/admin/transactions/{transaction_id}': async (db, userId) =>
     (await makeTransaction(db, { userId })).transactionId,
+  '/api/admin/batches/{batch_id}': makeBatchId,
   '/api/admin/wallets/{wallet_id}/credit-line': async (db, userId) =>
     String((await mainWallet(db, userId)).id),
   '/api/admin/users/{user_id}/disable': async (_db, userId) => String(userId),
@@ -80,6 +77,12 @@ const MAKERS: Record<string, (db: Db, userId: number) => Promise<string>> = {
   '/api/breaks/{break_id}/verify': makeBreak,
   '/v1/notifications/deliveries/{id}/replay': makeDeliveryId,
   '/api/deliveries/{id}/replay': makeDeliveryId,
+}
+
+async function makeBatchId(db: Db, userId: number): Promise<string> {
+  const batchId = createId('BAT', randomBytes)
+  const asked = { currency: 'ETH', onFailure: 'each', count: 1, amount: 1n } as const
+  return (await insertBatch(db, { batchId, userId, ...asked })).batchId
 }
 
 async function makeDeliveryId(db: Db, userId: number): Promise<string> {

@@ -9,6 +9,7 @@ import type { Access } from '../access/access.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import { keyEndpoints } from './api/admin/keys.ts'
 import { limitEndpoints } from './api/admin/limits.ts'
+import { everyonesBatchEndpoint, everyonesBatchListEndpoint } from './api/admin/batches.ts'
 import { overviewEndpoint } from './api/admin/overview.ts'
 import { paymentDecideEndpoint, undecidedListEndpoint } from './api/admin/payments.ts'
 import { postingListEndpoint } from './api/admin/postings.ts'
@@ -113,6 +114,8 @@ export function adminEndpoints(ground: AdminGround): Endpoint[] {
     signerListEndpoint(ground),
     everyonesListEndpoint,
     lifeEndpoint,
+    everyonesBatchListEndpoint,
+    everyonesBatchEndpoint,
     undecidedListEndpoint,
     paymentDecideEndpoint,
     everyonesWalletListEndpoint,

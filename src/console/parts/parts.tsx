@@ -20,6 +20,7 @@ const TONES: Readonly<Record<string, string>> = {
   pending: 'waiting',
   running: 'waiting',
   paused: 'waiting',
+  partly_completed: 'bad',
   failed: 'bad',
   failing: 'bad',
   open: 'bad',

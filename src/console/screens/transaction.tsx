@@ -134,12 +134,20 @@ function recordOf(life: TransactionLifeWire) {
     ...(life.external_id === null
       ? []
       : [['External id', <Foreign text={life.external_id} />] as const]),
-    ...(life.batch_id === null ? [] : [['Batch', life.batch_id] as const]),
+    ...(life.batch_id === null ? [] : [['Batch', batchLink(life.batch_id)] as const]),
     ...life.disputes.map((dispute) => ['Dispute', <Badge state={dispute.status} />] as const),
     ...Object.entries(life.metadata).map(
       ([name, value]) => [`Metadata: ${name}`, <Foreign text={value} />] as const,
     ),
   ] as const
+}
+
+function batchLink(batchId: string) {
+  return (
+    <a href={hashOf(['batches', batchId])}>
+      <code>{batchId}</code>
+    </a>
+  )
 }
 
 function ChainFacts({ life }: { life: TransactionLifeWire }) {
@@ -160,7 +168,7 @@ function ChainFacts({ life }: { life: TransactionLifeWire }) {
         ['Gas used', chain.gas_used === null ? 'none yet' : groupDigits(`${chain.gas_used}`)],
         ...(chain.error_code === null
           ? []
-          : [['Failed because', sentenceOf(chain.error_code)] as const]),
+          : [['Failed because', chain.error_reason ?? sentenceOf(chain.error_code)] as const]),
       ]}
     />
   )

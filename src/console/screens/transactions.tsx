@@ -16,6 +16,7 @@ import { hashOf, type Route } from '../route.ts'
 
 const TYPES = ['deposit', 'withdrawal', 'transfer', 'payment', 'settlement']
 const STATUSES = ['pending', 'processing', 'completed', 'failed', 'refunded']
+const CURRENCIES = ['USD', 'EUR', 'GBP', 'ETH']
 const COLUMNS = ['Transaction', 'Amount', 'Status', 'Type', 'User', 'Description', 'Created']
 const PAGE = 100
 
@@ -25,7 +26,7 @@ export function TransactionsScreen({ route }: ScreenProps) {
   const { rows, total, failure, isDone, isLoading, loadMore, reload, fresh } = list
   return (
     <>
-      <Heading aside={<Count total={total} />}>Transactions</Heading>
+      <Heading aside={<Count total={total} isExact={list.isExact} />}>Transactions</Heading>
       <Filters query={query} />
       {fresh > 0 && (
         <button type="button" class="fresh" onClick={reload}>
@@ -53,9 +54,9 @@ export function TransactionsScreen({ route }: ScreenProps) {
   )
 }
 
-function Count({ total }: { total: number | undefined }) {
+function Count({ total, isExact }: { total: number | undefined; isExact: boolean }) {
   if (total === undefined) return null
-  const more = total >= 100_000 ? ' or more' : ''
+  const more = isExact ? '' : ' or more'
   return (
     <p class="faint" role="status">
       {plural(total, 'transaction')}
@@ -100,18 +101,46 @@ function cellsOf(row: OwnedTransactionWire) {
 }
 
 function apply(form: HTMLFormElement): void {
-  const { find = '', ...filters } = textsOf(form)
-  const hash = find === '' ? {} : { eth_transaction_hash: find.toLowerCase() }
-  location.hash = /^TX\d+$/i.test(find)
-    ? hashOf(['transactions', find.toUpperCase()])
-    : hashOf(['transactions'], { ...filters, ...hash })
+  const { find = '', word = '', ...filters } = textsOf(form)
+  const [screen, id] = screenOf(find)
+  location.hash =
+    id === undefined
+      ? hashOf(['transactions'], { ...filters, ...foundBy(find), ...wordOf(word) })
+      : hashOf([screen, id])
+}
+
+/** An id of the platform leads to its own page. */
+function screenOf(find: string): [screen: string, id: string | undefined] {
+  const id = /^(TX|BAT)\d+$/i.test(find) ? find.toUpperCase() : undefined
+  return [id?.startsWith('BAT') ? 'batches' : 'transactions', id]
+}
+
+function foundBy(find: string): Route['query'] {
+  if (find === '') return {}
+  if (/^0x[0-9a-f]{64}$/i.test(find)) return { hash: find.toLowerCase() }
+  return /^0x[0-9a-f]{40}$/i.test(find) ? { to_address: find } : { external_id: find }
+}
+
+/** `order_id=42`, as the platform takes it. */
+function wordOf(word: string): Route['query'] {
+  const [, key = '', value = ''] = /^([^=]+)=(.*)$/.exec(word) ?? []
+  return key === '' ? {} : { [`metadata[${key.trim()}]`]: value.trim() }
+}
+
+function fieldsOf(query: Route['query']): Record<string, string | undefined> {
+  const [name = '', value] = Object.entries(query).find(([one]) => /^metadata\[/.test(one)) ?? []
+  return {
+    ...query,
+    find: query['hash'] ?? query['to_address'] ?? query['external_id'],
+    word: value === undefined ? '' : `${name.slice('metadata['.length, -1)}=${value}`,
+  }
 }
 
 /** The filters stand in the address, so that a list can be sent to somebody. */
 function Filters({ query }: { query: Route['query'] }) {
   const form = useRef<HTMLFormElement>(null)
   useLayoutEffect(() => {
-    if (form.current) fillIn(form.current, { ...query, find: query['eth_transaction_hash'] })
+    if (form.current) fillIn(form.current, fieldsOf(query))
   }, [query])
   return (
     <form
@@ -129,9 +158,9 @@ function Filters({ query }: { query: Route['query'] }) {
         <input
           type="search"
           name="find"
-          placeholder="TX… or 0x…"
-          pattern="\s*(TX\d+|0x[0-9a-fA-F]{64})\s*"
-          title="The id of a transaction, or its hash on chain"
+          placeholder="TX…, BAT…, 0x… or your id"
+          maxLength={128}
+          title="The id of a transaction or a batch, a hash or an address on chain, or an external id"
         />
       </label>
       <Choice name="status" title="Status" options={STATUSES} />
@@ -144,6 +173,19 @@ function Filters({ query }: { query: Route['query'] }) {
           pattern="[1-9]\d{0,8}"
           title="The number of a user"
           size={6}
+        />
+      </label>
+      <Choice name="currency" title="Currency" options={CURRENCIES} />
+      <AmountBound name="min_amount" title="At least" />
+      <AmountBound name="max_amount" title="At most" />
+      <label>
+        Metadata
+        <input
+          name="word"
+          placeholder="order_id=42"
+          pattern="\s*[A-Za-z0-9_.\-]{1,40}=.{1,500}"
+          title="A word of the metadata, as order_id=42"
+          size={14}
         />
       </label>
       <label>
@@ -160,7 +202,22 @@ function Filters({ query }: { query: Route['query'] }) {
   )
 }
 
-type Pages = Pick<Loading, 'rows' | 'total' | 'lists'> & {
+function AmountBound({ name, title }: { name: string; title: string }) {
+  return (
+    <label>
+      {title}
+      <input
+        name={name}
+        inputMode="decimal"
+        pattern="(0|[1-9]\d{0,12})(\.\d{1,18})?"
+        title="An amount of the currency that is chosen"
+        size={8}
+      />
+    </label>
+  )
+}
+
+type Pages = Pick<Loading, 'rows' | 'total' | 'isExact' | 'lists'> & {
   failure: Failed | undefined
   isDone: boolean
   isLoading: boolean
@@ -176,6 +233,9 @@ type Loading = {
   rows: OwnedTransactionWire[]
   next: string | null | undefined
   total: number | undefined
+  isExact: boolean
+  /** Whether the search stopped before the page was full, and goes on. */
+  isShort: boolean
   /** How often a list was begun: a new one is read from its top. */
   lists: number
 }
@@ -238,6 +298,9 @@ function usePages(query: Route['query']): Pages {
     load()
     return () => abort.current?.abort()
   }, [load, round])
+  useEffect(() => {
+    if (list.isShort) loadMore()
+  }, [list.isShort, list.next, loadMore])
   const reload = useCallback(() => setRound((before) => before + 1), [])
   const waiting = useRef(0)
   const showFresh = useThrottled(() => setFresh((before) => before + take(waiting)), 500)
@@ -249,22 +312,39 @@ function usePages(query: Route['query']): Pages {
     }
     setLoaded((before) => ({ ...before, rows: withStatus(before.rows, event) }))
   })
-  const { rows, total, lists, next } = list
-  return { rows, total, lists, failure, isDone: next === null, isLoading, fresh, loadMore, reload }
+  const { rows, total, isExact, lists, next } = list
+  return {
+    rows,
+    total,
+    isExact,
+    lists,
+    failure,
+    isDone: next === null,
+    isLoading,
+    fresh,
+    loadMore,
+    reload,
+  }
 }
 
 function nothingOf(key: string): Loading {
-  return { key, rows: [], next: undefined, total: undefined, lists: 0 }
+  const list = { key, rows: [], next: undefined, total: undefined }
+  return { ...list, isExact: true, isShort: false, lists: 0 }
 }
 
 function firstPage({ lists }: Loading, key: string, answer: OwnedListWire): Loading {
-  const { transactions: rows, next_cursor: next, total } = answer
-  return { key, rows, next, total, lists: lists + 1 }
+  const { transactions: rows, next_cursor: next, total, total_is_exact: isExact = true } = answer
+  return { key, rows, next, total, isExact, isShort: isShort(answer), lists: lists + 1 }
 }
 
 function nextPage(before: Loading, answer: OwnedListWire): Loading {
   const { transactions, next_cursor: next } = answer
-  return { ...before, rows: [...before.rows, ...transactions], next }
+  const rows = [...before.rows, ...transactions]
+  return { ...before, rows, next, isShort: isShort(answer) }
+}
+
+function isShort({ transactions, next_cursor: next }: OwnedListWire): boolean {
+  return next !== null && transactions.length < PAGE
 }
 
 function take(counter: { current: number }): number {

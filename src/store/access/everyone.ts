@@ -28,14 +28,19 @@ export async function findEveryonesTransactions(
   request: PageRequest,
 ): Promise<TransactionPage & { transactions: OwnedTransaction[] }> {
   const page = await findTransactions(db, wanted, request)
-  const ids = [...new Set(page.transactions.map(({ userId }) => userId))]
+  return { ...page, transactions: await withUsernames(db, page.transactions) }
+}
+
+/** With the names of their owners, in the same order. */
+export async function withUsernames<T extends { userId: number }>(
+  db: Db,
+  owned: readonly T[],
+): Promise<(T & { username: string })[]> {
+  const ids = [...new Set(owned.map(({ userId }) => userId))]
   const { rows } = await sql<{ id: number; username: string }>`
     select id, username from users where id = any(${ids}::integer[])`.execute(db)
   const names = new Map(rows.map(({ id, username }) => [id, username]))
-  const transactions = page.transactions.map((one) => {
-    return { ...one, username: names.get(one.userId) ?? '' }
-  })
-  return { ...page, transactions }
+  return owned.map((one) => ({ ...one, username: names.get(one.userId) ?? '' }))
 }
 
 /** One page, newest first. */

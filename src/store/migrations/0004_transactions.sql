@@ -94,7 +94,8 @@ create index transactions_hash on transactions (eth_transaction_hash) where eth_
 
 -- THE MARKS. What a transaction is found again by and keeps for good: its currency, the address that it pays, each word of
 -- its metadata. They stand beside it, since a row that moves writes all of its indexes anew at every move, and these
--- need to be written once. A mark is a digest, so that long words fit into the index.
+-- need to be written once. A mark is a digest, so that long words fit into the index; who makes two words of one
+-- digest finds both among the own transactions.
 create table transaction_marks (
   mark uuid not null,
   user_id integer not null,
@@ -108,7 +109,7 @@ create table transaction_marks (
 create index transaction_marks_amount on transaction_marks (user_id, mark, amount) where amount is not null;
 
 create function transaction_mark(kind text, word text) returns uuid language sql immutable as $$
-  select encode(substring(sha256(convert_to(kind || ':' || word, 'UTF8')) for 16), 'hex')::uuid
+  select md5(kind || ':' || word)::uuid
 $$;
 
 create function mark_transactions() returns trigger language plpgsql as $$

@@ -53,6 +53,8 @@ create table orders (
   signed_for bigint not null generated always as (coalesce(bundle, id)) stored,
   state text not null default 'accepted' check (state in ('accepted', 'mined', 'completed', 'failed')),
   error_code text check (error_code ~ '^[a-z_]{1,64}$'),
+  -- The selector of the error that stopped a payment of a bundle, of its payee or its token.
+  refusal text check (length(refusal) = 10 and refusal ~ '^0x[0-9a-f]+$'),
   -- Why the order is to be cancelled. What is mined decides whether it was.
   cancel_code text check (cancel_code ~ '^[a-z_]{1,64}$'),
   accepted_at timestamptz(3) not null,

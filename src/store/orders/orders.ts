@@ -13,7 +13,7 @@ import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
 export const ORDER = columnsOf<Order>()(`id, subject, spender, chain_id::float8, signer, reference,
   counter, route, contract, token, payee, amount, gas, bundle, calldata, state, error_code,
-  cancel_code, accepted_at, updated_at`)
+  refusal, cancel_code, accepted_at, updated_at`)
 
 export async function findOrder(db: Db, id: bigint): Promise<Order | undefined> {
   return readOne<Order>(db)`select ${ORDER} from orders where id = ${id}`
@@ -58,6 +58,7 @@ export type OrderStep = {
   from: OrderState
   to: OrderState
   errorCode?: string
+  refusal?: Hex | undefined
   now: Date
 }
 
@@ -80,17 +81,19 @@ export async function moveOrders(db: Db, moves: readonly OrderStep[]): Promise<O
 
 /** Those that were moved; the others are in another state, and nothing changed for them. */
 export async function tryMoveOrders(db: Db, moves: readonly OrderStep[]): Promise<Order[]> {
-  const rowsOfMoves = moves.map(({ id, from, to, errorCode, now }) => ({
+  const rowsOfMoves = moves.map(({ id, from, to, errorCode, refusal, now }) => ({
     order_id: String(id),
     from_state: from,
     to_state: to,
     code: errorCode ?? null,
+    refused_by: refusal ?? null,
     at: now,
   }))
   return readAll<Order>(db)`
-    update orders set state = to_state, error_code = code, updated_at = at
+    update orders set state = to_state, error_code = code, refusal = refused_by, updated_at = at
     from jsonb_to_recordset(${JSON.stringify(rowsOfMoves)}::jsonb) as row (
-      order_id bigint, from_state text, to_state text, code text, at timestamptz
+      order_id bigint, from_state text, to_state text, code text, refused_by text,
+      at timestamptz
     )
     where id = order_id and state = from_state
     returning ${ORDER}`

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import type { BatchStatus, OnFailure } from '../../domain/batches.ts'
 import { decimalsOf, formatAmount } from '../../domain/money.ts'
@@ -48,14 +48,14 @@ export async function insertBatch(
   return inUnits(row!)
 }
 
-/** Only the user's own. */
+/** Only the user's own; anybody's where there is no user. */
 export async function findBatch(
   db: Db,
-  wanted: { userId: number; batchId: string },
+  wanted: { userId?: number; batchId: string },
 ): Promise<SummedBatch | undefined> {
   const row = await readOne<InDecimals<Batch>>(db)`
     select ${BATCH} from batches
-    where user_id = ${wanted.userId} and batch_id = ${wanted.batchId}`
+    where batch_id = ${wanted.batchId} ${of(wanted)}`
   const [batch] = row === undefined ? [] : await summed(db, [inUnits(row)])
   return batch
 }
@@ -63,13 +63,17 @@ export async function findBatch(
 /** The newest first, before the one with that id where one is given. */
 export async function listBatches(
   db: Db,
-  page: { userId: number; before: bigint | undefined; limit: number },
+  page: { userId?: number | undefined; before: bigint | undefined; limit: number },
 ): Promise<SummedBatch[]> {
   const rows = await readAll<InDecimals<Batch>>(db)`
-    select ${BATCH} from batches where user_id = ${page.userId}
+    select ${BATCH} from batches where true ${of(page)}
       ${page.before === undefined ? sql`` : sql`and id < ${page.before}`}
     order by id desc limit ${page.limit}`
   return summed(db, rows.map(inUnits))
+}
+
+function of({ userId }: { userId?: number | undefined }): RawBuilder<unknown> {
+  return userId === undefined ? sql`` : sql`and user_id = ${userId}`
 }
 
 async function summed(db: Db, batches: readonly Batch[]): Promise<SummedBatch[]> {
@@ -91,6 +95,8 @@ export type BatchItem = Transaction & {
   payee: Hex
   reference: Hex
   errorCode: string | null
+  /** The selector of the error that stopped it. */
+  refusal: Hex | null
 }
 
 /** In the order of the batch, from that place on. */
@@ -100,7 +106,7 @@ export async function listBatchItems(
 ): Promise<BatchItem[]> {
   const { rows } = await sql<InDecimals<BatchItem>>`
     select ${TRANSACTION}, t.batch_place as place, o.payee, o.reference,
-      o.error_code as "errorCode"
+      o.error_code as "errorCode", o.refusal
     from transactions t join orders o on o.subject = t.transaction_id
     where t.batch_id = ${page.batchId} and t.batch_place >= ${page.from}
     order by t.batch_place limit ${page.limit}`.execute(db)

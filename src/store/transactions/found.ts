@@ -56,7 +56,7 @@ export type TransactionPage = {
 }
 
 /** So many rows are compared for a page, and for its total. */
-const MAX_COMPARED = 5000
+const MAX_COMPARED = 2000
 
 /** Whether it takes more to find them than the list and its tallies. */
 export function isSearch(wanted: Wanted): boolean {
@@ -198,11 +198,15 @@ function within(
   { from, until, after }: Pick<Wanted, 'from' | 'until'> & { after: ListPlace | undefined },
   id: 'id' | 'internal_id',
 ): RawBuilder<unknown> {
+  // A walk begins at one bound alone, and would have to skip all that lies between two.
+  const isAfterFirst = after !== undefined && (until === undefined || after.createdAt < until)
   const place = sql`(created_at, ${sql.ref(id)})`
   return sql`
     ${and(from, (time) => sql`created_at >= ${time}`)}
-    ${and(until, (time) => sql`created_at < ${time}`)}
-    ${and(after, (last) => sql`${place} < (${last.createdAt}, ${last.id}::bigint)`)}`
+    ${and(isAfterFirst ? undefined : until, (time) => sql`created_at < ${time}`)}
+    ${and(isAfterFirst ? after : undefined, (last) => {
+      return sql`${place} < (${last.createdAt}, ${last.id}::bigint)`
+    })}`
 }
 
 function and<T>(
@@ -216,7 +220,8 @@ function and<T>(
 function unknownTo({ knows }: Source, wanted: Wanted): RawBuilder<unknown>[] {
   const { type, status, toAddress, metadata = {}, currency, minAmount, maxAmount } = wanted
   const known = new Set(knows)
-  const amounts = known.has('amount') ? {} : { minAmount, maxAmount }
+  const isPriced = currency !== undefined && !known.has('amount')
+  const amounts = isPriced ? { minAmount, maxAmount } : {}
   return [
     ...Object.entries(metadata)
       .filter(([key, word]) => !known.has(`${key}=${word}`))

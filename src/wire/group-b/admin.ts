@@ -16,6 +16,7 @@ import {
   TimestampSchema,
   UserIdSchema,
 } from '../shapes.ts'
+import { BATCH_FIELDS, BATCH_ITEMS, BatchListQuerySchema } from './blockchain.ts'
 import { ArrivalSchema, CHARGE_BACK_FIELDS } from './charges.ts'
 import { EVENT_FIELDS } from './events.ts'
 import {
@@ -148,6 +149,26 @@ export const OwnedListSchema = namedAnswer('OwnedTransactionList', {
   ),
 })
 export type OwnedListWire = Static<typeof OwnedListSchema>
+
+export const OwnedBatchListQuerySchema = requestObject({
+  user_id: Type.Optional(UserIdSchema),
+  ...BatchListQuerySchema.properties,
+})
+
+const OwnedBatchSchema = namedObject('OwnedBatch', { ...BATCH_FIELDS, ...OWNER_FIELDS })
+
+export const OwnedBatchListSchema = namedAnswer('OwnedBatchList', {
+  batches: Type.Array(OwnedBatchSchema, { maxItems: LIST_LIMIT_MAX }),
+  next_after: nullable(Type.String({ description: 'For the next page; null on the last.' })),
+})
+export type OwnedBatchListWire = Static<typeof OwnedBatchListSchema>
+
+export const OwnedBatchDetailSchema = namedAnswer('OwnedBatchDetail', {
+  ...BATCH_FIELDS,
+  ...OWNER_FIELDS,
+  ...BATCH_ITEMS,
+})
+export type OwnedBatchDetailWire = Static<typeof OwnedBatchDetailSchema>
 
 const LifeMoveSchema = namedObject('LifeMove', {
   status: TransactionStatusSchema,

@@ -15,7 +15,12 @@ import {
   TimestampSchema,
 } from '../shapes.ts'
 import { DescriptionSchema, MetadataSchema } from './payments.ts'
-import { ExternalIdSchema, TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
+import {
+  ErrorReasonSchema,
+  ExternalIdSchema,
+  TransactionIdSchema,
+  TransactionStatusSchema,
+} from './transactions.ts'
 
 const ToAddressSchema = {
   ...EthereumAddressSchema,
@@ -95,7 +100,7 @@ export const BatchParamsSchema = requestObject({ batch_id: BatchIdSchema })
 
 const SumSchema = Type.Object({ count: Type.Integer({ examples: [3] }), ...AMOUNT_FIELDS })
 
-const BATCH_FIELDS = {
+export const BATCH_FIELDS = {
   batch_id: BatchIdSchema,
   status: Type.Enum([...BATCH_STATUSES], {
     description:
@@ -173,16 +178,19 @@ const BatchItemSchema = namedObject('BatchItem', {
     description: 'Names the payment in the event of the settlement contract.',
   },
   error_code: nullable(Type.String({ description: 'Why it failed.', examples: ['payee_refused'] })),
+  error_reason: nullable(ErrorReasonSchema),
 })
 export type BatchItemWire = Static<typeof BatchItemSchema>
 
-export const BatchDetailSchema = namedAnswer('BatchDetail', {
-  ...BATCH_FIELDS,
+/** A page of what became of the payments. */
+export const BATCH_ITEMS = {
   items: Type.Array(BatchItemSchema),
   next_from: nullable(
     Type.Integer({ description: 'Where the next page begins; null on the last.' }),
   ),
-})
+}
+
+export const BatchDetailSchema = namedAnswer('BatchDetail', { ...BATCH_FIELDS, ...BATCH_ITEMS })
 
 export const BatchListQuerySchema = requestObject({
   after: Type.Optional(

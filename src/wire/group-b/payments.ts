@@ -20,6 +20,8 @@ export const GatewayIdSchema = Type.Integer({
 /** Words of the caller's own, such as `order_id` and `customer_name`; the gateway keeps them. */
 export const MetadataSchema = Type.Record(METADATA_KEY, METADATA_WORD, {
   maxProperties: 50,
+  // A key of another form would fit no pattern, and pass with any value.
+  additionalProperties: false,
   description: 'Up to 50 words of your own, such as `order_id` and `customer_name`.',
   examples: [{ order_id: '2025-014', customer_name: 'Ada Lovelace' }],
 })

@@ -98,6 +98,11 @@ const AttemptSchema = namedObject('BlockchainAttempt', {
   created_at: TimestampSchema,
 })
 
+export const ErrorReasonSchema = Type.String({
+  description: 'What the payee or its token says, where one of them refuses a payment of a batch.',
+  examples: ['The token has frozen the address.'],
+})
+
 export const BlockchainTransactionSchema = namedObject('BlockchainTransaction', {
   eth_tx_hash: EthereumHashSchema,
   from_address: EthereumAddressSchema,
@@ -122,6 +127,7 @@ export const BlockchainTransactionSchema = namedObject('BlockchainTransaction', 
   error_code: nullable(
     Type.String({ description: 'Why it failed: it is not paid.', examples: ['reverted'] }),
   ),
+  error_reason: nullable(ErrorReasonSchema),
   reference: nullable(
     Type.Unsafe<string>({
       ...EthereumHashSchema,
@@ -192,6 +198,7 @@ export const SEARCH_FIELDS = {
     Type.Record(METADATA_KEY, METADATA_WORD, {
       minProperties: 1,
       maxProperties: 3,
+      additionalProperties: false,
       description:
         'Those that have these words in their metadata, as `metadata[order_id]=2025-014`.',
       examples: [{ order_id: '2025-014' }],
@@ -233,7 +240,7 @@ export type TransactionListQuery = Static<typeof TransactionListQuerySchema>
 export const TotalIsExactSchema = Type.Boolean({
   description:
     'False where an address, a word of the metadata, a currency or an amount is asked for that ' +
-    'more than 5,000 have. Then there are at least `total`, and a page may have fewer rows than ' +
+    'more than 2,000 have. Then there are at least `total`, and a page may have fewer rows than ' +
     'the limit, or none, and a `next_cursor` all the same: the search goes on there.',
 })
 

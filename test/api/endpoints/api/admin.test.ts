@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { insertSample } from '../../../../src/store/transactions/overview.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
 import { startAdminApi, type AdminApi } from '../../../fixtures/api/admin-api.ts'
+import { makeBatch } from '../../../fixtures/store/made-batch.ts'
 import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 
 type Row = Record<string, unknown>
@@ -22,7 +23,7 @@ describe('what administrators see', () => {
   const get = (url: string) => admin.send({ url })
 
   it('is refused to everybody else', async () => {
-    for (const url of ['overview', 'samples', 'transactions', 'users', 'keys']) {
+    for (const url of ['overview', 'samples', 'transactions', 'batches', 'users', 'keys']) {
       const answer = await admin.send({ url: `/api/admin/${url}` }, 'alice')
       expect(answer.status).to.equal(403)
     }
@@ -46,6 +47,52 @@ describe('what administrators see', () => {
       ])
       expect(found.body['total']).to.equal(1)
     }
+  })
+
+  it('finds transactions of all users, or of one, by what they keep', async () => {
+    const { db, alice } = admin
+    const bob = await makeUser(db, { username: 'bob' })
+    const common = { metadata: { order_id: '42' }, amount: 500n }
+    const first = await makeTransaction(db, { userId: alice.id, externalId: 'one', ...common })
+    const second = await makeTransaction(db, { userId: bob.id, externalId: 'one', ...common })
+    const cases: Record<string, unknown[]> = {
+      'metadata[order_id]=42': [second, first],
+      'currency=USD': [second, first],
+      'external_id=one': [second, first],
+      [`external_id=one&user_id=${bob.id}`]: [second],
+      [`metadata[order_id]=42&user_id=${alice.id}`]: [first],
+      'currency=USD&min_amount=5&max_amount=5': [second, first],
+      [`currency=USD&min_amount=5.01&user_id=${alice.id}`]: [],
+      'metadata[order_id]=43': [],
+    }
+    for (const [query, expected] of Object.entries(cases)) {
+      const { body } = await get(`/api/admin/transactions?${query}`)
+      const ids = (expected as { transactionId: string }[]).map((one) => one.transactionId)
+      expect(
+        rowsOf({ body }).map((row) => row['transaction_id']),
+        query,
+      ).to.deep.equal(ids)
+      expect(body).to.include({ total: ids.length, total_is_exact: true })
+    }
+    expect((await get('/api/admin/transactions?min_amount=5')).status).to.equal(400)
+  })
+
+  it('shows the batches of all users, with their payments', async () => {
+    const { db, alice } = admin
+    const { batchId, payments } = await makeBatch(db, alice.id)
+    const list = await get('/api/admin/batches')
+    expect(list.body['next_after']).to.equal(null)
+    expect(rowsOf(list, 'batches')[0]).to.deep.include({ batch_id: batchId, username: 'alice' })
+    expect(rowsOf(await get('/api/admin/batches?user_id=999'), 'batches')).to.deep.equal([])
+    const one = await get(`/api/admin/batches/${batchId}`)
+    expect(one.body).to.include({ username: 'alice', count: 2, amount_decimal: '2' })
+    expect(rowsOf(one, 'items').map((item) => item['transaction_id'])).to.deep.equal(
+      payments.map(({ transactionId }) => transactionId),
+    )
+    expect((await admin.send({ url: `/api/admin/batches/${batchId}` }, 'alice')).status).to.equal(
+      403,
+    )
+    expect((await get('/api/admin/batches/BAT404')).status).to.equal(404)
   })
 
   it('leaves out none and shows none twice, though more are made between the pages', async () => {

@@ -148,6 +148,8 @@ describe('batches of payments', () => {
     const batch = await read(`/api/blockchain/batches/${String(body['batch_id'])}`)
     expect(batch['status']).to.equal('partly_completed')
     const items = batch['items'] as Item[]
+    const reasons = items.map((item) => item['error_reason'])
+    expect(reasons).to.deep.equal([null, 'The payee does not take the payment.', null])
     expect(items.map(({ status, error_code: code }) => [status, code])).to.deep.equal([
       ['completed', null],
       ['failed', 'payee_refused'],

@@ -13,9 +13,7 @@ import {
   insertBatch,
   listBatches,
   listBatchItems,
-  statusOf,
   type Batch,
-  type BatchItem,
   type SummedBatch,
 } from '../../../../store/transactions/batches.ts'
 import {
@@ -34,14 +32,13 @@ import {
   BatchParamsSchema,
   BatchQuerySchema,
   type BatchCreate,
-  type BatchWire,
 } from '../../../../wire/group-b/blockchain.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { idOf, pageOf } from '../../lists.ts'
-import { fieldsOf } from '../fields.ts'
 import type { Refusals } from '../../../admission/refusals.ts'
+import { toBatchWire, toItemWire } from './batch-wire.ts'
 import { readPaidIn } from './currencies.ts'
 import { requireNew } from './external-ids.ts'
 import {
@@ -87,7 +84,7 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
       const batch = await recordBatch(db, { ...prepared, caller, items: body.items })
       return {
         success: true as const,
-        ...shown(batch),
+        ...toBatchWire(batch),
         from_address: checksummed(acceptance.value.order.signer),
         transactions: prepared.ids,
       }
@@ -261,7 +258,7 @@ const batchList = defineEndpoint({
       listBatches(db, { userId, before: idOf(query.after), limit }),
     )
     const next = last ? String(last.id) : null
-    return { success: true as const, batches: batches.map(shown), next_after: next }
+    return { success: true as const, batches: batches.map(toBatchWire), next_after: next }
   },
 })
 
@@ -285,40 +282,9 @@ const batchDetail = defineEndpoint({
     const next = last ? last.place + 1 : null
     return {
       success: true as const,
-      ...shown(batch),
+      ...toBatchWire(batch),
       items: items.map((item) => toItemWire(item, batch)),
       next_from: next,
     }
   },
 })
-
-function shown(batch: SummedBatch): BatchWire {
-  const { currency, tokenDecimals, sums } = batch
-  const sumOf = (wanted: string) => {
-    const { count = 0, amount = 0n } = sums.find(({ status }) => status === wanted) ?? {}
-    return { count, ...amountFields({ amount, currency, tokenDecimals }) }
-  }
-  return {
-    ...fieldsOf(batch, 'batchId', 'currency', 'onFailure', 'count', 'createdAt'),
-    ...amountFields(batch),
-    status: statusOf(batch),
-    completed_at: batch.doneAt?.toISOString() ?? null,
-    sums: {
-      pending: sumOf('pending'),
-      processing: sumOf('processing'),
-      completed: sumOf('completed'),
-      failed: sumOf('failed'),
-    },
-  }
-}
-
-function toItemWire(item: BatchItem, { currency }: SummedBatch) {
-  return {
-    index: item.place,
-    ...fieldsOf(item, 'transactionId', 'externalId', 'status', 'ethTransactionHash'),
-    ...fieldsOf(item, 'reference', 'errorCode'),
-    to_address: checksummed(item.payee),
-    ...amountFields(item),
-    currency,
-  }
-}

@@ -1,4 +1,5 @@
 import { checksummed } from '../../../../chain/hex.ts'
+import { wordsOfRefusal } from '../../../../chain/read/refusals.ts'
 import { isOffChain } from '../../../../domain/breaks.ts'
 import { STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
 import { isInEther, pendingReason, type Attempt, type Order } from '../../../../domain/orders.ts'
@@ -42,6 +43,7 @@ export async function readBlockchainTransaction(
     confirmations: isGone ? 0n : confirmationsOf(shown.block?.number, head),
     pending_reason: pendingReason(order, shown) ?? null,
     error_code: order.errorCode ?? null,
+    error_reason: order.refusal ? wordsOfRefusal(order.refusal) : null,
     reference: isSettlement(order) ? order.reference : null,
     attempts: attempts.map(toAttemptWire),
   }
@@ -68,6 +70,7 @@ async function readArrival(db: Db, transaction: Shown): Promise<BlockchainTransa
     confirmations: confirmationsOf(isThere ? blockNumber : undefined, head),
     pending_reason: isThere ? null : 'waiting_for_block',
     error_code: null,
+    error_reason: null,
     reference: arrival.reference ?? null,
     attempts: [],
   }
