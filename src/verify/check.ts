@@ -12,14 +12,14 @@ import {
   chainIdField,
   confirmationsField,
   DEFAULT_CONFIRMATIONS,
-  expectedPayment,
   hashField,
   optional,
-  type PaymentClaim,
 } from './claim.ts'
 import { coinOf, formatMoney, type Coin } from './coins.ts'
 import { contradictionsOf, readFacts } from './facts.ts'
-import { inCoin, matchPayment, type Expected } from './match.ts'
+import { inCoin } from './match.ts'
+import { matchPayment, type Expected } from './match.ts'
+import { expectedPayment, type PaymentClaim } from './payment-claim.ts'
 import { parseQuittance, type Quittance } from './quittance.ts'
 import { paymentsOf, type Payment } from './read-payments.ts'
 import { coinFrom } from './token-state.ts'

@@ -5,15 +5,10 @@ export type {
 } from '../chain/hex.ts'
 export { plainProvider } from '../chain/rpc/provider.ts'
 export type { Provider, RpcCall } from '../chain/rpc/provider.ts'
-export {
-  ClaimError,
-  type BaseClaim,
-  type PaymentClaim,
-  type TimeWindow,
-  type VerifyOptions,
-} from './claim.ts'
+export { ClaimError, type BaseClaim, type TimeWindow, type VerifyOptions } from './claim.ts'
 export { check, type QuittanceClaim, type Trust } from './check.ts'
 export type { Coin } from './coins.ts'
+export type { PaymentClaim } from './payment-claim.ts'
 export type { Payment, PaymentKind, Rail } from './read-payments.ts'
 export { PROFILES, type Profile, type ProfileName, type ProfileStatement } from './profiles.ts'
 export { MAX_QUITTANCE_BYTES, type Quittance } from './quittance.ts'

@@ -5,15 +5,14 @@ import {
   amountField,
   chainIdField,
   checkOptions,
-  expectedPayment,
   hashField,
   optional,
   windowField,
   type BaseClaim,
-  type PaymentClaim,
   type VerifyOptions,
 } from './claim.ts'
 import { judge, type Case } from './judge.ts'
+import { expectedPayment, type PaymentClaim } from './payment-claim.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What a record says of a transaction. What it leaves out is not checked. */

@@ -3,7 +3,6 @@ import { Type, type Static } from 'typebox'
 import { ROUTES } from '../../domain/orders.ts'
 import { AMOUNT_FIELDS } from '../amounts.ts'
 import {
-  DaySchema,
   EthereumAddressSchema,
   EthereumHashSchema,
   int64,
@@ -26,7 +25,6 @@ import {
   TransactionIdSchema,
   TransactionSchema,
   TransactionStatusSchema,
-  TransactionTypeSchema,
 } from './transactions.ts'
 
 const WeiSchema = Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] })
