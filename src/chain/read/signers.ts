@@ -2,7 +2,7 @@ import type { Hex } from '../../domain/orders.ts'
 import type { MintRight } from '../../domain/signers.ts'
 import { data as bytes, quantity, readFrom } from '../answers.ts'
 import type { Providers } from '../rpc/providers.ts'
-import { readBalance } from './balances.ts'
+import { readBalance } from './holdings.ts'
 import { readMintRight } from './mint-right.ts'
 
 /** What the chain knows of an address that signs; what no provider says now is undefined. */
