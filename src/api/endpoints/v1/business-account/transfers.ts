@@ -19,7 +19,7 @@ import {
   TransferListSchema,
 } from '../../../../wire/group-a/transfers.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
-import { ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
+import { later, ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
 import { readPage } from '../../lists.ts'
 import {
   answeringFunds,
