@@ -72,7 +72,7 @@ describe('the signers that administrators see', () => {
 
   it('are the users’ page by page, a thousand of them and more', async () => {
     let seen = 0
-    for (let after: unknown = 0; after !== null; ) {
+    for (let after: unknown = 0; after !== null;) {
       const url = `/api/admin/signers?limit=100&after_id=${String(after)}`
       const { body } = await admin.send({ url })
       const users = body['users'] as Array<Record<string, unknown>>
