@@ -18,16 +18,22 @@ export async function startContracts(options: {
   const { config, chain } = options
   const named = { settlement: config.settlementAddress, stablecoin: config.stablecoinAddress }
   const isOurs = chain.isEmbedded && !named.settlement && !named.stablecoin
-  const contracts = await findContracts(
-    chain.providers,
-    isOurs ? await deployEmbedded(config, chain) : named,
-  )
+  const { tokens } = config
+  const contracts = await findContracts(chain.providers, {
+    ...(isOurs ? await deployEmbedded(config, chain) : named),
+    tokens,
+  })
   const { settlement, token } = contracts
   const found = [
     ...(settlement ? ['Settlement'] : []),
     ...(token ? [token.symbol ?? 'stablecoin'] : []),
+    ...tokens.map(({ symbol }) => symbol),
   ]
-  return { ...contracts, detail: found.length > 0 ? found.join(' and ') : 'none on this chain' }
+  return { ...contracts, detail: found.length > 0 ? listed(found) : 'none on this chain' }
+}
+
+function listed(names: readonly string[]): string {
+  return new Intl.ListFormat('en', { style: 'long' }).format(names).replace(', and ', ' and ')
 }
 
 async function deployEmbedded(config: Config, chain: Chain): Promise<Contracts> {

@@ -13,7 +13,7 @@ import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { Watchdog } from '../base/watchdog.ts'
 import { createBlockReader } from '../chain/read/blocks.ts'
-import type { Contracts } from '../chain/read/contracts.ts'
+import type { Contracts, FoundContracts } from '../chain/read/contracts.ts'
 import { createFinal } from '../chain/read/final.ts'
 import { createHoldingReader } from '../chain/read/holdings.ts'
 import { createIncomingReader } from '../chain/read/incoming.ts'
@@ -69,7 +69,7 @@ export async function startRails(
     role: 'up' | 'serve' | 'work'
     shutdown: Shutdown
     chain: Chain
-    contracts: Contracts
+    contracts: FoundContracts
     /** Pays, and signs for the platform's own address. */
     paying: Paying
     /** What the ledger makes of wires that pay its own payments and redeems. */
@@ -205,7 +205,7 @@ function createDeposits(
   deps: Deps & {
     config: Config
     chain: Chain
-    contracts: Contracts
+    contracts: FoundContracts
     platform: Hex
     watch: Watchdog['watch']
   },
@@ -213,20 +213,23 @@ function createDeposits(
   const { db, clock, logger, config, chain, contracts } = deps
   const { providers, chainId } = chain
   const settlement = contracts.settlement && lower(contracts.settlement)
-  const stablecoin = contracts.stablecoin && lower(contracts.stablecoin)
-  const tokens = stablecoin === undefined ? [] : [stablecoin]
+  const { tokens } = contracts
   const deposits = {
     db,
     clock,
     logger,
     chainId,
-    stablecoin,
+    tokens,
     own: [deps.platform],
     checkoutPayee: checkoutPayeeOf(deps),
     randomBytes,
     readFinal: createFinal({ providers, finality: config.confirmations }),
     readBlock: createBlockReader(providers),
-    incoming: createIncomingReader({ providers, tokens, settlement }),
+    incoming: createIncomingReader({
+      providers,
+      tokens: tokens.map(({ address }) => address),
+      settlement,
+    }),
   }
   const balances = {
     db,

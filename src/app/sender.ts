@@ -64,6 +64,7 @@ export async function createPaying(deps: {
       isCode: (code) => isCodeOf(code, settlement()),
     },
     stablecoin: contracts.stablecoin && lower(contracts.stablecoin),
+    tokens: contracts.tokens,
     pool: [platform],
     policy: {
       ...DEFAULT_POLICY,
@@ -82,12 +83,14 @@ export async function createPaying(deps: {
       estimateBatch: (db, batch) => sender.estimateBatch(db, { ...batch, way }, signal),
       acceptAll: sender.acceptAll,
       balanceOf: (holder) => readBalance(chain.providers, { holder, signal }),
-      tokensOf: async (holder) => {
-        const token = contracts.stablecoin && lower(contracts.stablecoin)
-        if (token === undefined) return []
-        const amount = await readTokenBalance(chain.providers, { token, holder, signal })
-        return [{ token, symbol: contracts.token?.symbol ?? null, amount }]
-      },
+      tokens: contracts.tokens,
+      tokensOf: (holder) =>
+        Promise.all(
+          contracts.tokens.map(async (token) => {
+            const asked = { token: token.address, holder, signal }
+            return { token, amount: await readTokenBalance(chain.providers, asked) }
+          }),
+        ),
       kick: sender.kick,
     },
   }

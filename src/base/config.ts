@@ -39,6 +39,8 @@ export type Config = {
   blockMs: number
   settlementAddress: HexAddress | undefined
   stablecoinAddress: HexAddress | undefined
+  /** Other tokens that payments can be made in, by their symbols. */
+  tokens: readonly { symbol: string; address: HexAddress }[]
   /** How the platform signs; absent means the sandbox's well-known seed. */
   withdrawals: Withdrawals
   signer: string | undefined
@@ -90,6 +92,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     blockMs: read('QUITTANCE_BLOCK_MS', wholeNumber({ min: 20, max: 60_000 })) ?? 1000,
     settlementAddress: read('SETTLEMENT_ADDRESS', parseAddress),
     stablecoinAddress: read('STABLECOIN_ADDRESS', parseAddress),
+    tokens: read('QUITTANCE_TOKENS', parseTokens) ?? [],
     withdrawals: read('QUITTANCE_WITHDRAWALS', oneOf(WITHDRAWALS)) ?? 'holdings-then-mint',
     signer: read('QUITTANCE_SIGNER', (text) => text),
     sourceKey: read('QUITTANCE_SOURCE_KEY', (text) => text),
@@ -121,6 +124,7 @@ export const VARIABLES = {
   QUITTANCE_BLOCK_MS: 'block time of the embedded chain',
   SETTLEMENT_ADDRESS: 'the settlement contract',
   STABLECOIN_ADDRESS: 'the dollar stablecoin',
+  QUITTANCE_TOKENS: 'other tokens to pay in, as SYMBOL:ADDRESS, comma-separated',
   QUITTANCE_WITHDRAWALS: 'out of what withdrawals are paid',
   QUITTANCE_SIGNER: 'how the platform signs',
   QUITTANCE_DEPLOYER_KEY: 'private key that `deploy` pays with',
@@ -234,6 +238,14 @@ function parseConfirmations(text: string): number | 'finalized' {
 function parseAddress(text: string): HexAddress {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new BadValue('must be 0x and 40 hexadecimal digits')
   return text as HexAddress
+}
+
+function parseTokens(text: string): Config['tokens'] {
+  return text.split(',').map((part) => {
+    const [, symbol = '', address = ''] = /^\s*([^\s:]+):(0x[0-9a-fA-F]{40})\s*$/.exec(part) ?? []
+    if (address === '') throw new BadValue('must be SYMBOL:0x… for each token, separated by commas')
+    return { symbol, address: address as HexAddress }
+  })
 }
 
 export class ConfigError extends BaseError {

@@ -27,7 +27,12 @@ export type PlatformOptions = PlatformClientOptions &
     settlement?: string | undefined
     /** The dollar token, from a source of the caller's own; for payments in USD. */
     stablecoin?: string | undefined
+    /** Other tokens by their symbols, from there as well; for payments in them. */
+    tokens?: Readonly<Record<string, PayableToken>> | undefined
   }
+
+/** A token that is paid in, and how many decimals its amounts have. */
+export type PayableToken = { address: string; decimals: number }
 
 /** A payment that was accepted, with the way to its proof. */
 export type CheckedPayment = BlockchainPayment & {
@@ -48,7 +53,7 @@ export type Intent = {
   /** In decimal digits. */
   amount: string
   /** Absent: ETH. */
-  currency?: 'ETH' | 'USD' | undefined
+  currency?: string | undefined
   use_contract?: boolean | undefined
   from_address?: string | undefined
   /** The first hash, for a server that stops answering. */
@@ -122,21 +127,34 @@ type Known = {
   reference: string | undefined
 }
 
-function createKnown(intent: Intent, options: Pick<PlatformOptions, 'stablecoin'>): Known {
+function createKnown(intent: Intent, options: Tokens): Known {
   const { eth_transaction_hash: first } = intent
   const hashes = new Set(first ? [first] : [])
   return { intent, paid: paidBy(intent, options), hashes, reference: undefined }
 }
 
+type Tokens = Pick<PlatformOptions, 'stablecoin' | 'tokens'>
+
 function paidBy(
   { amount: text, currency = 'ETH' }: Intent,
-  { stablecoin: token }: Pick<PlatformOptions, 'stablecoin'>,
+  { stablecoin, tokens = {} }: Tokens,
 ): Known['paid'] {
-  const amount = parseAmount({ text, decimals: CURRENCY_DECIMALS[currency] })
-  if (currency === 'ETH') return { token: null, amount }
-  if (token !== undefined) return { token, amount: dueOf({ amount, currency }) }
-  const message = 'A payment in USD is proven by its token. Name it in the options: stablecoin.'
-  throw new BaseError(message, { code: 'invalid_call' })
+  if (currency === 'ETH') {
+    return { token: null, amount: parseAmount({ text, decimals: CURRENCY_DECIMALS.ETH }) }
+  }
+  if (currency === 'USD') {
+    const amount = parseAmount({ text, decimals: CURRENCY_DECIMALS.USD })
+    if (stablecoin === undefined) throw tokenMissing(currency, 'stablecoin')
+    return { token: stablecoin, amount: dueOf({ amount, currency }) }
+  }
+  const token = Object.hasOwn(tokens, currency) ? tokens[currency] : undefined
+  if (token === undefined) throw tokenMissing(currency, 'tokens')
+  return { token: token.address, amount: parseAmount({ text, decimals: token.decimals }) }
+}
+
+function tokenMissing(currency: string, option: string): BaseError {
+  const message = `A payment in ${currency} is proven by its token. Name it in the options: ${option}.`
+  return new BaseError(message, { code: 'invalid_call' })
 }
 
 /** A server that does not answer ends nothing: the hashes that it named are still looked at. */

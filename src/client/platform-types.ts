@@ -163,10 +163,10 @@ export type TransferState = Answered<
 /** Where the payee's page and its quittance are. */
 export type Receipt = Answered<ReceiptWire, 'token' | 'path'>
 
-/** How much ETH to pay to whom; `use_contract` sends it through the settlement contract. */
+/** How much of what to pay to whom; `use_contract` sends it through the settlement contract. */
 export type BlockchainRequest = Asked<Static<typeof BlockchainCreateSchema>> & {
-  /** Absent: ETH. */
-  currency?: 'ETH' | 'USD' | undefined
+  /** Absent: ETH. USD is the stablecoin; another token goes by its symbol. */
+  currency?: string | undefined
 }
 
 /**

@@ -17,6 +17,7 @@ export type ReceiptStep = {
 export type Shown = {
   hash: string | null
   currency: string
+  decimals: number
   /** In the smallest unit. */
   amount: bigint
   /** What is undefined is not recorded. The token is null where native coin was paid. */
@@ -30,11 +31,13 @@ export type Checked = { steps: ReceiptStep[]; caveats: readonly string[] }
 
 export function shownBy(facts: ReceiptFactsWire): Shown {
   const { eth_transaction_hash: hash, amount_wei: wei, amount_decimal, currency, paid } = facts
-  const amount = BigInt(paid?.amount_units ?? wei ?? inMillionths(amount_decimal))
+  const decimals = facts.token_decimals ?? (currency === 'ETH' ? 18 : 6)
+  const amount = BigInt(paid?.amount_units ?? wei ?? unitsOf(amount_decimal, decimals))
   const { to_address: payee, token, reference, contract } = paid ?? {}
   return {
     hash,
     currency,
+    decimals,
     amount,
     token: currency === 'ETH' ? null : token,
     payee,
@@ -44,8 +47,12 @@ export function shownBy(facts: ReceiptFactsWire): Shown {
 }
 
 /** An amount of the page in the page's currency, in which a dollar is divided by a million. */
-export function formatShown({ amount, currency }: Pick<Shown, 'amount' | 'currency'>): string {
-  return `${formatUnits(amount, decimalsOf(currency))} ${currency}`
+export function formatShown({
+  amount,
+  decimals,
+  currency,
+}: Pick<Shown, 'amount' | 'decimals' | 'currency'>): string {
+  return `${formatUnits(amount, decimals)} ${currency}`
 }
 
 /**
@@ -160,14 +167,14 @@ function samePayment(
   if (payment === undefined || transaction?.hash !== shown.hash) {
     return fails(SAME, `The file proves the transaction ${transaction?.hash}, which is another.`)
   }
-  const { currency } = shown
+  const { currency, decimals } = shown
   const proven = payment.token === null ? 'ETH' : 'a token'
   if ((payment.token === null) !== (currency === 'ETH')) {
     return fails(SAME, `The file proves a payment in ${proven}, and this page one in ${currency}.`)
   }
   const paid = textOf(payment.amount, { coin, shown })
   const claimed = disagreements.filter(({ kind }) => CLAIMED.has(kind))
-  const isOtherSize = coin !== undefined && coin.decimals !== decimalsOf(currency)
+  const isOtherSize = coin !== undefined && coin.decimals !== decimals
   if (claimed.some(({ kind }) => kind === 'wrong_amount') || isOtherSize) {
     return fails(SAME, `The file proves ${paid}, and this page shows ${formatShown(shown)}.`)
   }
@@ -192,13 +199,9 @@ function textOf(amount: bigint, { coin, shown }: { coin: Coin | undefined; shown
   return coin.symbol === undefined ? decimal : `${decimal} ${coin.symbol}`
 }
 
-function decimalsOf(currency: string): number {
-  return currency === 'ETH' ? 18 : 6
-}
-
-function inMillionths(decimal: string): string {
+function unitsOf(decimal: string, decimals: number): string {
   const [whole = '', fraction = ''] = decimal.split('.')
-  return `${BigInt(whole + fraction.padEnd(6, '0'))}`
+  return `${BigInt(whole + fraction.padEnd(decimals, '0'))}`
 }
 
 const LATER: ReadonlySet<string> = new Set(['not_final', 'provider_lags', 'unavailable'])

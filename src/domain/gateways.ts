@@ -1,6 +1,6 @@
 import { GATEWAYS, type GatewayKind } from '../base/parties.ts'
 import type { INSTITUTION_KINDS } from '../base/rails-config.ts'
-import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS, type Currency } from './money.ts'
+import { CURRENCY_DECIMALS, isCurrency, STABLECOIN_DECIMALS, type Currency } from './money.ts'
 
 export type InstitutionKind = (typeof INSTITUTION_KINDS)[number]
 
@@ -26,10 +26,10 @@ export function receivedDecimals(charge: { kind: GatewayKind; currency: Currency
   return isToken ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[charge.currency]
 }
 
-/** What is due at the crypto checkout, in wei or in millionths of the dollar token. */
-export function dueOf({ amount, currency }: { amount: bigint; currency: Currency }): bigint {
-  const more = currency === 'ETH' ? 0 : STABLECOIN_DECIMALS - CURRENCY_DECIMALS[currency]
-  return amount * 10n ** BigInt(more)
+/** What an amount is on the chain: in wei, in millionths of the dollar token, or a token's own. */
+export function dueOf({ amount, currency }: { amount: bigint; currency: string }): bigint {
+  if (currency === 'ETH' || !isCurrency(currency)) return amount
+  return amount * 10n ** BigInt(STABLECOIN_DECIMALS - CURRENCY_DECIMALS[currency])
 }
 
 /**

@@ -1,7 +1,8 @@
-import { BaseError } from '../base/errors.ts'
+import { BaseError, ImpossibleError } from '../base/errors.ts'
 
 /**
  * How many decimals a currency has. Amounts are whole numbers of its smallest unit (wei, cents).
+ * Tokens other than the dollar have currencies of their own, by their symbols.
  */
 export const CURRENCY_DECIMALS = { ETH: 18, USD: 2, EUR: 2, GBP: 2 } as const
 
@@ -12,10 +13,32 @@ export const CURRENCIES = ['USD', 'EUR', 'GBP', 'ETH'] as const satisfies readon
 /** Of the dollar stablecoin, on the chain and in requests that mint or redeem it. */
 export const STABLECOIN_DECIMALS = 6
 
-/** Of a transaction: dollars that come or leave on a chain have the decimals of the stablecoin. */
-export function decimalsOf({ currency, type }: { currency: Currency; type: string }): number {
+/** No amount of a token can have more. */
+export const MAX_DECIMALS = 18
+
+/** What tells how many decimals an amount has. */
+export type Unit = {
+  currency: string
+  /** Set where the currency is a token's symbol. */
+  tokenDecimals?: number | null | undefined
+  /** Of a transaction: dollars that come or leave on a chain count as the stablecoin does. */
+  type?: string
+}
+
+export function decimalsOf({ currency, tokenDecimals, type }: Unit): number {
+  if (typeof tokenDecimals === 'number') return tokenDecimals
+  if (!isCurrency(currency)) throw new ImpossibleError('the amount of a token has its decimals')
   const isToken = (type === 'deposit' || type === 'withdrawal') && currency === 'USD'
   return isToken ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[currency]
+}
+
+export function isCurrency(name: string): name is Currency {
+  return CURRENCIES.some((currency) => currency === name)
+}
+
+/** A token's symbol as it stands for a currency: it can be seen, and typed in a list. */
+export function isSymbol(text: string): boolean {
+  return /^[^\p{C}\p{Z},:=]{1,32}$/u.test(text)
 }
 
 /** Of the ledger, which holds what the stablecoin can. */
@@ -29,6 +52,11 @@ export const LEDGER_PER_CENT = 10_000n
  * one: more is a mistake in any currency, and bounds every sum.
  */
 export const DECIMAL_PATTERN = '^(0|[1-9][0-9]{0,12})(\\.[0-9]{1,18})?$'
+
+/** Whether a decimal can say it. Of some tokens there is more. */
+export function isAmount({ amount, decimals }: { amount: bigint; decimals: number }): boolean {
+  return amount < 10n ** BigInt(13 + decimals)
+}
 
 /**
  * Reads a positive decimal into the smallest unit. Nothing is rounded and nothing is forgiven:

@@ -1,5 +1,5 @@
 import { BaseError } from '../base/errors.ts'
-import { formatAmount, parseAmount, type Currency } from './money.ts'
+import { formatAmount, isCurrency, isSymbol, parseAmount, type Currency } from './money.ts'
 
 /**
  * How money leaves: paid on the chain, minted for a wallet's money, withdrawn from a wallet to the
@@ -67,7 +67,8 @@ export function problemOfSetting(setting: {
 }): { field: 'currency' | 'per_transaction' | 'per_payee'; message: string } | undefined {
   const { way, currency, perTransaction, perDay, perPayee } = setting
   const taken: readonly string[] = CURRENCIES_OUT[way]
-  if (!taken.includes(currency)) {
+  const isToken = way === 'chain' && isSymbol(currency) && !isCurrency(currency)
+  if (!taken.includes(currency) && !isToken) {
     return { field: 'currency', message: `This way takes ${taken.join(', ')}.` }
   }
   if (perPayee !== undefined && (way === 'wire' || way === 'transfer')) {

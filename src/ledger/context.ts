@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { TokenProfile } from '../chain/read/stablecoin.ts'
+import type { TokenProfile } from '../chain/read/token-answers.ts'
 import type { RandomBytes } from '../domain/ids.ts'
 import type { Payment, Transfer } from '../domain/ledger.ts'
 import type { Hex } from '../domain/orders.ts'

@@ -4,8 +4,9 @@ import type { Logger } from '../base/logger.ts'
 import type { HoldingReader } from '../chain/read/holdings.ts'
 import { checksummed } from '../chain/hex.ts'
 import { breakId } from '../domain/break-ids.ts'
-import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
+import type { Token } from '../domain/tokens.ts'
 import type { Db } from '../store/database/database.ts'
 import {
   hasOpenNonce,
@@ -28,7 +29,7 @@ import { ensureWatchRun } from '../store/reconciliation/runs.ts'
 export type BalanceDeps = {
   db: Db
   chainId: number
-  tokens: readonly Hex[]
+  tokens: readonly Pick<Token, 'address' | 'decimals'>[]
   /** The platform's own addresses, which are accounted for like those of users. */
   own: readonly Hex[]
   holding: HoldingReader
@@ -58,7 +59,8 @@ export const BALANCE_POLICY: BalancePolicy = {
  * while there is more to look at.
  */
 export async function balancePass(deps: BalanceDeps, signal: AbortSignal): Promise<boolean> {
-  const { db, chainId, own, tokens, holding, policy, clock } = deps
+  const { db, chainId, own, holding, policy, clock } = deps
+  const tokens = deps.tokens.map(({ address }) => address)
   const { limit, peaceMs, roundMs } = policy
   // Up to there it is known what arrived.
   const cursor = await readDepositCursor(db, chainId)
@@ -71,7 +73,7 @@ export async function balancePass(deps: BalanceDeps, signal: AbortSignal): Promi
     const now = clock.now()
     await insertBalance(db, { account, held, cursor, now, dueAt: later(now, roundMs) })
   })
-  const due = await listDueBalances(db, { chainId, now: clock.now(), limit })
+  const due = await listDueBalances(db, { chainId, tokens, now: clock.now(), limit })
   await forEach(due, async (account) => {
     try {
       const known = account.seen ?? (blockNumber > account.blockNumber ? undefined : account)
@@ -179,7 +181,7 @@ async function openGap(
   const about = { chainId, kind: 'unexplained_balance', transactionId: null, hash: null } as const
   const id = breakId({ ...about, place: [address, token, to.blockNumber].join() })
   const { kind, transactionId, hash } = about
-  const inWords = (amount: bigint): string => wordsOf(amount, token)
+  const inWords = (amount: bigint): string => wordsOf(deps, { amount, token })
   const finding = {
     id,
     kind,
@@ -208,9 +210,12 @@ async function openGap(
 
 const SOURCE = 'balances'
 
-function wordsOf(amount: bigint, token: Hex | ''): string {
-  const decimals = token === '' ? CURRENCY_DECIMALS.ETH : STABLECOIN_DECIMALS
-  return formatAmount({ amount, decimals })
+function wordsOf(
+  { tokens }: Pick<BalanceDeps, 'tokens'>,
+  { amount, token }: { amount: bigint; token: Hex | '' },
+): string {
+  const { decimals = 0 } = tokens.find(({ address }) => address === token) ?? {}
+  return formatAmount({ amount, decimals: token === '' ? CURRENCY_DECIMALS.ETH : decimals })
 }
 
 /** Closes the breaks that records which came late explain. */

@@ -5,8 +5,9 @@ import type { BlockReader } from '../chain/read/blocks.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
 import type { Incoming, IncomingBlock, IncomingReader } from '../chain/read/incoming.ts'
 import { createId, type RandomBytes } from '../domain/ids.ts'
-import type { Currency } from '../domain/money.ts'
+import { decimalsOf, isAmount, type Unit } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
+import { unitOf, type Token } from '../domain/tokens.ts'
 import type { Db } from '../store/database/database.ts'
 import { findReferenced } from '../store/rails/checkouts.ts'
 import { forgetBalances } from '../store/rails/balances.ts'
@@ -37,8 +38,8 @@ import { closeReorged, openReorged } from './checkout-reorgs.ts'
 export type DepositDeps = {
   db: Db
   chainId: number
-  /** The dollar token; absent, ether alone is looked for. */
-  stablecoin: Hex | undefined
+  /** Those that are configured. */
+  tokens: readonly Token[]
   /** The platform's own addresses, where nothing is a deposit, and all is accounted for. */
   own: readonly Hex[]
   /** Where our own checkouts are paid. */
@@ -92,7 +93,7 @@ const MAX_BLOCKS = 16n
 const REWIND_BLOCKS = 256n
 
 type Arrival = Omit<OwnArrival, 'chainId'> & { deposit: NewDeposit | undefined }
-type NewDeposit = Omit<Deposit, 'transactionId'> & { userId: number }
+type NewDeposit = Omit<Deposit, 'transactionId'> & { userId: number; unit: Unit }
 
 /** All of the block or nothing. False where another reader has taken it in since. */
 async function takeIn(
@@ -141,8 +142,9 @@ async function arrivalsOf(
     const userId = owners.get(payee)?.userId
     const arrival = { ...moved, blockNumber: block.number }
     const isSigned = signed.has(transactionHash)
-    const isDeposit =
-      userId !== undefined && !isSigned && !(await isOfCheckout(deps, { settled, payee }))
+    const unit = recordableIn(deps, moved)
+    const isTheirs = userId !== undefined && unit !== undefined && !isSigned
+    const isDeposit = isTheirs && !(await isOfCheckout(deps, { settled, payee }))
     // A log proves by itself that its transaction succeeded.
     const receipt = isDeposit || logIndex === -1 ? await receiptOf(transactionHash) : undefined
     if (receipt?.succeeded === false) continue
@@ -153,7 +155,7 @@ async function arrivalsOf(
     const { contract, reference } = settled ?? {}
     const { gasUsed, gasPrice } = receipt
     const place = { chainId, contract, reference, blockHash: block.hash, paidAt: block.time }
-    const deposit = { ...arrival, ...place, payer, gasUsed, gasPrice, userId }
+    const deposit = { ...arrival, ...place, payer, gasUsed, gasPrice, userId, unit }
     arrivals.push({ ...arrival, deposit })
   }
   return arrivals
@@ -178,14 +180,27 @@ async function isOfCheckout(
   return (await findReferenced(db, settled.reference)) !== undefined
 }
 
+/**
+ * In what it counts; undefined where nobody has configured the token, or where it is more than any
+ * amount can be.
+ */
+function recordableIn(
+  { tokens }: DepositDeps,
+  { token: address, amount }: Pick<Incoming, 'token' | 'amount'>,
+): Unit | undefined {
+  const token = tokens.find((one) => one.address === address)
+  const coin = address === undefined ? { currency: 'ETH' } : token && unitOf(token)
+  const unit = coin && { ...coin, type: 'deposit' }
+  return unit && isAmount({ amount, decimals: decimalsOf(unit) }) ? unit : undefined
+}
+
 async function record(deps: DepositDeps, arrived: readonly NewDeposit[]): Promise<void> {
-  const { db, chainId, stablecoin, randomBytes } = deps
-  const coins = arrived.filter(({ token }) => token === undefined || token === stablecoin)
-  if (coins.length === 0) return
-  const hashes = coins.map(({ transactionHash }) => transactionHash)
+  const { db, chainId, randomBytes } = deps
+  if (arrived.length === 0) return
+  const hashes = arrived.map(({ transactionHash }) => transactionHash)
   const gone = await listGoneHashes(db, { chainId, hashes })
   const fresh: (NewDeposit & { transactionId: string })[] = []
-  for (const deposit of coins) {
+  for (const deposit of arrived) {
     if (gone.has(deposit.transactionHash) && (await giveBack(deps, deposit))) continue
     fresh.push({ ...deposit, transactionId: createId('TX', randomBytes) })
   }
@@ -194,9 +209,10 @@ async function record(deps: DepositDeps, arrived: readonly NewDeposit[]): Promis
   const moved = fresh.filter(({ transactionId }) => inserted.has(transactionId))
   const steps = moved.map(({ transactionId }) => ({ ...cause, transactionId }))
   const records = moved.map(({ transactionId, userId, amount, ...of }): NewTransaction => {
-    const currency: Currency = of.token === undefined ? 'ETH' : 'USD'
+    const { currency, tokenDecimals } = of.unit
     const description = `Deposit from ${checksummed(of.payer)}`
-    const money = { userId, type: 'deposit' as const, amount, currency, description }
+    const counted = { amount, currency, tokenDecimals: tokenDecimals ?? undefined }
+    const money = { userId, type: 'deposit' as const, ...counted, description }
     const { payee: toAddress, transactionHash: ethTransactionHash } = of
     return { ...cause, transactionId, ...money, toAddress, ethTransactionHash }
   })

@@ -33,7 +33,7 @@ export async function acceptOrders(
 ): Promise<Result<HashedOrder>[]> {
   // The limits are held where it is stored, so what was spent before is read while nobody waits.
   const spending = await openSpending(db, {
-    payments: prepared.flatMap(allOf).flatMap(spentBy),
+    payments: prepared.flatMap(allOf).flatMap((one) => spentBy(context, one)),
     now: context.clock.now(),
   })
   const { admit, steps } = await openLanes(context, db, prepared)
@@ -125,7 +125,7 @@ async function openLanes(
       const orders = allOf(order)
       const after = { ...one, tokens: new Map(one.tokens) }
       const admitted = orders.map((each) => admitTo(after, each, policy))
-      spending.take(orders.flatMap(spentBy))
+      spending.take(orders.flatMap((one) => spentBy(context, one)))
       lanes.set(signer, after)
       return admitted
     },

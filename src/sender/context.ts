@@ -3,6 +3,7 @@ import type { Logger } from '../base/logger.ts'
 import type { ProviderState } from '../chain/rpc/http-provider.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import type { AttemptKind, Fees, HashedOrder, Hex } from '../domain/orders.ts'
+import type { Token } from '../domain/tokens.ts'
 import type { ReferenceCodec } from '../domain/reference.ts'
 import type { Db } from '../store/database/database.ts'
 import type { SignTransaction } from './sign.ts'
@@ -19,6 +20,8 @@ export type SenderContext = {
   settlement: Settlement | undefined
   /** The dollar token, in lower case; undefined where the chain has none. */
   stablecoin: Hex | undefined
+  /** Those that payments can be made in, the dollar among them. */
+  tokens: readonly Token[]
   /** Platform signers, in lower case, for orders that the caller's own address does not pay. */
   pool: readonly Hex[]
   policy: SenderPolicy

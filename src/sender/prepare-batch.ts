@@ -25,6 +25,7 @@ import { readLimitsOf, spentAs } from './spending.ts'
 
 export type BatchRequest = Pick<PaymentRequest, 'subject' | 'spender' | 'way'> & {
   payer: Hex
+  token?: Hex | undefined
   /** A bundle pays all or none of its payments, an open one those that can be paid. */
   route: BundleRoute
   payments: readonly BundledPayment[]
@@ -41,7 +42,7 @@ export async function prepareBatch(
 ): Promise<PreparedOrder> {
   const { subject, spender, way, payer: signer, route } = request
   const payments = await checkPayments(context, db, request)
-  const { contract, token } = await contractsOf(context, route)
+  const { contract, token } = await contractsOf(context, request)
   if (contract === undefined) throw new ImpossibleError('a bundle calls the settlement contract')
   const amount = amountOf(payments)
   const standing = await readPayer(context, { signer, token })
@@ -53,7 +54,8 @@ export async function prepareBatch(
   const bundles = await simulate(counter).catch((error) =>
     simulateNext(error, { counter, read, simulate }),
   )
-  const paying = { subject, spender, way, route, payer: signer, payee: contract, amount }
+  const asked = { subject, spender, way, route, token }
+  const paying = { ...asked, payer: signer, payee: contract, amount }
   const before = token === undefined ? [] : [await prepareAllowance(context, db, paying)]
   const common = { spender, way, signer, contract, token, route, payee: contract, ...standing }
   const orders = bundles.map(({ bundled, gas }, place): PreparedOrder => {
@@ -116,15 +118,15 @@ async function checkPayments(
   db: Db,
   request: BatchRequest,
 ): Promise<BundledPayment[]> {
-  const { payer, payments, spender, way } = request
+  const { payer, payments, spender, way, token } = request
   const route = ROUTES_IN[request.route]
-  const common = { spender, way, route }
+  const common = { spender, way, route, token }
   const limits = await readLimitsOf(context, db, { ...common, payee: payer, amount: 0n })
   const problems: PlacedProblem[] = []
   const checked = payments.map((payment, place): BundledPayment => {
     try {
       checkAmount({ ...payment, route })
-      limits.check(spentAs({ ...payment, ...common }))
+      limits.check(spentAs(context, { ...payment, ...common }))
       const payee = checkPayee(context, { ...payment, route })
       if (payee === payer) throw badPayee('payee_is_payer', payee)
       return { ...payment, payee }

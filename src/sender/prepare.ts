@@ -1,4 +1,4 @@
-import { codeOf } from '../base/errors.ts'
+import { codeOf, ImpossibleError } from '../base/errors.ts'
 import { data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { agreedOn, type Quorum } from '../chain/quorum.ts'
@@ -36,6 +36,8 @@ export type PaymentRequest = {
   payer: Hex | undefined
   payee: Hex
   amount: bigint
+  /** What is paid where the route is a token's; absent: the dollar. */
+  token?: Hex | undefined
   /** What it stands under on the chain; absent: the next one of the payer. */
   reference?: Reference | undefined
   /** The settlement contract is let to take its tokens by an order just before it. */
@@ -75,7 +77,7 @@ export async function prepareOrder(
     // A limit is held where it is accepted, and told before whatever else keeps it from there.
     if (isRefusal(error) && request.route !== 'allowance') {
       const limits = await readLimitsOf(context, db, request)
-      limits.check(spentAs(request))
+      limits.check(spentAs(context, request))
     }
     throw error
   }
@@ -89,7 +91,7 @@ async function prepareNow(
   const { quorum, policy } = context
   checkAmount(request)
   const payee = checkPayee(context, request)
-  const { contract, token } = await contractsOf(context, request.route)
+  const { contract, token } = await contractsOf(context, request)
   const signer = await payerOf(context, db, request)
   if (payee === signer) throw badPayee('payee_is_payer', payee)
   const { subject, spender, way, route, amount } = request
@@ -255,7 +257,7 @@ export function checkPayee(
   if (plain === undefined) throw badPayee('payee_invalid', payee)
   if (BigInt(plain) === 0n) throw badPayee('payee_is_zero', payee)
   const isSettlement = plain === context.settlement?.address
-  const isContract = isSettlement || plain === context.stablecoin
+  const isContract = isSettlement || plain === context.stablecoin || isToken(context, plain)
   // Tokens are let to the settlement contract and to nobody else, and nothing is paid to it.
   if (route === 'allowance' ? !isSettlement : isContract) throw badPayee('payee_is_contract', payee)
   return plain
@@ -266,7 +268,7 @@ type Contracts = { contract: Hex | undefined; token: Hex | undefined }
 /** The one that is called, and the token that it is to move. */
 export async function contractsOf(
   context: SenderContext & { quorum: Quorum },
-  route: Route,
+  { route, token }: Pick<PaymentRequest, 'route' | 'token'>,
 ): Promise<Contracts> {
   switch (route) {
     case 'direct':
@@ -278,25 +280,30 @@ export async function contractsOf(
     case 'token':
     case 'token_bundle':
     case 'open_token_bundle':
-      return { contract: await checkSettlement(context), token: checkStablecoin(context) }
+      return { contract: await checkSettlement(context), token: checkToken(context, token) }
     case 'burn':
     case 'transfer': {
-      const token = checkStablecoin(context)
-      return { contract: token, token }
+      const moved = checkToken(context, token)
+      return { contract: moved, token: moved }
     }
     case 'allowance':
       await checkSettlement(context)
-      return { contract: checkStablecoin(context), token: undefined }
+      return { contract: checkToken(context, token), token: undefined }
     case 'mint':
-      return { contract: checkStablecoin(context), token: undefined }
+      return { contract: checkToken(context, undefined), token: undefined }
     default:
       return route satisfies never
   }
 }
 
+function isToken({ tokens }: SenderContext, address: Hex): boolean {
+  return tokens.some((token) => token.address === address)
+}
+
 /** Whether the minter may mint is asked of the chain by the simulation. */
-function checkStablecoin({ stablecoin }: SenderContext): Hex {
-  if (stablecoin !== undefined) return stablecoin
+function checkToken(context: SenderContext, token = context.stablecoin): Hex {
+  if (token !== undefined && (token === context.stablecoin || isToken(context, token))) return token
+  if (token !== undefined) throw new ImpossibleError('only what is configured is paid in')
   throw refused(
     'stablecoin_not_configured',
     'No stablecoin is configured on this chain. Set STABLECOIN_ADDRESS, or deploy it.',

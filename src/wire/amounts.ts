@@ -9,13 +9,19 @@ import {
   formatAmount,
   parseAmount,
   type AmountProblem,
-  type Currency,
+  type Unit,
 } from '../domain/money.ts'
 import { RequestError } from './errors.ts'
 import { exactNumber, isExactNumber, type ExactNumber } from './json.ts'
 
 export const CurrencySchema = Type.Enum([...CURRENCIES], {
   description: 'Upper case.',
+  examples: ['USD'],
+})
+
+/** As answers have it: a token goes by its symbol. */
+export const AnyCurrencySchema = Type.String({
+  description: 'ETH, a currency of banks, or the symbol of a token.',
   examples: ['USD'],
 })
 
@@ -37,7 +43,7 @@ export const AmountInputSchema = Type.Refine(
     description:
       'Above zero, as a JSON number or as a decimal string. It is read from its exact text: no ' +
       'exponent, no sign, no leading zero, at most 13 digits before the point, and no more ' +
-      'decimals than the currency has (ETH 18, others 2).',
+      'decimals than the currency has (ETH 18, tokens their own, others 2).',
     examples: [exactNumber('100.5'), '1.000000000000000001'],
   }),
   (value) => problemOf(value) === undefined,
@@ -71,26 +77,20 @@ export type AmountFields = {
   amount_wei?: string
 }
 
-/** Spread into an answer of Group B; the type says what a transaction is. */
-export function amountFields(options: {
-  amount: bigint
-  currency: Currency
-  type?: string
-}): AmountFields {
-  const { amount, currency, type = '' } = options
-  const decimal = formatAmount({ amount, decimals: decimalsOf({ currency, type }) })
+/** Spread into an answer of Group B. */
+export function amountFields({ amount, ...unit }: { amount: bigint } & Unit): AmountFields {
+  const decimal = formatAmount({ amount, decimals: decimalsOf(unit) })
   return {
     amount: exactNumber(decimal),
     amount_decimal: decimal,
-    ...(currency === 'ETH' ? { amount_wei: amount.toString() } : {}),
+    ...(unit.currency === 'ETH' ? { amount_wei: amount.toString() } : {}),
   }
 }
 
 /** Reads an amount of Group B in its currency's smallest unit, or refuses the request. */
-export function readAmount(options: { amount: AmountInput; currency: Currency }): bigint {
-  const { amount, currency } = options
+export function readAmount({ amount, ...unit }: { amount: AmountInput } & Unit): bigint {
   try {
-    return parseAmount({ text: textOf(amount), decimals: CURRENCY_DECIMALS[currency] })
+    return parseAmount({ text: textOf(amount), decimals: decimalsOf(unit) })
   } catch (error) {
     if (!(error instanceof AmountError)) throw error
     throw new RequestError('invalid_request', error.message, {

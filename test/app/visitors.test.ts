@@ -111,6 +111,7 @@ const noPayments: BlockchainPayments = {
   prepareBatch: refuse,
   estimateBatch: refuse,
   acceptAll: refuse,
+  tokens: [],
   balanceOf: refuse,
   tokensOf: refuse,
   kick: () => undefined,

@@ -40,7 +40,9 @@ describe('the steps of a receipt', () => {
 
   const shown = (paid: 'ETH' | 'USD', parts: Partial<Shown> = {}): Shown => {
     const token = paid === 'USD' ? world.dollar : null
-    return { hash: files[paid].hash, currency: paid, amount: 2_500_000n, token, ...parts }
+    const decimals = paid === 'USD' ? 6 : 18
+    const common = { hash: files[paid].hash, currency: paid, decimals, token }
+    return { ...common, amount: 2_500_000n, ...parts }
   }
   const checked = (paid: 'ETH' | 'USD', parts: Partial<Shown> = {}, node = world.node('visitor')) =>
     checkReceipt({ file: files[paid].file, shown: shown(paid, parts), node, confirmations: 1 })

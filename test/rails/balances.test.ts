@@ -20,6 +20,7 @@ import { transact } from '../../src/store/database/transact.ts'
 import { addressFrom, CHAIN_ID, placeDollar, toHex } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
+import { dollarAt } from '../fixtures/books/tokens.ts'
 import { expectFailure } from '../fixtures/errors.ts'
 import { togetherOf } from '../fixtures/together.ts'
 
@@ -65,15 +66,15 @@ describe('the account of every wei', () => {
     ])
     const { db, clock } = bench
     const common = { db, clock, chainId: CHAIN_ID, logger: createLogger({ level: 'silent' }) }
-    const tokens = [dollar]
+    const tokens = [dollarAt(dollar)]
     deposits = {
       ...common,
-      stablecoin: dollar,
+      tokens,
       own: [platform],
       checkoutPayee: platform,
       readFinal: createFinal({ providers, finality: CONFIRMATIONS }),
       readBlock: createBlockReader(providers),
-      incoming: createIncomingReader({ providers, tokens, settlement }),
+      incoming: createIncomingReader({ providers, tokens: [dollar], settlement }),
       randomBytes,
     }
     deps = {

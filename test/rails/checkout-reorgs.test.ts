@@ -147,7 +147,11 @@ describe('our own checkout, where a block that was final is replaced', () => {
     chain.mine()
     await read()
     expect(await hash(), 'nothing else is there').to.equal(hashOf('three'))
-    const chainOf = await readBlockchainTransaction(db, id)
+    const chainOf = await readBlockchainTransaction(db, {
+      transactionId: id,
+      currency: 'ETH',
+      tokenDecimals: null,
+    })
     expect(chainOf).to.include({ status: 'pending', block_number: null, confirmations: 0n })
   })
 

@@ -16,6 +16,7 @@ import { depositPass, type DepositDeps } from '../../src/rails/deposits.ts'
 import { addressFrom, CHAIN_ID, placeDollar, toHex } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { dollarAt } from '../fixtures/books/tokens.ts'
 import { expectFailure } from '../fixtures/errors.ts'
 import { togetherOf } from '../fixtures/together.ts'
 
@@ -65,7 +66,7 @@ describe('deposits', () => {
     return {
       db: bench.db,
       chainId: CHAIN_ID,
-      stablecoin: dollar,
+      tokens: [dollarAt(dollar)],
       own: [],
       checkoutPayee: payer,
       readFinal: createFinal({ providers, finality: CONFIRMATIONS }),

@@ -87,6 +87,7 @@ function addReceiptRoutes(server: FastifyInstance, options: PagesOptions): void 
       transaction_id: transaction.transactionId,
       ...amountFields(transaction),
       currency: transaction.currency,
+      token_decimals: transaction.tokenDecimals,
       description: transaction.description,
       status: transaction.status,
       eth_transaction_hash: transaction.ethTransactionHash,

@@ -52,6 +52,7 @@ export async function withDatabaseDesk<T>(
       contracts: await findContracts(providers, {
         settlement: config.settlementAddress,
         stablecoin: config.stablecoinAddress,
+        tokens: config.tokens,
       }),
       clock,
       logger,

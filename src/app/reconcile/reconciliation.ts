@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Config } from '../../base/config.ts'
 import type { Logger } from '../../base/logger.ts'
 import { parseAddress } from '../../chain/hex.ts'
-import type { Contracts } from '../../chain/read/contracts.ts'
+import type { FoundContracts } from '../../chain/read/contracts.ts'
 import { BREAK_KINDS } from '../../domain/breaks.ts'
 import { checkBreak, settleBreak } from '../../reconciler/judge/verify-break.ts'
 import { createRuns, requestRun, type Runs } from '../../reconciler/runs.ts'
@@ -26,7 +26,7 @@ export function createReconciliation(deps: {
   config: Pick<Config, 'confirmations'>
   database: Pick<Database, 'kind' | 'db'>
   chain: Pick<Chain, 'chainId' | 'providers' | 'isEmbedded'>
-  contracts: Contracts
+  contracts: Pick<FoundContracts, 'settlement' | 'tokens'>
   clock: Clock
   logger: Logger
   signal: AbortSignal

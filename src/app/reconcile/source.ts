@@ -8,7 +8,7 @@ import { readChainId } from '../../chain/rpc/chain-id.ts'
 import { createProviders, type Providers } from '../../chain/rpc/providers.ts'
 import { nameOfProvider } from '../../chain/rpc/rpc.ts'
 import { createPlatformClient } from '../../client/index.ts'
-import { STABLECOIN_DECIMALS } from '../../domain/money.ts'
+import type { Token } from '../../domain/tokens.ts'
 import { createNode, type Node } from '../../reconciler/chain/node.ts'
 import type { JournalHead } from '../../reconciler/journal.ts'
 import { createExaminer, type Examiner } from '../../reconciler/judge/examine.ts'
@@ -143,10 +143,15 @@ async function examinerOf(
   const contracts = await findContracts(providers, {
     settlement: config.settlementAddress ?? (known?.settlement as HexAddress | undefined),
     stablecoin: config.stablecoinAddress ?? (known?.stablecoin as HexAddress | undefined),
+    tokens: config.tokens,
   })
   const nodes = nodesOf(providers, confirmations)
   const stablecoin = parseAddress(contracts.stablecoin)
-  const named = [...(stablecoin ? [{ address: stablecoin }] : []), ...(request.tokens ?? [])]
+  const named = [
+    ...(stablecoin ? [{ address: stablecoin }] : []),
+    ...contracts.tokens.filter(({ currency }) => currency !== 'USD'),
+    ...(request.tokens ?? []),
+  ]
   const currencies = await readCurrencies(named, { nodes, signal })
   const examiner = createExaminer({
     chainId,
@@ -170,13 +175,12 @@ export function createPanelOf(parts: {
   chainId: number
   providers: Providers
   confirmations: number | 'finalized'
-  contracts: Contracts
+  contracts: Pick<Contracts, 'settlement'> & { tokens: readonly Token[] }
   lagGraceMs?: number
 }): { examiner: Examiner; nodes: readonly Node[] } {
   const { providers, confirmations, contracts, ...rest } = parts
   const nodes = nodesOf(providers, confirmations)
-  const address = parseAddress(contracts.stablecoin)
-  const currencies = ownCurrencies(address && { address, decimals: STABLECOIN_DECIMALS }, nodes)
+  const currencies = ownCurrencies(contracts.tokens, nodes)
   const { tokens } = currencies
   const examiner = createExaminer({
     ...rest,

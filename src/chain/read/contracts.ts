@@ -1,9 +1,12 @@
 import type { HexAddress } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { settlementAddress } from '../../bindings/addresses.ts'
+import type { Hex } from '../../domain/orders.ts'
+import type { NamedToken, Token } from '../../domain/tokens.ts'
 import { checksummed, parseAddress } from '../hex.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { readStablecoin, type TokenFacts } from './stablecoin.ts'
+import { readTokens } from './tokens.ts'
 
 /** The contracts that payments go through; one that the chain lacks is undefined. */
 export type Contracts = {
@@ -12,7 +15,11 @@ export type Contracts = {
 }
 
 /** What was found, and what the stablecoin says of itself. */
-export type FoundContracts = Contracts & { token: TokenFacts | undefined }
+export type FoundContracts = Contracts & {
+  token: TokenFacts | undefined
+  /** All that payments can be made in, the stablecoin first. */
+  tokens: readonly Token[]
+}
 
 /**
  * What the operator names must be there, or the start fails. The settlement contract has the same
@@ -21,7 +28,7 @@ export type FoundContracts = Contracts & { token: TokenFacts | undefined }
  */
 export async function findContracts(
   providers: Pick<Providers, 'all' | 'ask'>,
-  named: Contracts,
+  named: Contracts & { tokens?: readonly NamedToken[] },
 ): Promise<FoundContracts> {
   const settlement = requireAddress('SETTLEMENT_ADDRESS', named.settlement)
   if (settlement !== undefined && !(await hasCode(providers, settlement))) {
@@ -29,9 +36,15 @@ export async function findContracts(
   }
   const stablecoin = requireAddress('STABLECOIN_ADDRESS', named.stablecoin)
   const token = stablecoin && (await readStablecoin(providers, { address: stablecoin }))
-  if (settlement !== undefined) return { settlement, stablecoin, token }
+  const others = await readTokens(providers, { named: named.tokens ?? [], stablecoin })
+  const tokens = [...(stablecoin && token ? [dollarOf(stablecoin, token)] : []), ...others]
+  if (settlement !== undefined) return { settlement, stablecoin, token, tokens }
   const isThere = await hasCode(providers, settlementAddress)
-  return { settlement: isThere ? settlementAddress : undefined, stablecoin, token }
+  return { settlement: isThere ? settlementAddress : undefined, stablecoin, token, tokens }
+}
+
+function dollarOf(address: HexAddress, { symbol, decimals, permitDomain }: TokenFacts): Token {
+  return { currency: 'USD', address: address.toLowerCase() as Hex, symbol, decimals, permitDomain }
 }
 
 function requireAddress(variable: string, address: HexAddress | undefined): HexAddress | undefined {

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander'
 import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { readReady } from '../../base/ready.ts'
-import { createPlatformClient } from '../../client/index.ts'
+import { createPlatformClient, type Balance } from '../../client/index.ts'
 import { ON_FAILURE, type OnFailure } from '../../domain/batches.ts'
 import { CURRENCY_DECIMALS, formatAmount, LEDGER_PER_CENT } from '../../domain/money.ts'
 import { confirm } from '../confirm.ts'
@@ -18,7 +18,7 @@ import {
   type PayClient,
   type Plan,
 } from '../pay/payments.ts'
-import { PAY_CURRENCIES, readPayFile, type PayCurrency, type PayRow } from '../pay/rows.ts'
+import { readPayFile, type PayRow } from '../pay/rows.ts'
 import { createProgress, untilSignal, type Progress } from '../progress.ts'
 
 export type PayFlags = {
@@ -62,7 +62,8 @@ Examples:
   $ QUITTANCE_PAY_KEY=… quittance pay payroll.csv --url https://pay.example.com --yes
 
 It pays from your address at the platform, by the key in QUITTANCE_PAY_KEY, through the settlement
-contract, up to 1,000 payments in a request. The currency is ETH or USD, ETH where there is none.
+contract, up to 1,000 payments in a request. The currency is ETH, USD or the symbol of a token
+that the platform has, and ETH where there is none.
 Run again, or after it was stopped by whatever means, it pays nothing twice: a row is known by its
 external_id, and without one by the file's name and what it says.
 Exit code: 0 all is paid, 1 some is not, 2 could not run.`
@@ -71,7 +72,8 @@ async function runPay(file: string, flags: PayFlags, signal: AbortSignal): Promi
   const output = createOutput(flags)
   const { out = `${file.replace(/\.csv$/i, '')}.result.csv`, onFailure } = flags
   const client = connect(flags)
-  const rows = await readPayFile(file, signal)
+  const purse = purseOf(await client.blockchain.balance({ signal }))
+  const rows = await readPayFile(file, { currencies: decimalsIn(purse), signal })
   const checking = progressOf('Checking', 'rows')
   let checked = 0
   const plan = await makePlan(client, rows, {
@@ -82,13 +84,11 @@ async function runPay(file: string, flags: PayFlags, signal: AbortSignal): Promi
       checking.update({ done: checked, total: rows.length, counted: checked })
     },
   }).finally(checking.end)
-  const { tokens, balance_wei: wei } = await client.blockchain.balance({ signal })
-  const held = { ETH: BigInt(wei), USD: heldDollars(tokens ?? []) }
-  tellPlan(output, { file, rows, plan, held })
-  requireFunds(plan, held)
+  tellPlan(output, { file, rows, plan, purse })
+  requireFunds(plan, purse)
   const isOpen = plan.parts.length > 0
   if (flags.dryRun) {
-    output.result({ ...summaryOf(rows, plan), dryRun: true })
+    output.result({ ...summaryOf(rows, { plan, purse }), dryRun: true })
     return EXIT.holds
   }
   if (isOpen) await agree(flags, countOf(plan))
@@ -107,7 +107,7 @@ async function runPay(file: string, flags: PayFlags, signal: AbortSignal): Promi
   await followBatches(client, { batches, rows, paid, signal })
   await writeResults(out, rows, paid)
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10
-  return tellEnd(output, { rows, plan, paid, out, seconds })
+  return tellEnd(output, { rows, plan, purse, paid, out, seconds })
 }
 
 /** A stranger's server never gets the key of the one that runs here. */
@@ -127,49 +127,65 @@ function connect({ url }: PayFlags): PayClient {
   return createPlatformClient({ baseUrl, apiKey, timeoutMs: 300_000, tryTimeoutMs: 60_000 })
 }
 
-type Held = Record<PayCurrency, bigint>
+/** What is held, by what it is paid in, and in how many decimals that counts. */
+type Purse = ReadonlyMap<string, { held: bigint; decimals: number }>
 
-/** In cents, since that is what is paid. */
-function heldDollars(tokens: ReadonlyArray<{ balance_units: string }>): bigint {
-  return tokens.reduce((sum, { balance_units: units }) => sum + BigInt(units), 0n) / LEDGER_PER_CENT
+function purseOf({ balance_wei: wei, tokens = [] }: Balance): Purse {
+  const ether = { held: BigInt(wei), decimals: CURRENCY_DECIMALS.ETH as number }
+  const purse = new Map([['ETH', ether]])
+  for (const { currency, decimals, balance_units: units } of tokens ?? []) {
+    if (typeof currency !== 'string') continue
+    const held = BigInt(units ?? 0)
+    // Dollars are paid in cents.
+    if (currency === 'USD') {
+      purse.set(currency, { held: held / LEDGER_PER_CENT, decimals: CURRENCY_DECIMALS.USD })
+    } else if (typeof decimals === 'number') {
+      purse.set(currency, { held, decimals })
+    }
+  }
+  return purse
 }
 
-function sumsOf(plan: Plan): Held {
-  const sumOf = (wanted: PayCurrency): bigint =>
-    plan.parts
-      .filter(({ currency }) => currency === wanted)
-      .flatMap(({ rows }) => rows)
-      .reduce((sum, { units }) => sum + units, 0n)
-  return { ETH: sumOf('ETH'), USD: sumOf('USD') }
+function decimalsIn(purse: Purse): Map<string, number> {
+  return new Map([...purse].map(([currency, { decimals }]) => [currency, decimals]))
+}
+
+function sumOf(plan: Plan, wanted: string): bigint {
+  return plan.parts
+    .filter(({ currency }) => currency === wanted)
+    .flatMap(({ rows }) => rows)
+    .reduce((sum, { units }) => sum + units, 0n)
 }
 
 function countOf({ parts }: Plan): number {
   return parts.reduce((sum, { rows }) => sum + rows.length, 0)
 }
 
-function moneyOf(amount: bigint, currency: PayCurrency): string {
-  return `${formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency] })} ${currency}`
+function moneyOf(purse: Purse, { amount, currency }: { amount: bigint; currency: string }): string {
+  const { decimals = 0 } = purse.get(currency) ?? {}
+  return `${formatAmount({ amount, decimals })} ${currency}`
 }
 
 function tellPlan(
   output: Output,
-  found: { file: string; rows: readonly PayRow[]; plan: Plan; held: Held },
+  found: { file: string; rows: readonly PayRow[]; plan: Plan; purse: Purse },
 ): void {
-  const { file, rows, plan, held } = found
+  const { file, rows, plan, purse } = found
   const { parts, before, feeWei, transactions, contracts } = plan
-  const sums = sumsOf(plan)
-  const currencies = PAY_CURRENCIES.filter((one) => rows.some(({ currency }) => currency === one))
+  const currencies = [...purse].filter(([one]) => rows.some(({ currency }) => currency === one))
+  const fees = moneyOf(purse, { amount: feeWei, currency: 'ETH' })
   const repeated = repeatedAmong(rows)
   const unnamed = rows.filter(({ hasId }) => !hasId).length
   const lines: (readonly [string, string])[] = [
-    ...currencies.map((currency) => {
+    ...currencies.map(([currency, { held }]) => {
       const own = parts.filter((part) => part.currency === currency).flatMap((part) => part.rows)
       const payees = new Set(own.map(({ toAddress }) => toAddress.toLowerCase())).size
-      const what = `${moneyOf(sums[currency], currency)} in ${own.length} payments`
-      const hold = `you hold ${moneyOf(held[currency], currency)}`
+      const sum = moneyOf(purse, { amount: sumOf(plan, currency), currency })
+      const what = `${sum} in ${own.length} payments`
+      const hold = `you hold ${moneyOf(purse, { amount: held, currency })}`
       return [currency, `${what} to ${payees} addresses; ${hold}`] as const
     }),
-    ['fees', `at most ${moneyOf(feeWei, 'ETH')}, in ${transactions} transactions on the chain`],
+    ['fees', `at most ${fees}, in ${transactions} transactions on the chain`],
   ]
   if (before.size > 0) lines.push(['paid before', `${before.size} rows, which are left alone`])
   if (unnamed > 0) {
@@ -198,12 +214,11 @@ function linesOf(rows: readonly PayRow[]): string {
 }
 
 /** Each part alone was within the funds; all of them together may not be. */
-function requireFunds(plan: Plan, held: Held): void {
-  const sums = sumsOf(plan)
-  const needed = { ETH: sums.ETH + plan.feeWei, USD: sums.USD }
-  for (const currency of PAY_CURRENCIES) {
-    if (needed[currency] <= held[currency]) continue
-    const lacking = moneyOf(needed[currency] - held[currency], currency)
+function requireFunds(plan: Plan, purse: Purse): void {
+  for (const [currency, { held }] of purse) {
+    const needed = sumOf(plan, currency) + (currency === 'ETH' ? plan.feeWei : 0n)
+    if (needed <= held) continue
+    const lacking = moneyOf(purse, { amount: needed - held, currency })
     const message = `Your address lacks ${lacking} for all of it. Send it that, and run it again.`
     throw new BaseError(message, { code: 'insufficient_funds' })
   }
@@ -272,13 +287,16 @@ function progressOf(label: string, unit: string): Progress {
   return createProgress({ label, unit, stream: process.stderr, nowMs: () => performance.now() })
 }
 
-function summaryOf(rows: readonly PayRow[], plan: Plan) {
-  const sums = sumsOf(plan)
+function summaryOf(rows: readonly PayRow[], { plan, purse }: { plan: Plan; purse: Purse }) {
+  const sums = [...purse.keys()].map((currency) => [
+    currency,
+    moneyOf(purse, { amount: sumOf(plan, currency), currency }),
+  ])
   return {
     rows: rows.length,
     to_pay: countOf(plan),
     paid_before: plan.before.size,
-    sums: Object.fromEntries(PAY_CURRENCIES.map((one) => [one, moneyOf(sums[one], one)])),
+    sums: Object.fromEntries(sums) as Record<string, string>,
     fee_wei: String(plan.feeWei),
     chain_transactions: plan.transactions,
     repeated_lines: repeatedAmong(rows).map(({ line }) => line),
@@ -291,15 +309,16 @@ function tellEnd(
   ended: {
     rows: readonly PayRow[]
     plan: Plan
+    purse: Purse
     paid: ReadonlyMap<PayRow, PaidRow>
     out: string
     seconds: number
   },
 ): number {
-  const { rows, plan, paid, out, seconds } = ended
+  const { rows, plan, purse, paid, out, seconds } = ended
   const failed = rows.filter((row) => paid.get(row)?.state !== 'completed')
   output.result({
-    ...summaryOf(rows, plan),
+    ...summaryOf(rows, { plan, purse }),
     completed: rows.length - failed.length,
     failed: failed.length,
     seconds,

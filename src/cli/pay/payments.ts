@@ -10,8 +10,8 @@ import {
   type PlatformClient,
 } from '../../client/index.ts'
 import { MAX_BATCH, type OnFailure } from '../../domain/batches.ts'
-import { CURRENCY_DECIMALS, parseAmount } from '../../domain/money.ts'
-import { PAY_CURRENCIES, type PayCurrency, type PayRow } from './rows.ts'
+import { MAX_DECIMALS, parseAmount } from '../../domain/money.ts'
+import type { PayRow } from './rows.ts'
 
 type Blockchain = PlatformClient['blockchain']
 
@@ -32,7 +32,7 @@ export type PaidRow = {
 }
 
 /** Rows of one currency that go into one request. */
-export type Part = { currency: PayCurrency; rows: readonly PayRow[] }
+export type Part = { currency: string; rows: readonly PayRow[] }
 
 export type Plan = {
   /** What is to be paid. */
@@ -93,8 +93,7 @@ export async function someAtOnce<T, Done>(
 const AT_ONCE = 3
 
 function partsOf(rows: readonly PayRow[]): Part[] {
-  return PAY_CURRENCIES.flatMap((currency) => {
-    const own = rows.filter((row) => row.currency === currency)
+  return [...Map.groupBy(rows, ({ currency }) => currency)].flatMap(([currency, own]) => {
     const count = Math.ceil(own.length / MAX_BATCH)
     return Array.from({ length: count }, (_, at) => {
       return { currency, rows: own.slice(at * MAX_BATCH, (at + 1) * MAX_BATCH) }
@@ -205,10 +204,13 @@ async function findKnown(
   return { before, batches }
 }
 
-function isSame({ toAddress, units, currency }: PayRow, item: BatchItem): boolean {
+function isSame({ toAddress, amount, currency }: PayRow, item: BatchItem): boolean {
   if (toAddress.toLowerCase() !== item.to_address.toLowerCase()) return false
   if (item.currency !== currency) return false
-  return parseAmount({ text: item.amount, decimals: CURRENCY_DECIMALS[currency] }) === units
+  const [asked, known] = [amount, item.amount].map((text) =>
+    parseAmount({ text, decimals: MAX_DECIMALS }),
+  )
+  return asked === known
 }
 
 export function paidRowOf(item: BatchItem): PaidRow {

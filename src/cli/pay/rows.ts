@@ -5,7 +5,7 @@ import { readCsv, readHeader } from '../../base/csv.ts'
 import { BaseError, messageOf } from '../../base/errors.ts'
 import { readLines } from '../../base/read-lines.ts'
 import { parseAddress } from '../../chain/hex.ts'
-import { CURRENCY_DECIMALS, parseAmount } from '../../domain/money.ts'
+import { parseAmount } from '../../domain/money.ts'
 
 /** One payment of the file. */
 export type PayRow = {
@@ -15,7 +15,7 @@ export type PayRow = {
   amount: string
   /** In the smallest unit. */
   units: bigint
-  currency: PayCurrency
+  currency: string
   /** By what the server knows it, and pays it once. */
   externalId: string
   /** Whether the file has it; else it was made of what the row says. */
@@ -23,15 +23,17 @@ export type PayRow = {
   description: string
 }
 
-export const PAY_CURRENCIES = ['ETH', 'USD'] as const
-
-export type PayCurrency = (typeof PAY_CURRENCIES)[number]
+/** In what the server pays, and how many decimals amounts in it have. */
+export type PayCurrencies = ReadonlyMap<string, number>
 
 const REQUIRED = ['to_address', 'amount']
 const COLUMNS = [...REQUIRED, 'currency', 'external_id', 'description']
 
 /** All rows, or all that cannot be read, by their lines: then nothing may be paid. */
-export async function readPayFile(path: string, signal: AbortSignal): Promise<PayRow[]> {
+export async function readPayFile(
+  path: string,
+  { currencies, signal }: { currencies: PayCurrencies; signal: AbortSignal },
+): Promise<PayRow[]> {
   const rows: PayRow[] = []
   const problems: string[] = []
   let columns: string[] | undefined
@@ -41,7 +43,7 @@ export async function readPayFile(path: string, signal: AbortSignal): Promise<Pa
     else if (columns === undefined) columns = columnsOf(row.cells)
     else {
       const { line, cells } = row
-      const read = readRow({ line, cells, columns, file: basename(path), seen })
+      const read = readRow({ line, cells, columns, file: basename(path), currencies, seen })
       if (typeof read === 'string') problems.push(`line ${line}: ${read}`)
       else rows.push(read)
     }
@@ -73,11 +75,12 @@ type Reading = {
   cells: readonly string[]
   columns: readonly string[]
   file: string
+  currencies: PayCurrencies
   /** How often each content was there before. */
   seen: Map<string, number>
 }
 
-function readRow({ line, cells, columns, file, seen }: Reading): PayRow | string {
+function readRow({ line, cells, columns, file, currencies, seen }: Reading): PayRow | string {
   if (cells.length !== columns.length) {
     return `it has ${cells.length} cells, and the first line ${columns.length}`
   }
@@ -86,15 +89,16 @@ function readRow({ line, cells, columns, file, seen }: Reading): PayRow | string
   if (parseAddress(toAddress) === undefined) {
     return `to_address: ${JSON.stringify(toAddress)} is no address, or its checksum is wrong`
   }
-  const currency = PAY_CURRENCIES.find((one) => one === (cellOf('currency') || 'ETH'))
-  if (currency === undefined) return `currency: it is one of ${PAY_CURRENCIES.join(', ')}`
+  const currency = cellOf('currency') || 'ETH'
+  const decimals = currencies.get(currency)
+  if (decimals === undefined) return `currency: it is one of ${[...currencies.keys()].join(', ')}`
   const given = cellOf('external_id')
   if (!/^[!-~]{0,128}$/.test(given)) return 'external_id: at most 128 signs without a space'
   const description = cellOf('description') || 'Payment of a batch'
   if (description.length > 512) return 'description: at most 512 characters'
   const amount = cellOf('amount')
   try {
-    const units = parseAmount({ text: amount, decimals: CURRENCY_DECIMALS[currency] })
+    const units = parseAmount({ text: amount, decimals })
     const content = JSON.stringify([file, toAddress.toLowerCase(), amount, currency, description])
     const earlier = seen.get(content) ?? 0
     seen.set(content, earlier + 1)

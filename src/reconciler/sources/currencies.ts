@@ -3,6 +3,7 @@ import { BaseError } from '../../base/errors.ts'
 import type { Hex } from '../../chain/hex.ts'
 import { campsOf, neededOf, weigh } from '../../chain/quorum.ts'
 import { AmountError, CURRENCIES, parseAmount } from '../../domain/money.ts'
+import type { Token } from '../../domain/tokens.ts'
 import type { Node } from '../chain/node.ts'
 import type { UnknownReason } from './records.ts'
 import type { PaymentRecord, RecordedAmount, Uncompared } from './records.ts'
@@ -50,15 +51,16 @@ export async function readCurrencies(
   return createCurrencies({ nodes, byName, tokens })
 }
 
-/** Of our own records: dollars are the configured stablecoin, and no other currency is a token. */
+/** Of our own records: what is configured, and no other currency is a token. */
 export function ownCurrencies(
-  stablecoin: { address: Hex; decimals: number } | undefined,
+  tokens: readonly Pick<Token, 'currency' | 'address' | 'decimals'>[],
   nodes: readonly Node[],
 ): Currencies {
-  const { address, decimals } = stablecoin ?? {}
-  const isKnown = address !== undefined && decimals !== undefined
-  const byName = new Map(isKnown ? [['USD', address]] : [])
-  return createCurrencies({ nodes, byName, tokens: new Map(isKnown ? [[address, decimals]] : []) })
+  return createCurrencies({
+    nodes,
+    byName: new Map(tokens.map(({ currency, address }) => [currency, address])),
+    tokens: new Map(tokens.map(({ address, decimals }) => [address, decimals])),
+  })
 }
 
 function createCurrencies(parts: {

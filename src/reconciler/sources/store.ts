@@ -196,11 +196,13 @@ const STATUSES: Record<OrderState, TransactionStatus> = {
   failed: 'failed',
 }
 
-function amountOfOrder({ amount, route, token }: RecordedOrder): RecordedAmount {
+function amountOfOrder(order: RecordedOrder): RecordedAmount {
+  const { amount, route, token, currency = 'USD' } = order
   const units = BigInt(amount)
   if (!isInEther(route)) {
-    const text = formatAmount({ amount: units, decimals: STABLECOIN_DECIMALS })
-    return { text, currency: 'USD', money: token && { units, token } }
+    const { tokenDecimals: decimals = STABLECOIN_DECIMALS } = order
+    const text = formatAmount({ amount: units, decimals })
+    return { text, currency, money: token && { units, token } }
   }
   const text = formatAmount({ amount: units, decimals: 18 })
   return { text, currency: 'ETH', money: { units, token: null } }
@@ -227,7 +229,7 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
     transactionId,
     hash: row.hash,
     status,
-    ...(arrival === null ? imported : claimOfArrival(arrival)),
+    ...(arrival === null ? imported : claimOfArrival(row, arrival)),
     createdAt,
     signer: undefined,
     nonce: undefined,
@@ -240,17 +242,17 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
 }
 
 /** A deposit, or what has closed a checkout: a part of its amount, or more than that. */
-function claimOfArrival(arrival: RecordedArrival) {
+function claimOfArrival({ currency, tokenDecimals }: RecordedHash, arrival: RecordedArrival) {
   const { reference, payer, payee, token, amount, blockHash } = arrival
   const units = BigInt(amount)
-  const decimals = token === null ? CURRENCY_DECIMALS.ETH : STABLECOIN_DECIMALS
+  const decimals = token === null ? CURRENCY_DECIMALS.ETH : (tokenDecimals ?? STABLECOIN_DECIMALS)
   return {
     payee: payee ?? undefined,
     payer,
     reference: reference ?? undefined,
     amount: {
       text: formatAmount({ amount: units, decimals }),
-      currency: token === null ? 'ETH' : 'USD',
+      currency: token === null ? 'ETH' : currency,
       money: { units, token },
     },
     blockHash: blockHash ?? undefined,

@@ -29,13 +29,15 @@ create table batches (
   id bigint generated always as identity primary key,
   batch_id text not null unique check (length(batch_id) = 23 and batch_id ~ '^BAT[0-9]+$'),
   user_id integer not null references users (id),
-  currency text not null check (currency in ('USD', 'ETH')),
+  currency text not null check (length(currency) between 1 and 32),
+  token_decimals integer check (token_decimals between 0 and 18),
   on_failure text not null check (on_failure in ('all_or_nothing', 'each')),
   count integer not null check (count between 1 and 1000),
   amount numeric not null check (amount > 0),
   created_at timestamptz(3) not null default now(),
   -- When the last of them was final.
-  done_at timestamptz(3)
+  done_at timestamptz(3),
+  check ((currency in ('USD', 'ETH')) = (token_decimals is null))
 );
 create index batches_list on batches (user_id, id);
 
@@ -46,7 +48,9 @@ create table transactions (
   type text not null check (type in ('deposit', 'withdrawal', 'transfer', 'payment', 'settlement')),
   status text not null check (status in ('pending', 'processing', 'completed', 'failed', 'refunded')),
   amount numeric not null check (amount > 0 and amount < 1e13),
-  currency text not null check (currency in ('USD', 'EUR', 'GBP', 'ETH')),
+  currency text not null check (length(currency) between 1 and 32),
+  -- How many decimals amounts have where the currency is a token's symbol.
+  token_decimals integer check (token_decimals between 0 and 18),
   description text not null check (length(description) between 1 and 512),
   eth_transaction_hash text check (length(eth_transaction_hash) = 66 and eth_transaction_hash ~ '^0x[0-9a-f]+$'),
   institution_id integer check (institution_id > 0),
@@ -65,9 +69,11 @@ create table transactions (
   -- in the log in the order in which they were made.
   log_key bigint not null,
   check ((batch_id is null) = (batch_place is null)),
+  check ((currency in ('USD', 'EUR', 'GBP', 'ETH')) = (token_decimals is null)),
   -- Dollars that come or leave on a chain have the decimals of the stablecoin.
   check (
     scale(amount) <= case
+      when token_decimals is not null then token_decimals
       when currency = 'ETH' then 18
       when currency = 'USD' and type in ('deposit', 'withdrawal') then 6
       else 2 end

@@ -8,6 +8,7 @@ import {
   type SpendLimits,
   type WayOut,
 } from '../../domain/spending.ts'
+import { isCurrency } from '../../domain/money.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll } from '../database/rows.ts'
 import { dayOf } from './spending.ts'
@@ -67,8 +68,11 @@ export async function readLimits(
   { userId, now }: { userId: number | undefined; now: Date },
 ): Promise<Spend[]> {
   const spender = userId === undefined ? '' : actorOf({ userId })
+  const { rows } = await sql<{ currency: string }>`
+    select distinct currency from spend_limits where way = 'chain' order by currency`.execute(db)
+  const others = rows.map(({ currency }) => currency).filter((one) => !isCurrency(one))
   const keys = WAYS_OUT.flatMap((way) =>
-    CURRENCIES_OUT[way].map((currency) => {
+    [...CURRENCIES_OUT[way], ...(way === 'chain' ? others : [])].map((currency) => {
       return { spender, way, currency, day: dayOf(now), payee: '' }
     }),
   )

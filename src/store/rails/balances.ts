@@ -63,14 +63,15 @@ function isOfFork(chainId: number, { rewinds }: DepositCursor): RawBuilder<unkno
     where chain_id = ${chainId} and rewinds = ${rewinds} for share)`
 }
 
-/** Accounts of which something is to be looked at, those that waited longest first. */
+/** Accounts of these coins of which something is to be looked at, the longest waiting first. */
 export async function listDueBalances(
   db: Db,
-  due: { chainId: number; now: Date; limit: number },
+  due: { chainId: number; tokens: readonly Hex[]; now: Date; limit: number },
 ): Promise<AccountBalance[]> {
   return readAll<AccountBalance>(db)`
     select ${BALANCE} from balances
     where chain_id = ${due.chainId} and due_at <= ${due.now}
+      and token = any(${['', ...due.tokens]}::text[])
     order by due_at limit ${due.limit}`
 }
 

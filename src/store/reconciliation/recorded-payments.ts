@@ -1,6 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import type { Currency } from '../../domain/money.ts'
 import type { Hex, OrderState, Route } from '../../domain/orders.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
@@ -27,6 +26,9 @@ export type RecordedOrder = {
   amount: string
   /** What it pays in; undefined for ether. */
   token: Hex | undefined
+  /** Of its transaction, where it has one. */
+  currency: string | undefined
+  tokenDecimals: number | undefined
   nonce: bigint | undefined
   /** Of the attempt that is final, and only where it has the hash. */
   blockHash: Hex | undefined
@@ -113,7 +115,8 @@ export async function findRecordedOrder(
  * An allowance moves no money. A bundle pays through its orders, which are counted instead. A burn
  * pays nobody; the watch on the supply compares it with its redeem.
  */
-const IS_PAYMENT = sql`o.route not in ('allowance', 'burn') and o.calldata is null`
+const IS_PAYMENT = sql`o.route not in ('allowance', 'burn')
+  and (o.calldata is null or o.route = 'permit')`
 
 function selectOrders(): RawBuilder<unknown> {
   return sql`
@@ -121,6 +124,7 @@ function selectOrders(): RawBuilder<unknown> {
       o.route, o.reference, o.signer, o.payee, o.amount::text, a.nonce,
       o.accepted_at as "createdAt",
       case o.route when 'mint' then o.contract else o.token end as token,
+      t.currency, t.token_decimals as "tokenDecimals",
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
         then a.block_hash end as "blockHash",
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
@@ -151,7 +155,8 @@ export type RecordedHash = {
   status: TransactionStatus
   type: string
   amount: string
-  currency: Currency
+  currency: string
+  tokenDecimals: number | null
   createdAt: Date
   isShared: boolean
   /** The transaction of ours that it was signed for, where this one says that we paid as well. */
@@ -204,7 +209,8 @@ export async function findRecordedHash(
 function selectHashes({ chainId }: { chainId: number }): RawBuilder<unknown> {
   return sql`
     select t.id, t.transaction_id as "transactionId", t.eth_transaction_hash as hash, t.status,
-      t.type, t.amount::text, t.currency, t.created_at as "createdAt",
+      t.type, t.amount::text, t.currency, t.token_decimals as "tokenDecimals",
+      t.created_at as "createdAt",
       exists (
         select 1 from transactions other
         where other.eth_transaction_hash = t.eth_transaction_hash and other.id <> t.id

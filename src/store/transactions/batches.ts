@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 import type { BatchStatus, OnFailure } from '../../domain/batches.ts'
-import { CURRENCY_DECIMALS, formatAmount } from '../../domain/money.ts'
+import { decimalsOf, formatAmount } from '../../domain/money.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
@@ -14,7 +14,9 @@ export type Batch = {
   id: bigint
   batchId: string
   userId: number
-  currency: 'ETH' | 'USD'
+  currency: string
+  /** Set where the currency is a token's symbol. */
+  tokenDecimals?: number | undefined
   onFailure: OnFailure
   count: number
   /** In the smallest unit of the currency. */
@@ -29,18 +31,19 @@ export type BatchSum = { status: TransactionStatus; count: number; amount: bigin
 
 export type SummedBatch = Batch & { sums: readonly BatchSum[] }
 
-const BATCH = columnsOf<InDecimals<Batch>>()(`id, batch_id, user_id, currency, on_failure, count,
-  amount::text, created_at, done_at`)
+const BATCH = columnsOf<InDecimals<Batch>>()(`id, batch_id, user_id, currency, token_decimals,
+  on_failure, count, amount::text, created_at, done_at`)
 
 export async function insertBatch(
   db: Db,
   batch: Omit<Batch, 'id' | 'createdAt' | 'doneAt'>,
 ): Promise<Batch> {
-  const { batchId, userId, currency, onFailure, count } = batch
-  const amount = formatAmount({ amount: batch.amount, decimals: CURRENCY_DECIMALS[currency] })
+  const { batchId, userId, currency, tokenDecimals = null, onFailure, count } = batch
+  const amount = formatAmount({ amount: batch.amount, decimals: decimalsOf(batch) })
   const row = await readOne<InDecimals<Batch>>(db)`
-    insert into batches (batch_id, user_id, currency, on_failure, count, amount)
-    values (${batchId}, ${userId}, ${currency}, ${onFailure}, ${count}, ${amount}::numeric)
+    insert into batches (batch_id, user_id, currency, token_decimals, on_failure, count, amount)
+    values (${batchId}, ${userId}, ${currency}, ${tokenDecimals}, ${onFailure}, ${count},
+      ${amount}::numeric)
     returning ${BATCH}`
   return inUnits(row!)
 }
@@ -71,11 +74,11 @@ export async function listBatches(
 
 async function summed(db: Db, batches: readonly Batch[]): Promise<SummedBatch[]> {
   const ids = batches.map(({ batchId }) => batchId)
-  const rows = await readAll<InDecimals<BatchSum> & Pick<Batch, 'batchId' | 'currency'>>(db)`
-    select batch_id as "batchId", status, currency, count(*)::integer as count,
+  const rows = await readAll<InDecimals<BatchSum> & Pick<Batch, 'batchId' | 'currency' | 'tokenDecimals'>>(db)`
+    select batch_id as "batchId", status, currency, token_decimals as "tokenDecimals", count(*)::integer as count,
       sum(amount)::text as amount
     from transactions where batch_id = any(${ids}::text[])
-    group by batch_id, status, currency`
+    group by batch_id, status, currency, token_decimals`
   const sums = Map.groupBy(rows.map(inUnits), ({ batchId }) => batchId)
   return batches.map((batch) => ({ ...batch, sums: sums.get(batch.batchId) ?? [] }))
 }

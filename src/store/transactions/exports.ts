@@ -11,8 +11,9 @@ import {
   CURRENCIES,
   CURRENCY_DECIMALS,
   decimalsOf,
+  isCurrency,
   LEDGER_DECIMALS,
-  type Currency,
+  MAX_DECIMALS,
 } from '../../domain/money.ts'
 import type { Db } from '../database/database.ts'
 
@@ -31,28 +32,35 @@ export const EXPORTS: Readonly<
 const PAGE = 1000
 
 async function* exportTransactions(db: Db, wanted: ExportWanted): AsyncGenerator<ExportSection> {
-  const { from } = wanted
+  const { from, to } = wanted
   const { rows } = await sql<{ currency: string; sum: string }>`
-    select currency, sum(${COUNTED})::text as sum from transactions t
-    where created_at < ${from} ${ofUser(wanted)} group by currency`.execute(db)
-  const openings = CURRENCIES.map((currency): ExportBalance => {
-    const decimals = decimalsOf({ currency, type: 'deposit' })
+    select currency, coalesce(sum(${COUNTED}) filter (where created_at < ${from}), 0)::text as sum
+    from transactions t where created_at < ${to} ${ofUser(wanted)}
+    group by currency order by currency`.execute(db)
+  const tokens = rows.map(({ currency }) => currency).filter((name) => !isCurrency(name))
+  const openings = [...CURRENCIES, ...tokens].map((currency): ExportBalance => {
+    const decimals = decimalsIn(currency)
     const units = BigInt(rows.find((row) => row.currency === currency)?.sum ?? 0)
     return { account: currency, currency, decimals, units }
   })
   yield { openings, entries: transactionEntries(db, wanted) }
 }
 
+/** Of a token as many as one can have, whatever its own are. */
+function decimalsIn(currency: string): number {
+  return isCurrency(currency) ? decimalsOf({ currency, type: 'deposit' }) : MAX_DECIMALS
+}
+
 /** What has come in for good, less what has gone out for good, in the smallest unit of any. */
 const COUNTED = sql`trunc(
   case when status <> 'completed' then 0 when type in ('deposit', 'payment') then 1 else -1 end
-  * amount * case currency when 'ETH' then 1000000000000000000::numeric
-    when 'USD' then 1000000 else 100 end)`
+  * amount * case currency when 'USD' then 1000000 when 'EUR' then 100 when 'GBP' then 100
+    else 1000000000000000000::numeric end)`
 
 type TransactionRow = {
   id: bigint
   at: Date
-  currency: Currency
+  currency: string
   counted: string
   fields: Record<string, string | null>
 }

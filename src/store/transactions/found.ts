@@ -1,6 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import type { Currency } from '../../domain/money.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { TransactionStatus, TransactionType } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
@@ -11,7 +10,7 @@ export type Features = {
   /** In lower case. */
   toAddress?: Hex | undefined
   metadata?: Readonly<Record<string, string>> | undefined
-  currency?: Currency | undefined
+  currency?: string | undefined
   /** Decimals of that currency, both included; without a currency they mean nothing. */
   minAmount?: string | undefined
   maxAmount?: string | undefined

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 import { BaseError, databaseFactsOf } from '../../base/errors.ts'
-import { decimalsOf, formatAmount, parseAmount, type Currency } from '../../domain/money.ts'
+import { decimalsOf, formatAmount, parseAmount, type Unit } from '../../domain/money.ts'
 import type { Hex } from '../../domain/orders.ts'
 import {
   FIRST_STATUS,
@@ -23,7 +23,9 @@ export type Transaction = {
   status: TransactionStatus
   /** In the smallest unit of the currency. */
   amount: bigint
-  currency: Currency
+  currency: string
+  /** Null where the currency is no token's. */
+  tokenDecimals: number | null
   description: string
   ethTransactionHash: string | null
   institutionId: number | null
@@ -48,7 +50,8 @@ export type NewTransaction = Cause & {
   userId: number
   type: TransactionType
   amount: bigint
-  currency: Currency
+  currency: string
+  tokenDecimals?: number | undefined
   description: string
   ethTransactionHash?: string
   institutionId?: number
@@ -178,18 +181,17 @@ export async function listMoves(db: Db, transaction: { id: bigint }): Promise<Tr
 
 /** Of `transactions t`. */
 export const TRANSACTION = columnsOf<Transaction>()(`t.id, t.transaction_id, t.user_id, t.type,
-  t.status, t.amount::text, t.currency, t.description, t.eth_transaction_hash, t.institution_id,
-  t.gateway_id, t.metadata, t.external_id, t.batch_id, t.to_address,
+  t.status, t.amount::text, t.currency, t.token_decimals, t.description, t.eth_transaction_hash,
+  t.institution_id, t.gateway_id, t.metadata, t.external_id, t.batch_id, t.to_address,
   t.created_at, t.updated_at`)
 
 /** With its amount as the table has it: a decimal of the currency. */
 export type InDecimals<T> = Omit<T, 'amount'> & { amount: string }
 
-export function inUnits<T extends { amount: string; currency: Currency; type?: string }>(
+export function inUnits<T extends { amount: string } & Unit>(
   row: T,
 ): Omit<T, 'amount'> & { amount: bigint } {
-  const { amount: text, currency, type = '' } = row
-  return { ...row, amount: parseAmount({ text, decimals: decimalsOf({ currency, type }) }) }
+  return { ...row, amount: parseAmount({ text: row.amount, decimals: decimalsOf(row) }) }
 }
 
 type Moved = { transaction: Transaction; moveId: bigint }
@@ -218,18 +220,20 @@ async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Pr
     with wanted as (
       select * from jsonb_to_recordset(${JSON.stringify(orders.map(newRow))}::jsonb) as row (
         transaction_id text, user_id integer, type text, amount numeric, currency text,
-        description text, eth_transaction_hash text, institution_id integer, gateway_id integer,
+        token_decimals integer, description text, eth_transaction_hash text,
+        institution_id integer, gateway_id integer,
         metadata jsonb, external_id text, batch_id text, batch_place integer,
         to_address text, created_at timestamptz, actor text, reason text
       )
     ), inserted as (
       insert into transactions
-        (transaction_id, user_id, type, status, amount, currency, description,
+        (transaction_id, user_id, type, status, amount, currency, token_decimals, description,
          eth_transaction_hash, institution_id, gateway_id, metadata, external_id, batch_id,
          batch_place, to_address, created_at, updated_at, log_key)
-      select transaction_id, user_id, type, ${FIRST_STATUS}, amount, currency, description,
-        eth_transaction_hash, institution_id, gateway_id, metadata, external_id, batch_id,
-        batch_place, to_address, coalesce(created_at, now()), coalesce(created_at, now()), log_key_now()
+      select transaction_id, user_id, type, ${FIRST_STATUS}, amount, currency, token_decimals,
+        description, eth_transaction_hash, institution_id, gateway_id, metadata, external_id,
+        batch_id, batch_place, to_address, coalesce(created_at, now()),
+        coalesce(created_at, now()), log_key_now()
       from wanted
       returning *
     ), changed as (
@@ -249,6 +253,7 @@ function newRow(order: NewTransaction) {
     type: order.type,
     amount: formatAmount({ amount, decimals: decimalsOf(order) }),
     currency: order.currency,
+    token_decimals: order.tokenDecimals ?? null,
     // Half a character would be no JSON, and is stored as the one that stands for it.
     description: order.description.toWellFormed(),
     eth_transaction_hash: order.ethTransactionHash ?? null,

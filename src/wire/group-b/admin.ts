@@ -232,6 +232,8 @@ export const ReceiptFactsSchema = namedAnswer('ReceiptFacts', {
   transaction_id: TransactionIdSchema,
   ...AMOUNT_FIELDS,
   currency: Type.String(),
+  /** Set where the currency is a token's symbol. */
+  token_decimals: nullable(Type.Integer()),
   description: Type.String(),
   status: TransactionStatusSchema,
   eth_transaction_hash: nullable(EthereumHashSchema),

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { BATCH_STATUSES, MAX_BATCH, ON_FAILURE } from '../../domain/batches.ts'
-import { AMOUNT_FIELDS, AmountInputSchema } from '../amounts.ts'
+import { AMOUNT_FIELDS, AmountInputSchema, AnyCurrencySchema } from '../amounts.ts'
 import { exactNumber, type ExactNumber } from '../json.ts'
 import {
   EthereumAddressSchema,
@@ -22,9 +22,14 @@ const ToAddressSchema = {
   description: 'Checked by EIP-55 when its case is mixed.',
 }
 
-const ChainCurrencySchema = Type.Enum(['ETH', 'USD'], {
+const ChainCurrencySchema = Type.String({
   default: 'ETH',
-  description: 'USD is the stablecoin of the installation, one token for one dollar.',
+  minLength: 1,
+  maxLength: 32,
+  description:
+    'ETH; USD for the stablecoin of the installation, one token for one dollar; or the symbol of ' +
+    'another token that it has. The balance lists them.',
+  examples: ['USD'],
 })
 
 const OWN_FIELDS = {
@@ -41,7 +46,9 @@ export const BlockchainCreateSchema = requestObject({
   use_contract: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Pays through the settlement contract, once for ever for this order.',
+      description:
+        'Pays through the settlement contract, once for ever for this order. Tokens are paid by a ' +
+        'permit in one transaction where they take one, else by an allowance before it.',
     }),
   ),
 })
@@ -52,7 +59,7 @@ export const BlockchainCreatedSchema = namedAnswer('BlockchainTransactionCreated
   from_address: EthereumAddressSchema,
   to_address: EthereumAddressSchema,
   ...AMOUNT_FIELDS,
-  currency: Type.Enum(['ETH', 'USD']),
+  currency: AnyCurrencySchema,
   status: Type.Literal('pending'),
 })
 
@@ -94,7 +101,7 @@ const BATCH_FIELDS = {
     description:
       'Pending until the last payment is final; then whether all, some or none were paid.',
   }),
-  currency: Type.Enum(['ETH', 'USD']),
+  currency: AnyCurrencySchema,
   on_failure: Type.Enum([...ON_FAILURE]),
   count: Type.Integer({ examples: [100] }),
   ...AMOUNT_FIELDS,
@@ -123,7 +130,7 @@ export const BatchCreatedSchema = namedAnswer('BatchCreated', {
 })
 
 export const BatchEstimateSchema = namedAnswer('BatchEstimate', {
-  currency: Type.Enum(['ETH', 'USD']),
+  currency: AnyCurrencySchema,
   count: Type.Integer({ examples: [100] }),
   ...AMOUNT_FIELDS,
   from_address: EthereumAddressSchema,
@@ -158,7 +165,7 @@ const BatchItemSchema = namedObject('BatchItem', {
   external_id: nullable(Type.String()),
   to_address: EthereumAddressSchema,
   ...AMOUNT_FIELDS,
-  currency: Type.Enum(['ETH', 'USD']),
+  currency: AnyCurrencySchema,
   status: TransactionStatusSchema,
   eth_transaction_hash: nullable(EthereumHashSchema),
   reference: {
@@ -199,7 +206,8 @@ export const BlockchainBalanceSchema = namedAnswer('BlockchainBalance', {
   balance_wei: Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] }),
   tokens: Type.Array(
     Type.Object({
-      currency: Type.Literal('USD'),
+      currency: AnyCurrencySchema,
+      decimals: Type.Integer({ description: 'Of the token.', examples: [6] }),
       symbol: nullable(Type.String({ examples: ['RUSD'] })),
       token: EthereumAddressSchema,
       balance: Type.Unsafe<ExactNumber>({ type: 'number', examples: [exactNumber('12.5')] }),

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { WAYS_OUT } from '../../domain/spending.ts'
-import { CurrencySchema } from '../amounts.ts'
+import { AnyCurrencySchema } from '../amounts.ts'
 import {
   LIST_LIMIT_MAX,
   ListLimitSchema,
@@ -45,7 +45,7 @@ const limitFields = (nothing: string) => ({
 
 const LIMIT_FIELDS = {
   way: WayOutSchema,
-  currency: CurrencySchema,
+  currency: AnyCurrencySchema,
   user_id: nullable({ ...UserIdSchema, description: 'Null: everybody.' }),
 }
 
@@ -91,7 +91,7 @@ const SettingSchema = (what: string) =>
 
 export const LimitSetSchema = requestObject({
   way: WayOutSchema,
-  currency: CurrencySchema,
+  currency: AnyCurrencySchema,
   user_id: Type.Optional({ ...UserIdSchema, description: 'Absent: for everybody.' }),
   per_transaction: SettingSchema('The most that one payment may be.'),
   per_day: SettingSchema('The most that may go out in one day (UTC).'),

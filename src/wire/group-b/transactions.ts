@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 
 import { DECIMAL_PATTERN } from '../../domain/money.ts'
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../domain/states.ts'
-import { AMOUNT_FIELDS, CurrencySchema } from '../amounts.ts'
+import { AMOUNT_FIELDS, AnyCurrencySchema } from '../amounts.ts'
 import {
   DaySchema,
   EthereumAddressSchema,
@@ -57,7 +57,7 @@ const TRANSACTION_FIELDS = {
   id: int64({ description: 'Internal id.', examples: [42] }),
   transaction_id: TransactionIdSchema,
   ...AMOUNT_FIELDS,
-  currency: CurrencySchema,
+  currency: AnyCurrencySchema,
   type: TransactionTypeSchema,
   status: TransactionStatusSchema,
   description: Type.String({ examples: ['Invoice 2025-014'] }),
@@ -197,7 +197,7 @@ export const SEARCH_FIELDS = {
       examples: [{ order_id: '2025-014' }],
     }),
   ),
-  currency: Type.Optional(CurrencySchema),
+  currency: Type.Optional({ ...AnyCurrencySchema, minLength: 1, maxLength: 32 }),
   min_amount: Type.Optional({
     ...AmountBoundSchema,
     description: 'Those of at least this amount of the `currency`, which must be given.',

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
+import { AMOUNT_FIELDS, AmountInputSchema, AnyCurrencySchema, CurrencySchema } from '../amounts.ts'
 import { namedAnswer, nullable, requestObject } from '../shapes.ts'
 import { DescriptionSchema } from './payments.ts'
 import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
@@ -40,7 +40,7 @@ const TRANSFER_FIELDS = {
   transfer_id: Type.String({ examples: ['TRF04419271330985127764'] }),
   status: TransactionStatusSchema,
   ...AMOUNT_FIELDS,
-  currency: CurrencySchema,
+  currency: AnyCurrencySchema,
 }
 
 export const TransferCreatedSchema = namedAnswer('TransferCreated', TRANSFER_FIELDS)

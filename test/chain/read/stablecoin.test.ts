@@ -48,11 +48,12 @@ describe('the configured stablecoin', () => {
     const minter = addressFrom('minter')
     const address = await placeDollar(createWorld(chain.url), { minter, allowance: 1n })
     const facts = await readStablecoin(providersOf([chain.url]), { address })
-    expect(facts).to.deep.equal({ symbol: 'RUSD', decimals: 6, profile: 'memo' })
+    expect(facts).to.include({ symbol: 'RUSD', decimals: 6, profile: 'memo' })
+    expect(facts.permitDomain).to.match(/^0x[0-9a-f]{64}$/)
   })
 
   it('is known for a token without memos, whatever its fallback answers', async () => {
-    const plain = { symbol: 'USDX', decimals: 6, profile: 'erc20' }
+    const plain = { symbol: 'USDX', decimals: 6, profile: 'erc20', permitDomain: undefined }
     expect(await read(answering(openToken))).to.deep.equal(plain)
     for (const fallback of [uint(0n), uint(1n), uint(6n), '0x' as const]) {
       expect(await read(answering({ ...openToken, '*': fallback }))).to.deep.equal(plain)

@@ -15,6 +15,7 @@ import { claimAddress } from '../../../../src/store/transactions/addresses.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
 import { ledgerOf, makeWallets } from '../../../fixtures/books/money.ts'
 import { senderOf } from '../../../fixtures/books/sender.ts'
+import { dollarAt } from '../../../fixtures/books/tokens.ts'
 import { createTestClock } from '../../../fixtures/clock.ts'
 import { createKeyedRandom, createRandom } from '../../../fixtures/random.ts'
 import { togetherOf } from '../../../fixtures/together.ts'
@@ -161,7 +162,7 @@ function beginLiving(
     deposits: {
       ...reading,
       chainId,
-      stablecoin: token,
+      tokens: [dollarAt(token)],
       own: [platform],
       checkoutPayee: platform,
       readBlock: supply.block,
@@ -173,7 +174,7 @@ function beginLiving(
       clock,
       logger,
       chainId,
-      tokens: [token],
+      tokens: [dollarAt(token)],
       own: [platform],
       holding: createHoldingReader(providers),
       policy: { roundMs: 15_000, peaceMs: 1_000, limit: 8 },

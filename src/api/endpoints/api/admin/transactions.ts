@@ -101,7 +101,7 @@ export const lifeEndpoint = defineEndpoint({
       ...fieldsOf(transaction, 'institutionId', 'gatewayId', 'metadata'),
       ...(await readChargeBack(db, transaction)),
       arrivals: arrivals.map(toArrivalWire),
-      blockchain_transaction: await readBlockchainTransaction(db, transaction.transactionId),
+      blockchain_transaction: await readBlockchainTransaction(db, transaction),
       order: await readOrder(db, transaction.transactionId),
       history: moves.map((move) => ({ ...toMoveWire(move), actor: move.actor })),
       receipt_path: receipt ? `/r/${receipt.token}` : null,

@@ -1,8 +1,9 @@
 import { checksummed } from '../../../../chain/hex.ts'
-import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount } from '../../../../domain/money.ts'
 import { BlockchainBalanceSchema } from '../../../../wire/group-b/blockchain.ts'
 import { exactNumber } from '../../../../wire/json.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { fieldsOf } from '../fields.ts'
 import type { BlockchainPayments } from './payments.ts'
 
 export function blockchainBalanceEndpoint(deps: {
@@ -30,11 +31,10 @@ export function blockchainBalanceEndpoint(deps: {
         address: checksummed(address),
         balance_eth: exactNumber(eth),
         balance_wei: String(wei),
-        tokens: tokens.map(({ token, symbol, amount }) => ({
-          currency: 'USD' as const,
-          symbol,
-          token: checksummed(token),
-          balance: exactNumber(formatAmount({ amount, decimals: STABLECOIN_DECIMALS })),
+        tokens: tokens.map(({ token: { address, ...token }, amount }) => ({
+          ...fieldsOf(token, 'currency', 'symbol', 'decimals'),
+          token: checksummed(address),
+          balance: exactNumber(formatAmount({ amount, decimals: token.decimals })),
           balance_units: String(amount),
         })),
       }

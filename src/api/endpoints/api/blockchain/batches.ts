@@ -4,6 +4,7 @@ import { actorOf, type Caller } from '../../../../domain/access.ts'
 import { BatchRefusedError, type OnFailure } from '../../../../domain/batches.ts'
 import { dueOf } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
+import type { Unit } from '../../../../domain/money.ts'
 import type { BundleRoute, Hex } from '../../../../domain/orders.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { readSignedHashes } from '../../../../store/orders/attempts.ts'
@@ -41,6 +42,7 @@ import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { idOf, pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
 import type { Refusals } from '../../../admission/refusals.ts'
+import { readPaidIn } from './currencies.ts'
 import { requireNew } from './external-ids.ts'
 import {
   PAYMENT_FAILURES,
@@ -94,7 +96,8 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
   })
 }
 
-type Recording = Pick<Batch, 'batchId' | 'currency' | 'onFailure'> & {
+type Recording = Pick<Batch, 'batchId' | 'onFailure'> & {
+  unit: Unit
   caller: Caller
   items: BatchCreate['items']
   ids: readonly string[]
@@ -102,11 +105,12 @@ type Recording = Pick<Batch, 'batchId' | 'currency' | 'onFailure'> & {
 }
 
 async function recordBatch(db: Db, recording: Recording): Promise<SummedBatch> {
-  const { batchId, currency, onFailure, caller, items, ids, amounts } = recording
+  const { batchId, unit, onFailure, caller, items, ids, amounts } = recording
   const { userId } = caller
+  const money = { currency: unit.currency, tokenDecimals: unit.tokenDecimals ?? undefined }
   const count = ids.length
   const amount = amounts.reduce((sum, one) => sum + one, 0n)
-  const asked = { batchId, userId, currency, onFailure, count, amount }
+  const asked = { batchId, userId, ...money, onFailure, count, amount }
   const batch = await insertBatch(db, asked)
   const hashes = await readSignedHashes(db, ids)
   const records = items.map((item, place): NewTransaction => {
@@ -116,7 +120,7 @@ async function recordBatch(db: Db, recording: Recording): Promise<SummedBatch> {
       userId,
       type: 'settlement',
       amount: amounts[place]!,
-      currency,
+      ...money,
       description: item.description ?? 'Payment of a batch',
       metadata: item.metadata,
       externalId: item.external_id,
@@ -148,13 +152,13 @@ function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
       return { ...read, cost: await namingItems(() => deps.payments.estimateBatch(db, read.batch)) }
     },
     refusals: BATCH_REFUSALS,
-    handle: ({ prepared: { currency, amounts, batch, cost } }) => {
+    handle: ({ prepared: { unit, amounts, batch, cost } }) => {
       const amount = amounts.reduce((sum, one) => sum + one, 0n)
       return Promise.resolve({
         success: true as const,
-        currency,
+        currency: unit.currency,
         count: amounts.length,
-        ...amountFields({ amount, currency }),
+        ...amountFields({ amount, ...unit }),
         from_address: checksummed(batch.payer),
         chain_transactions: cost.transactions,
         gas: cost.gas,
@@ -170,25 +174,28 @@ async function readBatch<Prepared>(
   { payments, randomBytes }: BatchDeps<Prepared>,
   { body, caller, db }: { body: BatchCreate; caller: Caller; db: Db },
 ) {
-  const { currency = 'ETH', on_failure: onFailure = 'all_or_nothing', items } = body
+  const { on_failure: onFailure = 'all_or_nothing', items } = body
+  const { unit, token } = readPaidIn(payments.tokens, body.currency)
+  const { currency } = unit
   const externalIds = items.map(({ external_id: externalId }, place) => {
     return { field: `items.${place}.external_id`, externalId }
   })
   await requireNew(db, { userId: caller.userId, externalIds })
-  const amounts = readAmounts(body)
+  const amounts = readAmounts(items, unit)
   const ids = items.map(() => createId('TX', randomBytes))
   const batchId = createId('BAT', randomBytes)
   const batch: BlockchainBatch = {
     subject: batchId,
     spender: actorOf(caller),
-    route: ROUTES[currency][onFailure],
+    route: (currency === 'ETH' ? ETHER_ROUTES : TOKEN_ROUTES)[onFailure],
+    token,
     payer: await payments.addressOf(caller.userId),
     payments: items.map(({ to_address: to }, place) => {
       const amount = dueOf({ amount: amounts[place]!, currency })
       return { subject: ids[place]!, payee: to as Hex, amount }
     }),
   }
-  return { currency, onFailure, amounts, ids, batchId, batch }
+  return { unit, onFailure, amounts, ids, batchId, batch }
 }
 
 const BATCH_REFUSALS: Refusals = {
@@ -202,17 +209,17 @@ const BATCH_REFUSALS: Refusals = {
   external_id_used: { failure: 'conflict', field: 'items' },
 }
 
-const ROUTES: Record<'ETH' | 'USD', Record<OnFailure, BundleRoute>> = {
-  ETH: { all_or_nothing: 'bundle', each: 'open_bundle' },
-  USD: { all_or_nothing: 'token_bundle', each: 'open_token_bundle' },
-}
+type Routes = Record<OnFailure, BundleRoute>
+
+const ETHER_ROUTES: Routes = { all_or_nothing: 'bundle', each: 'open_bundle' }
+const TOKEN_ROUTES: Routes = { all_or_nothing: 'token_bundle', each: 'open_token_bundle' }
 
 /** Each in the smallest unit, or all that cannot be read by their places. */
-function readAmounts({ items, currency = 'ETH' }: BatchCreate): bigint[] {
+function readAmounts(items: BatchCreate['items'], unit: Unit): bigint[] {
   const problems: FieldProblem[] = []
   const amounts = items.map(({ amount }, place) => {
     try {
-      return readAmount({ amount, currency })
+      return readAmount({ amount, ...unit })
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
       problems.push(...error.problems.map((one) => ({ ...one, field: `items.${place}.amount` })))
@@ -286,10 +293,10 @@ const batchDetail = defineEndpoint({
 })
 
 function shown(batch: SummedBatch): BatchWire {
-  const { currency, sums } = batch
+  const { currency, tokenDecimals, sums } = batch
   const sumOf = (wanted: string) => {
     const { count = 0, amount = 0n } = sums.find(({ status }) => status === wanted) ?? {}
-    return { count, ...amountFields({ amount, currency }) }
+    return { count, ...amountFields({ amount, currency, tokenDecimals }) }
   }
   return {
     ...fieldsOf(batch, 'batchId', 'currency', 'onFailure', 'count', 'createdAt'),

@@ -3,7 +3,9 @@ import type { Static } from 'typebox'
 import type { Result } from '../../../../base/errors.ts'
 import { checksummed } from '../../../../chain/hex.ts'
 import { actorOf } from '../../../../domain/access.ts'
+import type { Unit } from '../../../../domain/money.ts'
 import type { BundleRoute, Hex, Order, Route } from '../../../../domain/orders.ts'
+import type { Token } from '../../../../domain/tokens.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import {
   recordTransactions,
@@ -30,6 +32,8 @@ export type BlockchainPayments<Prepared = unknown> = {
     db: Db,
     prepared: readonly Prepared[],
   ) => Promise<ReadonlyArray<Result<{ order: Order; hash: Hex }>>>
+  /** Those that payments can be made in. */
+  tokens: readonly Token[]
   balanceOf: (address: Hex) => Promise<bigint>
   tokensOf: (address: Hex) => Promise<readonly TokenBalance[]>
   /** What is accepted is sent soon even without it. */
@@ -44,6 +48,8 @@ export type BlockchainPayment = {
   payee: Hex
   /** In wei, or in the smallest unit of the token. */
   amount: bigint
+  /** What it is paid in where the route is a token's. */
+  token?: Hex | undefined
   withAllowance?: true
 }
 
@@ -51,6 +57,7 @@ export type BlockchainBatch = {
   subject: string
   spender: string
   route: BundleRoute
+  token?: Hex | undefined
   payer: Hex
   payments: ReadonlyArray<Pick<BlockchainPayment, 'subject' | 'payee' | 'amount'>>
 }
@@ -63,8 +70,8 @@ export type BatchCost = {
   contracts: number[]
 }
 
-/** What an address holds of a token; the symbol is null where the token has none. */
-export type TokenBalance = { token: Hex; symbol: string | null; amount: bigint }
+/** What an address holds of a token. */
+export type TokenBalance = { token: Token; amount: bigint }
 
 /** How a payment on the chain can fail, beside what every operation can. */
 export const PAYMENT_FAILURES: readonly FailureCode[] = [
@@ -94,11 +101,10 @@ export const PAYMENT_REFUSALS: Refusals = {
 type Request<Prepared> = Pick<EndpointRequest, 'caller'> & {
   body: {
     description: string
-    currency?: 'ETH' | 'USD'
     metadata?: Record<string, string>
     external_id?: string
   }
-  prepared: { amount: bigint; transactionId: string; payment: Prepared }
+  prepared: { amount: bigint; unit: Unit; transactionId: string; payment: Prepared }
 }
 
 type Created = Static<typeof BlockchainCreatedSchema>
@@ -129,7 +135,8 @@ function recordOf(
     userId: caller.userId,
     type: 'settlement',
     amount: prepared.amount,
-    currency: body.currency ?? 'ETH',
+    currency: prepared.unit.currency,
+    tokenDecimals: prepared.unit.tokenDecimals ?? undefined,
     description: body.description,
     metadata: body.metadata,
     externalId: body.external_id,
@@ -141,7 +148,7 @@ function recordOf(
 }
 
 function answerOf(
-  { body: { currency = 'ETH' }, prepared: { transactionId, amount } }: Request<unknown>,
+  { prepared: { transactionId, amount, unit } }: Request<unknown>,
   { order, hash }: { order: Order; hash: Hex },
 ): Created {
   return {
@@ -150,8 +157,8 @@ function answerOf(
     eth_transaction_hash: hash,
     from_address: checksummed(order.signer),
     to_address: checksummed(order.payee),
-    ...amountFields({ amount, currency }),
-    currency,
+    ...amountFields({ amount, ...unit }),
+    currency: unit.currency,
     status: 'pending' as const,
   }
 }

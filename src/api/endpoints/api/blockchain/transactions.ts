@@ -8,6 +8,7 @@ import {
   BlockchainCreateSchema,
 } from '../../../../wire/group-b/blockchain.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { readPaidIn } from './currencies.ts'
 import { requireNew } from './external-ids.ts'
 import {
   acceptPayments,
@@ -26,7 +27,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
   return defineEndpoint({
     route: 'POST /api/blockchain/transactions',
     operationId: 'createBlockchainTransaction',
-    summary: 'Sends ETH, or dollars of the stablecoin, from your address',
+    summary: 'Sends ETH, dollars of the stablecoin or another token from your address',
     description:
       'Gas is paid in ETH whatever is sent. The answer comes at once, with the hash of the ' +
       'transaction that was signed and stored. A fee that is raised later changes the hash; the ' +
@@ -38,20 +39,22 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     answer: BlockchainCreatedSchema,
     failures: PAYMENT_FAILURES,
     prepare: async ({ body, caller, db }) => {
-      const { currency = 'ETH' } = body
-      const amount = readAmount({ amount: body.amount, currency })
+      const { unit, token } = readPaidIn(payments.tokens, body.currency)
+      const { currency } = unit
+      const amount = readAmount({ amount: body.amount, ...unit })
       const externalIds = [{ field: 'external_id', externalId: body.external_id }]
       await requireNew(db, { userId: caller.userId, externalIds })
       const transactionId = createId('TX', randomBytes)
       const payment = await payments.prepare(db, {
         subject: transactionId,
         spender: actorOf(caller),
-        ...WAYS[currency][body.use_contract === true ? 'contract' : 'plain'],
+        ...(currency === 'ETH' ? ETHER_WAYS : TOKEN_WAYS)[body.use_contract ? 'contract' : 'plain'],
+        token,
         payer: await payments.addressOf(caller.userId),
         payee: body.to_address as Hex,
         amount: dueOf({ amount, currency }),
       })
-      return { amount, transactionId, payment }
+      return { amount, unit, transactionId, payment }
     },
     refusals: PAYMENT_REFUSALS,
     handleAll: acceptPayments(payments),
@@ -59,9 +62,10 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
   })
 }
 
-type Way = Pick<BlockchainPayment, 'route' | 'withAllowance'>
+type Ways = Record<'plain' | 'contract', Pick<BlockchainPayment, 'route' | 'withAllowance'>>
 
-const WAYS: Record<'ETH' | 'USD', Record<'plain' | 'contract', Way>> = {
-  ETH: { plain: { route: 'direct' }, contract: { route: 'contract' } },
-  USD: { plain: { route: 'transfer' }, contract: { route: 'token', withAllowance: true } },
+const ETHER_WAYS: Ways = { plain: { route: 'direct' }, contract: { route: 'contract' } }
+const TOKEN_WAYS: Ways = {
+  plain: { route: 'transfer' },
+  contract: { route: 'token', withAllowance: true },
 }

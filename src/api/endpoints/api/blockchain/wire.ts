@@ -1,6 +1,6 @@
 import { checksummed } from '../../../../chain/hex.ts'
 import { isOffChain } from '../../../../domain/breaks.ts'
-import { formatAmount, STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
+import { STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
 import { isInEther, pendingReason, type Attempt, type Order } from '../../../../domain/orders.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
@@ -9,8 +9,8 @@ import { findOrderOf } from '../../../../store/orders/orders.ts'
 import { findArrival } from '../../../../store/rails/checkout-closings.ts'
 import { readObjections } from '../../../../store/transactions/objections.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
+import type { Transaction } from '../../../../store/transactions/transactions.ts'
 import type { BlockchainTransactionWire } from '../../../../wire/group-b/transactions.ts'
-import { exactNumber } from '../../../../wire/json.ts'
 import { fieldsOf } from '../fields.ts'
 
 /**
@@ -19,10 +19,11 @@ import { fieldsOf } from '../fields.ts'
  */
 export async function readBlockchainTransaction(
   db: Db,
-  transactionId: string,
+  transaction: Shown,
 ): Promise<BlockchainTransactionWire | null> {
+  const { transactionId } = transaction
   const order = await findOrderOf(db, transactionId)
-  if (order === undefined) return readArrival(db, transactionId)
+  if (order === undefined) return readArrival(db, transaction)
   const attempts = await listAttemptsOf(db, order)
   const shown = attempts.find(({ block }) => block !== undefined) ?? attempts.at(-1)
   if (shown === undefined) return null
@@ -32,7 +33,7 @@ export async function readBlockchainTransaction(
     eth_tx_hash: shown.hash,
     from_address: checksummed(order.signer),
     to_address: checksummed(order.payee),
-    ...amountOf({ amount: order.amount, isEther: isInEther(order.route) }),
+    ...amountOf(transaction, { amount: order.amount, isEther: isInEther(order.route) }),
     gas_used: shown.block?.gasUsed ?? null,
     gas_price: shown.block?.gasPrice ?? null,
     block_number: shown.block?.number ?? null,
@@ -46,12 +47,14 @@ export async function readBlockchainTransaction(
   }
 }
 
+type Shown = Pick<Transaction, 'transactionId' | 'currency' | 'tokenDecimals'>
+
 /** It is a payer's transaction, of which we have made no attempt. */
 async function readArrival(
   db: Db,
-  transactionId: string,
+  transaction: Shown,
 ): Promise<BlockchainTransactionWire | null> {
-  const arrival = await findArrival(db, transactionId)
+  const arrival = await findArrival(db, transaction.transactionId)
   if (arrival?.payee === undefined) return null
   const { isThere, gas, blockNumber, chainId } = arrival
   const head = (await readCursor(db, chainId))?.head.number
@@ -59,7 +62,7 @@ async function readArrival(
     eth_tx_hash: arrival.transactionHash,
     from_address: checksummed(arrival.payer),
     to_address: checksummed(arrival.payee),
-    ...amountOf({ amount: arrival.amount, isEther: arrival.token === undefined }),
+    ...amountOf(transaction, { amount: arrival.amount, isEther: arrival.token === undefined }),
     gas_used: gas?.gasUsed ?? null,
     gas_price: gas?.gasPrice ?? null,
     block_number: isThere ? blockNumber : null,
@@ -73,11 +76,13 @@ async function readArrival(
   }
 }
 
-/** Ether, or the dollars of a token. */
-function amountOf({ amount, isEther }: { amount: bigint; isEther: boolean }) {
+/** Ether, the dollars of the stablecoin, or another token. */
+function amountOf(
+  { currency, tokenDecimals }: Shown,
+  { amount, isEther }: { amount: bigint; isEther: boolean },
+) {
   if (isEther) return amountFields({ amount, currency: 'ETH' })
-  const decimal = formatAmount({ amount, decimals: STABLECOIN_DECIMALS })
-  return { amount: exactNumber(decimal), amount_decimal: decimal }
+  return amountFields({ amount, currency, tokenDecimals: tokenDecimals ?? STABLECOIN_DECIMALS })
 }
 
 function isSettlement({ route }: Order): boolean {

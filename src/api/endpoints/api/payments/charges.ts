@@ -2,9 +2,11 @@ import { checksummed } from '../../../../chain/hex.ts'
 import { dueOf, receivedDecimals, type Terms } from '../../../../domain/gateways.ts'
 import {
   CURRENCY_DECIMALS,
+  decimalsOf,
   formatAmount,
   STABLECOIN_DECIMALS,
   type Currency,
+  type Unit,
 } from '../../../../domain/money.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
@@ -19,9 +21,10 @@ import type { ArrivalWire, ChargeBackWire } from '../../../../wire/group-b/charg
 /** What has gone back of a payment, and what its payer disputes. */
 export async function readChargeBack(
   db: Db,
-  payment: Pick<Transaction, 'transactionId' | 'status' | 'amount' | 'currency'>,
+  payment: Pick<Transaction, 'transactionId' | 'status' | 'amount'> & Unit,
 ): Promise<ChargeBackWire> {
-  const { transactionId, status, amount, currency } = payment
+  const { transactionId, status, amount, currency, tokenDecimals } = payment
+  const unit = { currency, tokenDecimals }
   const disputes = await listDisputes(db, transactionId)
   const refunds = await listRefunds(db, transactionId)
   const completed = refunds
@@ -30,11 +33,11 @@ export async function readChargeBack(
   // What a bank has sent back has come back as a whole, without a refund of ours.
   const back = status === 'refunded' && refunds.length === 0 ? amount : completed
   return {
-    refunded_decimal: formatAmount({ amount: back, decimals: CURRENCY_DECIMALS[currency] }),
+    refunded_decimal: formatAmount({ amount: back, decimals: decimalsOf(unit) }),
     refunds: refunds.map(({ refundId, state, errorCode, amount, payer }) => ({
       refund_id: refundId,
       status: state,
-      ...amountFields({ amount, currency }),
+      ...amountFields({ amount, ...unit }),
       payer: payer === undefined ? null : checksummed(payer),
       error_code: errorCode ?? null,
     })),
@@ -42,7 +45,7 @@ export async function readChargeBack(
       dispute_id: dispute.disputeId,
       status: dispute.status ?? 'unknown',
       reason: dispute.reason ?? 'general',
-      ...amountFields({ amount: dispute.amountMinor ?? amount, currency }),
+      ...amountFields({ amount: dispute.amountMinor ?? amount, ...unit }),
       history: dispute.history.map(({ status, at }) => ({
         status,
         created_at: at.toISOString(),

@@ -1,0 +1,147 @@
+import type { Hex } from 'viem'
+import { encodeFunctionData, toFunctionSelector } from 'viem/utils'
+
+import { BaseError, ImpossibleError } from '../../base/errors.ts'
+import { referenceDollarAbi } from '../../bindings/abis.ts'
+import { data as bytes, quantity, readFrom, readWord, type FromProvider } from '../answers.ts'
+import { askEach, campsOf } from '../quorum.ts'
+import type { Provider } from '../rpc/provider.ts'
+import type { Providers } from '../rpc/providers.ts'
+import { isRevert, revertDataOf } from '../rpc/rpc-error.ts'
+import { readPermitDomain } from './permit.ts'
+import { readSymbol, TOKEN_VIEWS } from './token.ts'
+
+/**
+ * `memo`: its mints and burns name their order, as those of a ReferenceDollar do. `erc20`: it moves
+ * money, and nothing on the chain tells which order a mint or a burn belongs to.
+ */
+export type TokenProfile = 'memo' | 'erc20'
+
+/** What a contract says of itself; undefined is what it does not answer. */
+export type TokenAnswers = {
+  hasCode: boolean
+  decimals: bigint | undefined
+  /** Null where it is nothing that a person could read. */
+  symbol: string | null | undefined
+  profile: TokenProfile
+  /** What its permits of ERC-2612 are signed for. */
+  permitDomain: Hex | undefined
+}
+
+/**
+ * Reads what the contract at an address says of itself as a token. Providers that are silent now
+ * may join later, as at every start; those that answer must agree.
+ */
+export async function readTokenAnswers(
+  { all }: Pick<Providers, 'all'>,
+  { address, signal }: { address: Hex; signal?: AbortSignal | undefined },
+): Promise<TokenAnswers> {
+  const { told, failed } = await askEach(all, (provider) => readBy(provider, address, signal))
+  const [first, second] = campsOf(told, ({ value }) => wordsOf(value))
+  if (second !== undefined) throw new TokenDiffersError(address, told)
+  if (first !== undefined) return first[0].value
+  throw failed[0]?.error ?? new ImpossibleError('there is a provider')
+}
+
+async function readBy(
+  provider: Provider,
+  address: Hex,
+  signal: AbortSignal | undefined,
+): Promise<TokenAnswers> {
+  const ask = (method: string, params: readonly unknown[]): Promise<unknown> =>
+    provider.request({ method, params, ...(signal && { signal }) })
+  const call = async (data: Hex): Promise<ViewAnswer> => {
+    try {
+      return { result: await ask('eth_call', [{ to: address, data }, 'latest']) }
+    } catch (error) {
+      if (isRevert(error)) return { revertData: revertDataOf(error) }
+      throw error
+    }
+  }
+  const answer = { value: await ask('eth_getCode', [address, 'latest']), provider: provider.name }
+  const code = readFrom(answer, (value) => bytes(value, 'code'))
+  if (code === '0x') {
+    const nothing = { decimals: undefined, symbol: undefined, permitDomain: undefined }
+    return { hasCode: false, profile: 'erc20', ...nothing }
+  }
+  const chain = { value: await ask('eth_chainId', []), provider: provider.name }
+  const chainId = Number(readFrom(chain, (value) => quantity(value, 'chain id')))
+  const [decimals, symbol, hasMemos, permitDomain] = await Promise.all([
+    call(TOKEN_VIEWS.decimals),
+    call(TOKEN_VIEWS.symbol),
+    readsMemos(call),
+    readPermitDomain(async (data) => (await call(data)).result, { address, chainId }),
+  ])
+  return {
+    hasCode: true,
+    decimals: readWord(decimals.result),
+    symbol: readSymbol(symbol.result),
+    profile: hasMemos ? 'memo' : 'erc20',
+    permitDomain,
+  }
+}
+
+/** The result of a call, or what it reverted with; neither: reverted without a word. */
+type ViewAnswer = { result?: unknown; revertData?: Hex | undefined }
+
+/**
+ * Both functions refuse an order without a reference before they look at anything else, whoever
+ * calls, and a token without them reverts with nothing or succeeds in its fallback. A node that
+ * keeps revert data to itself is believed for the view beside them.
+ */
+async function readsMemos(call: (data: Hex) => Promise<ViewAnswer>): Promise<boolean> {
+  const isUsed = await call(
+    encodeFunctionData({
+      abi: referenceDollarAbi,
+      functionName: 'isMemoUsed',
+      args: [NOBODY, ZERO_WORD],
+    }),
+  )
+  if (readWord(isUsed.result) !== 0n) return false
+  const refusals = await Promise.all([
+    call(
+      encodeFunctionData({
+        abi: referenceDollarAbi,
+        functionName: 'mintWithMemo',
+        args: [NOBODY, 0n, ZERO_WORD],
+      }),
+    ),
+    call(
+      encodeFunctionData({
+        abi: referenceDollarAbi,
+        functionName: 'burnWithMemo',
+        args: [0n, ZERO_WORD],
+      }),
+    ),
+  ])
+  return refusals.every(({ result, revertData = ZERO_MEMO }) => {
+    return result === undefined && revertData === ZERO_MEMO
+  })
+}
+
+const NOBODY: Hex = `0x${'0'.repeat(40)}`
+const ZERO_WORD: Hex = `0x${'0'.repeat(64)}`
+const ZERO_MEMO = toFunctionSelector('ZeroMemo()')
+
+function wordsOf({ hasCode, decimals, symbol, profile, permitDomain }: TokenAnswers): string {
+  if (!hasCode) return 'no contract'
+  const counts = decimals === undefined ? 'no decimals' : `${shorten(String(decimals))} decimals`
+  const permits = permitDomain === undefined ? 'no permits' : 'permits'
+  return `${counts}, ${symbol ?? 'no symbol'}, ${profile}, ${permits}`
+}
+
+/** A number of 256 bits is no longer a line. */
+export function shorten(digits: string): string {
+  return digits.length <= 6 ? digits : `${digits.slice(0, 6)}…`
+}
+
+class TokenDiffersError extends BaseError {
+  constructor(address: Hex, told: readonly FromProvider<TokenAnswers>[]) {
+    const words = told.map(({ provider, value }) => `${provider} shows ${wordsOf(value)}`)
+    super(
+      `The providers differ about the token at ${address}: ${words.join('; ')}. ` +
+        'One lags or lies: correct ETH_RPC_URL, or start again when they agree.',
+      { code: 'providers_differ', retryable: true, details: { address } },
+    )
+  }
+}
