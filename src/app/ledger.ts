@@ -60,7 +60,7 @@ function isTransaction(subject: string): boolean {
   return subject.startsWith('TX')
 }
 
-const WITHDRAWING: ReadonlySet<Route> = new Set<Route>(['mint', 'token', 'transfer'])
+const WITHDRAWING: ReadonlySet<Route> = new Set<Route>(['mint', 'token', 'permit', 'transfer'])
 
 /** Each user's own address burns. */
 export function createBurning(

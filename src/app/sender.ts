@@ -57,6 +57,7 @@ export async function createPaying(deps: {
     chainId: chain.chainId,
     providers: chain.providers.all,
     sign: signOutside((by, transaction) => accounts.sign(by, transaction, signal), accounts.isHere),
+    signTyped: (by, payload) => accounts.signTyped(by, payload, signal),
     quoteFees: (signal) => quoteFees(chain.providers, signal),
     references: createReferenceCodec(deps.referenceKey),
     settlement: contracts.settlement && {

@@ -2,8 +2,8 @@ import type { Reference } from './reference.ts'
 
 /**
  * How money reaches the payee: a plain transfer of ether (`direct`) or of a token (`transfer`), a
- * payment through the settlement contract in ether (`contract`) or in a token (`token`), or dollars
- * that are minted for it. A `burn` takes dollars off the chain, for a redeem. An `allowance` pays
+ * payment through the settlement contract in ether (`contract`) or in a token (`token`, or `permit`
+ * where its transaction also carries the right to take the tokens), or dollars that are minted for it. A `burn` takes dollars off the chain, for a redeem. An `allowance` pays
  * nobody: it lets the settlement contract take the tokens that the order behind it pays. A bundle
  * pays several orders in one transaction: all or none of them in ether (`bundle`) or in a token
  * (`token_bundle`), or those that can be paid (`open_bundle`, `open_token_bundle`).
@@ -15,6 +15,7 @@ export const ROUTES = [
   'transfer',
   'contract',
   'token',
+  'permit',
   'allowance',
   'mint',
   'burn',
@@ -56,7 +57,7 @@ export type Order = {
   gas: bigint
   /** The bundle whose transaction pays it; undefined where it has transactions of its own. */
   bundle: bigint | undefined
-  /** What a bundle calls the contract with; undefined where it follows from the other fields. */
+  /** What the contract is called with; undefined where it follows from the other fields. */
   calldata: Hex | undefined
   state: OrderState
   errorCode: string | undefined

@@ -13,11 +13,13 @@ import { storePayments, type NewOrder, type NewPayment } from '../store/orders/a
 import { listAttemptsOf } from '../store/orders/attempts.ts'
 import { lockFreeLanes, noLane, type LaneStep } from '../store/orders/lanes.ts'
 import { findOrdersOf, readLaneLoads, readOwedTokens } from '../store/orders/orders.ts'
+import { readPermits, type PermitPlace } from '../store/orders/permits.ts'
 import { openSpending, type Spending } from '../store/orders/spending.ts'
 import type { SenderContext, SenderPolicy } from './context.ts'
+import { byAllowance } from './permits.ts'
 import type { PreparedOrder } from './prepare.ts'
 import { insufficientFunds, isRefusal, OrderRefusedError, type Refusal } from './refused.ts'
-import { bundleCalldata, paymentCall, signChecked, type Signed } from './sign.ts'
+import { bundleCalldata, paymentCall, permitCall, signChecked, type Signed } from './sign.ts'
 import { spentBy } from './spending.ts'
 
 /**
@@ -99,21 +101,25 @@ type Lanes = {
 
 /** Locks the lanes that are free, and reads what is on the way in them. */
 async function openLanes(
-  { chainId, policy }: SenderContext,
+  context: SenderContext,
   db: Db,
   prepared: readonly PreparedOrder[],
 ): Promise<Lanes> {
+  const { chainId, policy } = context
   const key = { chainId, signers: [...new Set(prepared.map(({ signer }) => signer))] }
   const locked = await lockFreeLanes(db, key)
   const loads = await readLaneLoads(db, key)
   const paysTokens = prepared.some(({ token }) => token !== undefined)
   const owedTokens = paysTokens ? await readOwedTokens(db, key) : []
+  const hasPermits = prepared.some(({ permit }) => permit !== undefined)
+  const permits = hasPermits ? await readPermits(db, key) : new Map<Hex, PermitPlace>()
   const lanes = new Map(
     locked.map((lane): [Hex, OpenLane] => {
       const { open, owed } = loads.get(lane.signer) ?? { open: 0, owed: 0n }
       const ofLane = owedTokens.filter(({ signer }) => signer === lane.signer)
       const tokens = new Map(ofLane.map(({ token, owed }) => [token, owed]))
-      return [lane.signer, { lane, next: { ...lane }, open, owed, tokens }]
+      const allowed = permits.get(lane.signer) ?? { last: 0n, open: [] }
+      return [lane.signer, { lane, next: { ...lane }, open, owed, tokens, allowed }]
     }),
   )
   return {
@@ -122,7 +128,7 @@ async function openLanes(
       const one = lanes.get(signer)
       if (one === undefined)
         throw locked.length > 0 ? laneBusy(signer) : noLane({ chainId, signer })
-      const orders = allOf(order)
+      const orders = allOf(isPermitted(order, one) ? order : byAllowance(order))
       const after = { ...one, tokens: new Map(one.tokens) }
       const admitted = orders.map((each) => admitTo(after, each, policy))
       spending.take(orders.flatMap((one) => spentBy(context, one)))
@@ -141,6 +147,20 @@ type OpenLane = {
   open: number
   owed: bigint
   tokens: Map<Hex, bigint>
+  /** The permits and allowances of its signer. */
+  allowed: PermitPlace
+}
+
+/** Whether it needs no permit, or has one that nothing stands in the way of. */
+function isPermitted({ permit, token }: PreparedOrder, { allowed }: OpenLane): boolean {
+  if (permit === undefined || token === undefined) return true
+  return permit.after === allowed.last && !allowed.open.includes(token)
+}
+
+/** The token that it lets be taken. */
+function allowedBy({ route, token, contract }: PreparedOrder): Hex[] {
+  const allowed = route === 'permit' ? token : route === 'allowance' ? contract : undefined
+  return allowed === undefined ? [] : [allowed]
 }
 
 /** Changes the lane; where it throws, the lane is not to be used any more. */
@@ -159,6 +179,7 @@ function admitTo(one: OpenLane, order: PreparedOrder, policy: SenderPolicy): Adm
   const counter = one.next.nextCounter
   const nextCounter = counter + 1n + BigInt(bundled.length)
   one.next = { ...one.lane, nextNonce: nonce + 1n, nextCounter }
+  one.allowed = { ...one.allowed, open: [...one.allowed.open, ...allowedBy(order)] }
   return { prepared: order, nonce, counter }
 }
 
@@ -210,7 +231,15 @@ function newOrders(
   }
   const own = { ...numbered(first), subject, route, payee, amount }
   const reference = prepared.reference ?? own.reference
-  if (!isBundle(route)) return { order: { ...own, reference, calldata: undefined }, bundled: [] }
+  if (!isBundle(route)) {
+    const order = { ...own, reference }
+    const { permit } = prepared
+    if (permit === undefined || contract === undefined || token === undefined) {
+      return { order: { ...order, calldata: undefined }, bundled: [] }
+    }
+    const { data: calldata } = permitCall({ ...order, contract, token }, permit)
+    return { order: { ...order, calldata }, bundled: [] }
+  }
   const bundled = prepared.bundled.map((payment, place): NewOrder => {
     const numbers = numbered(first + 1n + BigInt(place))
     return { ...numbers, ...payment, route: ROUTES_IN[route], calldata: undefined }

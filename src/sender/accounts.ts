@@ -1,4 +1,5 @@
 import { BaseError } from '../base/errors.ts'
+import type { SignatureNumbers } from '../chain/signers/secp256k1.ts'
 import type { Signer, Signers } from '../chain/signers/signer.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
@@ -16,6 +17,8 @@ export type Accounts = {
   /** The user's own address, in lower case. It stays what it was, or is refused. */
   addressOf: (userId: number) => Promise<Hex>
   sign: (by: Hex, transaction: UnsignedTransaction, signal: AbortSignal) => Promise<Hex>
+  /** Signs the payload of typed data. */
+  signTyped: (by: Hex, payload: Hex, signal: AbortSignal) => Promise<SignatureNumbers>
   /** Whether it is known who signs, with a key in this process. */
   isHere: (by: Hex) => boolean
 }
@@ -54,6 +57,11 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
       const signer = await signerOf(by)
       if (signer === undefined) throw new NoSignerError(by)
       return (await signer.sign({ ...call, nonce: Number(nonce), ...fees }, signal)).raw
+    },
+    async signTyped(by, payload, signal) {
+      const signer = await signerOf(by)
+      if (signer === undefined) throw new NoSignerError(by)
+      return signer.signTyped(payload, signal)
     },
     isHere: (by) => signers.areHere && known.has(by),
   }

@@ -6,7 +6,7 @@ import type { AttemptKind, Fees, HashedOrder, Hex } from '../domain/orders.ts'
 import type { Token } from '../domain/tokens.ts'
 import type { ReferenceCodec } from '../domain/reference.ts'
 import type { Db } from '../store/database/database.ts'
-import type { SignTransaction } from './sign.ts'
+import type { SignTransaction, SignTyped } from './sign.ts'
 
 /** What the sender stands on; everything it must remember is in the tables behind `db`. */
 export type SenderContext = {
@@ -14,6 +14,8 @@ export type SenderContext = {
   chainId: number
   providers: readonly SenderProvider[]
   sign: SignTransaction
+  /** May refuse, as a service may that signs transactions alone. */
+  signTyped: SignTyped
   quoteFees: (signal: AbortSignal) => Promise<Fees>
   references: ReferenceCodec
   /** Undefined where the chain has no settlement contract. */

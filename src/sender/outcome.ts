@@ -93,6 +93,7 @@ function proofOf(order: Order): Proof[] {
     case 'contract':
       return [{ by, name: 'Settled', args: { reference, payer, payee, token: NOBODY, amount } }]
     case 'token':
+    case 'permit':
       return [
         { by, name: 'Settled', args: { reference, payer, payee, token, amount } },
         { by: token, name: 'Transfer', args: { from: payer, to: payee, amount } },

@@ -13,6 +13,7 @@ import type { SenderContext } from './context.ts'
 import { estimateGas, firstAnswer } from './estimate.ts'
 import { offerOf } from './fees.ts'
 import { readMintRight, refusalOfMint } from './mint-right.ts'
+import { preparePermit, type PaymentPermit } from './permits.ts'
 import {
   badPayee,
   insufficientFunds,
@@ -40,7 +41,7 @@ export type PaymentRequest = {
   token?: Hex | undefined
   /** What it stands under on the chain; absent: the next one of the payer. */
   reference?: Reference | undefined
-  /** The settlement contract is let to take its tokens by an order just before it. */
+  /** The settlement contract is let to take its tokens by a permit, or by an order just before. */
   withAllowance?: true | undefined
 }
 
@@ -59,6 +60,8 @@ export type PreparedOrder = Omit<PaymentRequest, 'payer' | 'withAllowance'> & {
   tokens: bigint
   /** What it pays where it is a bundle; else none. */
   bundled: readonly BundledPayment[]
+  /** What lets its tokens be taken, where its route is that of a permit. */
+  permit?: PaymentPermit
   /** Accepted with it, at the nonces before: all or none. */
   before: readonly PreparedOrder[]
   /** Undefined while the providers do not agree on it; the lane then knows. */
@@ -106,6 +109,16 @@ async function prepareNow(
   estimating.catch(() => undefined)
   const standing = await readPayer(context, { signer, token })
   requireFunds(standing, { signer, route, token, amount })
+  const wanted = { subject, spender, way, route, payee, amount, reference: request.reference }
+  const called = { signer, contract, token, bundled: [] }
+  if (request.withAllowance && contract !== undefined && token !== undefined) {
+    const reference = request.reference ?? context.references.encode({ payer: signer, counter })
+    const payment = { signer, contract, token, payee, amount, reference }
+    const permitted = await preparePermit(context, db, payment)
+    if (permitted !== undefined && permitted.gas <= policy.maxGas) {
+      return { ...wanted, ...called, ...standing, ...permitted, route: 'permit', before: [] }
+    }
+  }
   const read = (): Promise<bigint> => counterOf(context, db, signer)
   const gas = await estimating
     .catch((error) => {
@@ -116,10 +129,8 @@ async function prepareNow(
       throw (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ?? error
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
-  const wanted = { subject, spender, way, route, payee, amount, reference: request.reference }
-  const called = { signer, contract, token, gas, bundled: [] }
   const before = request.withAllowance ? [await prepareAllowance(context, db, request)] : []
-  return { ...wanted, ...called, ...standing, before }
+  return { ...wanted, ...called, gas, ...standing, before }
 }
 
 /** What the payer can pay with, and at which nonce and price. */

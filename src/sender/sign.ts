@@ -9,6 +9,7 @@ import {
   readTransaction,
   type TransactionRequest,
 } from '../chain/proof/transaction.ts'
+import type { SignatureNumbers } from '../chain/signers/secp256k1.ts'
 import { weiOf, type BundleRoute, type Fees, type Hex, type Order } from '../domain/orders.ts'
 
 /** What a transaction does, whoever signs it and whatever it costs. */
@@ -20,6 +21,9 @@ export type UnsignedTransaction = Call & {
   gas: bigint
   fees: Fees
 }
+
+/** Signs typed data (EIP-712), of which the payload is what is hashed. */
+export type SignTyped = (signer: Hex, payload: Hex) => Promise<SignatureNumbers>
 
 /** Signs as the address; the key may be here, or behind a service. */
 export type SignTransaction = (signer: Hex, transaction: UnsignedTransaction) => Promise<Hex>
@@ -96,6 +100,7 @@ export function paymentCall(payment: PaymentCall): Call {
         throw new ImpossibleError('the schema has a contract on this route')
       return { to: contract, value: 0n, data: burnCalldata({ amount, memo: reference }) }
     }
+    case 'permit':
     case 'bundle':
     case 'open_bundle':
     case 'token_bundle':
@@ -109,6 +114,23 @@ export function paymentCall(payment: PaymentCall): Call {
     default:
       return route satisfies never
   }
+}
+
+/** A permit of ERC-2612 with its signature. */
+export type SignedPermit = { deadline: bigint; v: number; r: Hex; s: Hex }
+
+type PermitPayment = Pick<Order, 'reference' | 'payee' | 'amount'> & { contract: Hex; token: Hex }
+
+/** Pays by the permit, in one transaction. */
+export function permitCall(payment: PermitPayment, permit: SignedPermit): Call {
+  const { contract, reference, token, payee, amount } = payment
+  const { deadline, v, r, s } = permit
+  const data = encodeFunctionData({
+    abi: settlementAbi,
+    functionName: 'settleWithPermit',
+    args: [reference, token, payee, amount, { deadline, v, r, s }],
+  })
+  return { to: contract, value: 0n, data }
 }
 
 /** What a bundle calls the contract with, once its payments have their references. */

@@ -14,6 +14,17 @@ import { recoverSigner, type SignatureNumbers } from '../signers/secp256k1.ts'
 // block may hold. They are two on purpose: viem's serializer would make the checker in a browser a
 // quarter larger, and what is signed is better compared with the work of somebody else.
 
+/** Reads a signature of 65 bytes, and refuses one that is not the address's for the payload. */
+export function readSignature(
+  signature: Hex,
+  { payload, address }: { payload: Hex; address: Address },
+): SignatureNumbers {
+  const numbers = parseSignatureStrictly(signature)
+  const from = recoverSigner(keccak256(payload), numbers)
+  if (from !== undefined && isAddressEqual(from, address)) return numbers
+  throw new SignatureWrongError('it is another account’s', { address, from })
+}
+
 /** Everything that an EIP-1559 transaction of ours says; nothing is left to defaults. */
 export type TransactionRequest = {
   chainId: number

@@ -2,20 +2,26 @@ import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { hexToBytes, keccak256 } from 'viem/utils'
 
-import { BaseError } from '../../base/errors.ts'
+import { BaseError, ImpossibleError } from '../../base/errors.ts'
 import {
   assemble,
   payloadOf,
+  readSignature,
   type SignedTransaction,
   type TransactionRequest,
 } from '../proof/transaction.ts'
-import { signDigest } from './secp256k1.ts'
+import { signDigest, type SignatureNumbers } from './secp256k1.ts'
 
 /** One account that signs. It never chooses anything: nonce, fees and gas are the request's. */
 export type Signer = {
   address: Address
   /** Fails rather than return anything else than the request, signed by the address. */
   sign: (request: TransactionRequest, signal: AbortSignal) => Promise<SignedTransaction>
+  /**
+   * Signs typed data (EIP-712), whose payload is the bytes that are hashed: 1901, the domain and the
+   * data. Their beginning is none of a transaction.
+   */
+  signTyped: (payload: Hex, signal: AbortSignal) => Promise<SignatureNumbers>
 }
 
 /** All accounts that the platform signs with. */
@@ -40,6 +46,10 @@ export function createSigner(deps: { address: Address; signPayload: SignPayload 
     async sign(request, signal) {
       const signature = await signPayload(payloadOf(request), signal)
       return assemble({ request, signature, address })
+    },
+    async signTyped(payload, signal) {
+      if (!payload.startsWith('0x1901')) throw new ImpossibleError('this is no typed data')
+      return readSignature(await signPayload(payload, signal), { payload, address })
     },
   }
 }

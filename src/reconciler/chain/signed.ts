@@ -124,6 +124,17 @@ const CALLS: ReadonlyMap<string, Call> = new Map(
         amount,
       }),
     },
+    'settleWithPermit(bytes32,address,address,uint256,(uint256,uint8,bytes32,bytes32))': {
+      of: 'settlement',
+      words: 8,
+      read: ({ words: [reference, token, payee, amount = 0n] }) => ({
+        kind: 'settlement',
+        reference: hexOf(reference, 32),
+        token: hexOf(token, 20),
+        payee: hexOf(payee, 20),
+        amount,
+      }),
+    },
     'mintWithMemo(address,uint256,bytes32)': {
       of: 'token',
       words: 3,

@@ -33,11 +33,11 @@ create table orders (
   reference text not null check (length(reference) = 66 and reference ~ '^0x[0-9a-f]+$'),
   counter bigint not null check (counter >= 0),
   -- It pays native coin or a token, by a plain transfer or through the settlement contract; it lets that contract take
-  -- exactly what the order after it pays; it mints dollars for the payee; or it burns the signer's, to nobody. A bundle
+  -- exactly what the order after it pays, or carries a permit for what it pays itself; it mints dollars for the payee; or it burns the signer's, to nobody. A bundle
   -- pays other orders.
   route text not null check (route in (
-    'direct', 'transfer', 'contract', 'token', 'allowance', 'mint', 'burn', 'bundle', 'open_bundle', 'token_bundle',
-    'open_token_bundle'
+    'direct', 'transfer', 'contract', 'token', 'permit', 'allowance', 'mint', 'burn', 'bundle', 'open_bundle',
+    'token_bundle', 'open_token_bundle'
   )),
   -- What is called: the settlement contract, or the token that moves, gives the allowance, mints or burns.
   contract text check (length(contract) = 42 and contract ~ '^0x[0-9a-f]+$'),
@@ -62,10 +62,10 @@ create table orders (
   unique (chain_id, signer, counter),
   constraint orders_contract_of_route check ((route = 'direct') = (contract is null)),
   constraint orders_token_of_route check (
-    (route in ('token', 'transfer', 'burn', 'token_bundle', 'open_token_bundle')) = (token is not null)
+    (route in ('token', 'permit', 'transfer', 'burn', 'token_bundle', 'open_token_bundle')) = (token is not null)
   ),
   constraint orders_bundled check (
-    (route in ('bundle', 'open_bundle', 'token_bundle', 'open_token_bundle')) = (calldata is not null)
+    (route in ('permit', 'bundle', 'open_bundle', 'token_bundle', 'open_token_bundle')) = (calldata is not null)
     and (bundle is null or route in ('contract', 'token'))
   ),
   check ((state = 'failed') = (error_code is not null))
@@ -74,6 +74,8 @@ create table orders (
 create index orders_reference on orders (chain_id, reference);
 create index orders_accepted on orders (chain_id, accepted_at);
 create index orders_open on orders (chain_id, accepted_at) where state in ('accepted', 'mined');
+-- Which permit of a signer was the last.
+create index orders_permits on orders (chain_id, signer, id) where route = 'permit';
 create index orders_of_bundle on orders (bundle, id) where bundle is not null;
 
 create function keep_order() returns trigger language plpgsql as $$

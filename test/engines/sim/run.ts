@@ -98,7 +98,11 @@ async function startSim({ plan, db, world }: RunOptions): Promise<Sim> {
     const sender = senderOf({
       db: life.db,
       providers: life.providers,
-      signers: { ...signers, sign: life.sign(signers.sign) },
+      signers: {
+        ...signers,
+        sign: life.sign(signers.sign),
+        signTyped: life.sign(signers.signTyped),
+      },
       clock,
       policy: { confirmations: CONFIRMATIONS },
       quoteFees: jumping({ draw, faults }, (signal) => quoteFrom(life.providers, signal)),

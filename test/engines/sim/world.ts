@@ -1,4 +1,4 @@
-import { keccak256, stringToHex } from 'viem'
+import { keccak256, parseSignature, stringToHex } from 'viem'
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
 import { settlementAddress } from '../../../src/bindings/addresses.ts'
@@ -7,7 +7,7 @@ import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { referenceDollar, settlement } from '../../../src/deploy/deployables.ts'
 import { grantCall } from '../../../src/deploy/minter.ts'
 import type { Hex } from '../../../src/domain/orders.ts'
-import type { SignTransaction } from '../../../src/sender/sign.ts'
+import type { SignTransaction, SignTyped } from '../../../src/sender/sign.ts'
 
 /** The chain itself, past every provider: what it says is the truth. */
 export type World = {
@@ -22,6 +22,7 @@ export type World = {
 export type SimSigners = {
   addresses: Hex[]
   sign: SignTransaction
+  signTyped: SignTyped
 }
 
 /** The chain id of every anvil. */
@@ -98,6 +99,11 @@ export async function createSigners(
   return {
     addresses: [...accounts.keys()],
     sign: (signer, transaction) => signAs(accounts.get(signer), transaction),
+    async signTyped(signer, payload) {
+      const signature = await accounts.get(signer)!.sign({ hash: keccak256(payload) })
+      const { r, s, yParity } = parseSignature(signature)
+      return { r, s, yParity }
+    },
   }
 }
 

@@ -86,7 +86,7 @@ function amountOf(
 }
 
 function isSettlement({ route }: Order): boolean {
-  return route === 'contract' || route === 'token'
+  return route === 'contract' || route === 'token' || route === 'permit'
 }
 
 const STATUSES = {
