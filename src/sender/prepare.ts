@@ -289,6 +289,7 @@ export async function contractsOf(
     case 'open_bundle':
       return { contract: await checkSettlement(context), token: undefined }
     case 'token':
+    case 'permit':
     case 'token_bundle':
     case 'open_token_bundle':
       return { contract: await checkSettlement(context), token: checkToken(context, token) }

@@ -301,7 +301,9 @@ async function wrongsOfSums(sim: MoneySim, { rows, burnt, paid }: Facts): Promis
     held,
     liability: supply,
     unclaimed: totalOf(burnt) - totalOf(paid),
-    treasury: sumOf(({ route, status }) => route === 'token' && status === 'complete'),
+    treasury: sumOf(
+      ({ route, status }) => (route === 'token' || route === 'permit') && status === 'complete',
+    ),
     drift: 0n,
     'the last block that was read': final,
   }

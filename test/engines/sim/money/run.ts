@@ -5,6 +5,7 @@ import { createFinal } from '../../../../src/chain/read/final.ts'
 import { createIncomingReader } from '../../../../src/chain/read/incoming.ts'
 import { createSupplyReader } from '../../../../src/chain/read/supply.ts'
 import type { Hex } from '../../../../src/domain/orders.ts'
+import type { Token } from '../../../../src/domain/tokens.ts'
 import type { LedgerContext, Stablecoin } from '../../../../src/ledger/context.ts'
 import { createSupplyWatch } from '../../../../src/ledger/watch-supply.ts'
 import { createHoldingReader } from '../../../../src/chain/read/holdings.ts'
@@ -15,7 +16,7 @@ import { claimAddress } from '../../../../src/store/transactions/addresses.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
 import { ledgerOf, makeWallets } from '../../../fixtures/books/money.ts'
 import { senderOf } from '../../../fixtures/books/sender.ts'
-import { dollarAt } from '../../../fixtures/books/tokens.ts'
+import { permittedDollarAt } from '../../../fixtures/books/tokens.ts'
 import { createTestClock } from '../../../fixtures/clock.ts'
 import { createKeyedRandom, createRandom } from '../../../fixtures/random.ts'
 import { togetherOf } from '../../../fixtures/together.ts'
@@ -86,6 +87,7 @@ async function startMoneySim({
   const dollar = await placeDollar(world, { minter, allowance: 10n ** 15n })
   const asAdmin = await adminOf(world, dollar)
   await world.mine(CONFIRMATIONS)
+  const tokens = [await permittedDollarAt(world, dollar)]
   const stablecoin = { token: dollar, chainId: CHAIN_ID, profile: 'memo' as const }
   const ledger = ledgerOf({ stablecoin, clock, randomBytes: random.bytes })
   const { id: userId } = await makeUser(db)
@@ -102,7 +104,7 @@ async function startMoneySim({
     if (life?.isOver()) crashes += 1
     if (process !== undefined && life?.isOver() === false) return process
     life = createLife({ db, providers, draw, faults })
-    process = beginLiving(life, { ...ground, ledger, stablecoin, minter })
+    process = beginLiving(life, { ...ground, ledger, stablecoin, tokens, minter })
     return process
   }
   const told = {
@@ -124,10 +126,11 @@ function beginLiving(
   parts: Pick<Ground, 'signers' | 'clock' | 'random'> & {
     ledger: LedgerContext
     stablecoin: Stablecoin
+    tokens: readonly Token[]
     minter: Hex
   },
 ): Living {
-  const { signers, clock, random, ledger, stablecoin, minter: platform } = parts
+  const { signers, clock, random, ledger, stablecoin, tokens, minter: platform } = parts
   const providers = togetherOf(faulty)
   const { token, chainId } = stablecoin
   const logger = createLogger({ level: 'silent' })
@@ -137,9 +140,10 @@ function beginLiving(
     db,
     clock,
     providers: faulty,
-    signers: { ...signers, sign: sign(signers.sign) },
+    signers: { ...signers, sign: sign(signers.sign), signTyped: sign(signers.signTyped) },
     policy: { confirmations: CONFIRMATIONS },
     stablecoin: token,
+    tokens,
     onMoved: createOnMoved(ledger),
   })
   const settlement = settlementAddress.toLowerCase() as Hex
@@ -162,7 +166,7 @@ function beginLiving(
     deposits: {
       ...reading,
       chainId,
-      tokens: [dollarAt(token)],
+      tokens,
       own: [platform],
       checkoutPayee: platform,
       readBlock: supply.block,
@@ -174,7 +178,7 @@ function beginLiving(
       clock,
       logger,
       chainId,
-      tokens: [dollarAt(token)],
+      tokens,
       own: [platform],
       holding: createHoldingReader(providers),
       policy: { roundMs: 15_000, peaceMs: 1_000, limit: 8 },
