@@ -12,10 +12,16 @@ contract OpenToken is ERC20 {
     }
 }
 
-/// @notice Moves the money and returns nothing, as USDT does.
+/// @notice Moves the money and returns nothing, as USDT does. Its symbol is a word, as those of old tokens are.
 contract NoReturnToken {
+    // solhint-disable-next-line const-name-snakecase
+    bytes32 public constant symbol = "MUTE";
+    // solhint-disable-next-line const-name-snakecase
+    uint256 public constant decimals = 8;
     mapping(address account => uint256) public balanceOf;
     mapping(address owner => mapping(address spender => uint256)) public allowance;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
 
     error Insufficient();
 
@@ -23,15 +29,25 @@ contract NoReturnToken {
         balanceOf[to] += amount;
     }
 
+    function transfer(address to, uint256 amount) external {
+        _move(msg.sender, to, amount);
+    }
+
     function approve(address spender, uint256 amount) external {
         allowance[msg.sender][spender] = amount;
     }
 
     function transferFrom(address from, address to, uint256 amount) external {
-        if (allowance[from][msg.sender] < amount || balanceOf[from] < amount) revert Insufficient();
+        if (allowance[from][msg.sender] < amount) revert Insufficient();
         allowance[from][msg.sender] -= amount;
+        _move(from, to, amount);
+    }
+
+    function _move(address from, address to, uint256 amount) private {
+        if (balanceOf[from] < amount) revert Insufficient();
         balanceOf[from] -= amount;
         balanceOf[to] += amount;
+        emit Transfer(from, to, amount);
     }
 }
 
