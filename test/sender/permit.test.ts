@@ -58,7 +58,8 @@ describe('paying in a token by a permit', () => {
   }
   const balanceOf = (address: Hex) => read('balanceOf(address)', address)
   const allowance = () => read('allowance(address,address)', payer(), SETTLEMENT)
-  const gasOf = async (order: Order) => (await listAttemptsOf(bench.db, order)).at(-1)!.block!.gasUsed
+  const gasOf = async (order: Order) =>
+    (await listAttemptsOf(bench.db, order)).at(-1)!.block!.gasUsed
 
   it('takes one transaction, leaves no allowance, and costs less than two', async () => {
     const first = await pay(10n)

@@ -26,7 +26,9 @@ function requireDistinct(named: readonly NamedToken[], stablecoin: Hex | undefin
     if (address === undefined) throw wrong(`the checksum of ${given} is wrong. Copy it again`)
     if (!isSymbol(symbol)) throw wrong(`${JSON.stringify(symbol)} is no symbol`)
     if (isCurrency(symbol)) {
-      throw wrong(`${symbol} is a currency of its own, and no token's. The dollar is STABLECOIN_ADDRESS`)
+      throw wrong(
+        `${symbol} is a currency of its own, and no token's. The dollar is STABLECOIN_ADDRESS`,
+      )
     }
     if (address === stablecoin?.toLowerCase()) {
       throw wrong(`${symbol} is the stablecoin, which goes by USD. Leave it out`)

@@ -74,7 +74,9 @@ export async function listBatches(
 
 async function summed(db: Db, batches: readonly Batch[]): Promise<SummedBatch[]> {
   const ids = batches.map(({ batchId }) => batchId)
-  const rows = await readAll<InDecimals<BatchSum> & Pick<Batch, 'batchId' | 'currency' | 'tokenDecimals'>>(db)`
+  const rows = await readAll<
+    InDecimals<BatchSum> & Pick<Batch, 'batchId' | 'currency' | 'tokenDecimals'>
+  >(db)`
     select batch_id as "batchId", status, currency, token_decimals as "tokenDecimals", count(*)::integer as count,
       sum(amount)::text as amount
     from transactions where batch_id = any(${ids}::text[])

@@ -50,10 +50,7 @@ export async function readBlockchainTransaction(
 type Shown = Pick<Transaction, 'transactionId' | 'currency' | 'tokenDecimals'>
 
 /** It is a payer's transaction, of which we have made no attempt. */
-async function readArrival(
-  db: Db,
-  transaction: Shown,
-): Promise<BlockchainTransactionWire | null> {
+async function readArrival(db: Db, transaction: Shown): Promise<BlockchainTransactionWire | null> {
   const arrival = await findArrival(db, transaction.transactionId)
   if (arrival?.payee === undefined) return null
   const { isThere, gas, blockNumber, chainId } = arrival
