@@ -142,10 +142,8 @@ async function arrivalsOf(
     const userId = owners.get(payee)?.userId
     const arrival = { ...moved, blockNumber: block.number }
     const isSigned = signed.has(transactionHash)
-    const unit = coinOf(deps, moved.token)
-    const isCounted =
-      unit !== undefined && isAmount({ amount: moved.amount, decimals: decimalsOf(unit) })
-    const isTheirs = userId !== undefined && !isSigned && isCounted
+    const unit = recordableIn(deps, moved)
+    const isTheirs = userId !== undefined && unit !== undefined && !isSigned
     const isDeposit = isTheirs && !(await isOfCheckout(deps, { settled, payee }))
     // A log proves by itself that its transaction succeeded.
     const receipt = isDeposit || logIndex === -1 ? await receiptOf(transactionHash) : undefined
@@ -182,11 +180,18 @@ async function isOfCheckout(
   return (await findReferenced(db, settled.reference)) !== undefined
 }
 
-/** In what it counts; undefined where nobody has configured the token. */
-function coinOf({ tokens }: DepositDeps, address: Hex | undefined): Unit | undefined {
-  if (address === undefined) return { currency: 'ETH', type: 'deposit' }
+/**
+ * In what it counts; undefined where nobody has configured the token, or where it is more than any
+ * amount can be.
+ */
+function recordableIn(
+  { tokens }: DepositDeps,
+  { token: address, amount }: Pick<Incoming, 'token' | 'amount'>,
+): Unit | undefined {
   const token = tokens.find((one) => one.address === address)
-  return token && { ...unitOf(token), type: 'deposit' }
+  const coin = address === undefined ? { currency: 'ETH' } : token && unitOf(token)
+  const unit = coin && { ...coin, type: 'deposit' }
+  return unit && isAmount({ amount, decimals: decimalsOf(unit) }) ? unit : undefined
 }
 
 async function record(deps: DepositDeps, arrived: readonly NewDeposit[]): Promise<void> {
@@ -203,8 +208,8 @@ async function record(deps: DepositDeps, arrived: readonly NewDeposit[]): Promis
   const cause = { actor: 'chain', reason: 'arrived on the chain, in a final block' }
   const moved = fresh.filter(({ transactionId }) => inserted.has(transactionId))
   const steps = moved.map(({ transactionId }) => ({ ...cause, transactionId }))
-  const records = moved.map(({ transactionId, userId, amount, unit, ...of }): NewTransaction => {
-    const { currency, tokenDecimals } = unit
+  const records = moved.map(({ transactionId, userId, amount, ...of }): NewTransaction => {
+    const { currency, tokenDecimals } = of.unit
     const description = `Deposit from ${checksummed(of.payer)}`
     const counted = { amount, currency, tokenDecimals: tokenDecimals ?? undefined }
     const money = { userId, type: 'deposit' as const, ...counted, description }
