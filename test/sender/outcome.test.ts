@@ -18,11 +18,27 @@ const reference: Hex = `0x${'5e'.repeat(32)}`
 const amount = 5n
 const at = new Date(0)
 const ORDER: Order = {
-  ...{ id: 1n, subject: 'TX1', spender: 'user:1', chainId: 1, signer, reference, counter: 0n },
-  ...{ route: 'mint', contract: token, token: undefined, payee, amount, gas: 100_000n },
-  ...{ bundle: undefined, calldata: undefined, state: 'mined', acceptedAt: at, updatedAt: at },
-  ...{ errorCode: undefined, cancelCode: undefined },
-} as Order
+  id: 1n,
+  subject: 'TX1',
+  spender: 'user:1',
+  chainId: 1,
+  signer,
+  reference,
+  counter: 0n,
+  route: 'mint',
+  contract: token,
+  token: undefined,
+  payee,
+  amount,
+  gas: 100_000n,
+  bundle: undefined,
+  calldata: undefined,
+  state: 'mined',
+  errorCode: undefined,
+  cancelCode: undefined,
+  acceptedAt: at,
+  updatedAt: at,
+}
 
 const word = (value: Hex | bigint): Hex => `0x${BigInt(value).toString(16).padStart(64, '0')}`
 const log = (address: Hex, name: EventName, topics: Hex[], ...data: (Hex | bigint)[]): Log => ({
