@@ -191,6 +191,17 @@ describe('an order whose transaction does not simply arrive', () => {
     expect(await findOrder(bench.db, order.id)).to.include({ errorCode: 'simulation_failed' })
   })
 
+  it('is not paid at another nonce once it is to be cancelled', async () => {
+    const payee = addressFrom('cancelled outside')
+    const { order } = await bench.pay({ payer, payee })
+    await useOutside(0n)
+    await bench.sender().cancel(order.id)
+    await bench.finish()
+    const { state, errorCode } = (await findOrder(bench.db, order.id))!
+    expect([state, errorCode]).to.deep.equal(['failed', 'cancelled'])
+    expect(await bench.world.balanceOf(payee)).to.equal(0n)
+  })
+
   it('is cancelled when its nonce was taken from outside, with the money', async () => {
     const { order } = await bench.pay({ payer, route: 'contract', amount: ETHER })
     await useOutside(0n)
