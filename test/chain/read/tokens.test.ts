@@ -62,7 +62,9 @@ describe('the other configured tokens', () => {
     const { tokens } = await find([{ symbol: 'RUSD', address: other }])
     const [separator, another] = tokens.map(({ permitDomain }) => permitDomain) as [Hex, Hex]
     expect(separator).to.match(/^0x[0-9a-f]{64}$/)
-    expect(another).to.match(/^0x[0-9a-f]{64}$/).and.not.equal(separator)
+    expect(another)
+      .to.match(/^0x[0-9a-f]{64}$/)
+      .and.not.equal(separator)
     const claims = { 'nonces(address)': uint(0n), 'DOMAIN_SEPARATOR()': separator }
     const thief = await place(answering({ ...tokenAnswers(6n, 'FAKE'), ...claims }))
     const found = await find([{ symbol: 'FAKE', address: thief }])
