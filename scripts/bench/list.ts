@@ -162,8 +162,14 @@ function searchesOf(userId: number, stepMs: number): Record<string, TransactionF
     'two halves without a row in both': { userId, toAddress: PAYEE, metadata: { lane: '1' } },
     'all, refunded': { ...mine, metadata: shop, status: 'refunded' },
     'all at once': {
-      ...{ ...mine, ...oldest, metadata: { ...shop, lane: '0' }, toAddress: PAYEE },
-      ...{ minAmount: '1', maxAmount: '9000', type: 'payment', status: 'completed' },
+      ...mine,
+      ...oldest,
+      metadata: { ...shop, lane: '0' },
+      toAddress: PAYEE,
+      minAmount: '1',
+      maxAmount: '9000',
+      type: 'payment',
+      status: 'completed',
     },
   }
 }

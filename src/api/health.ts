@@ -53,11 +53,14 @@ export function addHealthRoutes(
 
 const NO_ANSWER = `There was no answer within ${limits.healthCheckMs / 1000} s.`
 
+function failed(message: string) {
+  return { failure: message, said: undefined }
+}
+
 /** A balancer that asks is not kept waiting by what hangs. */
 async function runCheck(part: HealthCheck) {
   const startedAt = performance.now()
   const late = new AbortController()
-  const failed = (message: string) => ({ failure: message, said: undefined })
   const { failure, said } = await Promise.race([
     part.check().then(
       (said) => ({ failure: undefined, said }),

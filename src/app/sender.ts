@@ -11,6 +11,7 @@ import type { Signers } from '../chain/signers/signer.ts'
 import { isCodeOf, settlement } from '../deploy/deployables.ts'
 import type { Fees, Hex } from '../domain/orders.ts'
 import { createReferenceCodec } from '../domain/reference.ts'
+import type { Token } from '../domain/tokens.ts'
 import { createAccounts, lower } from '../sender/accounts.ts'
 import { DEFAULT_POLICY, type SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
@@ -43,12 +44,14 @@ export async function createPaying(deps: {
   onEvent: SenderContext['onEvent']
   onProgress: () => void
 }): Promise<Paying> {
-  const { config, chain, contracts, signers, shutdown, db, clock, logger } = deps
+  const { config, chain, contracts, signers, db, clock, logger } = deps
   const { onMoved, onEvent, onProgress } = deps
-  const { signal } = shutdown
+  const { signal } = deps.shutdown
+  const { chainId, providers } = chain
+  const offer = (signal: AbortSignal): Promise<Fees> => quoteFees(providers, signal)
+  const stablecoin = contracts.stablecoin && lower(contracts.stablecoin)
   const accounts = await createAccounts({ signers, db })
   const { platform } = accounts
-  const { confirmations, blockMs } = config
   const sender = createSender({
     db,
     clock,
@@ -56,23 +59,23 @@ export async function createPaying(deps: {
     onMoved,
     onEvent,
     onProgress,
-    chainId: chain.chainId,
-    providers: chain.providers.all,
+    chainId,
+    providers: providers.all,
     sign: signOutside((by, transaction) => accounts.sign(by, transaction, signal), accounts.isHere),
     signTyped: (by, payload) => accounts.signTyped(by, payload, signal),
-    quoteFees: (signal) => quoteFees(chain.providers, signal),
+    quoteFees: offer,
     references: createReferenceCodec(deps.referenceKey),
     settlement: contracts.settlement && {
       address: lower(contracts.settlement),
       isCode: (code) => isCodeOf(code, settlement()),
     },
-    stablecoin: contracts.stablecoin && lower(contracts.stablecoin),
+    stablecoin,
     tokens: contracts.tokens,
     pool: [platform],
     policy: {
       ...DEFAULT_POLICY,
-      confirmations,
-      ...(chain.isEmbedded && { pollIntervalMs: Math.min(blockMs / 2, 500) }),
+      confirmations: config.confirmations,
+      ...(chain.isEmbedded && { pollIntervalMs: Math.min(config.blockMs / 2, 500) }),
     },
   })
   const way = 'chain'
@@ -83,10 +86,10 @@ export async function createPaying(deps: {
       db,
       clock,
       platform,
-      chainId: chain.chainId,
-      providers: chain.providers,
-      quoteFees: (signal) => quoteFees(chain.providers, signal),
-      mintsIn: contracts.stablecoin && lower(contracts.stablecoin),
+      chainId,
+      providers,
+      quoteFees: offer,
+      mintsIn: stablecoin,
       ...(contracts.token && { token: contracts.token }),
     }),
     payments: {
@@ -95,18 +98,23 @@ export async function createPaying(deps: {
       prepareBatch: (db, batch) => sender.prepareBatch(db, { ...batch, way }, signal),
       estimateBatch: (db, batch) => sender.estimateBatch(db, { ...batch, way }, signal),
       acceptAll: sender.acceptAll,
-      balanceOf: (holder) => readBalance(chain.providers, { holder, signal }),
+      balanceOf: (holder) => readBalance(providers, { holder, signal }),
       tokens: contracts.tokens,
-      tokensOf: (holder) =>
-        Promise.all(
-          contracts.tokens.map(async (token) => {
-            const asked = { token: token.address, holder, signal }
-            return { token, amount: await readTokenBalance(chain.providers, asked) }
-          }),
-        ),
+      tokensOf: (holder) => readTokens(providers, { tokens: contracts.tokens, holder, signal }),
       kick: sender.kick,
     },
   }
+}
+
+function readTokens(
+  providers: Providers,
+  { tokens, ...of }: { tokens: readonly Token[]; holder: Hex; signal: AbortSignal },
+): Promise<Array<{ token: Token; amount: bigint }>> {
+  return Promise.all(
+    tokens.map(async (token) => {
+      return { token, amount: await readTokenBalance(providers, { token: token.address, ...of }) }
+    }),
+  )
 }
 
 async function quoteFees(providers: Providers, signal: AbortSignal): Promise<Fees> {

@@ -63,13 +63,17 @@ export function reasonOfRevert(data: Hex | undefined): Reason | undefined {
   return { code: 'payee_refuses', ...said, payee, words }
 }
 
-/**
- * The reason where the chain keeps four bytes of it, as in the event of an item that a batch could
- * not pay.
- */
-export function reasonOfSelector(selector: Hex): Reason | undefined {
+/** The reason where the chain keeps four bytes of it, as of an item that a batch could not pay. */
+function reasonOfSelector(selector: Hex): Reason | undefined {
   const name = NAMES.get(selector.slice(0, 10).toLowerCase())
   return name === undefined ? undefined : reasonOf({ name, args: [] })
+}
+
+/** The same as a sentence, which there always is. */
+export function sentenceOfSelector(selector: Hex): string {
+  if (/^0x0*$/.test(selector)) return 'The payee or the token gives no reason.'
+  const { words = `the error ${selector} is not known here` } = reasonOfSelector(selector) ?? {}
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}.`
 }
 
 /** The errors that are known carry nothing else. */

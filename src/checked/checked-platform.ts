@@ -153,7 +153,7 @@ function paidBy(
 }
 
 function tokenMissing(currency: string, option: string): BaseError {
-  const message = `A payment in ${currency} is proven by its token. Name it in the options: ${option}.`
+  const message = `A payment in ${currency} is proven by its token. Name it in ${option}.`
   return new BaseError(message, { code: 'invalid_call' })
 }
 

@@ -139,8 +139,7 @@ export function administrationOf(call: Call): Administration {
     runs: {
       list: list(runs, 'runs'),
       get: async (id, options) => runOf(await call(get(at(runs, id), ['run']), options)),
-      start: async (request = {}, options) =>
-        runOf(await call(post(runs, request, ['run']), options)),
+      start: async (query = {}, options) => runOf(await call(post(runs, query, ['run']), options)),
     },
     breaks: {
       list: list(breaks, 'breaks'),

@@ -50,7 +50,7 @@ async function missingRight(
   const minter = platform.toLowerCase() as Hex
   const right = await readMintRight(read, minter).catch(() => undefined)
   if (right === undefined) {
-    const what = `a token with memos: ${token} has no minters, so nothing is minted or redeemed in it`
+    const what = `a token with memos: ${token} has no minters, so it has no mints or redeems`
     return [
       { to: 'mint', what },
       { to: 'redeem', what },

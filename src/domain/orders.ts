@@ -3,10 +3,11 @@ import type { Reference } from './reference.ts'
 /**
  * How money reaches the payee: a plain transfer of ether (`direct`) or of a token (`transfer`), a
  * payment through the settlement contract in ether (`contract`) or in a token (`token`, or `permit`
- * where its transaction also carries the right to take the tokens), or dollars that are minted for it. A `burn` takes dollars off the chain, for a redeem. An `allowance` pays
- * nobody: it lets the settlement contract take the tokens that the order behind it pays. A bundle
- * pays several orders in one transaction: all or none of them in ether (`bundle`) or in a token
- * (`token_bundle`), or those that can be paid (`open_bundle`, `open_token_bundle`).
+ * where its transaction also carries the right to take the tokens), or dollars that are minted for
+ * it. A `burn` takes dollars off the chain, for a redeem. An `allowance` pays nobody: it lets the
+ * settlement contract take the tokens that the order behind it pays. A bundle pays several orders
+ * in one transaction: all or none of them in ether (`bundle`) or in a token (`token_bundle`), or
+ * those that can be paid (`open_bundle`, `open_token_bundle`).
  */
 export type Route = (typeof ROUTES)[number]
 

@@ -6,8 +6,8 @@ export const SIGNER_PURPOSES = ['mints', 'withdrawals', 'refunds', 'payments', '
 export type SignerPurpose = (typeof SIGNER_PURPOSES)[number]
 
 /**
- * What an operator has to mend before the platform can pay again. `signer_funds_low`: its balance is
- * below what its next hundred payments cost. The others: the token lets it mint nothing, or less
+ * What an operator has to mend before the platform can pay again. `signer_funds_low`: its balance
+ * is below what its next hundred payments cost. The others: the token lets it mint nothing, or less
  * than was asked for.
  */
 export const SIGNER_ALERT_KINDS = [

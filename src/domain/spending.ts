@@ -111,6 +111,11 @@ export class LimitReachedError extends BaseError {
   }
 }
 
+/** Null where there is no limit. */
+export function decimalOrNull(amount: bigint | undefined): string | null {
+  return amount === undefined ? null : decimalOf(amount)
+}
+
 export function decimalOf(amount: bigint): string {
   return formatAmount({ amount, decimals: SPEND_DECIMALS })
 }

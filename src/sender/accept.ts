@@ -16,7 +16,6 @@ import { findOrdersOf, readLaneLoads, readOwedTokens } from '../store/orders/ord
 import { readPermits, type PermitPlace } from '../store/orders/permits.ts'
 import { openSpending, type Spending } from '../store/orders/spending.ts'
 import type { SenderContext, SenderPolicy } from './context.ts'
-import { byAllowance } from './permits.ts'
 import type { PreparedOrder } from './prepare.ts'
 import { insufficientFunds, isRefusal, OrderRefusedError, type Refusal } from './refused.ts'
 import { bundleCalldata, paymentCall, permitCall, signChecked, type Signed } from './sign.ts'
@@ -149,6 +148,24 @@ type OpenLane = {
   tokens: Map<Hex, bigint>
   /** The permits and allowances of its signer. */
   allowed: PermitPlace
+}
+
+/**
+ * The same payment by an allowance, where the permit can no longer be used. Each of its two
+ * transactions takes no more gas than both take in one.
+ */
+function byAllowance({ permit: _permit, ...order }: PreparedOrder): PreparedOrder {
+  const { subject, contract, token } = order
+  const allowance: PreparedOrder = {
+    ...order,
+    subject: `${subject}-allowance`,
+    route: 'allowance',
+    payee: contract!,
+    contract: token,
+    token: undefined,
+    reference: undefined,
+  }
+  return { ...order, route: 'token', before: [allowance] }
 }
 
 /** Whether it needs no permit, or has one that nothing stands in the way of. */

@@ -8,7 +8,6 @@ import type { Db } from '../store/database/database.ts'
 import { readPermits } from '../store/orders/permits.ts'
 import type { SenderContext } from './context.ts'
 import { estimateGas, firstAnswer } from './estimate.ts'
-import type { PreparedOrder } from './prepare.ts'
 import { OrderRefusedError } from './refused.ts'
 import { permitCall, type SignedPermit } from './sign.ts'
 
@@ -86,22 +85,4 @@ function timeOf(quorum: Quorum): Promise<bigint> {
     const block = await provider.request({ method: 'eth_getBlockByNumber', params, signal })
     return BigInt(Math.floor(readBlock(block).timeMs / 1000))
   })
-}
-
-/**
- * The same payment by an allowance, where the permit can no longer be used. It takes no more gas for
- * each of its two transactions than both have taken in one.
- */
-export function byAllowance({ permit: _, ...order }: PreparedOrder): PreparedOrder {
-  const { subject, contract, token } = order
-  const allowance: PreparedOrder = {
-    ...order,
-    subject: `${subject}-allowance`,
-    route: 'allowance',
-    payee: contract!,
-    contract: token,
-    token: undefined,
-    reference: undefined,
-  }
-  return { ...order, route: 'token', before: [allowance] }
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { encodeErrorResult, parseAbi, toFunctionSelector, type Abi, type Hex } from 'viem'
 
 import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
-import { reasonOfFailure, reasonOfRevert, reasonOfSelector } from '../../src/chain/reverts.ts'
+import { reasonOfFailure, reasonOfRevert, sentenceOfSelector } from '../../src/chain/reverts.ts'
 import { refusalOf } from '../../src/chain/rpc/rpc-error.ts'
 
 const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -106,16 +106,15 @@ describe('the reason of a failed call', () => {
 
 describe('the reason behind a selector', () => {
   it('is that of the whole error, without what it carries', () => {
-    const of = (signature: string) => reasonOfSelector(toFunctionSelector(signature))
-    expect(of('AccountFrozen(address)')).to.deep.equal({
-      code: 'account_frozen',
-      words: 'the token has frozen an account',
-    })
-    expect(of('EnforcedPause()')).to.include({ code: 'token_paused' })
-    expect(of('PaymentRefused(address,uint256)')?.words).to.equal('the payee refuses it')
-    expect(of('Error(string)')).to.include({ code: 'reverted' })
-    expect(of('Unheard()')).to.equal(undefined)
-    expect(reasonOfSelector('0x')).to.equal(undefined)
+    const of = (signature: string) => sentenceOfSelector(toFunctionSelector(signature))
+    expect(of('AccountFrozen(address)')).to.equal('The token has frozen an account.')
+    expect(of('EnforcedPause()')).to.equal('The token is paused.')
+    expect(of('PaymentRefused(address,uint256)')).to.equal('The payee refuses it.')
+    expect(of('Error(string)')).to.equal('The contract gives a reason.')
+    expect(of('Unheard()')).to.match(/^The error 0x[0-9a-f]{8} is not known here\.$/)
+    for (const none of ['0x', '0x00000000'] as const) {
+      expect(sentenceOfSelector(none)).to.equal('The payee or the token gives no reason.')
+    }
   })
 
   it('has words for each error of our contracts', () => {
@@ -124,10 +123,10 @@ describe('the reason behind a selector', () => {
       const { name } = item
       const inputs: ReadonlyArray<{ type: string }> = item.inputs
       const signature = `${name}(${inputs.map(({ type }) => type).join(',')})`
-      const { words = '' } = reasonOfSelector(toFunctionSelector(signature)) ?? {}
-      expect(words, signature)
-        .to.match(/^[a-z]/)
+      expect(sentenceOfSelector(toFunctionSelector(signature)), signature)
+        .to.match(/^[A-Z]/)
         .and.not.include('undefined')
+        .and.not.include('not known')
     }
   })
 })

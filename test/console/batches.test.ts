@@ -39,7 +39,7 @@ describeInChromium('batches in the console', (chromium) => {
     await page.getByRole('link', { name: batchId }).waitFor()
   })
 
-  it('finds transactions by an amount, a word and an id, and leads from an id to its page', async () => {
+  it('finds transactions by an amount, a word and an id, and opens the page of an id', async () => {
     const shows = async (count: string): Promise<void> => {
       await page.getByRole('button', { name: 'Apply' }).click()
       await page.getByRole('status').filter({ hasText: count }).waitFor()

@@ -29,7 +29,7 @@ describe('the account of every wei, of what no record tells', () => {
   const ether = async () =>
     (await on.gaps()).map(({ address, unexplained, blocks }) => [address, unexplained, blocks[1]])
 
-  it('names coin of a contract that destroys itself, and of the address that gets the fees', async () => {
+  it('names coin of a contract that destroys itself, and of the fees of blocks', async () => {
     const dying = freshAddress()
     await on.bench.world.rpc('anvil_setCode', [dying, `0x73${address().slice(2)}ff`])
     await on.send(dying, { value: 7n })
@@ -48,7 +48,7 @@ describe('the account of every wei, of what no record tells', () => {
     expect(await on.list()).to.deep.equal([])
   })
 
-  it('names tokens that are logged and not moved, and those that are moved and not logged', async () => {
+  it('names tokens that are logged and not moved, or moved and not logged', async () => {
     await on.mint(address(), 5_000_000n)
     await on.look()
     const code = await on.bench.world.rpc('eth_getCode', [on.dollar, 'latest'])
@@ -88,7 +88,7 @@ describe('the account of every wei, of what no record tells', () => {
     throw new Error('the token keeps the balance elsewhere')
   }
 
-  it('counts the fee of a transaction that failed, and names one that was signed elsewhere', async () => {
+  it('counts the fee of a failed transaction, and names one signed elsewhere', async () => {
     const refusing = freshAddress()
     await on.bench.world.rpc('anvil_setCode', [refusing, '0x5f5ffd'])
     await on.bench.world.rpc('anvil_impersonateAccount', [address()])

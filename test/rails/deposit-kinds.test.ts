@@ -45,7 +45,7 @@ describe('deposits of every kind', () => {
       values (${transactionId}, 2, 'crypto', ${reference})`.execute(on.bench.db)
   }
 
-  it('are none of what pays a checkout, and one of what names it and pays somebody else', async () => {
+  it('are not made of what pays a checkout, but of what names it and pays another', async () => {
     const reference = `0x${randomBytes(32).toString('hex')}` as const
     await checkoutUnder(reference)
     const payee = on.user.address
@@ -83,7 +83,8 @@ describe('deposits of every kind', () => {
     const first = 0xabc000000000
     await sql`
       insert into users (username, password_hash, scopes, address)
-      select 'paid-' || n, password_hash, scopes, '0x' || lpad(to_hex(${first}::bigint + n), 40, '0')
+      select 'paid-' || n, password_hash, scopes,
+        '0x' || lpad(to_hex(${first}::bigint + n), 40, '0')
       from users, generate_series(1, 300) n where id = ${on.user.id}`.execute(on.bench.db)
     const payees = Array.from(
       { length: 300 },

@@ -78,11 +78,10 @@ describe('paying in a token by a permit', () => {
     const before = (await findOrderOf(bench.db, `${other.subject}-allowance`))!
     const byAllowance = (await gasOf(other)) + (await gasOf(before))
     const byPermit = await gasOf(paid)
-    console.log(`gas: ${byPermit} by a permit, ${byAllowance} by an allowance and a payment`)
     expect(Number(byPermit)).to.be.lessThan(Number(byAllowance) * 0.85)
   })
 
-  it('is matched by reconciliation, from the bytes that were signed and from the chain', async () => {
+  it('is matched by reconciliation, from the signed bytes and from the chain', async () => {
     await pay(10n)
     await finish()
     const run = await runOnce(runsDeps({ db: bench.db, urls: [bench.url] }))

@@ -22,8 +22,7 @@ export async function readPermitDomain(
   call: CallToken,
   token: { address: Hex; chainId: number },
 ): Promise<Hex | undefined> {
-  const ask = <Name extends View>(functionName: Name, args?: readonly [Hex]) =>
-    answerOf(call, { functionName, args })
+  const ask = (functionName: View, args?: readonly [Hex]) => answerOf(call, { functionName, args })
   const [separator, nonces, type, told, name, version] = await Promise.all([
     ask('DOMAIN_SEPARATOR'),
     ask('nonces', [token.address]),
@@ -36,7 +35,9 @@ export async function readPermitDomain(
   if (type !== undefined && type !== PERMIT_TYPE) return undefined
   const domains = [
     ...(Array.isArray(told) ? [{ name: String(told[1]), version: String(told[2]) }] : []),
-    ...(typeof name === 'string' ? [{ name, version: String(version ?? '1') }] : []),
+    ...(typeof name === 'string'
+      ? [{ name, version: typeof version === 'string' ? version : '1' }]
+      : []),
   ]
   const isKnown = domains.some((domain) => separatorOf(domain, token) === separator)
   return isKnown ? (separator as Hex) : undefined
@@ -75,7 +76,7 @@ async function answerOf(
   const wanted = { abi: VIEWS, functionName, args } as Parameters<typeof encodeFunctionData>[0]
   const data = (await call(encodeFunctionData(wanted))) as Hex
   try {
-    return decodeFunctionResult({ abi: VIEWS, functionName, data }) as unknown
+    return decodeFunctionResult({ abi: VIEWS, functionName, data })
   } catch {
     return undefined
   }

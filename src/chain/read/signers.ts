@@ -19,7 +19,6 @@ export async function readSignerOnChain(
   of: { signer: Hex; mintsIn: Hex | undefined; signal: AbortSignal },
 ): Promise<SignerOnChain> {
   const { signer, mintsIn, signal } = of
-  const unknown = (): undefined => undefined
   const [balance, nonce, mint] = await Promise.all([
     readBalance(providers, { holder: signer, signal }).catch(unknown),
     readNonce(providers, { signer, signal }).catch(unknown),
@@ -29,6 +28,10 @@ export async function readSignerOnChain(
       ),
   ])
   return { balance, nonce, mint }
+}
+
+function unknown(): undefined {
+  return undefined
 }
 
 async function readNonce(

@@ -18,7 +18,7 @@ export type Signer = {
   /** Fails rather than return anything else than the request, signed by the address. */
   sign: (request: TransactionRequest, signal: AbortSignal) => Promise<SignedTransaction>
   /**
-   * Signs typed data (EIP-712), whose payload is the bytes that are hashed: 1901, the domain and the
+   * Signs typed data (EIP-712). The payload is the bytes that are hashed: 1901, the domain and the
    * data. Their beginning is none of a transaction.
    */
   signTyped: (payload: Hex, signal: AbortSignal) => Promise<SignatureNumbers>

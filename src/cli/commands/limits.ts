@@ -5,6 +5,7 @@ import { BaseError } from '../../base/errors.ts'
 import { AmountError } from '../../domain/money.ts'
 import {
   decimalOf,
+  decimalOrNull,
   parseLimit,
   problemOfSetting,
   WAYS_OUT,
@@ -178,8 +179,11 @@ function shownLimits(limits: SpendLimits): [string, string, string] {
 }
 
 function textsOf({ perTransaction, perDay, perPayee }: SpendLimits) {
-  const text = (amount: bigint | undefined) => (amount === undefined ? null : decimalOf(amount))
-  return { perTransaction: text(perTransaction), perDay: text(perDay), perPayee: text(perPayee) }
+  return {
+    perTransaction: decimalOrNull(perTransaction),
+    perDay: decimalOrNull(perDay),
+    perPayee: decimalOrNull(perPayee),
+  }
 }
 
 class BadLimitError extends BaseError {

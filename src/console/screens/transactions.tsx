@@ -128,7 +128,8 @@ function wordOf(word: string): Route['query'] {
 }
 
 function fieldsOf(query: Route['query']): Record<string, string | undefined> {
-  const [name = '', value] = Object.entries(query).find(([one]) => /^metadata\[/.test(one)) ?? []
+  const [name = '', value] =
+    Object.entries(query).find(([one]) => one.startsWith('metadata[')) ?? []
   return {
     ...query,
     find: query['hash'] ?? query['to_address'] ?? query['external_id'],
@@ -160,7 +161,7 @@ function Filters({ query }: { query: Route['query'] }) {
           name="find"
           placeholder="TX…, BAT…, 0x… or your id"
           maxLength={128}
-          title="The id of a transaction or a batch, a hash or an address on chain, or an external id"
+          title="An id of a transaction or a batch, a hash, an address, or an external id"
         />
       </label>
       <Choice name="status" title="Status" options={STATUSES} />
@@ -248,7 +249,6 @@ function usePages(query: Route['query']): Pages {
   const key = JSON.stringify(query)
   const [loaded, setLoaded] = useState<Loading>(() => nothingOf(key))
   const [failure, setFailure] = useState<Failed>()
-  const [fresh, setFresh] = useState(0)
   const [round, setRound] = useState(0)
   const [isLoading, setIsLoading] = useState(false)
   const abort = useRef<AbortController>(undefined)
@@ -257,6 +257,9 @@ function usePages(query: Route['query']): Pages {
   const list = loaded.key === key ? loaded : nothingOf(key)
   const latest = useRef(list)
   latest.current = list
+  const [fresh, setFresh] = useFresh((event) => {
+    setLoaded((before) => ({ ...before, rows: withStatus(before.rows, event) }))
+  })
   const load = useCallback(
     (cursor?: string) => {
       const controller = abort.current
@@ -302,29 +305,21 @@ function usePages(query: Route['query']): Pages {
     if (list.isShort) loadMore()
   }, [list.isShort, list.next, loadMore])
   const reload = useCallback(() => setRound((before) => before + 1), [])
+  const isDone = list.next === null
+  return { ...list, failure, isDone, isLoading, fresh, loadMore, reload }
+}
+
+/** How many transactions are new since the list was loaded, and what else happens. */
+function useFresh(onOther: Parameters<typeof useEvents>[0]) {
+  const [fresh, setFresh] = useState(0)
   const waiting = useRef(0)
-  const showFresh = useThrottled(() => setFresh((before) => before + take(waiting)), 500)
+  const show = useThrottled(() => setFresh((before) => before + take(waiting)), 500)
   useEvents((event) => {
-    if (event.type === 'transaction.created') {
-      waiting.current += 1
-      showFresh()
-      return
-    }
-    setLoaded((before) => ({ ...before, rows: withStatus(before.rows, event) }))
+    if (event.type !== 'transaction.created') return onOther(event)
+    waiting.current += 1
+    show()
   })
-  const { rows, total, isExact, lists, next } = list
-  return {
-    rows,
-    total,
-    isExact,
-    lists,
-    failure,
-    isDone: next === null,
-    isLoading,
-    fresh,
-    loadMore,
-    reload,
-  }
+  return [fresh, setFresh] as const
 }
 
 function nothingOf(key: string): Loading {

@@ -81,7 +81,8 @@ async function summed(db: Db, batches: readonly Batch[]): Promise<SummedBatch[]>
   const rows = await readAll<
     InDecimals<BatchSum> & Pick<Batch, 'batchId' | 'currency' | 'tokenDecimals'>
   >(db)`
-    select batch_id as "batchId", status, currency, token_decimals as "tokenDecimals", count(*)::integer as count,
+    select batch_id as "batchId", status, currency, token_decimals as "tokenDecimals",
+      count(*)::integer as count,
       sum(amount)::text as amount
     from transactions where batch_id = any(${ids}::text[])
     group by batch_id, status, currency, token_decimals`

@@ -102,15 +102,18 @@ type FoundRow = Ends & (InDecimals<Transaction> | { id: null })
 
 type Ends = { total: bigint; isExact: boolean; stopAt: Date | null; stopId: bigint | null }
 
+function withoutEnds<Row extends Ends>(row: Row): Omit<Row, keyof Ends> {
+  const { total: _total, isExact: _isExact, stopAt: _stopAt, stopId: _stopId, ...rest } = row
+  return rest
+}
+
 function pageOf(rows: readonly FoundRow[]): TransactionPage {
   const { total = 0n, isExact = true, stopAt: createdAt, stopId } = rows[0] ?? {}
   return {
     total: Number(total),
     isExact,
     stoppedAt: createdAt && stopId ? { createdAt, id: stopId } : undefined,
-    transactions: rows.flatMap(({ total: _, isExact: __, stopAt: ___, stopId: ____, ...row }) =>
-      row.id === null ? [] : [inUnits(row)],
-    ),
+    transactions: rows.flatMap((row) => (row.id === null ? [] : [inUnits(withoutEnds(row))])),
   }
 }
 

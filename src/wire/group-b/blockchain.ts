@@ -52,7 +52,7 @@ export const BlockchainCreateSchema = requestObject({
     Type.Boolean({
       default: false,
       description:
-        'Pays through the settlement contract, once for ever for this order. Tokens are paid by a ' +
+        'Pays through the settlement contract, which pays an order once. Tokens are paid by a ' +
         'permit in one transaction where they take one, else by an allowance before it.',
     }),
   ),

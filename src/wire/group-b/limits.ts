@@ -97,6 +97,5 @@ export const LimitSetSchema = requestObject({
   per_day: SettingSchema('The most that may go out in one day (UTC).'),
   per_payee: SettingSchema('The most that may go to one address in one day (UTC).'),
 })
-export type LimitSet = Static<typeof LimitSetSchema>
 
 export const LimitAnswerSchema = namedAnswer('LimitAnswer', { ...LimitsSchema.properties })

@@ -72,8 +72,8 @@ export const StablecoinSchema = named(
     decimals: Type.Integer({ examples: [6] }),
     profile: Type.Enum([...STABLECOIN_PROFILES], {
       description:
-        '`memo`: its mints and burns name their order. `fiat_token`: it has the functions of USDC. ' +
-        '`erc20`: a plain token.',
+        '`memo`: its mints and burns name their order. `fiat_token`: it has the functions of ' +
+        'USDC. `erc20`: a plain token.',
     }),
     is_paused: nullable(Type.Boolean()),
   }),

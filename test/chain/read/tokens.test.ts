@@ -49,7 +49,7 @@ describe('the other configured tokens', () => {
       { symbol: 'DAI', address: dai },
       { symbol: 'OLD', address: old },
     ])
-    expect(tokens.map(({ permitDomain: _, ...token }) => token)).to.deep.equal([
+    expect(tokens.map(({ permitDomain: _domain, ...token }) => token)).to.deep.equal([
       { currency: 'USD', address: dollar, symbol: 'RUSD', decimals: 6 },
       { currency: 'DAI', address: dai, symbol: 'DAI', decimals: 18 },
       { currency: 'OLD', address: old, symbol: 'OLD', decimals: 0 },
@@ -86,7 +86,7 @@ describe('the other configured tokens', () => {
     const one = { symbol: 'EURC', address: euro }
     await refuses([one, one], 'it names EURC twice')
     await refuses([one, { symbol: 'EURX', address: euro }], 'twice')
-    const wrongCase = `0x${euro.slice(2).replace(/[a-f]/, (digit) => digit.toUpperCase())}` as Hex
+    const wrongCase: Hex = `0x${euro.slice(2).replace(/[a-f]/, (digit) => digit.toUpperCase())}`
     await refuses([{ symbol: 'EURC', address: wrongCase }], 'checksum')
   })
 })

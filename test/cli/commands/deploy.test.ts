@@ -105,7 +105,7 @@ describe('the command deploy', () => {
     expect(await nonce()).to.equal(2)
   })
 
-  it('makes the platform a minter, and says what is still missing to pay, mint and redeem', async () => {
+  it('makes the platform a minter, and says what is missing to pay, mint and redeem', async () => {
     const bare = await run({ yes: true, only: 'settlement' })
     expect(bare.lines.slice(-3)).to.satisfy(([pay, mint, redeem]: string[]) => {
       return /QUITTANCE_SIGNER/.test(pay!) && /dollar token/.test(mint! && redeem!)
@@ -114,7 +114,7 @@ describe('the command deploy', () => {
     const platform = mnemonicToAccount(seed).address
     const terminal = { env: { QUITTANCE_SIGNER: `seed:${seed}` } }
     const without = await run({ yes: true }, terminal)
-    const missing = `${JSON.stringify((without.result as { missing: unknown }).missing)}`
+    const missing = JSON.stringify((without.result as { missing: unknown }).missing)
     expect(missing).to.include(`gas at ${platform}`).and.include(`${platform} is not a minter`)
     await chain.client.setBalance({ address: platform, value: 10n ** 18n })
     const grant = { yes: true, minter: 'platform', allowance: 1_000_000n }
@@ -274,7 +274,8 @@ describe('the command deploy', () => {
     expect(result).to.have.property('verification').with.length(6)
     expect(hardhat.calls).to.have.length(6)
     expect(hardhat.calls[0]?.args.join(' ')).to.equal(
-      `--network sepolia --build-profile default verify sourcify --contract contracts/Settlement.sol:Settlement ${settlementAddress}`,
+      '--network sepolia --build-profile default verify sourcify ' +
+        `--contract contracts/Settlement.sol:Settlement ${settlementAddress}`,
     )
     expect(hardhat.calls[3]?.args.at(-1)).to.equal(OWN)
     expect(hardhat.calls[0]?.env).to.deep.equal({ SEPOLIA_RPC_URL: chain.url })

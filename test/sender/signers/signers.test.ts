@@ -82,7 +82,7 @@ describe('signers that show themselves', () => {
     expect((await facts()).gasToday).to.equal(0n)
   })
 
-  it('open an alert below what the next hundred payments cost, and close it when funded', async () => {
+  it('open an alert below the cost of a hundred payments, and close it when funded', async () => {
     const { needed = 0n } = await facts()
     await fund(needed - 1n)
     await watch()

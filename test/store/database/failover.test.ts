@@ -45,7 +45,7 @@ if (process.env['DATABASE_URL'] !== undefined && binaries !== undefined) {
       expect(await paid(await open())).to.deep.equal([1])
     })
 
-    it('is followed to the standby that was promoted, which has all that was answered', async () => {
+    it('is followed to the promoted standby, which has all that was answered', async () => {
       const following = await open()
       await pay(following, 3)
       await cluster.killPrimary()

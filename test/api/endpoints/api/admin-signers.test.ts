@@ -4,7 +4,7 @@ import type { Hex } from '../../../../src/domain/orders.ts'
 import type { SignerFacts } from '../../../../src/domain/signers.ts'
 import { startAdminApi, type AdminApi } from '../../../fixtures/api/admin-api.ts'
 
-const ADDRESS = `0x${'ab'.repeat(20)}` as Hex
+const ADDRESS: Hex = `0x${'ab'.repeat(20)}`
 const OPENED = new Date('2026-01-02T03:04:05Z')
 
 const facts: SignerFacts = {
@@ -72,7 +72,7 @@ describe('the signers that administrators see', () => {
 
   it('are the users’ page by page, a thousand of them and more', async () => {
     let seen = 0
-    for (let after: unknown = 0; after !== null;) {
+    for (let after: string | number | null = 0; after !== null;) {
       const url = `/api/admin/signers?limit=100&after_id=${String(after)}`
       const { body } = await admin.send({ url })
       const users = body['users'] as Array<Record<string, unknown>>

@@ -149,7 +149,7 @@ describe('batches of payments', () => {
     expect(batch['status']).to.equal('partly_completed')
     const items = batch['items'] as Item[]
     const reasons = items.map((item) => item['error_reason'])
-    expect(reasons).to.deep.equal([null, 'The payee does not take the payment.', null])
+    expect(reasons).to.deep.equal([null, 'The payee refuses it.', null])
     expect(items.map(({ status, error_code: code }) => [status, code])).to.deep.equal([
       ['completed', null],
       ['failed', 'payee_refused'],

@@ -263,7 +263,7 @@ describe('payments in tokens', () => {
     expect(await bench.isEmpty()).to.equal(true)
   })
 
-  it('go by an allowance where the payer has delegated its code, as the token asks that', async () => {
+  it('go by an allowance where the token asks the code that the payer has delegated', async () => {
     const file = 'Wallet1271.sol'
     const delegate = await placeMock(bench.world, { file, name: 'PlainDelegate' })
     await bench.world.rpc('anvil_setCode', [payer, `0xef0100${delegate.slice(2)}`])

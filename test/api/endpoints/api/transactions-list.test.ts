@@ -70,7 +70,9 @@ describe('GET /api/transactions', () => {
     const c = await makeTransaction(db, { userId: alice.id, metadata: { shop: 'main' } })
     await make(bob.id, { amount: one, metadata: { order_id: '42', shop: 'main' } })
     const found = async (query: Record<string, string>) => {
-      const { status, body } = await get(`/api/transactions?${new URLSearchParams(query)}`)
+      const { status, body } = await get(
+        `/api/transactions?${new URLSearchParams(query).toString()}`,
+      )
       expect(status, JSON.stringify(body)).to.equal(200)
       expect(body['total'], JSON.stringify(query)).to.equal(idsOf(body).length)
       return idsOf(body).map(BigInt)

@@ -2,6 +2,7 @@ import type { Clock } from '../../../../base/clock.ts'
 import { actorOf } from '../../../../domain/access.ts'
 import {
   decimalOf,
+  decimalOrNull,
   parseLimit,
   problemOfSetting,
   SPEND_LIMITS,
@@ -106,7 +107,7 @@ async function requireUser(
 function toLimitsWire(spend: Spend, userId: number | undefined): LimitsWire {
   return {
     ...fieldsOf(spend, 'way'),
-    currency: spend.currency as LimitsWire['currency'],
+    currency: spend.currency,
     user_id: userId ?? null,
     ...limitFields(spend.limits),
     used_today: userId === undefined ? null : decimalOf(spend.amount),
@@ -117,17 +118,16 @@ function toChangeWire(change: LimitChange): LimitChangeWire {
   return {
     id: String(change.id),
     ...fieldsOf(change, 'way', 'changedBy', 'changedAt'),
-    currency: change.currency as LimitChangeWire['currency'],
+    currency: change.currency,
     user_id: change.userId ?? null,
     ...limitFields(change),
   }
 }
 
 function limitFields({ perTransaction, perDay, perPayee }: SpendLimits) {
-  const shown = (amount: bigint | undefined) => (amount === undefined ? null : decimalOf(amount))
   return {
-    per_transaction: shown(perTransaction),
-    per_day: shown(perDay),
-    per_payee: shown(perPayee),
+    per_transaction: decimalOrNull(perTransaction),
+    per_day: decimalOrNull(perDay),
+    per_payee: decimalOrNull(perPayee),
   }
 }

@@ -1,5 +1,5 @@
 import { checksummed } from '../../../../chain/hex.ts'
-import { wordsOfRefusal } from '../../../../chain/read/refusals.ts'
+import { sentenceOfSelector } from '../../../../chain/reverts.ts'
 import {
   statusOf,
   type BatchItem,
@@ -35,7 +35,7 @@ export function toItemWire(item: BatchItem, { currency }: SummedBatch) {
     index: item.place,
     ...fieldsOf(item, 'transactionId', 'externalId', 'status', 'ethTransactionHash'),
     ...fieldsOf(item, 'reference', 'errorCode'),
-    error_reason: item.refusal && wordsOfRefusal(item.refusal),
+    error_reason: item.refusal && sentenceOfSelector(item.refusal),
     to_address: checksummed(item.payee),
     ...amountFields(item),
     currency,

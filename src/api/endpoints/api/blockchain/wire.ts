@@ -1,5 +1,5 @@
 import { checksummed } from '../../../../chain/hex.ts'
-import { wordsOfRefusal } from '../../../../chain/read/refusals.ts'
+import { sentenceOfSelector } from '../../../../chain/reverts.ts'
 import { isOffChain } from '../../../../domain/breaks.ts'
 import { STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
 import { isInEther, pendingReason, type Attempt, type Order } from '../../../../domain/orders.ts'
@@ -43,7 +43,7 @@ export async function readBlockchainTransaction(
     confirmations: isGone ? 0n : confirmationsOf(shown.block?.number, head),
     pending_reason: pendingReason(order, shown) ?? null,
     error_code: order.errorCode ?? null,
-    error_reason: order.refusal ? wordsOfRefusal(order.refusal) : null,
+    error_reason: order.refusal ? sentenceOfSelector(order.refusal) : null,
     reference: isSettlement(order) ? order.reference : null,
     attempts: attempts.map(toAttemptWire),
   }

@@ -18,7 +18,13 @@ export function readSearch(query: TransactionSearch): Omit<Wanted, 'userId'> {
   }
   if (problems.length > 0) throw invalidRequest(problems)
   return {
-    ...{ type, status, metadata, currency, externalId, batchId, toAddress },
+    type,
+    status,
+    metadata,
+    currency,
+    externalId,
+    batchId,
+    toAddress,
     hash: query.hash as Hex | undefined,
     reference: query.reference as Hex | undefined,
     minAmount: query.min_amount,
