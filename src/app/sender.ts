@@ -13,7 +13,7 @@ import type { Fees, Hex } from '../domain/orders.ts'
 import { createReferenceCodec } from '../domain/reference.ts'
 import type { Token } from '../domain/tokens.ts'
 import { createAccounts, lower } from '../sender/accounts.ts'
-import { DEFAULT_POLICY, type SenderContext } from '../sender/context.ts'
+import { DEFAULT_POLICY, type SenderContext, type SenderPolicy } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { createSender, type Sender } from '../sender/sender.ts'
 import { signOutside } from '../sender/sign-outside.ts'
@@ -72,11 +72,7 @@ export async function createPaying(deps: {
     stablecoin,
     tokens: contracts.tokens,
     pool: [platform],
-    policy: {
-      ...DEFAULT_POLICY,
-      confirmations: config.confirmations,
-      ...(chain.isEmbedded && { pollIntervalMs: Math.min(config.blockMs / 2, 500) }),
-    },
+    policy: policyOf(chain, config),
   })
   const way = 'chain'
   return {
@@ -104,6 +100,11 @@ export async function createPaying(deps: {
       kick: sender.kick,
     },
   }
+}
+
+function policyOf({ isEmbedded }: Chain, { confirmations, blockMs }: Config): SenderPolicy {
+  const pollIntervalMs = isEmbedded ? Math.min(blockMs / 2, 500) : DEFAULT_POLICY.pollIntervalMs
+  return { ...DEFAULT_POLICY, confirmations, pollIntervalMs }
 }
 
 function readTokens(

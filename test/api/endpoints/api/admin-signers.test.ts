@@ -72,14 +72,14 @@ describe('the signers that administrators see', () => {
 
   it('are the users’ page by page, a thousand of them and more', async () => {
     let seen = 0
-    for (let after: string | number | null = 0; after !== null;) {
-      const url = `/api/admin/signers?limit=100&after_id=${String(after)}`
+    for (let after: number | null = 0; after !== null;) {
+      const url: string = `/api/admin/signers?limit=100&after_id=${after}`
       const { body } = await admin.send({ url })
       const users = body['users'] as Array<Record<string, unknown>>
       expect(users.length).to.be.within(1, 100)
       expect(users[0]).to.include({ user_id: seen + 1, balance_wei: null, is_short: null })
       seen += users.length
-      after = body['next_after_id']
+      after = body['next_after_id'] as number | null
     }
     expect(seen).to.equal(1_050)
   })
