@@ -44,13 +44,12 @@ export async function createPaying(deps: {
   onEvent: SenderContext['onEvent']
   onProgress: () => void
 }): Promise<Paying> {
-  const { config, chain, contracts, signers, db, clock, logger } = deps
-  const { onMoved, onEvent, onProgress } = deps
+  const { config, chain, contracts, db, clock, logger, onMoved, onEvent, onProgress } = deps
   const { signal } = deps.shutdown
   const { chainId, providers } = chain
   const offer = (signal: AbortSignal): Promise<Fees> => quoteFees(providers, signal)
   const stablecoin = contracts.stablecoin && lower(contracts.stablecoin)
-  const accounts = await createAccounts({ signers, db })
+  const accounts = await createAccounts({ signers: deps.signers, db })
   const { platform } = accounts
   const sender = createSender({
     db,

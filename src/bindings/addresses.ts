@@ -5,6 +5,16 @@ export const settlementAddress = '0x864D5E07A138DD70801c6E5f646630409Ba0E96b'
 
 /** The chains that `deploy --network` knows. Whether it was run there, the chain tells. */
 export const addressesByChain = {
+  /** Ethereum */
+  1: { settlement: settlementAddress },
+  /** Base */
+  8453: { settlement: settlementAddress },
+  /** Arbitrum One */
+  42161: { settlement: settlementAddress },
+  /** OP Mainnet */
+  10: { settlement: settlementAddress },
+  /** Polygon */
+  137: { settlement: settlementAddress },
   /** Sepolia */
   11155111: { settlement: settlementAddress },
   /** Hoodi */
@@ -15,4 +25,6 @@ export const addressesByChain = {
   421614: { settlement: settlementAddress },
   /** OP Sepolia */
   11155420: { settlement: settlementAddress },
+  /** Polygon Amoy */
+  80002: { settlement: settlementAddress },
 } as const
