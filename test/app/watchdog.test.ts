@@ -20,6 +20,7 @@ const LOOPS = [
   'deposits',
   'supply watch',
   'reconciler',
+  'signer watch',
 ]
 /** Longer than any loop may stand still. */
 const LONG_MS = 11 * 60_000

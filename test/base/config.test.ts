@@ -26,6 +26,7 @@ describe('parseConfig', () => {
       QUITTANCE_BLOCK_MS: '50',
       SETTLEMENT_ADDRESS: `0x${'1'.repeat(40)}`,
       STABLECOIN_ADDRESS: `0x${'a'.repeat(40)}`,
+      QUITTANCE_TOKENS: `EURC:0x${'c'.repeat(40)}, DAI:0x${'d'.repeat(40)}`,
       QUITTANCE_WITHDRAWALS: 'holdings',
       QUITTANCE_SIGNER: 'mnemonic',
       QUITTANCE_SOURCE_KEY: 'sk_source',
@@ -59,6 +60,10 @@ describe('parseConfig', () => {
       blockMs: 50,
       settlementAddress: `0x${'1'.repeat(40)}`,
       stablecoinAddress: `0x${'a'.repeat(40)}`,
+      tokens: [
+        { symbol: 'EURC', address: `0x${'c'.repeat(40)}` },
+        { symbol: 'DAI', address: `0x${'d'.repeat(40)}` },
+      ],
       withdrawals: 'holdings',
       signer: 'mnemonic',
       sourceKey: 'sk_source',

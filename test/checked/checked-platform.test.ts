@@ -121,6 +121,7 @@ describe('the platform with proof', () => {
           currency: 'USD',
           symbol: 'RUSD',
           token: app.facts.stablecoin,
+          decimals: 6,
           balance: '5',
           balance_units: '5000000',
         },

@@ -273,7 +273,7 @@ describe('QUITTANCE_SIGNER', () => {
     expect(missing.message).to.include('/no/such')
     const phrase = await expectFailure(() => open(`seed-file:${PHRASE}`), 'signer_file_unreadable')
     expect(phrase.message).not.to.include('junk')
-    const large = file('large', 'x'.repeat(70_000))
+    const large = file('large', 'x'.repeat(5_000_000))
     await expectFailure(() => open(`seed-file:${large}`), 'signer_file_unreadable')
   })
 })
