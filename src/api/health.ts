@@ -6,6 +6,12 @@ import { Type } from 'typebox'
 import { recent } from '../base/cache.ts'
 import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import {
+  PlatformSignerSchema,
+  StablecoinSchema,
+  type PlatformSignerWire,
+  type StablecoinWire,
+} from '../wire/group-b/signers.ts'
 import { namedObject } from '../wire/shapes.ts'
 import type { DoorConfig } from './door/door.ts'
 
@@ -16,7 +22,7 @@ export type HealthCheck = {
 }
 
 /** What `/readyz` shows of a part that serves, beside its status. */
-type Said = Readonly<Record<string, unknown>> | void
+type Said = { message: string; signers?: PlatformSignerWire[]; stablecoin?: StablecoinWire } | void
 
 /** `/healthz`: the process lives. `/readyz`: it can serve, part by part. */
 export function addHealthRoutes(
@@ -86,7 +92,9 @@ export const ReadinessSchema = namedObject('Readiness', {
     Type.Object({
       status: Type.Enum(['ok', 'failed']),
       elapsedMs: Type.Number(),
-      message: Type.Optional(Type.String({ description: 'What is wrong, and what to do.' })),
+      message: Type.Optional(Type.String({ description: 'What there is to know or to do.' })),
+      signers: Type.Optional(Type.Array(PlatformSignerSchema)),
+      stablecoin: Type.Optional(StablecoinSchema),
     }),
     { description: 'The database, its schema and the chain.' },
   ),

@@ -86,7 +86,7 @@ function stablecoinCheck(signers: SignerReader): HealthCheck {
       const pause = isPaused === null ? 'pause unknown' : isPaused ? 'PAUSED' : 'not paused'
       const name = symbol ?? 'a token without a symbol'
       const words = `${name} at ${address}, ${decimals} decimals, ${PROFILES[profile]}, ${pause}`
-      return { message: words, ...stablecoin }
+      return { message: words, stablecoin }
     },
   }
 }
