@@ -158,6 +158,7 @@ export type KeyRequest = Static<typeof KeyCreateSchema>
 
 /** Batches of all users, newest first; `next_after` is null on the last page. */
 export type OwnedBatchPage = ParsedAnswer<OwnedBatchListWire>
+/** Which batches of all users `admin.batches.list` shows. */
 export type OwnedBatchQuery = Asked<Static<typeof OwnedBatchListQuerySchema>>
 
 /** A batch of any user, with a page of its payments. */

@@ -296,7 +296,7 @@ describe('the refund of dollars on chain', () => {
     await rpc('eth_sendTransaction', [{ from: payee, to: stablecoin, data, gas: '0x7a120' }])
     await mine(1)
     const { status: answered, body } = await refund(id, { to_address: newAddress() })
-    expect([answered, body['code']]).to.deep.equal([400, 'insufficient_funds'])
+    expect([answered, body['code']]).to.deep.equal([503, 'operator_needed'])
     expect(await countRows(place.chain.db, 'refunds')).to.equal(0n)
     expect(await countRows(place.chain.db, 'orders')).to.equal(0n)
   })

@@ -287,7 +287,7 @@ describe('reconciling a file', () => {
     const target = world.chain.url
     const methods = ['eth_getTransactionReceipt']
     const plan = { limit_exceeded: { chance: 0.2, methods } }
-    const proxy = await startFaultyProxy({ target, random: createKeyedDraw(7), plan })
+    const proxy = await startFaultyProxy({ target, random: createKeyedDraw(10), plan })
     const place = { ...placeOf(world), urls: [proxy.url] }
     const clock = createJumpingClock()
     const rows = [...good(), ...Array.from({ length: 20 }, (_, at) => only(`TXg${at}`, GHOST))]
