@@ -67,7 +67,7 @@ export function problemOfSetting(setting: {
 }): { field: 'currency' | 'per_transaction' | 'per_payee'; message: string } | undefined {
   const { way, currency, perTransaction, perDay, perPayee } = setting
   const taken: readonly string[] = CURRENCIES_OUT[way]
-  const isToken = way === 'chain' && isSymbol(currency) && !isCurrency(currency)
+  const isToken = way === 'chain' && isSymbol(currency) && !isCurrency(currency.toUpperCase())
   if (!taken.includes(currency) && !isToken) {
     return { field: 'currency', message: `This way takes ${taken.join(', ')}.` }
   }
