@@ -136,11 +136,12 @@ function sourcesOf(wanted: Wanted): Source[] {
   if (names.length > 0) return [named(wanted, names)]
   const words = Object.entries(metadata).map(([key, word]) => `${key}=${word}`)
   const hasAmount = rest.minAmount !== undefined || rest.maxAmount !== undefined
+  const isPriced = currency !== undefined && hasAmount
   const listed = type !== undefined || status !== undefined
   return [
     ...words.map((word) => marked(wanted, 'metadata', word)),
     ...(toAddress === undefined ? [] : [marked(wanted, 'to_address', toAddress)]),
-    ...(hasAmount && userId !== undefined ? [priced(wanted)] : []),
+    ...(isPriced && userId !== undefined ? [priced(wanted)] : []),
     ...(listed && userId !== undefined ? [inList(wanted)] : []),
     ...(currency === undefined ? [] : [marked(wanted, 'currency', currency)]),
     // An administrator's search has only the list in its order.
