@@ -5,7 +5,7 @@
  * is run once, half way: it may restart the database server.
  *
  * `--failover` kills the database instead: the primary of two servers that it starts itself, whose
- * standby takes over. With `--asynchronous` the standby may lag, and the run shows what is lost.
+ * standby takes over. With `--asynchronous` the standby may lag, and the run counts what is lost.
  */
 import { exec } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
