@@ -169,7 +169,7 @@ async function askWhileKilling(
       await sleep(pick(100))
     }
   }
-  /** Whoever was killed has to start first: killed at its first answer, it would serve nobody. */
+  /** Waits until the process that was killed serves again, so that it gets to do some work. */
   const untilAccepted = async (): Promise<void> => {
     for (const had = asked.length; asked.length === had;) await sleep(20)
   }

@@ -33,7 +33,7 @@ export type Permissible = {
  * payment by an allowance tells.
  *
  * A permit is used only while the payer has nothing else on its way that needs an allowance of the
- * token. Whoever sees a permit can use it at once, ahead of what stands before it in the lane, and
+ * token. Anyone who sees a permit can use it early, ahead of what stands before it in the lane, and
  * so change an allowance that something else counts on.
  */
 export async function preparePermit(
