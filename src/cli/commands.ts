@@ -60,8 +60,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/pay.ts')).payCommand(),
   },
   {
+    name: 'doctor',
+    description: 'Check what a start needs, and say what to mend',
+    load: async () => (await import('./commands/doctor.ts')).doctorCommand(),
+  },
+  {
     name: 'status',
-    description: 'Tell whether it runs and whether each part is well',
+    description: 'Say whether it runs, whether each part is well, and what the operator must do',
     load: async () => (await import('./commands/status.ts')).statusCommand(),
   },
   {
