@@ -1,6 +1,14 @@
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+
 import { expect } from 'chai'
 
+import { birthOf } from '../../src/base/process.ts'
+import { announceReady } from '../../src/base/ready.ts'
+
 import { attentionOf, figuresOf } from '../../src/cli/operator-figures.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { runToEnd } from '../fixtures/program.ts'
 
 const QUIET = `# HELP quittance_open_breaks Disagreements
 # TYPE quittance_open_breaks gauge
@@ -45,4 +53,54 @@ describe('the figures of an operator', () => {
       expect(attention[0]).to.include(sentence)
     })
   }
+})
+
+describe('quittance status', () => {
+  const folder = temporaryFolder()
+  let metrics = QUIET
+  let metricsStatus = 200
+  const server = createServer(({ url }, response) => {
+    if (url === '/metrics') response.writeHead(metricsStatus).end(metrics)
+    else response.end(JSON.stringify({ status: 'ready', parts: {} }))
+  })
+
+  before(async () => {
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const { port } = server.address() as { port: number }
+    const statusUrl = `http://127.0.0.1:${port}`
+    const { pid } = process
+    const nowhere = { url: undefined, console: undefined, settlement: undefined }
+    const chain = { chainId: 1, rpcUrl: '', stablecoin: undefined, environment: 'sandbox' }
+    const facts = { ...nowhere, ...chain, statusUrl, pid, birth: birthOf(pid) }
+    announceReady(join(folder.path, 'data'), facts)
+  })
+  after(() => {
+    server.close()
+    folder.remove()
+  })
+
+  const status = (...args: string[]) =>
+    runToEnd(['status', ...args], { QUITTANCE_DATA: join(folder.path, 'data') })
+
+  it('ends with 0 where there is nothing to do', async () => {
+    const { code, stdout } = await status()
+    expect(stdout).to.include('nothing for the operator to do')
+    expect(code).to.equal(0)
+  })
+
+  it('ends with 1 while a break is open, and says which', async () => {
+    metrics = QUIET.replace('{kind="missing"} 0', '{kind="missing"} 2')
+    const { code, stdout } = await status('--json')
+    const answer = JSON.parse(stdout) as Record<string, unknown>
+    expect(answer).to.have.nested.property('figures.open_breaks.missing', 2)
+    expect(answer['attention']).to.have.length(1)
+    expect(code).to.equal(1)
+  })
+
+  it('says how to see the figures where it may not read them', async () => {
+    metricsStatus = 401
+    const { code, stdout } = await status()
+    expect(stdout).to.include('QUITTANCE_ADMIN_KEY')
+    expect(code).to.equal(0)
+  })
 })

@@ -1,4 +1,6 @@
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
+import { json } from 'node:stream/consumers'
 
 import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -7,6 +9,9 @@ import { startAnvil, type EmbeddedChain } from '../../../src/chain/embedded/anvi
 import { examine } from '../../../src/app/doctor/doctor.ts'
 import type { DoctorFinding } from '../../../src/app/doctor/finding.ts'
 import { callRpc } from '../../../src/chain/rpc/rpc.ts'
+import { openDatabase } from '../../../src/store/database/database.ts'
+import { claimInstallation } from '../../../src/store/database/installation.ts'
+import { migrate } from '../../../src/store/database/migrate.ts'
 import { startWeb3Signer } from '../../fixtures/chain/web3signer.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { emptyDatabaseUrl } from '../../fixtures/store/database.ts'
@@ -70,6 +75,33 @@ describe('the doctor', () => {
     expect(bad(silent, 'chain')[0]).to.include('127.0.0.1:1 does not answer')
     const apart = await look({ ETH_RPC_URL: `${urlOf(31_337)},${urlOf(17_000)}` })
     expect(bad(apart, 'chain')[0]).to.include('different chains')
+  })
+
+  it('names the one provider that serves another chain than the others', async () => {
+    const url = urlOf(31_337)
+    const twice = `${url},${url.replace('127.0.0.1', 'localhost')}`
+    const findings = await look({ ETH_RPC_URL: `${twice},${urlOf(17_000)}` })
+    expect(bad(findings, 'chain')).to.have.length(1)
+    expect(bad(findings, 'chain')[0]).to.include('serves chain 17000')
+  })
+
+  it('warns of a provider that lags', async () => {
+    await callRpc({ url: urlOf(31_337), method: 'anvil_mine', params: ['0x20'] })
+    const lagging = createHttpServer((request, response) => {
+      void json(request).then((call) => {
+        const { id, method } = call as { id: number; method: string }
+        const block = { number: '0x1', timestamp: '0x1' }
+        const result = method === 'eth_chainId' ? '0x7a69' : block
+        response.setHeader('content-type', 'application/json')
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      })
+    })
+    await new Promise<void>((done) => lagging.listen(0, '127.0.0.1', done))
+    const { port } = lagging.address() as { port: number }
+    const findings = await look({ ETH_RPC_URL: `${urlOf(31_337)},http://127.0.0.1:${port}` })
+    lagging.close()
+    const warnings = findings.filter(({ part, status }) => part === 'chain' && status === 'warning')
+    expect(warnings.map(({ message }) => message).join()).to.match(/:\d+ is \d+ blocks behind/)
   })
 
   it('says that a contract is not where the settings say', async () => {
@@ -137,6 +169,19 @@ describe('the doctor', () => {
       const findings = await look({ DATABASE_URL: url, ETH_RPC_URL: urlOf(31_337) })
       expect(bad(findings, 'database')).to.have.length(1)
       expect(bad(findings, 'database')[0]).to.include('migrations are pending')
+    })
+
+    it('says that a database belongs to another chain, or another environment', async () => {
+      const url = (await emptyDatabaseUrl()) ?? ''
+      const database = await openDatabase({ url, connections: 1 })
+      await migrate(database.db)
+      await claimInstallation(database.db, { environment: 'sandbox', chainId: 17_000 })
+      await database.close()
+      const env = { DATABASE_URL: url, ETH_RPC_URL: urlOf(31_337) }
+      expect(bad(await look(env), 'database').join()).to.include('belongs to chain 17000')
+      const production = await look({ ...env, QUITTANCE_ENVIRONMENT: 'production' })
+      expect(bad(production, 'database').join()).to.include('belongs to sandbox')
+      expect(bad(await look({ ...env, ETH_RPC_URL: urlOf(17_000) }), 'database')).to.deep.equal([])
     })
 
     it('says that a database server does not answer', async () => {
