@@ -4,6 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { expect } from 'chai'
 
 import { parseConfig, VARIABLES } from '../src/base/config.ts'
+import { COMMANDS } from '../src/cli/commands.ts'
 import { BREAK_MEANINGS } from '../src/domain/breaks.ts'
 import { quittanceSchema } from '../src/verify/index.ts'
 
@@ -71,6 +72,24 @@ describe('the pages in docs', () => {
     })
     expect(defaults.length).to.be.greaterThan(10)
     expect(parseConfig(Object.fromEntries(defaults))).to.deep.equal(parseConfig({}))
+  })
+
+  it('list every command with the sentence of the code', () => {
+    const commands = COMMANDS.map(({ name, description }) => [`\`${name}\``, description])
+    const [, text = ''] = readFileSync('docs/commands.md', 'utf8').split('# Commands')
+    const [table = ''] = text.split('Every command takes')
+    const rows = [...table.matchAll(/^\| (`\w+`) \| (.*) \|$/gm)].map(([, name, what]) => [
+      name,
+      what,
+    ])
+    expect(rows).to.deep.equal(commands)
+  })
+
+  it('leave no command to another test that does not read the page', () => {
+    for (const page of PAGES) {
+      if (!readFileSync(page, 'utf8').includes('```sh elsewhere')) continue
+      expect(readFileSync('test/store/backup.test.ts', 'utf8')).to.include(page)
+    }
   })
 
   it('have a section for each kind of break, which begins with the sentence of the code', () => {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createPlatformClient } from 'quittance/client'
 import { createLogger, parseConfig, startApp } from 'quittance/server'
 
-// Your program decides the settings. A bank of your own speaks Increase's API at QUITTANCE_BANK_URL.
+// Your program decides the settings. A bank of your own speaks the API of Increase.
 const config = parseConfig({ QUITTANCE_DATA: '.service', PORT: '0', ...process.env })
 const app = await startApp({ config, role: 'up', logger: createLogger({ level: 'warn' }) })
 console.log(`serving at ${app.facts.url}`)
