@@ -66,6 +66,8 @@ type Server = {
 
 async function openServer(url: string): Promise<Server> {
   const client = new Client({ connectionString: url })
+  // A bench that fails drops the database, and must tell of its own failure.
+  client.on('error', () => undefined)
   await client.connect()
   const number = async (query: string): Promise<number | undefined> => {
     const { rows } = await client.query<{ value: string }>(query)
