@@ -1,4 +1,8 @@
-import { createServer as createHttpServer } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
 import { createServer } from 'node:net'
 import { json } from 'node:stream/consumers'
 
@@ -87,15 +91,14 @@ describe('the doctor', () => {
 
   it('warns of a provider that lags', async () => {
     await callRpc({ url: urlOf(31_337), method: 'anvil_mine', params: ['0x20'] })
-    const lagging = createHttpServer((request, response) => {
-      void json(request).then((call) => {
-        const { id, method } = call as { id: number; method: string }
-        const block = { number: '0x1', timestamp: '0x1' }
-        const result = method === 'eth_chainId' ? '0x7a69' : block
-        response.setHeader('content-type', 'application/json')
-        response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-      })
-    })
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const { id, method } = (await json(request)) as { id: number; method: string }
+      const block = { number: '0x1', timestamp: '0x1' }
+      const result = method === 'eth_chainId' ? '0x7a69' : block
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    }
+    const lagging = createHttpServer((request, response) => void answer(request, response))
     await new Promise<void>((done) => lagging.listen(0, '127.0.0.1', done))
     const { port } = lagging.address() as { port: number }
     const findings = await look({ ETH_RPC_URL: `${urlOf(31_337)},http://127.0.0.1:${port}` })
