@@ -303,7 +303,7 @@ function Outcome({ steps, source }: { steps: readonly ReceiptStep[]; source: str
   if (failed) {
     return (
       <p class="verdict bad">
-        <strong>Refused.</strong> The fault is in what you were given: <Foreign text={source} />{' '}
+        <strong>Refused.</strong> The fault is in what you were given. <Foreign text={source} />{' '}
         does not prove this payment.
       </p>
     )

@@ -36,7 +36,8 @@ export function createCheckoutSeen(deps: {
   })
   return async (charge) => {
     const coin = coinOf(charge, terms)
-    if (charge.reference === undefined || coin === undefined) return 0n
+    const isOpen = charge.status === 'pending' || charge.status === 'processing'
+    if (!isOpen || charge.reference === undefined || coin === undefined) return 0n
     const references = new Set<string>(partReferences(charge.reference))
     try {
       const mined = await look()

@@ -75,8 +75,7 @@ export function createPaymentGateways(deps: {
       const paidUnder = charge.received
         ? await sumByReference(db, charge.transactionId)
         : new Map<Hex, bigint>()
-      const isOpen = charge.status === 'pending' || charge.status === 'processing'
-      const seen = isOpen ? await deps.seen?.(charge) : undefined
+      const seen = await deps.seen?.(charge)
       return renderCheckout({ charge, paidUnder, seen }, deps.checkout, clock.now())
     },
     capacity: limits.cachedCheckouts,

@@ -6,7 +6,8 @@ const [ONE, TWO] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`]
 
 describe('a batch from a CSV file', () => {
   it('is read by the names of its columns, with quotes and line ends of any kind', () => {
-    const text = `\ufeffAmount,to_address,description\r\n1.5,${ONE},"Fees, May ""final"""\n2,${TWO},\n`
+    const head = '\ufeffAmount,to_address,description\r\n'
+    const text = `${head}1.5,${ONE},"Fees, May ""final"""\n2,${TWO},\n`
     expect(readPaymentsCsv(text)).to.deep.equal({
       payments: [
         { amount: '1.5', to_address: ONE, description: 'Fees, May "final"' },

@@ -72,7 +72,7 @@ export function Search({ onClose }: { onClose: () => void }) {
       <p class="faint" role="status">
         {isDone &&
           hits.length === 0 &&
-          'Nothing found. Descriptions and amounts are looked for among the newest 2,000 transactions.'}
+          'Nothing found. Descriptions and amounts are searched in the newest 2,000 transactions.'}
       </p>
     </Dialog>
   )

@@ -65,7 +65,7 @@ export function shortHash(hash: string): string {
   return hash.length > 14 ? `${hash.slice(0, 8)}…${hash.slice(-6)}` : hash
 }
 
-/** To the second, in a form that no place reads wrongly; in the visitor's own time unless in UTC. */
+/** To the second, in a form that no place reads wrongly; in UTC where that is asked for. */
 export function formatTime(iso: string, zone: 'local' | 'utc' = 'local'): string {
   const time = new Date(iso)
   if (zone === 'utc') return time.toISOString().slice(0, 19).replace('T', ' ')

@@ -10,7 +10,7 @@ import { Amount, Empty, Panel, Time } from './parts.tsx'
 
 type Wanted = { wallet_id?: string; subject?: string }
 
-/** What moved between the accounts of the ledger; without words for it, nothing is shown of none. */
+/** What moved between the accounts of the ledger; where nothing did, `empty` or not a thing. */
 export function Postings(props: { of: Wanted; empty?: string; title?: string }) {
   const { of, empty, title } = props
   const [after, setAfter] = useState<string>()

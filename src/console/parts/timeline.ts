@@ -118,7 +118,7 @@ function attemptSteps(attempt: Attempt, life: Life): Step[] {
   return steps
 }
 
-/** Only the chain knows when; the status that follows from it was recorded as soon as it was read. */
+/** Only the chain knows when; the status that follows from it was recorded once it was read. */
 function blockSteps(attempt: Attempt, life: Life): Step[] {
   const block = attempt.block_hash === null ? '' : ` (${shortHash(attempt.block_hash)})`
   const used = attempt.gas_used === null ? '' : `, ${groupDigits(String(attempt.gas_used))} gas`

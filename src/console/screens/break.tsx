@@ -50,36 +50,13 @@ export function BreakScreen({ route }: ScreenProps) {
 
 function Break(props: Detail & { reload: () => void }) {
   const { break: found, history, reload } = props
-  const names = [...new Set([...Object.keys(found.recorded), ...Object.keys(found.on_chain)])]
   return (
     <>
       <div class={`verdict ${found.state === 'open' ? 'bad' : 'good'}`}>
         <strong>{found.meaning}</strong>
         <p>{found.state === 'open' ? found.remedy : 'It is closed.'}</p>
       </div>
-      <table class="cards sides">
-        <caption>The record beside the chain</caption>
-        <thead>
-          <tr>
-            <th scope="col">Field</th>
-            <th scope="col">Recorded</th>
-            <th scope="col">On chain</th>
-          </tr>
-        </thead>
-        <tbody>
-          {names.map((name) => (
-            <tr key={name} class={isSame(found, name) ? '' : 'differs'}>
-              <th scope="row">{sentenceOf(name)}</th>
-              <td data-column="Recorded">
-                <Fact of={found.recorded} name={name} />
-              </td>
-              <td data-column="On chain">
-                <Fact of={found.on_chain} name={name} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Sides found={found} />
       <div class="panels">
         <Panel title="Break">
           <Facts rows={factsOf(found)} />
@@ -118,6 +95,35 @@ function Break(props: Detail & { reload: () => void }) {
         </Panel>
       </div>
     </>
+  )
+}
+
+function Sides({ found }: { found: BreakWire }) {
+  const names = [...new Set([...Object.keys(found.recorded), ...Object.keys(found.on_chain)])]
+  return (
+    <table class="cards sides">
+      <caption>The record beside the chain</caption>
+      <thead>
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">Recorded</th>
+          <th scope="col">On chain</th>
+        </tr>
+      </thead>
+      <tbody>
+        {names.map((name) => (
+          <tr key={name} class={isSame(found, name) ? '' : 'differs'}>
+            <th scope="row">{sentenceOf(name)}</th>
+            <td data-column="Recorded">
+              <Fact of={found.recorded} name={name} />
+            </td>
+            <td data-column="On chain">
+              <Fact of={found.on_chain} name={name} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 

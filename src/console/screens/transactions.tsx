@@ -17,7 +17,8 @@ import { keepPlace, placeName, placeOf } from '../parts/place.ts'
 import { Rows } from '../parts/rows.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf, type Route } from '../route.ts'
-import { ColumnChoice, COLUMNS, columnsOf, saveShown } from './transaction-columns.tsx'
+import { fieldsOf, foundBy, screenOf, wordOf } from '../parts/transaction-filters.ts'
+import { ColumnChoice, COLUMNS, columnsOf, saveShown } from '../parts/transaction-columns.tsx'
 
 const TYPES = ['deposit', 'withdrawal', 'transfer', 'payment', 'settlement']
 const STATUSES = ['pending', 'processing', 'completed', 'failed', 'refunded']
@@ -137,35 +138,6 @@ async function userIdOf(user: string, api: Api): Promise<string | undefined> {
   return (exact ?? users[0])?.id
 }
 
-/** An id of the platform leads to its own page. */
-function screenOf(find: string): [screen: string, id: string | undefined] {
-  const id = /^(TX|BAT)\d+$/i.test(find) ? find.toUpperCase() : undefined
-  return [id?.startsWith('BAT') ? 'batches' : 'transactions', id]
-}
-
-function foundBy(find: string): Route['query'] {
-  if (find === '') return {}
-  if (/^0x[0-9a-f]{64}$/i.test(find)) return { hash: find.toLowerCase() }
-  return /^0x[0-9a-f]{40}$/i.test(find) ? { to_address: find } : { external_id: find }
-}
-
-/** `order_id=42`, as the platform takes it. */
-function wordOf(word: string): Route['query'] {
-  const [, key = '', value = ''] = /^([^=]+)=(.*)$/.exec(word) ?? []
-  return key === '' ? {} : { [`metadata[${key.trim()}]`]: value.trim() }
-}
-
-function fieldsOf(query: Route['query']): Record<string, string | undefined> {
-  const [name = '', value] =
-    Object.entries(query).find(([one]) => one.startsWith('metadata[')) ?? []
-  return {
-    ...query,
-    user: query['user_id'],
-    find: query['hash'] ?? query['to_address'] ?? query['external_id'],
-    word: value === undefined ? '' : `${name.slice('metadata['.length, -1)}=${value}`,
-  }
-}
-
 /** The filters stand in the address, so that a list can be sent to somebody. */
 function Filters(props: { query: Route['query']; columns: string | undefined }) {
   const { query, columns } = props
@@ -199,16 +171,7 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
       </label>
       <Choice name="status" title="Status" options={STATUSES} />
       <Choice name="type" title="Type" options={TYPES} />
-      <label>
-        User
-        <input
-          name="user"
-          maxLength={64}
-          size={10}
-          title="The name or the number of a user"
-          onInput={(event) => event.currentTarget.setCustomValidity('')}
-        />
-      </label>
+      <UserField />
       <Choice name="currency" title="Currency" options={CURRENCIES} isCode />
       <AmountBound name="min_amount" title="At least" />
       <AmountBound name="max_amount" title="At most" />
@@ -236,6 +199,21 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
       {act.error !== undefined && <Failure error={act.error} />}
       {Object.keys(query).length > 0 && <a href={hashOf(['transactions'])}>Clear</a>}
     </form>
+  )
+}
+
+function UserField() {
+  return (
+    <label>
+      User
+      <input
+        name="user"
+        maxLength={64}
+        size={10}
+        title="The name or the number of a user"
+        onInput={(event) => event.currentTarget.setCustomValidity('')}
+      />
+    </label>
   )
 }
 

@@ -23,7 +23,7 @@ const NEWEST = 2000
 
 /**
  * What one text may mean, everywhere at once. Names are looked up in their indexes, however many
- * rows there are; words of a description and amounts are compared with the newest transactions only.
+ * rows there are; a part of a description, or an amount, is compared with the newest transactions.
  */
 export async function findEverywhere(db: Db, text: string): Promise<Found[]> {
   const lower = text.toLowerCase()

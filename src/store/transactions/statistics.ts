@@ -77,7 +77,8 @@ type OrderRow = { day: string; p50: number | null; p95: number | null; fees: big
 async function readOrdersByDay(db: Db, { chainId, since, until }: Wanted): Promise<OrderRow[]> {
   const { rows } = await sql<OrderRow>`
     select ${dayOf('accepted_at')} as day,
-      percentile_cont(0.5) within group (order by seconds) filter (where state = 'completed') as p50,
+      percentile_cont(0.5) within group (order by seconds) filter (where state = 'completed')
+        as p50,
       percentile_cont(0.95) within group (order by seconds) filter (where state = 'completed')
         as p95,
       coalesce(sum(fee), 0)::numeric as fees

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
 
 import type { OwnedTransactionWire } from '../../wire/group-b/admin.ts'
-import { sentenceOf, shortHash } from '../parts/format.ts'
-import { StatusCell } from '../parts/objections.tsx'
-import { Amount, Foreign, Time } from '../parts/parts.tsx'
-import { saveFile } from '../parts/save-file.ts'
+import { sentenceOf, shortHash } from './format.ts'
+import { StatusCell } from './objections.tsx'
+import { Amount, Foreign, Time } from './parts.tsx'
+import { saveFile } from './save-file.ts'
 import { hashOf, type Route } from '../route.ts'
 
 type Row = OwnedTransactionWire
