@@ -24,6 +24,7 @@ import type { Hex } from '../domain/orders.ts'
 import { BALANCE_POLICY, balancePass } from '../rails/balances.ts'
 import { createBank, institutionsOf, type Bank } from '../rails/bank.ts'
 import { CHARGE_POLICY } from '../rails/charge-deps.ts'
+import { createCheckoutSeen, type CheckoutSeen } from '../rails/checkout-seen.ts'
 import { checkoutPass, judgeOverpaid, type CheckoutTerms } from '../rails/checkout.ts'
 import { depositPass } from '../rails/deposits.ts'
 import { createPaymentGateways } from '../rails/desk.ts'
@@ -94,6 +95,7 @@ export async function startRails(
     onProgress: options.watch('charges', limits.railsStillMs),
     publicUrl: () => parties.publicUrl ?? ownUrl,
     checkout: checkout?.terms,
+    seen: checkout?.seen,
     signal: shutdown.signal,
   })
   const kickWires = wires?.kick ?? (() => undefined)
@@ -159,8 +161,9 @@ function createCheckout(
     contracts: Contracts
     platform: Hex
     watch: Watchdog['watch']
+    shutdown: Shutdown
   },
-): { terms: CheckoutTerms; loop: Loop } | undefined {
+): { terms: CheckoutTerms; loop: Loop; seen: CheckoutSeen } | undefined {
   const { db, clock, logger, config, chain, contracts } = deps
   if (contracts.settlement === undefined) return undefined
   const { providers, chainId } = chain
@@ -193,7 +196,9 @@ function createCheckout(
       while (!signal.aborted && (await checkoutPass(checkout, signal))) onProgress()
     },
   })
-  return { terms, loop }
+  const readHead = createFinal({ providers, finality: 1 })
+  const seen = createCheckoutSeen({ ...checkout, readHead, signal: deps.shutdown.signal })
+  return { terms, loop, seen }
 }
 
 function checkoutPayeeOf({ config, platform }: { config: Config; platform: Hex }): Hex {

@@ -23,6 +23,7 @@ import { RequestError } from '../wire/errors.ts'
 import type { ChargePolicy } from './charge-deps.ts'
 import { createChargeRail } from './charge-rail.ts'
 import { renderCheckout, type CheckoutPage } from './checkout-page.ts'
+import type { CheckoutSeen } from './checkout-seen.ts'
 import type { CheckoutTerms } from './checkout.ts'
 import type { GatewayAdapter, GatewayNews, Webhook } from './gateway.ts'
 import { ADAPTERS, type AdapterGround } from './gateways.ts'
@@ -40,6 +41,8 @@ export function createPaymentGateways(deps: {
   publicUrl: () => string
   /** Absent: there is no contract to be paid through. */
   checkout: CheckoutTerms | undefined
+  /** Absent: nothing is said of what is not final yet. */
+  seen?: CheckoutSeen | undefined
   signal: AbortSignal
 }) {
   const { db, clock, signal } = deps
@@ -72,7 +75,8 @@ export function createPaymentGateways(deps: {
       const paidUnder = charge.received
         ? await sumByReference(db, charge.transactionId)
         : new Map<Hex, bigint>()
-      return renderCheckout({ charge, paidUnder }, deps.checkout, clock.now())
+      const seen = await deps.seen?.(charge)
+      return renderCheckout({ charge, paidUnder, seen }, deps.checkout, clock.now())
     },
     capacity: limits.cachedCheckouts,
     refreshMs: limits.checkoutPageMs,

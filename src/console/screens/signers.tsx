@@ -8,7 +8,7 @@ import type {
 } from '../../wire/group-b/signers.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { Cards } from '../parts/cards.tsx'
-import { groupDigits, sentenceOf } from '../parts/format.ts'
+import { sentenceOf } from '../parts/format.ts'
 import {
   Amount,
   Badge,
@@ -120,12 +120,12 @@ const PROFILES: Readonly<Record<StablecoinWire['profile'], string>> = {
 }
 
 function Ether({ decimal }: { decimal: string | null }) {
-  return decimal === null ? <>Unknown</> : <Amount decimal={groupDigits(decimal)} currency="ETH" />
+  return decimal === null ? <>Unknown</> : <Amount decimal={decimal} currency="ETH" />
 }
 
 function mintOf({ is_minter: isMinter, allowance }: NonNullable<PlatformSignerWire['mint']>) {
   if (!isMinter) return 'Nothing: it is not a minter'
-  return <Amount decimal={groupDigits(allowance)} currency="USD" />
+  return <Amount decimal={allowance} currency="USD" />
 }
 
 const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], string>> = {

@@ -245,7 +245,12 @@ create table sender_alerts (
   opened_at timestamptz(3) not null,
   -- When it was looked after last, so that it is neither repeated at each pass nor keeps the others from their turn.
   tended_at timestamptz(3),
-  closed_at timestamptz(3)
+  closed_at timestamptz(3),
+  -- What an operator has written who knows of it. It stays open all the same.
+  note text check (length(note) between 1 and 300),
+  acknowledged_by text,
+  acknowledged_at timestamptz(3),
+  check ((note is null) = (acknowledged_by is null) and (note is null) = (acknowledged_at is null))
 );
 create unique index sender_alerts_open on sender_alerts (kind, chain_id, hash) where closed_at is null;
 
