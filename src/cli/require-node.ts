@@ -1,0 +1,7 @@
+import { whyTooOld } from '../base/node-version.ts'
+
+const why = whyTooOld()
+if (why !== undefined) {
+  console.error(why)
+  process.exit(2)
+}
