@@ -50,6 +50,8 @@ try {
 // What we start as programs of their own keeps its code there as well.
 process.env.NODE_COMPILE_CACHE ??= join(folder, 'code')
 if (process.env.NODE_COMPILE_CACHE !== '') enableCompileCache(process.env.NODE_COMPILE_CACHE)
+// An error names the source that it comes from.
+process.setSourceMapsEnabled(true)
 await import(pathToFileURL(program).href)
 
 /** Of everything that the bundle is made of, and of where it stands, which it names. */

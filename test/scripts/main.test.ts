@@ -80,20 +80,24 @@ describe('the program of a clone', () => {
       symlinkSync(resolve('node_modules/esbuild'), join(folder.path, 'node_modules/esbuild'))
       const cache = join(folder.path, 'node_modules/.cache/quittance')
       const main = (word: string): string =>
-        `import { place } from '../place.ts'\nconsole.log('${word}', place, ...process.argv.slice(2))`
+        [
+          "import { place } from '../place.ts'",
+          "const [, line] = (new Error('here').stack ?? '').split('\\n')",
+          `console.log('${word}', place, ...process.argv.slice(2), /[^/]+:\\d+(?=:)/.exec(line)?.[0])`,
+        ].join('\n')
       write('src/place.ts', 'export const place: string = import.meta.url')
       write('src/cli/main.ts', main('one'))
       const place = pathToFileURL(join(folder.path, 'src/place.ts')).href
-      expect(await run()).to.equal(`one ${place} and arguments\n`)
-      expect(await run()).to.equal(`one ${place} and arguments\n`)
+      expect(await run()).to.equal(`one ${place} and arguments main.ts:2\n`)
+      expect(await run()).to.equal(`one ${place} and arguments main.ts:2\n`)
       expect(readdirSync(cache)).to.have.length(1)
       write('src/cli/main.ts', main('two'))
-      expect(await run()).to.equal(`two ${place} and arguments\n`)
+      expect(await run()).to.equal(`two ${place} and arguments main.ts:2\n`)
       expect(readdirSync(cache)).to.have.length(2)
       // Nothing can be kept there any more.
       rmSync(cache, { recursive: true })
       write('node_modules/.cache/quittance', '')
-      expect(await run()).to.equal(`two ${place} and arguments\n`)
+      expect(await run()).to.equal(`two ${place} and arguments main.ts:2\n`)
     } finally {
       folder.remove()
     }
