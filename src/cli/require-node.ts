@@ -2,6 +2,6 @@ import { whyTooOld } from '../base/node-version.ts'
 
 const why = whyTooOld()
 if (why !== undefined) {
-  console.error(why)
+  process.stderr.write(`${why}\n`)
   process.exit(2)
 }
