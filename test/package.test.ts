@@ -31,6 +31,18 @@ const error = await platform.transactions.list().catch((error) => error)
 if (!(error instanceof ApiError)) throw error
 `
 
+const OLD = `
+import { spawnSync } from 'node:child_process'
+
+for (const entry of ${JSON.stringify(ENTRIES)}) {
+  const error = await import('quittance' + entry.slice(1)).catch((error) => error)
+  console.log(error.message)
+}
+const bin = spawnSync(process.execPath, ['node_modules/quittance/dist/cli/main.js', 'up'])
+if (bin.status !== 2) throw new Error('it has run')
+process.stdout.write(String(bin.stderr))
+`
+
 const USE_TYPES = `
 import { createPlatform, type Platform } from 'quittance'
 import { ApiError, type PlatformClient } from 'quittance/client'
@@ -133,6 +145,16 @@ describe('the package', () => {
         !('resolutionKind' in problem && problem.resolutionKind === 'node10'),
     )
     expect(found).to.deep.equal([])
+  })
+
+  it('says on an older Node which one it needs, by every entry and the bin', async () => {
+    const old = ['-y', '--prefer-offline', '-p', 'node@20', 'node']
+    write('old.js', OLD)
+    const told = await run('npx', [...old, 'old.js'])
+    const sentence = /^Quittance needs Node 22\.18 or later, and this is Node 20\.\d+\.\d+\.$/
+    const lines = told.trim().split('\n')
+    expect(lines).to.have.length(ENTRIES.length + 1)
+    for (const line of lines) expect(line).to.match(sentence)
   })
 
   const nodes = {
