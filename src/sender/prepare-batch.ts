@@ -20,6 +20,7 @@ import {
   type PreparedOrder,
 } from './prepare.ts'
 import { badPayee, isRefusal, refused } from './refused.ts'
+import { mostRollupFee } from './rollup-fee.ts'
 import { bundleCalldata, tokenCall } from './sign.ts'
 import { readLimitsOf, spentAs } from './spending.ts'
 
@@ -58,9 +59,14 @@ export async function prepareBatch(
   const paying = { ...asked, payer: signer, payee: contract, amount }
   const before = token === undefined ? [] : [await prepareAllowance(context, db, paying)]
   const common = { spender, way, signer, contract, token, route, payee: contract, ...standing }
-  const orders = bundles.map(({ bundled, gas }, place): PreparedOrder => {
+  const charged = await Promise.all(
+    bundles.map(async (bundle) => {
+      return { ...bundle, rollupFee: await mostRollupFee(context, { ...bundle, route }) }
+    }),
+  )
+  const orders = charged.map((bundle, place): PreparedOrder => {
     const named = { subject: `${subject}-${place + 1}`, reference: undefined, before: [] }
-    return { ...common, ...named, amount: amountOf(bundled), bundled, gas }
+    return { ...common, ...named, ...bundle, amount: amountOf(bundle.bundled) }
   })
   if (token !== undefined && isOpen(route)) {
     // What payments that fail have left of the allowance is taken back.
@@ -94,7 +100,7 @@ export async function estimateBatch(
   return {
     transactions: orders.length,
     gas: sumOf(orders.map(({ gas }) => gas)),
-    feeWei: sumOf(orders.map(({ gas, fees }) => gas * fees.maxFeePerGas)),
+    feeWei: sumOf(orders.map(({ gas, fees, rollupFee }) => gas * fees.maxFeePerGas + rollupFee)),
     contracts: payees.flatMap((payee, place) => (codes.get(payee) === '0x' ? [] : place)),
   }
 }

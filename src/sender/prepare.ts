@@ -13,6 +13,7 @@ import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 import { estimateGas, firstAnswer } from './estimate.ts'
 import { offerOf } from './fees.ts'
+import { mostRollupFee } from './rollup-fee.ts'
 import { preparePermit, type PaymentPermit } from './permits.ts'
 import {
   badPayee,
@@ -59,6 +60,8 @@ export type PreparedOrder = Omit<PaymentRequest, 'payer' | 'withAllowance'> & {
   balance: bigint
   /** What the signer holds of the token. */
   tokens: bigint
+  /** In wei, what a rollup may charge beside the gas. */
+  rollupFee: bigint
   /** What it pays where it is a bundle; else none. */
   bundled: readonly BundledPayment[]
   /** What lets its tokens be taken, where its route is that of a permit. */
@@ -117,8 +120,11 @@ async function prepareNow(
     const payment = { signer, contract, token, payee, amount, reference }
     const permitted = await preparePermit(context, db, payment)
     if (permitted !== undefined && permitted.gas <= policy.maxGas) {
-      requireFunds(standing, { signer, route, token, amount, gas: permitted.gas })
-      return { ...wanted, ...called, ...standing, ...permitted, route: 'permit', before: [] }
+      const { gas } = permitted
+      const rollupFee = await mostRollupFee(context, { route: 'permit', bundled: [], gas })
+      requireFunds(standing, { signer, route, token, amount, gas, rollupFee })
+      const charged = { ...standing, ...permitted, rollupFee }
+      return { ...wanted, ...called, ...charged, route: 'permit', before: [] }
     }
   }
   const read = (): Promise<bigint> => counterOf(context, db, signer)
@@ -131,9 +137,10 @@ async function prepareNow(
       throw (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ?? error
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
-  requireFunds(standing, { signer, route, token, amount, gas })
+  const rollupFee = await mostRollupFee(context, { route, bundled: [], gas })
+  requireFunds(standing, { signer, route, token, amount, gas, rollupFee })
   const before = request.withAllowance ? [await prepareAllowance(context, db, request)] : []
-  return { ...wanted, ...called, gas, ...standing, before }
+  return { ...wanted, ...called, gas, rollupFee, ...standing, before }
 }
 
 /** What the payer can pay with, and at which nonce and price. */
@@ -155,10 +162,14 @@ export async function readPayer(
 
 export function requireFunds(
   { balance, fees, tokens }: PayerStanding,
-  payment: Pick<PreparedOrder, 'signer' | 'route' | 'token' | 'amount'> & { gas?: bigint },
+  payment: Pick<PreparedOrder, 'signer' | 'route' | 'token' | 'amount'> & {
+    gas?: bigint
+    rollupFee?: bigint
+  },
 ): void {
-  const { signer, token, amount, gas = 0n } = payment
-  if (balance < weiOf(payment) + gas * fees.maxFeePerGas) throw insufficientFunds(signer)
+  const { signer, token, amount, gas = 0n, rollupFee = 0n } = payment
+  const charged = gas * fees.maxFeePerGas + rollupFee
+  if (balance < weiOf(payment) + charged) throw insufficientFunds(signer)
   if (token !== undefined && tokens < amount) throw insufficientFunds(signer)
 }
 

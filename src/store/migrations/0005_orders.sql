@@ -143,12 +143,16 @@ create table attempts (
   gas bigint not null check (gas >= 21000),
   max_fee_per_gas numeric(78, 0) not null check (max_fee_per_gas > 0),
   max_priority_fee_per_gas numeric(78, 0) not null check (max_priority_fee_per_gas between 0 and max_fee_per_gas),
+  -- What a rollup may charge beside the gas, by the estimate when the order was accepted.
+  max_rollup_fee numeric(78, 0) not null default 0 check (max_rollup_fee >= 0),
   state text not null default 'signed' check (state in ('signed', 'mined', 'final', 'superseded')),
   block_number bigint,
   block_hash text check (length(block_hash) = 66 and block_hash ~ '^0x[0-9a-f]+$'),
   succeeded boolean,
   gas_used bigint,
   gas_price numeric(78, 0),
+  -- What it has charged, of one that is in a block.
+  rollup_fee numeric(78, 0) check (rollup_fee >= 0),
   signed_at timestamptz(3) not null,
   sent_at timestamptz(3),
   last_sent_at timestamptz(3),
@@ -164,7 +168,8 @@ create table attempts (
   check ((kind = 'filler') = (order_id is null)),
   check ((state in ('mined', 'final')) = (block_hash is not null)),
   check ((block_hash is null) = (block_number is null) and (block_hash is null) = (succeeded is null)),
-  check ((block_hash is null) = (gas_used is null) and (block_hash is null) = (gas_price is null))
+  check ((block_hash is null) = (gas_used is null) and (block_hash is null) = (gas_price is null)),
+  check ((block_hash is null) = (rollup_fee is null))
 );
 create index attempts_of_nonce on attempts (chain_id, signer, nonce, id);
 create index attempts_of_order on attempts (order_id, id);
