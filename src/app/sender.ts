@@ -78,6 +78,7 @@ export async function createPaying(deps: {
       isCode: (code) => isCodeOf(code, settlement()),
     },
     stablecoin,
+    mintsPlainly: contracts.token?.profile === 'fiat_token',
     tokens: contracts.tokens,
     pool: [platform],
     policy: policyOf(chain, config),

@@ -252,7 +252,7 @@ function newOrders(
     const order = { ...own, reference }
     const { permit } = prepared
     if (permit === undefined || contract === undefined || token === undefined) {
-      return { order: { ...order, calldata: undefined }, bundled: [] }
+      return { order: { ...order, calldata: prepared.calldata }, bundled: [] }
     }
     const { data: calldata } = permitCall({ ...order, contract, token }, permit)
     return { order: { ...order, calldata }, bundled: [] }

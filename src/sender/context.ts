@@ -23,6 +23,8 @@ export type SenderContext = {
   settlement: Settlement | undefined
   /** The dollar token, in lower case; undefined where the chain has none. */
   stablecoin: Hex | undefined
+  /** Its mints have no memo, as those of USDC. */
+  mintsPlainly?: boolean | undefined
   /** Those that payments can be made in, the dollar among them. */
   tokens: readonly Token[]
   /** Platform signers, in lower case, for orders that the caller's own address does not pay. */

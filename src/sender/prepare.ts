@@ -24,7 +24,7 @@ import {
   tooMuchGas,
   unreachable,
 } from './refused.ts'
-import { paymentCall, tokenCall } from './sign.ts'
+import { paymentCall, plainMintCalldata, tokenCall } from './sign.ts'
 import { refusalOfMint } from './signers/mint-right.ts'
 import { readLimitsOf, spentAs } from './spending.ts'
 
@@ -66,6 +66,8 @@ export type PreparedOrder = Omit<PaymentRequest, 'payer' | 'withAllowance'> & {
   bundled: readonly BundledPayment[]
   /** What lets its tokens be taken, where its route is that of a permit. */
   permit?: PaymentPermit
+  /** What the token is called with, of a mint without a memo. */
+  calldata?: Hex | undefined
   /** Accepted with it, at the nonces before: all or none. */
   before: readonly PreparedOrder[]
   /** Undefined while the providers do not agree on it; the lane then knows. */
@@ -103,10 +105,12 @@ async function prepareNow(
   if (payee === signer) throw badPayee('payee_is_payer', payee)
   const { subject, spender, way, route, amount } = request
   const counter = await counterOf(context, db, signer)
+  const isPlain = route === 'mint' && context.mintsPlainly === true
+  const calldata = isPlain ? plainMintCalldata({ payee, amount }) : undefined
   const simulate = (counter: bigint): Promise<bigint> => {
     const reference = request.reference ?? context.references.encode({ payer: signer, counter })
     const call = { signer, route, contract, token, reference, payee, amount }
-    return gasOf(quorum, { ...call, calldata: undefined })
+    return gasOf(quorum, { ...call, calldata })
   }
   const estimating = simulate(counter)
   // It is awaited last, for a lack of funds is told as such.
@@ -140,7 +144,7 @@ async function prepareNow(
   const rollupFee = await mostRollupFee(context, { route, bundled: [], gas })
   requireFunds(standing, { signer, route, token, amount, gas, rollupFee })
   const before = request.withAllowance ? [await prepareAllowance(context, db, request)] : []
-  return { ...wanted, ...called, gas, rollupFee, ...standing, before }
+  return { ...wanted, ...called, calldata, gas, rollupFee, ...standing, before }
 }
 
 /** What the payer can pay with, and at which nonce and price. */

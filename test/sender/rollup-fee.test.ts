@@ -42,6 +42,9 @@ describe('the sender on a rollup', () => {
   it('refuses a payment whose fee for L1 the balance cannot carry', async () => {
     await expectFailure(() => pay(950n * ETHER), 'insufficient_funds')
     expect(asked).to.deep.equal([{ bytes: 124, gas: 21_000n }])
+    const request = bench.requestOf({ payer: bench.signers.addresses[0], amount: 950n * ETHER })
+    const preparing = () => sender.prepare(bench.db, request, bench.signal)
+    await expectFailure(preparing, 'insufficient_funds')
     await pay(950n * ETHER, bench.sender())
   })
 

@@ -46,7 +46,8 @@ async function readNonce(
   return readFrom({ value: result, provider }, (value) => quantity(value, 'transaction count'))
 }
 
-async function callToken(
+/** What a token answers to a call. */
+export async function callToken(
   { ask }: Asker,
   { to, data, signal }: { to: Hex; data: Hex; signal: AbortSignal },
 ): Promise<Hex> {

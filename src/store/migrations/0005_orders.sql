@@ -67,7 +67,9 @@ create table orders (
     (route in ('token', 'permit', 'transfer', 'burn', 'token_bundle', 'open_token_bundle')) = (token is not null)
   ),
   constraint orders_bundled check (
-    (route in ('permit', 'bundle', 'open_bundle', 'token_bundle', 'open_token_bundle')) = (calldata is not null)
+    -- A mint has it where the token has no memo.
+    route = 'mint'
+    or (route in ('permit', 'bundle', 'open_bundle', 'token_bundle', 'open_token_bundle')) = (calldata is not null)
     and (bundle is null or route in ('contract', 'token'))
   ),
   check ((state = 'failed') = (error_code is not null))

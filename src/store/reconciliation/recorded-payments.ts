@@ -117,7 +117,7 @@ export async function findRecordedOrder(
  * pays nobody; the watch on the supply compares it with its redeem.
  */
 const IS_PAYMENT = sql`o.route not in ('allowance', 'burn')
-  and (o.calldata is null or o.route = 'permit')`
+  and (o.calldata is null or o.route in ('permit', 'mint'))`
 
 function selectOrders(): RawBuilder<unknown> {
   return sql`
