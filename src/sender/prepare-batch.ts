@@ -5,7 +5,7 @@ import { BatchRefusedError, type PlacedProblem } from '../domain/batches.ts'
 import { isOpen, ROUTES_IN, type BundleRoute, type Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import type { SenderContext } from './context.ts'
-import { askGas, firstAnswer, FIRST_IN_WORD_GAS } from './estimate.ts'
+import { askGas, firstAnswer, FIRST_IN_WORD_GAS, mostRollupFee } from './estimate.ts'
 import {
   checkAmount,
   checkPayee,
@@ -20,7 +20,6 @@ import {
   type PreparedOrder,
 } from './prepare.ts'
 import { badPayee, isRefusal, refused } from './refused.ts'
-import { mostRollupFee } from './rollup-fee.ts'
 import { bundleCalldata, tokenCall } from './sign.ts'
 import { readLimitsOf, spentAs } from './spending.ts'
 

@@ -2,7 +2,6 @@ import { codeOf, ImpossibleError } from '../base/errors.ts'
 import { data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { agreedOn, type Quorum } from '../chain/quorum.ts'
-import { readMintRight } from '../chain/read/mint-right.ts'
 import { holdingCall } from '../chain/read/token.ts'
 import { NOBODY, weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
@@ -11,21 +10,19 @@ import type { Db } from '../store/database/database.ts'
 import { createLane, findLane, idlestSigner } from '../store/orders/lanes.ts'
 import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
-import { estimateGas, firstAnswer } from './estimate.ts'
+import { estimateGas, firstAnswer, mostRollupFee } from './estimate.ts'
 import { offerOf } from './fees.ts'
-import { mostRollupFee } from './rollup-fee.ts'
 import { preparePermit, type PaymentPermit } from './permits.ts'
 import {
   badPayee,
   insufficientFunds,
   isRefusal,
-  type OrderRefusedError,
   refused,
   tooMuchGas,
   unreachable,
 } from './refused.ts'
 import { paymentCall, plainMintCalldata, tokenCall } from './sign.ts'
-import { refusalOfMint } from './signers/mint-right.ts'
+import { mintRefused } from './signers/mint-right.ts'
 import { readLimitsOf, spentAs } from './spending.ts'
 
 export type PaymentRequest = {
@@ -250,24 +247,6 @@ function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }
   return firstAnswer(quorum, async (provider, signal) =>
     word(await provider.request({ method: 'eth_call', params, signal }), 'balance'),
   )
-}
-
-/** Asked only of a mint that fails, so that what its own right explains is told as such. */
-async function mintRefused(
-  quorum: Quorum,
-  mint: { route: Route; token: Hex | undefined; minter: Hex; amount: bigint },
-): Promise<OrderRefusedError | undefined> {
-  const { route, token, minter, amount } = mint
-  if (route !== 'mint' || token === undefined) return undefined
-  const call = async (data: Hex): Promise<Hex> => {
-    const params = [{ to: token, data }, 'latest']
-    return firstAnswer(quorum, async (provider, signal) =>
-      bytes(await provider.request({ method: 'eth_call', params, signal }), 'result'),
-    )
-  }
-  const right = await readMintRight(call, minter).catch(() => undefined)
-  const refusal = right && refusalOfMint({ token, minter, amount, right })
-  return refusal && refused(refusal.code, refusal.sentence)
 }
 
 /** The limits are checked where it is accepted. */

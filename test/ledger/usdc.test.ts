@@ -12,6 +12,7 @@ import type { LedgerContext } from '../../src/ledger/context.ts'
 import { createSupplyWatch, type SupplyWatch } from '../../src/ledger/watch-supply.ts'
 import type { Sender } from '../../src/sender/sender.ts'
 import { countFindings, readSolvency } from '../../src/store/ledger/supply.ts'
+import { listSignerAlerts } from '../../src/store/orders/signers.ts'
 import { findWire } from '../../src/store/rails/wires.ts'
 import { addressFrom, CHAIN_ID, toHex } from '../engines/sim/world.ts'
 import {
@@ -24,6 +25,7 @@ import {
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { TEST_POLICY } from '../fixtures/books/sender.ts'
 import { dollarAt } from '../fixtures/books/tokens.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 import { callAs, compileMocks, placeUsdc } from '../fixtures/contracts/placed.ts'
 
 type Shown = {
@@ -285,6 +287,26 @@ describe('USDC as the stablecoin', () => {
       source: { type: 'wallet', id: String(money.main) },
       destination: { type: 'blockchain', chain: 'ETH', address: holderOf('payee') },
     })
+
+  it('is the operator’s to mend where it has frozen the platform, and the payee’s else', async () => {
+    const freeze = (account: Hex, frozen: bigint) =>
+      callAs(bench.world, owner, { to: usdc, call: ['setBlocked(address,bool)', account, frozen] })
+    const mintTo = (payee: Hex) => {
+      const request = bench.requestOf({ route: 'mint', payer: platform, payee, amount: DOLLAR })
+      const preparing = () => sender.prepare(bench.db, request, bench.signal)
+      return () => sender.own(bench.db, platform, preparing)
+    }
+    const alerts = async () => {
+      const list = await listSignerAlerts(bench.db, { chainId: CHAIN_ID, signers: [platform] })
+      return list.map(({ kind }) => kind)
+    }
+    await freeze(platform, 1n)
+    await expectFailure(mintTo(holderOf('payee')), 'signer_frozen')
+    expect(await alerts()).to.deep.equal(['signer_frozen'])
+    await freeze(platform, 0n)
+    await freeze(holderOf('payee'), 1n)
+    await expectFailure(mintTo(holderOf('payee')), 'simulation_failed')
+  })
 
   describe('of which the platform is no minter', () => {
     beforeEach(() => (isMinter = false))
