@@ -268,9 +268,10 @@ async function serve(ground: Ground, served: Served): Promise<string> {
   const { payments, rails, webhooks } = served
   const ledger = createLedger(ground)
   const minting = createMinting(served, shutdown.signal)
-  const burning = createBurning(served, shutdown.signal)
+  const burning = createBurning(served, ledger, shutdown.signal)
   const withdrawing = createWithdrawing(served, {
     withdrawals: config.withdrawals,
+    stablecoin: ledger.stablecoin,
     hasSettlement: ground.contracts.settlement !== undefined,
     signal: shutdown.signal,
   })

@@ -72,7 +72,14 @@ describe('what a final transaction means for its order', () => {
     const call = { to, value, data, chainId, gas, ...fees, nonce: 0 }
     const raw = await account.signTransaction({ type: 'eip1559', ...call })
     const attempt = { kind: 'payment', hash: keccak256(raw), raw, nonce: 0n, fees } as Attempt
-    const block = { number: 1n, hash: reference, succeeded: true, gasUsed: 1n, gasPrice: 1n }
+    const block = {
+      number: 1n,
+      hash: reference,
+      succeeded: true,
+      gasUsed: 1n,
+      gasPrice: 1n,
+      rollupFee: 0n,
+    }
     const [decided] = outcomesOf(order, { bundled: [], attempt, seen: { block, logs } })
     return decided?.outcome.state
   }

@@ -132,6 +132,7 @@ const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], st
   signer_funds_low: 'Send it more of the native coin.',
   minter_missing: 'The token’s admin makes it a minter.',
   mint_allowance_used_up: 'The token’s admin raises its allowance.',
+  signer_frozen: 'The token’s issuer unfreezes it, or another signer is set.',
   mint_allowance_exceeded: 'The token’s admin raises its allowance.',
 }
 
