@@ -71,7 +71,12 @@ async function tryOne(copy: Awaited<ReturnType<typeof copyTree>>, mutant: Mutant
   const { file, what } = mutant
   try {
     const print = await printOf(mutant)
-    const result = { file, what, print, ...(await copy.tryOut(mutant)) }
+    const result = {
+      file,
+      what,
+      print,
+      ...(await copy.tryOut(mutant, results.get(nameOf(mutant)))),
+    }
     results.set(nameOf(mutant), result)
     await mkdir(path.dirname(RESULTS), { recursive: true })
     await appendFile(RESULTS, `${JSON.stringify(result)}\n`)
@@ -84,7 +89,7 @@ async function tryOne(copy: Awaited<ReturnType<typeof copyTree>>, mutant: Mutant
 
 function tell(mutant: Mutant, { kills, survived }: Outcome): void {
   console.log(`${survived.length === 0 ? 'killed  ' : 'SURVIVED'} ${nameOf(mutant)}`)
-  for (const { by, seconds } of kills) console.log(`         ${seconds} s: ${by}`)
+  for (const { by, why, seconds } of kills) console.log(`         ${seconds} s: ${by}: ${why}`)
   for (const wanted of survived) console.log(`         unseen by ${wanted}`)
 }
 
