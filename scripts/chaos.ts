@@ -6,6 +6,9 @@
  *
  * `--failover` kills the database instead: the primary of two servers that it starts itself, whose
  * standby takes over. With `--asynchronous` the standby may lag, and the run counts what is lost.
+ *
+ * `--rolling` kills nobody: it restarts every process with SIGTERM, one after the other, behind a
+ * balancer that asks `/readyz`, and no request may fail.
  */
 import { exec } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -24,6 +27,7 @@ import { NETWORKS } from '../src/deploy/networks.ts'
 import type { Hex } from '../src/domain/orders.ts'
 import { openDatabase, type Database } from '../src/store/database/database.ts'
 import { migrate } from '../src/store/database/migrate.ts'
+import { startBalancer } from '../test/engines/chaos/balancer.ts'
 import { compareChain, compareLedger } from '../test/engines/chaos/compare.ts'
 import { startFleet, type Fleet } from '../test/engines/chaos/fleet.ts'
 import { askOnce, PATHS, send, type Asked, type Payer } from '../test/engines/chaos/payer.ts'
@@ -37,12 +41,13 @@ import { dropOwnDatabases, emptyDatabaseUrl } from '../test/fixtures/store/datab
 
 const about =
   'Pays through real processes that are killed with kill -9, and compares chain, ledger and records.'
-const { failover, asynchronous, seed, restart, ...options } = scriptCommand('chaos', about)
-  .option('--kills <count>', 'how many; 100 by default, and 10 primaries', positive)
+const { failover, asynchronous, rolling, seed, restart, ...options } = scriptCommand('chaos', about)
+  .option('--kills <count>', 'how many; by default 100, 10 primaries, or 3 rounds', positive)
   .option('--seed <number>', 'which ones are killed, and when', wholeNumber, 1)
   .option('--restart <command>', 'restarts the PostgreSQL server, which is done half way')
   .option('--failover', 'kills the primary of two PostgreSQL servers, and promotes its standby')
   .option('--asynchronous', 'with --failover: commits do not wait for the standby')
+  .option('--rolling', 'restarts every process in turn, as often as --kills says')
   .parse()
   .opts<{
     kills?: number
@@ -50,8 +55,9 @@ const { failover, asynchronous, seed, restart, ...options } = scriptCommand('cha
     restart?: string
     failover?: boolean
     asynchronous?: boolean
+    rolling?: boolean
   }>()
-const kills = options.kills ?? (failover ? 10 : 100)
+const kills = options.kills ?? (rolling ? 3 : failover ? 10 : 100)
 
 const USERS = 8
 const CLIENTS = 8
@@ -78,15 +84,19 @@ try {
     STABLECOIN_ADDRESS: stablecoin,
     QUITTANCE_CONFIRMATIONS: '2',
     QUITTANCE_LOG_LEVEL: 'fatal',
+    ...(rolling && { QUITTANCE_DRAIN_SECONDS: '1' }),
     ...(url && { DATABASE_URL: url }),
   }
   const roles = url ? SHARED_ROLES() : (['up'] as const)
   fleet = await startFleet({ roles, folder, env, onEnd: console.log })
   const startedAt = performance.now()
-  const asked = await askWhileKilling(fleet, payers, cluster)
+  const failures: string[] = []
+  const asked = await (rolling
+    ? askWhileRolling(fleet, payers, failures)
+    : askWhileKilling(fleet, payers, cluster))
   await untilSettled(fleet.urls, asked)
   const seconds = (performance.now() - startedAt) / 1000
-  const wrongs = await compareRecords(fleet.urls, { asked, payers })
+  const wrongs = [...failures, ...(await compareRecords(fleet.urls, { asked, payers }))]
   wrongs.push(...(await compareChain({ rpc, stablecoin, asked, payers })))
   await fleet.stop()
   const database = await open(url)
@@ -97,7 +107,8 @@ try {
   const counts = Object.entries(Object.groupBy(asked, ({ act }) => act))
   console.log(
     `${counts.map(([act, some]) => `${some.length} ${act}s`).join(', ')}; ` +
-      `${kills} kills of ${cluster ? 'the primary' : `${roles.length} processes`}; ` +
+      `${describeHarm(roles.length)}; ` +
+      `${rolling ? `${failures.length} requests failed; ` : ''}` +
       `${(asked.length / seconds).toFixed(1)} a second in ${seconds.toFixed(0)} s; ` +
       `${wrongs.length} wrong`,
   )
@@ -108,6 +119,11 @@ try {
   await chain.stop()
   await dropOwnDatabases()
   rmSync(folder, { recursive: true, force: true })
+}
+
+function describeHarm(processes: number): string {
+  if (rolling) return `${kills} restarts of each of ${processes} processes`
+  return `${kills} kills of ${cluster ? 'the primary' : `${processes} processes`}`
 }
 
 function SHARED_ROLES() {
@@ -162,13 +178,6 @@ async function askWhileKilling(
 ) {
   const asked: Asked[] = []
   const over = new AbortController()
-  const client = async (number: number): Promise<void> => {
-    for (let count = 0; !over.signal.aborted; count++) {
-      const payer = payers[(number + count) % payers.length]!
-      asked.push(await askOnce({ urls, payer, name: `client-${number}-${count}`, pick }))
-      await sleep(pick(100))
-    }
-  }
   /** Waits until the process that was killed serves again, so that it gets to do some work. */
   const untilAccepted = async (): Promise<void> => {
     for (const had = asked.length; asked.length === had;) await sleep(20)
@@ -188,8 +197,52 @@ async function askWhileKilling(
     }
     over.abort()
   }
-  await Promise.all([kill(), ...Array.from({ length: CLIENTS }, (_, number) => client(number))])
+  const nextUrl = (): string => urls[pick(urls.length)]!
+  await Promise.all([kill(), askUntil(over.signal, asked, { nextUrl, payers })])
   return asked
+}
+
+async function askWhileRolling(
+  { urls, roll }: Fleet,
+  payers: readonly Payer[],
+  failures: string[],
+): Promise<Asked[]> {
+  const asked: Asked[] = []
+  const over = new AbortController()
+  const balancer = startBalancer(urls)
+  const restart = async (): Promise<void> => {
+    for (let round = 1; round <= kills; round++) {
+      await roll(balancer.untilReady)
+      console.log(`round ${round}: ${asked.length} accepted, ${failures.length} failed`)
+    }
+    over.abort()
+  }
+  const onFailure = (sentence: string): void => void failures.push(sentence)
+  const asking = { nextUrl: balancer.next, payers, onFailure }
+  await Promise.all([restart(), askUntil(over.signal, asked, asking)])
+  await balancer.stop()
+  return asked
+}
+
+type Asking = {
+  nextUrl: () => string
+  payers: readonly Payer[]
+  onFailure?: (sentence: string) => void
+}
+
+async function askUntil(
+  over: AbortSignal,
+  asked: Asked[],
+  { payers, ...asking }: Asking,
+): Promise<void> {
+  const client = async (number: number): Promise<void> => {
+    for (let count = 0; !over.aborted; count++) {
+      const payer = payers[(number + count) % payers.length]!
+      asked.push(await askOnce({ ...asking, payer, name: `client-${number}-${count}`, pick }))
+      await sleep(pick(100))
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)))
 }
 
 /** An asynchronous standby lags for a moment first, as on a busy network. */
