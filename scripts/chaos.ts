@@ -245,10 +245,10 @@ async function askUntil(
   await Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)))
 }
 
-/** An asynchronous standby lags for a moment first, as on a busy network. */
+/** An asynchronous standby is cut off for a moment first, as by a network that fails as well. */
 async function failOver(servers: Cluster, untilAccepted: () => Promise<void>): Promise<string> {
   if (asynchronous) {
-    await servers.pauseStandby()
+    servers.cutStandby()
     await sleep(LAG_MS)
   }
   const killedAt = performance.now()
