@@ -213,7 +213,12 @@ function run(
   args: readonly string[],
   { cwd, ms = 0 }: { cwd: string; ms?: number },
 ): Promise<Ran> {
-  const env = { ...process.env, ...FEW_RUNS, ...COMPILED, PATH: `${BIN}:${process.env['PATH']}` }
+  const env = {
+    ...process.env,
+    ...FEW_RUNS,
+    ...COMPILED,
+    PATH: `${BIN}:${process.env['PATH']}`,
+  }
   const options = { cwd, env, maxBuffer: 2 ** 26, timeout: ms, killSignal: 'SIGKILL' } as const
   const startedAt = performance.now()
   return new Promise((resolve) => {
