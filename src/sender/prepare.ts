@@ -13,6 +13,7 @@ import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 import { estimateGas, firstAnswer } from './estimate.ts'
 import { offerOf } from './fees.ts'
+import { payerFrozen } from './frozen-payer.ts'
 import { preparePermit, type PaymentPermit } from './permits.ts'
 import {
   badPayee,
@@ -128,7 +129,11 @@ async function prepareNow(
       return simulateNext(error, { counter, read, simulate })
     })
     .catch(async (error) => {
-      throw (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ?? error
+      throw (
+        (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ??
+        (await payerFrozen(quorum, { error, token: token ?? contract, payer: signer })) ??
+        error
+      )
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
   requireFunds(standing, { signer, route, token, amount, gas })

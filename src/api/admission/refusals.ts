@@ -29,6 +29,8 @@ export const SENDER_REFUSALS: Refusals = {
   minter_missing: { ...operators, groupA: 2005 },
   mint_allowance_used_up: { ...operators, groupA: 2005 },
   mint_allowance_exceeded: { failure: 'limit_exceeded', field: 'amount' },
+  signer_frozen: { ...operators, groupA: 2005 },
+  payer_frozen: { failure: 'payment_would_fail' },
   chain_unreachable: later,
   token_paused: later,
   lane_full: later,

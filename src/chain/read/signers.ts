@@ -2,6 +2,8 @@ import type { Hex } from '../../domain/orders.ts'
 import type { MintRight } from '../../domain/signers.ts'
 import { data as bytes, quantity, readFrom } from '../answers.ts'
 import type { Providers } from '../rpc/providers.ts'
+import type { RpcCall } from '../rpc/provider.ts'
+import { readIsFrozen } from './frozen.ts'
 import { readBalance } from './holdings.ts'
 import { readMintRight } from './mint-right.ts'
 
@@ -10,6 +12,7 @@ export type SignerOnChain = {
   balance: bigint | undefined
   nonce: bigint | undefined
   mint: MintRight | undefined
+  isFrozen: boolean | undefined
 }
 
 type Asker = Pick<Providers, 'ask'>
@@ -19,15 +22,17 @@ export async function readSignerOnChain(
   of: { signer: Hex; mintsIn: Hex | undefined; signal: AbortSignal },
 ): Promise<SignerOnChain> {
   const { signer, mintsIn, signal } = of
-  const [balance, nonce, mint] = await Promise.all([
+  const request = async (call: RpcCall) => (await providers.ask(call)).result
+  const [balance, nonce, mint, isFrozen] = await Promise.all([
     readBalance(providers, { holder: signer, signal }).catch(unknown),
     readNonce(providers, { signer, signal }).catch(unknown),
     mintsIn &&
       readMintRight((data) => callToken(providers, { to: mintsIn, data, signal }), signer).catch(
         unknown,
       ),
+    mintsIn && readIsFrozen(request, { token: mintsIn, account: signer, signal }).catch(unknown),
   ])
-  return { balance, nonce, mint }
+  return { balance, nonce, mint, isFrozen }
 }
 
 function unknown(): undefined {

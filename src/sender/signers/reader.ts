@@ -100,7 +100,7 @@ async function readFacts(
     ...signers.map((signer) => readSignerOnChain(providers, { signer, mintsIn, signal })),
   ])
   return lanes.map((lane, place): SignerFacts => {
-    const { balance, nonce, mint } = onChain[place]!
+    const { balance, nonce, mint, isFrozen } = onChain[place]!
     const { signer: address, nextNonce, onItsWay, gasToday, usualGas = USUAL_GAS } = lane
     return {
       address,
@@ -111,6 +111,7 @@ async function readFacts(
       gasToday,
       needed: fees && PAYMENTS_AHEAD * usualGas * fees.maxFeePerGas,
       mint,
+      isFrozen,
       alerts: [],
     }
   })
