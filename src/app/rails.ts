@@ -19,7 +19,8 @@ import { createHoldingReader } from '../chain/read/holdings.ts'
 import { createIncomingReader } from '../chain/read/incoming.ts'
 import { createPaidReceiptReader } from '../chain/read/paid-receipts.ts'
 import { createSettlementReader } from '../chain/read/settlements.ts'
-import { readFreeze, readPause } from '../chain/read/token-state.ts'
+import { readIsFrozen } from '../chain/read/frozen.ts'
+import { readPause } from '../chain/read/token-state.ts'
 import { NETWORKS } from '../deploy/networks.ts'
 import type { Institution } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
@@ -225,7 +226,7 @@ function obstacleReader(
       const signal = AbortSignal.timeout(limits.healthCheckMs)
       const [isPaused, isFrozen] = await Promise.all([
         readPause(providers, { ...of, signal }),
-        readFreeze(providers, { ...of, signal }),
+        readIsFrozen(providers.request, { ...of, signal }),
       ])
       return isPaused === true ? 'token_paused' : isFrozen ? 'payee_frozen' : undefined
     },

@@ -6,6 +6,7 @@ import { isOpen, ROUTES_IN, type BundleRoute, type Hex } from '../domain/orders.
 import type { Db } from '../store/database/database.ts'
 import type { SenderContext } from './context.ts'
 import { askGas, firstAnswer, FIRST_IN_WORD_GAS, mostRollupFee } from './estimate.ts'
+import { isOfFrozen, payerFrozen } from './frozen-payer.ts'
 import {
   checkAmount,
   checkPayee,
@@ -254,17 +255,22 @@ async function costsOfTokens(
   payments: readonly BundledPayment[],
 ): Promise<bigint[]> {
   const problems: PlacedProblem[] = []
+  const errors: unknown[] = []
   const asked = await Promise.all(
     payments.map(async ({ payee, amount }, place) => {
       const data = tokenCall('transfer', payee, amount)
       try {
         return await askGas(quorum, { signer, call: { to: token, value: 0n, data } })
       } catch (error) {
+        errors.push(error)
         problems.push(placed(error, place))
         return REFUSED_TRANSFER_GAS
       }
     }),
   )
+  const error = errors.find(isOfFrozen)
+  const refusal = error && (await payerFrozen(quorum, { error, token, payer: signer }))
+  if (refusal) throw refusal
   if (!isOpen(route)) refuseThose(problems)
   return asked.map((gas) => gas - TRANSACTION_GAS + TOKEN_ITEM_GAS)
 }

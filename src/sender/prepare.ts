@@ -12,6 +12,7 @@ import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 import { estimateGas, firstAnswer, mostRollupFee } from './estimate.ts'
 import { offerOf } from './fees.ts'
+import { payerFrozen } from './frozen-payer.ts'
 import { preparePermit, type PaymentPermit } from './permits.ts'
 import {
   badPayee,
@@ -135,7 +136,11 @@ async function prepareNow(
       return simulateNext(error, { counter, read, simulate })
     })
     .catch(async (error) => {
-      throw (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ?? error
+      throw (
+        (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ??
+        (await payerFrozen(quorum, { error, token: token ?? contract, payer: signer })) ??
+        error
+      )
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
   const rollupFee = await mostRollupFee(context, { route, bundled: [], gas })

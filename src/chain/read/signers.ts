@@ -2,9 +2,9 @@ import type { Hex } from '../../domain/orders.ts'
 import type { MintRight } from '../../domain/signers.ts'
 import { data as bytes, quantity, readFrom } from '../answers.ts'
 import type { Providers } from '../rpc/providers.ts'
+import { readIsFrozen } from './frozen.ts'
 import { readBalance } from './holdings.ts'
 import { readMintRight } from './mint-right.ts'
-import { readFreeze } from './token-state.ts'
 
 /** What the chain knows of an address that signs; what no provider says now is undefined. */
 export type SignerOnChain = {
@@ -15,7 +15,7 @@ export type SignerOnChain = {
   isFrozen: boolean | undefined
 }
 
-type Asker = Pick<Providers, 'ask'>
+type Asker = Pick<Providers, 'ask' | 'request'>
 
 export async function readSignerOnChain(
   providers: Asker,
@@ -29,7 +29,8 @@ export async function readSignerOnChain(
       readMintRight((data) => callToken(providers, { to: mintsIn, data, signal }), signer).catch(
         unknown,
       ),
-    mintsIn && readFreeze(providers, { token: mintsIn, account: signer, signal }).catch(unknown),
+    mintsIn &&
+      readIsFrozen(providers.request, { token: mintsIn, account: signer, signal }).catch(unknown),
   ])
   return { balance, nonce, mint, isFrozen }
 }
@@ -39,7 +40,7 @@ function unknown(): undefined {
 }
 
 async function readNonce(
-  { ask }: Asker,
+  { ask }: Pick<Asker, 'ask'>,
   { signer, signal }: { signer: Hex; signal: AbortSignal },
 ): Promise<bigint> {
   const { result, provider } = await ask({

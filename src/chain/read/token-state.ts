@@ -13,21 +13,6 @@ export async function readPause(
   return paused === undefined ? undefined : paused !== 0n
 }
 
-/** Whether the token has frozen the account, as a ReferenceDollar or USDC says it. */
-export async function readFreeze(
-  { ask }: Pick<Providers, 'ask'>,
-  of: { token: Hex; account: Hex; signal: AbortSignal },
-): Promise<boolean> {
-  const { token, account, signal } = of
-  const word = account.slice(2).padStart(64, '0')
-  const answers = await Promise.all(
-    ['isFrozen(address)', 'isBlacklisted(address)'].map((name) =>
-      view(ask, { token, data: `${selectorOf(name)}${word}`, signal }),
-    ),
-  )
-  return answers.some((answer) => answer === 1n)
-}
-
 async function view(
   ask: Providers['ask'],
   { token, data, signal }: { token: Hex; data: Hex; signal: AbortSignal },

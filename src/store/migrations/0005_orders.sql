@@ -266,7 +266,9 @@ create unique index sender_alerts_open on sender_alerts (kind, chain_id, hash) w
 create table signer_alerts (
   id bigint generated always as identity primary key,
   kind text not null check (
-    kind in ('signer_funds_low', 'minter_missing', 'mint_allowance_used_up', 'mint_allowance_exceeded', 'signer_frozen')
+    kind in (
+      'signer_funds_low', 'minter_missing', 'mint_allowance_used_up', 'mint_allowance_exceeded', 'signer_frozen'
+    )
   ),
   chain_id bigint not null,
   signer text not null check (signer ~ '^0x[0-9a-f]{40}$'),

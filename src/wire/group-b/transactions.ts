@@ -248,7 +248,7 @@ export type TransactionListQuery = Static<typeof TransactionListQuerySchema>
 export const TotalIsExactSchema = Type.Boolean({
   description:
     'False where an address, a word of the metadata, a currency or an amount is asked for that ' +
-    'more than 2,000 have. Then there are at least `total`, and a page may have fewer rows than ' +
+    'more than 1,000 have. Then there are at least `total`, and a page may have fewer rows than ' +
     'the limit, or none, and a `next_cursor` all the same: the search goes on there.',
 })
 

@@ -121,6 +121,9 @@ describe('payments in tokens', () => {
       body: { to_address: addressFrom('tokens'), description: 'invoice 1', ...body },
     })
 
+  const batch = (body: Record<string, unknown>): Promise<ApiAnswer> =>
+    api.send({ method: 'POST', url: '/api/blockchain/batches', body })
+
   const detailOf = async ({ body }: ApiAnswer) =>
     (await api.send({ url: `/api/transactions/${String(body['transaction_id'])}` })).body
 
@@ -239,6 +242,28 @@ describe('payments in tokens', () => {
         expect(refused.body['code']).to.equal('payment_would_fail')
         expect(problemsOf(refused)).to.deep.equal([['to_address', 'simulation_failed']])
         expect(refused.body['error']).to.include(reason)
+      }
+    }
+    expect(await bench.isEmpty()).to.equal(true)
+  })
+
+  it('are refused to a payer that is frozen, who is named, in batches too', async () => {
+    const asAdmin = await adminOf(bench.world, addressOf('USD'))
+    await asAdmin('freeze(address)', payer)
+    await send(addressOf('USDC'), 'setBlocked(address,bool)', payer, '0x1')
+    const item = { to_address: addressFrom('tokens of a frozen payer'), amount: '1' }
+    for (const currency of ['USD', 'USDC']) {
+      const answers = [
+        await pay({ ...item, currency, use_contract: false }),
+        await pay({ ...item, currency, use_contract: true }),
+        await batch({ currency, on_failure: 'each', items: [item] }),
+        await batch({ currency, on_failure: 'all_or_nothing', items: [item] }),
+      ]
+      for (const refused of answers) {
+        expect(refused.status).to.equal(400)
+        expect(refused.body['code']).to.equal('payment_would_fail')
+        expect(problemsOf(refused)).to.deep.equal([])
+        expect(String(refused.body['error']).toLowerCase()).to.include(`has frozen ${payer}`)
       }
     }
     expect(await bench.isEmpty()).to.equal(true)
