@@ -193,9 +193,7 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
         To
         <input type="date" name="end_date" />
       </label>
-      <button type="submit" disabled={act.isBusy}>
-        Apply
-      </button>
+      <button type="submit">Apply</button>
       {act.error !== undefined && <Failure error={act.error} />}
       {Object.keys(query).length > 0 && <a href={hashOf(['transactions'])}>Clear</a>}
     </form>
