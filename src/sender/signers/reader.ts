@@ -31,7 +31,7 @@ export type SignerReaderDeps = {
   db: Db
   clock: Clock
   chainId: number
-  providers: Pick<Providers, 'ask'>
+  providers: Pick<Providers, 'ask' | 'request'>
   quoteFees: (signal: AbortSignal) => Promise<Fees>
   platform: Hex
   /** The token that the platform may mint; undefined where nobody mints here. */
