@@ -8,7 +8,7 @@ import type { Withdrawals } from '../base/config.ts'
 import { BaseError, codeOf } from '../base/errors.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
 import { NOBODY, type Route } from '../domain/orders.ts'
-import type { LedgerContext } from '../ledger/context.ts'
+import type { LedgerContext, ProfiledStablecoin } from '../ledger/context.ts'
 import { moveByMint } from '../ledger/mints.ts'
 import { failRedeemByBurn } from '../ledger/redeems.ts'
 import { moveByWithdrawal } from '../ledger/withdrawals.ts'
@@ -22,17 +22,20 @@ import type { Paying } from './sender.ts'
 /** What payments, transfers, mints and redeems stand on. */
 export function createLedger(deps: {
   clock: Clock
-  chain: { chainId: number }
-  contracts: FoundContracts
+  stablecoinOn: LedgerContext['stablecoinOn']
 }): LedgerContext {
-  const { clock, chain, contracts } = deps
-  const { stablecoin, token } = contracts
-  const { chainId } = chain
-  const known = {
-    stablecoin: stablecoin &&
-      token && { token: lower(stablecoin), chainId, profile: token.profile },
-  }
-  return { clock, randomBytes, ...known, ...createTeller(known) }
+  return { ...deps, randomBytes, ...createTeller(deps) }
+}
+
+/** The dollar of a chain, where it has one. */
+export function dollarOf({
+  chainId,
+  contracts: { stablecoin, token },
+}: {
+  chainId: number
+  contracts: FoundContracts
+}): ProfiledStablecoin | undefined {
+  return stablecoin && token && { token: lower(stablecoin), chainId, profile: token.profile }
 }
 
 /** Orders pay mints or transactions, and move them in the same SQL transaction. */

@@ -38,6 +38,7 @@ export const EXPORT_FIELDS: Readonly<Record<ExportKind, readonly string[]>> = {
     'eth_transaction_hash',
     'gateway_id',
     'institution_id',
+    'chain',
   ],
   postings: ['posting_id', 'wallet_id', 'kind', 'subject'],
   fees: [
@@ -48,5 +49,6 @@ export const EXPORT_FIELDS: Readonly<Record<ExportKind, readonly string[]>> = {
     'block_number',
     'gas_used',
     'gas_price',
+    'chain',
   ],
 }

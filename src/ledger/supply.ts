@@ -42,7 +42,7 @@ export async function settleSupplyEvent(db: Db, settling: Settling): Promise<Set
 async function settleMint(db: Db, { context, stablecoin, event }: Settling): Promise<Settled> {
   if (event.token !== stablecoin.token) return undefined
   const { chainId } = stablecoin
-  const mint = await lockMint(db, event.memo)
+  const mint = await lockMint(db, { chainId, reference: event.memo })
   const isOurs = mint !== undefined && isAsOrdered(mint, event) && mint.status !== 'failed'
   const finding = isOurs ? undefined : 'unknown_mint'
   const transferId = mint?.id
@@ -65,10 +65,11 @@ function isAsOrdered(mint: Mint | Withdrawal, event: SupplyEvent): boolean {
 async function settleBurn(db: Db, settling: Settling): Promise<Settled> {
   const { context, stablecoin, event } = settling
   const { chainId, token } = stablecoin
-  const redeem = await lockRedeem(db, event.memo)
+  const redeem = await lockRedeem(db, { chainId, reference: event.memo })
   // Anybody may log anything, so of other contracts only what names a redeem of ours counts.
   if (event.token !== token && redeem === undefined) return undefined
-  const isBacked = (await readBalance(db, STABLECOIN)) >= event.amount
+  const owed = { stablecoinOn: chainId }
+  const isBacked = (await readBalance(db, owed)) >= event.amount
   const finding = findingOf(settling, { redeem, isBacked })
   const transferId = redeem?.id
   if (!(await insertSupplyEvent(db, { ...event, chainId, transferId, finding }))) return undefined
@@ -80,14 +81,12 @@ async function settleBurn(db: Db, settling: Settling): Promise<Settled> {
     await payOut(context, db, { redeem, event })
   } else if (event.token === token && isBacked) {
     const { amount } = event
-    const subject = `burn:${event.holder}:${event.memo}`
+    const subject = `burn:${chainId}:${event.holder}:${event.memo}`
     const posting = { kind: 'unclaimed', subject, amount, currency: 'USD' } as const
-    await post(db, { ...posting, from: STABLECOIN, to: { system: 'unclaimed' } })
+    await post(db, { ...posting, from: owed, to: { system: 'unclaimed' } })
   }
   return finding
 }
-
-const STABLECOIN = { system: 'stablecoin' } as const
 
 function findingOf(
   { stablecoin, event, block }: Settling,
@@ -108,13 +107,20 @@ async function payOut(
   db: Db,
   { redeem, event }: { redeem: Redeem; event: SupplyEvent },
 ): Promise<void> {
-  const { id, userId, walletId, amount, currency, destination } = redeem
+  const { id, userId, walletId, amount, currency, destination, chainId } = redeem
   const { transactionHash, blockNumber } = event
   const burnt = { id, from: ['pending'], to: 'running' } as const
   const moved = await moveTransfer(db, { ...burnt, transactionHash, blockNumber })
   if (moved === undefined) return
   const to = { heldOf: walletId }
-  await post(db, { kind: 'redeem', subject: id, from: STABLECOIN, to, amount, currency })
+  await post(db, {
+    kind: 'redeem',
+    subject: id,
+    from: { stablecoinOn: chainId },
+    to,
+    amount,
+    currency,
+  })
   const { addressLine1, accountNumber, routingNumber } = destination
   const name = destination.name ?? (await findUser(db, userId))?.username ?? ''
   await orderWire(db, {

@@ -35,6 +35,8 @@ export type WatchDeps = {
   clock: Clock
   logger: Logger
   pollIntervalMs: number
+  /** The first block that is read; before it there is no event of ours. */
+  startBlock?: bigint | undefined
   /** Called at the end of each pass. */
   onProgress?: () => void
 }
@@ -73,7 +75,7 @@ async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
   const { db, readFinal, supply, stablecoin } = deps
   const final = await readFinal(signal)
   const cursor = await readTokenCursor(db, stablecoin)
-  const from = cursor === undefined ? 0n : cursor.blockNumber + 1n
+  const from = cursor === undefined ? (deps.startBlock ?? 0n) : cursor.blockNumber + 1n
   if (final === undefined || final < from) return false
   if (cursor !== undefined && !(await isSame(deps, cursor, signal))) {
     await rewind(deps, cursor, signal)
@@ -83,7 +85,7 @@ async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
   const last = await supply.block(to, signal)
   if (last === undefined) return false
   await readRange(deps, { from, to }, signal)
-  await expireRedeems(deps.context, db, last.time)
+  await expireRedeems(deps.context, db, { ...stablecoin, at: last.time })
   await moveOn(deps, { cursor, last, isLatest: to === final, signal })
   return to < final
 }

@@ -1,3 +1,4 @@
+import type { Finality } from '../base/chains-config.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { ProviderState } from '../chain/rpc/http-provider.ts'
@@ -50,7 +51,7 @@ export type SenderEvent =
 export type Settlement = { address: Hex; isCode: (code: Hex) => boolean }
 
 export type SenderPolicy = {
-  confirmations: number | 'finalized'
+  confirmations: Finality
   /** How many transactions of one signer are on their way at a time. */
   inFlight: number
   /** How many more may wait for their turn, before orders are refused. */

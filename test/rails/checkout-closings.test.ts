@@ -26,6 +26,7 @@ import {
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { reconcileSource } from '../fixtures/books/reconcile.ts'
 import { createTestClock } from '../fixtures/clock.ts'
+import { oneChain } from '../fixtures/api/chains.ts'
 
 type Body = Record<string, unknown>
 
@@ -56,7 +57,7 @@ describe('a crypto checkout that was paid, in the records', () => {
     const users = { alice: bench.api.alice, bob: await makeUser(db, { scopes: ['admin'] }) }
     const endpoints = [
       transactionDetailEndpoint,
-      receiptCreateEndpoint({ ...operating, randomBytes }),
+      receiptCreateEndpoint({ chains: oneChain(operating), randomBytes }),
       lifeEndpoint,
     ]
     records = await startRailsApi(db, endpoints, users)

@@ -29,6 +29,8 @@ create table batches (
   id bigint generated always as identity primary key,
   batch_id text not null unique check (length(batch_id) = 23 and batch_id ~ '^BAT[0-9]+$'),
   user_id integer not null references users (id),
+  -- On which all of it is paid.
+  chain_id bigint not null check (chain_id > 0),
   currency text not null check (length(currency) between 1 and 32),
   token_decimals integer check (token_decimals between 0 and 18),
   on_failure text not null check (on_failure in ('all_or_nothing', 'each')),
@@ -61,6 +63,8 @@ create table transactions (
   external_id text check (length(external_id) between 1 and 128),
   batch_id text references batches (batch_id),
   batch_place integer check (batch_place >= 0),
+  -- On which chain it is paid or has come; null where it touches none.
+  chain_id bigint check (chain_id > 0),
   -- Whom it pays on a chain: another one, or for a deposit the user.
   to_address text check (length(to_address) = 42 and to_address ~ '^0x[0-9a-f]+$'),
   created_at timestamptz(3) not null default now(),
@@ -92,8 +96,8 @@ create unique index transactions_external on transactions (external_id, user_id)
 create unique index transactions_batch on transactions (batch_id, batch_place) where batch_id is not null;
 create index transactions_hash on transactions (eth_transaction_hash) where eth_transaction_hash is not null;
 
--- THE MARKS. What a transaction is found again by and keeps for good: its currency, the address that it pays, each word of
--- its metadata. They stand beside it, since a row that moves writes all of its indexes anew at every move, and these
+-- THE MARKS. What a transaction is found again by and keeps for good: its currency, the address that it pays, its
+-- chain, each word of its metadata. They stand beside it, since a row that moves writes all of its indexes anew at every move, and these
 -- need to be written once. A mark is a digest, so that long words fit into the index; who makes two words of one
 -- digest finds both among the own transactions.
 create table transaction_marks (
@@ -119,6 +123,7 @@ begin
   from inserted t cross join lateral (
     select 'currency' as kind, t.currency as word, t.amount
     union all select 'to_address', t.to_address, null where t.to_address is not null
+    union all select 'chain', t.chain_id::text, null where t.chain_id is not null
     union all select 'metadata', key || '=' || value, null from jsonb_each_text(t.metadata)
   ) as marks;
   return null;
