@@ -91,7 +91,7 @@ async function open(
   return { ...connected, contracts }
 }
 
-export type OpenedChains = { opened: OpenChain[]; away: AwayChain[] }
+type OpenedChains = { opened: OpenChain[]; away: AwayChain[] }
 
 export async function openChains(
   connecting: Connecting,
