@@ -4,6 +4,9 @@
  * a CSV by `quittance pay`, with the processor time of our programs for each of them. On PostgreSQL
  * once more with no worker, for what `serve` accepts where workers have machines of their own; and
  * with BENCH_PROCESSES by so many `serve` and `work`, beside one of each.
+ *
+ * It counts what each payment costs: processor time of each program, rows, and bytes of the log; and
+ * statements, where the server loads pg_stat_statements.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
@@ -22,6 +25,7 @@ import { startAnvil } from '../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
+import { countCost, type Cost, type Parts } from '../../test/engines/bench/cost.ts'
 import { cpuTimeOfProcess } from '../../test/engines/bench/cpu.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
 import { createWorld, placeSettlement } from '../../test/engines/sim/world.ts'
@@ -76,6 +80,7 @@ try {
       ours: ours.confirmedPerSecond,
       peer: { what: 'viem with its nonce manager', value: viem.confirmedPerSecond },
     },
+    { what: 'processor for each of them', unit: 'ms', ours: oursOf(ours.cost) },
     {
       what: `payments of a CSV of ${ROWS} confirmed`,
       unit: 'a second',
@@ -135,12 +140,25 @@ async function startPrograms(): Promise<void> {
   urls.push(...facts.flatMap(({ url }) => url ?? []))
 }
 
-async function measureOurs(keys: readonly string[]): Promise<Accepting & Figures> {
+async function measureOurs(keys: readonly string[]): Promise<Accepting & Figures & { cost: Cost }> {
+  const counted = await countCost(parts(), databaseUrl)
   const startedAt = performance.now()
   const accepting = await accept(keys)
   while ((await openOrders()) > 0) await new Promise((later) => setTimeout(later, 100))
   const confirmedPerSecond = perSecond(PAYMENTS, performance.now() - startedAt)
-  return { ...accepting, confirmedPerSecond }
+  return { ...accepting, confirmedPerSecond, cost: await counted.end(PAYMENTS) }
+}
+
+/** Of our programs and their database; the chain is not ours. */
+function oursOf({ cpuMs }: Cost): number {
+  const { chain: _, ...ours } = cpuMs
+  return Object.values(ours).reduce((sum, ms) => sum + ms, 0)
+}
+
+function parts(): Parts {
+  const ours = Map.groupBy(programs, ({ role }) => role)
+  const pids = [...ours].map(([role, of]) => [role, of.map(({ program }) => program.pid)] as const)
+  return { ...Object.fromEntries(pids), chain: [chain.pid] }
 }
 
 /** By `quittance pay`, from the first request that pays to the last payment that is final. */

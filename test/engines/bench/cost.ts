@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+import { Client } from 'pg'
+
+import { cpuTimeOfProcess } from './cpu.ts'
+
+/** What a number of payments has used, for each of them. */
+export type Cost = {
+  cpuMs: Readonly<Record<string, number>>
+  /** Each is a round trip. Undefined where the server does not count them, or is embedded. */
+  statements: number | undefined
+  /** What triggers and functions ran beneath them. */
+  nestedStatements: number | undefined
+  rowsWritten: number | undefined
+  walBytes: number | undefined
+}
+
+/** Processes by what they are called in the figures. */
+export type Parts = Readonly<Record<string, readonly number[]>>
+
+/**
+ * Counts what is used from now on. Statements are counted by pg_stat_statements, which the server
+ * has to load (`shared_preload_libraries`) and to track in functions (`pg_stat_statements.track`).
+ */
+export async function countCost(
+  parts: Parts,
+  databaseUrl: string | undefined,
+): Promise<{ end: (count: number) => Promise<Cost> }> {
+  const server = databaseUrl === undefined ? undefined : await openServer(databaseUrl)
+  const count = async (): Promise<Counts> => {
+    // The server adds up what its sessions did once a second.
+    if (server) await new Promise((later) => setTimeout(later, 1500))
+    return { cpu: { ...cpuOf(parts), ...server?.cpu() }, ...(await server?.counts()) }
+  }
+  const before = await count()
+  return {
+    async end(payments) {
+      const after = await count()
+      await server?.close()
+      const each = (of: (counts: Counts) => number | undefined): number | undefined => {
+        const [now, then] = [of(after), of(before)]
+        return now === undefined || then === undefined
+          ? undefined
+          : rounded((now - then) / payments)
+      }
+      const cpuMs: Record<string, number> = {}
+      for (const part of Object.keys(after.cpu)) cpuMs[part] = each(({ cpu }) => cpu[part]) ?? 0
+      return {
+        cpuMs,
+        statements: each(({ statements }) => statements),
+        nestedStatements: each(({ nestedStatements }) => nestedStatements),
+        rowsWritten: each(({ rowsWritten }) => rowsWritten),
+        walBytes: each(({ walBytes }) => walBytes),
+      }
+    },
+  }
+}
+
+type Counts = Partial<Omit<Cost, 'cpuMs'>> & { cpu: Readonly<Record<string, number>> }
+
+type Server = {
+  cpu: () => { postgresql: number }
+  counts: () => Promise<Omit<Counts, 'cpu'>>
+  close: () => Promise<void>
+}
+
+async function openServer(url: string): Promise<Server> {
+  const client = new Client({ connectionString: url })
+  // A bench that fails drops the database, and must tell of its own failure.
+  client.on('error', () => undefined)
+  await client.connect()
+  const number = async (query: string): Promise<number | undefined> => {
+    const { rows } = await client.query<{ value: string }>(query)
+    return rows[0] && Number(rows[0].value)
+  }
+  const backend = await number('select pg_backend_pid() as value')
+  const postmaster = parentOf(backend ?? 0)
+  const extension = 'create extension if not exists pg_stat_statements'
+  const counts = await client.query(extension).then(
+    () => true,
+    () => false,
+  )
+  const statements = (which: string) =>
+    number(`select sum(calls) as value from pg_stat_statements
+      where ${which} and dbid = (select oid from pg_database where datname = current_database())`)
+  return {
+    cpu: () => ({ postgresql: cpuOfTree(postmaster) }),
+    async counts() {
+      return {
+        ...(counts && {
+          statements: await statements('toplevel'),
+          nestedStatements: await statements('not toplevel'),
+        }),
+        rowsWritten: await number(`select tup_inserted + tup_updated + tup_deleted as value
+          from pg_stat_database where datname = current_database()`),
+        walBytes: await number(`select pg_current_wal_lsn() - '0/0' as value`),
+      }
+    },
+    close: () => client.end(),
+  }
+}
+
+function cpuOf(parts: Parts): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(parts).map(([part, pids]) => [
+      part,
+      pids.reduce((sum, pid) => sum + cpuTimeOfProcess(pid), 0),
+    ]),
+  )
+}
+
+/** Of a process, of its children, and of those that it has had. */
+function cpuOfTree(root: number): number {
+  const children = processes().filter((pid) => parentOf(pid) === root)
+  const ticks = [
+    ...statOf(root).slice(13, 15),
+    ...[root, ...children].flatMap((pid) => statOf(pid).slice(11, 13)),
+  ]
+  return ticks.reduce((sum, one) => sum + Number(one), 0) * 10
+}
+
+function processes(): number[] {
+  return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []))
+}
+
+function parentOf(pid: number): number {
+  return Number(statOf(pid)[1] ?? 0)
+}
+
+/** What follows the name of a process; empty when it has ended meanwhile. */
+function statOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  } catch {
+    return []
+  }
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}
