@@ -2,58 +2,56 @@ import { randomBytes } from 'node:crypto'
 
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
+import type { Chains } from './api/chains.ts'
 import type { HealthCheck } from './api/health.ts'
 import { listen, requireListenable, type Where } from './api/server/listen.ts'
 import { createServer, createStatusServer } from './api/server/server.ts'
-import { requireChain, SANDBOX_MNEMONIC, startChain, type Chain } from './app/chain.ts'
-import { startContracts } from './app/contracts.ts'
+import { chainChecks, startChainParts, type RunningChain } from './app/chain-parts.ts'
+import { SANDBOX_MNEMONIC } from './app/chain.ts'
 import { requireMigrated, startDatabase } from './app/database.ts'
-import {
-  createBurning,
-  createLedger,
-  createMinting,
-  createOnMoved,
-  createWithdrawing,
-} from './app/ledger.ts'
 import { createDrain } from './app/drain.ts'
+import type { Ground, OpenChain } from './app/ground.ts'
+import { createLedger } from './app/ledger.ts'
 import { startMaintenance } from './app/maintenance.ts'
 import { countProviders, countSender, measureOrders, measureWebhooks } from './app/metrics.ts'
-import { createOperating, createOperations } from './app/operations.ts'
+import {
+  connectChains,
+  keepOpening,
+  openChains,
+  warnOfForgotten,
+  type ConnectedChains,
+  type Connecting,
+} from './app/open-chains.ts'
+import { createOperations } from './app/operations.ts'
 import { loadPages } from './app/pages.ts'
 import { requireDurable, requireShared } from './app/requirements.ts'
 import { startRails, type Rails } from './app/rails.ts'
-import {
-  createReconciliation,
-  measureBreaks,
-  type Reconciliation,
-} from './app/reconcile/reconciliation.ts'
+import { measureBreaks } from './app/reconcile/reconciliation.ts'
 import { keepSamples } from './app/samples.ts'
-import { createPaying, type Paying } from './app/sender.ts'
-import { startSigners } from './app/signers.ts'
-import { startSupply } from './app/supply.ts'
+import type { Paying } from './app/sender.ts'
+import { measureSigners } from './app/signers.ts'
+import { measureSupply } from './app/supply.ts'
 import { requireTrustedProviders } from './app/trusted-providers.ts'
 import { startWebhooks, type Webhooks } from './app/webhooks.ts'
-import { systemClock, type Clock } from './base/clock.ts'
-import type { Config } from './base/config.ts'
+import { systemClock } from './base/clock.ts'
+import { configOf, type Config } from './base/config.ts'
 import type { BaseError } from './base/errors.ts'
-import { limits } from './base/limits.ts'
 import { lockFolder } from './base/lock.ts'
 import type { Logger } from './base/logger.ts'
 import { birthOf } from './base/process.ts'
 import { announceReady, requireUnannounced, type ReadyFacts } from './base/ready.ts'
 import { createShutdown, type Shutdown } from './base/shutdown.ts'
-import { createWatchdog, type Watchdog } from './base/watchdog.ts'
+import { createWatchdog } from './base/watchdog.ts'
 import { checksummed } from './chain/hex.ts'
-import type { FoundContracts } from './chain/read/contracts.ts'
 import { openSigners } from './chain/signers/open-signers.ts'
-import type { Signers } from './chain/signers/signer.ts'
 import { findWellKnownSigner } from './chain/signers/well-known-signers.ts'
+import type { ChainNames } from './domain/chains.ts'
+import type { LedgerContext } from './ledger/context.ts'
 import { moveByWire } from './ledger/wires.ts'
 import { CHARGE_POLICY } from './rails/charge-deps.ts'
 import { refuseDefaultSecrets } from './store/access/default-secrets.ts'
 import { ensureDemoAccounts } from './store/access/demo-accounts.ts'
 import { ensureSigningKey } from './store/access/signing-keys.ts'
-import type { Database, Db } from './store/database/database.ts'
 import { claimInstallation } from './store/database/installation.ts'
 import { takeBackLeases } from './store/database/leases.ts'
 
@@ -110,88 +108,84 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   const { config, role } = options
   const failure = Promise.withResolvers<BaseError>()
-  const ground = await open(options, shutdown, failure.resolve)
-  const { chain, contracts } = ground
-  const ledger = createLedger(ground)
-  const works = role !== 'serve'
-  const watch: Watchdog['watch'] = works ? ground.watchdog.watch : () => () => undefined
-  const paying = await createPaying({
-    ...ground,
-    onProgress: watch('sender', limits.senderStillMs),
-    onMoved: createOnMoved(ledger),
-    onEvent: countSender(ground.registry),
+  const { ground, connecting, opened, away } = await openGround(options, shutdown, failure.resolve)
+  const running: RunningChain[] = []
+  const ledger = createLedger({
+    clock: ground.clock,
+    stablecoinOn: (chainId) => running.find((one) => one.chainId === chainId)?.stablecoin,
   })
-  const facts: ReadyFacts = {
+  const works = role !== 'serve'
+  const countOf = countSender(ground.registry)
+  const run = async (chain: OpenChain): Promise<void> => {
+    const isUsual = running.length === 0
+    const of = { ledger, works, isUsual, onEvent: countOf(chain.name) }
+    running.push(await startChainParts(ground, chain, of))
+  }
+  for (const chain of opened) await run(chain)
+  const chains: Chains<RunningChain> = {
+    all: () => running as [RunningChain, ...RunningChain[]],
+    waiting: () => away.map(({ names }) => names),
+  }
+  measure(ground, chains)
+  const [usual] = chains.all()
+  const facts = await factsOf(options, ground, usual)
+  facts.chains = running.map(({ name, ...one }) => ({ name, ...placeOf(one) }))
+  const rails = await startRails({
+    ...ground,
+    role,
+    chains: chains.all,
+    watch: works ? ground.watchdog.watch : () => () => undefined,
+    moveByWire: (db, moved) => moveByWire(ledger, db, moved),
+  })
+  facts.simulators = rails.simulators
+  if (works) work(ground, { chains, rails })
+  const webhooks = works ? startWebhooks(ground) : undefined
+  if (role === 'work') {
+    facts.statusUrl = await serveStatus(ground, chains)
+  } else {
+    facts.url = await serve(ground, { chains, ledger, rails, webhooks })
+    // One registry holds each metric once: beside the API, its requests are the ones that count.
+    facts.statusUrl = (await serveStatus(ground, chains, new Registry())) ?? facts.url
+    rails.announce(facts.url)
+    facts.console = `${facts.url}/console`
+  }
+  keepOpening(ground, { connecting, away, run })
+  shutdown.add('ready.json', announceReady(config.dataFolder, facts))
+  return { facts, failed: failure.promise, stop: shutdown.stop }
+}
+
+/** What other programs are told of it. */
+async function factsOf(
+  options: AppOptions,
+  ground: Ground,
+  usual: RunningChain,
+): Promise<ReadyFacts> {
+  const { paying, contracts } = usual
+  return {
     url: undefined,
     statusUrl: undefined,
     console: undefined,
-    environment: config.environment,
-    chainId: chain.chainId,
-    rpcUrl: chain.url,
-    settlement: contracts.settlement,
-    stablecoin: contracts.stablecoin,
+    environment: options.config.environment,
+    ...placeOf(usual),
     token: contracts.token,
     signers: paying.signers.own.map((one) => ({ ...one, address: checksummed(one.address) })),
     ...(await startDemo(options, ground, paying)),
     pid: process.pid,
     birth: birthOf(process.pid),
   }
-  const rails = await startRails({
-    ...ground,
-    role,
-    paying,
-    watch,
-    moveByWire: (db, moved) => moveByWire(ledger, db, moved),
-  })
-  facts.simulators = rails.simulators
-  const reconciliation = createReconciliation({
-    ...ground,
-    signal: shutdown.signal,
-    onProgress: watch('reconciler', limits.reconcilerStillMs),
-  })
-  if (works) work(ground, { sender: paying.sender, rails, reconciliation })
-  startSupply(ground, { ledger, works, watch })
-  startSigners(ground, { signers: paying.signers, works, watch })
-  const webhooks = works ? startWebhooks(ground) : undefined
-  if (role === 'work') {
-    facts.statusUrl = await serveStatus(ground)
-  } else {
-    facts.url = await serve(ground, { ...paying, rails, webhooks, reconciliation })
-    // One registry holds each metric once: beside the API, its requests are the ones that count.
-    facts.statusUrl = (await serveStatus(ground, new Registry())) ?? facts.url
-    rails.announce(facts.url)
-    facts.console = `${facts.url}/console`
-  }
-  shutdown.add('ready.json', announceReady(config.dataFolder, facts))
-  return { facts, failed: failure.promise, stop: shutdown.stop }
 }
 
-/** What every part stands on. */
-export type Ground = {
-  config: Config
-  logger: Logger
-  clock: Clock
-  registry: Registry
-  shutdown: Shutdown
-  watchdog: Watchdog
-  /** The parts of `/readyz` that are no loops, as they are started. */
-  checks: HealthCheck[]
-  /** What the operator has accepted, and should not forget. */
-  warnings: readonly string[]
-  database: Database
-  db: Db
-  chain: Chain
-  contracts: FoundContracts
-  signers: Signers
-  referenceKey: Uint8Array
+function placeOf({ chain, contracts }: Pick<OpenChain, 'chain' | 'contracts'>) {
+  const { settlement, stablecoin } = contracts
+  return { chainId: chain.chainId, rpcUrl: chain.url, settlement, stablecoin }
 }
 
-/** Opens the database and the chain, and refuses those that do not belong together. */
-async function open(
+/** Opens the database and the chains, and refuses those that do not belong together. */
+async function openGround(
   options: AppOptions,
   shutdown: Shutdown,
   onEnd: (reason: BaseError) => void,
-): Promise<Ground> {
+) {
   const { config, role, logger } = options
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'quittance_' })
@@ -201,7 +195,7 @@ async function open(
   } else {
     requireShared(config, role)
   }
-  const warnings = requireTrustedProviders(config)
+  const warnings = config.chains.flatMap((one) => requireTrustedProviders(configOf(config, one)))
   for (const warning of warnings) logger.warn(warning)
   requireUnannounced(config.dataFolder)
   const where = [role === 'work' ? undefined : whereIsApi(config), whereIsStatus(config)]
@@ -211,73 +205,86 @@ async function open(
     timed(options, 'database', () =>
       startDatabase({ ...shared, migrates: role === 'up', signal: options.signal }),
     )
-  const openChain = async () => {
-    const onEvent = countProviders(registry)
-    const opened = await timed(options, 'chain', () => startChain({ ...shared, onEnd, onEvent }))
-    if (opened.chainId === 1) requireDurable(config)
-    return opened
+  const connecting: Connecting = {
+    ...shared,
+    onEnd,
+    onEvent: countProviders(registry),
+    timed: (name, work) => timed(options, name, work),
+  }
+  const connect = async (): Promise<ConnectedChains> => {
+    const connected = await connectChains(connecting)
+    if (connected.there.some(({ chainId }) => chainId === 1)) requireDurable(config)
+    return connected
   }
   // What runs elsewhere is asked first: where it is wrong or away, nothing is started here.
-  const elsewhere = config.rpcUrls.length > 0 ? await openChain() : undefined
-  const [database, chain] = await both(openDatabase(), elsewhere ?? openChain())
-  const { chainId } = chain
+  const elsewhere = config.rpcUrls.length > 0 ? await connect() : undefined
+  const [database, connected] = await both(openDatabase(), elsewhere ?? connect())
   const { db } = database
   const { environment } = config
+  const { chainId } = connected.there[0]
   const { referenceKey } = await claimInstallation(db, { environment, chainId })
   const signers = await openSigners(config.signer ?? `seed:${SANDBOX_MNEMONIC}`, shutdown.signal)
   const findWellKnown = () => findWellKnownSigner(signers)
-  await refuseDefaultSecrets(db, { ...config, chainId, findWellKnown })
+  for (const { chainId } of [...connected.there, ...connected.away.map(({ names }) => names)]) {
+    await refuseDefaultSecrets(db, { ...config, chainId, findWellKnown })
+  }
   await ensureSigningKey(db)
-  const contracts = await timed(options, 'contracts', () => startContracts({ config, chain }))
+  const { opened, away } = await openChains(connecting, db, connected)
+  const names = away.map((one) => one.names)
+  const forgotten = await warnOfForgotten(db, [...opened, ...names])
+  for (const warning of forgotten) logger.warn(warning)
+  warnings.push(...forgotten)
   const clock = systemClock
   // The lock of the folder says that whoever held them is gone.
   if (role === 'up' && database.kind === 'embedded') {
     await takeBackLeases(db, { now: clock.now(), leaseMs: CHARGE_POLICY.leaseMs })
   }
-  measureOrders({ registry, db, chainId, clock })
-  measureWebhooks(registry, db)
-  measureBreaks({ registry, db, chainId })
   const watchdog = createWatchdog({ clock, logger })
-  const found = { database, db, chain, contracts, signers, referenceKey, checks: [] }
-  return { ...shared, clock, watchdog, warnings, registry, ...found }
+  const found = { database, db, signers, referenceKey, checks: [] }
+  const ground: Ground = { ...shared, clock, watchdog, warnings, registry, ...found }
+  return { ground, connecting, opened, away }
+}
+
+type ServedChains = Chains<RunningChain>
+
+function measure({ registry, db, clock }: Ground, { all, waiting }: ServedChains): void {
+  const chains = (): ChainNames[] => [...all(), ...waiting()]
+  measureOrders({ registry, db, chains, clock })
+  measureWebhooks(registry, db)
+  measureBreaks({ registry, db, chains })
+  measureSupply(registry, db, all)
+  measureSigners(registry, all)
 }
 
 /** What goes on by itself; any number of processes may do it beside each other. */
-function work({ shutdown, watchdog, ...ground }: Ground, working: Working): void {
-  const { sender, rails, reconciliation } = working
+function work(
+  { shutdown, watchdog, ...ground }: Ground,
+  { chains, rails }: { chains: ServedChains; rails: Rails },
+): void {
   const { signal } = shutdown
   const watching = watchdog.run(signal)
   shutdown.add('the watchdog', () => watching)
-  const paying = sender.run(signal)
-  shutdown.add('the sender', () => paying)
   const moving = rails.run(signal)
   shutdown.add('the rails', () => moving)
-  const reconciling = reconciliation.run(signal)
-  shutdown.add('the reconciliation', () => reconciling)
   const maintenance = startMaintenance({ ...ground, signal })
   shutdown.add('the maintenance', maintenance.stop)
-  const sampling = keepSamples({ ...ground, signal })
+  const sampling = keepSamples({ ...ground, chains: chains.all, signal })
   shutdown.add('the samples of the overview', () => sampling)
 }
 
-type Working = Pick<Paying, 'sender'> & { rails: Rails; reconciliation: Reconciliation }
-
-type Served = Paying & Working & { webhooks: Webhooks | undefined }
+type Served = {
+  chains: ServedChains
+  ledger: LedgerContext
+  rails: Rails
+  webhooks: Webhooks | undefined
+}
 
 async function serve(ground: Ground, served: Served): Promise<string> {
-  const { config, db, chain, shutdown } = ground
+  const { config, db, shutdown } = ground
+  const { chains, ledger, rails, webhooks } = served
   const drain = createDrain(ground)
-  const { payments, rails, webhooks } = served
-  const ledger = createLedger(ground)
-  const minting = createMinting(served, shutdown.signal)
-  const burning = createBurning(served, ledger, shutdown.signal)
-  const withdrawing = createWithdrawing(served, {
-    withdrawals: config.withdrawals,
-    stablecoin: ledger.stablecoin,
-    hasSettlement: ground.contracts.settlement !== undefined,
-    signal: shutdown.signal,
-  })
   const { environment, host } = config
+  const { chain } = chains.all()[0]
   const server = createServer({
     ...ground,
     isStopping: () => shutdown.begun.aborted,
@@ -287,20 +294,17 @@ async function serve(ground: Ground, served: Served): Promise<string> {
     door: rails.door,
     ...createOperations({
       ...ground,
+      signal: shutdown.signal,
       environment,
       host,
-      payments,
+      chains,
       ledger,
-      minting,
-      burning,
-      withdrawing,
       ...rails.ground,
-      ...served.reconciliation.ground,
-      ...createOperating({ ...ground, closing: drain.closing, signers: served.signers }),
+      closing: drain.closing,
       kickWebhooks: webhooks?.kick,
     }),
     pages: { db, loadPages, visitorRpcUrl: chain.isEmbedded ? chain.url : undefined },
-    checks: checksOf(ground),
+    checks: () => checksOf(ground, chains),
   })
   shutdown.finish('the HTTP server', () => drain.close(server))
   return listen(server, whereIsApi(config))
@@ -309,6 +313,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
 /** What the operator's own tools ask, on a port that nobody else needs to reach. */
 async function serveStatus(
   ground: Ground,
+  chains: ServedChains,
   ownRegistry = ground.registry,
 ): Promise<string | undefined> {
   const { config, shutdown } = ground
@@ -319,7 +324,7 @@ async function serveStatus(
     ...ground,
     ownRegistry,
     isStopping,
-    checks: checksOf(ground),
+    checks: () => checksOf(ground, chains),
   })
   shutdown.add('the status server', () => server.close())
   return listen(server, where)
@@ -338,11 +343,11 @@ function isOnLaptop({ environment, host }: Config): boolean {
   return environment === 'sandbox' && /^(?:127\.|::1$|localhost$)/.test(host)
 }
 
-function checksOf({ database, chain, watchdog, checks }: Ground): HealthCheck[] {
+function checksOf({ database, watchdog, checks }: Ground, chains: ServedChains): HealthCheck[] {
   return [
     { name: 'database', check: () => database.ping() },
     { name: 'migrations', check: () => requireMigrated(database) },
-    { name: 'chain', check: () => requireChain(chain) },
+    ...chainChecks(chains),
     ...watchdog.checks(),
     ...checks,
   ]

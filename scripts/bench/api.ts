@@ -29,6 +29,7 @@ import { cpuTimeOf } from '../../test/engines/bench/cpu.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
 import { makeKey, makeUser } from '../../test/fixtures/api/access.ts'
 import { dropOwnDatabases, freshDatabase } from '../../test/fixtures/store/database.ts'
+import { oneChain } from '../../test/fixtures/api/chains.ts'
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 15)
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 200)
@@ -94,9 +95,9 @@ function createOurs(db: Db): FastifyInstance {
   return createServer({
     logger: createLogger({ level: 'warn' }),
     registry: new Registry(),
-    checks: [],
+    checks: () => [],
     isStopping: () => false,
-    endpoints: [transactionListEndpoint, recordEndpoint],
+    endpoints: [transactionListEndpoint({ chains: oneChain({}) }), recordEndpoint],
     hooks: { db, authenticate, limitRate, idempotently: createIdempotently({ db }) },
   })
 }

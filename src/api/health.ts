@@ -28,7 +28,8 @@ type Said = { message: string; signers?: PlatformSignerWire[]; stablecoin?: Stab
 export function addHealthRoutes(
   server: FastifyInstance,
   options: {
-    checks: HealthCheck[]
+    /** Those that there are by now. */
+    checks: () => readonly HealthCheck[]
     warnings?: readonly string[]
     isStopping: () => boolean
   },
@@ -40,7 +41,7 @@ export function addHealthRoutes(
 
   // Whoever asks while others do gets their answer, so that many askers are one to the database.
   const runAll = recent({
-    load: async () => Promise.all(options.checks.map(runCheck)),
+    load: async () => Promise.all(options.checks().map(runCheck)),
     maxAgeMs: 0,
     now: () => performance.now(),
   })

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 
 import { systemClock } from '../base/clock.ts'
+import { SANDBOX_CHAIN_ID, type ChainConfig } from '../base/chains-config.ts'
 import type { Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
+import { findKnownChainById } from '../base/known-chains.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import { startAnvil } from '../chain/embedded/anvil.ts'
@@ -10,32 +12,47 @@ import { readChainId } from '../chain/rpc/chain-id.ts'
 import type { ProviderEvent } from '../chain/rpc/http-provider.ts'
 import { createProviders, type Providers } from '../chain/rpc/providers.ts'
 import { nameOfProvider } from '../chain/rpc/rpc.ts'
+import { isDevelopmentChain, type ChainNames } from '../domain/chains.ts'
 
 export type Chain = { url: string; chainId: number; isEmbedded: boolean; providers: Providers }
+
+/** How the chain is called: as it is configured, or as it is known. */
+export function namesOf(
+  { name, code }: Pick<ChainConfig, 'name' | 'code'>,
+  { chainId }: { chainId: number },
+): ChainNames {
+  const usual = isDevelopmentChain(chainId) ? 'local' : `chain-${chainId}`
+  return { chainId, name: name ?? findKnownChainById(chainId)?.name ?? usual, code }
+}
 
 export async function startChain(options: {
   config: Config
   logger: Logger
   shutdown: Shutdown
   onEnd: (reason: BaseError) => void
-  onEvent: (event: ProviderEvent) => void
+  onEvent: (event: ProviderEvent, chainId: number) => void
 }): Promise<Chain & { detail: string }> {
   const { config, logger, shutdown, onEnd, onEvent } = options
   const urls = config.rpcUrls
   const [url] = urls
   if (url !== undefined) {
-    const chainId = await readChainId({ urls, signal: shutdown.signal })
+    const { signal } = shutdown
+    const chainId = config.chainId ?? (await readChainId({ urls, signal }))
     const providers = connect({ urls, chainId, logger, onEvent })
+    // Nobody has said yet that it is this chain.
+    if (config.chainId !== undefined) await requireChain({ providers })
     const detail = `chain ${chainId} at ${urls.map(nameOfProvider).join(', ')}`
     return { url, chainId, isEmbedded: false, providers, detail }
   }
+  const place = (config.chainId ?? SANDBOX_CHAIN_ID) - SANDBOX_CHAIN_ID
   const anvil = await startAnvil({
-    folder: join(config.dataFolder, 'chain'),
+    folder: join(config.dataFolder, place === 0 ? 'chain' : `chain-${config.chainId}`),
     blockMs: config.blockMs,
     mnemonic: SANDBOX_MNEMONIC,
     // A known address is handy for a wallet; whoever asks for any port wants no fixed one here
     // either.
-    preferredPort: config.port === 0 ? 0 : 8545,
+    preferredPort: config.port === 0 ? 0 : 8545 + place,
+    chainId: config.chainId ?? SANDBOX_CHAIN_ID,
   })
   shutdown.add('the embedded chain', anvil.stop)
   anvil.onEnd(() => {
@@ -48,7 +65,7 @@ export async function startChain(options: {
 }
 
 /** Asks every provider, and is content with one that serves the chain. */
-export async function requireChain({ providers }: Chain): Promise<void> {
+export async function requireChain({ providers }: Pick<Chain, 'providers'>): Promise<void> {
   const checks = await providers.checkAll(AbortSignal.timeout(READY_TIMEOUT_MS))
   if (checks.some(({ error }) => error === undefined)) return
   const wrong = checks.find(({ wrongChainId }) => wrongChainId !== undefined)
@@ -61,15 +78,16 @@ function connect(options: {
   urls: readonly string[]
   chainId: number
   logger: Logger
-  onEvent: (event: ProviderEvent) => void
+  onEvent: (event: ProviderEvent, chainId: number) => void
 }): Providers {
   const { logger, onEvent, ...chain } = options
+  const { chainId } = chain
   return createProviders({
     ...chain,
     clock: systemClock,
     random: Math.random,
     onEvent(event) {
-      onEvent(event)
+      onEvent(event, chainId)
       report(logger, event)
     },
   })
@@ -77,7 +95,7 @@ function connect(options: {
 
 function report(logger: Logger, event: ProviderEvent): void {
   if (event.kind === 'wrong_chain') {
-    logger.error(event, 'a provider serves another chain and is not used: correct ETH_RPC_URL')
+    logger.error(event, 'a provider serves another chain and is not used: correct its address')
   } else if (event.kind === 'circuit') {
     logger.warn(event, 'a provider failed too often, or recovered')
   }

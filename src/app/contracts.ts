@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 
 import type { Config } from '../base/config.ts'
+import { BaseError } from '../base/errors.ts'
 import { findContracts, type Contracts, type FoundContracts } from '../chain/read/contracts.ts'
 import { callRpc } from '../chain/rpc/rpc.ts'
 import { NETWORKS } from '../deploy/networks.ts'
@@ -24,12 +25,27 @@ export async function startContracts(options: {
     tokens,
   })
   const { settlement, token } = contracts
+  requireProfile(config, token)
   const found = [
     ...(settlement ? ['Settlement'] : []),
     ...(token ? [token.symbol ?? 'stablecoin'] : []),
     ...tokens.map(({ symbol }) => symbol),
   ]
   return { ...contracts, detail: found.length > 0 ? listed(found) : 'none on this chain' }
+}
+
+/** What the operator expects of the dollar, and the chain does not show, stops the start. */
+function requireProfile(
+  { stablecoinProfile: wanted, stablecoinAddress: address }: Config,
+  token: FoundContracts['token'],
+): void {
+  const found: string | undefined = token?.profile
+  if (wanted === undefined || found === wanted) return
+  throw new BaseError(
+    `The stablecoin ${address} has the profile ${found}, and QUITTANCE_CHAINS expects ${wanted}. ` +
+      'Correct its address or its profile.',
+    { code: 'wrong_profile', details: { address, wanted, found } },
+  )
 }
 
 function listed(names: readonly string[]): string {

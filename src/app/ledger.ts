@@ -27,18 +27,25 @@ import type { Paying } from './sender.ts'
 /** What payments, transfers, mints and redeems stand on. */
 export function createLedger(deps: {
   clock: Clock
+  stablecoinOn: LedgerContext['stablecoinOn']
+}): LedgerContext {
+  return { ...deps, randomBytes, ...createTeller(deps) }
+}
+
+/** The dollar of a chain, where it has one. */
+export function dollarOf({
+  chain: { chainId, providers },
+  contracts: { stablecoin, token },
+  signers,
+}: {
   chain: Pick<Chain, 'chainId' | 'providers'>
   contracts: FoundContracts
   signers: Pick<Signers, 'at'>
-}): LedgerContext {
-  const { clock, chain, contracts, signers } = deps
-  const { stablecoin, token } = contracts
-  const { chainId } = chain
-  const coin = stablecoin && token && { token: lower(stablecoin), chainId, profile: token.profile }
-  const isFiat = coin?.profile === 'fiat_token'
-  const issuer = isFiat ? issuerOf(chain.providers, { coin, signers }) : undefined
-  const known = { stablecoin: coin && { ...coin, issuer } }
-  return { clock, randomBytes, ...known, ...createTeller(known) }
+}): ProfiledStablecoin | undefined {
+  if (stablecoin === undefined || token === undefined) return undefined
+  const coin = { token: lower(stablecoin), chainId, profile: token.profile }
+  const isFiat = coin.profile === 'fiat_token'
+  return { ...coin, issuer: isFiat ? issuerOf(providers, { coin, signers }) : undefined }
 }
 
 /** The platform, where the token has minters beside it. */
@@ -95,10 +102,9 @@ const WITHDRAWING: ReadonlySet<Route> = new Set<Route>(['mint', 'token', 'permit
 /** Each user's own address burns, or sends USDC back to its issuer. */
 export function createBurning(
   { sender, payments }: Paying,
-  { stablecoin }: Pick<LedgerContext, 'stablecoin'>,
-  signal: AbortSignal,
+  { issuer: issuing, signal }: { issuer: Issuer | undefined; signal: AbortSignal },
 ): Burning<PreparedOrder> {
-  const issuer = stablecoin?.issuer?.address
+  const issuer = issuing?.address
   const back =
     issuer === undefined
       ? ({ route: 'burn', payee: NOBODY } as const)

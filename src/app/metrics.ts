@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 import type { Clock } from '../base/clock.ts'
 import type { ProviderEvent } from '../chain/rpc/http-provider.ts'
+import type { ChainNames } from '../domain/chains.ts'
 import { TRY_OUTCOMES, type TryOutcome } from '../domain/notifications.ts'
 import type { SenderEvent } from '../sender/context.ts'
 import type { Db } from '../store/database/database.ts'
@@ -10,38 +11,40 @@ import { countOpenAlerts } from '../store/orders/sender-alerts.ts'
 import { readOldestDueMs } from '../store/webhooks/deliveries.ts'
 
 /** Counts what providers answered, by what became of the call. */
-export function countProviders(registry: Registry): (event: ProviderEvent) => void {
+export function countProviders(
+  registry: Registry,
+): (chain: string) => (event: ProviderEvent) => void {
   const registers = [registry]
   const calls = new Histogram({
     name: 'quittance_provider_call_seconds',
     help: 'Time that a provider took to answer, or to fail',
-    labelNames: ['provider', 'outcome'],
+    labelNames: ['chain', 'provider', 'outcome'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers,
   })
   const circuits = new Counter({
     name: 'quittance_provider_circuit_changes_total',
     help: 'How often a provider was left alone for failing, or taken back',
-    labelNames: ['provider', 'circuit'],
+    labelNames: ['chain', 'provider', 'circuit'],
     registers,
   })
   const strangers = new Counter({
     name: 'quittance_provider_wrong_chain_total',
     help: 'How often a provider began to serve another chain',
-    labelNames: ['provider'],
+    labelNames: ['chain', 'provider'],
     registers,
   })
-  return (event) => {
+  return (chain) => (event) => {
     const { provider } = event
     switch (event.kind) {
       case 'call':
-        calls.observe({ provider, outcome: event.outcome }, event.tookMs / 1000)
+        calls.observe({ chain, provider, outcome: event.outcome }, event.tookMs / 1000)
         return
       case 'circuit':
-        circuits.inc({ provider, circuit: event.circuit })
+        circuits.inc({ chain, provider, circuit: event.circuit })
         return
       case 'wrong_chain':
-        strangers.inc({ provider })
+        strangers.inc({ chain, provider })
         return
       default:
         event satisfies never
@@ -50,40 +53,43 @@ export function countProviders(registry: Registry): (event: ProviderEvent) => vo
 }
 
 /** Counts what this process did for orders. */
-export function countSender(registry: Registry): (event: SenderEvent) => void {
+export function countSender(registry: Registry): (chain: string) => (event: SenderEvent) => void {
   const registers = [registry]
   const replacements = new Counter({
     name: 'quittance_replacements_total',
     help: 'Transactions signed for a nonce that had one: at a higher price, or to cancel',
-    labelNames: ['by'],
+    labelNames: ['chain', 'by'],
     registers,
   })
   const reorgs = new Counter({
     name: 'quittance_reorged_transactions_total',
     help: 'Transactions whose block left the chain before it was final',
+    labelNames: ['chain'],
     registers,
   })
   const finals = new Counter({
     name: 'quittance_final_transactions_total',
     help: 'Transactions that took their nonce for good',
+    labelNames: ['chain'],
     registers,
   })
   const spent = new Counter({
     name: 'quittance_gas_spent_gwei_total',
     help: 'What final transactions cost in gas',
+    labelNames: ['chain'],
     registers,
   })
-  return (event) => {
+  return (chain) => (event) => {
     switch (event.kind) {
       case 'replaced':
-        replacements.inc({ by: event.by })
+        replacements.inc({ chain, by: event.by })
         return
       case 'reorged':
-        reorgs.inc()
+        reorgs.inc({ chain })
         return
       case 'final':
-        finals.inc()
-        spent.inc(Number(event.gasWei) / 1e9)
+        finals.inc({ chain })
+        spent.inc({ chain }, Number(event.gasWei) / 1e9)
         return
       default:
         event satisfies never
@@ -98,40 +104,51 @@ export function countSender(registry: Registry): (event: SenderEvent) => void {
 export function measureOrders(deps: {
   registry: Registry
   db: Db
-  chainId: number
+  chains: MeasuredChains
   clock: Clock
 }): void {
-  const { registry, db, chainId, clock } = deps
+  const { registry, db, chains, clock } = deps
   const registers = [registry]
   const oldest = new Gauge({
     name: 'quittance_oldest_open_order_seconds',
     help: 'Age of the order that waits the longest',
+    labelNames: ['chain'],
     registers,
     async collect() {
-      const { since } = await readOpenOrders(db, chainId)
-      oldest.set(since ? (clock.now().getTime() - since.getTime()) / 1000 : 0)
+      for (const { name: chain, chainId } of chains()) {
+        const { since } = await readOpenOrders(db, chainId)
+        oldest.set({ chain }, since ? (clock.now().getTime() - since.getTime()) / 1000 : 0)
+      }
     },
   })
   const open = new Gauge({
     name: 'quittance_open_orders',
     help: 'Orders that are neither completed nor failed',
+    labelNames: ['chain'],
     registers,
     async collect() {
-      open.set((await readOpenOrders(db, chainId)).count)
+      for (const { name: chain, chainId } of chains()) {
+        open.set({ chain }, (await readOpenOrders(db, chainId)).count)
+      }
     },
   })
   const alerts = new Gauge({
     name: 'quittance_sender_alerts',
     help: 'What should not happen, and nobody has closed yet',
-    labelNames: ['kind'],
+    labelNames: ['chain', 'kind'],
     registers,
     async collect() {
-      const counts = await countOpenAlerts(db, chainId)
       alerts.reset()
-      for (const [kind, count] of counts) alerts.set({ kind }, count)
+      for (const { name: chain, chainId } of chains()) {
+        const counts = await countOpenAlerts(db, chainId)
+        for (const [kind, count] of counts) alerts.set({ chain, kind }, count)
+      }
     },
   })
 }
+
+/** Those that are open or wait for their providers: the database tells of both. */
+export type MeasuredChains = () => readonly ChainNames[]
 
 /** How far behind the webhooks are, asked of the database at each scrape. */
 export function measureWebhooks(registry: Registry, db: Db): void {

@@ -54,36 +54,27 @@ export function createRequireTarget(options: {
   }
 }
 
-/** What an operator needs to know of this process beside the database. */
+/** What an operator needs to know of a chain beside the database. */
 export type Operating = {
-  chainId: number
   providers: () => OverviewWire['providers']
   provePayment: ProvePayment
   signers: SignerReader
-  /** Aborted when the program stops. */
-  signal: AbortSignal
-  /** Aborted when nothing new is begun any more, before that. */
-  closing: AbortSignal
 }
 
 export function createOperating(deps: {
   chain: Chain
   config: Config
   shutdown: { signal: AbortSignal }
-  closing: AbortSignal
   signers: SignerReader
 }): Operating {
-  const { providers, chainId } = deps.chain
+  const { providers } = deps.chain
   const { confirmations } = deps.config
   const { signal } = deps.shutdown
   return {
-    chainId,
-    signal,
-    closing: deps.closing,
     signers: deps.signers,
     providers: () => healthOf(providers),
     provePayment: async ({ transactionId, ...payment }) => {
-      const request = { chainId, ...payment, order: { transactionId } }
+      const request = { ...payment, order: { transactionId } }
       const options = { providers: providers.all, confirmations, signal }
       const { quittance, verdict } = await prove(request, options)
       if (quittance !== undefined) return { quittance }

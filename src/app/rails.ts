@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 import type { PaymentDesk } from '../api/endpoints/api/payments/create.ts'
+import type { PayBack } from '../api/endpoints/api/payments/refund.ts'
 import type { PayingBank } from '../api/endpoints/v1/sides.ts'
 import type { GatewayDoor } from '../api/gateway-routes.ts'
 import { once, recent } from '../base/cache.ts'
@@ -66,51 +67,76 @@ export type Rails = {
 
 type Deps = { db: Db; clock: Clock; logger: Logger }
 
-/** Everything that moves money outside of the chain, with simulated parties in the sandbox. */
-export async function startRails(
+/** What of the rails follows one chain: its checkout, and what comes to our addresses there. */
+export type ChainRails = {
+  /** Undefined where the chain has no contract to be paid through. */
+  terms: CheckoutTerms | undefined
+  seen: CheckoutSeen | undefined
+  payBack: PayBack | undefined
+  loops: Loop[]
+}
+
+export function createChainRails(
   options: Deps & {
     config: Config
-    role: 'up' | 'serve' | 'work'
     shutdown: Shutdown
     chain: Chain
     contracts: FoundContracts
     /** Pays, and signs for the platform's own address. */
     paying: Paying
+    watch: Watchdog['watch']
+  },
+): ChainRails {
+  const { platform, sender } = options.paying
+  const deposits = createDeposits({ ...options, platform })
+  const checkout = createCheckout({ ...options, platform })
+  const { signal } = options.shutdown
+  return {
+    terms: checkout?.terms,
+    seen: checkout?.seen,
+    // Where another address is paid, this program does not sign for it.
+    payBack:
+      checkout?.terms.payee === platform
+        ? createPayBack({ sender, payer: platform, signal })
+        : undefined,
+    loops: [...(checkout ? [checkout.loop] : []), ...deposits],
+  }
+}
+
+/** Everything that moves money outside of the chains, with simulated parties in the sandbox. */
+export async function startRails(
+  options: Deps & {
+    config: Config
+    role: 'up' | 'serve' | 'work'
+    shutdown: Shutdown
+    /** Of the chains that are open now. */
+    chains: () => ReadonlyArray<{ chainId: number; rails: ChainRails }>
     /** What the ledger makes of wires that pay its own payments and redeems. */
     moveByWire: OnWireMoved
     watch: Watchdog['watch']
   },
 ): Promise<Rails> {
-  const { config, role, shutdown } = options
+  const { config, role, shutdown, chains } = options
   const isSimulated = role === 'up' && config.environment === 'sandbox'
   const simulators = isSimulated ? await startSimulators({ config, shutdown }) : undefined
   const parties = simulators?.rails ?? config.rails
   // Known once the server listens, and nobody is sent to it before.
   let ownUrl = `http://${config.host}:${config.port}`
   const wires = createWires({ ...options, parties, isSimulated })
-  const { platform, sender } = options.paying
-  const deposits = createDeposits({ ...options, platform })
-  const checkout = createCheckout({ ...options, platform })
   const { desk, door, rail } = createPaymentGateways({
     ...options,
     parties,
     policy: isSimulated ? QUICK_CHARGES : CHARGE_POLICY,
     onProgress: options.watch('charges', limits.railsStillMs),
     publicUrl: () => parties.publicUrl ?? ownUrl,
-    checkout: checkout?.terms,
-    seen: checkout?.seen,
+    checkouts: () => byChain(chains(), ({ terms }) => terms),
+    seenOn: (chainId) => chains().find((one) => one.chainId === chainId)?.rails.seen,
     signal: shutdown.signal,
   })
   const kickWires = wires?.kick ?? (() => undefined)
-  const { signal } = shutdown
-  // Where another address is paid, this program does not sign for it.
-  const payBack =
-    checkout?.terms.payee === platform
-      ? createPayBack({ sender, payer: platform, signal })
-      : undefined
   return {
     ground: {
-      desk: { ...desk, payBack },
+      desk: { ...desk, payBacks: () => byChain(chains(), ({ payBack }) => payBack) },
       institutions: institutionsOf(parties),
       kickWires,
       bank: parties.usual.bank && { kick: kickWires },
@@ -118,15 +144,25 @@ export async function startRails(
     door,
     simulators: simulators?.urls,
     async run(signal) {
-      await Promise.all(
-        [rail, wires, checkout?.loop, ...deposits].map(async (loop) => loop?.run(signal)),
-      )
+      await Promise.all([rail, wires].map(async (loop) => loop?.run(signal)))
     },
     announce(url) {
       ownUrl = url
       simulators?.announce(url)
     },
   }
+}
+
+function byChain<Part>(
+  chains: ReadonlyArray<{ chainId: number; rails: ChainRails }>,
+  partOf: (rails: ChainRails) => Part | undefined,
+): Map<number, Part> {
+  return new Map(
+    chains.flatMap(({ chainId, rails }): [number, Part][] => {
+      const part = partOf(rails)
+      return part === undefined ? [] : [[chainId, part]]
+    }),
+  )
 }
 
 function createWires(

@@ -10,25 +10,32 @@ import { insertSample, keepSpans, readOverview } from '../store/transactions/ove
 import type { Chain } from './chain.ts'
 import { healthOf } from './operations.ts'
 
-type Sampling = {
-  db: Db
-  clock: Clock
+type Sampling = { db: Db; clock: Clock }
+
+type SampledChain = {
   chain: Pick<Chain, 'chainId' | 'providers'>
   contracts: Pick<Contracts, 'stablecoin'>
 }
 
 /** Keeps what the overview says each minute, so that there is something to plot. */
 export async function keepSamples(
-  deps: Sampling & { logger: Logger; signal: AbortSignal },
+  deps: Sampling & { chains: () => readonly SampledChain[]; logger: Logger; signal: AbortSignal },
 ): Promise<void> {
-  const { clock, logger, signal } = deps
-  const pass = (): Promise<void> => takeSample(deps)
+  const { chains, clock, logger, signal } = deps
+  const pass = async (): Promise<void> => {
+    for (const one of chains()) await takeSample({ ...deps, ...one })
+  }
   await createLoop({ name: 'samples', clock, logger, intervalMs: SAMPLE_MS, pass }).run(signal)
 }
 
 const SAMPLE_MS = 60_000
 
-export async function takeSample({ db, clock, chain, contracts }: Sampling): Promise<void> {
+export async function takeSample({
+  db,
+  clock,
+  chain,
+  contracts,
+}: Sampling & SampledChain): Promise<void> {
   const { chainId, providers } = chain
   const now = clock.now()
   await keepSpans(db, { chainId, now })
@@ -37,6 +44,7 @@ export async function takeSample({ db, clock, chain, contracts }: Sampling): Pro
   const token = parseAddress(contracts.stablecoin)
   const solvency = token && (await readSolvency(db, { chainId, token }))
   await insertSample(db, {
+    chainId,
     at: now,
     claimedWei: overview.claimed.amountWei,
     settledWei: overview.settled.amountWei,

@@ -16,33 +16,41 @@ import { watchSigners } from '../sender/signers/watch.ts'
 import type { PlatformSignerWire, StablecoinWire } from '../wire/group-b/signers.ts'
 import type { Db } from '../store/database/database.ts'
 
-type OwnSigners = () => Promise<readonly SignerFacts[]>
+export type OwnSigners = () => Promise<readonly SignerFacts[]>
 
 type SignersGround = {
   db: Db
   chain: { chainId: number; isEmbedded: boolean }
   clock: Clock
   logger: Logger
-  registry: Registry
   shutdown: Shutdown
   checks: HealthCheck[]
 }
 
-/** What signs shows itself: in `/readyz`, in the metrics, and by alerts for what it lacks. */
+/**
+ * What signs shows itself: in `/readyz`, in the metrics by what this returns, and by alerts for
+ * what it lacks.
+ */
 export function startSigners(
   ground: SignersGround,
-  of: { signers: SignerReader; works: boolean; watch: Watchdog['watch'] },
-): void {
-  const { registry, checks, shutdown, clock, logger, chain } = ground
+  of: {
+    signers: SignerReader
+    works: boolean
+    watch: Watchdog['watch']
+    /** Of the chain, behind the names of its checks. */
+    suffix: string
+  },
+): OwnSigners {
+  const { checks, shutdown, clock, logger, chain } = ground
   // Read once for all who ask within a few seconds.
   const own = recent({
     load: () => of.signers.platform(AbortSignal.timeout(READ_MS)),
     maxAgeMs: MAX_AGE_MS,
     now: () => performance.now(),
   })
-  measureSigners(registry, own)
-  checks.push(signersCheck(own), stablecoinCheck(of.signers))
-  if (!of.works) return
+  const shown = [signersCheck(own), stablecoinCheck(of.signers)]
+  checks.push(...shown.map((one) => ({ ...one, name: `${one.name}${of.suffix}` })))
+  if (!of.works) return own
   const deps = { ...ground, chainId: chain.chainId, signers: of.signers }
   const loop = createLoop({
     name: 'signers',
@@ -54,6 +62,7 @@ export function startSigners(
   })
   const watching = loop.run(shutdown.signal)
   shutdown.add('the watch over the signers', () => watching)
+  return own
 }
 
 const WATCH_MS = 15_000
@@ -109,24 +118,28 @@ function sentenceOf(signer: PlatformSignerWire): string {
   return parts.join(', ')
 }
 
+type MeasuredSigners = () => ReadonlyArray<{ name: string; ownSigners: OwnSigners }>
+
 /** Only the platform's own: the users' addresses would be a series each, without a limit. */
-function measureSigners(registry: Registry, own: OwnSigners): void {
+export function measureSigners(registry: Registry, chains: MeasuredSigners): void {
   const gauge = (
     name: string,
     help: string,
     valueOf: (facts: SignerFacts) => number | undefined,
   ): void => {
-    const made: Gauge<'signer'> = new Gauge({
+    const made: Gauge<'chain' | 'signer'> = new Gauge({
       name: `quittance_signer_${name}`,
       help,
-      labelNames: ['signer'],
+      labelNames: ['chain', 'signer'],
       registers: [registry],
       async collect() {
-        const signers = await own().catch(() => [])
+        const all = await readAllSigners(chains)
         made.reset()
-        for (const facts of signers) {
-          const value = valueOf(facts)
-          if (value !== undefined) made.set({ signer: facts.address }, value)
+        for (const { chain, signers } of all) {
+          for (const facts of signers) {
+            const value = valueOf(facts)
+            if (value !== undefined) made.set({ chain, signer: facts.address }, value)
+          }
         }
       },
     })
@@ -141,19 +154,29 @@ function measureSigners(registry: Registry, own: OwnSigners): void {
   gauge('mint_allowance_dollars', 'What the token lets it mint', ({ mint }) =>
     scaled(mint?.allowance, STABLECOIN_DECIMALS),
   )
-  measureAlerts(registry, own)
+  measureAlerts(registry, chains)
 }
 
-function measureAlerts(registry: Registry, own: OwnSigners): void {
-  const alerts: Gauge<'kind'> = new Gauge({
+async function readAllSigners(chains: MeasuredSigners) {
+  return Promise.all(
+    chains().map(async ({ name: chain, ownSigners }) => {
+      return { chain, signers: await ownSigners().catch(() => []) }
+    }),
+  )
+}
+
+function measureAlerts(registry: Registry, chains: MeasuredSigners): void {
+  const alerts: Gauge<'chain' | 'kind'> = new Gauge({
     name: 'quittance_signer_alerts',
     help: 'What the platform’s own signers lack, for the operator to supply',
-    labelNames: ['kind'],
+    labelNames: ['chain', 'kind'],
     registers: [registry],
     async collect() {
-      const open = (await own().catch(() => [])).flatMap((facts) => facts.alerts)
-      for (const kind of SIGNER_ALERT_KINDS) {
-        alerts.set({ kind }, open.filter((alert) => alert.kind === kind).length)
+      for (const { chain, signers } of await readAllSigners(chains)) {
+        const open = signers.flatMap((facts) => facts.alerts)
+        for (const kind of SIGNER_ALERT_KINDS) {
+          alerts.set({ chain, kind }, open.filter((alert) => alert.kind === kind).length)
+        }
       }
     },
   })

@@ -23,7 +23,6 @@ type SupplyGround = {
   db: Db
   clock: Clock
   logger: Logger
-  registry: Registry
   shutdown: Shutdown
 }
 
@@ -32,21 +31,25 @@ export function startSupply(
   ground: SupplyGround,
   {
     ledger,
+    stablecoin,
     works,
     watch: watchLoop,
-  }: { ledger: LedgerContext; works: boolean; watch: Watchdog['watch'] },
+  }: {
+    ledger: LedgerContext
+    stablecoin: Stablecoin | undefined
+    works: boolean
+    watch: Watchdog['watch']
+  },
 ): void {
-  const { stablecoin } = ledger
-  if (stablecoin === undefined) return
-  const { config, chain, db, clock, logger, registry, shutdown } = ground
+  if (stablecoin === undefined || !works) return
+  const { config, chain, db, clock, logger, shutdown } = ground
   const { providers } = chain
-  measureSupply(registry, db, stablecoin)
-  if (!works) return
   const watch = createSupplyWatch({
     db,
     clock,
     logger,
     stablecoin,
+    startBlock: config.startBlock,
     context: ledger,
     readFinal: createFinal({ providers, finality: config.confirmations }),
     supply: supplyReaderOf(providers, stablecoin),
@@ -65,26 +68,37 @@ function supplyReaderOf(providers: Providers, { token, issuer }: Stablecoin): Su
 }
 
 /** Asked of the database at each scrape, so every process tells the same. */
-export function measureSupply(registry: Registry, db: Db, stablecoin: Stablecoin): void {
+export function measureSupply(
+  registry: Registry,
+  db: Db,
+  dollars: () => ReadonlyArray<{ name: string; stablecoin: Stablecoin | undefined }>,
+): void {
   const registers = [registry]
   const drift = new Gauge({
     name: 'quittance_supply_drift_dollars',
     help: 'Stablecoin on the chain beyond what the ledger owes; anything but 0 is wrong',
+    labelNames: ['chain'],
     registers,
     async collect() {
-      const solvency = await readSolvency(db, stablecoin)
-      drift.set(Number(solvency?.drift ?? 0n) / 10 ** LEDGER_DECIMALS)
+      for (const { name: chain, stablecoin } of dollars()) {
+        if (stablecoin === undefined) continue
+        const solvency = await readSolvency(db, stablecoin)
+        drift.set({ chain }, Number(solvency?.drift ?? 0n) / 10 ** LEDGER_DECIMALS)
+      }
     },
   })
   const findings = new Gauge({
     name: 'quittance_supply_findings',
     help: 'Mints and burns that fit no order',
-    labelNames: ['finding'],
+    labelNames: ['chain', 'finding'],
     registers,
     async collect() {
-      const counts = await countFindings(db, stablecoin.chainId)
       findings.reset()
-      for (const [finding, count] of counts) findings.set({ finding }, count)
+      for (const { name: chain, stablecoin } of dollars()) {
+        if (stablecoin === undefined) continue
+        const counts = await countFindings(db, stablecoin.chainId)
+        for (const [finding, count] of counts) findings.set({ chain, finding }, count)
+      }
     },
   })
 }

@@ -1,8 +1,17 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
+import {
+  EMBEDDED_CONFIRMATIONS,
+  readChainsFile,
+  USUAL_CONFIRMATIONS,
+  type ChainConfig,
+  type Finality,
+  type HexAddress,
+} from './chains-config.ts'
 import { parseDatabaseAddress } from './database-address.ts'
-import { BadValue, BaseError } from './errors.ts'
+import { BadValue, BaseError, codeOf } from './errors.ts'
 import { LOG_LEVELS, type LogLevel } from './logger.ts'
 import {
   RAIL_VARIABLES,
@@ -11,6 +20,8 @@ import {
   type RailsConfig,
 } from './rails-config.ts'
 
+export type { HexAddress } from './chains-config.ts'
+
 export type Environment = 'sandbox' | 'production'
 
 const WITHDRAWALS = ['holdings-then-mint', 'holdings', 'mint'] as const
@@ -18,8 +29,11 @@ const WITHDRAWALS = ['holdings-then-mint', 'holdings', 'mint'] as const
 /** Out of what withdrawals are paid. */
 export type Withdrawals = (typeof WITHDRAWALS)[number]
 
-/** Every setting, read and checked; `parseConfig` makes it from the environment. */
-export type Config = {
+/**
+ * Every setting, read and checked; `parseConfig` makes it from the environment. What is set for a
+ * chain is that of the default one; `configOf` has that of another.
+ */
+export type Config = ChainConfig & {
   environment: Environment
   host: string
   /** 0 stands for any free port. */
@@ -35,14 +49,9 @@ export type Config = {
   databaseUrl: string | undefined
   /** The driver's own variable, which it uses where DATABASE_URL has no password. */
   databasePassword: string | undefined
-  /** Empty: anvil in the data folder. */
-  rpcUrls: string[]
-  confirmations: number | 'finalized'
+  /** Every chain, the default one first. */
+  chains: readonly ChainConfig[]
   blockMs: number
-  settlementAddress: HexAddress | undefined
-  stablecoinAddress: HexAddress | undefined
-  /** Other tokens that payments can be made in, by their symbols. */
-  tokens: readonly { symbol: string; address: HexAddress }[]
   /** How the platform signs; absent means the sandbox's well-known seed. */
   withdrawals: Withdrawals
   signer: string | undefined
@@ -60,8 +69,6 @@ export type Config = {
   logLevel: LogLevel | undefined
   rails: RailsConfig
 }
-
-export type HexAddress = `0x${string}`
 
 /**
  * Reads the environment once. Every bad value is named, all of them in one error.
@@ -90,7 +97,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     }
   }
 
-  const rpcUrls = read('ETH_RPC_URL', parseRpcUrls) ?? []
+  const chains = readChains(env, read, problems)
   const config: Config = {
     environment: read('QUITTANCE_ENVIRONMENT', oneOf(['sandbox', 'production'])) ?? 'sandbox',
     host: read('HOST', parseHost) ?? '127.0.0.1',
@@ -101,13 +108,9 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     dataFolder: resolve(read('QUITTANCE_DATA', (text) => text) ?? '.quittance'),
     databaseUrl: read('DATABASE_URL', parseDatabaseUrl),
     databasePassword: read('PGPASSWORD', (text) => text),
-    rpcUrls,
-    confirmations:
-      read('QUITTANCE_CONFIRMATIONS', parseConfirmations) ?? (rpcUrls.length === 0 ? 2 : 12),
+    ...chains[0],
+    chains,
     blockMs: read('QUITTANCE_BLOCK_MS', wholeNumber({ min: 20, max: 60_000 })) ?? 1000,
-    settlementAddress: read('SETTLEMENT_ADDRESS', parseAddress),
-    stablecoinAddress: read('STABLECOIN_ADDRESS', parseAddress),
-    tokens: read('QUITTANCE_TOKENS', parseTokens) ?? [],
     withdrawals: read('QUITTANCE_WITHDRAWALS', oneOf(WITHDRAWALS)) ?? 'holdings-then-mint',
     signer: read('QUITTANCE_SIGNER', (text) => text),
     sourceKey: read('QUITTANCE_SOURCE_KEY', (text) => text),
@@ -121,6 +124,61 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
   problems.push(...unknownVariables(env, asked))
   if (problems.length > 0) throw new ConfigError(problems)
   return config
+}
+
+type ReadVariable = <T>(name: string, parse: (text: string) => T) => T | undefined
+
+/** Those that the file lists, or the one that the variables make. */
+function readChains(
+  env: Readonly<Record<string, string | undefined>>,
+  read: ReadVariable,
+  problems: string[],
+): [ChainConfig, ...ChainConfig[]] {
+  const rpcUrls = read('ETH_RPC_URL', parseRpcUrls) ?? []
+  const isEmbedded = rpcUrls.length === 0
+  const one: ChainConfig = {
+    name: undefined,
+    code: 'ETH',
+    chainId: undefined,
+    rpcUrls,
+    confirmations:
+      read('QUITTANCE_CONFIRMATIONS', parseConfirmations) ??
+      (isEmbedded ? EMBEDDED_CONFIRMATIONS : USUAL_CONFIRMATIONS),
+    settlementAddress: read('SETTLEMENT_ADDRESS', parseAddress),
+    stablecoinAddress: read('STABLECOIN_ADDRESS', parseAddress),
+    stablecoinProfile: undefined,
+    tokens: read('QUITTANCE_TOKENS', parseTokens) ?? [],
+    stack: undefined,
+    startBlock: undefined,
+  }
+  const [first, ...others] = readFile(read, problems)
+  if (first === undefined) return [one]
+  const beside = ONE_CHAIN_VARIABLES.filter((name) => (env[name]?.trim() ?? '') !== '')
+  if (beside.length > 0) {
+    problems.push(`QUITTANCE_CHAINS says it for each chain, and so does ${beside.join(', ')}`)
+  }
+  return [first, ...others]
+}
+
+function readFile(read: ReadVariable, problems: string[]): ChainConfig[] {
+  const file = read('QUITTANCE_CHAINS', (path) => ({ path, text: readText(path) }))
+  if (file === undefined) return []
+  const found = readChainsFile(file.text, { parseRpcUrls, parseAddress })
+  problems.push(...found.problems.map((problem) => `${file.path}, ${problem}`))
+  return found.chains
+}
+
+const ONE_CHAIN_VARIABLES = [
+  'ETH_RPC_URL',
+  'QUITTANCE_CONFIRMATIONS',
+  'SETTLEMENT_ADDRESS',
+  'STABLECOIN_ADDRESS',
+  'QUITTANCE_TOKENS',
+]
+
+/** The settings as one of the chains has them. */
+export function configOf(config: Config, chain: ChainConfig): Config {
+  return { ...config, ...chain }
 }
 
 /**
@@ -137,7 +195,8 @@ export const VARIABLES = {
   DATABASE_URL: 'a PostgreSQL server instead of the embedded one',
   PGPASSWORD: 'password of the PostgreSQL server where DATABASE_URL has none',
   ETH_RPC_URL: 'Ethereum providers instead of the embedded chain, comma-separated',
-  QUITTANCE_CONFIRMATIONS: 'blocks until a payment is final, or `finalized`',
+  QUITTANCE_CHAINS: 'JSON file of several chains, instead of the variables of one',
+  QUITTANCE_CONFIRMATIONS: 'blocks until a payment is final, `finalized` or `safe`',
   QUITTANCE_BLOCK_MS: 'block time of the embedded chain',
   SETTLEMENT_ADDRESS: 'the settlement contract',
   STABLECOIN_ADDRESS: 'the dollar stablecoin',
@@ -246,10 +305,18 @@ function parseRpcUrls(text: string): string[] {
   return [...new Set(urls)]
 }
 
-function parseConfirmations(text: string): number | 'finalized' {
-  if (text === 'finalized') return text
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new BadValue(`must be a file that can be read (${codeOf(error) ?? 'unknown'})`)
+  }
+}
+
+function parseConfirmations(text: string): Finality {
+  if (text === 'finalized' || text === 'safe') return text
   if (!/^\d{1,4}$/.test(text) || Number(text) < 1 || Number(text) > 1000) {
-    throw new BadValue('must be a whole number from 1 to 1000, or `finalized`')
+    throw new BadValue('must be a whole number from 1 to 1000, `finalized` or `safe`')
   }
   return Number(text)
 }

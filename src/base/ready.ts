@@ -20,6 +20,14 @@ export type ReadyFacts = {
   token?: { symbol: string | null; decimals: number; profile: string } | undefined
   /** The platform's own addresses, and what each signs. */
   signers?: ReadonlyArray<{ address: string; purposes: readonly string[] }> | undefined
+  /** Every chain that is served, the default one first. */
+  chains?: ReadonlyArray<{
+    name: string
+    chainId: number
+    rpcUrl: string
+    settlement: string | undefined
+    stablecoin: string | undefined
+  }>
   /** The sandbox's own accounts, for a first request. */
   groupA?: { apiKey: string; nestedApiKey: string }
   groupB?: { apiKey: string; username: string; password: string; userId: number; address: string }

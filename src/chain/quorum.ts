@@ -1,3 +1,4 @@
+import type { Finality } from '../base/chains-config.ts'
 import type { FromProvider } from './answers.ts'
 import type { Provider } from './rpc/provider.ts'
 
@@ -10,8 +11,7 @@ export type Quorum<Asked extends { name: string } = Provider> = {
   onFailure: (failure: Failure) => void
 }
 
-/** So many blocks, the receipt's own included, or whatever the chain itself calls final. */
-export type Finality = number | 'finalized'
+export type { Finality } from '../base/chains-config.ts'
 
 export type Failure = { provider: string; error: unknown }
 
@@ -85,7 +85,7 @@ export function attestedOf(numbers: readonly bigint[], needed: number): bigint |
 
 /** The last final block under a head, which is itself one where the chain calls it final. */
 export function finalUnder(head: bigint, finality: Finality): bigint | undefined {
-  if (finality === 'finalized') return head
+  if (typeof finality === 'string') return head
   const final = head - BigInt(finality) + 1n
   return final < 0n ? undefined : final
 }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 
 import { parseConfig, type Config } from '../base/config.ts'
+import type { Finality } from '../base/chains-config.ts'
 import { BaseError } from '../base/errors.ts'
 import { readReady } from '../base/ready.ts'
 import { parseTime } from '../base/time.ts'
@@ -11,7 +12,7 @@ import { plainProvider, type Provider } from '../chain/rpc/provider.ts'
 export type ProviderFlags = {
   rpcUrl?: string
   chainId?: bigint
-  confirmations?: number | 'finalized'
+  confirmations?: Finality
 }
 
 export type Asked = {
@@ -21,7 +22,7 @@ export type Asked = {
   /** Our own dollar, where it is configured or runs here. */
   stablecoin: string | undefined
   providers: Provider[]
-  confirmations: number | 'finalized'
+  confirmations: Finality
 }
 
 /** What is known before a node is asked. */
@@ -32,7 +33,7 @@ export function withProviders(command: Command): Command {
   return command
     .option('--rpc-url <url>', 'the nodes to ask instead of ETH_RPC_URL; several with commas')
     .option('--chain-id <number>', 'the chain; the one of the first node by default', wholeNumber)
-    .option('--confirmations <number>', 'blocks until it is final, or: finalized', confirmations)
+    .option('--confirmations <number>', 'blocks until final, or: finalized, safe', confirmations)
     .option('--json', 'print the answer as JSON')
 }
 
@@ -69,7 +70,7 @@ export function addressesOf(flags: ProviderFlags): Addresses {
 
 type Addresses = {
   urls: string[]
-  confirmations: number | 'finalized'
+  confirmations: Finality
   settlement: string | undefined
   stablecoin: string | undefined
 }
@@ -118,8 +119,8 @@ export function hexAddress(text: string): Hex {
   throw new InvalidArgumentError('It must be an address with a valid checksum.')
 }
 
-function confirmations(text: string): number | 'finalized' {
-  if (text === 'finalized') return text
+function confirmations(text: string): Finality {
+  if (text === 'finalized' || text === 'safe') return text
   if (!/^[1-9]\d{0,5}$/.test(text)) {
     throw new InvalidArgumentError('It must be a whole number from 1, or: finalized')
   }
@@ -127,7 +128,7 @@ function confirmations(text: string): number | 'finalized' {
 }
 
 /** The embedded chain's default is for the embedded chain only. */
-function confirmationsOf(config: Config, isEmbedded: boolean): number | 'finalized' {
+function confirmationsOf(config: Config, isEmbedded: boolean): Finality {
   const isSet = Boolean(process.env['QUITTANCE_CONFIRMATIONS'])
   return isSet || isEmbedded ? config.confirmations : DEFAULT_CONFIRMATIONS
 }

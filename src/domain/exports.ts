@@ -38,6 +38,7 @@ export const EXPORT_FIELDS: Readonly<Record<ExportKind, readonly string[]>> = {
     'eth_transaction_hash',
     'gateway_id',
     'institution_id',
+    'chain',
   ],
   postings: ['posting_id', 'wallet_id', 'kind', 'subject'],
   fees: [
@@ -49,5 +50,6 @@ export const EXPORT_FIELDS: Readonly<Record<ExportKind, readonly string[]>> = {
     'gas_used',
     'gas_price',
     'rollup_fee',
+    'chain',
   ],
 }

@@ -65,7 +65,9 @@ export type WalletTransfer = AnyTransfer & { kind: 'wallet'; toWalletId: bigint 
 /** Money from a wallet onto the chain, as stablecoin. */
 export type Mint = AnyTransfer & {
   kind: 'mint'
+  /** The code of the chain, and its id. */
   chain: string
+  chainId: number
   address: Hex
   addressId: string | undefined
   /** The memo that it is minted with. */
@@ -77,6 +79,7 @@ export type Mint = AnyTransfer & {
 export type Redeem = AnyTransfer & {
   kind: 'redeem'
   chain: string
+  chainId: number
   /** Who alone may burn for it; anybody where it is undefined. */
   address: Hex | undefined
   destination: Partial<WireDestination>

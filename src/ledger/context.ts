@@ -32,8 +32,8 @@ export type Teller = {
 
 /** What the operations on the ledger stand on. */
 export type LedgerContext = Teller & {
-  /** Undefined where the chain has none: then nothing is minted or redeemed. */
-  stablecoin: ProfiledStablecoin | undefined
+  /** Undefined where the chain has none, or is not served: then nothing is redeemed there. */
+  stablecoinOn: (chainId: number) => Stablecoin | undefined
   clock: Clock
   randomBytes: RandomBytes
 }

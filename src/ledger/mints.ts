@@ -70,13 +70,13 @@ export async function completeMint(
   const { id, hash: transactionHash, blockNumber } = minted
   const open = { id, from: ['pending', 'running'], to: 'complete' } as const
   const moved = await moveTransfer(db, { ...open, transactionHash, blockNumber })
-  if (!moved) return
+  if (moved?.kind !== 'mint' && moved?.kind !== 'withdrawal') return
   const { walletId, amount, currency } = moved
   await post(db, {
     kind: 'mint',
     subject: id,
     from: { heldOf: walletId },
-    to: { system: 'stablecoin' },
+    to: { stablecoinOn: moved.chainId },
     amount,
     currency,
   })

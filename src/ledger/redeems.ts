@@ -51,9 +51,13 @@ export async function failRedeemByBurn(
   if (moved) await context.tellOfTransfer(db, moved)
 }
 
-/** Ends redeems that nobody burnt for, once every block up to that moment was read. */
-export async function expireRedeems(context: LedgerContext, db: Db, at: Date): Promise<void> {
-  for (const { id } of await listExpired(db, { at, limit: MAX_EXPIRED })) {
+/** Ends redeems that nobody burnt for, once all blocks of their chain up to then were read. */
+export async function expireRedeems(
+  context: LedgerContext,
+  db: Db,
+  passed: { chainId: number; at: Date },
+): Promise<void> {
+  for (const { id } of await listExpired(db, { ...passed, limit: MAX_EXPIRED })) {
     await db.transaction().execute(async (open) => {
       const ended = {
         id,

@@ -49,7 +49,8 @@ export async function settleSupplyEvent(db: Db, settling: Settling): Promise<Set
 async function settleMint(db: Db, { context, stablecoin, event }: Settling): Promise<Settled> {
   if (event.token !== stablecoin.token) return undefined
   const { chainId } = stablecoin
-  const mint = await lockMint(db, await referenceOf(db, stablecoin, event))
+  const reference = await referenceOf(db, stablecoin, event)
+  const mint = await lockMint(db, { chainId, reference })
   const isOurs = mint !== undefined && isAsOrdered(mint, event) && mint.status !== 'failed'
   const finding = isOurs ? undefined : 'unknown_mint'
   const transferId = mint?.id
@@ -87,12 +88,15 @@ async function settleBurn(db: Db, settling: Settling): Promise<Settled> {
     return undefined
   }
   const redeem =
-    issuer === undefined ? await lockRedeem(db, event.memo) : await lockRedeemBy(db, event)
+    issuer === undefined
+      ? await lockRedeem(db, { chainId, reference: event.memo })
+      : await lockRedeemBy(db, { ...event, chainId })
   // The issuer's address may get money for other reasons.
   if (issuer !== undefined && redeem === undefined) return undefined
   // Anybody may log anything, so of other contracts only what names a redeem of ours counts.
   if (event.token !== token && redeem === undefined) return undefined
-  const isBacked = (await readBalance(db, STABLECOIN)) >= event.amount
+  const owed = { stablecoinOn: chainId }
+  const isBacked = (await readBalance(db, owed)) >= event.amount
   const finding = findingOf(settling, { redeem, isBacked })
   const transferId = redeem?.id
   if (!(await insertSupplyEvent(db, { ...event, chainId, transferId, finding }))) return undefined
@@ -104,14 +108,12 @@ async function settleBurn(db: Db, settling: Settling): Promise<Settled> {
     await payOut(context, db, { redeem, event })
   } else if (event.token === token && isBacked && issuer === undefined) {
     const { amount } = event
-    const subject = `burn:${event.holder}:${event.memo}`
+    const subject = `burn:${chainId}:${event.holder}:${event.memo}`
     const posting = { kind: 'unclaimed', subject, amount, currency: 'USD' } as const
-    await post(db, { ...posting, from: STABLECOIN, to: { system: 'unclaimed' } })
+    await post(db, { ...posting, from: owed, to: { system: 'unclaimed' } })
   }
   return finding
 }
-
-const STABLECOIN = { system: 'stablecoin' } as const
 
 function findingOf(
   { stablecoin, event, block }: Settling,
@@ -132,13 +134,20 @@ async function payOut(
   db: Db,
   { redeem, event }: { redeem: Redeem; event: SupplyEvent },
 ): Promise<void> {
-  const { id, userId, walletId, amount, currency, destination } = redeem
+  const { id, userId, walletId, amount, currency, destination, chainId } = redeem
   const { transactionHash, blockNumber } = event
   const burnt = { id, from: ['pending'], to: 'running' } as const
   const moved = await moveTransfer(db, { ...burnt, transactionHash, blockNumber })
   if (moved === undefined) return
   const to = { heldOf: walletId }
-  await post(db, { kind: 'redeem', subject: id, from: STABLECOIN, to, amount, currency })
+  await post(db, {
+    kind: 'redeem',
+    subject: id,
+    from: { stablecoinOn: chainId },
+    to,
+    amount,
+    currency,
+  })
   const { addressLine1, accountNumber, routingNumber } = destination
   const name = destination.name ?? (await findUser(db, userId))?.username ?? ''
   await orderWire(db, {

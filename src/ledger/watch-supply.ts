@@ -36,6 +36,8 @@ export type WatchDeps = {
   clock: Clock
   logger: Logger
   pollIntervalMs: number
+  /** The first block that is read; before it there is no event of ours. */
+  startBlock?: bigint | undefined
   /** Called at the end of each pass. */
   onProgress?: () => void
 }
@@ -75,7 +77,7 @@ async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
   const final = await readFinal(signal)
   const cursor = await readTokenCursor(db, stablecoin)
   if (final === undefined) return false
-  const from = cursor === undefined ? firstOf(stablecoin, final) : cursor.blockNumber + 1n
+  const from = cursor === undefined ? firstOf(deps, final) : cursor.blockNumber + 1n
   if (final < from) return false
   if (cursor !== undefined && !(await isSame(deps, cursor, signal))) {
     await rewind(deps, cursor, signal)
@@ -85,14 +87,14 @@ async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
   const last = await supply.block(to, signal)
   if (last === undefined) return false
   await readRange(deps, { from, to }, signal)
-  await expireRedeems(deps.context, db, last.time)
+  await expireRedeems(deps.context, db, { ...stablecoin, at: last.time })
   await moveOn(deps, { cursor, last, isLatest: to === final, signal })
   return to < final
 }
 
 /** What an issuer among others did before this installation is not in its ledger. */
-function firstOf({ issuer }: Stablecoin, final: bigint): bigint {
-  return issuer === undefined ? 0n : final
+function firstOf({ stablecoin, startBlock = 0n }: WatchDeps, final: bigint): bigint {
+  return stablecoin.issuer === undefined ? startBlock : final
 }
 
 async function isSame(

@@ -83,7 +83,7 @@ async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<bool
     await takeIn(deps, settled, signal)
   }
   const before = new Date(last.time.getTime() - GRACE_MS)
-  for (const transactionId of await listExpired(db, { before, limit: 100 })) {
+  for (const transactionId of await listExpired(db, { chainId, before, limit: 100 })) {
     await expire(db, transactionId)
   }
   await writeCheckoutCursor(db, terms, { blockNumber: to, blockHash: last.hash })
@@ -103,11 +103,11 @@ const REWIND_BLOCKS = 256n
  * as well. Without one it is the last that is final, since what is younger is still to be read.
  */
 async function firstBlock(
-  { db, readBlock }: CheckoutDeps,
+  { db, readBlock, terms }: CheckoutDeps,
   final: bigint,
   signal: AbortSignal,
 ): Promise<bigint | undefined> {
-  const oldest = await findOldestUnpaid(db)
+  const oldest = await findOldestUnpaid(db, terms.chainId)
   if (oldest === undefined) return final
   // The clock of whoever made it may be ahead of the chain's.
   const since = new Date(oldest.getTime() - GRACE_MS)
@@ -140,8 +140,8 @@ async function takeIn(
   settled: MinedSettlement,
   signal: AbortSignal,
 ): Promise<void> {
-  const reference = settled.reference
-  const transactionId = await findReferenced(db, reference)
+  const { reference } = settled
+  const transactionId = await findReferenced(db, { ...terms, reference })
   // The payee is paid for other things as well.
   if (transactionId === undefined) return
   const block = await readBlock(settled.blockNumber, signal)
@@ -179,8 +179,11 @@ async function isTooSmallToKeep(
 export const MAX_SMALL_PAYMENTS = 200
 
 /** Completes what waits with more than is due, as programs of before left it. Once, at a start. */
-export async function judgeOverpaid({ db }: Pick<CheckoutDeps, 'db'>): Promise<void> {
-  for (const transactionId of await listOverpaidOpen(db)) {
+export async function judgeOverpaid({
+  db,
+  terms,
+}: Pick<CheckoutDeps, 'db' | 'terms'>): Promise<void> {
+  for (const transactionId of await listOverpaidOpen(db, terms.chainId)) {
     await db.transaction().execute(async (db) => {
       const charge = await lockCharge(db, transactionId)
       if (charge !== undefined) await judge(db, charge)

@@ -173,11 +173,11 @@ function readOnce<T>(read: (key: Hex) => Promise<T>): (key: Hex) => Promise<T> {
 
 /** What pays a checkout is the checkout's, if it comes to where checkouts are paid. */
 async function isOfCheckout(
-  { db, checkoutPayee }: DepositDeps,
+  { db, chainId, checkoutPayee }: DepositDeps,
   { settled, payee }: Pick<Incoming, 'settled' | 'payee'>,
 ): Promise<boolean> {
   if (settled === undefined || payee !== checkoutPayee) return false
-  return (await findReferenced(db, settled.reference)) !== undefined
+  return (await findReferenced(db, { ...settled, chainId })) !== undefined
 }
 
 /**
@@ -214,7 +214,7 @@ async function record(deps: DepositDeps, arrived: readonly NewDeposit[]): Promis
     const counted = { amount, currency, tokenDecimals: tokenDecimals ?? undefined }
     const money = { userId, type: 'deposit' as const, ...counted, description }
     const { payee: toAddress, transactionHash: ethTransactionHash } = of
-    return { ...cause, transactionId, ...money, toAddress, ethTransactionHash }
+    return { ...cause, transactionId, ...money, chainId, toAddress, ethTransactionHash }
   })
   if (records.length === 0) return
   await recordTransactions(db, records)

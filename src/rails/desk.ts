@@ -9,6 +9,7 @@ import type { GatewayKind, Party, RemoteGatewayKind } from '../base/parties.ts'
 import { partyOf, type RailsConfig } from '../base/rails-config.ts'
 import { termsOf, type Gateway, type Terms } from '../domain/gateways.ts'
 import { createId } from '../domain/ids.ts'
+import type { Currency } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import {
@@ -40,33 +41,27 @@ export function createPaymentGateways(deps: {
   onProgress?: () => void
   /** Under which address the world reaches this program. */
   publicUrl: () => string
-  /** Absent: there is no contract to be paid through. */
-  checkout: CheckoutTerms | undefined
-  /** Absent: nothing is said of what is not final yet. */
-  seen?: CheckoutSeen | undefined
+  /** By the ids of the chains that have a contract to be paid through. */
+  checkouts: () => ReadonlyMap<number, CheckoutTerms>
+  /** What the checkout of a chain says of what is not final yet. */
+  seenOn?: (chainId: number) => CheckoutSeen | undefined
   signal: AbortSignal
 }) {
-  const { db, clock, signal } = deps
+  const { db, clock, signal, checkouts } = deps
   const adapters = adaptersOf(deps)
   const rail = createChargeRail({ ...deps, adapters })
   const desk = {
     gateways: gatewaysOf({ ...deps, adapters }),
-    requireOpen: async ({ kind }: Gateway, currency: string): Promise<void> => {
-      if (kind !== 'crypto_checkout' || currency === 'ETH') return
-      const obstacle = await deps.checkout?.readObstacle?.()
+    async requireOpen({ chainId, currency }: { chainId: number | undefined; currency: string }) {
+      if (chainId === undefined || currency === 'ETH') return
+      const obstacle = await checkouts().get(chainId)?.readObstacle?.()
       if (obstacle !== undefined) throw new BaseError(OBSTACLES[obstacle], { code: obstacle })
     },
-    accept: async (db: Db, payment: { transactionId: string; gateway: Gateway }): Promise<void> => {
-      const { transactionId, gateway } = payment
-      const charge = { transactionId, gatewayId: gateway.id, kind: gateway.kind }
-      if (gateway.kind === 'crypto_checkout') {
-        await insertCharge(db, { ...charge, ...newCheckout(clock) })
-        return
-      }
-      // The request itself goes on to the gateway; where it dies on the way, the rail takes over.
-      const dueAt = new Date(clock.now().getTime() + OWN_TURN_MS)
-      await insertCharge(db, { ...charge, dueAt })
+    checkoutCurrencies(chainId: number): readonly Currency[] | undefined {
+      const terms = checkouts().get(chainId)
+      return terms && currenciesOf(terms)
     },
+    accept: (db: Db, payment: NewCharge): Promise<void> => accept(db, { ...payment, clock }),
     open: async (transactionId: string) => answering(async () => rail.open(transactionId, signal)),
     checkoutUrl: (chargeId: string) => `${deps.publicUrl()}/checkout/${chargeId}`,
     kick: rail.kick,
@@ -76,18 +71,18 @@ export function createPaymentGateways(deps: {
   const pages = createFreshCache<CheckoutPage>({
     load: async (externalId) => {
       const charge = own && (await findChargeByExternalId(db, { gatewayId: own.id, externalId }))
-      if (!charge || !deps.checkout) return undefined
+      const terms = charge?.chainId === undefined ? undefined : checkouts().get(charge.chainId)
+      if (!charge || !terms) return undefined
       // Before anything has come, which most of the time is so, there is nothing to add up.
       const paidUnder = charge.received
         ? await sumByReference(db, charge.transactionId)
         : new Map<Hex, bigint>()
-      // While the node is silent the page stays open; what cannot be paid is not taken anyway.
-      const isClosed =
-        charge.currency !== 'ETH' &&
-        (await deps.checkout.readObstacle?.().catch(() => undefined)) !== undefined
-      const terms = isClosed ? { ...deps.checkout, stablecoin: undefined } : deps.checkout
-      const seen = await deps.seen?.(charge)
-      return renderCheckout({ charge, paidUnder, seen }, terms, clock.now())
+      const seen = await deps.seenOn?.(terms.chainId)?.(charge)
+      return renderCheckout(
+        { charge, paidUnder, seen },
+        await openTerms(charge, terms),
+        clock.now(),
+      )
     },
     capacity: limits.cachedCheckouts,
     refreshMs: limits.checkoutPageMs,
@@ -111,6 +106,32 @@ export function createPaymentGateways(deps: {
     },
   }
   return { desk, door, rail }
+}
+
+/** While the node is silent the page stays open; what cannot be paid is not taken anyway. */
+async function openTerms(
+  { currency }: Pick<Charge, 'currency'>,
+  terms: CheckoutTerms,
+): Promise<CheckoutTerms> {
+  if (currency === 'ETH') return terms
+  const obstacle = await terms.readObstacle?.().catch(() => undefined)
+  return obstacle === undefined ? terms : { ...terms, stablecoin: undefined }
+}
+
+type NewCharge = { transactionId: string; gateway: Gateway; chainId: number | undefined }
+
+async function accept(
+  db: Db,
+  { transactionId, gateway, chainId, clock }: NewCharge & { clock: Clock },
+): Promise<void> {
+  const charge = { transactionId, gatewayId: gateway.id, kind: gateway.kind }
+  if (gateway.kind === 'crypto_checkout') {
+    await insertCharge(db, { ...charge, chainId, ...newCheckout(clock) })
+    return
+  }
+  // The request itself goes on to the gateway; where it dies on the way, the rail takes over.
+  const dueAt = new Date(clock.now().getTime() + OWN_TURN_MS)
+  await insertCharge(db, { ...charge, dueAt })
 }
 
 const OWN_TURN_MS = 60_000
@@ -153,20 +174,29 @@ function adapterOf<Kind extends RemoteGatewayKind>(
 function gatewaysOf(deps: {
   parties: RailsConfig
   adapters: ReadonlyMap<number, GatewayAdapter>
-  checkout: CheckoutTerms | undefined
+  checkouts: () => ReadonlyMap<number, CheckoutTerms>
 }): Gateway[] {
-  const { parties, adapters, checkout } = deps
+  const { parties, adapters } = deps
+  const checkouts = [...deps.checkouts().values()]
   return parties.gateways
-    .filter(({ kind, id }) => adapters.has(id) || (kind === 'crypto_checkout' && checkout))
-    .map(({ kind, id }) => ({ id, kind, ...termsNow(kind, checkout) }))
+    .filter(
+      ({ kind, id }) => adapters.has(id) || (kind === 'crypto_checkout' && checkouts.length > 0),
+    )
+    .map(({ kind, id }) => ({ id, kind, ...termsNow(kind, checkouts) }))
     .toSorted((a, b) => a.id - b.id)
 }
 
-/** Without a dollar token the checkout is paid in ETH alone. */
-function termsNow(kind: GatewayKind, checkout: CheckoutTerms | undefined): Terms {
+/** What a checkout takes on any of the chains. */
+function termsNow(kind: GatewayKind, checkouts: readonly CheckoutTerms[]): Terms {
   const terms = termsOf(kind)
-  const isEtherOnly = kind === 'crypto_checkout' && checkout?.stablecoin === undefined
-  return isEtherOnly ? { ...terms, currencies: ['ETH'] } : terms
+  if (kind !== 'crypto_checkout') return terms
+  const taken = new Set(checkouts.flatMap(currenciesOf))
+  return { ...terms, currencies: terms.currencies.filter((currency) => taken.has(currency)) }
+}
+
+/** Without a dollar token the checkout is paid in ETH alone. */
+function currenciesOf({ stablecoin }: CheckoutTerms): readonly Currency[] {
+  return stablecoin === undefined ? ['ETH'] : termsOf('crypto_checkout').currencies
 }
 
 /** Nobody outside is asked: the charge has its name and its reference from the start. */

@@ -51,8 +51,8 @@ export async function lookAt(
   const hash = await hashAt(height)
   if (hash === undefined) return undefined
   const finalHeight =
-    confirmations === 'finalized'
-      ? await attested(quorum, finalizedNumber)
+    typeof confirmations === 'string'
+      ? await attested(quorum, (...asked) => numberOf(confirmations, ...asked))
       : finalUnder(height, confirmations)
   const final =
     finalHeight === undefined
@@ -100,11 +100,12 @@ async function agreedHash(quorum: Quorum, number: bigint): Promise<Hex | undefin
   })
 }
 
-async function finalizedNumber(
+async function numberOf(
+  tag: 'finalized' | 'safe',
   provider: Provider,
   signal: AbortSignal,
 ): Promise<bigint | undefined> {
-  const params = ['finalized', false]
+  const params = [tag, false]
   return readBlockNumber(await provider.request({ method: 'eth_getBlockByNumber', params, signal }))
 }
 

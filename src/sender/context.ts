@@ -1,3 +1,4 @@
+import type { Finality } from '../base/chains-config.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { ReadRollupFee } from '../chain/read/rollup-fee.ts'
@@ -55,7 +56,7 @@ export type SenderEvent =
 export type Settlement = { address: Hex; isCode: (code: Hex) => boolean }
 
 export type SenderPolicy = {
-  confirmations: number | 'finalized'
+  confirmations: Finality
   /** How many transactions of one signer are on their way at a time. */
   inFlight: number
   /** How many more may wait for their turn, before orders are refused. */

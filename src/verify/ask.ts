@@ -14,7 +14,7 @@ export type Asker = {
   ask: (method: string, ...params: unknown[]) => Promise<unknown>
   chainId: () => Promise<bigint>
   /** Undefined for a block that the provider does not know. */
-  blockAt: (at: bigint | 'latest' | 'finalized') => Promise<ShownBlock | undefined>
+  blockAt: (at: bigint | 'latest' | 'finalized' | 'safe') => Promise<ShownBlock | undefined>
   blockOf: (hash: Hex) => Promise<ShownBlock | undefined>
 }
 

@@ -1,3 +1,4 @@
+import type { Finality } from '../base/chains-config.ts'
 import type { Hex } from '../chain/hex.ts'
 import { decodeTransaction, type ChainTransaction } from '../chain/proof/block-transaction.ts'
 import { decodeHeader, type Header } from '../chain/proof/header.ts'
@@ -38,7 +39,7 @@ export type Trust = {
   /** Tokens that need no caveat, such as the stablecoin that one is paid in. */
   knownTokens?: readonly string[] | undefined
   /** Blocks until a payment is final, its own included. 12 by default. */
-  confirmations?: number | 'finalized' | undefined
+  confirmations?: Finality | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -184,7 +185,7 @@ function isSame(payment: Payment, said: Quittance['payment']): boolean {
   return `${amount}` === said.amount && names.every((name) => rest[name] === said[name])
 }
 
-type CheckedTrust = Trust & { confirmations: number | 'finalized' }
+type CheckedTrust = Trust & { confirmations: Finality }
 
 type Anchor = {
   agreeing: string[]
@@ -238,12 +239,12 @@ async function ask(
     }
     const block = await asker.blockAt(header.number)
     const { confirmations: needed } = trust
-    const last = await asker.blockAt(needed === 'finalized' ? needed : 'latest')
+    const last = await asker.blockAt(typeof needed === 'string' ? needed : 'latest')
     const head = last?.header.number ?? 0n
     if (block !== undefined && block.header.hash !== header.hash) {
       return { name, disagreement: wrongBlock(name, { header, found: block.header.hash }) }
     }
-    const wanted = header.number + (needed === 'finalized' ? 0n : BigInt(needed) - 1n)
+    const wanted = header.number + (typeof needed === 'string' ? 0n : BigInt(needed) - 1n)
     if (block === undefined || head < wanted) {
       const message = `${name} has blocks up to ${head}, and the payment is final at ${wanted}.`
       const kind = block === undefined ? 'provider_lags' : 'not_final'

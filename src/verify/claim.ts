@@ -71,8 +71,9 @@ export function checkOptions(options: VerifyOptions): CheckedOptions {
 }
 
 export function confirmationsField(value: Finality): Finality {
-  if (value === 'finalized' || (Number.isSafeInteger(value) && value >= 1)) return value
-  throw invalid('confirmations', 'must be a whole number from 1, or finalized')
+  if (value === 'finalized' || value === 'safe' || (Number.isSafeInteger(value) && value >= 1))
+    return value
+  throw invalid('confirmations', 'must be a whole number from 1, finalized or safe')
 }
 
 export const DEFAULT_CONFIRMATIONS = 12

@@ -90,8 +90,9 @@ async function stand(
     const found = await asker.chainId()
     if (found !== chainId) return { name, disagreement: wrongChain(name, { chainId, found }) }
     const head = await asker.blockAt('latest')
+    const { confirmations } = options
     const finalized =
-      options.confirmations === 'finalized' ? await asker.blockAt('finalized') : undefined
+      typeof confirmations === 'string' ? await asker.blockAt(confirmations) : undefined
     if (head === undefined) return { name, disagreement: unavailable(name, 'It has no block.') }
     const { number, timestamp } = head.header
     return { name, asker, head: number, headTime: timestamp, finalized: finalized?.header.number }

@@ -202,7 +202,7 @@ function finalityOf(
 ): Disagreement[] {
   const { number } = at.sighting.header
   const needed = at.options.confirmations
-  if (needed === 'finalized') {
+  if (typeof needed === 'string') {
     if (finalized !== undefined && finalized >= number) return []
     const found = finalized === undefined ? 'no final block' : `final up to ${finalized}`
     const message = `Block ${number} is not final yet: ${found}.`

@@ -45,8 +45,8 @@ async function countsOf(
   if (latest <= nonce) return { name, latest, final: 0n, isMined: false }
   const answer = await asker.ask('eth_getTransactionByHash', hash).catch(unanswered)
   const isMined = isInBlock(answer)
-  if (confirmations === 'finalized') {
-    return { name, latest, final: await count('finalized'), isMined }
+  if (typeof confirmations === 'string') {
+    return { name, latest, final: await count(confirmations), isMined }
   }
   const last = finalUnder(head, confirmations)
   return { name, latest, final: last === undefined ? 0n : await count(toQuantity(last)), isMined }

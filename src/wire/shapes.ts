@@ -92,6 +92,25 @@ export function effectiveLimit(limit: number): number {
   return Math.min(limit, LIST_LIMIT_MAX)
 }
 
+/** As QUITTANCE_CHAINS names it. */
+export const ChainNameSchema = Type.String({
+  pattern: '^[a-zA-Z0-9_-]{1,32}$',
+  description: 'A chain of this installation, by its name; the default one where it is absent.',
+  examples: ['base'],
+})
+
+/** On which chain something is. */
+export const OnChainSchema = Type.String({
+  description: 'The chain that it is on; its id where it has no name any more.',
+  examples: ['base'],
+})
+
+/** Of a list: what is on this chain alone. */
+export const ChainFilterSchema = Type.Optional({
+  ...ChainNameSchema,
+  description: 'What is on this chain.',
+})
+
 export const EthereumHashSchema = Type.String({
   pattern: '^0x[0-9a-f]{64}$',
   examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],

@@ -53,7 +53,7 @@ describe('a request whose database', () => {
     const { db, ping } = database
     api = await startApi({
       endpoints: asking(ask, db),
-      server: { checks: [{ name: 'database', check: ping }] },
+      server: { checks: () => [{ name: 'database', check: ping }] },
     })
   }
 

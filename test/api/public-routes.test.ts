@@ -31,7 +31,7 @@ describe('routes that anybody may ask', () => {
       },
       checkoutPage: async () => undefined,
     }
-    const checks = [{ name: 'database', check: async () => void (checked += 1) }]
+    const checks = () => [{ name: 'database', check: async () => void (checked += 1) }]
     api = await startApi({ endpoints: [], server: { registry, door, checks, ...server } })
   }
 

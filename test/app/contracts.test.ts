@@ -5,6 +5,7 @@ import { startContracts } from '../../src/app/contracts.ts'
 import { parseConfig } from '../../src/base/config.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { createShutdown } from '../../src/base/shutdown.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 
 describe('the contracts of the embedded chain', () => {
@@ -23,6 +24,9 @@ describe('the contracts of the embedded chain', () => {
       const chain = await startChain(given)
       const { settlement, stablecoin } = await startContracts({ config, chain })
       expect([settlement, stablecoin].every(Boolean)).to.equal(true)
+      const expecting = { ...config, stablecoinProfile: 'fiat_token' }
+      const start = () => startContracts({ config: expecting, chain })
+      await expectFailure(start, 'wrong_profile')
     } finally {
       await shutdown.stop()
       folder.remove()

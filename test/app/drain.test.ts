@@ -29,7 +29,7 @@ describe('a server that drains', () => {
     server = createStatusServer({
       logger,
       registry: new Registry(),
-      checks: [],
+      checks: () => [],
       isStopping: () => isStopping,
       isClosing: () => drain.closing.aborted,
     })

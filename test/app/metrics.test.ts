@@ -18,6 +18,7 @@ import { makeDelivery } from '../fixtures/api/webhooks.ts'
 import { makeBreak } from '../fixtures/books/runs.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
 import { storePaidOrders } from '../fixtures/store/paid-orders.ts'
+import { LOCAL } from '../fixtures/api/chains.ts'
 
 const HASH = `0x${'ab'.repeat(32)}` as const
 const ADDRESS = `0x${'cd'.repeat(20)}` as const
@@ -28,9 +29,9 @@ const secondsAgo = () => new Date(Date.now() - AGE_S * 1000)
 
 /** By the gauge that must show it: a change, and from where to where the gauge goes. */
 const CHANGES: Record<string, { change: (db: Db) => Promise<unknown>; to: number }> = {
-  quittance_open_orders: { change: storeOpenOrders, to: 79 },
-  quittance_oldest_open_order_seconds: { change: storeOpenOrders, to: AGE_S },
-  'quittance_sender_alerts{kind="reorg_after_final"}': {
+  'quittance_open_orders{chain="local"}': { change: storeOpenOrders, to: 79 },
+  'quittance_oldest_open_order_seconds{chain="local"}': { change: storeOpenOrders, to: AGE_S },
+  'quittance_sender_alerts{chain="local",kind="reorg_after_final"}': {
     change: (db) => {
       const alert = { kind: 'reorg_after_final', orderId: undefined, hash: HASH } as const
       return openAlert(db, { ...alert, chainId: CHAIN_ID }, new Date())
@@ -45,13 +46,13 @@ const CHANGES: Record<string, { change: (db: Db) => Promise<unknown>; to: number
     },
     to: AGE_S,
   },
-  'quittance_open_breaks{kind="missing"}': { change: (db) => makeBreak(db), to: 1 },
-  quittance_supply_drift_dollars: {
+  'quittance_open_breaks{chain="local",kind="missing"}': { change: (db) => makeBreak(db), to: 1 },
+  'quittance_supply_drift_dollars{chain="local"}': {
     change: (db) =>
       storeSolvency(db, TOKEN, { blockNumber: 7n, supply: 5_000_000n, now: new Date() }),
     to: 5,
   },
-  'quittance_supply_findings{finding="no_order"}': {
+  'quittance_supply_findings{chain="local",finding="no_order"}': {
     change: (db) =>
       sql`insert into supply_events (chain_id, token, kind, holder, memo, amount,
           transaction_hash, block_number, block_hash, finding)
@@ -70,7 +71,7 @@ describe('the metrics', () => {
       // What an age has become meanwhile is no error.
       expect((await scrape()).get(series)).to.be.within(
         to,
-        series.endsWith('seconds') ? to + 60 : to,
+        series.includes('seconds') ? to + 60 : to,
       )
     })
   }
@@ -78,9 +79,14 @@ describe('the metrics', () => {
   it('show a change over HTTP a second later at most, whoever asked before it', async () => {
     const { db, registry } = await prepare()
     const logger = pino({ level: 'silent' })
-    const server = createStatusServer({ logger, registry, checks: [], isStopping: () => false })
+    const server = createStatusServer({
+      logger,
+      registry,
+      checks: () => [],
+      isStopping: () => false,
+    })
     const scrape = async () => readSeries((await server.inject({ url: '/metrics' })).body)
-    const series = 'quittance_oldest_open_order_seconds'
+    const series = 'quittance_oldest_open_order_seconds{chain="local"}'
     expect((await scrape()).get(series)).to.equal(0)
     await storeOpenOrders(db)
     await new Promise((later) => setTimeout(later, limits.metricsAgeMs + 20))
@@ -97,15 +103,17 @@ describe('the metrics', () => {
   it('show every series in each of two scrapes that come at once', async () => {
     const { db, scrape } = await prepare()
     for (const { change } of [
-      CHANGES['quittance_sender_alerts{kind="reorg_after_final"}']!,
-      CHANGES['quittance_supply_findings{finding="no_order"}']!,
+      CHANGES['quittance_sender_alerts{chain="local",kind="reorg_after_final"}']!,
+      CHANGES['quittance_supply_findings{chain="local",finding="no_order"}']!,
     ]) {
       await change(db)
     }
     const scrapes = await Promise.all(Array.from({ length: 20 }, scrape))
     for (const seen of scrapes) {
-      expect(seen.get('quittance_sender_alerts{kind="reorg_after_final"}')).to.equal(1)
-      expect(seen.get('quittance_supply_findings{finding="no_order"}')).to.equal(1)
+      expect(seen.get('quittance_sender_alerts{chain="local",kind="reorg_after_final"}')).to.equal(
+        1,
+      )
+      expect(seen.get('quittance_supply_findings{chain="local",finding="no_order"}')).to.equal(1)
     }
   })
 })
@@ -113,10 +121,11 @@ describe('the metrics', () => {
 async function prepare() {
   const { db } = await freshDatabase()
   const registry = new Registry()
-  measureOrders({ registry, db, chainId: CHAIN_ID, clock: systemClock })
+  const chains = () => [LOCAL]
+  measureOrders({ registry, db, chains, clock: systemClock })
   measureWebhooks(registry, db)
-  measureBreaks({ registry, db, chainId: CHAIN_ID })
-  measureSupply(registry, db, TOKEN)
+  measureBreaks({ registry, db, chains })
+  measureSupply(registry, db, () => [{ ...LOCAL, stablecoin: TOKEN }])
   return { db, registry, scrape: async () => readSeries(await registry.metrics()) }
 }
 

@@ -39,7 +39,11 @@ describe('a sample of the overview', () => {
     const now = clock.now()
     await closeBreak(db, { breakId, as: 'operator', actor: 'user:1', note: 'looked at', now })
     await take(TOKEN)
-    const samples = await listSamples(db, { since: new Date(+since - MINUTE_MS), limit: 10 })
+    const samples = await listSamples(db, {
+      chainId: CHAIN_ID,
+      since: new Date(+since - MINUTE_MS),
+      limit: 10,
+    })
     const told = samples.map((sample) => [sample.openBreaks, sample.supply, sample.liability])
     expect(told).to.deep.equal([
       [0, undefined, undefined],

@@ -83,7 +83,7 @@ describe('subscriptions by the published SDK', () => {
     const server = createServer({
       logger,
       registry: new Registry(),
-      checks: [],
+      checks: () => [],
       isStopping: () => false,
       endpoints: [
         ...subscriptionEndpoints({

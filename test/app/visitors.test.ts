@@ -32,6 +32,7 @@ import { makeBreak, makeRun, reconciliationGround } from '../fixtures/books/runs
 import { createTestClock } from '../fixtures/clock.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
+import { LOCAL, oneChain } from '../fixtures/api/chains.ts'
 
 /**
  * Makes what an operation with an id shows to the account, and gives the id. An operation that
@@ -82,7 +83,7 @@ const MAKERS: Record<string, (db: Db, userId: number) => Promise<string>> = {
 async function makeBatchId(db: Db, userId: number): Promise<string> {
   const batchId = createId('BAT', randomBytes)
   const asked = { currency: 'ETH', onFailure: 'each', count: 1, amount: 1n } as const
-  return (await insertBatch(db, { batchId, userId, ...asked })).batchId
+  return (await insertBatch(db, { batchId, userId, chainId: LOCAL.chainId, ...asked })).batchId
 }
 
 async function makeDeliveryId(db: Db, userId: number): Promise<string> {
@@ -106,6 +107,8 @@ const noDesk: PaymentDesk = {
   requireOpen: refuse,
   accept: refuse,
   open: refuse,
+  checkoutCurrencies: () => undefined,
+  payBacks: () => new Map(),
   checkoutUrl: () => '',
   kick: () => undefined,
 }
@@ -126,27 +129,33 @@ describe('every operation that takes an id', () => {
     const { db } = await freshDatabase()
     const clock = createTestClock()
     const { owner, visitors } = await makeVisitors(db, clock)
+    const ledger = ledgerOf({ clock })
     const operations = createOperations({
       db,
       clock,
       environment: 'sandbox',
       host: '127.0.0.1',
-      payments: noPayments,
-      ledger: ledgerOf({ clock }),
-      minting: noMinting,
-      burning: noBurning,
-      withdrawing: noMinting,
+      chains: oneChain({
+        payments: noPayments,
+        stablecoin: ledger.stablecoin,
+        minting: noMinting,
+        burning: noBurning,
+        withdrawing: noMinting,
+        ...reconciliationGround(clock),
+        ...operatingOf(),
+      }),
+      ledger,
+      signal: new AbortController().signal,
+      closing: new AbortController().signal,
       desk: noDesk,
       institutions: [],
       kickWires: () => undefined,
       bank: { kick: () => undefined },
-      ...reconciliationGround(clock),
-      ...operatingOf(),
     })
     const server = createServer({
       logger: createLogger({ level: 'silent' }),
       registry: new Registry(),
-      checks: [],
+      checks: () => [],
       isStopping: () => false,
       ...operations,
     })

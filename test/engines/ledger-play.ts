@@ -200,7 +200,7 @@ const TAKEN: Readonly<Record<Step['act'], (stage: Stage, step: Step) => Promise<
     const id = randomUUID()
     const request = { kind: 'mint', id, userId, walletId, amount, currency: USD } as const
     const reference = referenceOf(id)
-    const place = { chain: 'ETH', address: HOLDER, addressId: undefined }
+    const place = { chain: 'ETH', chainId: CHAIN_ID, address: HOLDER, addressId: undefined }
     const chain = { ...place, reference, transactionHash: HASH }
     const made = await tryIt(stage, wallet.main >= amount, (open) =>
       createMint(ledger, open, { ...request, ...chain }),
@@ -214,7 +214,7 @@ const TAKEN: Readonly<Record<Step['act'], (stage: Stage, step: Step) => Promise<
   async redeem({ db, ledger, model, owners, count }, { amount, whose }) {
     const { userId, main: walletId } = owners[whose]!
     const request = { kind: 'redeem', userId, walletId, amount, currency: USD } as const
-    const chain = { chain: 'ETH', address: undefined, destination: {} }
+    const chain = { chain: 'ETH', chainId: CHAIN_ID, address: undefined, destination: {} }
     const { id, reference } = await db
       .transaction()
       .execute((open) => createRedeem(ledger, open, { ...request, ...chain }))

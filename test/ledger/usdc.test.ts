@@ -8,7 +8,6 @@ import { createIssuedReader } from '../../src/chain/read/issued.ts'
 import { readStablecoin } from '../../src/chain/read/stablecoin.ts'
 import { createProviders } from '../../src/chain/rpc/providers.ts'
 import type { Hex } from '../../src/domain/orders.ts'
-import type { LedgerContext } from '../../src/ledger/context.ts'
 import { createSupplyWatch, type SupplyWatch } from '../../src/ledger/watch-supply.ts'
 import type { Sender } from '../../src/sender/sender.ts'
 import { countFindings, readSolvency } from '../../src/store/ledger/supply.ts'
@@ -18,6 +17,7 @@ import { addressFrom, CHAIN_ID, toHex } from '../engines/sim/world.ts'
 import {
   DOLLAR,
   ledgerOf,
+  type TestLedger,
   readLedger,
   startMoneyApi,
   type MoneyApi,
@@ -52,7 +52,7 @@ describe('USDC as the stablecoin', () => {
   let platform: Hex
   let user: Hex
   let sender: Sender
-  let ledger: LedgerContext
+  let ledger: TestLedger
   let watch: SupplyWatch
   let money: MoneyApi
   let isMinter: boolean
@@ -106,7 +106,7 @@ describe('USDC as the stablecoin', () => {
     money = await startMoneyApi({
       ledger,
       minting: minting as never,
-      burning: createBurning(paying as never, ledger, signal) as never,
+      burning: createBurning(paying as never, { issuer, signal }) as never,
       withdrawing: createWithdrawing(paying, { ...from, stablecoin }) as never,
     })
     // What comes before the first look is not ours.

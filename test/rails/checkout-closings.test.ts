@@ -26,6 +26,7 @@ import {
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { reconcileSource } from '../fixtures/books/reconcile.ts'
 import { createTestClock } from '../fixtures/clock.ts'
+import { oneChain } from '../fixtures/api/chains.ts'
 
 type Body = Record<string, unknown>
 
@@ -48,7 +49,6 @@ describe('a crypto checkout that was paid, in the records', () => {
       random: Math.random,
     })
     const operating = createOperating({
-      closing: new AbortController().signal,
       chain: { providers, chainId: CHAIN_ID } as never,
       config: { confirmations: 1 } as never,
       shutdown: { signal },
@@ -57,7 +57,7 @@ describe('a crypto checkout that was paid, in the records', () => {
     const users = { alice: bench.api.alice, bob: await makeUser(db, { scopes: ['admin'] }) }
     const endpoints = [
       transactionDetailEndpoint,
-      receiptCreateEndpoint({ ...operating, randomBytes }),
+      receiptCreateEndpoint({ chains: oneChain(operating), randomBytes }),
       lifeEndpoint,
     ]
     records = await startRailsApi(db, endpoints, users)

@@ -234,7 +234,7 @@ describe('a crypto checkout that strangers pay to', () => {
     await sql`
       update transactions set status = 'processing'
       where transaction_id = ${made.id}`.execute(db)
-    await judgeOverpaid({ db })
+    await judgeOverpaid({ db, terms: place.checkout.terms })
     expect(await status(made)).to.include({ status: 'completed', gateway_status: 'OVERPAID' })
   })
 })

@@ -41,8 +41,8 @@ describe('deposits of every kind', () => {
     const record = { transactionId, userId: on.user.id, type, ...money, ...cause }
     await recordTransaction(on.bench.db, record)
     await sql`
-      insert into charges (transaction_id, gateway_id, kind, reference)
-      values (${transactionId}, 2, 'crypto', ${reference})`.execute(on.bench.db)
+      insert into charges (transaction_id, gateway_id, kind, chain_id, reference)
+      values (${transactionId}, 2, 'crypto', 31337, ${reference})`.execute(on.bench.db)
   }
 
   it('are not made of what pays a checkout, but of what names it and pays another', async () => {

@@ -7,6 +7,7 @@ import type { Db } from '../../store/database/database.ts'
 import type { OverviewWire } from '../../wire/group-b/admin.ts'
 import type { Access } from '../access/access.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
+import type { Chains } from '../chains.ts'
 import { alertEndpoints } from './api/admin/alerts.ts'
 import { keyEndpoints } from './api/admin/keys.ts'
 import { limitEndpoints } from './api/admin/limits.ts'
@@ -41,13 +42,13 @@ import { receiptCreateEndpoint, type ProvePayment } from './api/transactions/rec
 import { transferEndpoints } from './api/transfers.ts'
 import { pingEndpoint } from './ping.ts'
 import { recipientEndpoints } from './v1/business-account/recipients.ts'
-import { mintEndpoints, type Minting } from './v1/business-account/transfers.ts'
+import { mintEndpoints, type MintingChain } from './v1/business-account/transfers.ts'
 import { configurationEndpoint } from './v1/configuration.ts'
 import { subscriptionDeliveryEndpoints } from './v1/notifications/deliveries.ts'
 import { subscriptionEndpoints, type SubscriptionDeps } from './v1/notifications/subscriptions.ts'
 import { bankPaymentEndpoints } from './v1/payments.ts'
 import type { PayingBank } from './v1/sides.ts'
-import { walletTransferEndpoints, type Burning, type Withdrawing } from './v1/transfers.ts'
+import { walletTransferEndpoints, type TransferChain } from './v1/transfers.ts'
 import { walletEndpoints } from './v1/wallets.ts'
 
 /** What the endpoints stand on; the composition root puts it together. */
@@ -59,28 +60,35 @@ export type Ground<Payment, Mint, PayOut> = Pick<Access, 'tokens' | 'limitLogin'
     signal: AbortSignal
     /** Aborted when nothing new is begun any more, before that. */
     closing: AbortSignal
-    payments: BlockchainPayments<Payment>
-    provePayment: ProvePayment
     desk: PaymentDesk
     institutions: readonly Institution[]
     kickWires: () => void
+    chains: Chains<ServedChain<Payment, Mint, PayOut>>
+  }
+
+/** What the operations on one chain stand on. */
+export type ServedChain<Payment = unknown, Mint = unknown, PayOut = unknown> = AdminChain &
+  MintingChain<Mint> &
+  TransferChain<Mint, PayOut> & {
+    payments: BlockchainPayments<Payment>
+    provePayment: ProvePayment
     requestRun: RequestRun
     breakChecks: BreakChecks
   }
 
-type AdminGround = SignersDeps & {
+type AdminChain = SignersDeps & { providers: () => OverviewWire['providers'] }
+
+type AdminGround = {
   clock: Clock
   environment: Environment
-  providers: () => OverviewWire['providers']
+  chains: Chains<AdminChain>
   randomBytes: RandomBytes
   forgetUser: Access['forgetUser']
 }
 
 type GroupAGround<Mint, PayOut> = SubscriptionDeps & {
   ledger: LedgerContext
-  minting: Minting<Mint>
-  burning: Burning<Mint>
-  withdrawing: Withdrawing<PayOut>
+  chains: Chains<MintingChain<Mint> & TransferChain<Mint, PayOut>>
   bank: PayingBank
   createUuid: () => string
 }
@@ -89,10 +97,9 @@ type GroupAGround<Mint, PayOut> = SubscriptionDeps & {
 export function createEndpoints<Payment, Mint, PayOut>(
   ground: Ground<Payment, Mint, PayOut>,
 ): Endpoint[] {
-  const { ledger } = ground
   return [
     tokenEndpoint(ground),
-    transactionListEndpoint,
+    transactionListEndpoint(ground),
     transactionDetailEndpoint,
     receiptCreateEndpoint(ground),
     eventListEndpoint,
@@ -103,7 +110,7 @@ export function createEndpoints<Payment, Mint, PayOut>(
     ...batchEndpoints(ground),
     ...paymentEndpoints(ground),
     ...transferEndpoints(ground),
-    solvencyEndpoint(ledger),
+    solvencyEndpoint(ground),
     ...deliveryEndpoints(),
     ...runEndpoints(ground),
     ...breakEndpoints(ground),
@@ -118,9 +125,9 @@ export function adminEndpoints(ground: AdminGround): Endpoint[] {
     overviewEndpoint(ground),
     sampleListEndpoint(ground),
     signerListEndpoint(ground),
-    everyonesListEndpoint,
+    everyonesListEndpoint(ground),
     lifeEndpoint,
-    everyonesBatchListEndpoint,
+    everyonesBatchListEndpoint(ground),
     everyonesBatchEndpoint,
     undecidedListEndpoint,
     paymentDecideEndpoint,

@@ -25,7 +25,7 @@ export type StatusServerOptions = {
   registry: Registry
   /** Where the server counts its own requests; absent: in what it shows. */
   ownRegistry?: Registry
-  checks: HealthCheck[]
+  checks: () => readonly HealthCheck[]
   /** What `/readyz` says beside its status. */
   warnings?: readonly string[]
   /** Whether `/readyz` sends balancers away. */

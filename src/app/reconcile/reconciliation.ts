@@ -15,6 +15,7 @@ import { createRuns, requestRun, type Runs } from '../../reconciler/runs.ts'
 import type { Database, Db } from '../../store/database/database.ts'
 import { countOpenBreaks } from '../../store/reconciliation/breaks.ts'
 import type { Chain } from '../chain.ts'
+import type { MeasuredChains } from '../metrics.ts'
 import { createPanelOf } from './source.ts'
 
 /** The runs over our own records, and what the endpoints that show them stand on. */
@@ -78,16 +79,18 @@ const POLL_MS = 1_000
 const LAG_GRACE_MS = 120_000
 
 /** Asked of the database at each scrape, so every process tells the same. */
-export function measureBreaks(deps: { registry: Registry; db: Db; chainId: number }): void {
-  const { registry, db, chainId } = deps
+export function measureBreaks(deps: { registry: Registry; db: Db; chains: MeasuredChains }): void {
+  const { registry, db, chains } = deps
   const open = new Gauge({
     name: 'quittance_open_breaks',
     help: 'Disagreements between records and the chain that nobody has closed yet',
-    labelNames: ['kind'],
+    labelNames: ['chain', 'kind'],
     registers: [registry],
     async collect() {
-      const counts = await countOpenBreaks(db, chainId)
-      for (const kind of BREAK_KINDS) open.set({ kind }, counts.get(kind) ?? 0)
+      for (const { name: chain, chainId } of chains()) {
+        const counts = await countOpenBreaks(db, chainId)
+        for (const kind of BREAK_KINDS) open.set({ chain, kind }, counts.get(kind) ?? 0)
+      }
     },
   })
 }

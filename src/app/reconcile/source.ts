@@ -1,3 +1,4 @@
+import type { Finality } from '../../base/chains-config.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Config, HexAddress } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
@@ -33,7 +34,7 @@ export type ReconcileRequest = {
   source: RecordSource
   urls: readonly string[]
   chainId?: number | undefined
-  confirmations: number | 'finalized'
+  confirmations: Finality
   since?: Date | undefined
   until?: Date | undefined
   graceMs: number
@@ -164,7 +165,7 @@ async function examinerOf(
   return { examiner, contracts, currencies }
 }
 
-function nodesOf(providers: Providers, confirmations: number | 'finalized'): Node[] {
+function nodesOf(providers: Providers, confirmations: Finality): Node[] {
   return providers.all.map((provider) =>
     createNode({ provider, confirmations, clock: systemClock }),
   )
@@ -174,7 +175,7 @@ function nodesOf(providers: Providers, confirmations: number | 'finalized'): Nod
 export function createPanelOf(parts: {
   chainId: number
   providers: Providers
-  confirmations: number | 'finalized'
+  confirmations: Finality
   contracts: Pick<Contracts, 'settlement'> & { tokens: readonly Token[] }
   lagGraceMs?: number
 }): { examiner: Examiner; nodes: readonly Node[] } {

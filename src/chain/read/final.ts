@@ -11,7 +11,7 @@ export function createFinal(deps: {
   finality: Finality
 }): ReadFinal {
   const { providers, finality } = deps
-  const tag = finality === 'finalized' ? finality : 'latest'
+  const tag = typeof finality === 'string' ? finality : 'latest'
   const call = { method: 'eth_getBlockByNumber', params: [tag, false] }
   return async (signal) => {
     const { told, needed } = heardOf(await providers.askAll({ ...call, signal }))

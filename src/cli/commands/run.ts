@@ -1,24 +1,28 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 
 import type { App, Role } from '../../app.ts'
+import { MAX_SANDBOX_CHAINS, sandboxChains } from '../../base/chains-config.ts'
 import { parseConfig, type Config } from '../../base/config.ts'
-import type { BaseError } from '../../base/errors.ts'
+import { BaseError } from '../../base/errors.ts'
 import { createLogger, type Logger } from '../../base/logger.ts'
 import type { ReadyFacts } from '../../base/ready.ts'
 import { EXIT, createOutput, formatPairs, version, type Output } from '../output.ts'
 
 /** `up`, `serve` and `work` differ in what they start. */
 export function roleCommand(role: Role): Command {
-  return new Command(role)
+  const command = new Command(role)
     .option('--json', 'print what ready.json holds, once it serves')
-    .action(async (options: { json?: boolean }) => {
-      process.exitCode = await run(role, createOutput(options))
+    .action(async (options: { json?: boolean; chains?: number }) => {
+      process.exitCode = await run(role, options)
     })
+  if (role !== 'up') return command
+  return command.option('--chains <number>', 'how many chains of its own it starts', chainCount)
 }
 
 /** Runs until a signal or a failure ends it; resolves to the exit code. */
-async function run(role: Role, output: Output): Promise<number> {
-  const config = parseConfig(process.env)
+async function run(role: Role, options: { json?: boolean; chains?: number }): Promise<number> {
+  const config = withChains(parseConfig(process.env), options.chains)
+  const output = createOutput(options)
   const logger = createLogger({ level: config.logLevel ?? (role === 'up' ? 'warn' : 'info') })
   const startedAt = performance.now()
   // After the configuration: a bad one is told at once, and help needs none of it.
@@ -46,6 +50,23 @@ async function run(role: Role, output: Output): Promise<number> {
   report(failures, logger)
   if (failures.length === 0) output.line('Stopped. Nothing is left running.')
   return typeof reason === 'string' && failures.length === 0 ? EXIT.holds : EXIT.cannotRun
+}
+
+function chainCount(text: string): number {
+  if (new RegExp(`^[1-${MAX_SANDBOX_CHAINS}]$`).test(text)) return Number(text)
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_SANDBOX_CHAINS}.`)
+}
+
+function withChains(config: Config, count: number | undefined): Config {
+  const [one, another] = config.chains
+  if (count === undefined || one === undefined) return config
+  if (another === undefined && one.rpcUrls.length === 0) {
+    return { ...config, chains: sandboxChains(one, count) }
+  }
+  throw new BaseError(
+    '--chains starts chains of its own. Leave it out where ETH_RPC_URL or QUITTANCE_CHAINS is set.',
+    { code: 'bad_configuration' },
+  )
 }
 
 /**
@@ -108,7 +129,9 @@ function pairsOf(facts: ReadyFacts, config: Config): Array<readonly [string, str
       : statusUrl
         ? ([['Status', `${statusUrl}/readyz and ${statusUrl}/metrics`]] as const)
         : []),
-    ['Chain', `${facts.rpcUrl} (chain ${facts.chainId})`],
+    ...(facts.chains ?? [facts]).map(
+      ({ rpcUrl, chainId }) => ['Chain', `${rpcUrl} (chain ${chainId})`] as const,
+    ),
     ['Settlement', facts.settlement ?? 'none on this chain'],
     ['Stablecoin', facts.stablecoin ? stablecoinOf(facts) : 'none on this chain'],
     ...(facts.signers ?? []).map(

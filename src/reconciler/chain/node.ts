@@ -122,11 +122,11 @@ function blockCall(at: string, isFull: boolean): RpcItem {
 async function readHead(deps: NodeDeps, signal: AbortSignal): Promise<NodeHead> {
   const { confirmations, provider } = deps
   const items = [blockCall('latest', false)]
-  if (confirmations === 'finalized') items.push(blockCall('finalized', false))
+  if (typeof confirmations === 'string') items.push(blockCall(confirmations, false))
   const [latest, finalized] = await askAll(deps, { items, signal, group: GROUP })
   if (latest?.ok !== true) throw latest?.error ?? noAnswer(provider.name)
   const head = readBlock(latest.result)
-  if (confirmations !== 'finalized') {
+  if (typeof confirmations !== 'string') {
     return { ...head, final: finalUnder(head.number, confirmations) }
   }
   const isTold = finalized?.ok === true && finalized.result !== null

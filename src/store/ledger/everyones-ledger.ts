@@ -8,7 +8,13 @@ import type { PostingKind, SystemAccount } from './ledger.ts'
 /** A wallet of whoever, with what is held of it. */
 export type OwnedWallet = Wallet & { username: string; held: bigint }
 
-export type SystemBalance = { kind: SystemAccount; currency: LedgerCurrency; balance: bigint }
+export type SystemBalance = {
+  kind: SystemAccount
+  /** Of the stablecoin of a chain. */
+  chain: string | undefined
+  currency: LedgerCurrency
+  balance: bigint
+}
 
 /** One side of a posting: of a wallet where it has one, else of the platform. */
 export type Side = { kind: 'wallet' | 'held' | SystemAccount; walletId: bigint | undefined }
@@ -53,8 +59,9 @@ const OWNED_WALLET = columnsOf<OwnedWallet>()(`w.id, w.user_id, u.username, w.ty
 /** Where the money comes from and goes to that is in no wallet. */
 export async function listSystemBalances(db: Db): Promise<SystemBalance[]> {
   return readAll<SystemBalance>(db)`
-    select kind, currency, balance from accounts where wallet_id is null
-    order by kind, currency`
+    select kind, chain_name(chain_id) as chain, currency, balance
+    from accounts where wallet_id is null
+    order by kind, chain, currency`
 }
 
 export type PostingsWanted = {

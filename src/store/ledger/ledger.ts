@@ -9,9 +9,16 @@ import {
 import type { Db } from '../database/database.ts'
 
 /** A wallet's own money, what is held of it, or an account of the platform. */
-export type LedgerAccount = { wallet: bigint } | { heldOf: bigint } | { system: SystemAccount }
+export type LedgerAccount =
+  | { wallet: bigint }
+  | { heldOf: bigint }
+  | { system: PlatformAccount }
+  /** What is owed to the holders of the stablecoin of a chain. */
+  | { stablecoinOn: number }
 
-export type SystemAccount = 'bank' | 'stablecoin' | 'unclaimed' | 'treasury'
+type PlatformAccount = 'bank' | 'unclaimed' | 'treasury'
+
+export type SystemAccount = PlatformAccount | 'stablecoin'
 
 export type PostingKind =
   | 'deposit'
@@ -89,6 +96,9 @@ function accountAt(place: LedgerAccount, currency: string): RawBuilder<unknown> 
   if ('system' in place) {
     return sql`(select id from accounts
       where kind = ${place.system} and wallet_id is null and currency = ${currency})`
+  }
+  if ('stablecoinOn' in place) {
+    return sql`stablecoin_account(${place.stablecoinOn}::bigint, ${currency})`
   }
   const [kind, wallet] = 'wallet' in place ? ['wallet', place.wallet] : ['held', place.heldOf]
   return sql`(select id from accounts

@@ -144,7 +144,9 @@ export async function storeSolvency(
     insert into solvency (chain_id, token, block_number, supply, liability, mints_ahead,
       mints_behind, checked_at)
     select ${key.chainId}, ${key.token}, ${seen.blockNumber}, ${String(seen.supply)}::numeric,
-      coalesce((select balance from accounts where kind = 'stablecoin' and wallet_id is null), 0),
+      coalesce((
+        select balance from accounts where kind = 'stablecoin' and chain_id = ${key.chainId}
+      ), 0),
       coalesce((
         select sum(t.amount) from transfers t join supply_events e on e.transfer_id = t.id
         where t.kind in ('mint', 'withdrawal') and t.status in ('pending', 'running')
@@ -153,7 +155,7 @@ export async function storeSolvency(
       coalesce((
         select sum(amount) from transfers
         where kind in ('mint', 'withdrawal') and status = 'complete'
-          and block_number > ${seen.blockNumber}
+          and chain_id = ${key.chainId} and block_number > ${seen.blockNumber}
       ), 0),
       ${seen.now}
     where not exists (
@@ -161,7 +163,8 @@ export async function storeSolvency(
       where e.chain_id = ${key.chainId} and e.token = ${key.token}
         and e.block_number > ${seen.blockNumber}
         and not exists (
-          select 1 from breaks where kind = 'reorged' and hash = e.transaction_hash
+          select 1 from breaks
+          where kind = 'reorged' and chain_id = e.chain_id and hash = e.transaction_hash
         )
     )
     on conflict (chain_id, token) do update

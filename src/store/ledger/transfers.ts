@@ -38,10 +38,10 @@ export async function insertWalletTransfer(
 export async function insertMint(db: Db, mint: NewMint): Promise<Mint> {
   const row = await readOne<TransferRow>(db)`
     insert into transfers (id, kind, user_id, wallet_id, chain, address, address_id, currency,
-      amount, status, reference, transaction_hash)
+      amount, status, chain_id, reference, transaction_hash)
     values (${mint.id}, 'mint', ${mint.userId}, ${mint.walletId}, ${mint.chain}, ${mint.address},
       ${mint.addressId ?? null}, ${mint.currency}, ${String(mint.amount)}::numeric, 'pending',
-      ${mint.reference}, ${mint.transactionHash})
+      ${mint.chainId}, ${mint.reference}, ${mint.transactionHash})
     returning ${TRANSFER}`
   return transferOf(row!) as Mint
 }
@@ -49,10 +49,10 @@ export async function insertMint(db: Db, mint: NewMint): Promise<Mint> {
 export async function insertWithdrawal(db: Db, asked: NewWithdrawal): Promise<Withdrawal> {
   const row = await readOne<TransferRow>(db)`
     insert into transfers (kind, user_id, wallet_id, chain, address, transaction_id, currency,
-      amount, status, reference, transaction_hash)
+      amount, status, chain_id, reference, transaction_hash)
     values ('withdrawal', ${asked.userId}, ${asked.walletId}, ${asked.chain}, ${asked.address},
       ${asked.transactionId}, ${asked.currency}, ${String(asked.amount)}::numeric, 'pending',
-      ${asked.reference}, ${asked.transactionHash})
+      ${asked.chainId}, ${asked.reference}, ${asked.transactionHash})
     returning ${TRANSFER}`
   return transferOf(row!) as Withdrawal
 }
@@ -67,11 +67,12 @@ export async function findWithdrawal(db: Db, transactionId: string): Promise<Tra
 export async function insertRedeem(db: Db, redeem: NewRedeem): Promise<Redeem> {
   const row = await readOne<TransferRow>(db)`
     insert into transfers (id, kind, user_id, wallet_id, chain, address, destination, currency,
-      amount, status, reference, expires_at)
+      amount, status, chain_id, reference, expires_at)
     values (coalesce(${redeem.id ?? null}::uuid, gen_random_uuid()), 'redeem', ${redeem.userId},
       ${redeem.walletId}, ${redeem.chain}, ${redeem.address ?? null},
       ${JSON.stringify(redeem.destination)}::jsonb, ${redeem.currency},
-      ${String(redeem.amount)}::numeric, 'pending', ${redeem.reference}, ${redeem.expiresAt})
+      ${String(redeem.amount)}::numeric, 'pending', ${redeem.chainId},
+      ${redeem.reference}, ${redeem.expiresAt})
     returning ${TRANSFER}`
   return transferOf(row!) as Redeem
 }
@@ -89,14 +90,14 @@ export async function findTransfer(
 }
 
 /** Whoever's redeem the memo names, with its row locked to the end of the transaction. */
-export async function lockRedeem(db: Db, reference: Hex): Promise<Redeem | undefined> {
-  const redeem = await lockTransfer(db, reference)
+export async function lockRedeem(db: Db, memo: MemoKey): Promise<Redeem | undefined> {
+  const redeem = await lockTransfer(db, memo)
   return redeem?.kind === 'redeem' ? redeem : undefined
 }
 
 /** The same of a mint, whether it is one for a withdrawal or not. */
-export async function lockMint(db: Db, reference: Hex): Promise<Mint | Withdrawal | undefined> {
-  const mint = await lockTransfer(db, reference)
+export async function lockMint(db: Db, memo: MemoKey): Promise<Mint | Withdrawal | undefined> {
+  const mint = await lockTransfer(db, memo)
   return mint?.kind === 'mint' || mint?.kind === 'withdrawal' ? mint : undefined
 }
 
@@ -118,11 +119,11 @@ export async function findMintReference(
  */
 export async function lockRedeemBy(
   db: Db,
-  { holder, amount }: { holder: Hex; amount: bigint },
+  { chainId, holder, amount }: { chainId: number; holder: Hex; amount: bigint },
 ): Promise<Redeem | undefined> {
   const row = await readOne<TransferRow>(db)`
     select ${TRANSFER} from transfers
-    where kind = 'redeem' and address = ${holder}
+    where kind = 'redeem' and chain_id = ${chainId} and address = ${holder}
       and (status = 'pending' or amount = ${String(amount)}::numeric)
     order by status = 'pending' and amount = ${String(amount)}::numeric desc,
       status = 'pending' desc, case when status = 'pending' then seq else -seq end
@@ -146,9 +147,16 @@ export async function isHolderOfAnother(
   return rows.length > 0
 }
 
-async function lockTransfer(db: Db, reference: Hex): Promise<Transfer | undefined> {
+/** A memo says something on its chain alone. */
+type MemoKey = { chainId: number; reference: Hex }
+
+async function lockTransfer(
+  db: Db,
+  { chainId, reference }: MemoKey,
+): Promise<Transfer | undefined> {
   const row = await readOne<TransferRow>(db)`
-    select ${TRANSFER} from transfers where reference = ${reference} for no key update`
+    select ${TRANSFER} from transfers
+    where chain_id = ${chainId} and reference = ${reference} for no key update`
   return row && transferOf(row)
 }
 
@@ -205,10 +213,14 @@ export async function moveTransfer(
 }
 
 /** Redeems whose time had passed at that moment of the chain, the longest waiting first. */
-export async function listExpired(db: Db, wanted: { at: Date; limit: number }): Promise<Redeem[]> {
+export async function listExpired(
+  db: Db,
+  wanted: { chainId: number; at: Date; limit: number },
+): Promise<Redeem[]> {
   const rows = await readAll<TransferRow>(db)`
     select ${TRANSFER} from transfers
-    where kind = 'redeem' and status = 'pending' and expires_at < ${wanted.at}
+    where kind = 'redeem' and status = 'pending' and chain_id = ${wanted.chainId}
+      and expires_at < ${wanted.at}
     order by expires_at limit ${wanted.limit}`
   return rows.map((row) => transferOf(row) as Redeem)
 }
@@ -220,21 +232,31 @@ type TransferRow = Omit<WalletTransfer, 'kind'> &
   Pick<Withdrawal, 'transactionId'> & { kind: Transfer['kind'] }
 
 const TRANSFER = columnsOf<TransferRow>()(`id, seq, user_id, kind, wallet_id, to_wallet_id, chain,
-  address, address_id, destination, currency, amount, status, error_code, transaction_hash,
-  reference, expires_at, transaction_id, created_at, updated_at`)
+  chain_id::float8, address, address_id, destination, currency, amount, status, error_code,
+  transaction_hash, reference, expires_at, transaction_id, created_at, updated_at`)
 
 function transferOf(row: TransferRow): Transfer {
-  const { kind, toWalletId, chain, address, addressId, reference, transactionHash, ...rest } = row
+  const {
+    kind,
+    toWalletId,
+    chain,
+    chainId,
+    address,
+    addressId,
+    reference,
+    transactionHash,
+    ...rest
+  } = row
   const { destination, expiresAt, transactionId, ...common } = rest
   switch (kind) {
     case 'wallet':
       return { ...common, kind, toWalletId }
     case 'mint':
-      return { ...common, kind, chain, address, addressId, reference, transactionHash }
+      return { ...common, kind, chain, chainId, address, addressId, reference, transactionHash }
     case 'withdrawal':
-      return { ...common, kind, chain, address, reference, transactionHash, transactionId }
+      return { ...common, kind, chain, chainId, address, reference, transactionHash, transactionId }
     case 'redeem': {
-      const asked = { chain, address, destination, reference, expiresAt, transactionHash }
+      const asked = { chain, chainId, address, destination, reference, expiresAt, transactionHash }
       return { ...common, kind, ...asked }
     }
     default:

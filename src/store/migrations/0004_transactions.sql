@@ -29,6 +29,8 @@ create table batches (
   id bigint generated always as identity primary key,
   batch_id text not null unique check (length(batch_id) = 23 and batch_id ~ '^BAT[0-9]+$'),
   user_id integer not null references users (id),
+  -- On which all of it is paid.
+  chain_id bigint not null check (chain_id > 0),
   currency text not null check (length(currency) between 1 and 32),
   token_decimals integer check (token_decimals between 0 and 18),
   on_failure text not null check (on_failure in ('all_or_nothing', 'each')),
@@ -61,6 +63,8 @@ create table transactions (
   external_id text check (length(external_id) between 1 and 128),
   batch_id text references batches (batch_id),
   batch_place integer check (batch_place >= 0),
+  -- On which chain it is paid or has come; null where it touches none.
+  chain_id bigint check (chain_id > 0),
   -- Whom it pays on a chain: another one, or for a deposit the user.
   to_address text check (length(to_address) = 42 and to_address ~ '^0x[0-9a-f]+$'),
   created_at timestamptz(3) not null default now(),
@@ -101,13 +105,16 @@ create table transaction_features (
   created_at timestamptz(3) not null,
   currency text not null,
   amount numeric not null,
-  to_address text
+  to_address text,
+  chain_id bigint
 );
 create index transaction_features_currency
   on transaction_features (currency, user_id, created_at, internal_id);
 create index transaction_features_amount on transaction_features (user_id, currency, amount);
 create index transaction_features_address
   on transaction_features (to_address, user_id, created_at, internal_id) where to_address is not null;
+create index transaction_features_chain
+  on transaction_features (chain_id, user_id, created_at, internal_id) where chain_id is not null;
 
 -- Each word of the metadata behind its key, which has no "=", as a digest, so that long words fit into the index. Who makes
 -- two words of one digest finds both among the own transactions.
@@ -125,8 +132,8 @@ $$;
 
 create function keep_features() returns trigger language plpgsql as $$
 begin
-  insert into transaction_features (internal_id, user_id, created_at, currency, amount, to_address)
-  select id, user_id, created_at, currency, amount, to_address from inserted;
+  insert into transaction_features (internal_id, user_id, created_at, currency, amount, to_address, chain_id)
+  select id, user_id, created_at, currency, amount, to_address, chain_id from inserted;
   if exists (select from inserted where metadata <> '{}') then
     insert into transaction_words (digest, user_id, created_at, internal_id)
     select word_digest(key, value), user_id, created_at, id

@@ -12,25 +12,49 @@ create index wallets_user on wallets (user_id, id);
 -- The one that money comes from and goes back to where a request names none.
 create unique index wallets_merchant on wallets (user_id) where type = 'merchant';
 
--- Where money is: in a wallet, held for something of that wallet that is on its way, at the bank, out as stablecoin,
--- burnt by somebody who ordered no redeem, or the platform's own, which has paid it out of its holdings. The bank's
+-- Where money is: in a wallet, held for something of that wallet that is on its way, at the bank, out as the stablecoin of
+-- a chain, burnt by somebody who ordered no redeem, or the platform's own, which has paid it out of its holdings. The bank's
 -- account is what is left of all the others, and alone below zero.
 create table accounts (
   id bigint generated always as identity primary key,
   kind text not null check (kind in ('wallet', 'held', 'bank', 'stablecoin', 'unclaimed', 'treasury')),
   wallet_id bigint references wallets (id),
+  chain_id bigint check (chain_id > 0),
   currency text not null check (currency = 'USD'),
   balance numeric(38, 0) not null default 0,
   -- How far an administrator lets transfers to a bank take a wallet below zero.
   credit_line numeric(38, 0) not null default 0 check (credit_line >= 0 and (kind = 'wallet' or credit_line = 0)),
   unique (id, currency),
   check ((kind in ('wallet', 'held')) = (wallet_id is not null)),
+  check ((kind = 'stablecoin') = (chain_id is not null)),
   constraint accounts_not_overdrawn check (kind = 'bank' or balance + credit_line >= 0)
 );
 create unique index accounts_of_wallet on accounts (wallet_id, kind, currency) where wallet_id is not null;
-create unique index accounts_of_system on accounts (kind, currency) where wallet_id is null;
-insert into accounts (kind, currency) values
-  ('bank', 'USD'), ('stablecoin', 'USD'), ('unclaimed', 'USD'), ('treasury', 'USD');
+create unique index accounts_of_system on accounts (kind, currency) where wallet_id is null and chain_id is null;
+create unique index accounts_of_chain on accounts (chain_id, kind, currency) where chain_id is not null;
+insert into accounts (kind, currency) values ('bank', 'USD'), ('unclaimed', 'USD'), ('treasury', 'USD');
+
+-- What is owed to the holders of the stablecoin of a chain.
+create function stablecoin_account(of_chain bigint, of_currency text) returns bigint language plpgsql as $$
+declare found bigint;
+begin
+  insert into accounts (kind, chain_id, currency)
+    select 'stablecoin', of_chain, of_currency where not exists (
+      select from accounts where kind = 'stablecoin' and chain_id = of_chain and currency = of_currency
+    )
+    on conflict do nothing;
+  select id into strict found from accounts
+    where kind = 'stablecoin' and chain_id = of_chain and currency = of_currency;
+  return found;
+end $$;
+
+-- It is shown from the start.
+create function open_chain_account() returns trigger language plpgsql as $$
+begin
+  perform stablecoin_account(new.chain_id, 'USD');
+  return null;
+end $$;
+create trigger chains_opened after insert on chains for each row execute function open_chain_account();
 
 -- One row takes from one account what it gives to another, in one currency: a posting that does not sum to zero cannot
 -- be written down.
@@ -78,8 +102,9 @@ create trigger postings_kept before update or delete on postings for each row ex
 -- A balance is the sum of its postings, since nothing but a posting changes it.
 create function keep_balance() returns trigger language plpgsql as $$
 begin
-  if (pg_trigger_depth() < 2 and old.balance <> new.balance) or (old.id, old.kind, old.wallet_id, old.currency)
-    is distinct from (new.id, new.kind, new.wallet_id, new.currency)
+  if (pg_trigger_depth() < 2 and old.balance <> new.balance)
+    or (old.id, old.kind, old.wallet_id, old.chain_id, old.currency)
+      is distinct from (new.id, new.kind, new.wallet_id, new.chain_id, new.currency)
   then
     raise exception 'only a posting changes an account' using errcode = 'restrict_violation';
   end if;
@@ -148,7 +173,9 @@ create table transfers (
   -- Of a redeem: where its money goes when the bank sends it back.
   wallet_id bigint not null references wallets (id),
   to_wallet_id bigint references wallets (id),
+  -- Its code, and its id: what is minted or burnt on one chain is nothing to another.
   chain text check (chain ~ '^[A-Z0-9]{2,16}$'),
+  chain_id bigint check (chain_id > 0),
   -- Of a withdrawal: under which it stands among the transactions.
   transaction_id text unique references transactions (transaction_id),
   -- Who receives a mint or a withdrawal, or who alone may redeem.
@@ -164,11 +191,13 @@ create table transfers (
   block_number bigint check (block_number >= 0),
   -- The memo that the mint or the burn carries, so that whoever ordered it can tell it from another one of the same
   -- amount.
-  reference text unique check (reference ~ '^0x[0-9a-f]{64}$'),
+  reference text check (reference ~ '^0x[0-9a-f]{64}$'),
   expires_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   check ((kind = 'wallet') = (to_wallet_id is not null) and (kind = 'wallet') = (chain is null)),
+  check ((chain is null) = (chain_id is null)),
+  unique (chain_id, reference),
   constraint transfers_memo
     check ((kind = 'wallet') = (reference is null) and (kind = 'redeem') = (expires_at is not null)),
   check (kind not in ('mint', 'withdrawal') or address is not null),
@@ -179,10 +208,10 @@ create table transfers (
   check (status <> 'failed' or error_code is not null)
 );
 create index transfers_list on transfers (user_id, seq);
-create index transfers_expiring on transfers (expires_at) where kind = 'redeem' and status = 'pending';
+create index transfers_expiring on transfers (chain_id, expires_at) where kind = 'redeem' and status = 'pending';
 create index transfers_open on transfers (kind)
   where kind in ('mint', 'withdrawal') and status in ('pending', 'running');
-create index transfers_minted on transfers (block_number)
+create index transfers_minted on transfers (chain_id, block_number)
   where kind in ('mint', 'withdrawal') and status = 'complete';
 
 create function keep_request() returns trigger language plpgsql as $$

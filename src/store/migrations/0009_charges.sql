@@ -16,7 +16,8 @@ create table charges (
   error_code text check (error_code ~ '^[a-z0-9_]{1,64}$'),
   -- In the smallest unit of the currency; what has arrived at a crypto checkout.
   received numeric(78, 0) check (received >= 0),
-  -- Under it the payment stands on the chain.
+  -- Where it is paid on a chain: on which one. Under the reference the payment stands there.
+  chain_id bigint check (chain_id > 0),
   reference text unique check (reference ~ '^0x[0-9a-f]{64}$'),
   expires_at timestamptz(3),
   trouble text check (length(trouble) between 1 and 64),
@@ -25,7 +26,8 @@ create table charges (
   wakes integer not null default 0,
   lease integer not null default 0,
   tries integer not null default 0,
-  unique (gateway_id, external_id)
+  unique (gateway_id, external_id),
+  check ((chain_id is null) = (reference is null))
 );
 -- A charge may be paid in parts, each under a reference of its own: those that share all but the last byte.
 create unique index charges_parts on charges (left(reference, 64)) where reference is not null;
@@ -33,8 +35,8 @@ create index charges_due on charges (due_at) where due_at is not null;
 
 create function keep_charge() returns trigger language plpgsql as $$
 begin
-  if (old.transaction_id, old.gateway_id, old.kind, old.reference, old.expires_at)
-    is distinct from (new.transaction_id, new.gateway_id, new.kind, new.reference, new.expires_at)
+  if (old.transaction_id, old.gateway_id, old.kind, old.chain_id, old.reference, old.expires_at)
+    is distinct from (new.transaction_id, new.gateway_id, new.kind, new.chain_id, new.reference, new.expires_at)
     or (old.external_id is not null and old.external_id is distinct from new.external_id)
   then
     raise exception 'a charge is one and the same for ever' using errcode = 'restrict_violation';

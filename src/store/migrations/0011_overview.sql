@@ -1,8 +1,9 @@
 -- What an operator looks at: the platform's health over time, and the receipts that payees were given.
 
--- One row a minute, whoever of the workers writes it. Amounts are in wei, and of what was accepted in the last day.
+-- One row a minute for each chain, whoever of the workers writes it. Amounts are in wei, and of what was accepted in the last day.
 create table overview_samples (
-  at timestamptz(3) primary key,
+  chain_id bigint not null check (chain_id > 0),
+  at timestamptz(3) not null,
   claimed numeric(78, 0) not null check (claimed >= 0),
   settled numeric(78, 0) not null check (settled >= 0),
   in_flight integer not null check (in_flight >= 0),
@@ -12,6 +13,7 @@ create table overview_samples (
   -- In millionths of a dollar; null where there is no stablecoin.
   supply numeric(78, 0) check (supply >= 0),
   liability numeric(38, 0),
+  primary key (chain_id, at),
   check ((supply is null) = (liability is null))
 );
 

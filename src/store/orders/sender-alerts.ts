@@ -88,6 +88,7 @@ const MAX_ALERTS = 1000
 export type AlertRow = {
   id: bigint
   kind: SenderAlertKind
+  chain: string
   transactionId: string | undefined
   hash: Hex
   openedAt: Date
@@ -97,15 +98,17 @@ export type AlertRow = {
 }
 
 const ALERT_ROW =
-  columnsOf<AlertRow>()(`a.id, a.kind, t.transaction_id, a.hash, a.opened_at, a.note,
+  columnsOf<AlertRow>()(`a.id, a.kind, chain_name(a.chain_id) as chain, t.transaction_id, a.hash, a.opened_at, a.note,
   a.acknowledged_by, a.acknowledged_at`)
 
-/** Oldest first. */
-export async function listAlertRows(db: Db, chainId: number): Promise<AlertRow[]> {
+/** Oldest first, of one chain or of all. */
+export async function listAlertRows(db: Db, chainId?: number): Promise<AlertRow[]> {
   return readAll<AlertRow>(db)`
     select ${ALERT_ROW} from sender_alerts a left join orders o on o.id = a.order_id
     left join transactions t on t.transaction_id = o.subject
-    where a.chain_id = ${chainId} and a.closed_at is null order by a.id limit ${MAX_ALERTS}`
+    where a.closed_at is null
+      and (${chainId ?? null}::bigint is null or a.chain_id = ${chainId ?? null})
+    order by a.id limit ${MAX_ALERTS}`
 }
 
 /** False where it is not open any more. */

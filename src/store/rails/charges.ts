@@ -28,6 +28,8 @@ export type Charge = {
   gatewayStatus: string | undefined
   errorCode: string | undefined
   received: bigint | undefined
+  /** Where it is paid on a chain. */
+  chainId: number | undefined
   reference: `0x${string}` | undefined
   expiresAt: Date | undefined
   wakes: number
@@ -39,17 +41,21 @@ export type Charge = {
 export async function insertCharge(
   db: Db,
   charge: Pick<Charge, 'transactionId' | 'gatewayId' | 'kind'> &
-    Partial<Pick<Charge, 'externalId' | 'reference' | 'expiresAt' | 'gatewayStatus'>> & {
+    Partial<
+      Pick<Charge, 'externalId' | 'chainId' | 'reference' | 'expiresAt' | 'gatewayStatus'>
+    > & {
       /** Absent: nobody has to ask for it. */
       dueAt?: Date | undefined
     },
 ): Promise<void> {
   await sql`
-    insert into charges (transaction_id, gateway_id, kind, external_id, reference, expires_at,
-      gateway_status, due_at)
+    insert into charges (transaction_id, gateway_id, kind, external_id, chain_id, reference,
+      expires_at, gateway_status, due_at)
     values (${charge.transactionId}, ${charge.gatewayId}, ${charge.kind},
-      ${charge.externalId ?? null}, ${charge.reference ?? null}, ${charge.expiresAt ?? null},
-      ${charge.gatewayStatus ?? null}, ${charge.dueAt ?? null})`.execute(db)
+      ${charge.externalId ?? null}, ${charge.chainId ?? null}, ${charge.reference ?? null},
+      ${charge.expiresAt ?? null}, ${charge.gatewayStatus ?? null}, ${charge.dueAt ?? null})`.execute(
+    db,
+  )
 }
 
 /** Whoever's it is; what is shown to a user is asked for by the transaction first. */
@@ -143,7 +149,7 @@ export async function learnCharge(
 const CHARGE =
   columnsOf<Charge>()(`t.transaction_id, t.user_id, t.status, t.amount::text, t.currency,
   t.description, t.metadata, t.created_at, c.gateway_id, c.kind, c.external_id, c.client_secret,
-  c.url, c.capture_id, c.gateway_status, c.error_code, c.received, c.reference, c.expires_at,
-  c.wakes, c.lease, c.tries`)
+  c.url, c.capture_id, c.gateway_status, c.error_code, c.received, c.chain_id::float8,
+  c.reference, c.expires_at,  c.wakes, c.lease, c.tries`)
 
 const SELECT = sql`select ${CHARGE} from charges c join transactions t using (transaction_id)`

@@ -57,11 +57,14 @@ export async function writeCheckoutCursor(
       set block_number = excluded.block_number, block_hash = excluded.block_hash`.execute(db)
 }
 
-/** The transaction of which a part is paid under this reference. */
-export async function findReferenced(db: Db, reference: Hex): Promise<string | undefined> {
+/** The transaction of which a part is paid on this chain under this reference. */
+export async function findReferenced(
+  db: Db,
+  { chainId, reference }: { chainId: number; reference: Hex },
+): Promise<string | undefined> {
   const { rows } = await sql<{ transactionId: string }>`
     select transaction_id as "transactionId" from charges
-    where left(reference, 64) = left(${reference}, 64)`.execute(db)
+    where left(reference, 64) = left(${reference}, 64) and chain_id = ${chainId}`.execute(db)
   return rows[0]?.transactionId
 }
 
@@ -199,32 +202,33 @@ export async function listUndecided(
 }
 
 /** Charges that wait with more than is due, which programs of before left to people. */
-export async function listOverpaidOpen(db: Db): Promise<string[]> {
+export async function listOverpaidOpen(db: Db, chainId: number): Promise<string[]> {
   const { rows } = await sql<{ transactionId: string }>`
     select c.transaction_id as "transactionId" from charges c
     join transactions t using (transaction_id)
-    where c.kind = 'crypto_checkout' and c.gateway_status = 'OVERPAID' and t.status = 'processing'
+    where c.chain_id = ${chainId} and c.gateway_status = 'OVERPAID' and t.status = 'processing'
     order by t.id limit 1000`.execute(db)
   return rows.map(({ transactionId }) => transactionId)
 }
 
 /** When the oldest charge was made for which nothing has come and whose time is not decided. */
-export async function findOldestUnpaid(db: Db): Promise<Date | undefined> {
+export async function findOldestUnpaid(db: Db, chainId: number): Promise<Date | undefined> {
   const { rows } = await sql<{ madeAt: Date | null }>`
     select min(t.created_at) as "madeAt" from charges c join transactions t using (transaction_id)
-    where c.kind = 'crypto_checkout' and t.status = 'pending'`.execute(db)
+    where c.chain_id = ${chainId} and t.status = 'pending'`.execute(db)
   return rows[0]?.madeAt ?? undefined
 }
 
 /** Charges whose time has passed on the chain and for which nothing has come. */
 export async function listExpired(
   db: Db,
-  wanted: { before: Date; limit: number },
+  wanted: { chainId: number; before: Date; limit: number },
 ): Promise<string[]> {
   const { rows } = await sql<{ transactionId: string }>`
     select c.transaction_id as "transactionId" from charges c
     join transactions t using (transaction_id)
-    where c.kind = 'crypto_checkout' and c.expires_at < ${wanted.before} and t.status = 'pending'
+    where c.chain_id = ${wanted.chainId} and c.expires_at < ${wanted.before}
+      and t.status = 'pending'
     order by c.expires_at limit ${wanted.limit}`.execute(db)
   return rows.map(({ transactionId }) => transactionId)
 }

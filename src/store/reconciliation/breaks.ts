@@ -7,6 +7,8 @@ import { columnsOf, readAll, readOne } from '../database/rows.ts'
 export type OpenBreak = Finding & {
   key: bigint
   chainId: number
+  /** Its name. */
+  chain: string
   source: string
   state: 'open' | 'closed'
   closedAs: 'resolved' | 'operator' | undefined
@@ -222,7 +224,7 @@ export async function listBreakMoves(db: Db, key: bigint): Promise<BreakMove[]> 
 }
 
 export type BreakFilter = {
-  chainId: number
+  chainId?: number | undefined
   kind?: BreakKind | undefined
   state?: 'open' | 'closed' | undefined
   age?: AgeBucket | undefined
@@ -260,7 +262,7 @@ export async function countOpenBreaks(db: Db, chainId: number): Promise<Map<stri
 
 function isTaken(filter: BreakFilter, now: Date): RawBuilder<unknown> {
   const { kind, state, transactionId } = filter
-  return sql`chain_id = ${filter.chainId}
+  return sql`${filter.chainId === undefined ? sql`true` : sql`chain_id = ${filter.chainId}`}
     ${kind === undefined ? sql`` : sql`and kind = ${kind}`}
     ${state === undefined ? sql`` : sql`and state = ${state}`}
     ${transactionId === undefined ? sql`` : sql`and transaction_id = ${transactionId}`}
@@ -308,9 +310,9 @@ function rowOf(finding: Finding): Record<string, unknown> {
   }
 }
 
-const BREAK = columnsOf<OpenBreak>()(`id as key, break_id as id, chain_id::float8, source, kind,
-  transaction_id, hash, recorded, on_chain, evidence, state, closed_as, first_seen_at, last_seen_at,
-  closed_at`)
+const BREAK = sql`${columnsOf<Omit<OpenBreak, 'chain'>>()(`id as key, break_id as id,
+  chain_id::float8, source, kind, transaction_id, hash, recorded, on_chain, evidence, state,
+  closed_as, first_seen_at, last_seen_at, closed_at`)}, chain_name(chain_id) as chain`
 
 /** Null is undefined in what is read, but not in a finding. */
 type BreakRow = Omit<OpenBreak, 'transactionId' | 'hash'> &

@@ -18,6 +18,8 @@ export type Run = {
   id: bigint
   runId: string
   chainId: number
+  /** Its name. */
+  chain: string
   source: string
   state: RunState
   phase: RunPhase
@@ -37,9 +39,9 @@ export type Run = {
   workedMs: number
 }
 
-const RUN = columnsOf<Run>()(`id, run_id, chain_id::float8, source, state, phase, cursor, totals,
-  expected, since_at as since, until_at as until, requested_by, error, created_at, started_at,
-  updated_at, ended_at, worked_ms::float8`)
+const RUN = sql`${columnsOf<Omit<Run, 'chain'>>()(`id, run_id, chain_id::float8, source, state,
+  phase, cursor, totals, expected, since_at as since, until_at as until, requested_by,
+  error, created_at, started_at, updated_at, ended_at, worked_ms::float8`)}, chain_name(chain_id) as chain`
 
 /** The right of one worker to write to a run, until another one takes it. */
 export type RunLease = { run: Run; fence: bigint }
@@ -65,11 +67,11 @@ export async function findRun(db: Db, runId: string): Promise<Run | undefined> {
 /** The newest first, before the one with that id where one is given. */
 export async function listRuns(
   db: Db,
-  page: { chainId: number; before: bigint | undefined; limit: number },
+  page: { chainId: number | undefined; before: bigint | undefined; limit: number },
 ): Promise<Run[]> {
   return readAll<Run>(db)`
     select ${RUN} from runs
-    where chain_id = ${page.chainId}
+    where ${page.chainId === undefined ? sql`true` : sql`chain_id = ${page.chainId}`}
       ${page.before === undefined ? sql`` : sql`and id < ${page.before}`}
     order by id desc limit ${page.limit}`
 }

@@ -14,6 +14,8 @@ export type Batch = {
   id: bigint
   batchId: string
   userId: number
+  /** The name of the one that all of it is paid on. */
+  chain: string
   currency: string
   /** Set where the currency is a token's symbol. */
   tokenDecimals?: number | undefined
@@ -31,19 +33,21 @@ export type BatchSum = { status: TransactionStatus; count: number; amount: bigin
 
 export type SummedBatch = Batch & { sums: readonly BatchSum[] }
 
-const BATCH = columnsOf<InDecimals<Batch>>()(`id, batch_id, user_id, currency, token_decimals,
-  on_failure, count, amount::text, created_at, done_at`)
+const BATCH = sql`${columnsOf<Omit<InDecimals<Batch>, 'chain'>>()(`id, batch_id, user_id, currency,
+  token_decimals, on_failure, count, amount::text, created_at, done_at`)}, chain_name(chain_id) as
+  chain`
 
 export async function insertBatch(
   db: Db,
-  batch: Omit<Batch, 'id' | 'createdAt' | 'doneAt'>,
+  batch: Omit<Batch, 'id' | 'chain' | 'createdAt' | 'doneAt'> & { chainId: number },
 ): Promise<Batch> {
-  const { batchId, userId, currency, tokenDecimals = null, onFailure, count } = batch
+  const { batchId, userId, chainId, currency, tokenDecimals = null, onFailure, count } = batch
   const amount = formatAmount({ amount: batch.amount, decimals: decimalsOf(batch) })
   const row = await readOne<InDecimals<Batch>>(db)`
-    insert into batches (batch_id, user_id, currency, token_decimals, on_failure, count, amount)
-    values (${batchId}, ${userId}, ${currency}, ${tokenDecimals}, ${onFailure}, ${count},
-      ${amount}::numeric)
+    insert into batches (batch_id, user_id, chain_id, currency, token_decimals, on_failure, count,
+      amount)
+    values (${batchId}, ${userId}, ${chainId}, ${currency}, ${tokenDecimals}, ${onFailure},
+      ${count}, ${amount}::numeric)
     returning ${BATCH}`
   return inUnits(row!)
 }
@@ -63,10 +67,16 @@ export async function findBatch(
 /** The newest first, before the one with that id where one is given. */
 export async function listBatches(
   db: Db,
-  page: { userId?: number | undefined; before: bigint | undefined; limit: number },
+  page: {
+    userId?: number | undefined
+    chainId?: number | undefined
+    before: bigint | undefined
+    limit: number
+  },
 ): Promise<SummedBatch[]> {
   const rows = await readAll<InDecimals<Batch>>(db)`
     select ${BATCH} from batches where true ${of(page)}
+      ${page.chainId === undefined ? sql`` : sql`and chain_id = ${page.chainId}`}
       ${page.before === undefined ? sql`` : sql`and id < ${page.before}`}
     order by id desc limit ${page.limit}`
   return summed(db, rows.map(inUnits))

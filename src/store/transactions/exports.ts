@@ -74,7 +74,8 @@ async function* transactionEntries(db: Db, wanted: ExportWanted): AsyncGenerator
         'transaction_id', transaction_id, 'user_id', user_id::text, 'type', type, 'status', status,
         'amount', amount::text, 'description', description,
         'eth_transaction_hash', eth_transaction_hash, 'gateway_id', gateway_id::text,
-        'institution_id', institution_id::text) as fields
+        'institution_id', institution_id::text,
+        'chain', chain_name(t.chain_id)) as fields
       from transactions t
       where created_at >= ${last?.at ?? from} and created_at < ${to} ${ofUser(wanted)}
         ${after ?? sql``}
@@ -168,7 +169,7 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
         'transaction_id', o.subject, 'user_id', u.id::text, 'kind', a.kind,
         'eth_tx_hash', a.hash, 'block_number', a.block_number::text,
         'gas_used', a.gas_used::text, 'gas_price', a.gas_price::text,
-        'rollup_fee', a.rollup_fee::text) as fields
+        'rollup_fee', a.rollup_fee::text, 'chain', chain_name(a.chain_id)) as fields
       ${fees(wanted)} and a.id > ${last?.id ?? 0n}
         and a.signed_at >= ${from} and a.signed_at < ${to}
       order by a.id limit ${PAGE}`.execute(db)

@@ -7,6 +7,7 @@ import { TRANSACTION, inUnits, type InDecimals, type Transaction } from './trans
 
 /** What a transaction keeps for good, and is found again by. */
 export type Features = {
+  chainId?: number | undefined
   /** In lower case. */
   toAddress?: Hex | undefined
   metadata?: Readonly<Record<string, string>> | undefined
@@ -60,8 +61,8 @@ const MAX_COMPARED = 1000
 
 /** Whether it takes more to find them than the list and its tallies. */
 export function isSearch(wanted: Wanted): boolean {
-  const { toAddress, metadata = {}, currency } = wanted
-  const features = [toAddress, currency, ...Object.values(metadata)]
+  const { chainId, toAddress, metadata = {}, currency } = wanted
+  const features = [chainId, toAddress, currency, ...Object.values(metadata)]
   return namesIn(wanted).length > 0 || features.some((feature) => feature !== undefined)
 }
 
@@ -134,7 +135,7 @@ type Source = {
  * first ordered one is as good as any.
  */
 function sourcesOf(wanted: Wanted): Source[] {
-  const { userId, type, status, toAddress, metadata = {}, currency, ...rest } = wanted
+  const { userId, type, status, chainId, toAddress, metadata = {}, currency, ...rest } = wanted
   const names = namesIn(wanted)
   if (names.length > 0) return [named(wanted, names)]
   const words = Object.entries(metadata)
@@ -147,6 +148,7 @@ function sourcesOf(wanted: Wanted): Source[] {
     ...(isPriced && userId !== undefined ? [priced(wanted)] : []),
     ...(listed && userId !== undefined ? [inList(wanted)] : []),
     ...(currency === undefined ? [] : [featured(wanted, { name: 'currency', is: currency })]),
+    ...(chainId === undefined ? [] : [featured(wanted, { name: 'chain_id', is: chainId })]),
     // An administrator's search has only the list in its order.
     ...(userId === undefined ? [inList({ ...wanted, type: undefined, status: undefined })] : []),
   ]
@@ -175,7 +177,7 @@ function said(wanted: Wanted, [key, word]: readonly [string, string]): Source {
 
 function featured(
   wanted: Wanted,
-  { name, is }: { name: 'to_address' | 'currency'; is: string },
+  { name, is }: { name: 'to_address' | 'currency'; is: string } | { name: 'chain_id'; is: number },
 ): Source {
   return {
     knows: [name],
@@ -241,7 +243,8 @@ function and<T>(
 
 /** Of `transactions t`, each condition that the source does not know. */
 function unknownTo({ knows }: Source, wanted: Wanted): RawBuilder<unknown>[] {
-  const { type, status, toAddress, metadata = {}, currency, minAmount, maxAmount } = wanted
+  const { type, status, chainId, toAddress, metadata = {}, currency } = wanted
+  const { minAmount, maxAmount } = wanted
   const known = new Set(knows)
   const isPriced = currency !== undefined && !known.has('amount')
   const amounts = isPriced ? { minAmount, maxAmount } : {}
@@ -251,6 +254,7 @@ function unknownTo({ knows }: Source, wanted: Wanted): RawBuilder<unknown>[] {
       .map(([key, word]) => sql`t.metadata ->> ${key} = ${word}`),
     !known.has('type') && type && sql`t.type = ${type}`,
     !known.has('status') && status && sql`t.status = ${status}`,
+    !known.has('chain') && chainId && sql`t.chain_id = ${chainId}`,
     !known.has('to_address') && toAddress && sql`t.to_address = ${toAddress}`,
     !known.has('currency') && currency && sql`t.currency = ${currency}`,
     amounts.minAmount && sql`t.amount >= ${amounts.minAmount}::numeric`,
@@ -324,26 +328,26 @@ function namesIn(wanted: Names): RawBuilder<unknown>[] {
   ].filter((name) => typeof name === 'object')
 }
 
-const OUR_CHAIN = sql`(select chain_id from installation)`
+const OUR_CHAINS = sql`(select chain_id from chains)`
 
 function ofHash(hash: Hex): RawBuilder<unknown> {
   return sql`
     select transaction_id from transactions where eth_transaction_hash = ${hash}
     union all
     select o.subject from attempts a join orders o on o.id = a.order_id
-    where a.chain_id = ${OUR_CHAIN} and a.hash = ${hash}
+    where a.chain_id in ${OUR_CHAINS} and a.hash = ${hash}
     union all
     select o.subject from attempts a join orders o on o.bundle = a.order_id
-    where a.chain_id = ${OUR_CHAIN} and a.hash = ${hash}
+    where a.chain_id in ${OUR_CHAINS} and a.hash = ${hash}
     union all
     select transaction_id from checkout_payments
-    where chain_id = ${OUR_CHAIN} and transaction_hash = ${hash}`
+    where chain_id in ${OUR_CHAINS} and transaction_hash = ${hash}`
 }
 
 /** The parts of a checkout differ from its own reference in the last byte. */
 function ofReference(reference: Hex): RawBuilder<unknown> {
   return sql`
-    select subject from orders where chain_id = ${OUR_CHAIN} and reference = ${reference}
+    select subject from orders where chain_id in ${OUR_CHAINS} and reference = ${reference}
     union all
     select transaction_id from charges
     where reference is not null and left(reference, 64) = left(${reference}::text, 64)`

@@ -195,6 +195,7 @@ async function readAlerts(db: Db, chainId: number): Promise<Overview['alerts']> 
 }
 
 export type Sample = {
+  chainId: number
   at: Date
   claimedWei: bigint
   settledWei: bigint
@@ -208,18 +209,19 @@ export type Sample = {
   liability?: bigint | undefined
 }
 
-const SAMPLE = columnsOf<Sample>()(`at, claimed as claimedWei, settled as settledWei, in_flight,
-  oldest_seconds, providers_well, open_breaks, supply, liability`)
+const SAMPLE =
+  columnsOf<Sample>()(`chain_id::float8, at, claimed as claimedWei, settled as settledWei,
+  in_flight, oldest_seconds, providers_well, open_breaks, supply, liability`)
 
 /** One for each minute: of several workers the first one counts. */
 export async function insertSample(db: Db, sample: Sample): Promise<void> {
   await sql`
     insert into overview_samples
-      (at, claimed, settled, in_flight, oldest_seconds, providers_well, open_breaks, supply,
-        liability)
-    values (date_trunc('minute', ${sample.at}::timestamptz), ${String(sample.claimedWei)}::numeric,
-      ${String(sample.settledWei)}::numeric, ${sample.inFlight}, ${sample.oldestSeconds},
-      ${sample.providersWell}, ${sample.openBreaks ?? null},
+      (chain_id, at, claimed, settled, in_flight, oldest_seconds, providers_well, open_breaks,
+        supply, liability)
+    values (${sample.chainId}, date_trunc('minute', ${sample.at}::timestamptz),
+      ${String(sample.claimedWei)}::numeric, ${String(sample.settledWei)}::numeric,
+      ${sample.inFlight}, ${sample.oldestSeconds}, ${sample.providersWell}, ${sample.openBreaks ?? null},
       ${sample.supply?.toString() ?? null}::numeric,
       ${sample.liability?.toString() ?? null}::numeric)
     on conflict do nothing`.execute(db)
@@ -228,12 +230,12 @@ export async function insertSample(db: Db, sample: Sample): Promise<void> {
 /** Oldest first; of many, evenly so many that a plot shows no more. */
 export async function listSamples(
   db: Db,
-  wanted: { since: Date; limit: number },
+  wanted: { chainId: number; since: Date; limit: number },
 ): Promise<Sample[]> {
   return readAll<Sample>(db)`
     select ${SAMPLE} from (
       select *, row_number() over (order by at desc) as place, count(*) over () as number
-      from overview_samples where at >= ${wanted.since}
+      from overview_samples where chain_id = ${wanted.chainId} and at >= ${wanted.since}
     ) as numbered
     where (place - 1) % greatest(1, (number + ${wanted.limit} - 1) / ${wanted.limit}) = 0
     order by at limit ${wanted.limit}`

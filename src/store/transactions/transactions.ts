@@ -34,6 +34,8 @@ export type Transaction = {
   /** Under what the client knows it. */
   externalId: string | null
   batchId: string | null
+  /** Its name; null where it touches none. */
+  chain: string | null
   /** Whom it pays on a chain. */
   toAddress: Hex | null
   createdAt: Date
@@ -60,6 +62,8 @@ export type NewTransaction = Cause & {
   /** Nothing else of the user's has it. */
   externalId?: string | undefined
   batch?: { batchId: string; place: number }
+  /** Absent: it touches no chain. */
+  chainId?: number | undefined
   toAddress?: Hex
   /** Absent: the database's own time. Records from elsewhere bring theirs. */
   createdAt?: Date
@@ -180,10 +184,12 @@ export async function listMoves(db: Db, transaction: { id: bigint }): Promise<Tr
 }
 
 /** Of `transactions t`. */
-export const TRANSACTION = columnsOf<Transaction>()(`t.id, t.transaction_id, t.user_id, t.type,
+export const TRANSACTION = sql<Transaction>`${columnsOf<
+  Omit<Transaction, 'chain'>
+>()(`t.id, t.transaction_id, t.user_id, t.type,
   t.status, t.amount::text, t.currency, t.token_decimals, t.description, t.eth_transaction_hash,
   t.institution_id, t.gateway_id, t.metadata, t.external_id, t.batch_id, t.to_address,
-  t.created_at, t.updated_at`)
+  t.created_at, t.updated_at`)}, chain_name(t.chain_id) as chain`
 
 /** With its amount as the table has it: a decimal of the currency. */
 export type InDecimals<T> = Omit<T, 'amount'> & { amount: string }
@@ -223,16 +229,16 @@ async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Pr
         token_decimals integer, description text, eth_transaction_hash text,
         institution_id integer, gateway_id integer,
         metadata jsonb, external_id text, batch_id text, batch_place integer,
-        to_address text, created_at timestamptz, actor text, reason text
+        chain_id bigint, to_address text, created_at timestamptz, actor text, reason text
       )
     ), inserted as (
       insert into transactions
         (transaction_id, user_id, type, status, amount, currency, token_decimals, description,
          eth_transaction_hash, institution_id, gateway_id, metadata, external_id, batch_id,
-         batch_place, to_address, created_at, updated_at, log_key)
+         batch_place, chain_id, to_address, created_at, updated_at, log_key)
       select transaction_id, user_id, type, ${FIRST_STATUS}, amount, currency, token_decimals,
         description, eth_transaction_hash, institution_id, gateway_id, metadata, external_id,
-        batch_id, batch_place, to_address, coalesce(created_at, now()),
+        batch_id, batch_place, chain_id, to_address, coalesce(created_at, now()),
         coalesce(created_at, now()), log_key_now()
       from wanted
       returning *
@@ -263,6 +269,7 @@ function newRow(order: NewTransaction) {
     external_id: order.externalId ?? null,
     batch_id: order.batch?.batchId ?? null,
     batch_place: order.batch?.place ?? null,
+    chain_id: order.chainId ?? null,
     to_address: order.toAddress?.toLowerCase() ?? null,
     created_at: order.createdAt ?? null,
     actor: order.actor,

@@ -14,6 +14,8 @@ import {
   requestObject,
   TimestampSchema,
   UserIdSchema,
+  ChainNameSchema,
+  OnChainSchema,
 } from '../shapes.ts'
 import { BATCH_FIELDS, BATCH_ITEMS, BatchListQuerySchema } from './blockchain.ts'
 import { ArrivalSchema, CHARGE_BACK_FIELDS } from './charges.ts'
@@ -44,10 +46,18 @@ const ProviderHealthSchema = namedObject('ProviderHealth', {
   failures: Type.Integer({ description: 'In a row, up to now.', examples: [0] }),
 })
 
+/** Of which chain something is told. */
+export const OfChainQuerySchema = requestObject({ chain: Type.Optional(ChainNameSchema) })
+
 export const OverviewSchema = namedAnswer('Overview', {
   at: TimestampSchema,
   environment: Type.String({ examples: ['sandbox'] }),
   chain_id: Type.Integer({ examples: [31_337] }),
+  chain: OnChainSchema,
+  chains: Type.Array(
+    Type.Object({ chain: OnChainSchema, chain_id: Type.Integer({ examples: [8453] }) }),
+    { description: 'Those that are served, the default one first.' },
+  ),
   since: TimestampSchema,
   claimed: TotalsSchema,
   settled: TotalsSchema,
@@ -81,6 +91,7 @@ export const OverviewSchema = namedAnswer('Overview', {
 export type OverviewWire = Static<typeof OverviewSchema>
 
 export const SampleListQuerySchema = requestObject({
+  chain: Type.Optional(ChainNameSchema),
   hours: Type.Integer({
     minimum: 1,
     maximum: 720,

@@ -13,6 +13,9 @@ import {
   nullable,
   requestObject,
   TimestampSchema,
+  ChainFilterSchema,
+  OnChainSchema,
+  ChainNameSchema,
 } from '../shapes.ts'
 import { DescriptionSchema, MetadataSchema } from './payments.ts'
 import {
@@ -43,6 +46,7 @@ const OWN_FIELDS = {
 }
 
 export const BlockchainCreateSchema = requestObject({
+  chain: Type.Optional(ChainNameSchema),
   to_address: ToAddressSchema,
   amount: AmountInputSchema,
   currency: Type.Optional(ChainCurrencySchema),
@@ -60,6 +64,7 @@ export const BlockchainCreateSchema = requestObject({
 
 export const BlockchainCreatedSchema = namedAnswer('BlockchainTransactionCreated', {
   transaction_id: TransactionIdSchema,
+  chain: OnChainSchema,
   eth_transaction_hash: EthereumHashSchema,
   from_address: EthereumAddressSchema,
   to_address: EthereumAddressSchema,
@@ -69,6 +74,7 @@ export const BlockchainCreatedSchema = namedAnswer('BlockchainTransactionCreated
 })
 
 export const BatchCreateSchema = requestObject({
+  chain: Type.Optional(ChainNameSchema),
   currency: Type.Optional(ChainCurrencySchema),
   on_failure: Type.Optional(
     Type.Enum([...ON_FAILURE], {
@@ -102,6 +108,7 @@ const SumSchema = Type.Object({ count: Type.Integer({ examples: [3] }), ...AMOUN
 
 export const BATCH_FIELDS = {
   batch_id: BatchIdSchema,
+  chain: OnChainSchema,
   status: Type.Enum([...BATCH_STATUSES], {
     description:
       'Pending until the last payment is final; then whether all, some or none were paid.',
@@ -135,6 +142,7 @@ export const BatchCreatedSchema = namedAnswer('BatchCreated', {
 })
 
 export const BatchEstimateSchema = namedAnswer('BatchEstimate', {
+  chain: OnChainSchema,
   currency: AnyCurrencySchema,
   count: Type.Integer({ examples: [100] }),
   ...AMOUNT_FIELDS,
@@ -193,6 +201,7 @@ export const BATCH_ITEMS = {
 export const BatchDetailSchema = namedAnswer('BatchDetail', { ...BATCH_FIELDS, ...BATCH_ITEMS })
 
 export const BatchListQuerySchema = requestObject({
+  chain: ChainFilterSchema,
   after: Type.Optional(
     Type.String({
       pattern: '^[1-9][0-9]{0,17}$',
@@ -208,7 +217,12 @@ export const BatchListSchema = namedAnswer('BatchList', {
   next_after: nullable(Type.String({ description: 'For the next page; null on the last.' })),
 })
 
+export const BlockchainBalanceQuerySchema = requestObject({
+  chain: Type.Optional(ChainNameSchema),
+})
+
 export const BlockchainBalanceSchema = namedAnswer('BlockchainBalance', {
+  chain: OnChainSchema,
   address: EthereumAddressSchema,
   balance_eth: Type.Unsafe<ExactNumber>({ type: 'number', examples: [exactNumber('1.5')] }),
   balance_wei: Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] }),

@@ -6,6 +6,7 @@ import {
   type NotificationType,
 } from '../../domain/notifications.ts'
 import {
+  ChainNameSchema,
   EthereumHashSchema,
   LIST_LIMIT_MAX,
   ListLimitSchema,
@@ -116,6 +117,7 @@ export const DisputeListSchema = namedAnswer('OwnedDisputeList', {
 export type DisputeListWire = Static<typeof DisputeListSchema>
 
 export const StatisticsQuerySchema = requestObject({
+  chain: Type.Optional(ChainNameSchema),
   days: Type.Integer({
     minimum: 1,
     maximum: 90,
@@ -199,6 +201,7 @@ export const AlertNoteSchema = requestObject({
 const AlertSchema = namedObject('Alert', {
   id: Type.String({ examples: ['7'] }),
   kind: Type.String({ examples: ['reorg_after_final'] }),
+  chain: ChainNameSchema,
   remedy: Type.String({ description: 'What to do about it.' }),
   transaction_id: nullable(Type.String({ examples: ['TX04419271330985127764'] })),
   eth_transaction_hash: EthereumHashSchema,

@@ -2,7 +2,13 @@ import { Type, type Static, type TOptional, type TString } from 'typebox'
 
 import { GATEWAY_KINDS, GATEWAYS, type PayerFieldName } from '../../base/parties.ts'
 import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
-import { EthereumAddressSchema, namedAnswer, nullable, requestObject } from '../shapes.ts'
+import {
+  EthereumAddressSchema,
+  namedAnswer,
+  nullable,
+  requestObject,
+  ChainNameSchema,
+} from '../shapes.ts'
 import { ArrivalSchema, CHARGE_BACK_FIELDS, REFUND_FIELDS } from './charges.ts'
 import {
   METADATA_KEY,
@@ -34,6 +40,10 @@ export const DescriptionSchema = Type.String({
 
 export const PaymentCreateSchema = requestObject({
   gateway_id: GatewayIdSchema,
+  chain: Type.Optional({
+    ...ChainNameSchema,
+    description: 'Crypto checkout: where it is paid; on the default chain where it is absent.',
+  }),
   amount: AmountInputSchema,
   currency: CurrencySchema,
   description: DescriptionSchema,

@@ -19,6 +19,9 @@ import {
   nullable,
   requestObject,
   TimestampSchema,
+  OnChainSchema,
+  ChainNameSchema,
+  ChainFilterSchema,
 } from '../shapes.ts'
 
 const CountSchema = Type.Integer({ minimum: 0, examples: [1204] })
@@ -35,6 +38,7 @@ export const RunParamsSchema = requestObject({ run_id: RunIdSchema })
 
 export const RunSchema = namedObject('Run', {
   run_id: RunIdSchema,
+  chain: OnChainSchema,
   source: Type.String({ examples: ['store'] }),
   state: Type.Enum(['queued', 'running', 'completed', 'failed']),
   phase: Type.Enum(['sweep', 'records', 'repeats', 'nonces'], {
@@ -61,11 +65,16 @@ export const RunSchema = namedObject('Run', {
 export type RunWire = Static<typeof RunSchema>
 
 export const RunCreateSchema = requestObject({
+  chain: Type.Optional(ChainNameSchema),
   since: Type.Optional({ ...MomentSchema, description: 'Only records made from then on.' }),
   until: Type.Optional({ ...MomentSchema, description: 'Only records made before.' }),
 })
 
-export const RunListQuerySchema = requestObject({ limit: ListLimitSchema, cursor: CursorSchema })
+export const RunListQuerySchema = requestObject({
+  chain: ChainFilterSchema,
+  limit: ListLimitSchema,
+  cursor: CursorSchema,
+})
 
 export const RunListSchema = named('RunList', pageOf('runs', RunSchema))
 
@@ -88,6 +97,7 @@ const FactsSchema = Type.Record(Type.String(), nullable(Type.String()))
 
 const BREAK_FIELDS = {
   id: BreakIdSchema,
+  chain: OnChainSchema,
   kind: BreakKindSchema,
   state: BreakStateSchema,
   closed_as: nullable(
@@ -126,6 +136,7 @@ export const BreakDetailSchema = namedAnswer('BreakDetail', {
 })
 
 export const BreakListQuerySchema = requestObject({
+  chain: ChainFilterSchema,
   kind: Type.Optional(BreakKindSchema),
   state: Type.Optional(BreakStateSchema),
   age: Type.Optional(AgeSchema),

@@ -8,6 +8,8 @@ import {
   requestObject,
   TimestampSchema,
   UserIdSchema,
+  OnChainSchema,
+  ChainNameSchema,
 } from '../shapes.ts'
 
 const WeiSchema = Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] })
@@ -54,6 +56,7 @@ export const UserSignerSchema = named(
 export type UserSignerWire = Static<typeof UserSignerSchema>
 
 export const SignerListQuerySchema = requestObject({
+  chain: Type.Optional(ChainNameSchema),
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, examples: [50] }),
   after_id: Type.Integer({
     minimum: 0,
@@ -85,6 +88,7 @@ export const SignerListSchema = named(
   Type.Object({
     success: Type.Literal(true),
     chain_id: Type.Integer({ examples: [31_337] }),
+    chain: OnChainSchema,
     stablecoin: nullable(StablecoinSchema),
     platform: Type.Array(PlatformSignerSchema),
     users: Type.Array(UserSignerSchema, { description: 'By the ids of the users.' }),

@@ -8,6 +8,7 @@ import {
   namedObject,
   nullable,
   TimestampSchema,
+  OnChainSchema,
 } from '../shapes.ts'
 
 const DollarsSchema = Type.String({ pattern: '^-?[0-9]+\\.[0-9]{2,6}$', examples: ['1250.00'] })
@@ -36,6 +37,7 @@ const FindingSchema = namedObject('SupplyFinding', {
 
 export const SolvencySchema = namedAnswer('Solvency', {
   chain_id: Type.Integer({ examples: [1] }),
+  chain: OnChainSchema,
   token: EthereumAddressSchema,
   block_number: int64({ description: 'The final block that was compared.', examples: [42] }),
   checked_at: TimestampSchema,

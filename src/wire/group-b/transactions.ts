@@ -15,6 +15,8 @@ import {
   nullable,
   requestObject,
   TimestampSchema,
+  ChainFilterSchema,
+  OnChainSchema,
 } from '../shapes.ts'
 import { CHARGE_BACK_FIELDS } from './charges.ts'
 
@@ -67,6 +69,12 @@ const TRANSACTION_FIELDS = {
     Type.String({
       description: 'The batch that it is a payment of.',
       examples: ['BAT04419271330985127764'],
+    }),
+  ),
+  chain: nullable(
+    Type.Unsafe<string>({
+      ...OnChainSchema,
+      description: 'On which it is paid, or has come; null where it touches none.',
     }),
   ),
   to_address: nullable(
@@ -176,6 +184,7 @@ const AmountBoundSchema = Type.String({ pattern: DECIMAL_PATTERN, examples: ['99
 
 /** What lists of transactions can be asked for; all that is given must fit. */
 export const SEARCH_FIELDS = {
+  chain: ChainFilterSchema,
   type: Type.Optional(TransactionTypeSchema),
   status: Type.Optional(TransactionStatusSchema),
   start_date: Type.Optional({ ...DaySchema, description: 'From this day in UTC, it included.' }),

@@ -17,6 +17,7 @@ import { paymentsOf } from '../../fixtures/books/payments.ts'
 import { createSupplyBench, type SupplyBench } from '../../fixtures/books/supply-bench.ts'
 import { limit } from '../../fixtures/store/limits.ts'
 import { until } from '../../fixtures/until.ts'
+import { oneChain } from '../../fixtures/api/chains.ts'
 
 const UNIT = 10n ** 18n
 const WIRE = { type: 'wire', name: 'Ada Lovelace', addressLine1: '12 St James Square' }
@@ -41,8 +42,8 @@ describe('limits on what leaves', () => {
     await chain.mintAside(payer, 1_000n * DOLLAR, `0x${'11'.repeat(32)}`)
     const institutions = institutionsOf({ ...NO_PARTIES, usual: { bank: BANK } })
     const endpoints = [
-      blockchainCreateEndpoint({ payments, randomBytes }),
-      ...batchEndpoints({ payments, randomBytes }),
+      blockchainCreateEndpoint({ chains: oneChain({ payments }), randomBytes }),
+      ...batchEndpoints({ chains: oneChain({ payments }), randomBytes }),
       ...transferEndpoints({ institutions, randomBytes, clock, kickWires: () => undefined }),
     ]
     rails = await startRailsApi(db, endpoints, { alice, bob })

@@ -113,7 +113,7 @@ async function drift(
   const made: string[] = []
   for (let round = 1; round <= rounds; round += 1) {
     const posting = { kind: 'deposit', currency: 'USD', amount: BigInt(round) } as const
-    const [bank, owed] = [{ system: 'bank' }, { system: 'stablecoin' }] as const
+    const [bank, owed] = [{ system: 'bank' }, { stablecoinOn: CHAIN_ID }] as const
     await post(db, { ...posting, subject: `astray ${round}`, from: bank, to: owed })
     made.push(`drift ${round}`)
     found.push(...(await look(`drift ${round}`)))

@@ -42,6 +42,7 @@ describe('signers that show themselves', () => {
           if (isSilent) throw new Error('nobody answers')
           return { result: await bench.world.rpc(method, params ?? []), provider: 'node' }
         },
+        request: async ({ method, params }) => bench.world.rpc(method, params ?? []),
       },
     })
   })

@@ -184,6 +184,7 @@ describe('moveTransaction', () => {
     await insertCharge(db, {
       ...charge,
       transactionId: checkout.transactionId,
+      chainId: 31_337,
       reference: hash,
       expiresAt: new Date(),
     })

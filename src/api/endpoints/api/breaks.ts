@@ -27,6 +27,7 @@ import {
 } from '../../../wire/group-b/reconciliation.ts'
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { chainOf, wantedChain, type Chains } from '../../chains.ts'
 import { idOf, pageOf } from '../lists.ts'
 import { fieldsOf } from './fields.ts'
 
@@ -41,13 +42,13 @@ export type BreakChecks = {
   ) => Promise<void>
 }
 
-type Deps = { chainId: number; clock: Clock; breakChecks: BreakChecks }
+type Deps = { chains: Chains<{ breakChecks: BreakChecks }>; clock: Clock }
 
 export function breakEndpoints(deps: Deps): Endpoint[] {
   return [listEndpoint(deps), detailEndpoint(deps), closeEndpoint(deps), verifyEndpoint(deps)]
 }
 
-function listEndpoint({ chainId, clock }: Deps): Endpoint {
+function listEndpoint({ chains, clock }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
     route: 'GET /api/breaks',
@@ -58,6 +59,7 @@ function listEndpoint({ chainId, clock }: Deps): Endpoint {
     handle: async ({ query, db }) => {
       const { kind, state, age, transaction_id: transactionId, min_amount: minAmount } = query
       const now = clock.now()
+      const chainId = wantedChain(chains, query)
       const filter = { chainId, kind, state, age, transactionId, minAmount }
       const before = idOf(query.cursor)
       const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
@@ -109,7 +111,7 @@ function closeEndpoint(deps: Deps): Endpoint {
   })
 }
 
-function verifyEndpoint({ clock, breakChecks }: Deps): Endpoint {
+function verifyEndpoint({ clock, chains }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
     route: 'POST /api/breaks/{break_id}/verify',
@@ -119,10 +121,11 @@ function verifyEndpoint({ clock, breakChecks }: Deps): Endpoint {
     answer: BreakVerifiedSchema,
     prepare: async ({ params, db }) => {
       const found = await requireBreak(db, params.break_id)
-      return { found, check: await breakChecks.check(db, found) }
+      const { breakChecks } = chainOf(chains, found.chainId)
+      return { found, breakChecks, check: await breakChecks.check(db, found) }
     },
     handle: async ({ caller, db, prepared }) => {
-      const { found, check } = prepared
+      const { found, breakChecks, check } = prepared
       await breakChecks.settle(db, { found, check, actor: actorOf(caller) })
       const now = await requireBreak(db, found.id)
       return { success: true as const, result: check, break: toBreakWire(now, clock.now()) }
@@ -148,7 +151,7 @@ async function requireBreak(db: Db, breakId: string): Promise<OpenBreak> {
 
 function toBreakWire(found: OpenBreak, now: Date): BreakWire {
   return {
-    ...fieldsOf(found, 'id', 'kind', 'state', 'closedAs', 'source', 'transactionId'),
+    ...fieldsOf(found, 'id', 'chain', 'kind', 'state', 'closedAs', 'source', 'transactionId'),
     eth_transaction_hash: found.hash,
     ...fieldsOf(found, 'recorded', 'onChain', 'evidence'),
     meaning: BREAK_MEANINGS[found.kind],

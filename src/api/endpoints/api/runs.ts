@@ -13,6 +13,7 @@ import {
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { chainNamed, wantedChain, type Chains } from '../../chains.ts'
 import { idOf, pageOf } from '../lists.ts'
 import { fieldsOf } from './fields.ts'
 
@@ -24,11 +25,13 @@ export type RequestRun = (
   request: { requestedBy: string; since: Date | undefined; until: Date | undefined },
 ) => Promise<Run>
 
-export function runEndpoints(deps: { chainId: number; requestRun: RequestRun }): Endpoint[] {
+type Deps = { chains: Chains<{ requestRun: RequestRun }> }
+
+export function runEndpoints(deps: Deps): Endpoint[] {
   return [listEndpoint(deps), createEndpoint(deps), detailEndpoint()]
 }
 
-function listEndpoint({ chainId }: { chainId: number }): Endpoint {
+function listEndpoint({ chains }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
     route: 'GET /api/runs',
@@ -38,6 +41,7 @@ function listEndpoint({ chainId }: { chainId: number }): Endpoint {
     answer: RunListSchema,
     handle: async ({ query, db }) => {
       const before = idOf(query.cursor)
+      const chainId = wantedChain(chains, query)
       const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
         listRuns(db, { chainId, before, limit }),
       )
@@ -47,7 +51,7 @@ function listEndpoint({ chainId }: { chainId: number }): Endpoint {
   })
 }
 
-function createEndpoint({ requestRun }: { requestRun: RequestRun }): Endpoint {
+function createEndpoint({ chains }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
     route: 'POST /api/runs',
@@ -58,6 +62,7 @@ function createEndpoint({ requestRun }: { requestRun: RequestRun }): Endpoint {
     status: 201,
     answer: RunDetailSchema,
     handle: async ({ body, caller, db }) => {
+      const { requestRun } = chainNamed(chains, body.chain)
       const since = body.since === undefined ? undefined : new Date(body.since)
       const until = body.until === undefined ? undefined : new Date(body.until)
       if (since && until && since >= until) {
@@ -89,7 +94,7 @@ function detailEndpoint(): Endpoint {
 export function toRunWire(run: Run): RunWire {
   const { totals } = run
   return {
-    ...fieldsOf(run, 'runId', 'source', 'state', 'phase', 'requestedBy', 'error'),
+    ...fieldsOf(run, 'runId', 'chain', 'source', 'state', 'phase', 'requestedBy', 'error'),
     ...fieldsOf(run, 'since', 'until', 'createdAt', 'startedAt', 'updatedAt', 'endedAt'),
     records: countOf(totals['records']),
     records_expected: Number(run.expected),

@@ -1,5 +1,5 @@
 import { checksummed } from '../../../chain/hex.ts'
-import type { LedgerContext } from '../../../ledger/context.ts'
+import type { Stablecoin } from '../../../ledger/context.ts'
 import {
   listFindings,
   readSolvency,
@@ -8,12 +8,18 @@ import {
 } from '../../../store/ledger/supply.ts'
 import { RequestError } from '../../../wire/errors.ts'
 import { decimalOf } from '../../../wire/group-a/money.ts'
+import { OfChainQuerySchema } from '../../../wire/group-b/admin.ts'
 import { SolvencySchema, type SolvencyWire } from '../../../wire/group-b/solvency.ts'
 import { LIST_LIMIT_MAX } from '../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { chainNamed, type Chains } from '../../chains.ts'
 import { fieldsOf } from './fields.ts'
 
-export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin'>): Endpoint {
+export function solvencyEndpoint({
+  chains,
+}: {
+  chains: Chains<{ stablecoin: Stablecoin | undefined }>
+}): Endpoint {
   return defineEndpoint({
     route: 'GET /api/solvency',
     operationId: 'getSolvency',
@@ -23,9 +29,11 @@ export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin
       'complete is told apart, and everything else that differs is a drift.',
     tag: 'Solvency',
     access: 'admin',
+    query: OfChainQuerySchema,
     answer: SolvencySchema,
     failures: ['contract_not_configured'],
-    handle: async ({ db }) => {
+    handle: async ({ query, db }) => {
+      const { name, stablecoin } = chainNamed(chains, query.chain, 'query.chain')
       if (stablecoin === undefined) {
         const message = 'There is no stablecoin on this chain. Set STABLECOIN_ADDRESS.'
         throw new RequestError('contract_not_configured', message)
@@ -40,6 +48,7 @@ export function solvencyEndpoint({ stablecoin }: Pick<LedgerContext, 'stablecoin
       return {
         success: true as const,
         chain_id,
+        chain: name,
         token: checksummed(token),
         ...figuresOf(solvency),
         findings: findings.map(findingWire),

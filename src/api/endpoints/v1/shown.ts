@@ -7,10 +7,13 @@ import { paymentBody } from '../../../wire/group-a/payments.ts'
 import { transferBody, type ChainView, type Redemption } from '../../../wire/group-a/transfers.ts'
 
 /** How transfers that touch the chain are shown. */
-export function chainView({ stablecoin }: Pick<LedgerContext, 'stablecoin'>): ChainView {
+export function chainView({ stablecoinOn }: Pick<LedgerContext, 'stablecoinOn'>): ChainView {
   return {
     checksummed,
-    redemptionOf: (redeem) => stablecoin && redemptionOf(redeem, stablecoin),
+    redemptionOf(redeem) {
+      const stablecoin = stablecoinOn(redeem.chainId)
+      return stablecoin && redemptionOf(redeem, stablecoin)
+    },
   }
 }
 
@@ -34,7 +37,7 @@ function redemptionOf(redeem: Redeem, { token, chainId, issuer }: Stablecoin): R
 }
 
 /** A notification shows what a GET shows. */
-export function createTeller(shown: Pick<LedgerContext, 'stablecoin'>): Teller {
+export function createTeller(shown: Pick<LedgerContext, 'stablecoinOn'>): Teller {
   const view = chainView(shown)
   return {
     async tellOfPayment(db, payment) {

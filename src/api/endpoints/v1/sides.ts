@@ -1,6 +1,7 @@
 import { codeOf } from '../../../base/errors.ts'
 import { checksummed, parseAddress } from '../../../chain/hex.ts'
 import type { Caller } from '../../../domain/access.ts'
+import type { ChainNames } from '../../../domain/chains.ts'
 import type { LedgerAmount, Wallet } from '../../../domain/ledger.ts'
 import type { Hex } from '../../../domain/orders.ts'
 import type { Issuer, ProfiledStablecoin } from '../../../ledger/context.ts'
@@ -8,6 +9,7 @@ import type { Db } from '../../../store/database/database.ts'
 import { findWallet, mainWallet } from '../../../store/ledger/wallets.ts'
 import { RequestError } from '../../../wire/errors.ts'
 import { refusal } from '../../../wire/group-a/money.ts'
+import { chainCoded, type Chains } from '../../chains.ts'
 
 /** The caller's wallet that pays, the main one where none is named; it holds enough, for now. */
 export async function sourceWallet(
@@ -69,21 +71,21 @@ function insufficientFunds(): RequestError {
   return new RequestError('insufficient_funds', message, { problems })
 }
 
-/** The stablecoin on the chain that is named, or a refusal. */
-export function requireChain(
-  stablecoin: ProfiledStablecoin | undefined,
+/** A chain, and the dollar that it has. */
+export type DollarChain = { stablecoin: ProfiledStablecoin | undefined }
+
+/** The chain of the code that is named, and its stablecoin, or a refusal. */
+export function requireChain<Chain extends DollarChain>(
+  chains: Chains<Chain>,
   named: { field: string; chain: string | undefined },
-): ProfiledStablecoin {
-  const { field, chain } = named
-  if (chain !== 'ETH') {
-    const message = 'This chain is not served. Send ETH.'
-    const constraints = { enum: ['ETH'] }
-    throw refusal({ field, code: 'enum', message, value: chain, constraints }, 2005)
-  }
-  if (stablecoin !== undefined) return stablecoin
+): Chain & ChainNames & { stablecoin: ProfiledStablecoin } {
+  const { field, chain: code } = named
+  const chain = chainCoded(chains, { field, code })
+  const { stablecoin } = chain
+  if (stablecoin !== undefined) return { ...chain, stablecoin }
   const message = 'There is no stablecoin on this chain. Set STABLECOIN_ADDRESS, or deploy one.'
   throw new RequestError('contract_not_configured', message, {
-    problems: [{ field, code: 'contract_not_configured', message, value: chain }],
+    problems: [{ field, code: 'contract_not_configured', message, value: code }],
   })
 }
 

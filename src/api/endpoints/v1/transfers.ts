@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import { ImpossibleError } from '../../../base/errors.ts'
 import { checksummed } from '../../../chain/hex.ts'
 import { actorOf, type Caller } from '../../../domain/access.ts'
+import type { ChainNames } from '../../../domain/chains.ts'
 import { createId, type RandomBytes } from '../../../domain/ids.ts'
 import type { LedgerAmount, Transfer } from '../../../domain/ledger.ts'
 import { CURRENCY_DECIMALS, LEDGER_DECIMALS } from '../../../domain/money.ts'
@@ -29,6 +30,7 @@ import {
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { answerTo, SENDER_REFUSALS, type Refusals } from '../../admission/refusals.ts'
+import type { Chains } from '../../chains.ts'
 import { idOf, readPage } from '../lists.ts'
 import { PLATFORM_REFUSALS, type Minting } from './business-account/transfers.ts'
 import {
@@ -40,6 +42,7 @@ import {
   requireChain,
   requireIssuable,
   sourceWallet,
+  type DollarChain,
   type PayingBank,
 } from './sides.ts'
 import { chainView } from './shown.ts'
@@ -68,11 +71,16 @@ export type BurnOrder = {
 /** What a withdrawal needs of the sender. */
 export type Withdrawing<Prepared = unknown> = Minting<Prepared>
 
+/** A chain on which is burnt, and to which is withdrawn. */
+export type TransferChain<Burn = unknown, PayOut = unknown> = DollarChain & {
+  burning: Burning<Burn>
+  withdrawing: Withdrawing<PayOut>
+}
+
 type Deps<Burn, PayOut> = {
   ledger: LedgerContext
   bank: PayingBank
-  burning: Burning<Burn>
-  withdrawing: Withdrawing<PayOut>
+  chains: Chains<TransferChain<Burn, PayOut>>
   randomBytes: RandomBytes
   createUuid: () => string
 }
@@ -82,7 +90,7 @@ export function walletTransferEndpoints<Burn, PayOut>(deps: Deps<Burn, PayOut>):
 }
 
 function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
-  const { ledger, bank, burning } = deps
+  const { ledger, bank, chains } = deps
   const view = chainView(ledger)
   return defineEndpoint({
     route: 'POST /v1/transfers',
@@ -119,49 +127,59 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
         return { withdrawal: await prepareWithdrawal(deps, { body, caller, db }) }
       }
       const isBurn = source.type === 'blockchain' && destination.type === 'wire'
-      if (isBurn) await requireRedeemable(ledger, body)
+      if (isBurn) await requireRedeemable(chains, body)
       if (!isBurn || source.custodial !== true) return {}
       return { burn: await prepareBurn(deps, { body, caller, db }) }
     },
     handle: async ({ body, caller, db, prepared }) => {
       const { withdrawal, burn } = prepared
       const payOut = withdrawal && (() => withdraw(deps, { db, caller, ...withdrawal }))
-      const request = { ledger, bank, db, body, caller, burn: burn?.burn, payOut }
-      if (burn !== undefined) await burning.accept(db, burn.payment)
+      const request = { ledger, chains, bank, db, body, caller, burn: burn?.burn, payOut }
+      if (burn !== undefined) await burn.burning.accept(db, burn.payment)
       const transfer = await BY_SIDES[`${body.source.type} ${body.destination.type}`](request)
       return { data: transferBody(transfer, caller.dialect, view) }
     },
-    onCommitted: burning.kick,
+    onCommitted: () => {
+      for (const { burning } of chains.all()) burning.kick()
+    },
   })
 }
 
-type Prepared<P> = { id: string; walletId: bigint; address: Hex; payment: P } & LedgerAmount
+type Prepared<P> = LedgerAmount & {
+  id: string
+  walletId: bigint
+  address: Hex
+  payment: P
+  on: ChainNames & { withdrawing: Withdrawing<P> }
+}
 
-async function prepareWithdrawal<P>(
-  { ledger, withdrawing, randomBytes }: Omit<Deps<unknown, P>, 'burning'>,
+async function prepareWithdrawal<Burn, P>(
+  { chains, randomBytes }: Deps<Burn, P>,
   { body, caller, db }: Pick<Request, 'body' | 'caller' | 'db'>,
 ): Promise<Prepared<P>> {
   const { source, destination } = body
   requireFields(source, { at: 'source', needed: ['id'] })
   requireFields(destination, { at: 'destination', needed: ['chain', 'address'] })
   const { chain, address: text = '' } = destination
-  const { token } = requireChain(ledger.stablecoin, { field: 'destination.chain', chain })
+  const on = requireChain(chains, { field: 'destination.chain', chain })
+  const { token } = on.stablecoin
   const address = requireAddress({ field: 'destination.address', text, token })
   const money = readMoney(body, { decimals: LEDGER_DECIMALS })
   const wallet = await sourceWallet(db, { caller, id: source.id, money })
   const id = createId('TX', randomBytes)
   const { amount } = money
   const order = { subject: id, spender: actorOf(caller), payee: address, amount }
-  const payment = await answeringWithdrawal(() => withdrawing.prepare(db, order))
-  return { id, walletId: wallet.id, address, ...money, payment }
+  const payment = await answeringWithdrawal(() => on.withdrawing.prepare(db, order))
+  return { id, walletId: wallet.id, address, ...money, payment, on }
 }
 
 /** Order, record and held money are stored together, or none of them is. */
 async function withdraw<P>(
-  { ledger, withdrawing }: Pick<Deps<unknown, P>, 'ledger' | 'withdrawing'>,
+  { ledger }: { ledger: LedgerContext },
   asked: Prepared<P> & Pick<Request, 'caller' | 'db'>,
 ): Promise<Transfer> {
   const { db, caller, id: transactionId, walletId, address, amount, currency, payment } = asked
+  const { chainId, code, withdrawing } = asked.on
   const { userId } = caller
   const { order, hash: transactionHash } = await answeringWithdrawal(() =>
     withdrawing.accept(db, payment),
@@ -173,12 +191,13 @@ async function withdraw<P>(
     amount,
     currency,
     description: `Withdrawal to ${checksummed(address)}`,
+    chainId,
     toAddress: address,
     ethTransactionHash: transactionHash,
     actor: actorOf(caller),
     reason: 'signed and on its way',
   })
-  const chain = { chain: 'ETH', address, reference: order.reference, transactionHash }
+  const chain = { chain: code, chainId, address, reference: order.reference, transactionHash }
   const request = { kind: 'withdrawal', userId, walletId, amount, currency, transactionId } as const
   return answeringFunds(() => createWithdrawal(ledger, db, { ...request, ...chain }))
 }
@@ -207,16 +226,19 @@ const BURN_REFUSALS: Refusals = {
   stablecoin_not_configured: { failure: 'contract_not_configured', field: 'source.chain' },
 }
 
-async function prepareBurn<Burn>(
-  { ledger, burning, bank, createUuid }: Omit<Deps<Burn, unknown>, 'withdrawing'>,
+async function prepareBurn<Burn, P>(
+  { ledger, chains, bank, createUuid }: Deps<Burn, P>,
   { body, caller, db }: Pick<Request, 'body' | 'caller' | 'db'>,
 ) {
+  const { chain } = body.source
+  const { burning } = requireChain(chains, { field: 'source.chain', chain })
   requireBank(bank)
   const { amount } = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
   const [id, reference] = [createUuid(), newReference(ledger)]
   const address = await burning.addressOf(caller.userId)
   const order = { subject: id, spender: actorOf(caller), payer: address, amount, reference }
-  return { burn: { id, reference, address }, payment: await burning.prepare(db, order) }
+  const payment = await burning.prepare(db, order)
+  return { burn: { id, reference, address }, burning, payment }
 }
 
 function transferRead({ ledger }: Pick<Deps<unknown, unknown>, 'ledger'>): Endpoint {
@@ -270,6 +292,7 @@ const KINDS = ['wallet', 'redeem', 'withdrawal'] as const
 type Body = Static<typeof TransferCreateSchema>
 type Request = {
   ledger: LedgerContext
+  chains: Chains<DollarChain>
   bank: PayingBank
   db: Db
   body: Body
@@ -323,14 +346,22 @@ async function betweenWallets({ ledger, db, body, caller }: Request): Promise<Tr
 
 const WALLET_ID = /^[1-9][0-9]{0,17}$/
 
-async function redeem({ ledger, bank, db, body, caller, burn }: Request): Promise<Transfer> {
+async function redeem({
+  ledger,
+  chains,
+  bank,
+  db,
+  body,
+  caller,
+  burn,
+}: Request): Promise<Transfer> {
   const { source } = body
   const { type: _, ...destination } = body.destination
   requireFields(source, { at: 'source', needed: ['chain'], allowed: ['address', 'custodial'] })
   requireFields(body.destination, { at: 'destination', needed: [], allowed: WIRE_NAMES })
   requireBothNumbers(destination)
   const { chain = '' } = source
-  const stablecoin = requireChain(ledger.stablecoin, { field: 'source.chain', chain })
+  const { stablecoin, chainId, code } = requireChain(chains, { field: 'source.chain', chain })
   requireBank(bank)
   // A bank is a side, and moves no less than a cent.
   const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
@@ -348,7 +379,7 @@ async function redeem({ ledger, bank, db, body, caller, burn }: Request): Promis
   const { userId } = caller
   if (stablecoin.issuer !== undefined) await requireHolder(db, { userId, holder: address })
   const { id: walletId } = await mainWallet(db, userId)
-  const request = { userId, walletId, chain: 'ETH', address, destination, ...money }
+  const request = { userId, walletId, chain: code, chainId, address, destination, ...money }
   return createRedeem(ledger, db, { kind: 'redeem', ...request, ...burn })
 }
 
@@ -367,10 +398,12 @@ async function requireHolder(
   throw refusal({ field, code: 'address', message, value: holder }, 5014)
 }
 
-async function requireRedeemable({ stablecoin }: LedgerContext, { source }: Body): Promise<void> {
-  const { chain = '' } = source
-  const found = requireChain(stablecoin, { field: 'source.chain', chain: source.chain })
-  await requireIssuable(found, { field: 'source.chain', chain, what: 'redeemed' })
+async function requireRedeemable(
+  chains: Chains<DollarChain>,
+  { source: { chain = '' } }: Body,
+): Promise<void> {
+  const { stablecoin } = requireChain(chains, { field: 'source.chain', chain })
+  await requireIssuable(stablecoin, { field: 'source.chain', chain, what: 'redeemed' })
 }
 
 const WIRE_NAMES = ['name', 'addressLine1', 'accountNumber', 'routingNumber', 'id']

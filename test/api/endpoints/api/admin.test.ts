@@ -152,11 +152,11 @@ describe('what administrators see', () => {
     const facts = { claimedWei: 1n, settledWei: 1n, inFlight: 0, oldestSeconds: 0, ...dollars }
     await sql`
       insert into overview_samples
-        (at, claimed, settled, in_flight, oldest_seconds, providers_well)
-      select now() - minute * interval '1 minute', 1, 1, 0, 0, 1
+        (chain_id, at, claimed, settled, in_flight, oldest_seconds, providers_well)
+      select 31337, now() - minute * interval '1 minute', 1, 1, 0, 0, 1
       from generate_series(1, 1000) as minute`.execute(db)
     for (const providersWell of [1, 2]) {
-      await insertSample(db, { at: clock.now(), ...facts, providersWell })
+      await insertSample(db, { chainId: 31_337, at: clock.now(), ...facts, providersWell })
     }
     const recent = rowsOf(await get('/api/admin/samples?hours=1'), 'samples')
     expect(recent).to.have.length.within(59, 61)

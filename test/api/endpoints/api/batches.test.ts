@@ -16,6 +16,7 @@ import { startApi, type Api, type ApiAnswer } from '../../../fixtures/api/api.ts
 import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { createBench, reverting, type Bench } from '../../../fixtures/books/sender-bench.ts'
 import { limit } from '../../../fixtures/store/limits.ts'
+import { oneChain } from '../../../fixtures/api/chains.ts'
 
 type Item = Record<string, unknown>
 
@@ -35,10 +36,10 @@ describe('batches of payments', () => {
     const payments = paymentsOf(bench, sender, () => Promise.resolve(bench.signers.addresses[0]!))
     api = await startApi({
       endpoints: [
-        ...batchEndpoints({ payments, randomBytes }),
-        blockchainCreateEndpoint({ payments, randomBytes }),
+        ...batchEndpoints({ chains: oneChain({ payments }), randomBytes }),
+        blockchainCreateEndpoint({ chains: oneChain({ payments }), randomBytes }),
         transactionDetailEndpoint,
-        transactionListEndpoint,
+        transactionListEndpoint({ chains: oneChain({}) }),
         eventListEndpoint,
       ],
       hooks: {

@@ -13,6 +13,7 @@ import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
 import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { createBench, reverting, type Bench } from '../../../fixtures/books/sender-bench.ts'
+import { oneChain } from '../../../fixtures/api/chains.ts'
 
 describe('/api/blockchain', () => {
   let bench: Bench
@@ -27,8 +28,8 @@ describe('/api/blockchain', () => {
     const payments = paymentsOf(bench, sender, () => Promise.resolve(bench.signers.addresses[0]!))
     api = await startApi({
       endpoints: [
-        blockchainCreateEndpoint({ payments, randomBytes }),
-        blockchainBalanceEndpoint({ payments }),
+        blockchainCreateEndpoint({ chains: oneChain({ payments }), randomBytes }),
+        blockchainBalanceEndpoint({ chains: oneChain({ payments }) }),
         transactionDetailEndpoint,
       ],
       hooks: {

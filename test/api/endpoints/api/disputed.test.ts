@@ -24,6 +24,7 @@ import { startApi, type Api } from '../../../fixtures/api/api.ts'
 import { allBreaks, runOnce, runsDeps } from '../../../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
 import { makeTransaction } from '../../../fixtures/store/transactions.ts'
+import { oneChain } from '../../../fixtures/api/chains.ts'
 
 describe('a payment that a reorg beyond the final block took away', () => {
   let bench: Bench
@@ -35,15 +36,16 @@ describe('a payment that a reorg beyond the final block took away', () => {
     bench = await createBench()
     sender = bench.sender({ onMoved: recordMoves })
     user = await makeUser(bench.db)
-    const overview = { clock: bench.clock, environment: 'sandbox', chainId: CHAIN_ID } as const
+    const overview = { clock: bench.clock, environment: 'sandbox' } as const
+    const chains = oneChain({ providers: () => [] })
     api = await startApi({
       endpoints: [
-        transactionListEndpoint,
+        transactionListEndpoint({ chains }),
         transactionDetailEndpoint,
-        everyonesListEndpoint,
+        everyonesListEndpoint({ chains }),
         lifeEndpoint,
         eventListEndpoint,
-        overviewEndpoint({ ...overview, providers: () => [] }),
+        overviewEndpoint({ ...overview, chains }),
       ],
       hooks: {
         db: bench.db,

@@ -12,6 +12,7 @@ import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
 import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
+import { oneChain } from '../../../fixtures/api/chains.ts'
 
 const PAYMENTS = 20
 
@@ -34,7 +35,7 @@ if (process.env['DATABASE_URL'] !== undefined) {
         Promise.resolve(bench.signers.addresses[id === users.free.id ? 1 : 0]!),
       )
       api = await startApi({
-        endpoints: [blockchainCreateEndpoint({ payments, randomBytes })],
+        endpoints: [blockchainCreateEndpoint({ chains: oneChain({ payments }), randomBytes })],
         hooks: {
           db,
           authenticate: (headers) =>

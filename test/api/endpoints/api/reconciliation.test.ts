@@ -11,6 +11,7 @@ import { startApi, type Api } from '../../../fixtures/api/api.ts'
 import { makeBreak, makeRun, reconciliationGround } from '../../../fixtures/books/runs.ts'
 import { createTestClock } from '../../../fixtures/clock.ts'
 import { freshDatabase } from '../../../fixtures/store/database.ts'
+import { oneChain } from '../../../fixtures/api/chains.ts'
 
 describe('the operations of reconciliation', () => {
   let db: Db
@@ -20,7 +21,7 @@ describe('the operations of reconciliation', () => {
   beforeEach(async () => {
     ;({ db } = await freshDatabase())
     for (let id = 1; id <= 7; id++) await makeUser(db)
-    const ground = { ...reconciliationGround(clock), chainId: CHAIN_ID, clock }
+    const ground = { chains: oneChain(reconciliationGround(clock)), clock }
     const hooks = { db, idempotently: createIdempotently({ db }) }
     api = await startApi({ endpoints: [...runEndpoints(ground), ...breakEndpoints(ground)], hooks })
   })

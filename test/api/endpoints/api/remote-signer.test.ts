@@ -17,6 +17,7 @@ import { startApi, type Api } from '../../../fixtures/api/api.ts'
 import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
 import { startWeb3Signer, type Web3SignerServer } from '../../../fixtures/chain/web3signer.ts'
+import { oneChain } from '../../../fixtures/api/chains.ts'
 
 const KEYS = ['platform', 'user'].map((name) => keccak256(stringToHex(`remote ${name}`)))
 
@@ -49,7 +50,7 @@ describe('a Web3Signer that hangs', () => {
     const payments = paymentsOf(bench, sender, accounts.addressOf)
     const user = await makeUser(db)
     api = await startApi({
-      endpoints: [blockchainCreateEndpoint({ payments, randomBytes })],
+      endpoints: [blockchainCreateEndpoint({ chains: oneChain({ payments }), randomBytes })],
       hooks: {
         db,
         authenticate: () => Promise.resolve(callerOf(user)),

@@ -167,7 +167,7 @@ function startServer(db: Db, access: Access, log: string[]): FastifyInstance {
   return createServer({
     logger: createLogger({ level: 'trace', destination }),
     registry: new Registry(),
-    checks: [],
+    checks: () => [],
     isStopping: () => false,
     endpoints: [tokenEndpoint({ db, ...access }), whoAmI],
     hooks: {

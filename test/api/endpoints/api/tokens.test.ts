@@ -22,6 +22,7 @@ import { runOnce, runsDeps } from '../../../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
 import { permittedDollarAt } from '../../../fixtures/books/tokens.ts'
 import { compileMocks, placeMock, placeUsdc } from '../../../fixtures/contracts/placed.ts'
+import { oneChain } from '../../../fixtures/api/chains.ts'
 
 describe('payments in tokens', () => {
   let bench: Bench
@@ -65,9 +66,9 @@ describe('payments in tokens', () => {
     }
     api = await startApi({
       endpoints: [
-        blockchainCreateEndpoint({ payments, randomBytes }),
-        blockchainBalanceEndpoint({ payments }),
-        ...batchEndpoints({ payments, randomBytes }),
+        blockchainCreateEndpoint({ chains: oneChain({ payments }), randomBytes }),
+        blockchainBalanceEndpoint({ chains: oneChain({ payments }) }),
+        ...batchEndpoints({ chains: oneChain({ payments }), randomBytes }),
         transactionDetailEndpoint,
       ],
       hooks: {

@@ -83,7 +83,14 @@ export async function mint(sim: MoneySim): Promise<void> {
       const { order: accepted, hash: transactionHash } = await sender.accept(open, prepared)
       const money = { kind: 'mint', id, userId, walletId, amount, currency: USD } as const
       const { reference } = accepted
-      const chain = { chain: 'ETH', address, addressId: undefined, reference, transactionHash }
+      const chain = {
+        chain: 'ETH',
+        chainId: CHAIN_ID,
+        address,
+        addressId: undefined,
+        reference,
+        transactionHash,
+      }
       return createMint(ledger, open, { ...money, ...chain })
     })
   })
@@ -99,7 +106,7 @@ async function redeem(sim: MoneySim): Promise<void> {
       .db.transaction()
       .execute((open) => {
         const money = { kind: 'redeem', userId, walletId, amount, currency: USD } as const
-        const chain = { chain: 'ETH', address: undefined, destination: {} }
+        const chain = { chain: 'ETH', chainId: CHAIN_ID, address: undefined, destination: {} }
         return createRedeem(ledger, open, { ...money, ...chain })
       }),
   )
@@ -120,7 +127,13 @@ async function redeemOwn(sim: MoneySim): Promise<void> {
     return db.transaction().execute(async (open) => {
       await sender.accept(open, prepared)
       const money = { kind: 'redeem', id, userId, walletId, amount, currency: USD } as const
-      const chain = { chain: 'ETH', address: custodian, reference, destination: {} }
+      const chain = {
+        chain: 'ETH',
+        chainId: CHAIN_ID,
+        address: custodian,
+        reference,
+        destination: {},
+      }
       return createRedeem(ledger, open, { ...money, ...chain })
     })
   })
@@ -171,7 +184,13 @@ async function withdraw(sim: MoneySim): Promise<void> {
       const record = { ...money, transactionId: subject, type: 'withdrawal' as const }
       const cause = { description: 'sim', actor: 'sim', reason: 'asked for' }
       await recordTransaction(open, { ...record, ...cause, ethTransactionHash: transactionHash })
-      const chain = { chain: 'ETH', address: payee, reference: accepted.reference, transactionHash }
+      const chain = {
+        chain: 'ETH',
+        chainId: CHAIN_ID,
+        address: payee,
+        reference: accepted.reference,
+        transactionHash,
+      }
       const asked = { kind: 'withdrawal', ...money, walletId, transactionId: subject } as const
       return createWithdrawal(ledger, open, { ...asked, ...chain })
     })

@@ -288,7 +288,7 @@ async function wrongsOfSums(sim: MoneySim, { rows, burnt, paid }: Facts): Promis
     astray: BigInt(astray),
     wallet: await readBalance(db, { wallet }),
     held: await readBalance(db, { heldOf: wallet }),
-    liability: await readBalance(db, { system: 'stablecoin' }),
+    liability: await readBalance(db, { stablecoinOn: CHAIN_ID }),
     unclaimed: await readBalance(db, { system: 'unclaimed' }),
     treasury: await readBalance(db, { system: 'treasury' }),
     drift: solvency?.drift,

@@ -12,6 +12,8 @@ import {
   AlertNoteSchema,
   AlertParamsSchema,
 } from '../../../../wire/group-b/console.ts'
+import { OfChainQuerySchema } from '../../../../wire/group-b/admin.ts'
+import { wantedChain, type Chains } from '../../../chains.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { fieldsOf } from '../fields.ts'
 
@@ -24,22 +26,31 @@ const REMEDIES: Readonly<Record<SenderAlertKind, string>> = {
 
 const SHARED = { tag: 'Administration', access: 'admin' } as const
 
-export function alertEndpoints({ clock, chainId }: { clock: Clock; chainId: number }): Endpoint[] {
+export function alertEndpoints({ clock, chains }: { clock: Clock; chains: Chains }): Endpoint[] {
   const list = defineEndpoint({
     ...SHARED,
     route: 'GET /api/admin/alerts',
     operationId: 'listAlerts',
     summary: 'Lists the open alerts of the sender, oldest first',
+    query: OfChainQuerySchema,
     answer: AlertListSchema,
-    handle: async ({ db }) => {
-      const alerts = await listAlertRows(db, chainId)
+    handle: async ({ query, db }) => {
+      const alerts = await listAlertRows(db, wantedChain(chains, query))
       return {
         success: true as const,
         alerts: alerts.map(({ id, hash, ...alert }) => ({
           id: String(id),
           remedy: REMEDIES[alert.kind],
           eth_transaction_hash: hash,
-          ...fieldsOf(alert, 'kind', 'transactionId', 'openedAt', 'note', 'acknowledgedBy'),
+          ...fieldsOf(
+            alert,
+            'kind',
+            'chain',
+            'transactionId',
+            'openedAt',
+            'note',
+            'acknowledgedBy',
+          ),
           ...fieldsOf(alert, 'acknowledgedAt'),
         })),
       }

@@ -8,35 +8,43 @@ import {
 } from '../../../../wire/group-b/admin.ts'
 import { BatchParamsSchema, BatchQuerySchema } from '../../../../wire/group-b/blockchain.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
-import { defineEndpoint } from '../../../admission/endpoint.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { wantedChain, type Chains } from '../../../chains.ts'
 import { idOf, pageOf } from '../../lists.ts'
 import { toBatchWire, toItemWire } from '../blockchain/batch-wire.ts'
 import { fieldsOf } from '../fields.ts'
 
-export const everyonesBatchListEndpoint = defineEndpoint({
-  route: 'GET /api/admin/batches',
-  operationId: 'listEveryonesBatches',
-  summary: 'Lists the batches of all users, newest first',
-  tag: 'Administration',
-  access: 'admin',
-  query: OwnedBatchListQuerySchema,
-  answer: OwnedBatchListSchema,
-  handle: async ({ query, db }) => {
-    const { user_id: userId, after } = query
-    const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
-      listBatches(db, { userId, before: idOf(after), limit }),
-    )
-    const batches = await withUsernames(db, shown)
-    return {
-      success: true as const,
-      batches: batches.map((one) => ({
-        ...toBatchWire(one),
-        ...fieldsOf(one, 'userId', 'username'),
-      })),
-      next_after: last ? String(last.id) : null,
-    }
-  },
-})
+export function everyonesBatchListEndpoint({ chains }: { chains: Chains }): Endpoint {
+  return defineEndpoint({
+    route: 'GET /api/admin/batches',
+    operationId: 'listEveryonesBatches',
+    summary: 'Lists the batches of all users, newest first',
+    tag: 'Administration',
+    access: 'admin',
+    query: OwnedBatchListQuerySchema,
+    answer: OwnedBatchListSchema,
+    handle: async ({ query, db }) => {
+      const { user_id: userId, after } = query
+      const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+        listBatches(db, {
+          userId,
+          chainId: wantedChain(chains, query),
+          before: idOf(after),
+          limit,
+        }),
+      )
+      const batches = await withUsernames(db, shown)
+      return {
+        success: true as const,
+        batches: batches.map((one) => ({
+          ...toBatchWire(one),
+          ...fieldsOf(one, 'userId', 'username'),
+        })),
+        next_after: last ? String(last.id) : null,
+      }
+    },
+  })
+}
 
 export const everyonesBatchEndpoint = defineEndpoint({
   route: 'GET /api/admin/batches/{batch_id}',

@@ -6,27 +6,33 @@ import {
   type Overview,
   type Totals,
 } from '../../../../store/transactions/overview.ts'
-import { OverviewSchema, type OverviewWire } from '../../../../wire/group-b/admin.ts'
+import {
+  OfChainQuerySchema,
+  OverviewSchema,
+  type OverviewWire,
+} from '../../../../wire/group-b/admin.ts'
+import { chainNamed, type Chains } from '../../../chains.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 
 export type OverviewDeps = {
   clock: Clock
   environment: Environment
-  chainId: number
-  providers: () => OverviewWire['providers']
+  chains: Chains<{ providers: () => OverviewWire['providers'] }>
 }
 
 /** Whether the books and the chain agree, on one page. */
 export function overviewEndpoint(deps: OverviewDeps): Endpoint {
-  const { clock, environment, chainId } = deps
+  const { clock, environment, chains } = deps
   return defineEndpoint({
     route: 'GET /api/admin/overview',
     operationId: 'readOverview',
     summary: 'Reads where the platform stands: records against the chain, and what waits',
     tag: 'Administration',
     access: 'admin',
+    query: OfChainQuerySchema,
     answer: OverviewSchema,
-    handle: async ({ db }) => {
+    handle: async ({ query, db }) => {
+      const { chainId, name, providers } = chainNamed(chains, query.chain, 'query.chain')
       const now = clock.now()
       const overview = await readOverview(db, { chainId, now })
       return {
@@ -34,6 +40,8 @@ export function overviewEndpoint(deps: OverviewDeps): Endpoint {
         at: now.toISOString(),
         environment,
         chain_id: chainId,
+        chain: name,
+        chains: chains.all().map((one) => ({ chain: one.name, chain_id: one.chainId })),
         since: overview.since.toISOString(),
         claimed: toTotals(overview.claimed),
         settled: toTotals(overview.settled),
@@ -50,7 +58,7 @@ export function overviewEndpoint(deps: OverviewDeps): Endpoint {
           ...alert,
           since: since.toISOString(),
         })),
-        providers: deps.providers(),
+        providers: providers(),
       }
     },
   })

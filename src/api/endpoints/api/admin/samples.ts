@@ -3,9 +3,11 @@ import { listSamples } from '../../../../store/transactions/overview.ts'
 import { decimalOf } from '../../../../wire/group-a/money.ts'
 import { SampleListQuerySchema, SampleListSchema } from '../../../../wire/group-b/admin.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { chainNamed, type Chains } from '../../../chains.ts'
 import { fieldsOf } from '../fields.ts'
 
-export function sampleListEndpoint({ clock }: { clock: Clock }): Endpoint {
+export function sampleListEndpoint(deps: { clock: Clock; chains: Chains }): Endpoint {
+  const { clock, chains } = deps
   return defineEndpoint({
     route: 'GET /api/admin/samples',
     operationId: 'listOverviewSamples',
@@ -15,8 +17,9 @@ export function sampleListEndpoint({ clock }: { clock: Clock }): Endpoint {
     query: SampleListQuerySchema,
     answer: SampleListSchema,
     handle: async ({ query, db }) => {
+      const { chainId } = chainNamed(chains, query.chain, 'query.chain')
       const since = new Date(clock.now().getTime() - query.hours * 3_600_000)
-      const samples = await listSamples(db, { since, limit: MAX_POINTS })
+      const samples = await listSamples(db, { chainId, since, limit: MAX_POINTS })
       return {
         success: true as const,
         samples: samples.map((sample) => ({

@@ -15,10 +15,11 @@ import {
   type UserSignerWire,
 } from '../../../../wire/group-b/signers.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { chainNamed, type Chains } from '../../../chains.ts'
 import { pageOf } from '../../lists.ts'
 
+/** What is asked of the signers of a chain. */
 export type SignersDeps = {
-  chainId: number
   signers: {
     platform: (signal: AbortSignal) => Promise<readonly SignerFacts[]>
     /** Undefined where the chain has none. */
@@ -31,7 +32,7 @@ export type SignersDeps = {
 }
 
 /** Every address that signs: the platform's own first, and the users' page by page. */
-export function signerListEndpoint({ chainId, signers }: SignersDeps): Endpoint {
+export function signerListEndpoint({ chains }: { chains: Chains<SignersDeps> }): Endpoint {
   return defineEndpoint({
     route: 'GET /api/admin/signers',
     operationId: 'listSigners',
@@ -44,6 +45,7 @@ export function signerListEndpoint({ chainId, signers }: SignersDeps): Endpoint 
     query: SignerListQuerySchema,
     answer: SignerListSchema,
     handle: async ({ query }) => {
+      const { chainId, name, signers } = chainNamed(chains, query.chain, 'query.chain')
       const signal = AbortSignal.timeout(limits.healthCheckMs)
       const [platform, stablecoin, { shown, last }] = await Promise.all([
         signers.platform(signal),
@@ -53,6 +55,7 @@ export function signerListEndpoint({ chainId, signers }: SignersDeps): Endpoint 
       return {
         success: true as const,
         chain_id: chainId,
+        chain: name,
         stablecoin: stablecoin ? toStablecoin(stablecoin) : null,
         platform: platform.map(toPlatformSigner),
         users: shown.map(toUserSigner),

@@ -6,6 +6,7 @@ import {
   StatisticsSchema,
   type StatisticsWire,
 } from '../../../../wire/group-b/console.ts'
+import { chainNamed, type Chains } from '../../../chains.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { fieldsOf } from '../fields.ts'
 
@@ -13,14 +14,11 @@ const DAY_MS = 86_400_000
 const KEPT_MS = 60_000
 
 /** What the charts of the console show. Days are summed at most once a minute. */
-export function statisticsEndpoint({
-  clock,
-  chainId,
-}: {
-  clock: Clock
-  chainId: number
-}): Endpoint {
-  const read = async (db: Db, days: number): Promise<StatisticsWire> => {
+export function statisticsEndpoint({ clock, chains }: { clock: Clock; chains: Chains }): Endpoint {
+  const read = async (
+    db: Db,
+    { chainId, days }: { chainId: number; days: number },
+  ): Promise<StatisticsWire> => {
     const now = clock.now()
     const midnight = Math.floor(now.getTime() / DAY_MS) * DAY_MS
     const until = new Date(midnight + DAY_MS)
@@ -30,7 +28,7 @@ export function statisticsEndpoint({
     const shown = first === -1 ? [] : found.slice(first)
     return { success: true, at: now.toISOString(), days: shown.map(toDayWire) }
   }
-  const kept = new Map<number, { at: number; value: StatisticsWire }>()
+  const kept = new Map<string, { at: number; value: StatisticsWire }>()
   return defineEndpoint({
     route: 'GET /api/admin/statistics',
     operationId: 'readStatistics',
@@ -39,12 +37,14 @@ export function statisticsEndpoint({
     access: 'admin',
     query: StatisticsQuerySchema,
     answer: StatisticsSchema,
-    handle: async ({ query: { days }, db }) => {
+    handle: async ({ query: { days, chain }, db }) => {
+      const { chainId } = chainNamed(chains, chain, 'query.chain')
       const now = clock.now().getTime()
-      const known = kept.get(days)
+      const key = `${chainId} ${days}`
+      const known = kept.get(key)
       if (known && now - known.at < KEPT_MS) return known.value
-      const value = await read(db, days)
-      kept.set(days, { at: now, value })
+      const value = await read(db, { chainId, days })
+      kept.set(key, { at: now, value })
       return value
     },
   })

@@ -24,7 +24,8 @@ import {
   type TransactionLifeWire,
 } from '../../../../wire/group-b/admin.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
-import { defineEndpoint } from '../../../admission/endpoint.ts'
+import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import type { Chains } from '../../../chains.ts'
 import { placeOfCursor } from '../../lists.ts'
 import { readBlockchainTransaction, toAttemptWire } from '../blockchain/wire.ts'
 import { fieldsOf } from '../fields.ts'
@@ -32,33 +33,39 @@ import { readChargeBack, toArrivalWire } from '../payments/charges.ts'
 import { cut, readSearch } from '../transactions/search.ts'
 import { toMoveWire, toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
 
-export const everyonesListEndpoint = defineEndpoint({
-  route: 'GET /api/admin/transactions',
-  operationId: 'listEveryonesTransactions',
-  summary: 'Lists the transactions of all users, newest first',
-  tag: 'Administration',
-  access: 'admin',
-  query: OwnedListQuerySchema,
-  answer: OwnedListSchema,
-  handle: async ({ query, db }) => {
-    const { user_id: userId, eth_transaction_hash: hash } = query
-    const after = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
-    const wanted = { userId, ...readSearch(query), ethTransactionHash: hash as Hex | undefined }
-    const limit = effectiveLimit(query.limit)
-    const page = isSearch(wanted)
-      ? await search(db, wanted, { after, limit: limit + 1 })
-      : await list(db, wanted, { after, limit: limit + 1 })
-    const { shown, next } = cut(page, limit)
-    const wires = await toTransactionWires(db, shown)
-    return {
-      success: true as const,
-      transactions: shown.map((one, place) => ({ ...wires[place]!, ...ownerOf(one) })),
-      // To count takes longer than to list, and the pages behind the first one know it.
-      ...(after === undefined && { total: page.total, total_is_exact: page.isExact }),
-      next_cursor: next,
-    }
-  },
-})
+export function everyonesListEndpoint({ chains }: { chains: Chains }): Endpoint {
+  return defineEndpoint({
+    route: 'GET /api/admin/transactions',
+    operationId: 'listEveryonesTransactions',
+    summary: 'Lists the transactions of all users, newest first',
+    tag: 'Administration',
+    access: 'admin',
+    query: OwnedListQuerySchema,
+    answer: OwnedListSchema,
+    handle: async ({ query, db }) => {
+      const { user_id: userId, eth_transaction_hash: hash } = query
+      const after = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
+      const wanted = {
+        userId,
+        ...readSearch(chains, query),
+        ethTransactionHash: hash as Hex | undefined,
+      }
+      const limit = effectiveLimit(query.limit)
+      const page = isSearch(wanted)
+        ? await search(db, wanted, { after, limit: limit + 1 })
+        : await list(db, wanted, { after, limit: limit + 1 })
+      const { shown, next } = cut(page, limit)
+      const wires = await toTransactionWires(db, shown)
+      return {
+        success: true as const,
+        transactions: shown.map((one, place) => ({ ...wires[place]!, ...ownerOf(one) })),
+        // To count takes longer than to list, and the pages behind the first one know it.
+        ...(after === undefined && { total: page.total, total_is_exact: page.isExact }),
+        next_cursor: next,
+      }
+    },
+  })
+}
 
 type OwnedPage = Awaited<ReturnType<typeof findEveryonesTransactions>>
 

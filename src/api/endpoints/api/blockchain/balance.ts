@@ -1,25 +1,30 @@
 import { checksummed } from '../../../../chain/hex.ts'
 import { CURRENCY_DECIMALS, formatAmount } from '../../../../domain/money.ts'
-import { BlockchainBalanceSchema } from '../../../../wire/group-b/blockchain.ts'
+import {
+  BlockchainBalanceQuerySchema,
+  BlockchainBalanceSchema,
+} from '../../../../wire/group-b/blockchain.ts'
 import { exactNumber } from '../../../../wire/json.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { chainNamed, type Chains } from '../../../chains.ts'
 import { fieldsOf } from '../fields.ts'
 import type { BlockchainPayments } from './payments.ts'
 
 export function blockchainBalanceEndpoint(deps: {
-  payments: Pick<BlockchainPayments, 'addressOf' | 'balanceOf' | 'tokensOf'>
+  chains: Chains<{ payments: Pick<BlockchainPayments, 'addressOf' | 'balanceOf' | 'tokensOf'> }>
 }): Endpoint {
-  const { payments } = deps
   return defineEndpoint({
     route: 'GET /api/blockchain/balance',
     operationId: 'getBlockchainBalance',
     summary: 'Reads what your address holds, in ETH and in tokens',
     tag: 'Blockchain',
     access: 'blockchain:read',
+    query: BlockchainBalanceQuerySchema,
     answer: BlockchainBalanceSchema,
     // Whatever a provider refuses passes by itself.
     refusals: {},
-    handle: async ({ caller }) => {
+    handle: async ({ query, caller }) => {
+      const { name, payments } = chainNamed(deps.chains, query.chain, 'query.chain')
       const address = await payments.addressOf(caller.userId)
       const [wei, tokens] = await Promise.all([
         payments.balanceOf(address),
@@ -28,6 +33,7 @@ export function blockchainBalanceEndpoint(deps: {
       const eth = formatAmount({ amount: wei, decimals: CURRENCY_DECIMALS.ETH })
       return {
         success: true as const,
+        chain: name,
         address: checksummed(address),
         balance_eth: exactNumber(eth),
         balance_wei: String(wei),

@@ -17,7 +17,7 @@ export function toBatchWire(batch: SummedBatch): BatchWire {
     return { count, ...amountFields({ amount, currency, tokenDecimals }) }
   }
   return {
-    ...fieldsOf(batch, 'batchId', 'currency', 'onFailure', 'count', 'createdAt'),
+    ...fieldsOf(batch, 'batchId', 'chain', 'currency', 'onFailure', 'count', 'createdAt'),
     ...amountFields(batch),
     status: statusOf(batch),
     completed_at: batch.doneAt?.toISOString() ?? null,

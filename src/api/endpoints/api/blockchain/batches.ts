@@ -2,6 +2,7 @@ import { limits } from '../../../../base/limits.ts'
 import { checksummed } from '../../../../chain/hex.ts'
 import { actorOf, type Caller } from '../../../../domain/access.ts'
 import { BatchRefusedError, type OnFailure } from '../../../../domain/batches.ts'
+import type { ChainNames } from '../../../../domain/chains.ts'
 import { dueOf } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import type { Unit } from '../../../../domain/money.ts'
@@ -36,6 +37,7 @@ import {
 import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { chainNamed, wantedChain, type Chains } from '../../../chains.ts'
 import { idOf, pageOf } from '../../lists.ts'
 import type { Refusals } from '../../../admission/refusals.ts'
 import { toBatchWire, toItemWire } from './batch-wire.ts'
@@ -44,18 +46,21 @@ import { requireNew } from './external-ids.ts'
 import {
   PAYMENT_FAILURES,
   PAYMENT_REFUSALS,
+  kickAll,
   type BlockchainBatch,
   type BlockchainPayments,
 } from './payments.ts'
 
 export function batchEndpoints<Prepared>(deps: BatchDeps<Prepared>): Endpoint[] {
-  return [batchCreate(deps), batchEstimate(deps), batchList, batchDetail]
+  return [batchCreate(deps), batchEstimate(deps), batchList(deps), batchDetail]
 }
 
-type BatchDeps<Prepared> = { payments: BlockchainPayments<Prepared>; randomBytes: RandomBytes }
+type BatchDeps<Prepared> = {
+  chains: Chains<{ payments: BlockchainPayments<Prepared> }>
+  randomBytes: RandomBytes
+}
 
 function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
-  const { payments } = deps
   return defineEndpoint({
     route: 'POST /api/blockchain/batches',
     operationId: 'createBatch',
@@ -74,12 +79,13 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
     failures: PAYMENT_FAILURES,
     prepare: async ({ body, caller, db }) => {
       const read = await readBatch(deps, { body, caller, db })
+      const { payments } = read.chain
       const payment = await namingItems(() => payments.prepareBatch(db, read.batch))
       return { ...read, payment }
     },
     refusals: BATCH_REFUSALS,
     handle: async ({ body, caller, db, prepared: { payment, ...prepared } }) => {
-      const [acceptance] = await payments.acceptAll(db, [payment])
+      const [acceptance] = await prepared.chain.payments.acceptAll(db, [payment])
       if (acceptance?.ok !== true) throw acceptance?.error
       const batch = await recordBatch(db, { ...prepared, caller, items: body.items })
       return {
@@ -89,11 +95,12 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
         transactions: prepared.ids,
       }
     },
-    onCommitted: payments.kick,
+    onCommitted: () => kickAll(deps.chains),
   })
 }
 
 type Recording = Pick<Batch, 'batchId' | 'onFailure'> & {
+  chain: ChainNames
   unit: Unit
   caller: Caller
   items: BatchCreate['items']
@@ -104,10 +111,11 @@ type Recording = Pick<Batch, 'batchId' | 'onFailure'> & {
 async function recordBatch(db: Db, recording: Recording): Promise<SummedBatch> {
   const { batchId, unit, onFailure, caller, items, ids, amounts } = recording
   const { userId } = caller
+  const { chainId } = recording.chain
   const money = { currency: unit.currency, tokenDecimals: unit.tokenDecimals ?? undefined }
   const count = ids.length
   const amount = amounts.reduce((sum, one) => sum + one, 0n)
-  const asked = { batchId, userId, ...money, onFailure, count, amount }
+  const asked = { batchId, userId, chainId, ...money, onFailure, count, amount }
   const batch = await insertBatch(db, asked)
   const hashes = await readSignedHashes(db, ids)
   const records = items.map((item, place): NewTransaction => {
@@ -122,6 +130,7 @@ async function recordBatch(db: Db, recording: Recording): Promise<SummedBatch> {
       metadata: item.metadata,
       externalId: item.external_id,
       batch: { batchId, place },
+      chainId,
       toAddress: item.to_address as Hex,
       ethTransactionHash: hashes.get(transactionId)!,
       actor: actorOf(caller),
@@ -146,13 +155,15 @@ function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
     failures: PAYMENT_FAILURES,
     prepare: async ({ body, caller, db }) => {
       const read = await readBatch(deps, { body, caller, db })
-      return { ...read, cost: await namingItems(() => deps.payments.estimateBatch(db, read.batch)) }
+      const { payments } = read.chain
+      return { ...read, cost: await namingItems(() => payments.estimateBatch(db, read.batch)) }
     },
     refusals: BATCH_REFUSALS,
-    handle: ({ prepared: { unit, amounts, batch, cost } }) => {
+    handle: ({ prepared: { chain, unit, amounts, batch, cost } }) => {
       const amount = amounts.reduce((sum, one) => sum + one, 0n)
       return Promise.resolve({
         success: true as const,
+        chain: chain.name,
         currency: unit.currency,
         count: amounts.length,
         ...amountFields({ amount, ...unit }),
@@ -168,10 +179,12 @@ function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
 
 /** Reads a batch, refusing what can be told without the chain. */
 async function readBatch<Prepared>(
-  { payments, randomBytes }: BatchDeps<Prepared>,
+  { chains, randomBytes }: BatchDeps<Prepared>,
   { body, caller, db }: { body: BatchCreate; caller: Caller; db: Db },
 ) {
   const { on_failure: onFailure = 'all_or_nothing', items } = body
+  const chain = chainNamed(chains, body.chain)
+  const { payments } = chain
   const { unit, token } = readPaidIn(payments.tokens, body.currency)
   const { currency } = unit
   const externalIds = items.map(({ external_id: externalId }, place) => {
@@ -192,7 +205,7 @@ async function readBatch<Prepared>(
       return { subject: ids[place]!, payee: to as Hex, amount }
     }),
   }
-  return { unit, onFailure, amounts, ids, batchId, batch }
+  return { chain, unit, onFailure, amounts, ids, batchId, batch }
 }
 
 const BATCH_REFUSALS: Refusals = {
@@ -244,23 +257,26 @@ async function namingItems<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const batchList = defineEndpoint({
-  route: 'GET /api/blockchain/batches',
-  operationId: 'listBatches',
-  summary: 'Lists your batches, newest first',
-  tag: 'Blockchain',
-  access: 'blockchain:read',
-  query: BatchListQuerySchema,
-  answer: BatchListSchema,
-  handle: async ({ query, caller, db }) => {
-    const { userId } = caller
-    const { shown: batches, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
-      listBatches(db, { userId, before: idOf(query.after), limit }),
-    )
-    const next = last ? String(last.id) : null
-    return { success: true as const, batches: batches.map(toBatchWire), next_after: next }
-  },
-})
+function batchList({ chains }: { chains: Chains }): Endpoint {
+  return defineEndpoint({
+    route: 'GET /api/blockchain/batches',
+    operationId: 'listBatches',
+    summary: 'Lists your batches, newest first',
+    tag: 'Blockchain',
+    access: 'blockchain:read',
+    query: BatchListQuerySchema,
+    answer: BatchListSchema,
+    handle: async ({ query, caller, db }) => {
+      const { userId } = caller
+      const chainId = wantedChain(chains, query)
+      const { shown: batches, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+        listBatches(db, { userId, chainId, before: idOf(query.after), limit }),
+      )
+      const next = last ? String(last.id) : null
+      return { success: true as const, batches: batches.map(toBatchWire), next_after: next }
+    },
+  })
+}
 
 const batchDetail = defineEndpoint({
   route: 'GET /api/blockchain/batches/{batch_id}',

@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import type { Result } from '../../../../base/errors.ts'
 import { checksummed } from '../../../../chain/hex.ts'
 import { actorOf } from '../../../../domain/access.ts'
+import type { ChainNames } from '../../../../domain/chains.ts'
 import type { Unit } from '../../../../domain/money.ts'
 import type { BundleRoute, Hex, Order, Route } from '../../../../domain/orders.ts'
 import type { Token } from '../../../../domain/tokens.ts'
@@ -15,6 +16,7 @@ import type { FailureCode } from '../../../../wire/errors.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
 import type { BlockchainCreatedSchema } from '../../../../wire/group-b/blockchain.ts'
 import type { EndpointRequest } from '../../../admission/endpoint.ts'
+import type { Chains } from '../../../chains.ts'
 import { ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
 
 /** What the operations on the chain need of the sender; the composition root fits it in. */
@@ -98,36 +100,68 @@ export const PAYMENT_REFUSALS: Refusals = {
   external_id_used: { failure: 'conflict', field: 'external_id' },
 }
 
+/** Who sends it, on which chain. */
+type PaidChain<Prepared> = ChainNames & { payments: BlockchainPayments<Prepared> }
+
 type Request<Prepared> = Pick<EndpointRequest, 'caller'> & {
   body: {
     description: string
     metadata?: Record<string, string>
     external_id?: string
   }
-  prepared: { amount: bigint; unit: Unit; transactionId: string; payment: Prepared }
+  prepared: {
+    amount: bigint
+    unit: Unit
+    transactionId: string
+    payment: Prepared
+    chain: PaidChain<Prepared>
+  }
 }
 
 type Created = Static<typeof BlockchainCreatedSchema>
 
+type Acceptance = Result<{ order: Order; hash: Hex }>
+
 /** Accepts what it can, and records it in the same SQL transaction. */
-export function acceptPayments<Prepared>({ acceptAll }: BlockchainPayments<Prepared>) {
-  return async (db: Db, requests: ReadonlyArray<Request<Prepared>>): Promise<Result<Created>[]> => {
-    const wanted = requests.map(({ prepared }) => prepared.payment)
-    const acceptances = await acceptAll(db, wanted)
-    const records: NewTransaction[] = []
-    const results = requests.map((request, place): Result<Created> => {
-      const acceptance = acceptances[place]
-      if (acceptance?.ok !== true) return { ok: false, error: acceptance?.error }
-      records.push(recordOf(request, acceptance.value))
-      return { ok: true, value: answerOf(request, acceptance.value) }
-    })
-    if (records.length > 0) await recordTransactions(db, records)
-    return results
-  }
+export async function acceptPayments<Prepared>(
+  db: Db,
+  requests: ReadonlyArray<Request<Prepared>>,
+): Promise<Result<Created>[]> {
+  const acceptances = await acceptEach(db, requests)
+  const records: NewTransaction[] = []
+  const results = requests.map((request): Result<Created> => {
+    const acceptance = acceptances.get(request)
+    if (acceptance?.ok !== true) return { ok: false, error: acceptance?.error }
+    records.push(recordOf(request, acceptance.value))
+    return { ok: true, value: answerOf(request, acceptance.value) }
+  })
+  if (records.length > 0) await recordTransactions(db, records)
+  return results
 }
 
-function recordOf(
-  { caller, body, prepared }: Request<unknown>,
+/** Chain by chain, by their ids, so that no two who want the same lanes wait for each other. */
+async function acceptEach<Prepared>(
+  db: Db,
+  requests: ReadonlyArray<Request<Prepared>>,
+): Promise<Map<Request<Prepared>, Acceptance>> {
+  const acceptances = new Map<Request<Prepared>, Acceptance>()
+  const byChain = [...Map.groupBy(requests, ({ prepared }) => prepared.chain.chainId)]
+  for (const [, some] of byChain.toSorted(([one], [other]) => one - other)) {
+    const { acceptAll } = some[0]!.prepared.chain.payments
+    const wanted = some.map(({ prepared }) => prepared.payment)
+    const told = await acceptAll(db, wanted)
+    for (const [place, request] of some.entries()) acceptances.set(request, told[place]!)
+  }
+  return acceptances
+}
+
+/** What is accepted is sent soon even without it. */
+export function kickAll(chains: Chains<{ payments: Pick<BlockchainPayments, 'kick'> }>): void {
+  for (const { payments } of chains.all()) payments.kick()
+}
+
+function recordOf<Prepared>(
+  { caller, body, prepared }: Request<Prepared>,
   { order, hash }: { order: Order; hash: Hex },
 ): NewTransaction {
   return {
@@ -141,19 +175,21 @@ function recordOf(
     metadata: body.metadata,
     externalId: body.external_id,
     ethTransactionHash: hash,
+    chainId: order.chainId,
     toAddress: order.payee,
     actor: actorOf(caller),
     reason: 'signed and on its way',
   }
 }
 
-function answerOf(
-  { prepared: { transactionId, amount, unit } }: Request<unknown>,
+function answerOf<Prepared>(
+  { prepared: { transactionId, amount, unit, chain } }: Request<Prepared>,
   { order, hash }: { order: Order; hash: Hex },
 ): Created {
   return {
     success: true as const,
     transaction_id: transactionId,
+    chain: chain.name,
     eth_transaction_hash: hash,
     from_address: checksummed(order.signer),
     to_address: checksummed(order.payee),

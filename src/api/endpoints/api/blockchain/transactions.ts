@@ -8,10 +8,12 @@ import {
   BlockchainCreateSchema,
 } from '../../../../wire/group-b/blockchain.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { chainNamed, type Chains } from '../../../chains.ts'
 import { readPaidIn } from './currencies.ts'
 import { requireNew } from './external-ids.ts'
 import {
   acceptPayments,
+  kickAll,
   PAYMENT_FAILURES,
   PAYMENT_REFUSALS,
   type BlockchainPayment,
@@ -20,10 +22,10 @@ import {
 
 /** Accepts an order and answers with the hash of what was signed; nothing is sent before that. */
 export function blockchainCreateEndpoint<Prepared>(deps: {
-  payments: BlockchainPayments<Prepared>
+  chains: Chains<{ payments: BlockchainPayments<Prepared> }>
   randomBytes: RandomBytes
 }): Endpoint {
-  const { payments, randomBytes } = deps
+  const { chains, randomBytes } = deps
   return defineEndpoint({
     route: 'POST /api/blockchain/transactions',
     operationId: 'createBlockchainTransaction',
@@ -39,6 +41,8 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     answer: BlockchainCreatedSchema,
     failures: PAYMENT_FAILURES,
     prepare: async ({ body, caller, db }) => {
+      const chain = chainNamed(chains, body.chain)
+      const { payments } = chain
       const { unit, token } = readPaidIn(payments.tokens, body.currency)
       const { currency } = unit
       const amount = readAmount({ amount: body.amount, ...unit })
@@ -54,11 +58,11 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
         payee: body.to_address as Hex,
         amount: dueOf({ amount, currency }),
       })
-      return { amount, unit, transactionId, payment }
+      return { amount, unit, transactionId, payment, chain }
     },
     refusals: PAYMENT_REFUSALS,
-    handleAll: acceptPayments(payments),
-    onCommitted: payments.kick,
+    handleAll: acceptPayments,
+    onCommitted: () => kickAll(chains),
   })
 }
 

@@ -3,6 +3,7 @@ import { GATEWAYS } from '../../../../base/parties.ts'
 import { actorOf } from '../../../../domain/access.ts'
 import type { Gateway } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
+import type { Currency } from '../../../../domain/money.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
 import { recordTransaction } from '../../../../store/transactions/transactions.ts'
@@ -17,6 +18,7 @@ import {
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { later, operators } from '../../../admission/refusals.ts'
+import { chainNamed, type Chains } from '../../../chains.ts'
 import { gatewayListEndpoint } from '../gateways.ts'
 import { requireAmount } from './charges.ts'
 import { refundEndpoint, type PayBack } from './refund.ts'
@@ -26,20 +28,30 @@ import { paymentStatusEndpoint } from './status.ts'
 export type PaymentDesk = {
   gateways: readonly Gateway[]
   /** Rejects while what the payer would be shown cannot be paid. */
-  requireOpen: (gateway: Gateway, currency: string) => Promise<void>
+  requireOpen: (at: { chainId: number | undefined; currency: string }) => Promise<void>
   /** Keeps, in the open transaction, what brings the payment to its gateway after the commit. */
-  accept: (db: Db, payment: { transactionId: string; gateway: Gateway }) => Promise<void>
+  accept: (
+    db: Db,
+    payment: { transactionId: string; gateway: Gateway; chainId: number | undefined },
+  ) => Promise<void>
+  /** What our own checkout takes on that chain; undefined where it is not paid there. */
+  checkoutCurrencies: (chainId: number) => readonly Currency[] | undefined
   /** Brings it there, or finds it there; rejects with a refusal as it is answered. */
   open: (transactionId: string) => Promise<void>
   /** The page on which a payer pays at our own checkout. */
   checkoutUrl: (chargeId: string) => string
-  /** Absent: nothing that was paid on the chain is sent back from here. */
-  payBack?: PayBack | undefined
+  /** By the ids of the chains; what was paid on another one is not sent back from here. */
+  payBacks: () => ReadonlyMap<number, PayBack>
   /** What waits is looked at soon even without it. */
   kick: () => void
 }
 
-export type PaymentDeps = { desk: PaymentDesk; randomBytes: RandomBytes; clock: Clock }
+export type PaymentDeps = {
+  desk: PaymentDesk
+  chains: Chains
+  randomBytes: RandomBytes
+  clock: Clock
+}
 
 export function paymentEndpoints(deps: PaymentDeps): Endpoint[] {
   return [
@@ -50,7 +62,7 @@ export function paymentEndpoints(deps: PaymentDeps): Endpoint[] {
   ]
 }
 
-function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
+function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
   return defineEndpoint({
     route: 'POST /api/payments',
     operationId: 'createPayment',
@@ -63,12 +75,23 @@ function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
     body: PaymentCreateSchema,
     status: 201,
     answer: PaymentCreatedSchema,
-    failures: ['limit_exceeded', 'upstream_failed', 'upstream_timeout', 'operator_needed'],
+    failures: [
+      'contract_not_configured',
+      'limit_exceeded',
+      'upstream_failed',
+      'upstream_timeout',
+      'operator_needed',
+    ],
     refusals: { token_paused: later, payee_frozen: operators },
-    prepare: async ({ body }) =>
-      desk.requireOpen(requireGateway(desk.gateways, body), body.currency),
+    prepare: async ({ body }) => {
+      const gateway = requireGateway(desk.gateways, body)
+      const chainId = requireCheckout({ desk, chains, gateway, body })
+      await desk.requireOpen({ chainId, currency: body.currency })
+    },
     handle: async ({ body, caller, db }) => {
       const gateway = requireGateway(desk.gateways, body)
+      const chainId = requireCheckout({ desk, chains, gateway, body })
+      requireCurrency(body, currenciesAt(desk, { gateway, chainId }))
       const { currency } = body
       const amount = readAmount({ amount: body.amount, currency })
       requireAmount({ amount, currency, limits: gateway })
@@ -81,11 +104,12 @@ function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
         currency,
         description: body.description,
         gatewayId: gateway.id,
+        chainId,
         metadata: body.metadata ?? {},
         actor: actorOf(caller),
         reason: 'payment created',
       })
-      await desk.accept(db, { transactionId, gateway })
+      await desk.accept(db, { transactionId, gateway, chainId })
       return { success: true as const, transaction_id: transactionId, status: 'pending' as const }
     },
     complete: async ({ transaction_id: transactionId }, { db }) => {
@@ -101,11 +125,43 @@ function requireGateway(gateways: readonly Gateway[], body: PaymentCreate): Gate
     const message = 'There is no gateway of this id. GET /api/gateways lists them.'
     throw invalidRequest([{ field: 'gateway_id', code: 'unknown_gateway', message }])
   }
-  if (!gateway.currencies.includes(body.currency)) {
-    const message = `This gateway takes ${gateway.currencies.join(', ')}.`
-    throw invalidRequest([{ field: 'currency', code: 'currency_not_taken', message }])
-  }
   return gateway
+}
+
+/** On which chain our own checkout is paid; undefined of any other gateway. */
+function requireCheckout(asked: {
+  desk: PaymentDesk
+  chains: Chains
+  gateway: Gateway
+  body: PaymentCreate
+}): number | undefined {
+  const { desk, chains, gateway, body } = asked
+  if (gateway.kind !== 'crypto_checkout') {
+    if (body.chain === undefined) return undefined
+    const message = 'This gateway is paid on no chain. Leave it out.'
+    throw invalidRequest([{ field: 'chain', code: 'unknown_field', message }])
+  }
+  const { chainId, name } = chainNamed(chains, body.chain)
+  if (desk.checkoutCurrencies(chainId) !== undefined) return chainId
+  const message = `The chain ${name} has no settlement contract to be paid through.`
+  throw new RequestError('contract_not_configured', message, {
+    problems: [{ field: 'chain', code: 'contract_not_configured', message }],
+  })
+}
+
+function currenciesAt(
+  desk: PaymentDesk,
+  { gateway, chainId }: { gateway: Gateway; chainId: number | undefined },
+): readonly string[] {
+  return (
+    (chainId === undefined ? undefined : desk.checkoutCurrencies(chainId)) ?? gateway.currencies
+  )
+}
+
+function requireCurrency({ currency }: PaymentCreate, taken: readonly string[]): void {
+  if (taken.includes(currency)) return
+  const message = `This gateway takes ${taken.join(', ')}.`
+  throw invalidRequest([{ field: 'currency', code: 'currency_not_taken', message }])
 }
 
 async function requireCharge(db: Db, transactionId: string): Promise<Charge> {

@@ -56,7 +56,7 @@ export type BackPayment = {
 type AcceptBack = (db: Db) => Promise<{ hash: Hex }>
 
 type Deps = {
-  desk: { payBack?: PayBack | undefined; kick: () => void }
+  desk: { payBacks: () => ReadonlyMap<number, PayBack>; kick: () => void }
   randomBytes: RandomBytes
   clock: Clock
 }
@@ -64,6 +64,7 @@ type Deps = {
 /** What the chain was asked for before anything is stored. */
 type PreparedRefund = {
   transactionId: string
+  chainId: number | undefined
   amount: bigint
   payee: Hex
   /** How many refunds there were before it. */
@@ -81,7 +82,6 @@ const FAILURES = [
 ] as const
 
 export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
-  const { payBack } = desk
   return defineEndpoint({
     route: 'POST /api/payments/{transaction_id}/refund',
     operationId: 'refundPayment',
@@ -107,7 +107,7 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
       const charge = await requireChargeOf(db, caller, params.transaction_id)
       await requireRefundable(db, charge)
       if (charge.kind === 'crypto_checkout') {
-        return prepareOnChain({ payBack, randomBytes, db, charge, body })
+        return prepareOnChain({ desk, randomBytes, db, charge, body })
       }
       const field = (['to_address', 'payer'] as const).find((name) => body?.[name] !== undefined)
       if (field === undefined) return undefined
@@ -142,7 +142,7 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
     },
     onCommitted: () => {
       desk.kick()
-      payBack?.kick()
+      for (const payBack of desk.payBacks().values()) payBack.kick()
     },
   })
 }
@@ -161,14 +161,15 @@ async function requireRefundable(db: Db, { transactionId, status }: Charge): Pro
 }
 
 async function prepareOnChain(facts: {
-  payBack: PayBack | undefined
+  desk: Deps['desk']
   randomBytes: RandomBytes
   db: Db
   charge: Charge
   body: RefundCreate | undefined
 }): Promise<PreparedRefund> {
-  const { payBack, db, charge, body } = facts
-  const { currency, reference, userId } = charge
+  const { desk, db, charge, body } = facts
+  const { currency, reference, userId, chainId } = charge
+  const payBack = chainId === undefined ? undefined : desk.payBacks().get(chainId)
   const payee = (body?.to_address ?? body?.payer) as Hex | undefined
   if (payBack === undefined || refundableOf(charge) === 0n || reference === undefined) {
     const sentence = 'This payment on chain is sent back by a payment of yours, not by us.'
@@ -190,7 +191,7 @@ async function prepareOnChain(facts: {
     amount,
     reference: referenceOf(reference, sums.count),
   })
-  return { transactionId, amount, payee, earlier: sums.count, accept }
+  return { transactionId, chainId, amount, payee, earlier: sums.count, accept }
 }
 
 /** The contract pays a reference once, so each refund has the one that follows from the last. */
@@ -237,6 +238,7 @@ async function acceptOnChain(facts: {
     currency: charge.currency,
     description: `refund of ${charge.transactionId}`,
     ethTransactionHash: hash,
+    chainId: prepared.chainId,
     toAddress: payee,
     actor: actorOf(charge),
     reason: 'signed and on its way',

@@ -10,11 +10,13 @@ import { findTransaction, type Transaction } from '../../../../store/transaction
 import { RequestError } from '../../../../wire/errors.ts'
 import { ReceiptSchema } from '../../../../wire/group-b/admin.ts'
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
+import { chainOf, type Chains } from '../../../chains.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 
 /** What the chain holds for a transaction of ours: the contract and the reference tell which. */
 export type ProvenPayment = {
   transactionId: string
+  chainId: number
   hash: string
   contract: Hex | undefined
   /** Undefined for a plain transfer. */
@@ -28,10 +30,10 @@ export type ProvePayment = (
 
 /** Makes the page that proves a payment to whoever has its address. */
 export function receiptCreateEndpoint(deps: {
-  provePayment: ProvePayment
+  chains: Chains<{ provePayment: ProvePayment }>
   randomBytes: RandomBytes
 }): Endpoint {
-  const { provePayment, randomBytes } = deps
+  const { chains, randomBytes } = deps
   return defineEndpoint({
     route: 'POST /api/transactions/{transaction_id}/receipt',
     operationId: 'createReceipt',
@@ -52,7 +54,7 @@ export function receiptCreateEndpoint(deps: {
         const message = 'Only a payment that is final on the chain has a receipt. Come back later.'
         throw new RequestError('conflict', message)
       }
-      const proof = await provePayment(payment)
+      const proof = await chainOf(chains, payment.chainId).provePayment(payment)
       if ('problem' in proof) throw new RequestError('unavailable', proof.problem)
       return proof.quittance
     },
@@ -81,13 +83,13 @@ async function findFinal(db: Db, transaction: Transaction): Promise<ProvenPaymen
   const order = await findOrderOf(db, transactionId)
   if (order !== undefined) {
     if (order.state !== 'completed') return undefined
-    const { contract } = order
-    return { transactionId, hash: hash ?? '', contract, reference: referenceOf(order) }
+    const { chainId, contract } = order
+    return { transactionId, chainId, hash: hash ?? '', contract, reference: referenceOf(order) }
   }
   const arrival = await findArrival(db, transactionId)
   if (!arrival?.isThere || arrival.payee === undefined) return undefined
-  const { transactionHash, reference, contract } = arrival
-  return { transactionId, hash: transactionHash, contract, reference }
+  const { chainId, transactionHash, reference, contract } = arrival
+  return { transactionId, chainId, hash: transactionHash, contract, reference }
 }
 
 async function requireTransaction(

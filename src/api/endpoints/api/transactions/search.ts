@@ -5,10 +5,11 @@ import type { ListPlace, TransactionPage, Wanted } from '../../../../store/trans
 import type { FieldProblem } from '../../../../wire/errors.ts'
 import type { TransactionSearch } from '../../../../wire/group-b/transactions.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
+import { wantedChain, type Chains } from '../../../chains.ts'
 import { cursorOf, dayRange } from '../../lists.ts'
 
 /** What a list of transactions is asked for, or a refusal of what cannot be meant. */
-export function readSearch(query: TransactionSearch): Omit<Wanted, 'userId'> {
+export function readSearch(chains: Chains, query: TransactionSearch): Omit<Wanted, 'userId'> {
   const { type, status, metadata, currency, external_id: externalId, batch_id: batchId } = query
   const toAddress = query.to_address === undefined ? undefined : parseAddress(query.to_address)
   const problems = [...amountProblems(query)]
@@ -20,6 +21,7 @@ export function readSearch(query: TransactionSearch): Omit<Wanted, 'userId'> {
   return {
     type,
     status,
+    chainId: wantedChain(chains, query),
     metadata,
     currency,
     externalId,

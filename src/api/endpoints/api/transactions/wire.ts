@@ -23,7 +23,7 @@ export function toTransactionWire(
 ): TransactionWire {
   return {
     ...fieldsOf(transaction, 'id', 'transactionId', 'currency', 'type', 'status', 'description'),
-    ...fieldsOf(transaction, 'ethTransactionHash', 'externalId', 'batchId'),
+    ...fieldsOf(transaction, 'ethTransactionHash', 'externalId', 'batchId', 'chain'),
     ...fieldsOf(transaction, 'createdAt', 'updatedAt'),
     to_address: transaction.toAddress && checksummed(transaction.toAddress),
     ...amountFields(transaction),

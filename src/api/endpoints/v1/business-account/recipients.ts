@@ -14,19 +14,20 @@ import {
 } from '../../../../wire/group-a/transfers.ts'
 import { requestObject, UuidSchema } from '../../../../wire/shapes.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import type { Chains } from '../../../chains.ts'
 import { readPage } from '../../lists.ts'
-import { requireAddress, requireChain } from '../sides.ts'
+import { requireAddress, requireChain, type DollarChain } from '../sides.ts'
 import { chainView } from '../shown.ts'
 
 const PATH = '/v1/businessAccount/wallets/addresses/recipient'
 
-type Deps = { ledger: LedgerContext }
+type Deps = { ledger: LedgerContext; chains: Chains<DollarChain> }
 
 export function recipientEndpoints(deps: Deps): Endpoint[] {
   return [recipientCreate(deps), recipientList(deps)]
 }
 
-function recipientCreate({ ledger }: Deps): Endpoint {
+function recipientCreate({ ledger, chains }: Deps): Endpoint {
   return defineEndpoint({
     route: `POST ${PATH}`,
     operationId: 'createRecipientAddress',
@@ -43,7 +44,8 @@ function recipientCreate({ ledger }: Deps): Endpoint {
         const { currency: value } = body
         throw refusal({ field: 'currency', code: 'enum', message, value }, 1078)
       }
-      const { token } = requireChain(ledger.stablecoin, { field: 'chain', chain: body.chain })
+      const { stablecoin } = requireChain(chains, { field: 'chain', chain: body.chain })
+      const { token } = stablecoin
       const address = requireAddress({ field: 'address', text: body.address, token })
       const { chain, description } = body
       const { userId } = caller

@@ -1,9 +1,10 @@
 import type { Static } from 'typebox'
 
 import { actorOf, type Caller } from '../../../../domain/access.ts'
+import type { ChainNames } from '../../../../domain/chains.ts'
 import { LEDGER_DECIMALS } from '../../../../domain/money.ts'
 import type { Hex, Order } from '../../../../domain/orders.ts'
-import type { LedgerContext, ProfiledStablecoin } from '../../../../ledger/context.ts'
+import type { LedgerContext } from '../../../../ledger/context.ts'
 import { createMint } from '../../../../ledger/mints.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findTransfer, listTransfers } from '../../../../store/ledger/transfers.ts'
@@ -20,6 +21,7 @@ import {
 } from '../../../../wire/group-a/transfers.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { later, ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
+import type { Chains } from '../../../chains.ts'
 import { readPage } from '../../lists.ts'
 import {
   answeringFunds,
@@ -28,6 +30,7 @@ import {
   requireChain,
   requireIssuable,
   sourceWallet,
+  type DollarChain,
 } from '../sides.ts'
 import { chainView } from '../shown.ts'
 
@@ -50,9 +53,12 @@ export type MintOrder = {
   amount: bigint
 }
 
+/** A chain on which the platform mints. */
+export type MintingChain<Prepared = unknown> = DollarChain & { minting: Minting<Prepared> }
+
 type Deps<Prepared> = {
   ledger: LedgerContext
-  minting: Minting<Prepared>
+  chains: Chains<MintingChain<Prepared>>
   createUuid: () => string
 }
 
@@ -60,7 +66,8 @@ export function mintEndpoints<Prepared>(deps: Deps<Prepared>): Endpoint[] {
   return [mintCreate(deps), mintRead(deps), mintList(deps)]
 }
 
-function mintCreate<Prepared>({ ledger, minting, createUuid }: Deps<Prepared>): Endpoint {
+function mintCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
+  const { ledger, chains, createUuid } = deps
   return defineEndpoint({
     route: 'POST /v1/businessAccount/transfers',
     operationId: 'createMint',
@@ -87,15 +94,17 @@ function mintCreate<Prepared>({ ledger, minting, createUuid }: Deps<Prepared>): 
     refusals: PLATFORM_REFUSALS,
     prepare: async ({ body, caller, db }) => {
       const money = readMoney(body, { decimals: LEDGER_DECIMALS })
-      const { address: payee, ...named } = await readRecipient({ ledger, db, body, caller })
+      const { on, address: payee, ...named } = await readRecipient({ chains, db, body, caller })
       const wallet = await sourceWallet(db, { caller, id: body.source?.id, money })
       const id = createUuid()
       const order = { subject: id, spender: actorOf(caller), payee, amount: money.amount }
+      const { minting, chainId } = on
       const payment = await minting.prepare(db, order)
-      return { id, walletId: wallet.id, address: payee, ...named, ...money, payment }
+      const mint = { id, chainId, walletId: wallet.id, address: payee, ...named, ...money }
+      return { mint, minting, payment }
     },
     handle: async ({ caller, db, prepared }) => {
-      const { payment, ...mint } = prepared
+      const { payment, minting, mint } = prepared
       const { order, hash: transactionHash } = await minting.accept(db, payment)
       const { userId, dialect } = caller
       const { reference } = order
@@ -103,7 +112,9 @@ function mintCreate<Prepared>({ ledger, minting, createUuid }: Deps<Prepared>): 
       const made = await answeringFunds(() => createMint(ledger, db, request))
       return { data: transferBody(made, dialect, chainView(ledger)) }
     },
-    onCommitted: minting.kick,
+    onCommitted: () => {
+      for (const { minting } of chains.all()) minting.kick()
+    },
   })
 }
 
@@ -158,25 +169,36 @@ export const PLATFORM_REFUSALS: Refusals = {
   insufficient_funds: later,
 }
 
-type Request = {
-  ledger: LedgerContext
+type Request<Prepared> = {
+  chains: Chains<MintingChain<Prepared>>
   db: Db
   body: Static<typeof MintCreateSchema>
   caller: Caller
 }
 
-type Recipient = { address: Hex; chain: string; addressId: string | undefined }
+type Recipient<Prepared> = {
+  on: MintingChain<Prepared> & ChainNames
+  address: Hex
+  chain: string
+  addressId: string | undefined
+}
 
-async function readRecipient({ ledger, db, body, caller }: Request): Promise<Recipient> {
+async function readRecipient<Prepared>({
+  chains,
+  db,
+  body,
+  caller,
+}: Request<Prepared>): Promise<Recipient<Prepared>> {
   const { destination } = body
   const at = 'destination'
   switch (destination.type) {
     case 'blockchain': {
       requireFields(destination, { at, needed: ['chain', 'address'] })
       const { chain = '', address: text = '' } = destination
-      const { token } = await requireMintable(ledger, { field: `${at}.chain`, chain })
+      const on = await requireMintable(chains, { field: `${at}.chain`, chain })
+      const { token } = on.stablecoin
       const address = requireAddress({ field: `${at}.address`, text, token })
-      return { address, chain, addressId: undefined }
+      return { on, address, chain, addressId: undefined }
     }
     case 'verified_blockchain': {
       requireFields(destination, { at, needed: ['addressId'] })
@@ -184,8 +206,8 @@ async function readRecipient({ ledger, db, body, caller }: Request): Promise<Rec
       const recipient = await findRecipient(db, { userId: caller.userId, id: addressId })
       if (!recipient) throw notFound('recipient address', 5014)
       const { chain, address } = recipient
-      await requireMintable(ledger, { field: `${at}.addressId`, chain })
-      return { address, chain, addressId }
+      const on = await requireMintable(chains, { field: `${at}.addressId`, chain })
+      return { on, address, chain, addressId }
     }
     case 'wallet':
     case 'wire': {
@@ -198,12 +220,12 @@ async function readRecipient({ ledger, db, body, caller }: Request): Promise<Rec
   }
 }
 
-/** The stablecoin, where the platform can mint it for an order. */
-async function requireMintable(
-  { stablecoin }: LedgerContext,
+/** The chain, where the platform can mint its stablecoin for an order. */
+async function requireMintable<Chain extends DollarChain>(
+  chains: Chains<Chain>,
   named: { field: string; chain: string },
-): Promise<ProfiledStablecoin> {
-  const found = requireChain(stablecoin, named)
-  await requireIssuable(found, { ...named, what: 'minted' })
+) {
+  const found = requireChain(chains, named)
+  await requireIssuable(found.stablecoin, { ...named, what: 'minted' })
   return found
 }

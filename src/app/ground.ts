@@ -1,0 +1,38 @@
+import type { Registry } from 'prom-client'
+
+import type { HealthCheck } from '../api/health.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Config } from '../base/config.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Shutdown } from '../base/shutdown.ts'
+import type { Watchdog } from '../base/watchdog.ts'
+import type { FoundContracts } from '../chain/read/contracts.ts'
+import type { Signers } from '../chain/signers/signer.ts'
+import type { ChainNames } from '../domain/chains.ts'
+import type { Database, Db } from '../store/database/database.ts'
+import type { Chain } from './chain.ts'
+
+/** What every part stands on. */
+export type Ground = {
+  config: Config
+  logger: Logger
+  clock: Clock
+  registry: Registry
+  shutdown: Shutdown
+  watchdog: Watchdog
+  /** The parts of `/readyz` that are no loops, as they are started. */
+  checks: HealthCheck[]
+  /** What the operator has accepted, and should not forget. */
+  warnings: readonly string[]
+  database: Database
+  db: Db
+  signers: Signers
+  referenceKey: Uint8Array
+}
+
+/** A chain whose providers answer: what is set for it, and the contracts on it. */
+export type OpenChain = ChainNames & {
+  config: Config
+  chain: Chain
+  contracts: FoundContracts
+}

@@ -1,0 +1,44 @@
+import { sql } from 'kysely'
+
+import { BaseError, databaseFactsOf } from '../../base/errors.ts'
+import type { ChainNames } from '../../domain/chains.ts'
+import type { Db } from './database.ts'
+import { columnsOf, readAll } from './rows.ts'
+
+const CHAIN = columnsOf<ChainNames>()('chain_id::float8, name, code')
+
+/** Keeps what the chain is called; refuses a name or a code that stands for another one. */
+export async function recordChain(db: Db, chain: ChainNames): Promise<void> {
+  const { chainId, name, code } = chain
+  try {
+    await sql`
+      insert into chains (chain_id, name, code) values (${chainId}, ${name}, ${code})
+      on conflict (chain_id) do update set name = excluded.name, code = excluded.code
+        where (chains.name, chains.code) is distinct from (excluded.name, excluded.code)`.execute(
+      db,
+    )
+  } catch (error) {
+    if (databaseFactsOf(error)?.code !== UNIQUE_VIOLATION) throw error
+    throw new NameTakenError(chain, error)
+  }
+}
+
+const UNIQUE_VIOLATION = '23505'
+
+/** Those that the database knows, and of which orders are still on their way. */
+export async function listUnsettledChains(db: Db): Promise<ChainNames[]> {
+  return readAll<ChainNames>(db)`
+    select ${CHAIN} from chains where exists (
+      select from orders where orders.chain_id = chains.chain_id and state in ('accepted', 'mined')
+    ) order by name`
+}
+
+class NameTakenError extends BaseError {
+  constructor({ chainId, name, code }: ChainNames, cause: unknown) {
+    super(
+      `The name ${name} or the code ${code} stands for another chain than ${chainId} in this ` +
+        'database. Give the chain another name and code in QUITTANCE_CHAINS.',
+      { code: 'wrong_chain', details: { chainId, name, code }, cause },
+    )
+  }
+}
