@@ -84,7 +84,19 @@ export type AppOptions = {
 /** One part that has started, and how long it took. */
 export type StartStep = { name: string; detail: string; elapsedMs: number }
 
-/** The only place where parts are put together. A failed start stops what it had started. */
+/**
+ * The only place where parts are put together. A failed start stops what it had started.
+ *
+ * @example
+ *   ```ts
+ *   import { createLogger, parseConfig, startApp } from 'quittance/server'
+ *
+ *   const config = parseConfig(process.env)
+ *   const app = await startApp({ config, role: 'up', logger: createLogger({ level: 'info' }) })
+ *   console.log(app.facts.url)
+ *   await app.stop()
+ *   ```
+ */
 export async function startApp(options: AppOptions): Promise<App> {
   const shutdown = createShutdown()
   try {
@@ -258,9 +270,10 @@ async function serve(ground: Ground, served: Served): Promise<string> {
   const { payments, rails, webhooks } = served
   const ledger = createLedger(ground)
   const minting = createMinting(served, shutdown.signal)
-  const burning = createBurning(served, shutdown.signal)
+  const burning = createBurning(served, ledger, shutdown.signal)
   const withdrawing = createWithdrawing(served, {
     withdrawals: config.withdrawals,
+    stablecoin: ledger.stablecoin,
     hasSettlement: ground.contracts.settlement !== undefined,
     signal: shutdown.signal,
   })

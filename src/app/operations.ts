@@ -93,9 +93,12 @@ export function createOperating(deps: {
 }
 
 export function healthOf(providers: Providers): OverviewWire['providers'] {
-  return providers.states().map(({ name, score, circuit, isPaused, wrongChainId }) => ({
+  return providers.states().map(({ name, circuit, isPaused, wrongChainId, ...tallies }) => ({
     name,
-    score: Math.round(score * 100),
+    score: Math.round(tallies.score * 100),
+    latency_ms: Math.round(tallies.latencyMs),
+    answered_percent: Math.round(tallies.answered * 100),
+    failures: tallies.failures,
     state:
       wrongChainId === undefined
         ? isPaused

@@ -71,7 +71,8 @@ async function decide(order: Order, logs: Log[], bundled: Order[] = []) {
   const call = { to, value, data, chainId, gas, ...fees, nonce: 0 }
   const raw = await account.signTransaction({ type: 'eip1559', ...call })
   const attempt = { kind: 'payment', hash: keccak256(raw), raw, nonce: 0n, fees } as Attempt
-  const block = { number: 1n, hash: reference, succeeded: true, gasUsed: 1n, gasPrice: 1n }
+  const paid = { gasUsed: 1n, gasPrice: 1n, rollupFee: 0n }
+  const block = { number: 1n, hash: reference, succeeded: true, ...paid }
   return outcomesOf(order, { bundled, attempt, seen: { block, logs } })
 }
 

@@ -4,12 +4,15 @@ import { data as bytes, quantity, readFrom } from '../answers.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { readBalance } from './holdings.ts'
 import { readMintRight } from './mint-right.ts'
+import { readFreeze } from './token-state.ts'
 
 /** What the chain knows of an address that signs; what no provider says now is undefined. */
 export type SignerOnChain = {
   balance: bigint | undefined
   nonce: bigint | undefined
   mint: MintRight | undefined
+  /** Whether the token has frozen it. */
+  isFrozen: boolean | undefined
 }
 
 type Asker = Pick<Providers, 'ask'>
@@ -19,15 +22,16 @@ export async function readSignerOnChain(
   of: { signer: Hex; mintsIn: Hex | undefined; signal: AbortSignal },
 ): Promise<SignerOnChain> {
   const { signer, mintsIn, signal } = of
-  const [balance, nonce, mint] = await Promise.all([
+  const [balance, nonce, mint, isFrozen] = await Promise.all([
     readBalance(providers, { holder: signer, signal }).catch(unknown),
     readNonce(providers, { signer, signal }).catch(unknown),
     mintsIn &&
       readMintRight((data) => callToken(providers, { to: mintsIn, data, signal }), signer).catch(
         unknown,
       ),
+    mintsIn && readFreeze(providers, { token: mintsIn, account: signer, signal }).catch(unknown),
   ])
-  return { balance, nonce, mint }
+  return { balance, nonce, mint, isFrozen }
 }
 
 function unknown(): undefined {
@@ -46,7 +50,8 @@ async function readNonce(
   return readFrom({ value: result, provider }, (value) => quantity(value, 'transaction count'))
 }
 
-async function callToken(
+/** What a token answers to a call. */
+export async function callToken(
   { ask }: Asker,
   { to, data, signal }: { to: Hex; data: Hex; signal: AbortSignal },
 ): Promise<Hex> {
