@@ -70,6 +70,8 @@ const LAG_MS = 500
 const OPEN: ReadonlySet<string> = new Set(['pending', 'processing'])
 const MNEMONIC = 'test test test test test test test test test test test junk'
 
+/** What was no answer, where every request is to have one. */
+const failures: string[] = []
 /** What a client was told that was no request to repeat. */
 const refused: string[] = []
 const { below: pick } = createRandom(`chaos ${seed}`)
@@ -93,9 +95,8 @@ try {
   const roles = url ? SHARED_ROLES() : (['up'] as const)
   fleet = await startFleet({ roles, folder, env, onEnd: console.log })
   const startedAt = performance.now()
-  const failures: string[] = []
   const asked = await (rolling
-    ? askWhileRolling(fleet, payers, failures)
+    ? askWhileRolling(fleet, payers)
     : askWhileKilling(fleet, payers, cluster))
   await untilSettled(fleet.urls, asked)
   const seconds = (performance.now() - startedAt) / 1000
@@ -111,7 +112,6 @@ try {
   console.log(
     `${counts.map(([act, some]) => `${some.length} ${act}s`).join(', ')}; ` +
       `${describeHarm(roles.length)}; ` +
-      `${rolling ? `${failures.length} requests failed; ` : ''}` +
       `${(asked.length / seconds).toFixed(1)} a second in ${seconds.toFixed(0)} s; ` +
       `${wrongs.length} wrong`,
   )
@@ -125,7 +125,9 @@ try {
 }
 
 function describeHarm(processes: number): string {
-  if (rolling) return `${kills} restarts of each of ${processes} processes`
+  if (rolling) {
+    return `${kills} restarts of each of ${processes} processes, ${failures.length} requests failed`
+  }
   return `${kills} kills of ${cluster ? 'the primary' : `${processes} processes`}`
 }
 
@@ -205,11 +207,7 @@ async function askWhileKilling(
   return asked
 }
 
-async function askWhileRolling(
-  { urls, roll }: Fleet,
-  payers: readonly Payer[],
-  failures: string[],
-): Promise<Asked[]> {
+async function askWhileRolling({ urls, roll }: Fleet, payers: readonly Payer[]): Promise<Asked[]> {
   const asked: Asked[] = []
   const over = new AbortController()
   const balancer = startBalancer(urls)
@@ -220,8 +218,7 @@ async function askWhileRolling(
     }
     over.abort()
   }
-  const onFailure = (sentence: string): void => void failures.push(sentence)
-  const asking = { nextUrl: balancer.next, payers, onFailure }
+  const asking = { nextUrl: balancer.next, payers, onFailure: noteFailure }
   await Promise.all([restart(), askUntil(over.signal, asked, asking)])
   await balancer.stop()
   return asked
@@ -231,6 +228,10 @@ type Asking = {
   nextUrl: () => string
   payers: readonly Payer[]
   onFailure?: (sentence: string) => void
+}
+
+function noteFailure(sentence: string): void {
+  failures.push(sentence)
 }
 
 function noteRefusal(error: unknown): undefined {

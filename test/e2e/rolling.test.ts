@@ -60,9 +60,9 @@ if (process.env['DATABASE_URL'] !== undefined) {
       })
       const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
       const statuses: Array<number | undefined> = []
-      let isOver = false
+      const over = new AbortController()
       const client = async (): Promise<void> => {
-        while (!isOver) {
+        while (!over.signal.aborted) {
           const init = { method: 'POST', headers, body }
           const answer = await send(`${balancer.next()}/v1/transfers`, init)
           statuses.push(answer?.status)
@@ -71,7 +71,7 @@ if (process.env['DATABASE_URL'] !== undefined) {
       }
       const clients = Promise.all(Array.from({ length: 2 }, client))
       await fleet.roll(balancer.untilReady)
-      isOver = true
+      over.abort()
       await clients
       const read = await send(`${balancer.next()}/v1/wallets/${second}`, { headers })
       await balancer.stop()
