@@ -15,7 +15,7 @@ type Shown = Record<string, unknown>
 // └── a deposit's receipt has its nonce in the bytes only with a version
 describe('a block of the OP stack', () => {
   it('has the hash of its header, with the fields of Isthmus', () => {
-    const block = read<Shown>('block.json')
+    const block = read('block.json') as Shown
     expect(headerOfBlock(block)).to.include({ hash: block['hash'], number: 151_534_212n })
     expect(hasUnknownFields(block)).to.equal(false)
     for (const name of ['requestsHash', 'withdrawalsRoot']) {
@@ -25,7 +25,7 @@ describe('a block of the OP stack', () => {
   })
 
   it('has deposits, whose hash is that of their bytes', async () => {
-    const deposits = read<Shown[]>('deposits.json')
+    const deposits = read('deposits.json') as Shown[]
     expect(deposits).to.have.length(3)
     for (const deposit of deposits) {
       const raw = encodeTransaction(deposit)
@@ -62,6 +62,6 @@ describe('a block of the OP stack', () => {
 /** The receipt with the version is a test vector of alloy-rs/op-alloy (MIT or Apache-2.0). */
 const BLOOM: Hex = `0x${'00'.repeat(256)}`
 
-function read<T>(name: string): T {
-  return JSON.parse(readFileSync(`test/data/op-stack/${name}`, 'utf8')) as T
+function read(name: string): unknown {
+  return JSON.parse(readFileSync(`test/data/op-stack/${name}`, 'utf8'))
 }
