@@ -42,6 +42,8 @@ export async function buildPages(): Promise<BuiltPages> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     entryNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    loader: { '.woff2': 'file' },
     outdir: FOLDER,
     legalComments: 'none',
     metafile: true,
@@ -83,6 +85,7 @@ async function assemble(
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
+  '.woff2': 'font/woff2',
 }
 
 class PagesMissingError extends BaseError {

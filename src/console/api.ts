@@ -1,7 +1,8 @@
 /** What the console asks of the platform. Every failure is an `ApiFailure`. */
 export type Api = {
   get: <T>(path: string, options?: GetOptions) => Promise<T>
-  post: <T>(path: string, body?: unknown) => Promise<T>
+  /** A key that is given again does the same thing once. */
+  post: <T>(path: string, body?: unknown, key?: string) => Promise<T>
   /** A response whose body is read as it comes. */
   open: (path: string, options: OpenOptions) => Promise<Response>
 }
@@ -31,10 +32,10 @@ export function createApi(session: { token: string; onExpired: () => void }): Ap
       )
       return (await answer.json()) as T
     },
-    post: async <T>(path: string, body: unknown = {}) => {
+    post: async <T>(path: string, body: unknown = {}, key: string = crypto.randomUUID()) => {
       const response = await call(path, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+        headers: { 'content-type': 'application/json', 'idempotency-key': key },
         body: JSON.stringify(body),
       })
       return (await response.json()) as T

@@ -1,51 +1,21 @@
-import type { ComponentType } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 
 import { createApi } from './api.ts'
 import { PlatformContext, type Platform } from './context.ts'
-import { formatClock } from './parts/format.ts'
+import { Menu, TopBar, useSearchKeys } from './frame/top.tsx'
 import { Dialog, Empty, Heading } from './parts/parts.tsx'
-import { hashOf, readRoute, type Route, type ScreenProps } from './route.ts'
-import { BatchesScreen, BatchScreen } from './screens/batches.tsx'
-import { BreakScreen } from './screens/break.tsx'
-import { BreaksScreen } from './screens/breaks.tsx'
-import { DeliveriesScreen } from './screens/deliveries.tsx'
-import { KeysScreen } from './screens/keys.tsx'
-import { OverviewScreen } from './screens/overview.tsx'
-import { RunsScreen } from './screens/runs.tsx'
-import { SignersScreen } from './screens/signers.tsx'
-import { TransactionScreen } from './screens/transaction.tsx'
-import { TransactionsScreen } from './screens/transactions.tsx'
-import { PaymentScreen, PaymentsScreen } from './screens/undecided-payments.tsx'
-import { UsersScreen } from './screens/users.tsx'
-import { WalletScreen, WalletsScreen } from './screens/wallets.tsx'
-import { keepSession, readSession, SignIn, type Session } from './sign-in.tsx'
+import { hashOf, readRoute, type Route } from './route.ts'
+import { screenOf } from './frame/menu.ts'
+import { Search } from './frame/search.tsx'
+import {
+  askForSession,
+  keepSession,
+  readSession,
+  shareSession,
+  SignIn,
+  type Session,
+} from './sign-in.tsx'
 import { followStream, type Connection } from './stream.ts'
-
-type Screen = {
-  name: string
-  title: string
-  list: ComponentType<ScreenProps>
-  one?: ComponentType<ScreenProps>
-}
-const SCREENS: readonly Screen[] = [
-  { name: '', title: 'Overview', list: OverviewScreen },
-  {
-    name: 'transactions',
-    title: 'Transactions',
-    list: TransactionsScreen,
-    one: TransactionScreen,
-  },
-  { name: 'batches', title: 'Batches', list: BatchesScreen, one: BatchScreen },
-  { name: 'payments', title: 'Decisions', list: PaymentsScreen, one: PaymentScreen },
-  { name: 'breaks', title: 'Breaks', list: BreaksScreen, one: BreakScreen },
-  { name: 'runs', title: 'Reconciliation', list: RunsScreen },
-  { name: 'wallets', title: 'Wallets', list: WalletsScreen, one: WalletScreen },
-  { name: 'signers', title: 'Signers', list: SignersScreen },
-  { name: 'deliveries', title: 'Webhooks', list: DeliveriesScreen },
-  { name: 'users', title: 'Users', list: UsersScreen },
-  { name: 'keys', title: 'API keys', list: KeysScreen },
-]
 
 export function App() {
   const [session, setSession] = useState(readSession)
@@ -55,6 +25,21 @@ export function App() {
     setSession(next)
     setExpired(false)
   }
+  const [isAsking, setAsking] = useState(session === undefined)
+  useEffect(() => {
+    const abort = new AbortController()
+    shareSession(abort.signal)
+    return () => abort.abort()
+  }, [])
+  useEffect(() => {
+    const join = async (): Promise<void> => {
+      const found = await askForSession()
+      if (found) start(found)
+      setAsking(false)
+    }
+    if (isAsking) void join()
+  }, [isAsking])
+  if (!session && isAsking) return null
   if (!session) {
     return (
       <main class="door">
@@ -86,52 +71,27 @@ function Console(props: { session: Session; onExpired: () => void; onSignOut: ()
   const route = useRoute()
   const platform = usePlatformOf(session, onExpired)
   const [isMenuOpen, setMenuOpen] = useState(false)
+  const [isSearching, setSearching] = useState(false)
+  useSearchKeys(useCallback(() => setSearching(true), []))
   useEffect(() => setMenuOpen(false), [route])
   const [name = '', id] = route.path
-  const screen = SCREENS.find((one) => one.name === name)
+  const screen = screenOf(name)
   const Shown = (id === undefined ? screen?.list : screen?.one) ?? Unknown
   return (
     <PlatformContext.Provider value={platform}>
       <a class="skip" href="#main" onClick={skipToMain}>
         Skip to the content
       </a>
-      <header class="top">
-        <a class="brand" href={hashOf([])}>
-          Quittance
-        </a>
-        <ConnectionNote connection={platform.connection} />
-        <button
-          type="button"
-          class="menu"
-          aria-expanded={isMenuOpen}
-          aria-controls="menu"
-          onClick={() => setMenuOpen(!isMenuOpen)}
-        >
-          Menu
-        </button>
-      </header>
-      <nav id="menu" class={isMenuOpen ? 'open' : ''} aria-label="Screens">
-        <ul>
-          {SCREENS.map((one) => (
-            <li key={one.name}>
-              <a href={hashOf([one.name])} {...(one === screen && { 'aria-current': 'page' })}>
-                {one.title}
-              </a>
-            </li>
-          ))}
-        </ul>
-        <p class="who">
-          <span class="foreign" dir="auto">
-            {session.username}
-          </span>
-          <button type="button" onClick={onSignOut}>
-            Sign out
-          </button>
-        </p>
-      </nav>
+      <TopBar
+        isMenuOpen={isMenuOpen}
+        onMenu={() => setMenuOpen(!isMenuOpen)}
+        onSearch={() => setSearching(true)}
+      />
+      <Menu route={route} username={session.username} isOpen={isMenuOpen} onSignOut={onSignOut} />
       <main id="main" tabIndex={-1}>
         <Shown key={route.path.join('/')} route={route} />
       </main>
+      {isSearching && <Search onClose={() => setSearching(false)} />}
     </PlatformContext.Provider>
   )
 }
@@ -152,20 +112,6 @@ function Unknown() {
         </p>
       </Empty>
     </>
-  )
-}
-
-function ConnectionNote({ connection }: { connection: Connection }) {
-  const words =
-    connection.state === 'lost'
-      ? `Connection lost at ${formatClock(connection.since)}; trying again`
-      : connection.state === 'live'
-        ? 'Live'
-        : 'Connecting …'
-  return (
-    <p class={`connection ${connection.state}`} role="status">
-      {words}
-    </p>
   )
 }
 

@@ -1,4 +1,5 @@
-import { formatDuration, formatTime } from './parts/format.ts'
+import { callOf, payWith, type AnnouncedWallet } from './checkout-wallet.ts'
+import { formatDuration, formatTime, zoneOf } from './parts/format.ts'
 import './theme.css'
 import './checkout.css'
 
@@ -10,6 +11,7 @@ const page = document.querySelector<HTMLElement>('main[data-state]')
 if (page) {
   tellTimes(page)
   offerCopies(page)
+  findWallets((wallet) => offerWallet(page, wallet))
   if (page.dataset['live'] !== undefined) void follow(page)
 }
 
@@ -18,11 +20,57 @@ function tellTimes(page: HTMLElement): void {
     const tell = (): void => {
       const left = (Date.parse(time.dateTime) - Date.now()) / 1000
       const words = left > 0 ? `${formatDuration(left)} left` : 'over'
-      time.textContent = `${formatTime(time.dateTime)} (${words})`
+      time.textContent = `${formatTime(time.dateTime)} ${zoneOf(time.dateTime)} (${words})`
     }
     tell()
     setInterval(tell, 1000)
   }
+}
+
+/** Tells of each wallet that announces itself; some do so late. */
+function findWallets(onWallet: (wallet: AnnouncedWallet) => void): void {
+  const known = new Set<string>()
+  addEventListener('eip6963:announceProvider', (event) => {
+    const { detail } = event as CustomEvent<AnnouncedWallet>
+    if (known.has(detail.info.uuid)) return
+    known.add(detail.info.uuid)
+    onWallet(detail)
+  })
+  dispatchEvent(new Event('eip6963:requestProvider'))
+}
+
+/** A button of the wallet's own beside each link, which only wallets of phones follow. */
+function offerWallet(page: HTMLElement, wallet: AnnouncedWallet): void {
+  for (const link of page.querySelectorAll<HTMLAnchorElement>('a.button[href^="ethereum:"]')) {
+    const call = callOf(link.getAttribute('href') ?? '')
+    if (call === undefined) continue
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.className = 'primary wallet'
+    button.textContent = `${link.textContent === 'Allow the payment' ? 'Allow' : 'Pay'} with ${wallet.info.name}`
+    const note = document.createElement('p')
+    note.setAttribute('role', 'status')
+    button.addEventListener('click', () => {
+      button.disabled = true
+      note.textContent = `Confirm it in ${wallet.info.name}.`
+      payWith(wallet, call).then(
+        () =>
+          (note.textContent = 'Sent. This page says when it is in a block and when it is final.'),
+        (error: unknown) => {
+          button.disabled = false
+          note.textContent = `${wallet.info.name} did not send it: ${reasonOf(error)}`
+        },
+      )
+    })
+    link.parentElement?.append(' ', button)
+    link.parentElement?.after(note)
+  }
+}
+
+/** A wallet's error is an object with a message, and no `Error`. */
+function reasonOf(error: unknown): string {
+  const { message } = (error ?? {}) as { message?: unknown }
+  return typeof message === 'string' ? message.slice(0, 200) : 'it gave no reason.'
 }
 
 function offerCopies(page: HTMLElement): void {

@@ -89,3 +89,19 @@ export function useInterval(work: () => void, ms: number): void {
     return () => clearInterval(timer)
   }, [ms])
 }
+
+/** Which chain the platform is on; undefined until it has said so. */
+export function useChainId(): number | undefined {
+  const { api } = usePlatform()
+  const [chainId, setChainId] = useState<number>()
+  useEffect(() => {
+    const abort = new AbortController()
+    api
+      .get<{ chain_id: number }>('/api/admin/overview', { signal: abort.signal })
+      .then((answer) => setChainId(answer.chain_id))
+      // Without it there is no link to an explorer, and all else is as it was.
+      .catch(() => undefined)
+    return () => abort.abort()
+  }, [api])
+  return chainId
+}

@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
+import { checksummed } from '../verify/checksum.ts'
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
 import { useAct } from './act.ts'
 import { ApiFailure, reach, readFailure } from './api.ts'
 import { nodeAt, readAddress } from './node.ts'
 import { groupDigits } from './parts/format.ts'
-import { Amount, Facts, Failure, Foreign, Loading, Time } from './parts/parts.tsx'
+import { Amount, Copy, Facts, Failure, Foreign, Loading, Time } from './parts/parts.tsx'
 import {
   checkReceipt,
   formatShown,
@@ -80,7 +81,7 @@ function Receipt({ facts, file, path }: Loaded & { path: string }) {
       <header>
         <p class="faint">Receipt</p>
         <h1>
-          <Amount decimal={groupDigits(facts.amount_decimal)} currency={facts.currency} />
+          <Amount decimal={facts.amount_decimal} currency={facts.currency} />
         </h1>
         <p>
           <Foreign text={facts.description} />
@@ -92,15 +93,15 @@ function Receipt({ facts, file, path }: Loaded & { path: string }) {
       <section class="panel" aria-label="The payment">
         <Facts
           rows={[
-            ['Paid to', <code>{payee}</code>],
-            ['Paid by', <code>{payer}</code>],
+            address('Paid to', payee),
+            address('Paid by', payer),
             ...partOf(facts),
-            ...(token === null ? [] : [row('Token', token)]),
+            ...(token === null ? [] : [address('Token', token)]),
             ...(reference === null ? [] : [row('Reference', reference)]),
             ['Time of the block', <Time iso={said.block.time} />],
             ['Block', `${groupDigits(said.block.number)} of chain ${said.chainId}`],
-            ['Transaction', <code>{said.transaction.hash}</code>],
-            ['Recorded as', <code>{facts.transaction_id}</code>],
+            row('Transaction', said.transaction.hash),
+            row('Recorded as', facts.transaction_id),
           ]}
         />
       </section>
@@ -122,7 +123,23 @@ function Receipt({ facts, file, path }: Loaded & { path: string }) {
 }
 
 function row(name: string, value: string): [string, ComponentChildren] {
-  return [name, <code>{value}</code>]
+  const label = <span class="hidden">{name.toLowerCase()}</span>
+  const copy = (
+    <Copy value={value} isNamed={false}>
+      {label}
+    </Copy>
+  )
+  return [
+    name,
+    <>
+      <code>{value}</code> {copy}
+    </>,
+  ]
+}
+
+/** With its checksum, by which a wallet sees a typing error. */
+function address(name: string, value: string | null): [string, ComponentChildren] {
+  return value === null ? [name, 'not stated'] : row(name, checksummed(value))
 }
 
 /** A receipt proves one transaction, which may have paid a part, or more than was due. */
@@ -250,7 +267,7 @@ async function textOf(file: File): Promise<string> {
 }
 
 const STATES: Readonly<Record<ReceiptStep['state'], string>> = {
-  open: 'not looked at',
+  open: 'not checked',
   holds: 'holds',
   waits: 'open',
   fails: 'fails',
@@ -274,10 +291,20 @@ function Caveats({ caveats }: Checked) {
 }
 
 function Outcome({ steps, source }: { steps: readonly ReceiptStep[]; source: string }) {
-  if (steps.some(({ state }) => state === 'fails')) {
+  const failed = steps.find(({ state }) => state === 'fails')
+  if (failed?.fault === 'node') {
+    return (
+      <p class="verdict waiting">
+        <strong>Your node is at fault.</strong> It serves another chain, or contradicts itself.{' '}
+        <Foreign text={source} /> may still be right: ask another node.
+      </p>
+    )
+  }
+  if (failed) {
     return (
       <p class="verdict bad">
-        <strong>Refused.</strong> <Foreign text={source} /> does not prove this payment.
+        <strong>Refused.</strong> The fault is in what you were given. <Foreign text={source} />{' '}
+        does not prove this payment.
       </p>
     )
   }

@@ -11,6 +11,8 @@ export type ReceiptStep = {
   meaning: string
   state: 'open' | 'holds' | 'waits' | 'fails'
   found: string
+  /** Of a step that fails at the node: who is at fault. */
+  fault?: 'node' | 'receipt'
 }
 
 /** What the page says of the payment; the file must prove the same. */
@@ -204,6 +206,9 @@ function unitsOf(decimal: string, decimals: number): string {
   return `${BigInt(whole + fraction.padEnd(decimals, '0'))}`
 }
 
+/** It serves another chain, or its own answers contradict each other or the proof of the block. */
+const OF_THE_NODE: ReadonlySet<string> = new Set(['provider_disagrees', 'wrong_chain'])
+
 const LATER: ReadonlySet<string> = new Set(['not_final', 'provider_lags', 'unavailable'])
 
 function anchored(verdict: Verdict, node: Provider): ReceiptStep[] {
@@ -217,5 +222,6 @@ function anchored(verdict: Verdict, node: Provider): ReceiptStep[] {
     return [holds(KNOWN, `${node.name} does.`), step]
   }
   const state = LATER.has(problem.kind) ? 'waits' : 'fails'
-  return [{ ...KNOWN, state, found: problem.message }, open(FINAL)]
+  const fault = OF_THE_NODE.has(problem.kind) ? 'node' : 'receipt'
+  return [{ ...KNOWN, state, found: problem.message, fault }, open(FINAL)]
 }

@@ -69,7 +69,7 @@ async function requireOperator(token: string): Promise<void> {
   }
 }
 
-/** Who is signed in. It lives as long as the tab, and no other tab sees it. */
+/** Who is signed in. It lives as long as the tab; a tab that is opened from one asks it for it. */
 export type Session = { token: string; username: string }
 
 const KEY = 'quittance.session'
@@ -87,3 +87,31 @@ export function keepSession(session: Session | undefined): void {
   if (session) sessionStorage.setItem(KEY, JSON.stringify(session))
   else sessionStorage.removeItem(KEY)
 }
+
+type Word = { ask: true } | { session: Session }
+
+/** Answers tabs of the same origin that ask who is signed in, until the signal aborts. */
+export function shareSession(signal: AbortSignal): void {
+  const channel = new BroadcastChannel(KEY)
+  channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
+    const session = readSession()
+    if ('ask' in data && session) channel.postMessage({ session } satisfies Word)
+  })
+  signal.addEventListener('abort', () => channel.close())
+}
+
+/** Whom another tab says is signed in; undefined where none answers at once. */
+export function askForSession(): Promise<Session | undefined> {
+  const channel = new BroadcastChannel(KEY)
+  return new Promise<Session | undefined>((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), ANSWER_MS)
+    channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
+      if (!('session' in data)) return
+      clearTimeout(timer)
+      resolve(data.session)
+    })
+    channel.postMessage({ ask: true } satisfies Word)
+  }).finally(() => channel.close())
+}
+
+const ANSWER_MS = 150

@@ -25,6 +25,29 @@ export const BREAK_MEANINGS = {
 
 export type BreakKind = keyof typeof BREAK_MEANINGS
 
+/** What an operator does about each of them. */
+export const BREAK_REMEDIES: Readonly<Record<BreakKind, string>> = {
+  missing: 'Ask a second node for the hash; if that does not know it either, pay again.',
+  dropped: 'Check that the providers take transactions; the sender sends it again by itself.',
+  reverted: 'Read why it reverted, remove the cause, and pay again under a new order.',
+  replaced_by_ours: 'Compare the two transactions, and pay again if neither paid the order.',
+  replaced_unknown: 'Find out who else holds the key of this signer, and replace the key.',
+  wrong_amount: 'Pay what is missing, or ask the payee for what was too much.',
+  wrong_recipient: 'Ask the payee that was paid to return it, then pay the right one.',
+  wrong_contract: 'Check the configured contract and token before anything else is sent.',
+  wrong_hash: 'Compare the stored transaction with the database backup: a row was changed.',
+  wrong_reference: 'Look for the order under the reference of the chain, and check the caller.',
+  reorged: 'Wait for the block to be final, then look at it again.',
+  stale_receipt: 'Ask the operator of that node to resync it, or take it out of ETH_RPC_URL.',
+  unknown_outgoing: 'Find out who sent it; if nobody did, treat the key of the signer as stolen.',
+  duplicate_payment: 'Ask the payee to return the second payment, and find what claimed it twice.',
+  fee_mismatch: 'Correct the recorded fee: what the receipt says is what was paid.',
+  state_lag: 'Check that the follower runs; the record follows by itself once it reads the block.',
+  supply_drift: 'Stop mints, and compare each mint and burn since the last block that agreed.',
+  unexplained_balance: 'Look at the transfers of the address between the two blocks.',
+  provider_disagreement: 'Ask a third node; take the one that stands alone out of ETH_RPC_URL.',
+}
+
 export const BREAK_KINDS = Object.keys(BREAK_MEANINGS) as readonly BreakKind[]
 
 /** The payment is there as recorded; its fee, its echo or its witness is in doubt. */

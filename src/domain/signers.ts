@@ -8,7 +8,7 @@ export type SignerPurpose = (typeof SIGNER_PURPOSES)[number]
 /**
  * What an operator has to mend before the platform can pay again. `signer_funds_low`: its balance
  * is below what its next hundred payments cost. The others: the token lets it mint nothing, or less
- * than was asked for. `signer_frozen`: the token has frozen it.
+ * than was asked for, or has frozen it.
  */
 export const SIGNER_ALERT_KINDS = [
   'signer_funds_low',
@@ -40,7 +40,7 @@ export type SignerFacts = {
   needed: bigint | undefined
   mint: MintRight | undefined
   /** Whether the token has frozen it. */
-  isFrozen: boolean | undefined
+  isFrozen?: boolean | undefined
   alerts: readonly SignerAlert[]
 }
 

@@ -1,7 +1,7 @@
 import { renderSVG } from 'uqr'
 
 import { checksummed } from '../chain/hex.ts'
-import { dueOf, receivedDecimals } from '../domain/gateways.ts'
+import { dueOf, isDust, receivedDecimals } from '../domain/gateways.ts'
 import { formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import { partReferences } from '../domain/reference.ts'
@@ -18,22 +18,28 @@ export type CheckoutPage = {
 }
 
 /** A charge, and what has come for it in the right coin under each of its references. */
-type Paid = { charge: Charge; paidUnder: ReadonlyMap<Hex, bigint> }
+type Paid = {
+  charge: Charge
+  paidUnder: ReadonlyMap<Hex, bigint>
+  /** What stands in blocks that are not final yet. */
+  seen?: bigint | undefined
+}
 
 /** The page on which a payer sees what to pay, how, and whether it has arrived. */
 export function renderCheckout(paid: Paid, terms: CheckoutTerms, now: Date): CheckoutPage {
-  const { charge } = paid
+  const { charge, seen = 0n } = paid
   const { status, gatewayStatus = 'NEW', received = 0n } = charge
   const isInTime = charge.expiresAt === undefined || now <= charge.expiresAt
   const isLive = status === 'pending' || status === 'processing'
+  const isSeen = isLive && seen > 0n && !isDust({ amount: seen, due: dueOf(charge) })
   const isOpen = isLive && isInTime && gatewayStatus !== 'DELAYED'
-  const state = [status, gatewayStatus, received, isOpen].join(' ')
+  const state = [status, gatewayStatus, received, isOpen, seen].join(' ')
   const asked = isOpen ? remainingOf(charge) : dueOf(charge)
   const shown = `${decimalOf(charge, asked)} ${charge.currency}`
-  const news = isOpen ? (received > 0n ? partOf(charge) : WAITING) : newsOf(charge)
+  const news = isSeen ? seenOf(charge, seen) : newsNow(charge, isOpen)
   const body = `    <main class="checkout" data-state="${state}"${isLive ? ' data-live' : ''}>
       <div class="heading">
-        <p class="faint">To pay</p>
+        <p class="faint">${isOpen && !isSeen ? 'To pay' : 'Payment'}</p>
         <h1>${shown}</h1>
         <p class="foreign" dir="auto">${escape(charge.description)}</p>
       </div>
@@ -41,11 +47,11 @@ export function renderCheckout(paid: Paid, terms: CheckoutTerms, now: Date): Che
         <strong>${escape(news.sentence)}</strong>
         <p>${escape(news.advice)}</p>
       </div>
-      ${isOpen ? howToPay(paid, terms) : keepThis(charge)}
+      ${isOpen && !isSeen ? howToPay(paid, terms) : keepThis(charge)}
       ${isLive ? LIVE : ''}
     </main>
 `
-  return { title: `${isOpen ? 'Pay' : news.word} ${shown}`, body, state }
+  return { title: `${isOpen && !isSeen ? 'Pay' : news.word} ${shown}`, body, state }
 }
 
 function remainingOf(charge: Charge): bigint {
@@ -89,11 +95,12 @@ function howToPay(paid: Paid, terms: CheckoutTerms): string {
   const asking = askingOf(paid)
   const links = asking === undefined ? [] : linksOf(asking, terms)
   if (asking === undefined || links.length === 0) return CLOSED
+  const token = escape(terms.tokenName ?? 'the token')
   const steps = links.map((link, index) => {
     const isAllowance = links.length > 1 && index === 0
     const name = isAllowance ? 'Allow the payment' : 'Pay with a wallet'
     const why = isAllowance
-      ? 'Lets the contract take exactly this amount of the token from you.'
+      ? `Lets the contract take exactly this amount of ${token} from you.`
       : 'Calls the contract with the reference below.'
     const title = links.length > 1 ? `Step ${index + 1} of ${links.length}` : 'With a wallet'
     return `<section class="panel step">
@@ -131,7 +138,9 @@ function factsOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): s
   const token = coinOf(charge, terms)?.token
   const rows = [
     ['Amount', `${due} ${currency}`, due],
-    ...(token === undefined ? [] : [['Token', checksummed(token)]]),
+    ...(token === undefined
+      ? []
+      : [['Token', nameOf(checksummed(token), terms), checksummed(token)]]),
     ['Contract', checksummed(terms.settlement)],
     ['Payee', checksummed(terms.payee)],
     ['Reference', reference],
@@ -139,6 +148,11 @@ function factsOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): s
   ]
   const facts = rows.map(([name = '', value = '', copied = value]) => factOf(name, value, copied))
   return charge.received ? [receivedOf(charge), ...facts] : facts
+}
+
+/** As a person knows it, with the address that decides. */
+function nameOf(token: string, { tokenName }: CheckoutTerms): string {
+  return tokenName === undefined ? token : `${tokenName}, ${token}`
 }
 
 function factOf(name: string, value: string, copied: string): string {
@@ -226,6 +240,23 @@ const EXPIRED: PageNotice = {
   advice:
     'Pay nothing here any more. Ask whoever sent you here for a new page. If you have paid ' +
     'already, write to them and name this payment.',
+}
+
+function newsNow(charge: Charge, isOpen: boolean): PageNotice {
+  if (!isOpen) return newsOf(charge)
+  return charge.received ? partOf(charge) : WAITING
+}
+
+/** It may still leave the chain, so it is seen and no more; whoever pays again pays twice. */
+function seenOf(charge: Charge, seen: bigint): PageNotice {
+  return {
+    tone: 'waiting',
+    word: 'Seen:',
+    sentence: 'Payment seen, waiting to be final.',
+    advice:
+      `${decimalOf(charge, seen)} ${charge.currency} is in a block. Do not pay again: leave this ` +
+      'page open, it says when the payment counts.',
+  }
 }
 
 /** What is to be said once there is nothing to be paid, and what the payer can do. */

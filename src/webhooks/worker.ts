@@ -16,7 +16,7 @@ import {
   type LeaseWanted,
 } from '../store/webhooks/deliveries.ts'
 import { listEventFollowers, tellOfEvents } from '../store/webhooks/event-notifications.ts'
-import { notificationText } from '../wire/group-a/subscriptions.ts'
+import { notificationText, webhookHeaders } from '../wire/group-a/subscriptions.ts'
 import { eventFields } from '../wire/group-b/events.ts'
 import { pauseAfter, type Schedule } from './schedule.ts'
 import type { Send, SendResult } from './send.ts'
@@ -204,9 +204,7 @@ async function deliver(deps: WebhookWorkerDeps, lease: DeliveryLease): Promise<v
     const timestampS = Math.floor(clock.now().getTime() / 1000)
     const signature = signWebhook({ id: notification.id, timestampS, body, secrets })
     const headers = {
-      'content-type': 'application/json',
-      'user-agent': 'Quittance-Webhooks/1',
-      'webhook-id': notification.id,
+      ...webhookHeaders(notification),
       'webhook-timestamp': String(timestampS),
       'webhook-signature': signature,
     }

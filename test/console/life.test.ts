@@ -52,8 +52,9 @@ describe('the timeline of a transaction', () => {
       'Recorded',
       'Payment signed',
       'Payment sent',
-      'Final on chain',
+      'In a block',
       'Processing',
+      'Final on chain',
     ])
   })
 
@@ -108,6 +109,8 @@ describe('a payment that is not on the chain', () => {
   })
 })
 
+const CALLS = { latency_ms: 9, answered_percent: 10, failures: 3 }
+
 describe('the verdict of the overview', () => {
   const totals = { count: 2, amount_wei: '5', amount_decimal: '0.000000000000000005' }
   const overview = (parts: Partial<OverviewWire> = {}): OverviewWire =>
@@ -146,7 +149,7 @@ describe('the verdict of the overview', () => {
 
   it('points at what waits too long, and at a provider that is not well', () => {
     const late = { count: 1, oldest_seconds: 7200, by_age: [] }
-    const providers = [{ name: 'node', state: 'failing' as const, score: 0 }]
+    const providers = [{ name: 'node', state: 'failing' as const, score: 0, ...CALLS }]
     const { tone, reasons } = judgeOverview(overview({ in_flight: late, providers, head: null }))
     expect(tone).to.equal('waiting')
     expect(reasons).to.have.length(3)

@@ -3,12 +3,15 @@ import { expect } from 'chai'
 import { readAddress } from '../../src/console/node.ts'
 import {
   compareDecimals,
+  formatDecimal,
   formatDuration,
+  formatTime,
   formatUnits,
   groupDigits,
   shortHash,
+  zoneOf,
 } from '../../src/console/parts/format.ts'
-import { frameOf, pathOf, pointAt } from '../../src/console/parts/plot-lines.ts'
+import { explorerOf } from '../../src/console/parts/explorers.ts'
 import { hashOf, readRoute } from '../../src/console/route.ts'
 
 describe('the words of the console', () => {
@@ -20,6 +23,27 @@ describe('the words of the console', () => {
       '1\u202f234\u202f567.000000000000000001',
     )
     expect(groupDigits('999')).to.equal('999')
+  })
+
+  it('give an amount the decimals of its currency, and cut none off', () => {
+    expect(formatDecimal('51', 'USD')).to.equal('51.00')
+    expect(formatDecimal('1000.5', 'EUR')).to.equal('1\u202f000.50')
+    expect(formatDecimal('0.000001', 'USD')).to.equal('0.000001')
+    expect(formatDecimal('0.000000000000000001', 'ETH')).to.equal('0.000000000000000001')
+    expect(formatDecimal('12', 'ETH')).to.equal('12')
+  })
+
+  it('name the zone of a time, and tell it in UTC where that is asked for', () => {
+    const iso = '2026-03-01T23:59:59.000Z'
+    expect(formatTime(iso, 'utc')).to.equal('2026-03-01 23:59:59')
+    expect(zoneOf(iso, 'utc')).to.equal('UTC')
+    expect(zoneOf(iso)).to.match(/^(UTC|[+-]\d\d:\d\d)$/)
+  })
+
+  it('lead to the explorer of a chain that has one, and nowhere for another', () => {
+    expect(explorerOf(1, '0xab')).to.equal('https://etherscan.io/tx/0xab')
+    expect(explorerOf(31_337, '0xab')).to.equal(undefined)
+    expect(explorerOf(undefined, '0xab')).to.equal(undefined)
   })
 
   it('tell by how much two amounts differ, to the last digit', () => {
@@ -58,26 +82,5 @@ describe('the words of the console', () => {
     for (const bad of ['http://node.example', 'javascript:alert(1)', 'ws://localhost', '', 'x']) {
       expect(readAddress(bad)).to.equal(undefined)
     }
-  })
-})
-
-describe('a plot', () => {
-  const line = [
-    { at: 0, value: 0 },
-    { at: 5, value: 10 },
-    { at: 10, value: 10 },
-  ]
-
-  it('holds each value until the next one, from the first time to the last', () => {
-    const frame = { from: 0, until: 10, most: 10 }
-    expect(pathOf(line, { frame, width: 100, height: 20 })).to.equal('M0.0 20.0H50.0V0.0H100.0V0.0')
-    expect(frameOf([line])).to.include({ from: 0, until: 10 })
-    expect(frameOf([[{ at: 1, value: 0 }]]).most).to.be.above(0)
-  })
-
-  it('tells the value that held at a time', () => {
-    expect(pointAt(line, 7)?.at).to.equal(5)
-    expect(pointAt(line, -1)?.at).to.equal(0)
-    expect(pointAt([], 1)).to.equal(undefined)
   })
 })

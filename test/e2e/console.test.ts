@@ -30,7 +30,9 @@ const LOOKS = [
   [1000, 'light'],
   [1440, 'dark'],
 ] as const
-const LISTS = ['', ...'transactions payments breaks runs wallets deliveries users keys'.split(' ')]
+const NAMES =
+  'transactions payments breaks runs wallets deliveries users keys mints redeems wires disputes'
+const LISTS = ['', ...`${NAMES} alerts endpoints providers signers batches`.split(' ')]
 const ARABIC = 'فاتورة رقم ١٢٣'
 
 describeInChromium('the console in a browser', (chromium) => {
@@ -237,9 +239,9 @@ describeInChromium('the console in a browser', (chromium) => {
     await open('breaks')
     await page.getByRole('link', { name: 'Unknown outgoing' }).click()
     await page.getByRole('row').filter({ hasText: reference }).waitFor()
-    await page.getByLabel('Why it needs nobody any more').fill('Paid by hand, by the treasurer')
+    await page.getByLabel('Why it can be closed').fill('Paid by hand, by the treasurer')
     await page.getByRole('button', { name: 'Close with this note' }).click()
-    await sees('It is closed, and needs nobody.')
+    await sees('It is closed.')
     await open('breaks')
     await sees('No break is open')
     await open('breaks?state=closed')
@@ -280,7 +282,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await sees('1 payment to accept or refuse.')
     await open(`transactions/${id}`)
     await page.getByRole('link', { name: 'Accept or refuse it' }).click()
-    await sees('Less has come than was asked for.')
+    await sees('Less than the amount was received.')
     await page.getByText('0.249999999999999999').first().waitFor()
     await page
       .getByRole('definition')
@@ -313,6 +315,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await page.getByRole('row').filter({ hasText: url }).getByText('Delivered').first().waitFor()
     const before = count
     await page
+      .getByRole('row')
       .getByRole('button', { name: /Replay/ })
       .first()
       .click()
@@ -331,9 +334,7 @@ describeInChromium('the console in a browser', (chromium) => {
   })
 
   it('shows what moved between wallets, and who was told', async () => {
-    const wallets = (await ask('/v1/wallets')).body['data'] as unknown as Array<{
-      walletId: string
-    }>
+    const wallets = (await ask('/v1/wallets')).body['data'] as unknown as { walletId: string }[]
     const [source, destination] = wallets.map(({ walletId: id }) => ({ type: 'wallet', id }))
     const transfer = { source, destination, amount: '12.50' }
     expect((await ask('/v1/transfers', transfer)).status).to.equal(201)

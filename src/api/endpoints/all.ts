@@ -7,14 +7,18 @@ import type { Db } from '../../store/database/database.ts'
 import type { OverviewWire } from '../../wire/group-b/admin.ts'
 import type { Access } from '../access/access.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
+import { alertEndpoints } from './api/admin/alerts.ts'
 import { keyEndpoints } from './api/admin/keys.ts'
 import { limitEndpoints } from './api/admin/limits.ts'
 import { everyonesBatchEndpoint, everyonesBatchListEndpoint } from './api/admin/batches.ts'
+import { disputeListEndpoint, movementListEndpoint } from './api/admin/movements.ts'
 import { overviewEndpoint } from './api/admin/overview.ts'
 import { paymentDecideEndpoint, undecidedListEndpoint } from './api/admin/payments.ts'
 import { postingListEndpoint } from './api/admin/postings.ts'
 import { sampleListEndpoint } from './api/admin/samples.ts'
+import { everywhereEndpoint } from './api/admin/search.ts'
 import { signerListEndpoint, type SignersDeps } from './api/admin/signers.ts'
+import { statisticsEndpoint } from './api/admin/statistics.ts'
 import { everyonesListEndpoint, lifeEndpoint } from './api/admin/transactions.ts'
 import { userEndpoints } from './api/admin/users.ts'
 import { creditLineEndpoint, everyonesWalletListEndpoint } from './api/admin/wallets.ts'
@@ -53,6 +57,8 @@ export type Ground<Payment, Mint, PayOut> = Pick<Access, 'tokens' | 'limitLogin'
     db: Db
     /** Aborted when the program stops. */
     signal: AbortSignal
+    /** Aborted when nothing new is begun any more, before that. */
+    closing: AbortSignal
     payments: BlockchainPayments<Payment>
     provePayment: ProvePayment
     desk: PaymentDesk
@@ -121,6 +127,11 @@ export function adminEndpoints(ground: AdminGround): Endpoint[] {
     everyonesWalletListEndpoint,
     creditLineEndpoint,
     postingListEndpoint,
+    everywhereEndpoint,
+    movementListEndpoint,
+    disputeListEndpoint,
+    statisticsEndpoint(ground),
+    ...alertEndpoints(ground),
     ...userEndpoints(ground),
     ...keyEndpoints(ground),
     ...limitEndpoints(ground),

@@ -2,16 +2,16 @@ import type { Hex } from '../../domain/orders.ts'
 import type { MintRight } from '../../domain/signers.ts'
 import { data as bytes, quantity, readFrom } from '../answers.ts'
 import type { Providers } from '../rpc/providers.ts'
-import type { RpcCall } from '../rpc/provider.ts'
-import { readIsFrozen } from './frozen.ts'
 import { readBalance } from './holdings.ts'
 import { readMintRight } from './mint-right.ts'
+import { readFreeze } from './token-state.ts'
 
 /** What the chain knows of an address that signs; what no provider says now is undefined. */
 export type SignerOnChain = {
   balance: bigint | undefined
   nonce: bigint | undefined
   mint: MintRight | undefined
+  /** Whether the token has frozen it. */
   isFrozen: boolean | undefined
 }
 
@@ -22,7 +22,6 @@ export async function readSignerOnChain(
   of: { signer: Hex; mintsIn: Hex | undefined; signal: AbortSignal },
 ): Promise<SignerOnChain> {
   const { signer, mintsIn, signal } = of
-  const request = async (call: RpcCall) => (await providers.ask(call)).result
   const [balance, nonce, mint, isFrozen] = await Promise.all([
     readBalance(providers, { holder: signer, signal }).catch(unknown),
     readNonce(providers, { signer, signal }).catch(unknown),
@@ -30,7 +29,7 @@ export async function readSignerOnChain(
       readMintRight((data) => callToken(providers, { to: mintsIn, data, signal }), signer).catch(
         unknown,
       ),
-    mintsIn && readIsFrozen(request, { token: mintsIn, account: signer, signal }).catch(unknown),
+    mintsIn && readFreeze(providers, { token: mintsIn, account: signer, signal }).catch(unknown),
   ])
   return { balance, nonce, mint, isFrozen }
 }
@@ -51,7 +50,8 @@ async function readNonce(
   return readFrom({ value: result, provider }, (value) => quantity(value, 'transaction count'))
 }
 
-async function callToken(
+/** What a token answers to a call. */
+export async function callToken(
   { ask }: Asker,
   { to, data, signal }: { to: Hex; data: Hex; signal: AbortSignal },
 ): Promise<Hex> {

@@ -17,6 +17,12 @@ export type HttpProvider = Provider & {
 export type ProviderState = {
   name: string
   score: number
+  /** Of the latest answers, on average. */
+  latencyMs: number
+  /** The share of the latest calls that were answered, 0 to 1. */
+  answered: number
+  /** In a row, up to now. */
+  failures: number
   circuit: Circuit
   /** The provider asked to be left alone for a while. */
   isPaused: boolean
@@ -68,7 +74,7 @@ export function createHttpProvider(deps: HttpProviderDeps): HttpProvider {
     check: (signal) => chain.check(signal),
     state: () => ({
       name,
-      score: line.health.score(),
+      ...line.health.tallies(),
       circuit: line.health.circuit(deps.clock.now().getTime()),
       isPaused: line.throttle.isPaused(),
       wrongChainId: chain.wrongChainId(),
@@ -270,8 +276,8 @@ function wrongChain(facts: { name: string; chainId: number; actual: string }): R
 export type Health = {
   onAnswered: (call: { nowMs: number; tookMs: number }) => void
   onFailed: (nowMs: number) => void
-  /** 0 to 1: the share of calls that were answered lately, less for slow ones. */
-  score: () => number
+  /** The score is 0 to 1: the share of calls that were answered lately, less for slow ones. */
+  tallies: () => Pick<ProviderState, 'score' | 'latencyMs' | 'answered' | 'failures'>
   circuit: (nowMs: number) => Circuit
 }
 
@@ -300,7 +306,10 @@ export function createHealth(): Health {
       const openings = Math.min(failures - FAILURES_TO_OPEN, MAX_DOUBLINGS)
       openUntilMs = nowMs + FIRST_OPEN_MS * 2 ** openings
     },
-    score: () => success / (1 + latencyMs / SLOW_MS),
+    tallies: () => {
+      const score = success / (1 + latencyMs / SLOW_MS)
+      return { score, latencyMs, answered: success, failures }
+    },
     circuit(nowMs) {
       if (openUntilMs === undefined) return 'closed'
       return nowMs < openUntilMs ? 'open' : 'trial'

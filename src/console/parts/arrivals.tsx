@@ -12,13 +12,13 @@ const VERDICTS: Readonly<Record<ArrivalWire['verdict'], string>> = {
 /** What has come for a crypto checkout, each by its payer. */
 export function Arrivals(props: { arrivals: readonly ArrivalWire[]; currency: string }) {
   const { arrivals, currency } = props
-  if (arrivals.length === 0) return <Empty title="Nothing has come" />
+  if (arrivals.length === 0) return <Empty title="Nothing has arrived" />
   return (
     <Cards
       rows={arrivals}
       keyOf={(arrival) => `${arrival.eth_transaction_hash} ${arrival.log_index}`}
       columns={{
-        Came: (arrival) => <Time iso={arrival.paid_at} />,
+        Received: (arrival) => <Time iso={arrival.paid_at} />,
         Amount: (arrival) => <ArrivalAmount arrival={arrival} currency={currency} />,
         'Counted as': (arrival) => VERDICTS[arrival.verdict],
         From: (arrival) => <Hash value={arrival.payer} />,
@@ -38,5 +38,5 @@ function ArrivalAmount({ arrival, currency }: { arrival: ArrivalWire; currency: 
       </>
     )
   }
-  return <Amount decimal={groupDigits(decimal)} currency={token === null ? 'ETH' : currency} />
+  return <Amount decimal={decimal} currency={token === null ? 'ETH' : currency} />
 }

@@ -39,7 +39,7 @@ export function Cards<T>(props: CardsProps<T>) {
       <thead>
         <tr>
           {Object.keys(columns).map((name) => (
-            <th scope="col" key={name}>
+            <th scope="col" key={name} class={classOf(name)}>
               {name}
             </th>
           ))}
@@ -51,7 +51,7 @@ export function Cards<T>(props: CardsProps<T>) {
             <th scope="row">{first?.(row)}</th>
             {others.map(([name, cell]) => (
               // A button says itself what it does.
-              <td key={name} data-column={name === 'Do' ? undefined : name}>
+              <td key={name} class={classOf(name)} data-column={name === 'Do' ? undefined : name}>
                 {cell(row)}
               </td>
             ))}
@@ -60,4 +60,20 @@ export function Cards<T>(props: CardsProps<T>) {
       </tbody>
     </table>
   )
+}
+
+/** Figures stand one below the other, their units in one line. */
+const FIGURES: ReadonlySet<string> = new Set([
+  'Amount',
+  'At risk',
+  'Balance',
+  'Gas today',
+  'Held',
+  'Latency',
+  'Next nonce',
+  'On their way',
+])
+
+function classOf(column: string): string | undefined {
+  return FIGURES.has(column) ? 'number' : undefined
 }

@@ -51,16 +51,36 @@ export function groupDigits(decimal: string): string {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`
 }
 
+/** A decimal with as many digits as its currency has at least, in groups of three. */
+export function formatDecimal(decimal: string, currency: string): string {
+  const [whole = '', fraction = ''] = decimal.split('.')
+  const least = CENTS.has(currency) ? 2 : 0
+  const digits = fraction.padEnd(least, '0')
+  return groupDigits(digits === '' ? whole : `${whole}.${digits}`)
+}
+
+const CENTS: ReadonlySet<string> = new Set(['USD', 'EUR', 'GBP'])
+
 export function shortHash(hash: string): string {
   return hash.length > 14 ? `${hash.slice(0, 8)}…${hash.slice(-6)}` : hash
 }
 
-/** In the visitor's own time, to the second, in a form that no place reads wrongly. */
-export function formatTime(iso: string): string {
+/** To the second, in a form that no place reads wrongly; in UTC where that is asked for. */
+export function formatTime(iso: string, zone: 'local' | 'utc' = 'local'): string {
   const time = new Date(iso)
+  if (zone === 'utc') return time.toISOString().slice(0, 19).replace('T', ' ')
   const day = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(twoDigits).join('-')
   const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':')
   return `${day} ${clock}`
+}
+
+/** `UTC`, or how far a time of here is from it: `+01:00`. */
+export function zoneOf(iso: string, zone: 'local' | 'utc' = 'local'): string {
+  const minutes = zone === 'utc' ? 0 : -new Date(iso).getTimezoneOffset()
+  if (minutes === 0) return 'UTC'
+  const far = Math.abs(minutes)
+  const offset = [Math.floor(far / 60), far % 60].map(twoDigits).join(':')
+  return `${minutes < 0 ? '-' : '+'}${offset}`
 }
 
 function twoDigits(number: number): string {

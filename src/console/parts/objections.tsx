@@ -16,7 +16,7 @@ export function Objections({ of }: { of: readonly ObjectionWire[] }) {
             {kind === 'break' ? (
               <a href={hashOf(['breaks', id])}>Break: {sentenceOf(reason).toLowerCase()}</a>
             ) : (
-              `Alert: ${sentenceOf(reason).toLowerCase()}`
+              <a href={hashOf(['alerts'])}>Alert: {sentenceOf(reason).toLowerCase()}</a>
             )}
             , open since <Time iso={openedAt} />
           </li>

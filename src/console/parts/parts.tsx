@@ -4,7 +4,9 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useAct } from '../act.ts'
 import { ApiFailure } from '../api.ts'
 import type { Loaded } from '../context.ts'
-import { formatTime, sentenceOf, shortHash } from './format.ts'
+import { formatDecimal, formatTime, sentenceOf, shortHash, zoneOf } from './format.ts'
+import { Icon } from './icon.tsx'
+import { usePreferences } from './preferences.ts'
 
 const TONES: Readonly<Record<string, string>> = {
   completed: 'good',
@@ -14,6 +16,12 @@ const TONES: Readonly<Record<string, string>> = {
   confirmed: 'good',
   well: 'good',
   closed: 'good',
+  won: 'good',
+  acknowledged: 'waiting',
+  needs_response: 'waiting',
+  under_review: 'waiting',
+  queued: 'waiting',
+  lost: 'bad',
   enabled: 'good',
   valid: 'good',
   processing: 'waiting',
@@ -21,6 +29,7 @@ const TONES: Readonly<Record<string, string>> = {
   running: 'waiting',
   paused: 'waiting',
   partly_completed: 'bad',
+  partly_refunded: 'waiting',
   failed: 'bad',
   failing: 'bad',
   open: 'bad',
@@ -31,14 +40,15 @@ const TONES: Readonly<Record<string, string>> = {
 }
 
 /** A state as a word with a colour; the word alone says it, too. */
-export function Badge({ state }: { state: string }) {
-  return <span class={`badge ${TONES[state] ?? 'plain'}`}>{sentenceOf(state)}</span>
+export function Badge({ state, tone = state }: { state: string; tone?: string }) {
+  return <span class={`badge ${TONES[tone] ?? 'plain'}`}>{sentenceOf(state)}</span>
 }
 
 export function Time({ iso }: { iso: string }) {
+  const { zone } = usePreferences()
   return (
     <time dateTime={iso} title={iso}>
-      {formatTime(iso)}
+      {formatTime(iso, zone)} <abbr class="unit">{zoneOf(iso, zone)}</abbr>
     </time>
   )
 }
@@ -52,10 +62,11 @@ export function Foreign({ text }: { text: string }) {
   )
 }
 
+/** With the digits that its currency has, in groups of three; it never wraps. */
 export function Amount({ decimal, currency }: { decimal: string; currency: string }) {
   return (
     <span class="amount">
-      {decimal} <abbr class="unit">{currency}</abbr>
+      {formatDecimal(decimal, currency)} <abbr class="unit">{currency}</abbr>
     </span>
   )
 }
@@ -65,7 +76,7 @@ export function Hash({ value, whole = false }: { value: string; whole?: boolean 
   return (
     <span class="hash">
       <code title={value}>{whole ? value : shortHash(value)}</code>
-      <Copy value={value} isWhole={whole}>
+      <Copy value={value} isWhole={whole} isNamed={false}>
         <span class="hidden">{shortHash(value)}</span>
       </Copy>
     </span>
@@ -73,8 +84,14 @@ export function Hash({ value, whole = false }: { value: string; whole?: boolean 
 }
 
 /** `children` say what is copied; where it is not shown whole, a failure shows it. */
-export function Copy(props: { value: string; children: ComponentChildren; isWhole?: boolean }) {
-  const { value, children, isWhole = true } = props
+export function Copy(props: {
+  value: string
+  children: ComponentChildren
+  isWhole?: boolean
+  /** Whether the word is shown beside the icon. */
+  isNamed?: boolean
+}) {
+  const { value, children, isWhole = true, isNamed = true } = props
   const [outcome, setOutcome] = useState<'copied' | 'failed'>()
   const copy = async (): Promise<void> => {
     try {
@@ -89,7 +106,9 @@ export function Copy(props: { value: string; children: ComponentChildren; isWhol
   return (
     <>
       <button type="button" class="quiet" onClick={() => void copy()}>
-        {outcome === 'copied' ? 'Copied' : 'Copy'} {children}
+        <Icon name={outcome === 'copied' ? 'check' : 'copy'} />{' '}
+        <span class={isNamed ? '' : 'hidden'}>{outcome === 'copied' ? 'Copied' : 'Copy'}</span>{' '}
+        {children}
       </button>
       <span role="status" class={outcome === 'failed' ? 'uncopied' : 'hidden'}>
         {outcome === 'copied' && 'Copied'}
@@ -248,9 +267,15 @@ export function Choice(props: {
   options: readonly string[]
   value?: string | undefined
   any?: boolean
+  /** Options that are codes of their own, such as currencies. */
+  isCode?: boolean
+  /** What options are called where their codes do not say it. */
+  labels?: Readonly<Record<string, string>>
   onChange?: (value: string) => void
 }) {
-  const { name, title, options, value = '', any = true, onChange } = props
+  const { name, title, options, value = '', any = true, labels = {}, onChange } = props
+  const labelOf = (option: string): string =>
+    labels[option] ?? (props.isCode === true ? option : sentenceOf(option))
   return (
     <label>
       {title}
@@ -258,7 +283,7 @@ export function Choice(props: {
         {any && <option value="">Any</option>}
         {options.map((option) => (
           <option key={option} value={option} selected={option === value}>
-            {sentenceOf(option)}
+            {labelOf(option)}
           </option>
         ))}
       </select>

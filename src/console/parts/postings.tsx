@@ -5,14 +5,14 @@ import { useLoaded } from '../context.ts'
 import { hashOf } from '../route.ts'
 import { Paging } from '../screens/paging.tsx'
 import { CardList, type Columns } from './cards.tsx'
-import { groupDigits, sentenceOf, shortHash } from './format.ts'
-import { Amount, Empty, Time } from './parts.tsx'
+import { sentenceOf, shortHash } from './format.ts'
+import { Amount, Empty, Panel, Time } from './parts.tsx'
 
 type Wanted = { wallet_id?: string; subject?: string }
 
-/** What moved between the accounts of the ledger: of one wallet, or for one thing. */
-export function Postings(props: { of: Wanted; empty: string }) {
-  const { of, empty } = props
+/** What moved between the accounts of the ledger; where nothing did, `empty` or not a thing. */
+export function Postings(props: { of: Wanted; empty?: string; title?: string }) {
+  const { of, empty, title } = props
   const [after, setAfter] = useState<string>()
   const list = useLoaded(`postings ${JSON.stringify(of)} ${after}`, (api, signal) =>
     api.get<PostingListWire>('/api/admin/postings', {
@@ -21,7 +21,9 @@ export function Postings(props: { of: Wanted; empty: string }) {
     }),
   )
   const { data } = list
-  return (
+  const isEmpty = data?.postings.length === 0
+  if (empty === undefined && (isEmpty || (!data && list.error === undefined))) return null
+  const shown = (
     <>
       <CardList
         of={list}
@@ -30,19 +32,18 @@ export function Postings(props: { of: Wanted; empty: string }) {
         keyOf={(posting) => posting.id}
         columns={columnsOf(of)}
       >
-        <Empty title={empty} />
+        <Empty title={empty ?? ''} />
       </CardList>
       <Paging cursor={after} next={data?.next_after} onGo={setAfter} />
     </>
   )
+  return title === undefined ? shown : <Panel title={title}>{shown}</Panel>
 }
 
 function columnsOf({ wallet_id, subject }: Wanted): Columns<PostingWire> {
   return {
     Posting: (posting) => sentenceOf(posting.kind),
-    Amount: (posting) => (
-      <Amount decimal={groupDigits(posting.amount)} currency={posting.currency} />
-    ),
+    Amount: (posting) => <Amount decimal={posting.amount} currency={posting.currency} />,
     From: (posting) => <Side side={posting.from} own={wallet_id} />,
     To: (posting) => <Side side={posting.to} own={wallet_id} />,
     ...(subject === undefined && {

@@ -13,6 +13,11 @@ export type RowsProps<T> = {
   onEnd: () => void
   /** Of all rows, also those that are not loaded; undefined while nobody knows. */
   total: number | undefined
+  /** How wide each column is in a wide window. */
+  widths: string
+  /** How far down one was when one left. */
+  top?: number
+  onScroll?: (top: number) => void
 }
 
 const WIDE = { row: 44, query: '(min-width: 1000px)' }
@@ -23,7 +28,7 @@ const BEYOND = 12
 export function Rows<T>(props: RowsProps<T>) {
   const { rows, columns, onEnd } = props
   const region = useRef<HTMLDivElement>(null)
-  const [top, setTop] = useState(0)
+  const [top, setTop] = useState(props.top ?? 0)
   const [height, setHeight] = useState(600)
   const isWide = useMedia(WIDE.query)
   const rowHeight = isWide ? WIDE.row : NARROW_ROW
@@ -36,6 +41,7 @@ export function Rows<T>(props: RowsProps<T>) {
     if (!element) return undefined
     const measure = (): void => setHeight(element.clientHeight)
     measure()
+    element.scrollTop = props.top ?? 0
     const observer = new ResizeObserver(measure)
     observer.observe(element)
     return () => observer.disconnect()
@@ -50,7 +56,10 @@ export function Rows<T>(props: RowsProps<T>) {
       role="region"
       aria-label={props.label}
       tabIndex={0}
-      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      onScroll={(event) => {
+        setTop(event.currentTarget.scrollTop)
+        props.onScroll?.(event.currentTarget.scrollTop)
+      }}
     >
       {/* The row of the columns' names is counted, too. */}
       <div
@@ -58,11 +67,12 @@ export function Rows<T>(props: RowsProps<T>) {
         aria-label={props.label}
         aria-rowcount={props.total === undefined ? -1 : props.total + 1}
         class={isWide ? 'wide' : 'narrow'}
+        style={{ '--columns': props.widths }}
       >
         <div role="rowgroup" class="head">
           <div role="row" aria-rowindex={1} class="row">
             {columns.map((name) => (
-              <span role="columnheader" key={name}>
+              <span role="columnheader" key={name} data-column={name}>
                 {name}
               </span>
             ))}

@@ -14,21 +14,33 @@ export type Step = {
 type Life = Pick<
   TransactionLifeWire,
   'status' | 'history' | 'order' | 'blockchain_transaction' | 'gateway_id' | 'institution_id'
->
+> &
+  Partial<Pick<TransactionLifeWire, 'arrivals' | 'disputes' | 'currency' | 'user_id' | 'username'>>
 type Attempt = NonNullable<TransactionLifeWire['order']>['attempts'][number]
 
 /** Everything that is known of a transaction, in the order in which it happened. */
 export function stepsOf(life: Life): Step[] {
-  const steps = [
-    ...life.history.map(moveStep),
-    ...(life.order?.attempts.flatMap((attempt) => attemptSteps(attempt, life)) ?? []),
+  const [first, ...moves] = life.history.map((move) => moveStep(move, life))
+  // At the same moment the cause stands before the status that follows from it.
+  const ranked = [
+    ...(first ? [{ step: first, rank: 0 }] : []),
+    ...[
+      ...(life.arrivals ?? []).map((arrival) => arrivalStep(arrival, life)),
+      ...(life.order?.attempts.flatMap((attempt) => attemptSteps(attempt, life)) ?? []),
+      ...(life.disputes ?? []).flatMap(disputeSteps),
+    ].map((step) => ({ step, rank: step.at === undefined ? 3 : 1 })),
+    ...moves.map((step) => ({ step, rank: 2 })),
   ]
   // What has no time of its own stays behind what it follows from.
   let latest = ''
-  return steps
-    .map((step, place) => ({ step, place, at: (latest = step.at ?? latest) }))
-    .toSorted((a, b) => (a.at === b.at ? a.place - b.place : a.at < b.at ? -1 : 1))
+  return ranked
+    .map((one, place) => ({ ...one, place, at: (latest = one.step.at ?? latest) }))
+    .toSorted((a, b) => order(a.at, b.at) || a.rank - b.rank || a.place - b.place)
     .map(({ step }) => step)
+}
+
+function order(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1
 }
 
 const TONES: Readonly<Record<string, Step['tone']>> = {
@@ -37,13 +49,41 @@ const TONES: Readonly<Record<string, Step['tone']>> = {
   refunded: 'plain',
 }
 
-function moveStep(move: Life['history'][number]): Step {
+function moveStep(move: Life['history'][number], life: Life): Step {
   return {
     at: move.created_at,
     title: move.previous_status === null ? 'Recorded' : sentenceOf(move.status),
-    detail: `${move.reason}, by ${move.actor}`,
+    detail: `${sentenceOf(move.reason)}, by ${actorName(move.actor, life)}`,
     tone: TONES[move.status] ?? 'plain',
   }
+}
+
+/** A number tells nobody who it was. */
+function actorName(actor: string, { user_id: id, username }: Life): string {
+  return id !== undefined && username !== undefined && actor === `user:${id}` ? username : actor
+}
+
+function arrivalStep(arrival: NonNullable<Life['arrivals']>[number], life: Life): Step {
+  const { amount_decimal: decimal, amount_units: units, token, verdict } = arrival
+  const coin = token === null ? 'ETH' : (life.currency ?? '')
+  const amount = decimal === null ? `${units} units of a token` : `${decimal} ${coin}`
+  const counts = verdict === 'counted' ? '' : verdict === 'late' ? ', late' : ', another coin'
+  return {
+    at: arrival.paid_at,
+    title: 'Received on chain',
+    detail: `${amount} from ${arrival.payer}${counts}`,
+    tone: verdict === 'counted' ? 'good' : 'waiting',
+    hash: arrival.eth_transaction_hash,
+  }
+}
+
+function disputeSteps({ reason, history }: NonNullable<Life['disputes']>[number]): Step[] {
+  return history.map(({ status, created_at: at }) => ({
+    at,
+    title: `Dispute: ${sentenceOf(status).toLowerCase()}`,
+    detail: sentenceOf(reason),
+    tone: status === 'won' ? 'good' : status === 'lost' ? 'bad' : 'waiting',
+  }))
 }
 
 const KINDS: Readonly<Record<Attempt['kind'], string>> = {
@@ -55,7 +95,7 @@ const KINDS: Readonly<Record<Attempt['kind'], string>> = {
 function attemptSteps(attempt: Attempt, life: Life): Step[] {
   const { eth_tx_hash: hash } = attempt
   const name = KINDS[attempt.kind]
-  const fee = `${groupDigits(String(attempt.max_fee_per_gas))} wei a gas at most`
+  const fee = `at most ${groupDigits(String(attempt.max_fee_per_gas))} wei per gas`
   const steps: Step[] = [
     {
       at: attempt.created_at,
@@ -67,32 +107,44 @@ function attemptSteps(attempt: Attempt, life: Life): Step[] {
   ]
   if (attempt.sent_at !== null) {
     const answer = attempt.last_answer === null ? '' : `; last answer: ${attempt.last_answer}`
-    const detail = `To every provider${answer}`
+    const detail = `Sent to every provider${answer}`
     steps.push({ at: attempt.sent_at, title: `${name} sent`, detail, tone: 'plain' })
   }
-  if (attempt.block_number !== null) steps.push(blockStep(attempt, life))
+  if (attempt.block_number !== null) steps.push(...blockSteps(attempt, life))
   if (attempt.state === 'superseded') {
-    const detail = 'Another transaction took its nonce for good'
+    const detail = 'Another transaction took its nonce'
     steps.push({ at: undefined, title: `${name} superseded`, detail, tone: 'plain' })
   }
   return steps
 }
 
-function blockStep(attempt: Attempt, life: Life): Step {
-  const confirmations = Number(life.blockchain_transaction?.confirmations ?? 0)
+/** Only the chain knows when; the status that follows from it was recorded once it was read. */
+function blockSteps(attempt: Attempt, life: Life): Step[] {
   const block = attempt.block_hash === null ? '' : ` (${shortHash(attempt.block_hash)})`
   const used = attempt.gas_used === null ? '' : `, ${groupDigits(String(attempt.gas_used))} gas`
   const where = `Block ${attempt.block_number}${block}${used}`
-  if (attempt.succeeded === false) {
-    return { at: undefined, title: 'Reverted on chain', detail: where, tone: 'bad' }
-  }
+  const movedAt = life.history.find(({ status }) => status === 'processing')?.created_at
+  const signedAt = attempt.sent_at ?? attempt.created_at
+  const readAt = movedAt === undefined || movedAt > signedAt ? movedAt : signedAt
+  const endedAt = life.history.find(({ status, actor }) => {
+    return actor === 'sender' && (status === 'completed' || status === 'failed')
+  })?.created_at
   const isFinal = attempt.state === 'final'
-  return {
-    at: undefined,
-    title: isFinal ? 'Final on chain' : 'In a block',
-    detail: `${where}, ${plural(confirmations, 'confirmation')}`,
-    tone: isFinal ? 'good' : 'waiting',
+  if (attempt.succeeded === false) {
+    const at = endedAt ?? readAt
+    return [{ at, title: 'Reverted on chain', detail: where, tone: 'bad' }]
   }
+  const mined: Step = { at: readAt ?? endedAt, title: 'In a block', detail: where, tone: 'plain' }
+  if (!isFinal) {
+    const detail = `${where}, ${confirmationsOf(life)}`
+    return [{ ...mined, detail, tone: 'waiting' }]
+  }
+  const detail = confirmationsOf(life)
+  return [mined, { at: endedAt, title: 'Final on chain', detail, tone: 'good' }]
+}
+
+function confirmationsOf(life: Life): string {
+  return plural(Number(life.blockchain_transaction?.confirmations ?? 0), 'confirmation')
 }
 
 export type Pending = {
@@ -116,34 +168,35 @@ export function explainPending(life: Life): Pending | undefined {
 /** Whom it waits for where nothing of ours is on the chain. */
 function explainOutside(life: Life): Pending | undefined {
   if (life.institution_id !== null) {
-    const advice = 'The bank has it or is asked again by itself; there is nothing to do.'
+    const advice = 'The bank has it, or is asked again automatically. There is nothing to do.'
     return { reason: 'Waiting for the bank', advice }
   }
   if (life.gateway_id === null) return undefined
   if (life.status === 'pending') {
-    const advice = 'The payer has not paid yet. The gateway is asked again by itself.'
+    const advice = 'The payer has not paid yet. The gateway is asked again automatically.'
     return { reason: 'Waiting for the payer', advice }
   }
   if (life.history.at(-1)?.actor === 'gateway:crypto_checkout') {
-    const advice = 'What has come is less than the whole, or came late.'
+    const advice = 'Less than the amount has arrived, or it arrived late.'
     return { reason: 'Waiting for a decision', advice, isUndecided: true }
   }
-  const advice = 'The payer has paid, and the gateway is not done. It is asked again by itself.'
+  const advice =
+    'The payer has paid, and the gateway is still working. It is asked again automatically.'
   return { reason: 'Waiting for the gateway', advice }
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
   waiting_for_finality:
-    'It is in a block that could still leave the chain. It counts once that block is final; ' +
-    'there is nothing to do.',
-  waiting_for_turn: 'It is signed and stored, and is sent once its turn comes.',
+    'It is in a block that could still leave the chain. It counts when that block is final. ' +
+    'There is nothing to do.',
+  waiting_for_turn: 'It is signed and stored. It is sent when its turn comes.',
   waiting_for_block:
-    'Providers have it, and it waits for a block. It is sent again at a higher fee when it is ' +
-    'stuck; there is nothing to do.',
+    'Providers have it, and it waits for a block. If it is stuck, it is sent again at a higher ' +
+    'fee. There is nothing to do.',
   cancelling: 'An empty transaction at its nonce is on its way. What is mined decides.',
   no_funds: 'The payer cannot pay for it. Send ETH to the payer’s address.',
-  fee_too_low: 'Providers find the fee too low. It is raised by itself, within its budget.',
+  fee_too_low: 'Providers find the fee too low. It is raised automatically, within its budget.',
   providers_unreachable: 'No provider answers. Look at ETH_RPC_URL and at the providers.',
   refused_by_providers: 'Providers refuse it for a reason of their own. Read their logs.',
-  nonce_unclear: 'Another transaction took the nonce. Which one, is being found out.',
+  nonce_unclear: 'Another transaction took the nonce. The sender is finding out which one.',
 }

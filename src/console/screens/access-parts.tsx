@@ -1,4 +1,25 @@
-import { SCOPES } from '../../wire/group-b/users.ts'
+import type { KeyWire } from '../../wire/group-b/users.ts'
+
+type Scope = KeyWire['scopes'][number]
+
+/** All of them, by the compiler's word; the schemas themselves are too large for a page. */
+const SCOPES = Object.keys({
+  'transactions:read': true,
+  'transactions:write': true,
+  'payments:read': true,
+  'payments:write': true,
+  'transfers:read': true,
+  'transfers:write': true,
+  'blockchain:read': true,
+  'blockchain:write': true,
+  'wallets:read': true,
+  'wallets:write': true,
+  'mint:read': true,
+  'mint:write': true,
+  'notifications:read': true,
+  'notifications:write': true,
+  admin: true,
+} satisfies Record<Scope, true>)
 
 const LETS_READ = 2
 

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { OwnedBatchDetailWire, OwnedBatchListWire } from '../../wire/group-b/admin.ts'
 import { useEvents, useInterval, useLoaded, useThrottled } from '../context.ts'
 import { Cards } from '../parts/cards.tsx'
-import { groupDigits, plural, sentenceOf } from '../parts/format.ts'
+import { plural, sentenceOf } from '../parts/format.ts'
 import {
   Amount,
   Badge,
@@ -45,7 +45,7 @@ export function BatchesScreen({ route }: ScreenProps) {
       <LoadState of={list} what="batches" />
       {data?.batches.length === 0 && (
         <Empty title="There are no batches yet">
-          <p>Payments that are asked for together appear here.</p>
+          <p>Payments that are sent together appear here.</p>
         </Empty>
       )}
       {data && data.batches.length > 0 && (
@@ -72,7 +72,7 @@ export function BatchesScreen({ route }: ScreenProps) {
 }
 
 function Sum({ of, currency }: { of: { amount_decimal: string }; currency: string }) {
-  return <Amount decimal={groupDigits(of.amount_decimal)} currency={currency} />
+  return <Amount decimal={of.amount_decimal} currency={currency} />
 }
 
 /** How many are in each state, those of none left out. */

@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks'
 
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
-import { useLoaded, usePlatform } from '../context.ts'
+import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
 import { textsOf } from '../form.ts'
-import { sentenceOf } from '../parts/format.ts'
+import { groupDigits, sentenceOf } from '../parts/format.ts'
 import {
   Badge,
   Facts,
@@ -22,6 +22,8 @@ import { hashOf } from '../route.ts'
 type Move = { action: string; actor: string; note: string | null; at: string }
 type Detail = { break: BreakWire; history: Move[] }
 
+const REFRESH_MS = 5000
+
 /** One disagreement: what the record says beside what the chain says, and what was done. */
 export function BreakScreen({ route }: ScreenProps) {
   const id = route.path[1] ?? ''
@@ -29,6 +31,11 @@ export function BreakScreen({ route }: ScreenProps) {
     api.get<Detail>(`/api/breaks/${encodeURIComponent(id)}`, { signal }),
   )
   const { data, reload } = loaded
+  const reloadSoon = useThrottled(reload, 300)
+  useEvents((event) => {
+    if (event.type.includes('break')) reloadSoon()
+  })
+  useInterval(reload, REFRESH_MS)
   return (
     <>
       <p class="back">
@@ -43,40 +50,23 @@ export function BreakScreen({ route }: ScreenProps) {
 
 function Break(props: Detail & { reload: () => void }) {
   const { break: found, history, reload } = props
-  const names = [...new Set([...Object.keys(found.recorded), ...Object.keys(found.on_chain)])]
   return (
     <>
-      <table class="cards sides">
-        <caption>What the record says, and what the chain says</caption>
-        <thead>
-          <tr>
-            <th scope="col">Field</th>
-            <th scope="col">Recorded</th>
-            <th scope="col">On chain</th>
-          </tr>
-        </thead>
-        <tbody>
-          {names.map((name) => (
-            <tr key={name} class={isSame(found, name) ? '' : 'differs'}>
-              <th scope="row">{sentenceOf(name)}</th>
-              <td data-column="Recorded">
-                <Foreign text={found.recorded[name] ?? 'nothing'} />
-              </td>
-              <td data-column="On chain">
-                <Foreign text={found.on_chain[name] ?? 'nothing'} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <div class={`verdict ${found.state === 'open' ? 'bad' : 'good'}`}>
+        <strong>{found.meaning}</strong>
+        <p>{found.state === 'open' ? found.remedy : 'It is closed.'}</p>
+      </div>
+      <Sides found={found} />
       <div class="panels">
         <Panel title="Break">
           <Facts rows={factsOf(found)} />
         </Panel>
         <Panel title="Evidence">
           <Facts
-            rows={Object.entries(found.evidence).map(
-              ([name, value]) => [sentenceOf(name), <Foreign text={value ?? 'none'} />] as const,
+            rows={Object.entries(found.evidence).flatMap(([name, value]) =>
+              name === 'meaning' || value === null
+                ? []
+                : [[sentenceOf(name), <Foreign text={value} />] as const],
             )}
           />
         </Panel>
@@ -108,29 +98,69 @@ function Break(props: Detail & { reload: () => void }) {
   )
 }
 
+function Sides({ found }: { found: BreakWire }) {
+  const names = [...new Set([...Object.keys(found.recorded), ...Object.keys(found.on_chain)])]
+  return (
+    <table class="cards sides">
+      <caption>The record beside the chain</caption>
+      <thead>
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">Recorded</th>
+          <th scope="col">On chain</th>
+        </tr>
+      </thead>
+      <tbody>
+        {names.map((name) => (
+          <tr key={name} class={isSame(found, name) ? '' : 'differs'}>
+            <th scope="row">{sentenceOf(name)}</th>
+            <td data-column="Recorded">
+              <Fact of={found.recorded} name={name} />
+            </td>
+            <td data-column="On chain">
+              <Fact of={found.on_chain} name={name} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** What one side does not say, it does not say: that is no value. */
+function Fact({ of, name }: { of: BreakWire['recorded']; name: string }) {
+  const value = of[name] ?? null
+  return value === null ? <span class="faint">not stated</span> : <Foreign text={value} />
+}
+
 function isSame(found: BreakWire, name: string): boolean {
-  return found.recorded[name] === found.on_chain[name]
+  const [one, other] = [found.recorded[name] ?? null, found.on_chain[name] ?? null]
+  return one === null || other === null || one.toLowerCase() === other.toLowerCase()
 }
 
 function factsOf(found: BreakWire) {
   const { transaction_id: transactionId, eth_transaction_hash: hash } = found
   return [
     ['State', <Badge state={found.state} />],
-    [
-      'Transaction',
-      transactionId === null ? (
-        'none'
-      ) : (
-        <a href={hashOf(['transactions', transactionId])}>
-          <code>{transactionId}</code>
-        </a>
-      ),
-    ],
-    ['Hash', hash === null ? 'none' : <Hash value={hash} />],
+    ...(transactionId === null
+      ? []
+      : [['Transaction', <TransactionLink id={transactionId} />] as const]),
+    ...(hash === null ? [] : [['Hash', <Hash value={hash} />] as const]),
+    ...(found.at_risk_decimal === null
+      ? []
+      : [['At risk', groupDigits(found.at_risk_decimal)] as const]),
     ['First seen', <Time iso={found.first_seen_at} />],
     ['Last seen', <Time iso={found.last_seen_at} />],
-    ['Closed', found.closed_at === null ? 'not yet' : <Time iso={found.closed_at} />],
+    ...(found.closed_at === null ? [] : [['Closed', <Time iso={found.closed_at} />] as const]),
   ] as const
+}
+
+function TransactionLink({ id }: { id: string }) {
+  return (
+    <a href={hashOf(['transactions', id])}>
+      <code>{id}</code>
+    </a>
+  )
 }
 
 const RESULTS: Readonly<Record<string, string>> = {
@@ -167,7 +197,7 @@ function Actions({ found, reload }: { found: BreakWire; reload: () => void }) {
           }}
         >
           <label>
-            Why it needs nobody any more
+            Why it can be closed
             <input name="note" required maxLength={1000} dir="auto" />
           </label>
           <p class="buttons">
@@ -175,12 +205,12 @@ function Actions({ found, reload }: { found: BreakWire; reload: () => void }) {
               Close with this note
             </button>
             <button type="button" class="primary" disabled={isBusy} onClick={() => act(verify)}>
-              Look at it again
+              Check it again
             </button>
           </p>
         </form>
       )}
-      {found.state === 'closed' && <p class="faint">It is closed, and needs nobody.</p>}
+      {found.state === 'closed' && <p class="faint">It is closed.</p>}
     </>
   )
 }

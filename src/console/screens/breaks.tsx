@@ -1,8 +1,8 @@
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
-import { useInterval, useLoaded } from '../context.ts'
+import { useEvents, useInterval, useLoaded, useThrottled } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
-import { plural, sentenceOf } from '../parts/format.ts'
+import { groupDigits, plural, sentenceOf } from '../parts/format.ts'
 import { Badge, Choice, Empty, Hash, Heading, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
@@ -12,14 +12,47 @@ export type BreakList = { breaks: BreakWire[]; total: number; next_cursor: strin
 
 const REFRESH_MS = 5000
 const AGES = ['under_1h', 'under_1d', 'under_7d', 'over_7d']
+const AGE_LABELS = {
+  under_1h: 'Under 1 hour',
+  under_1d: '1 hour to 1 day',
+  under_7d: '1 to 7 days',
+  over_7d: 'Over 7 days',
+}
+const KINDS: ReadonlyArray<BreakWire['kind']> = [
+  'missing',
+  'dropped',
+  'reverted',
+  'replaced_by_ours',
+  'replaced_unknown',
+  'wrong_amount',
+  'wrong_recipient',
+  'wrong_contract',
+  'wrong_hash',
+  'wrong_reference',
+  'reorged',
+  'stale_receipt',
+  'unknown_outgoing',
+  'duplicate_payment',
+  'fee_mismatch',
+  'state_lag',
+  'supply_drift',
+  'unexplained_balance',
+  'provider_disagreement',
+]
 
 /** Every disagreement of records and chain; the open ones unless others are asked for. */
 export function BreaksScreen({ route }: ScreenProps) {
-  const { state = 'open', age } = route.query
-  const [cursor, setCursor] = useCursor(`${state} ${age}`)
-  const list = useLoaded(`breaks ${state} ${age} ${cursor}`, (api, signal) =>
-    api.get<BreakList>('/api/breaks', { signal, query: { state, age, cursor, limit: 50 } }),
+  const { state = 'open', age, kind, min_amount } = route.query
+  const query = { state, age, kind, min_amount }
+  const key = JSON.stringify(query)
+  const [cursor, setCursor] = useCursor(key)
+  const list = useLoaded(`breaks ${key} ${cursor}`, (api, signal) =>
+    api.get<BreakList>('/api/breaks', { signal, query: { ...query, cursor, limit: 50 } }),
   )
+  const reloadSoon = useThrottled(list.reload, 300)
+  useEvents((event) => {
+    if (event.type.includes('break')) reloadSoon()
+  })
   useInterval(list.reload, REFRESH_MS)
   const { data } = list
   const count = data && (
@@ -35,9 +68,24 @@ export function BreaksScreen({ route }: ScreenProps) {
         onChange={(event) => {
           location.hash = hashOf(['breaks'], textsOf(event.currentTarget))
         }}
+        onSubmit={(event) => {
+          event.preventDefault()
+          location.hash = hashOf(['breaks'], textsOf(event.currentTarget))
+        }}
       >
         <Choice name="state" title="State" options={['open', 'closed']} value={state} any={false} />
-        <Choice name="age" title="Age" options={AGES} value={age} />
+        <Choice name="kind" title="Kind" options={KINDS} value={kind} />
+        <Choice name="age" title="Age" options={AGES} labels={AGE_LABELS} value={age} />
+        <label>
+          At risk, at least
+          <input
+            name="min_amount"
+            inputMode="decimal"
+            pattern="(0|[1-9]\d{0,12})(\.\d{1,18})?"
+            size={10}
+            value={min_amount ?? ''}
+          />
+        </label>
       </form>
       <CardList
         of={list}
@@ -48,7 +96,7 @@ export function BreaksScreen({ route }: ScreenProps) {
       >
         <Empty title={`No break is ${state}`}>
           <p>
-            <a href={hashOf(['runs'])}>Run a reconciliation</a> to look again.
+            <a href={hashOf(['runs'])}>Run a reconciliation</a> to compare again.
           </p>
         </Empty>
       </CardList>
@@ -58,11 +106,34 @@ export function BreaksScreen({ route }: ScreenProps) {
 }
 
 const COLUMNS: Columns<BreakWire> = {
-  Break: (one) => <a href={hashOf(['breaks', one.id])}>{sentenceOf(one.kind)}</a>,
+  Break: (one) => (
+    <>
+      <a href={hashOf(['breaks', one.id])}>{sentenceOf(one.kind)}</a>
+      <br />
+      <span class="faint">{one.meaning}</span>
+    </>
+  ),
   State: (one) => <Badge state={one.state} />,
-  Transaction: (one) => (one.transaction_id === null ? 'none' : <code>{one.transaction_id}</code>),
-  Hash: (one) =>
-    one.eth_transaction_hash === null ? 'none' : <Hash value={one.eth_transaction_hash} />,
+  'At risk': (one) =>
+    one.at_risk_decimal === null ? (
+      <span class="faint">none</span>
+    ) : (
+      groupDigits(one.at_risk_decimal)
+    ),
+  Transaction: (one) => <About of={one} />,
   'First seen': (one) => <Time iso={one.first_seen_at} />,
   'Last seen': (one) => <Time iso={one.last_seen_at} />,
+}
+
+/** Which transaction it is about, of the record or else of the chain. */
+function About({ of }: { of: BreakWire }) {
+  const { transaction_id: id, eth_transaction_hash: hash } = of
+  if (id !== null) {
+    return (
+      <a href={hashOf(['transactions', id])}>
+        <code>{id}</code>
+      </a>
+    )
+  }
+  return hash === null ? <>none</> : <Hash value={hash} />
 }

@@ -1,9 +1,23 @@
-import type { AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
+import { useState } from 'preact/hooks'
+
+import type { AnyDeliveryDetailWire, AnyDeliveryWire } from '../../wire/group-b/deliveries.ts'
 import { useAct } from '../act.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
-import { CardList, type Columns } from '../parts/cards.tsx'
-import { sentenceOf } from '../parts/format.ts'
-import { Badge, Choice, Empty, Failure, Foreign, Heading, Time } from '../parts/parts.tsx'
+import { CardList, Cards, type Columns } from '../parts/cards.tsx'
+import { plural, sentenceOf } from '../parts/format.ts'
+import {
+  Badge,
+  Choice,
+  Copy,
+  Empty,
+  Facts,
+  Failure,
+  Foreign,
+  Heading,
+  LoadState,
+  Panel,
+  Time,
+} from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
@@ -16,19 +30,25 @@ const STATES = ['pending', 'delivered', 'failed', 'canceled']
 /** What users are told by webhooks, what came of it, and the means to tell it again. */
 export function DeliveriesScreen({ route }: ScreenProps) {
   const { api } = usePlatform()
-  const { status } = route.query
-  const [cursor, setCursor] = useCursor(`${status}`)
-  const { act, error } = useAct()
-  const list = useLoaded(`deliveries ${status} ${cursor}`, (api, signal) =>
+  const { status, user_id: userId } = route.query
+  const [cursor, setCursor] = useCursor(`${status} ${userId}`)
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const { act, isBusy, error } = useAct()
+  const list = useLoaded(`deliveries ${status} ${userId} ${cursor}`, (api, signal) =>
     api.get<DeliveryList>('/api/deliveries', {
       signal,
-      query: { status, after: cursor, limit: 50 },
+      query: { status, user_id: userId, after: cursor, limit: 50 },
     }),
   )
   useInterval(list.reload, REFRESH_MS)
-  const replay = async (id: string): Promise<void> => {
-    await api.post(`/api/deliveries/${encodeURIComponent(id)}/replay`)
+  const replay = async (ids: readonly string[]): Promise<void> => {
+    for (const id of ids) await api.post(`/api/deliveries/${encodeURIComponent(id)}/replay`)
+    setChosen(new Set())
     list.reload()
+  }
+  const choose = (id: string, isChosen: boolean): void => {
+    const others = [...chosen].filter((one) => one !== id)
+    setChosen(new Set(isChosen ? [...others, id] : others))
   }
   const { data } = list
   return (
@@ -40,10 +60,24 @@ export function DeliveriesScreen({ route }: ScreenProps) {
           title="Status"
           options={STATES}
           value={status}
-          onChange={(chosen) => {
-            location.hash = hashOf(['deliveries'], { status: chosen })
+          onChange={(picked) => {
+            location.hash = hashOf(['deliveries'], { ...route.query, status: picked })
           }}
         />
+        <button
+          type="button"
+          onClick={() => setChosen(new Set(data?.deliveries.map(({ id }) => id)))}
+        >
+          Choose all on this page
+        </button>
+        <button
+          type="button"
+          class="primary"
+          disabled={chosen.size === 0 || isBusy}
+          onClick={() => act(() => replay([...chosen]))}
+        >
+          Replay {plural(chosen.size, 'delivery', 'deliveries')}
+        </button>
       </div>
       {error !== undefined && <Failure error={error} />}
       <CardList
@@ -51,10 +85,10 @@ export function DeliveriesScreen({ route }: ScreenProps) {
         what="deliveries"
         rows={data?.deliveries}
         keyOf={(delivery) => delivery.id}
-        columns={columnsOf((id) => act(() => replay(id)))}
+        columns={columnsOf({ chosen, choose, replay: (id) => act(() => replay([id])) })}
       >
-        <Empty title="Nobody was told anything">
-          <p>A user who subscribes to notifications is told of each change, and it appears here.</p>
+        <Empty title="No webhooks sent">
+          <p>Webhooks go to users who subscribe to notifications, and appear here.</p>
         </Empty>
       </CardList>
       <Paging cursor={cursor} next={data?.next_after} onGo={setCursor} />
@@ -62,12 +96,20 @@ export function DeliveriesScreen({ route }: ScreenProps) {
   )
 }
 
-function columnsOf(onReplay: (id: string) => void): Columns<AnyDeliveryWire> {
+type Choosing = {
+  chosen: ReadonlySet<string>
+  choose: (id: string, isChosen: boolean) => void
+  replay: (id: string) => void
+}
+
+function columnsOf({ chosen, choose, replay }: Choosing): Columns<AnyDeliveryWire> {
   return {
-    Told: (delivery) => (
+    Webhook: (delivery) => (
       <>
-        {sentenceOf(delivery.notification_type)}{' '}
-        <span class="faint">{String(delivery.sequence ?? '')}</span>
+        <a href={hashOf(['deliveries', delivery.id])}>
+          {sentenceOf(delivery.notification_type)}
+          <span class="faint"> {String(delivery.sequence ?? '')}</span>
+        </a>
         <br />
         <span class="faint">
           <Time iso={delivery.created_at} />
@@ -79,10 +121,20 @@ function columnsOf(onReplay: (id: string) => void): Columns<AnyDeliveryWire> {
     To: (delivery) => <Foreign text={delivery.url} />,
     'Latest try': (delivery) => <Latest delivery={delivery} />,
     Do: (delivery) => (
-      <button type="button" onClick={() => onReplay(delivery.id)}>
-        Replay
-        <span class="hidden"> {delivery.id}</span>
-      </button>
+      <span class="inline">
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={chosen.has(delivery.id)}
+            onChange={(event) => choose(delivery.id, event.currentTarget.checked)}
+          />
+          <span class="hidden">Choose {delivery.id}</span>
+        </label>
+        <button type="button" onClick={() => replay(delivery.id)}>
+          Replay
+          <span class="hidden"> {delivery.id}</span>
+        </button>
+      </span>
     ),
   }
 }
@@ -102,4 +154,110 @@ function Latest({ delivery }: { delivery: AnyDeliveryWire }) {
       </span>
     </>
   )
+}
+
+/** One webhook: what is sent, and what came of each try. */
+export function DeliveryScreen({ route }: ScreenProps) {
+  const id = route.path[1] ?? ''
+  const { api } = usePlatform()
+  const { act, isBusy, error } = useAct()
+  const loaded = useLoaded(`delivery ${id}`, (api, signal) =>
+    api.get<AnyDeliveryDetailWire>(`/api/deliveries/${encodeURIComponent(id)}`, { signal }),
+  )
+  useInterval(loaded.reload, REFRESH_MS)
+  const replay = async (): Promise<void> => {
+    await api.post(`/api/deliveries/${encodeURIComponent(id)}/replay`)
+    loaded.reload()
+  }
+  const { data } = loaded
+  const button = (
+    <button type="button" class="primary" disabled={isBusy} onClick={() => act(replay)}>
+      Replay
+    </button>
+  )
+  return (
+    <>
+      <p class="back">
+        <a href={hashOf(['deliveries'])}>All webhooks</a>
+      </p>
+      <Heading aside={button}>
+        {data ? `Webhook: ${sentenceOf(data.delivery.notification_type)}` : 'Webhook'}
+      </Heading>
+      {error !== undefined && <Failure error={error} />}
+      <LoadState of={loaded} what="the webhook" />
+      {data && <Delivered {...data} />}
+    </>
+  )
+}
+
+function Delivered({ delivery, headers, payload }: AnyDeliveryDetailWire) {
+  return (
+    <>
+      <div class="panels two">
+        <Panel title="Delivery">
+          <Facts
+            rows={[
+              ['Status', <Badge state={delivery.status} />],
+              ['To', <Foreign text={delivery.url} />],
+              ['Address is', <Badge state={delivery.url_status} />],
+              ['User', <Foreign text={delivery.username} />],
+              ['Written', <Time iso={delivery.created_at} />],
+              ...(delivery.next_try_at === null
+                ? []
+                : [['Next try', <Time iso={delivery.next_try_at} />] as const]),
+            ]}
+          />
+        </Panel>
+        <Panel title="Headers">
+          <Facts
+            rows={[
+              ...Object.entries(headers).map(
+                ([name, value]) => [name, <Foreign text={value} />] as const,
+              ),
+              ['webhook-timestamp', 'made at each try'],
+              ['webhook-signature', 'made at each try'],
+            ]}
+          />
+        </Panel>
+      </div>
+      <h2 class="part">Tries</h2>
+      <Cards
+        rows={delivery.latest_tries}
+        keyOf={(made) => made.created_at}
+        columns={{
+          At: (made) => <Time iso={made.created_at} />,
+          Outcome: (made) => sentenceOf(made.outcome),
+          Answer: (made) => (made.status_code === null ? made.error : String(made.status_code)),
+          Length: (made) =>
+            made.answer_bytes === null ? 'no answer' : plural(made.answer_bytes, 'byte'),
+          Took: (made) => `${made.duration_ms} ms`,
+        }}
+      />
+      <p class="faint">
+        The content of an answer is not kept: it may be the secret of another program.
+      </p>
+      <h2 class="part">Payload</h2>
+      <Payload text={payload} />
+    </>
+  )
+}
+
+function Payload({ text }: { text: string }) {
+  return (
+    <div class="panel">
+      <Copy value={text}>the payload</Copy>
+      <pre tabIndex={0} class="foreign" dir="auto">
+        {indented(text)}
+      </pre>
+    </div>
+  )
+}
+
+/** For reading; what is sent, and signed, has no spaces. */
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
 }

@@ -1,10 +1,8 @@
-import { useState } from 'preact/hooks'
-
-import type { OverviewWire, SampleListWire } from '../../wire/group-b/admin.ts'
+import type { OverviewWire } from '../../wire/group-b/admin.ts'
 import type { SolvencyWire } from '../../wire/group-b/solvency.ts'
 import { ApiFailure } from '../api.ts'
 import { useEvents, useInterval, useLoaded, useThrottled } from '../context.ts'
-import { formatDuration, formatUnits, groupDigits, plural, sentenceOf } from '../parts/format.ts'
+import { formatDuration, groupDigits, plural, sentenceOf } from '../parts/format.ts'
 import {
   Amount,
   Badge,
@@ -16,11 +14,10 @@ import {
   Panel,
   Time,
 } from '../parts/parts.tsx'
-import type { Point } from '../parts/plot-lines.ts'
-import { Plot } from '../parts/plot.tsx'
 import { hashOf } from '../route.ts'
 import { judgeOverview } from '../verdict.ts'
 import type { BreakList } from './breaks.tsx'
+import { OverviewCharts } from './overview-charts.tsx'
 import { useUndecided } from './undecided-payments.tsx'
 
 const REFRESH_MS = 10_000
@@ -29,10 +26,6 @@ const REFRESH_MS = 10_000
 export function OverviewScreen() {
   const overview = useLoaded('overview', (api, signal) =>
     api.get<OverviewWire>('/api/admin/overview', { signal }),
-  )
-  const [hours, setHours] = useState(24)
-  const samples = useLoaded(`samples ${hours}`, (api, signal) =>
-    api.get<SampleListWire>('/api/admin/samples', { signal, query: { hours } }),
   )
   const breaks = useLoaded('open breaks', (api, signal) =>
     api.get<BreakList>('/api/breaks', { signal, query: { state: 'open', limit: 100 } }),
@@ -50,30 +43,17 @@ export function OverviewScreen() {
   }, 1000)
   useEvents(refresh)
   useInterval(reload, REFRESH_MS)
-  useInterval(samples.reload, 6 * REFRESH_MS)
   const { data } = overview
   // A verdict before all of it has been looked at would be a guess.
   const isRead = [breaks, solvency, undecided].every((one) => one.data ?? one.error)
-  const span = (
-    <label class="inline">
-      Plots show
-      <select value={hours} onChange={(event) => setHours(Number(event.currentTarget.value))}>
-        <option value={1}>the last hour</option>
-        <option value={24}>the last day</option>
-        <option value={168}>the last week</option>
-        <option value={720}>the last 30 days</option>
-      </select>
-    </label>
-  )
   return (
     <>
-      <Heading aside={span}>Overview</Heading>
+      <Heading aside={data && <AsOf data={data} />}>Overview</Heading>
       <LoadState of={overview} what="the overview" />
       {data && !isRead && <Loading what="what is compared" />}
       {data && isRead && (
         <Overview
           data={data}
-          samples={samples.data?.samples ?? []}
           breaks={breaks.data}
           solvency={solvency.data}
           undecided={undecided.data?.payments.length}
@@ -84,7 +64,17 @@ export function OverviewScreen() {
           ]}
         />
       )}
+      {data && isRead && <OverviewCharts />}
     </>
+  )
+}
+
+/** Figures without their time are a rumour. */
+function AsOf({ data }: { data: OverviewWire }) {
+  return (
+    <p class="faint">
+      {data.environment}, chain {data.chain_id}, as of <Time iso={data.at} />
+    </p>
   )
 }
 
@@ -95,17 +85,14 @@ function isUnread(error: unknown): boolean {
   return code !== 'contract_not_configured' && code !== 'unavailable'
 }
 
-type Samples = SampleListWire['samples']
-
 function Overview(props: {
   data: OverviewWire
-  samples: Samples
   breaks: BreakList | undefined
   solvency: SolvencyWire | undefined
   undecided: number | undefined
   unread: readonly string[]
 }) {
-  const { data, samples, breaks, solvency, undecided, unread } = props
+  const { data, breaks, solvency, undecided, unread } = props
   const verdict = judgeOverview(data, {
     openBreaks: breaks?.total,
     solvency,
@@ -124,40 +111,28 @@ function Overview(props: {
           </ul>
         )}
       </div>
-      <div class="panels">
-        <Settled data={data} samples={samples} />
-        <InFlight data={data} samples={samples} />
-        <Breaks list={breaks} alerts={data.alerts} samples={samples} undecided={undecided} />
-        <Solvency solvency={solvency} samples={samples} />
-        <Health data={data} samples={samples} />
+      <div class="panels flow">
+        <Settled data={data} />
+        <InFlight data={data} />
+        <Breaks list={breaks} alerts={data.alerts} undecided={undecided} />
+        <Solvency solvency={solvency} />
+        <Health data={data} />
       </div>
     </>
   )
 }
 
-function Settled({ data, samples }: { data: OverviewWire; samples: Samples }) {
+function Settled({ data }: { data: OverviewWire }) {
   const { claimed, settled } = data
   return (
-    <Panel title="Settled against claimed, last 24 hours">
+    <Panel title="Claimed and settled, last 24 hours">
       <div class="pair">
         <Figure name="The records claim" {...claimed} />
         <Figure name="The chain settled" {...settled} />
       </div>
-      <Plot
-        title="ETH that was claimed and ETH that was settled"
-        format={(value) => `${value.toLocaleString(undefined, { maximumFractionDigits: 4 })} ETH`}
-        lines={[
-          { name: 'claimed', points: pointsOf(samples, (one) => etherOf(one.claimed_wei)) },
-          { name: 'settled', points: pointsOf(samples, (one) => etherOf(one.settled_wei)) },
-        ]}
-      />
+      <p class="faint small">Payments with an open break or alert do not count as settled.</p>
     </Panel>
   )
-}
-
-/** For the height of a line only; what is read as a figure keeps its digits. */
-function etherOf(wei: string): number {
-  return Number(formatUnits(BigInt(wei), 18))
 }
 
 function Figure(props: { name: string; amount_decimal: string; count: number }) {
@@ -165,14 +140,14 @@ function Figure(props: { name: string; amount_decimal: string; count: number }) 
     <div class="figure">
       <p class="faint">{props.name}</p>
       <p class="big">
-        {groupDigits(props.amount_decimal)} <abbr class="unit">ETH</abbr>
+        <Amount decimal={props.amount_decimal} currency="ETH" />
       </p>
       <p class="faint">{plural(props.count, 'payment')}</p>
     </div>
   )
 }
 
-function InFlight({ data, samples }: { data: OverviewWire; samples: Samples }) {
+function InFlight({ data }: { data: OverviewWire }) {
   const { count, oldest_seconds: oldest, by_age: byAge } = data.in_flight
   const most = Math.max(1, ...byAge.map((age) => age.count))
   return (
@@ -180,8 +155,8 @@ function InFlight({ data, samples }: { data: OverviewWire; samples: Samples }) {
       <p class="big">{plural(count, 'order')}</p>
       <p class="faint">
         {count === 0
-          ? 'Nothing waits for the chain.'
-          : `The oldest waits ${formatDuration(oldest)}.`}
+          ? 'Nothing is waiting for the chain.'
+          : `The oldest has waited ${formatDuration(oldest)}.`}
       </p>
       <ul class="bars" aria-label="Orders in flight by age">
         {byAge.map((age, index) => (
@@ -192,11 +167,6 @@ function InFlight({ data, samples }: { data: OverviewWire; samples: Samples }) {
           </li>
         ))}
       </ul>
-      <Plot
-        title="Orders in flight"
-        format={(value) => String(value)}
-        lines={[{ name: 'in flight', points: pointsOf(samples, (one) => one.in_flight) }]}
-      />
     </Panel>
   )
 }
@@ -210,10 +180,9 @@ function ageName(ages: OverviewWire['in_flight']['by_age'], index: number): stri
 function Breaks(props: {
   list: BreakList | undefined
   alerts: OverviewWire['alerts']
-  samples: Samples
   undecided: number | undefined
 }) {
-  const { list, alerts, samples, undecided = 0 } = props
+  const { list, alerts, undecided = 0 } = props
   return (
     <Panel title="Open breaks and alerts">
       <p class="big">{list ? plural(list.total, 'break') : 'Not known yet'}</p>
@@ -221,13 +190,13 @@ function Breaks(props: {
         <ul class="list">
           {countsOf(list.breaks).map(([kind, { count, since }]) => (
             <li key={kind}>
-              <a href={hashOf(['breaks'])}>{sentenceOf(kind)}</a>: {count}, the oldest since{' '}
-              <Time iso={since} />
+              <a href={hashOf(['breaks'], { kind })}>{sentenceOf(kind)}</a>: {count}, the oldest
+              since <Time iso={since} />
             </li>
           ))}
         </ul>
       )}
-      {list?.total === 0 && <p class="faint">Records and chain agree on every payment.</p>}
+      {list?.total === 0 && <p class="faint">The latest run found no disagreement.</p>}
       {undecided > 0 && (
         <p>
           <a href={hashOf(['payments'])}>{plural(undecided, 'payment')}</a> to accept or refuse.
@@ -236,16 +205,11 @@ function Breaks(props: {
       <ul class="list">
         {alerts.map((alert) => (
           <li key={alert.kind}>
-            <Badge state="open" /> {sentenceOf(alert.kind)}: {alert.count}, since{' '}
+            <a href={hashOf(['alerts'])}>{sentenceOf(alert.kind)}</a>: {alert.count}, since{' '}
             <Time iso={alert.since} />
           </li>
         ))}
       </ul>
-      <Plot
-        title="Open breaks"
-        format={(value) => String(value)}
-        lines={[{ name: 'open', points: pointsOf(samples, (one) => one.open_breaks) }]}
-      />
     </Panel>
   )
 }
@@ -261,8 +225,7 @@ function countsOf(breaks: BreakList['breaks']): [string, Count][] {
   return [...counts]
 }
 
-function Solvency(props: { solvency: SolvencyWire | undefined; samples: Samples }) {
-  const { solvency, samples } = props
+function Solvency({ solvency }: { solvency: SolvencyWire | undefined }) {
   return (
     <Panel title="Supply against liability">
       {solvency ? (
@@ -274,27 +237,20 @@ function Solvency(props: { solvency: SolvencyWire | undefined; samples: Samples 
               ['Owed by the ledger', <Amount decimal={solvency.liability} currency="USD" />],
               ['Minted, not complete', <Amount decimal={solvency.mints_ahead} currency="USD" />],
               ['At block', groupDigits(String(solvency.block_number))],
-            ]}
-          />
-          <Plot
-            title="Dollars on the chain and dollars that the ledger owes"
-            format={(value) => `${value.toLocaleString()} USD`}
-            lines={[
-              { name: 'supply', points: pointsOf(samples, (one) => numberOf(one.supply)) },
-              { name: 'liability', points: pointsOf(samples, (one) => numberOf(one.liability)) },
+              ['Compared', <Time iso={solvency.checked_at} />],
             ]}
           />
         </>
       ) : (
-        <Empty title="Nothing was compared yet">
-          <p>It is, at each final block of a chain with a stablecoin.</p>
+        <Empty title="Not compared yet">
+          <p>Supply and liability are compared at each final block of a chain with a stablecoin.</p>
         </Empty>
       )}
     </Panel>
   )
 }
 
-function Health({ data, samples }: { data: OverviewWire; samples: Samples }) {
+function Health({ data }: { data: OverviewWire }) {
   const { head, providers } = data
   return (
     <Panel title="Chain and providers">
@@ -308,6 +264,7 @@ function Health({ data, samples }: { data: OverviewWire; samples: Samples }) {
               ? groupDigits(String(head.final_number))
               : 'none yet',
           ],
+          ...(head ? [['Read', <Time iso={head.updated_at} />] as const] : []),
         ]}
       />
       <ul class="list">
@@ -318,24 +275,6 @@ function Health({ data, samples }: { data: OverviewWire; samples: Samples }) {
           </li>
         ))}
       </ul>
-      <Plot
-        title="Providers that are well"
-        format={(value) => String(value)}
-        lines={[{ name: 'well', points: pointsOf(samples, (one) => one.providers_well) }]}
-      />
     </Panel>
   )
-}
-
-/** A sample that has no value is no point of the line. */
-function pointsOf(samples: Samples, value: (sample: Samples[number]) => number | null): Point[] {
-  return samples.flatMap((sample) => {
-    const height = value(sample)
-    return height === null ? [] : [{ at: Date.parse(sample.at), value: height }]
-  })
-}
-
-/** For the height of a line only. */
-function numberOf(decimal: string | null): number | null {
-  return decimal === null ? null : Number(decimal)
 }

@@ -1,11 +1,14 @@
 import { useState } from 'preact/hooks'
 
-import type { RunWire } from '../../wire/group-b/reconciliation.ts'
+import type { BreakWire, RunWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
+import type { Api } from '../api.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
+import { saveFile } from '../parts/save-file.ts'
 import { plural, sentenceOf } from '../parts/format.ts'
-import { Badge, Empty, Failure, Heading, Time } from '../parts/parts.tsx'
+import { Badge, Empty, Facts, Failure, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
+import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging } from './paging.tsx'
 
@@ -43,8 +46,8 @@ export function RunsScreen() {
         keyOf={(run) => run.run_id}
         columns={COLUMNS}
       >
-        <Empty title="There was no run yet">
-          <p>Run one now: it holds every record against the chain.</p>
+        <Empty title="No runs yet">
+          <p>Run one now: it compares every record with the chain.</p>
         </Empty>
       </CardList>
       <Paging cursor={cursor} next={data?.next_cursor} onGo={setCursor} />
@@ -53,7 +56,11 @@ export function RunsScreen() {
 }
 
 const COLUMNS: Columns<RunWire> = {
-  'Asked for': (run) => <Time iso={run.created_at} />,
+  Requested: (run) => (
+    <a href={hashOf(['runs', run.run_id])}>
+      <Time iso={run.created_at} />
+    </a>
+  ),
   State: (run) => (
     <>
       <Badge state={run.state} />
@@ -74,7 +81,7 @@ function Progress({ run }: { run: RunWire }) {
       <progress
         max={Math.max(run.records_expected, 1)}
         value={run.records}
-        aria-label="Records that were looked at"
+        aria-label="Records compared"
       />
     </>
   )
@@ -91,3 +98,98 @@ function Found({ run }: { run: RunWire }) {
     </>
   )
 }
+
+/** One pass: what it looked at, what it found, and its report as a file. */
+export function RunScreen({ route }: ScreenProps) {
+  const id = route.path[1] ?? ''
+  const { api } = usePlatform()
+  const { act, isBusy, error } = useAct()
+  const loaded = useLoaded(`run ${id}`, (api, signal) =>
+    api.get<{ run: RunWire }>(`/api/runs/${encodeURIComponent(id)}`, { signal }),
+  )
+  const run = loaded.data?.run
+  useInterval(() => {
+    if (run?.state === 'queued' || run?.state === 'running') loaded.reload()
+  }, REFRESH_MS)
+  const button = run?.state === 'completed' && (
+    <button
+      type="button"
+      class="primary"
+      disabled={isBusy}
+      onClick={() => act(() => saveReport(api, run))}
+    >
+      Download the report
+    </button>
+  )
+  return (
+    <>
+      <p class="back">
+        <a href={hashOf(['runs'])}>All runs</a>
+      </p>
+      <Heading aside={button}>Reconciliation run</Heading>
+      {error !== undefined && <Failure error={error} />}
+      <LoadState of={loaded} what="the run" />
+      {run && (
+        <div class="panels two">
+          <Panel title="Run">
+            <Facts rows={factsOf(run)} />
+          </Panel>
+          <Panel title="Found">
+            <Facts rows={foundOf(run)} />
+          </Panel>
+        </div>
+      )}
+    </>
+  )
+}
+
+function factsOf(run: RunWire) {
+  const { since, until, started_at: startedAt, ended_at: endedAt } = run
+  return [
+    ['Id', <code>{run.run_id}</code>],
+    ['State', <Badge state={run.state} />],
+    ...(run.error === null ? [] : [['Failed because', run.error] as const]),
+    ['Records', <Progress run={run} />],
+    ['Requested by', run.requested_by],
+    ['Requested', <Time iso={run.created_at} />],
+    ...(startedAt === null ? [] : [['Started', <Time iso={startedAt} />] as const]),
+    ...(endedAt === null ? [] : [['Ended', <Time iso={endedAt} />] as const]),
+    ...(since === null ? [] : [['Records since', <Time iso={since} />] as const]),
+    ...(until === null ? [] : [['Records before', <Time iso={until} />] as const]),
+  ] as const
+}
+
+function foundOf(run: RunWire) {
+  const counts = (of: Readonly<Record<string, number>>) =>
+    Object.entries(of).map(
+      ([name, count]) => [`· ${sentenceOf(name)}`, count.toLocaleString()] as const,
+    )
+  return [
+    ['Matched', run.matched.toLocaleString()],
+    ['Pending', run.pending.toLocaleString()],
+    ...counts(run.pending_by_cause),
+    ['Not compared', run.not_compared.toLocaleString()],
+    ...counts(run.not_compared_by_reason),
+    ['Breaks', <a href={hashOf(['breaks'])}>{run.breaks.toLocaleString()}</a>],
+    ...counts(run.breaks_by_kind),
+  ] as const
+}
+
+/** The run, and what is open now; the newest first. */
+async function saveReport(api: Api, run: RunWire): Promise<void> {
+  const breaks: BreakWire[] = []
+  for (let cursor: string | undefined, pages = 0; pages < MOST_PAGES; pages += 1) {
+    const page = await api.get<{ breaks: BreakWire[]; next_cursor: string | null }>('/api/breaks', {
+      query: { state: 'open', limit: 100, cursor },
+    })
+    breaks.push(...page.breaks)
+    if (page.next_cursor === null) break
+    cursor = page.next_cursor
+  }
+  const report = { run, open_breaks: breaks, made_at: new Date().toISOString() }
+  const body = JSON.stringify(report, null, 2)
+  saveFile({ name: `${run.run_id}.json`, type: 'application/json', body })
+}
+
+/** A report of more breaks is made by `quittance reconcile --out`. */
+const MOST_PAGES = 100

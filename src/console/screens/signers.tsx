@@ -8,7 +8,7 @@ import type {
 } from '../../wire/group-b/signers.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { Cards } from '../parts/cards.tsx'
-import { groupDigits, sentenceOf } from '../parts/format.ts'
+import { sentenceOf } from '../parts/format.ts'
 import {
   Amount,
   Badge,
@@ -120,19 +120,19 @@ const PROFILES: Readonly<Record<StablecoinWire['profile'], string>> = {
 }
 
 function Ether({ decimal }: { decimal: string | null }) {
-  return decimal === null ? <>Unknown</> : <Amount decimal={groupDigits(decimal)} currency="ETH" />
+  return decimal === null ? <>Unknown</> : <Amount decimal={decimal} currency="ETH" />
 }
 
 function mintOf({ is_minter: isMinter, allowance }: NonNullable<PlatformSignerWire['mint']>) {
   if (!isMinter) return 'Nothing: it is not a minter'
-  return <Amount decimal={groupDigits(allowance)} currency="USD" />
+  return <Amount decimal={allowance} currency="USD" />
 }
 
 const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], string>> = {
   signer_funds_low: 'Send it more of the native coin.',
   minter_missing: 'The token’s admin makes it a minter.',
-  signer_frozen: 'The token’s issuer has frozen it, and alone can lift that.',
   mint_allowance_used_up: 'The token’s admin raises its allowance.',
+  signer_frozen: 'The token’s issuer unfreezes it, or another signer is set.',
   mint_allowance_exceeded: 'The token’s admin raises its allowance.',
 }
 

@@ -1,14 +1,21 @@
 import type { ReceiptWire, TransactionLifeWire } from '../../wire/group-b/admin.ts'
 import { useAct } from '../act.ts'
-import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
+import {
+  useChainId,
+  useEvents,
+  useInterval,
+  useLoaded,
+  usePlatform,
+  useThrottled,
+} from '../context.ts'
 import { Arrivals } from '../parts/arrivals.tsx'
-import { groupDigits, sentenceOf } from '../parts/format.ts'
-import { Objections } from '../parts/objections.tsx'
+import { explorerOf } from '../parts/explorers.ts'
+import { formatUnits, groupDigits, sentenceOf } from '../parts/format.ts'
+import { Objections, StatusCell } from '../parts/objections.tsx'
 import {
   Amount,
   Badge,
   Copy,
-  Empty,
   Facts,
   Failure,
   Foreign,
@@ -23,6 +30,7 @@ import { explainPending, stepsOf, type Step } from '../parts/timeline.ts'
 import { Told } from '../parts/told.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
+import { TransactionActions } from './transaction-actions.tsx'
 
 const REFRESH_MS = 3000
 
@@ -52,61 +60,103 @@ export function TransactionScreen({ route }: ScreenProps) {
 }
 
 function Life({ life, reload }: { life: TransactionLifeWire; reload: () => void }) {
-  const pending = explainPending(life)
   return (
     <>
+      <Hero life={life} reload={reload} />
       <Objections of={life.disputed_by} />
-      {pending && (
-        <div class="verdict waiting" role="status">
-          <strong>Pending: {pending.reason.toLowerCase()}</strong>
-          <p>
-            {pending.advice}{' '}
-            {pending.isUndecided && (
-              <a href={hashOf(['payments', life.transaction_id])}>Accept or refuse it</a>
-            )}
-          </p>
-        </div>
-      )}
-      <div class="panels">
-        <Panel title="Record">
-          <Facts rows={recordOf(life)} />
-        </Panel>
-        <Panel title="On chain">
-          <ChainFacts life={life} />
-        </Panel>
-        {life.arrivals.length > 0 && (
-          <Panel title="What has come">
-            <Arrivals arrivals={life.arrivals} currency={life.currency} />
+      <LostDisputes of={life} />
+      <PendingNote life={life} />
+      <div class="columns">
+        <div>
+          <Panel title="Timeline">
+            <ol class="timeline">
+              {stepsOf(life).map((step, index) => (
+                <StepItem key={index} step={step} />
+              ))}
+            </ol>
           </Panel>
-        )}
-        <Panel title="Timeline">
-          <ol class="timeline">
-            {stepsOf(life).map((step, index) => (
-              <StepItem key={index} step={step} />
-            ))}
-          </ol>
-        </Panel>
-        <Panel title="Receipt for the payee">
+        </div>
+        <div>
+          <Panel title="Record">
+            <Facts rows={recordOf(life)} />
+          </Panel>
+          <ChainPanel life={life} />
           <ReceiptPart life={life} reload={reload} />
-        </Panel>
-        <Panel title="Webhooks">
           <Told about={life.transaction_id} />
-        </Panel>
-        <Panel title="Ledger postings">
-          <Postings
-            of={{ subject: life.transaction_id }}
-            empty="It moved no money between wallets"
-          />
-        </Panel>
+        </div>
       </div>
+      {life.arrivals.length > 0 && (
+        <Panel title="Received">
+          <Arrivals arrivals={life.arrivals} currency={life.currency} />
+        </Panel>
+      )}
+      <Postings of={{ subject: life.transaction_id }} title="Ledger postings" />
     </>
   )
 }
 
+/** How much, how far it is, and what can be done about it. */
+function Hero({ life, reload }: { life: TransactionLifeWire; reload: () => void }) {
+  return (
+    <div class="hero">
+      <p class="big">
+        <Amount decimal={life.amount_decimal} currency={life.currency} />
+      </p>
+      <p class="states">
+        <StatusCell status={life.status} of={life.disputed_by} />
+        {isPartlyRefunded(life) && <Badge state="partly_refunded" />}
+        {life.disputes.map(({ dispute_id: id, status }) => (
+          <Badge key={id} state={`dispute_${status}`} tone={status} />
+        ))}
+      </p>
+      <p class="faint">
+        <Foreign text={life.description} />
+      </p>
+      <TransactionActions life={life} reload={reload} />
+    </div>
+  )
+}
+
+function isPartlyRefunded({ refunded_decimal: back, status }: TransactionLifeWire): boolean {
+  return status !== 'refunded' && /[1-9]/.test(back)
+}
+
+function PendingNote({ life }: { life: TransactionLifeWire }) {
+  const pending = explainPending(life)
+  if (!pending) return null
+  return (
+    <div class="verdict waiting" role="status">
+      <strong>Pending: {pending.reason.toLowerCase()}</strong>
+      <p>
+        {pending.advice}{' '}
+        {pending.isUndecided && (
+          <a href={hashOf(['payments', life.transaction_id])}>Accept or refuse it</a>
+        )}
+      </p>
+    </div>
+  )
+}
+
+/** The money is gone, whatever the status of the payment says. */
+function LostDisputes({ of: { disputes, currency } }: { of: TransactionLifeWire }) {
+  const lost = disputes.filter(({ status }) => status === 'lost')
+  if (lost.length === 0) return null
+  return (
+    <div class="verdict bad" role="alert">
+      <strong>Dispute lost</strong>
+      {lost.map(({ dispute_id: id, amount_decimal: decimal, reason }) => (
+        <p key={id}>
+          The payer’s bank took back <Amount decimal={decimal} currency={currency} />:{' '}
+          {sentenceOf(reason).toLowerCase()}.
+        </p>
+      ))}
+    </div>
+  )
+}
+
 function recordOf(life: TransactionLifeWire) {
+  const { refunded_decimal: refunded } = life
   return [
-    ['Status', <Badge state={life.status} />],
-    ['Amount', <Amount decimal={groupDigits(life.amount_decimal)} currency={life.currency} />],
     ['Type', sentenceOf(life.type)],
     [
       'User',
@@ -114,19 +164,21 @@ function recordOf(life: TransactionLifeWire) {
         <Foreign text={life.username} />
       </a>,
     ],
-    ['Description', <Foreign text={life.description} />],
     ['Created', <Time iso={life.created_at} />],
     ['Updated', <Time iso={life.updated_at} />],
     ...(life.gateway_id === null ? [] : [['Gateway', String(life.gateway_id)] as const]),
     ...(life.institution_id === null
       ? []
       : [['Institution', String(life.institution_id)] as const]),
+    ...(/[1-9]/.test(refunded)
+      ? [['Refunded', <Amount decimal={refunded} currency={life.currency} />] as const]
+      : []),
     ...life.refunds.map(
       (refund) =>
         [
           'Refund',
           <>
-            <Amount decimal={groupDigits(refund.amount_decimal)} currency={life.currency} />{' '}
+            <Amount decimal={refund.amount_decimal} currency={life.currency} />{' '}
             <Badge state={refund.status} />
           </>,
         ] as const,
@@ -135,7 +187,15 @@ function recordOf(life: TransactionLifeWire) {
       ? []
       : [['External id', <Foreign text={life.external_id} />] as const]),
     ...(life.batch_id === null ? [] : [['Batch', batchLink(life.batch_id)] as const]),
-    ...life.disputes.map((dispute) => ['Dispute', <Badge state={dispute.status} />] as const),
+    ...life.disputes.map(
+      ({ reason, status }) =>
+        [
+          'Dispute',
+          <>
+            <Badge state={status} /> <span class="faint">{sentenceOf(reason)}</span>
+          </>,
+        ] as const,
+    ),
     ...Object.entries(life.metadata).map(
       ([name, value]) => [`Metadata: ${name}`, <Foreign text={value} />] as const,
     ),
@@ -150,28 +210,59 @@ function batchLink(batchId: string) {
   )
 }
 
-function ChainFacts({ life }: { life: TransactionLifeWire }) {
-  const { blockchain_transaction: chain, order } = life
-  if (!chain) return <Empty title="Nothing was signed for it" />
+function ChainPanel({ life }: { life: TransactionLifeWire }) {
+  const { blockchain_transaction: chain, order, arrivals } = life
+  const chainId = useChainId()
+  if (!chain) return null
   const reference = order?.reference ?? chain.reference
+  const explorer = explorerOf(chainId, chain.eth_tx_hash)
+  const payers = [...new Set(arrivals.map(({ payer }) => payer))]
   return (
-    <Facts
-      rows={[
-        ['Status', <Badge state={chain.status} />],
-        ['Hash', <Hash value={chain.eth_tx_hash} />],
-        ['From', <Hash value={chain.from_address} />],
-        ['To', <Hash value={chain.to_address} />],
-        ...(order ? [['Route', sentenceOf(order.route)] as const] : []),
-        ...(reference === null ? [] : [['Reference', <Hash value={reference} />] as const]),
-        ['Block', chain.block_number === null ? 'none yet' : groupDigits(`${chain.block_number}`)],
-        ['Confirmations', groupDigits(String(chain.confirmations))],
-        ['Gas used', chain.gas_used === null ? 'none yet' : groupDigits(`${chain.gas_used}`)],
-        ...(chain.error_code === null
-          ? []
-          : [['Failed because', chain.error_reason ?? sentenceOf(chain.error_code)] as const]),
-      ]}
-    />
+    <Panel
+      title="On chain"
+      aside={
+        explorer !== undefined && (
+          <a href={explorer} rel="noreferrer">
+            Open in the explorer
+          </a>
+        )
+      }
+    >
+      <Facts
+        rows={[
+          ['Status', <Badge state={chain.status} />],
+          ['Hash', <Hash value={chain.eth_tx_hash} />],
+          ['From', <Hash value={chain.from_address} />],
+          ['To', <Hash value={chain.to_address} />],
+          ...payers
+            .filter((payer) => payer !== chain.from_address)
+            .map((payer) => ['Payer', <Hash value={payer} />] as const),
+          ...(order ? [['Route', sentenceOf(order.route)] as const] : []),
+          ...(reference === null ? [] : [['Reference', <Hash value={reference} />] as const]),
+          [
+            'Block',
+            chain.block_number === null ? 'none yet' : groupDigits(`${chain.block_number}`),
+          ],
+          ['Confirmations', groupDigits(String(chain.confirmations))],
+          ...feeRows(chain),
+          ...(chain.error_code === null
+            ? []
+            : [['Failed because', chain.error_reason ?? sentenceOf(chain.error_code)] as const]),
+        ]}
+      />
+    </Panel>
   )
+}
+
+/** Paid in the coin of the chain, by the receipt. */
+function feeRows(chain: NonNullable<TransactionLifeWire['blockchain_transaction']>) {
+  const { gas_used: used, gas_price: price } = chain
+  if (used === null || price === null) return []
+  const fee = formatUnits(BigInt(used) * BigInt(price), 18)
+  return [
+    ['Fee paid', <Amount decimal={fee} currency="ETH" />],
+    ['Gas used', groupDigits(String(used))],
+  ] as const
 }
 
 function StepItem({ step }: { step: Step }) {
@@ -199,28 +290,30 @@ function ReceiptPart({ life, reload }: { life: TransactionLifeWire; reload: () =
   if (life.receipt_path !== null) {
     const address = new URL(life.receipt_path, location.origin).href
     return (
-      <p>
-        Whoever has this address may see it: <a href={life.receipt_path}>the receipt</a>{' '}
-        <Copy value={address} isWhole={false}>
-          the address
-        </Copy>
-      </p>
+      <Panel title="Receipt for the payee">
+        <p>
+          Anyone with this address can see it: <a href={life.receipt_path}>the receipt</a>{' '}
+          <Copy value={address} isWhole={false}>
+            the address
+          </Copy>
+        </p>
+      </Panel>
     )
   }
-  if (life.blockchain_transaction?.status !== 'confirmed') {
-    return <Empty title="There is one once the payment is final on the chain" />
-  }
+  if (life.blockchain_transaction?.status !== 'confirmed') return null
   const make = async (): Promise<void> => {
     await api.post<ReceiptWire>(`/api/transactions/${life.transaction_id}/receipt`)
     reload()
   }
   return (
-    <>
+    <Panel title="Receipt for the payee">
       <p>A page that proves the payment to the payee, without trust in this platform.</p>
       {error !== undefined && <Failure error={error} />}
-      <button type="button" class="primary" disabled={isBusy} onClick={() => act(make)}>
-        {isBusy ? 'Proving …' : 'Make a receipt'}
-      </button>
-    </>
+      <p class="buttons">
+        <button type="button" disabled={isBusy} onClick={() => act(make)}>
+          {isBusy ? 'Proving …' : 'Make a receipt'}
+        </button>
+      </p>
+    </Panel>
   )
 }

@@ -1,38 +1,59 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 import type {
   OwnedListWire,
   OwnedTransactionWire,
   StreamEventWire,
 } from '../../wire/group-b/admin.ts'
+import type { FoundListWire } from '../../wire/group-b/console.ts'
+import { useAct } from '../act.ts'
+import type { Api } from '../api.ts'
 import { useEvents, usePlatform, useThrottled } from '../context.ts'
 import { fillIn, textsOf } from '../form.ts'
-import { plural, sentenceOf } from '../parts/format.ts'
-import { objectionsAfter, StatusCell } from '../parts/objections.tsx'
-import { Amount, Choice, Empty, Failure, Foreign, Heading, Loading, Time } from '../parts/parts.tsx'
+import { plural } from '../parts/format.ts'
+import { objectionsAfter } from '../parts/objections.tsx'
+import { Choice, Empty, Failure, Heading, Loading } from '../parts/parts.tsx'
+import { keepPlace, placeName, placeOf } from '../parts/place.ts'
 import { Rows } from '../parts/rows.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf, type Route } from '../route.ts'
+import { fieldsOf, foundBy, screenOf, wordOf } from '../parts/transaction-filters.ts'
+import { ColumnChoice, COLUMNS, columnsOf, saveShown } from '../parts/transaction-columns.tsx'
 
 const TYPES = ['deposit', 'withdrawal', 'transfer', 'payment', 'settlement']
 const STATUSES = ['pending', 'processing', 'completed', 'failed', 'refunded']
 const CURRENCIES = ['USD', 'EUR', 'GBP', 'ETH']
-const COLUMNS = ['Transaction', 'Amount', 'Status', 'Type', 'User', 'Description', 'Created']
 const PAGE = 100
 
 export function TransactionsScreen({ route }: ScreenProps) {
-  const { query } = route
-  const list = usePages(query)
+  const { columns: chosen, ...query } = route.query
+  const place = useMemo(placeName, [route])
+  const list = usePages(query, place)
   const { rows, total, failure, isDone, isLoading, loadMore, reload, fresh } = list
+  const columns = columnsOf(chosen)
+  const latest = useRef({ list, top: list.top })
+  latest.current.list = list
+  useEffect(() => {
+    // What is left is kept, so that going back leads to the same row.
+    return () => keepPlace(place, { value: latest.current.list, top: latest.current.top })
+  }, [place])
   return (
     <>
-      <Heading aside={<Count total={total} isExact={list.isExact} />}>Transactions</Heading>
-      <Filters query={query} />
-      {fresh > 0 && (
-        <button type="button" class="fresh" onClick={reload}>
-          Show {plural(fresh, 'new transaction')}
+      <Heading aside={<Count total={total} isExact={list.isExact} />}>
+        {query['type'] === 'deposit' ? 'Deposits' : 'Transactions'}
+      </Heading>
+      <Filters query={query} columns={chosen} />
+      <div class="filters">
+        <ColumnChoice query={query} shown={columns} />
+        <button type="button" onClick={() => saveShown(rows, columns)} disabled={rows.length === 0}>
+          Export what is shown
         </button>
-      )}
+        {fresh > 0 && (
+          <button type="button" class="primary" onClick={reload}>
+            Show {plural(fresh, 'new transaction')}
+          </button>
+        )}
+      </div>
       {failure && <Failure {...failure} />}
       {rows.length > 0 && (
         <Rows
@@ -40,11 +61,14 @@ export function TransactionsScreen({ route }: ScreenProps) {
           label="Transactions, newest first"
           rows={rows}
           keyOf={(row) => row.transaction_id}
-          columns={COLUMNS}
-          cells={cellsOf}
+          columns={columns}
+          widths={columns.map((name) => COLUMNS[name]?.width ?? '').join(' ')}
+          cells={(row) => columns.map((name) => COLUMNS[name]?.cell(row))}
           hrefOf={(row) => hashOf(['transactions', row.transaction_id])}
           onEnd={loadMore}
           total={total}
+          top={list.top}
+          onScroll={(top) => (latest.current.top = top)}
         />
       )}
       <More isLoading={isLoading && rows.length > 0} />
@@ -76,69 +100,49 @@ function More({ isLoading }: { isLoading: boolean }) {
 
 function Nothing({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="Nothing passes these filters">
+    <Empty title="No transactions match these filters">
       <p>
         <a href={hashOf(['transactions'])}>Show all transactions</a>
       </p>
     </Empty>
   ) : (
     <Empty title="There are no transactions yet">
-      <p>The first one appears here by itself.</p>
+      <p>The first one appears here automatically.</p>
     </Empty>
   )
 }
 
-function cellsOf(row: OwnedTransactionWire) {
-  return [
-    <code>{row.transaction_id}</code>,
-    <Amount decimal={row.amount_decimal} currency={row.currency} />,
-    <StatusCell status={row.status} of={row.disputed_by} />,
-    sentenceOf(row.type),
-    <Foreign text={row.username} />,
-    <Foreign text={row.description} />,
-    <Time iso={row.created_at} />,
-  ]
-}
-
-function apply(form: HTMLFormElement): void {
-  const { find = '', word = '', ...filters } = textsOf(form)
+async function apply(
+  form: HTMLFormElement,
+  { api, columns = '' }: { api: Api; columns: string | undefined },
+): Promise<void> {
+  const { find = '', word = '', user = '', ...filters } = textsOf(form)
   const [screen, id] = screenOf(find)
-  location.hash =
-    id === undefined
-      ? hashOf(['transactions'], { ...filters, ...foundBy(find), ...wordOf(word) })
-      : hashOf([screen, id])
-}
-
-/** An id of the platform leads to its own page. */
-function screenOf(find: string): [screen: string, id: string | undefined] {
-  const id = /^(TX|BAT)\d+$/i.test(find) ? find.toUpperCase() : undefined
-  return [id?.startsWith('BAT') ? 'batches' : 'transactions', id]
-}
-
-function foundBy(find: string): Route['query'] {
-  if (find === '') return {}
-  if (/^0x[0-9a-f]{64}$/i.test(find)) return { hash: find.toLowerCase() }
-  return /^0x[0-9a-f]{40}$/i.test(find) ? { to_address: find } : { external_id: find }
-}
-
-/** `order_id=42`, as the platform takes it. */
-function wordOf(word: string): Route['query'] {
-  const [, key = '', value = ''] = /^([^=]+)=(.*)$/.exec(word) ?? []
-  return key === '' ? {} : { [`metadata[${key.trim()}]`]: value.trim() }
-}
-
-function fieldsOf(query: Route['query']): Record<string, string | undefined> {
-  const [name = '', value] =
-    Object.entries(query).find(([one]) => one.startsWith('metadata[')) ?? []
-  return {
-    ...query,
-    find: query['hash'] ?? query['to_address'] ?? query['external_id'],
-    word: value === undefined ? '' : `${name.slice('metadata['.length, -1)}=${value}`,
+  const userId = await userIdOf(user, api)
+  if (userId === undefined) {
+    const field = form.querySelector<HTMLInputElement>('[name=user]')
+    field?.setCustomValidity('No user has this name or number.')
+    form.reportValidity()
+    return
   }
+  const query = { ...filters, user_id: userId, columns, ...foundBy(find), ...wordOf(word) }
+  location.hash = id === undefined ? hashOf(['transactions'], query) : hashOf([screen, id])
+}
+
+/** Of a name or a number; undefined where nobody has it. */
+async function userIdOf(user: string, api: Api): Promise<string | undefined> {
+  if (user === '' || /^[1-9]\d{0,8}$/.test(user)) return user
+  const { found } = await api.get<FoundListWire>('/api/admin/search', { query: { q: user } })
+  const users = found.filter(({ kind }) => kind === 'user')
+  const exact = users.find(({ title }) => title.toLowerCase() === user.toLowerCase())
+  return (exact ?? users[0])?.id
 }
 
 /** The filters stand in the address, so that a list can be sent to somebody. */
-function Filters({ query }: { query: Route['query'] }) {
+function Filters(props: { query: Route['query']; columns: string | undefined }) {
+  const { query, columns } = props
+  const { api } = usePlatform()
+  const act = useAct()
   const form = useRef<HTMLFormElement>(null)
   useLayoutEffect(() => {
     if (form.current) fillIn(form.current, fieldsOf(query))
@@ -151,7 +155,8 @@ function Filters({ query }: { query: Route['query'] }) {
       aria-label="Transactions"
       onSubmit={(event) => {
         event.preventDefault()
-        apply(event.currentTarget)
+        const form = event.currentTarget
+        act.act(() => apply(form, { api, columns }))
       }}
     >
       <label class="grow">
@@ -166,17 +171,8 @@ function Filters({ query }: { query: Route['query'] }) {
       </label>
       <Choice name="status" title="Status" options={STATUSES} />
       <Choice name="type" title="Type" options={TYPES} />
-      <label>
-        User
-        <input
-          name="user_id"
-          inputMode="numeric"
-          pattern="[1-9]\d{0,8}"
-          title="The number of a user"
-          size={6}
-        />
-      </label>
-      <Choice name="currency" title="Currency" options={CURRENCIES} />
+      <UserField />
+      <Choice name="currency" title="Currency" options={CURRENCIES} isCode />
       <AmountBound name="min_amount" title="At least" />
       <AmountBound name="max_amount" title="At most" />
       <label>
@@ -197,9 +193,27 @@ function Filters({ query }: { query: Route['query'] }) {
         To
         <input type="date" name="end_date" />
       </label>
-      <button type="submit">Apply</button>
+      <button type="submit" disabled={act.isBusy}>
+        Apply
+      </button>
+      {act.error !== undefined && <Failure error={act.error} />}
       {Object.keys(query).length > 0 && <a href={hashOf(['transactions'])}>Clear</a>}
     </form>
+  )
+}
+
+function UserField() {
+  return (
+    <label>
+      User
+      <input
+        name="user"
+        maxLength={64}
+        size={10}
+        title="The name or the number of a user"
+        onInput={(event) => event.currentTarget.setCustomValidity('')}
+      />
+    </label>
   )
 }
 
@@ -218,7 +232,9 @@ function AmountBound({ name, title }: { name: string; title: string }) {
   )
 }
 
-type Pages = Pick<Loading, 'rows' | 'total' | 'isExact' | 'lists'> & {
+type Pages = Loading & {
+  /** How far down one was. */
+  top: number
   failure: Failed | undefined
   isDone: boolean
   isLoading: boolean
@@ -244,10 +260,12 @@ type Loading = {
 type Failed = { error: unknown; retry: () => void }
 
 /** Page after page by cursor: whatever is added meanwhile, no row is shown twice or left out. */
-function usePages(query: Route['query']): Pages {
+function usePages(query: Route['query'], place: string): Pages {
   const { api } = usePlatform()
   const key = JSON.stringify(query)
-  const [loaded, setLoaded] = useState<Loading>(() => nothingOf(key))
+  const [left] = useState(() => placeOf<Loading>(place))
+  const isBack = left !== undefined && left.value.key === key
+  const [loaded, setLoaded] = useState<Loading>(() => (isBack ? left.value : nothingOf(key)))
   const [failure, setFailure] = useState<Failed>()
   const [round, setRound] = useState(0)
   const [isLoading, setIsLoading] = useState(false)
@@ -298,7 +316,7 @@ function usePages(query: Route['query']): Pages {
     abort.current = new AbortController()
     isBusy.current = false
     setFresh(0)
-    load()
+    if (!isBack || round > 0) load()
     return () => abort.current?.abort()
   }, [load, round])
   useEffect(() => {
@@ -306,7 +324,8 @@ function usePages(query: Route['query']): Pages {
   }, [list.isShort, list.next, loadMore])
   const reload = useCallback(() => setRound((before) => before + 1), [])
   const isDone = list.next === null
-  return { ...list, failure, isDone, isLoading, fresh, loadMore, reload }
+  const top = isBack && round === 0 ? left.top : 0
+  return { ...list, top, failure, isDone, isLoading, fresh, loadMore, reload }
 }
 
 /** How many transactions are new since the list was loaded, and what else happens. */

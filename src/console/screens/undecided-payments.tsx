@@ -13,7 +13,7 @@ import {
 import { textsOf } from '../form.ts'
 import { Arrivals } from '../parts/arrivals.tsx'
 import { CardList, type Columns } from '../parts/cards.tsx'
-import { compareDecimals, groupDigits } from '../parts/format.ts'
+import { compareDecimals } from '../parts/format.ts'
 import {
   Amount,
   Badge,
@@ -86,7 +86,7 @@ const COLUMNS: Columns<UndecidedPayment> = {
 }
 
 function Money({ decimal, of }: { decimal: string; of: UndecidedPayment }) {
-  return <Amount decimal={groupDigits(decimal)} currency={of.currency} />
+  return <Amount decimal={decimal} currency={of.currency} />
 }
 
 function Latest({ payment }: { payment: UndecidedPayment }) {
@@ -139,8 +139,8 @@ function Decided({ id, decision }: { id: string; decision: Decision }) {
       <strong>{decision === 'accept' ? 'Accepted.' : 'Refused.'}</strong>
       <p>
         {decision === 'accept'
-          ? 'The payment is completed with what has come.'
-          : 'The payment has failed; what has come stays with the payee until you send it back.'}
+          ? 'The payment is completed with the amount received.'
+          : 'The payment has failed; the amount received stays with the payee until you send it back.'}
       </p>
       <p>
         Your note stands in the history of <TransactionLink id={id} />.
@@ -150,8 +150,8 @@ function Decided({ id, decision }: { id: string; decision: Decision }) {
 }
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  UNDERPAID: 'Less has come than was asked for.',
-  DELAYED: 'It has come after the time to pay.',
+  UNDERPAID: 'Less than the amount was received.',
+  DELAYED: 'It was received after the time to pay.',
 }
 
 type PaymentProps = {
@@ -174,7 +174,7 @@ function Payment(props: PaymentProps) {
         <Panel title="Decide">
           <DecisionForm {...props} />
         </Panel>
-        <Panel title="What has come">
+        <Panel title="Received">
           <Arrivals arrivals={payment.arrivals} currency={payment.currency} />
         </Panel>
       </div>
@@ -248,11 +248,11 @@ const CHOICES = [
   {
     decision: 'accept',
     title: 'Accept:',
-    meaning: 'the payment is completed with what has come.',
+    meaning: 'the payment is completed with the amount received.',
   },
   {
     decision: 'refuse',
     title: 'Refuse:',
-    meaning: 'it has failed for good; what has come stays with the payee until you send it back.',
+    meaning: 'it fails for good; the amount received stays with the payee until you send it back.',
   },
 ] as const

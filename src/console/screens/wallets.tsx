@@ -1,7 +1,7 @@
 import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/ledger.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
-import { groupDigits, sentenceOf } from '../parts/format.ts'
+import { sentenceOf } from '../parts/format.ts'
 import { Amount, Empty, Facts, Foreign, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import { Postings } from '../parts/postings.tsx'
 import { Told } from '../parts/told.tsx'
@@ -12,7 +12,7 @@ import { Paging, useCursor } from './paging.tsx'
 const REFRESH_MS = 5000
 const PATH = '/api/admin/wallets'
 
-/** Whose money the platform keeps, and where the rest of it is. */
+/** The wallets of all users, and the accounts of the platform. */
 export function WalletsScreen({ route }: ScreenProps) {
   const userId = route.query['user_id']
   const [after, setAfter] = useCursor(`${userId}`)
@@ -57,8 +57,8 @@ const COLUMNS: Columns<OwnedWalletWire> = {
       <Foreign text={wallet.username} />
     </a>
   ),
-  Balance: (wallet) => <Amount decimal={groupDigits(wallet.balance)} currency={wallet.currency} />,
-  Held: (wallet) => <Amount decimal={groupDigits(wallet.held)} currency={wallet.currency} />,
+  Balance: (wallet) => <Amount decimal={wallet.balance} currency={wallet.currency} />,
+  Held: (wallet) => <Amount decimal={wallet.held} currency={wallet.currency} />,
   Opened: (wallet) => <Time iso={wallet.created_at} />,
 }
 
@@ -76,13 +76,10 @@ function Platform({ accounts }: { accounts: OwnedWalletListWire['platform'] }) {
         <Facts
           rows={accounts.map(
             ({ account, currency, balance }) =>
-              [
-                ACCOUNTS[account],
-                <Amount decimal={groupDigits(balance)} currency={currency} />,
-              ] as const,
+              [ACCOUNTS[account], <Amount decimal={balance} currency={currency} />] as const,
           )}
         />
-        <p class="faint">With all wallets and what is held of them it sums to zero.</p>
+        <p class="faint">Together with all wallets and what is held, these sum to zero.</p>
       </Panel>
     </div>
   )
@@ -109,11 +106,9 @@ function SubjectPart({ subject }: { subject: string }) {
   return (
     <>
       <Heading>{subject}</Heading>
-      <Postings of={{ subject }} empty="Nothing was posted for it" />
+      <Postings of={{ subject }} empty="No postings" />
       <div class="panels">
-        <Panel title="Webhooks">
-          <Told about={subject} />
-        </Panel>
+        <Told about={subject} />
       </div>
     </>
   )
@@ -139,7 +134,7 @@ function WalletPart({ id }: { id: string }) {
             </Panel>
           </div>
           <h2 class="part">Postings</h2>
-          <Postings of={{ wallet_id: id }} empty="Nothing moved yet" />
+          <Postings of={{ wallet_id: id }} empty="No postings yet" />
         </>
       )}
     </>
@@ -151,8 +146,8 @@ function factsOf(wallet: OwnedWalletWire) {
   return [
     ['User', <Foreign text={wallet.username} />],
     ['Description', <Foreign text={wallet.description} />],
-    ['Balance', <Amount decimal={groupDigits(wallet.balance)} currency={currency} />],
-    ['Held', <Amount decimal={groupDigits(wallet.held)} currency={currency} />],
+    ['Balance', <Amount decimal={wallet.balance} currency={currency} />],
+    ['Held', <Amount decimal={wallet.held} currency={currency} />],
     ['Opened', <Time iso={wallet.created_at} />],
   ] as const
 }

@@ -136,19 +136,39 @@ function centsOf({ value }: Amount): bigint {
 /** What the payer sees: a page with two buttons, which a program may press by a POST. */
 function page(world: World, { method, query, text }: SimulatedRequest): SimulatedReply {
   const order = world.orders.get(query.get('token') ?? '')
-  if (order === undefined) return { status: 404, html: '<h1>There is no such order</h1>' }
+  if (order === undefined) return { status: 404, html: pageOf('<h1>There is no such order</h1>') }
   const answer = new URLSearchParams(text).get('answer')
   if (method === 'POST' && order.status === 'CREATED') {
     const status = answer === 'approve' ? 'APPROVED' : 'VOIDED'
     const next = world.orders.put({ ...order, status })
     const event_type = answer === 'approve' ? 'CHECKOUT.ORDER.APPROVED' : 'CHECKOUT.ORDER.VOIDED'
     announce(world, next, { event_type, resource: show(world, next) })
-    return { status: 200, html: `<h1>${status.toLowerCase()}</h1>` }
+    return { status: 200, html: pageOf(`<h1>${sentence(status)}</h1>`) }
   }
   const buttons = ['approve', 'cancel'].map(
-    (name) => `<button name="answer" value="${name}">${name}</button>`,
+    (name) => `<button name="answer" value="${name}">${sentence(name)}</button>`,
   )
-  return { status: 200, html: `<h1>Simulated wallet</h1><form method="post">${buttons.join('')}` }
+  const asked = `<p>${order.unit.amount.value} ${order.unit.amount.currency_code}</p>`
+  const form = `<form method="post">${buttons.join(' ')}</form>`
+  return { status: 200, html: pageOf(`<h1>Simulated wallet</h1>${asked}${form}`) }
+}
+
+function sentence(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()
+}
+
+/** What a browser and a screen reader need of any page. */
+function pageOf(main: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Simulated wallet</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+</head>
+<body><main>${main}</main></body>
+</html>
+`
 }
 
 function show(world: World, order: Order): Record<string, unknown> {

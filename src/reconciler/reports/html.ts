@@ -18,8 +18,9 @@ export function reportHtml(report: ReportJson, made: Date): string {
 <style>${STYLE}</style>
 </head>
 <body>
+<main>
 <h1>${escape(title)}</h1>
-<p>Chain ${summary.chain_id}, ${made.toISOString()}, took ${seconds(summary.elapsed_ms)}.</p>
+<p>Chain ${summary.chain_id}. Made at ${made.toISOString()}, in ${seconds(summary.elapsed_ms)}.</p>
 ${outcomePlot(summary)}
 <h2>Breaks by kind</h2>
 ${barPlot(summary.by_kind)}
@@ -30,6 +31,7 @@ ${barPlot(summary.not_compared_by_reason)}
 ${breakTable(report)}
 ${uncomparedTable(report)}
 ${unreadableTable(report)}
+</main>
 </body>
 </html>
 `
@@ -38,18 +40,36 @@ ${unreadableTable(report)}
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 const STYLE = `
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; }
-table { border-collapse: collapse; width: 100%; }
-td, th { border-bottom: 1px solid #ccc; padding: .3rem .6rem; }
+:root { color-scheme: light dark; }
+* { box-sizing: border-box; }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 76rem; padding: 0 1rem;
+  color: light-dark(#17201b, #e8eee9); background: light-dark(#f5f6f4, #121513); }
+h1 { font-size: 1.5rem; line-height: 1.25; }
+h2 { font-size: 1.05rem; margin: 1.6rem 0 .5rem; }
+table { border-collapse: collapse; width: 100%; background: light-dark(#fff, #1a1f1c); }
+td, th { border-bottom: 1px solid light-dark(#d5dbd7, #343c37); padding: .4rem .6rem; }
 td, th { text-align: left; vertical-align: top; }
+th { color: light-dark(#566059, #9fada4); font-weight: 500; }
 td { overflow-wrap: anywhere; }
-td:first-child { overflow-wrap: normal; }
+td:first-child { overflow-wrap: normal; font-weight: 600; }
 dl { display: grid; gap: 0 .6rem; grid-template-columns: max-content 1fr; margin: 0; }
+dt { color: light-dark(#566059, #9fada4); }
 dd { margin: 0; }
-svg text { font: 13px system-ui, sans-serif; }
-@media (prefers-color-scheme: dark) {
-  body { background: #111; color: #eee; }
-  svg text { fill: #eee; }
+svg { height: auto; max-width: 100%; }
+svg text { font: 13px system-ui, sans-serif; fill: currentcolor; }
+@media screen and (max-width: 700px) {
+  thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
+  table, tbody, tr, td { display: block; }
+  td { border: 0; padding: .15rem .6rem; }
+  tr { border-bottom: 1px solid light-dark(#d5dbd7, #343c37); padding: .5rem 0; }
+  td[data-head]:not(:first-child)::before { content: attr(data-head); display: block;
+    color: light-dark(#566059, #9fada4); font-size: .85rem; }
+}
+@media print {
+  :root { color-scheme: light; }
+  body { background: none; font-size: 9pt; margin: 0; max-width: none; padding: 0; }
+  tr, svg { break-inside: avoid; }
+  h2 { break-after: avoid; }
 }
 `
 
@@ -94,8 +114,8 @@ function barPlot(counts: Readonly<Record<string, number>>): string {
     const y = at * 24
     const width = Math.max(1, (count / most) * (WIDTH - 320))
     const place = `x="200" y="${y + 3}" width="${width.toFixed(2)}" height="16"`
-    const bar = `<rect ${place} fill="#546e7a"/>`
-    const label = `<text x="0" y="${y + 16}">${escape(name)}</text>`
+    const bar = `<rect ${place} fill="#0b6e4f"/>`
+    const label = `<text x="0" y="${y + 16}">${escape(words(name))}</text>`
     const value = count.toLocaleString('en')
     return `${label}${bar}<text x="${(206 + width).toFixed(2)}" y="${y + 16}">${value}</text>`
   })
@@ -110,33 +130,43 @@ function svg(height: number, content: string, label: string): string {
 
 function breakTable({ breaks, summary }: ReportJson): string {
   if (breaks.length === 0) return '<h2>Breaks</h2>\n<p>None.</p>'
+  const heads = ['Kind', 'Transaction', 'Hash', 'Recorded', 'On chain', 'Evidence']
   const shown = breaks.slice(0, MAX_ROWS)
   const rows = shown.map((one) => {
-    const cells = [one.kind, one.transaction_id ?? '', one.eth_transaction_hash ?? '']
+    const cells = [words(one.kind), one.transaction_id ?? '', one.eth_transaction_hash ?? '']
     const facts = [one.recorded, one.on_chain, one.evidence].map(factList)
-    const all = [...cells.map(escape), ...facts].map((cell) => `<td>${cell}</td>`)
-    return `<tr>${all.join('')}</tr>`
+    return rowOf(heads, [...cells.map(escape), ...facts])
   })
-  const heads = ['Kind', 'Transaction', 'Hash', 'Recorded', 'On chain', 'Evidence']
   return table({ title: 'Breaks', heads, rows, more: summary.breaks - shown.length })
+}
+
+/** Each cell names its column, where a narrow screen has no head. An empty one is left out. */
+function rowOf(heads: readonly string[], cells: readonly string[]): string {
+  const all = cells.map((cell, at) => `<td data-head="${heads[at] ?? ''}">${cell}</td>`)
+  return `<tr>${all.join('')}</tr>`
+}
+
+/** `wrong_amount` as people read it. */
+function words(code: string): string {
+  const text = code.replaceAll('_', ' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 function factList(facts: BreakFacts): string {
   const pairs = Object.entries(facts).map(
-    ([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value ?? 'none')}</dd>`,
+    ([name, value]) => `<dt>${escape(words(name))}</dt><dd>${escape(value ?? 'none')}</dd>`,
   )
   return `<dl>${pairs.join('')}</dl>`
 }
 
 function uncomparedTable({ not_compared: uncompared, summary }: ReportJson): string {
   if (uncompared.length === 0) return ''
+  const heads = ['Line', 'Transaction', 'Hash', 'Why', 'Recorded']
   const shown = uncompared.slice(0, MAX_ROWS)
   const rows = shown.map((one) => {
     const cells = [one.line ?? '', one.transaction_id, one.eth_transaction_hash, one.problem]
-    const all = [...cells.map((cell) => escape(String(cell))), factList(one.recorded)]
-    return `<tr>${all.map((cell) => `<td>${cell}</td>`).join('')}</tr>`
+    return rowOf(heads, [...cells.map((cell) => escape(String(cell))), factList(one.recorded)])
   })
-  const heads = ['Line', 'Transaction', 'Hash', 'Why', 'Recorded']
   const more = summary.not_compared - shown.length
   return table({ title: 'Records that are not compared', heads, rows, more })
 }

@@ -83,3 +83,39 @@ export async function countOpenAlerts(
 
 /** More than an operator reads; the oldest come first, so none is starved. */
 const MAX_ALERTS = 1000
+
+/** An open alert as an operator reads it. */
+export type AlertRow = {
+  id: bigint
+  kind: SenderAlertKind
+  transactionId: string | undefined
+  hash: Hex
+  openedAt: Date
+  note: string | undefined
+  acknowledgedBy: string | undefined
+  acknowledgedAt: Date | undefined
+}
+
+const ALERT_ROW =
+  columnsOf<AlertRow>()(`a.id, a.kind, t.transaction_id, a.hash, a.opened_at, a.note,
+  a.acknowledged_by, a.acknowledged_at`)
+
+/** Oldest first. */
+export async function listAlertRows(db: Db, chainId: number): Promise<AlertRow[]> {
+  return readAll<AlertRow>(db)`
+    select ${ALERT_ROW} from sender_alerts a left join orders o on o.id = a.order_id
+    left join transactions t on t.transaction_id = o.subject
+    where a.chain_id = ${chainId} and a.closed_at is null order by a.id limit ${MAX_ALERTS}`
+}
+
+/** False where it is not open any more. */
+export async function acknowledgeAlert(
+  db: Db,
+  alert: { id: bigint; note: string; actor: string; now: Date },
+): Promise<boolean> {
+  const { rows } = await sql`
+    update sender_alerts set note = ${alert.note}, acknowledged_by = ${alert.actor},
+      acknowledged_at = ${alert.now}
+    where id = ${alert.id} and closed_at is null returning 1`.execute(db)
+  return rows.length === 1
+}

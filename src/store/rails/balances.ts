@@ -182,7 +182,8 @@ function recordedIn(span: {
     select coalesce(sum(amount), 0) from (
       ${came('deposits')}
       union all ${came('own_arrivals')}
-      union all select -gas_used * gas_price from attempts a where ${signed} and ${token} = ''
+      union all select -(gas_used * gas_price + rollup_fee) from attempts a
+        where ${signed} and ${token} = ''
       union all select -${paid()} from attempts a join orders o on o.id = a.order_id
         where ${signed} and a.kind = 'payment' and a.succeeded
           and case when ${token} = ''

@@ -92,3 +92,20 @@ export async function listDisputes(
       .map(({ status, at }) => ({ status, at })),
   }))
 }
+
+/** A dispute of whoever, with what it takes back. */
+export type OwnedDispute = Pick<
+  Dispute,
+  'disputeId' | 'transactionId' | 'status' | 'reason' | 'amountMinor' | 'createdAt'
+> & { userId: number; username: string; currency: string }
+
+const OWNED_DISPUTE = columnsOf<OwnedDispute>()(`d.dispute_id, d.transaction_id, d.status, d.reason,
+  d.amount_minor, d.created_at, t.user_id, u.username, t.currency`)
+
+/** Newest first. There are few: each is a payer who went to the bank. */
+export async function listEveryonesDisputes(db: Db, limit: number): Promise<OwnedDispute[]> {
+  return readAll<OwnedDispute>(db)`
+    select ${OWNED_DISPUTE} from disputes d join transactions t using (transaction_id)
+    join users u on u.id = t.user_id
+    order by d.created_at desc, d.dispute_id limit ${limit}`
+}

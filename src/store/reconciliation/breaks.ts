@@ -227,6 +227,8 @@ export type BreakFilter = {
   state?: 'open' | 'closed' | undefined
   age?: AgeBucket | undefined
   transactionId?: string | undefined
+  /** A decimal of whichever currency the break is about. */
+  minAmount?: string | undefined
 }
 
 /** The newest first, before the one with that key where one is given. */
@@ -262,7 +264,16 @@ function isTaken(filter: BreakFilter, now: Date): RawBuilder<unknown> {
     ${kind === undefined ? sql`` : sql`and kind = ${kind}`}
     ${state === undefined ? sql`` : sql`and state = ${state}`}
     ${transactionId === undefined ? sql`` : sql`and transaction_id = ${transactionId}`}
+    ${isAbout(filter.minAmount)}
     ${isOfAge(filter.age, now)}`
+}
+
+/** What a break is about stands among its facts, where it may be any text. */
+function isAbout(minAmount: string | undefined): RawBuilder<unknown> {
+  if (minAmount === undefined) return sql``
+  const text = sql`coalesce(recorded ->> 'amount', on_chain ->> 'amount', on_chain ->> 'moved')`
+  return sql`and case when ${text} ~ '^-?[0-9]{1,30}([.][0-9]{1,30})?$'
+    then abs(${text}::numeric) >= ${minAmount}::numeric else false end`
 }
 
 function isOfAge(age: AgeBucket | undefined, now: Date): RawBuilder<unknown> {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { NotificationType } from '../../domain/notifications.ts'
+import type { Notification, NotificationType } from '../../domain/notifications.ts'
 import type { Db } from '../database/database.ts'
 
 export type NewNotification = {
@@ -58,4 +58,12 @@ function aboutOf(body: NewNotification['body']): string | null {
   const { paymentId, transaction_id: transactionId, batch_id: batchId, id } = body
   const about = paymentId ?? transactionId ?? batchId ?? id
   return typeof about === 'string' ? about : null
+}
+
+/** As it is sent. */
+export async function findNotification(db: Db, id: string): Promise<Notification | undefined> {
+  const { rows } = await sql<Notification>`
+    select id, user_id as "userId", type, body, sequence, created_at as "createdAt"
+    from notifications where id = ${id}`.execute(db)
+  return rows[0]
 }

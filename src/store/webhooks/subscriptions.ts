@@ -165,3 +165,36 @@ class TooManySubscriptionsError extends BaseError {
     })
   }
 }
+
+/** One address of whoever, with what waits for it. */
+export type OwnedEndpoint = SubscriptionEndpoint & {
+  id: bigint
+  subscriptionId: string
+  userId: number
+  username: string
+  failingSince: Date | null
+  waiting: number
+  createdAt: Date
+}
+
+/** Newest first, without those that were deleted. */
+export async function listEveryonesEndpoints(
+  db: Db,
+  page: { userId?: number | undefined; before?: bigint | undefined; limit: number },
+): Promise<OwnedEndpoint[]> {
+  const { userId, before, limit } = page
+  const { rows } = await sql<OwnedEndpoint>`
+    select e.id, e.subscription_id as "subscriptionId", e.user_id as "userId", u.username, e.url,
+      e.types, e.state, e.disabled_code as "disabledCode", e.failing_since as "failingSince",
+      s.created_at as "createdAt", (
+        select count(*)::integer from webhook_deliveries d
+        where d.endpoint_id = e.id and d.state = 'pending'
+      ) as waiting
+    from webhook_endpoints e join users u on u.id = e.user_id
+    join webhook_subscriptions s on s.id = e.subscription_id
+    where e.disabled_code is distinct from 'deleted'
+      ${userId === undefined ? sql`` : sql`and e.user_id = ${userId}`}
+      ${before === undefined ? sql`` : sql`and e.id < ${before}`}
+    order by e.id desc limit ${limit}`.execute(db)
+  return rows
+}

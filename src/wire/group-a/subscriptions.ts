@@ -195,6 +195,15 @@ export function notificationText(notification: Notification): string {
   })
 }
 
+/** What stays the same at each try; the time and the signature are made for each. */
+export function webhookHeaders({ id }: Pick<Notification, 'id'>): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Quittance-Webhooks/1',
+    'webhook-id': id,
+  }
+}
+
 const OBJECT_FIELDS: Record<Notification['type'], string> = {
   payments: 'payment',
   transfers: 'transfer',

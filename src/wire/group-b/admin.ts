@@ -39,6 +39,9 @@ const ProviderHealthSchema = namedObject('ProviderHealth', {
   name: Type.String({ examples: ['rpc.example'] }),
   state: Type.Enum(['well', 'failing', 'paused', 'wrong_chain']),
   score: Type.Integer({ description: 'From 0 to 100.', examples: [98] }),
+  latency_ms: Type.Integer({ description: 'Of its latest answers, on average.', examples: [42] }),
+  answered_percent: Type.Integer({ description: 'Of its latest calls.', examples: [100] }),
+  failures: Type.Integer({ description: 'In a row, up to now.', examples: [0] }),
 })
 
 export const OverviewSchema = namedAnswer('Overview', {

@@ -76,6 +76,17 @@ export const AnyDeliveryListSchema = namedAnswer('DeliveryList', {
   ),
 })
 
+export const AnyDeliveryDetailSchema = namedAnswer('DeliveryDetail', {
+  delivery: AnyDeliverySchema,
+  headers: Type.Record(Type.String(), Type.String(), {
+    description:
+      'What each try is sent with. `webhook-timestamp` and `webhook-signature` are made at the try.',
+    examples: [{ 'webhook-id': 'b3d9d2d5-4c12-4946-a09d-953e82fae2b0' }],
+  }),
+  payload: Type.String({ description: 'The body, byte for byte the same at each try.' }),
+})
+export type AnyDeliveryDetailWire = Static<typeof AnyDeliveryDetailSchema>
+
 export const AnyDeliveryAnswerSchema = namedAnswer('DeliveryAnswer', {
   delivery: AnyDeliverySchema,
 })

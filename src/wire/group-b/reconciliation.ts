@@ -1,6 +1,13 @@
 import { Type, type Static, type TSchema } from 'typebox'
 
-import { AGE_BUCKETS, BREAK_KINDS, BREAK_MEANINGS, type BreakKind } from '../../domain/breaks.ts'
+import {
+  AGE_BUCKETS,
+  BREAK_KINDS,
+  BREAK_MEANINGS,
+  BREAK_REMEDIES,
+  type BreakKind,
+} from '../../domain/breaks.ts'
+import { DECIMAL_PATTERN } from '../../domain/money.ts'
 import {
   EthereumHashSchema,
   LIST_LIMIT_MAX,
@@ -71,7 +78,9 @@ const BreakIdSchema = Type.String({
 export const BreakParamsSchema = requestObject({ break_id: BreakIdSchema })
 
 const BreakKindSchema = Type.Enum([...BREAK_KINDS] as [BreakKind, ...BreakKind[]], {
-  description: BREAK_KINDS.map((kind) => `\`${kind}\`: ${BREAK_MEANINGS[kind]}`).join('\n\n'),
+  description: BREAK_KINDS.map(
+    (kind) => `\`${kind}\`: ${BREAK_MEANINGS[kind]} ${BREAK_REMEDIES[kind]}`,
+  ).join('\n\n'),
 })
 const AgeSchema = Type.Enum([...AGE_BUCKETS], { description: 'How long ago it was first seen.' })
 const BreakStateSchema = Type.Enum(['open', 'closed'])
@@ -90,6 +99,11 @@ const BREAK_FIELDS = {
   recorded: FactsSchema,
   on_chain: FactsSchema,
   evidence: FactsSchema,
+  meaning: Type.String({ description: 'What a break of this kind is.' }),
+  remedy: Type.String({ description: 'What to do about it.' }),
+  at_risk_decimal: nullable(
+    Type.String({ description: 'The amount that it is about, where it names one.' }),
+  ),
   age: AgeSchema,
   first_seen_at: TimestampSchema,
   last_seen_at: TimestampSchema,
@@ -116,6 +130,13 @@ export const BreakListQuerySchema = requestObject({
   state: Type.Optional(BreakStateSchema),
   age: Type.Optional(AgeSchema),
   transaction_id: Type.Optional(Type.String({ pattern: '^[\\x21-\\x7e]{1,128}$' })),
+  min_amount: Type.Optional(
+    Type.String({
+      pattern: DECIMAL_PATTERN,
+      description: 'Only those that are about as much, or more.',
+      examples: ['99.5'],
+    }),
+  ),
   limit: ListLimitSchema,
   cursor: CursorSchema,
 })

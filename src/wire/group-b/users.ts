@@ -11,9 +11,6 @@ import {
   TimestampSchema,
 } from '../shapes.ts'
 
-/** For those who may know no domain but through what goes over the wire. */
-export { SCOPES }
-
 const IdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
 
 /** In a path everything is text; what is no number is refused as text. */

@@ -1,6 +1,11 @@
 import type { Clock } from '../../../base/clock.ts'
 import { actorOf } from '../../../domain/access.ts'
-import { ageBucket } from '../../../domain/breaks.ts'
+import {
+  ageBucket,
+  BREAK_MEANINGS,
+  BREAK_REMEDIES,
+  type BreakFacts,
+} from '../../../domain/breaks.ts'
 import type { Db } from '../../../store/database/database.ts'
 import {
   closeBreak,
@@ -51,9 +56,9 @@ function listEndpoint({ chainId, clock }: Deps): Endpoint {
     query: BreakListQuerySchema,
     answer: BreakListSchema,
     handle: async ({ query, db }) => {
-      const { kind, state, age, transaction_id: transactionId } = query
+      const { kind, state, age, transaction_id: transactionId, min_amount: minAmount } = query
       const now = clock.now()
-      const filter = { chainId, kind, state, age, transactionId }
+      const filter = { chainId, kind, state, age, transactionId, minAmount }
       const before = idOf(query.cursor)
       const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
         listBreaks(db, filter, { before, limit, now }),
@@ -146,7 +151,16 @@ function toBreakWire(found: OpenBreak, now: Date): BreakWire {
     ...fieldsOf(found, 'id', 'kind', 'state', 'closedAs', 'source', 'transactionId'),
     eth_transaction_hash: found.hash,
     ...fieldsOf(found, 'recorded', 'onChain', 'evidence'),
+    meaning: BREAK_MEANINGS[found.kind],
+    remedy: BREAK_REMEDIES[found.kind],
+    at_risk_decimal: atRisk(found),
     age: ageBucket(found.firstSeenAt, now),
     ...fieldsOf(found, 'firstSeenAt', 'lastSeenAt', 'closedAt'),
   }
+}
+
+/** What the record names, else what the chain shows; what is gone is as much as what came. */
+function atRisk({ recorded, onChain }: Record<'recorded' | 'onChain', BreakFacts>): string | null {
+  const text = recorded['amount'] ?? onChain['amount'] ?? onChain['moved'] ?? null
+  return text !== null && /^-?[0-9]+(\.[0-9]+)?$/.test(text) ? text.replace('-', '') : null
 }

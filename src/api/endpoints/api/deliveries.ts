@@ -5,9 +5,17 @@ import {
   replayDelivery,
   type Delivery,
 } from '../../../store/webhooks/delivery-log.ts'
+import { findNotification } from '../../../store/webhooks/notifications.ts'
+import { listEveryonesEndpoints } from '../../../store/webhooks/subscriptions.ts'
 import { RequestError } from '../../../wire/errors.ts'
+import { notificationText, webhookHeaders } from '../../../wire/group-a/subscriptions.ts'
+import {
+  WebhookEndpointListQuerySchema,
+  WebhookEndpointListSchema,
+} from '../../../wire/group-b/console.ts'
 import {
   AnyDeliveryAnswerSchema,
+  AnyDeliveryDetailSchema,
   AnyDeliveryListQuerySchema,
   AnyDeliveryListSchema,
   AnyDeliveryParamsSchema,
@@ -16,11 +24,11 @@ import {
 import { effectiveLimit } from '../../../wire/shapes.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
-import { pageOf } from '../lists.ts'
+import { idOf, pageOf } from '../lists.ts'
 import { fieldsOf } from './fields.ts'
 
 export function deliveryEndpoints(): Endpoint[] {
-  return [deliveryList, deliveryReplay]
+  return [deliveryList, deliveryRead, deliveryReplay, endpointList]
 }
 
 const tag = 'Operations'
@@ -49,6 +57,53 @@ const deliveryList = defineEndpoint({
       deliveries: shown.map(toAnyDeliveryWire),
       limit,
       next_after: last?.id ?? null,
+    }
+  },
+})
+
+const deliveryRead = defineEndpoint({
+  route: 'GET /api/deliveries/{id}',
+  operationId: 'readAnyDelivery',
+  summary: 'Reads a webhook of any user: what is sent, and what came of each try',
+  tag,
+  access: 'admin',
+  params: AnyDeliveryParamsSchema,
+  answer: AnyDeliveryDetailSchema,
+  handle: async ({ params, db }) => {
+    const delivery = await findDelivery(db, { id: params.id })
+    const notification = delivery && (await findNotification(db, delivery.notification.id))
+    if (!delivery || !notification) throw deliveryNotFound()
+    return {
+      success: true as const,
+      delivery: toAnyDeliveryWire(delivery),
+      headers: webhookHeaders(notification),
+      payload: notificationText(notification),
+    }
+  },
+})
+
+const endpointList = defineEndpoint({
+  route: 'GET /api/admin/webhook-endpoints',
+  operationId: 'listEveryonesWebhookEndpoints',
+  summary: 'Lists the addresses that webhooks of all users go to, newest first',
+  tag,
+  access: 'admin',
+  query: WebhookEndpointListQuerySchema,
+  answer: WebhookEndpointListSchema,
+  handle: async ({ query, db }) => {
+    const { user_id: userId, after } = query
+    const { shown, last } = await pageOf(effectiveLimit(query.limit), (limit) =>
+      listEveryonesEndpoints(db, { userId, before: idOf(after), limit }),
+    )
+    return {
+      success: true as const,
+      endpoints: shown.map((endpoint) => ({
+        ...fieldsOf(endpoint, 'subscriptionId', 'userId', 'username', 'url', 'types', 'waiting'),
+        ...fieldsOf(endpoint, 'disabledCode', 'failingSince', 'createdAt'),
+        id: String(endpoint.id),
+        status: endpoint.state,
+      })),
+      next_after: last ? String(last.id) : null,
     }
   },
 })

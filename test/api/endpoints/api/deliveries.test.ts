@@ -43,6 +43,20 @@ describe('an administrator', () => {
     api.send({ method: 'POST', url, headers: { 'x-api-key': as.username } })
   const rowsOf = ({ body }: { body: Record<string, unknown> }) => body['deliveries'] as Row[]
 
+  it('reads what a webhook sends, and where webhooks go', async () => {
+    await makeDelivery(db, { userId: alice.id })
+    const [first] = rowsOf(await get('/api/deliveries'))
+    const { body } = await get(`/api/deliveries/${first?.id}`)
+    const headers = body['headers'] as Record<string, string>
+    const payload = JSON.parse(String(body['payload'])) as Record<string, unknown>
+    expect(payload['id']).to.equal(headers['webhook-id'])
+    expect(payload['clientId']).to.equal(String(alice.id))
+    expect((await get('/api/deliveries/00000000-0000-4000-8000-000000000000')).status).to.equal(404)
+    const answer = await get('/api/admin/webhook-endpoints')
+    const endpoints = answer.body['endpoints'] as Row[]
+    expect(endpoints.map(({ username }) => username)).to.deep.equal([alice.username])
+  })
+
   it('sees the webhooks of all users, newest first, by user, state and page', async () => {
     await makeDelivery(db, { userId: alice.id })
     await new Promise((later) => setTimeout(later, 3))

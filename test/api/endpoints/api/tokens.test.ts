@@ -21,7 +21,7 @@ import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { runOnce, runsDeps } from '../../../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
 import { permittedDollarAt } from '../../../fixtures/books/tokens.ts'
-import { compileMocks, placeMock } from '../../../fixtures/contracts/placed.ts'
+import { compileMocks, placeMock, placeUsdc } from '../../../fixtures/contracts/placed.ts'
 
 describe('payments in tokens', () => {
   let bench: Bench
@@ -45,7 +45,7 @@ describe('payments in tokens', () => {
       await permittedDollarAt(world, dollar),
       { currency: 'OPEN', address: open, symbol: 'OPEN', decimals: 18, permitDomain: undefined },
       { currency: 'MUTE', address: mute, symbol: 'MUTE', decimals: 8, permitDomain: undefined },
-      await placeUsdc(),
+      await placeOwnUsdc(),
     ]
     sender = bench.sender({ onMoved: recordMoves, stablecoin: dollar, tokens })
     const mint = { route: 'mint', payer, payee: signers.addresses[1]!, amount: 10n ** 9n } as const
@@ -89,13 +89,10 @@ describe('payments in tokens', () => {
   }
 
   /** USDC's shape, whose owner is the first account; it gives the payers some. */
-  const placeUsdc = async (): Promise<Token> => {
+  const placeOwnUsdc = async (): Promise<Token> => {
     const { world, signers } = bench
-    const file = 'UsdcShape.sol'
-    const library = await placeMock(world, { file, name: 'UsdcShapeSignatures' })
-    const address = await placeMock(world, { file, name: 'UsdcShape', library })
+    const address = await placeUsdc(world)
     const [owner] = (await world.rpc('eth_accounts')) as [Hex]
-    await send(address, 'initialize(address)', owner)
     await send(address, 'configureMinter(address,uint256)', owner, toHex(10n ** 12n))
     await send(address, 'mint(address,uint256)', signers.addresses[1]!, toHex(10n ** 9n))
     const { permitDomain } = await permittedDollarAt(world, address)

@@ -1,4 +1,5 @@
 import { checksummed } from '../../../../chain/hex.ts'
+import { mayUse, type Caller } from '../../../../domain/access.ts'
 import { dueOf, receivedDecimals, type Terms } from '../../../../domain/gateways.ts'
 import {
   CURRENCY_DECIMALS,
@@ -98,6 +99,18 @@ export function requireAmount(options: {
   throw new RequestError('limit_exceeded', message, {
     problems: [{ field: 'amount', code: 'amount_out_of_range', message }],
   })
+}
+
+/** The caller's own, and to an administrator any. */
+export async function requireChargeOf(
+  db: Db,
+  caller: Caller,
+  transactionId: string,
+): Promise<Charge> {
+  if (!mayUse(caller, 'admin')) return requireOwn(db, caller.userId, transactionId)
+  const charge = await findCharge(db, transactionId)
+  if (charge === undefined) throw new RequestError('not_found', 'There is no payment of this id.')
+  return charge
 }
 
 export async function requireOwn(db: Db, userId: number, transactionId: string): Promise<Charge> {

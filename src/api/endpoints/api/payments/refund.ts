@@ -29,7 +29,7 @@ import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.t
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { PAYMENT_REFUSALS } from '../blockchain/payments.ts'
-import { requireOwn } from './charges.ts'
+import { requireChargeOf } from './charges.ts'
 
 /** Pays from the address to which our own checkout was paid. */
 export type PayBack = {
@@ -92,7 +92,8 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
       '`refunded` when all of it has arrived. A gateway sends the money to its payer. What came ' +
       'at the crypto checkout goes to the `to_address` that you name, in the coin that it came ' +
       'in, by a payment through the settlement contract. Where several have paid, `payer` names ' +
-      'whose payment goes back, at most what that payer has paid.',
+      'whose payment goes back, at most what that payer has paid. An administrator refunds any ' +
+      'payment, within the limits of its user.',
     tag: 'Payments',
     access: 'payments:write',
     params: TransactionParamsSchema,
@@ -103,7 +104,7 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
     failures: FAILURES,
     refusals: PAYMENT_REFUSALS,
     prepare: async ({ params, body, caller, db }) => {
-      const charge = await requireOwn(db, caller.userId, params.transaction_id)
+      const charge = await requireChargeOf(db, caller, params.transaction_id)
       await requireRefundable(db, charge)
       if (charge.kind === 'crypto_checkout') {
         return prepareOnChain({ payBack, randomBytes, db, charge, body })
@@ -114,7 +115,7 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
       throw invalidRequest([{ field, code: 'unknown_field', message }])
     },
     handle: async ({ params, body, caller, db, prepared }) => {
-      await requireOwn(db, caller.userId, params.transaction_id)
+      await requireChargeOf(db, caller, params.transaction_id)
       // Another refund, and whatever still comes on the chain, waits for the end of this.
       const charge = await lockCharge(db, params.transaction_id)
       if (charge === undefined) throw new RequestError('not_found', 'There is no such payment.')

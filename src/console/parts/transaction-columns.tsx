@@ -1,0 +1,120 @@
+import type { ComponentChildren } from 'preact'
+
+import type { OwnedTransactionWire } from '../../wire/group-b/admin.ts'
+import { sentenceOf, shortHash } from './format.ts'
+import { StatusCell } from './objections.tsx'
+import { Amount, Foreign, Time } from './parts.tsx'
+import { saveFile } from './save-file.ts'
+import { hashOf, type Route } from '../route.ts'
+
+type Row = OwnedTransactionWire
+type Column = {
+  width: string
+  cell: (row: Row) => ComponentChildren
+  /** As it stands in a file. */
+  text: (row: Row) => string
+}
+
+/** What can be shown of a transaction in a list, in this order. */
+export const COLUMNS: Readonly<Record<string, Column>> = {
+  Transaction: {
+    width: '13.8rem',
+    cell: (row) => <code>{row.transaction_id}</code>,
+    text: (row) => row.transaction_id,
+  },
+  Amount: {
+    width: '13.5rem',
+    cell: (row) => <Amount decimal={row.amount_decimal} currency={row.currency} />,
+    text: (row) => `${row.amount_decimal} ${row.currency}`,
+  },
+  Status: {
+    width: '10.5rem',
+    cell: (row) => <StatusCell status={row.status} of={row.disputed_by} />,
+    text: (row) => [row.status, ...row.disputed_by.map(({ reason }) => reason)].join(' '),
+  },
+  Type: { width: '6.2rem', cell: (row) => sentenceOf(row.type), text: (row) => row.type },
+  User: {
+    width: 'minmax(5rem, 0.6fr)',
+    cell: (row) => <Foreign text={row.username} />,
+    text: (row) => row.username,
+  },
+  Description: {
+    width: 'minmax(8rem, 2fr)',
+    cell: (row) => <Foreign text={row.description} />,
+    text: (row) => row.description,
+  },
+  Created: {
+    width: '13.6rem',
+    cell: (row) => <Time iso={row.created_at} />,
+    text: (row) => row.created_at,
+  },
+  Updated: {
+    width: '13.6rem',
+    cell: (row) => <Time iso={row.updated_at} />,
+    text: (row) => row.updated_at,
+  },
+  'External id': {
+    width: 'minmax(8rem, 1fr)',
+    cell: (row) => <Foreign text={row.external_id ?? ''} />,
+    text: (row) => row.external_id ?? '',
+  },
+  Hash: {
+    width: '10rem',
+    cell: (row) => <code>{shortHash(row.eth_transaction_hash ?? '')}</code>,
+    text: (row) => row.eth_transaction_hash ?? '',
+  },
+  To: {
+    width: '10rem',
+    cell: (row) => <code>{shortHash(row.to_address ?? '')}</code>,
+    text: (row) => row.to_address ?? '',
+  },
+}
+
+const FIRST = ['Transaction', 'Amount', 'Status', 'Type', 'User', 'Description', 'Created']
+
+/** Those that the address names; the first one always stands, since it is the row's link. */
+export function columnsOf(chosen: string | undefined): string[] {
+  const wanted = chosen === undefined ? FIRST : ['Transaction', ...chosen.split('.')]
+  return Object.keys(COLUMNS).filter((name) => wanted.includes(name))
+}
+
+/** The choice stands in the address beside the filters, so that a view can be kept and sent. */
+export function ColumnChoice(props: { query: Route['query']; shown: readonly string[] }) {
+  const { query, shown } = props
+  const toggle = (name: string): void => {
+    const columns = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name]
+    location.hash = hashOf(['transactions'], { ...query, columns: columns.slice(0).join('.') })
+  }
+  return (
+    <details class="columns-choice">
+      <summary>Columns</summary>
+      <fieldset>
+        <legend class="hidden">Columns</legend>
+        {Object.keys(COLUMNS).map((name) => (
+          <label key={name} class="check">
+            <input
+              type="checkbox"
+              checked={shown.includes(name)}
+              disabled={name === 'Transaction'}
+              onChange={() => toggle(name)}
+            />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  )
+}
+
+/** The rows that are loaded, with the columns that are shown. */
+export function saveShown(rows: readonly Row[], columns: readonly string[]): void {
+  const lines = rows.map((row) => columns.map((name) => COLUMNS[name]?.text(row) ?? ''))
+  const body = [columns, ...lines].map((line) => line.map(cellOf).join(',')).join('\r\n')
+  saveFile({ name: 'transactions.csv', type: 'text/csv', body: `${body}\r\n` })
+}
+
+/** Quoted, and never a formula to a program that opens it. */
+function cellOf(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return `"${safe.replaceAll('"', '""')}"`
+}

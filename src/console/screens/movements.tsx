@@ -1,0 +1,115 @@
+import type { MovementListWire, MovementWire } from '../../wire/group-b/console.ts'
+import { useEvents, useInterval, useLoaded, useThrottled } from '../context.ts'
+import { CardList, type Columns } from '../parts/cards.tsx'
+import { sentenceOf } from '../parts/format.ts'
+import { Amount, Badge, Empty, Foreign, Hash, Heading, Time } from '../parts/parts.tsx'
+import type { ScreenProps } from '../route.ts'
+import { hashOf } from '../route.ts'
+import { Paging, useCursor } from './paging.tsx'
+
+const REFRESH_MS = 5000
+
+type Kind = MovementWire['kind']
+
+const TITLES: Readonly<Record<Kind, string>> = { mint: 'Mints', redeem: 'Redeems', wire: 'Wires' }
+
+const EMPTY: Readonly<Record<Kind, string>> = {
+  mint: 'A mint of the stablecoin appears here as soon as it is accepted.',
+  redeem: 'A redeem appears here as soon as it is requested.',
+  wire: 'A wire to a bank appears here as soon as it is accepted.',
+}
+
+export function MintsScreen(props: ScreenProps) {
+  return <Movements {...props} kind="mint" />
+}
+
+export function RedeemsScreen(props: ScreenProps) {
+  return <Movements {...props} kind="redeem" />
+}
+
+export function WiresScreen(props: ScreenProps) {
+  return <Movements {...props} kind="wire" />
+}
+
+/** The mints, redeems or wires of all users, newest first. */
+function Movements({ route, kind }: ScreenProps & { kind: Kind }) {
+  const { user_id: userId } = route.query
+  const [after, setAfter] = useCursor(`${kind} ${userId}`)
+  const list = useLoaded(`${kind} ${userId} ${after}`, (api, signal) =>
+    api.get<MovementListWire>('/api/admin/movements', {
+      signal,
+      query: { kind, user_id: userId, after, limit: 50 },
+    }),
+  )
+  useEvents(useThrottled(list.reload, 500))
+  useInterval(list.reload, REFRESH_MS)
+  const { data } = list
+  const title = TITLES[kind]
+  return (
+    <>
+      <Heading aside={<SendLink kind={kind} />}>{title}</Heading>
+      <CardList
+        of={list}
+        what={title.toLowerCase()}
+        rows={data?.movements}
+        keyOf={(movement) => movement.id}
+        columns={columnsOf(kind)}
+      >
+        <Empty title={`No ${title.toLowerCase()} yet`}>
+          <p>{EMPTY[kind]}</p>
+        </Empty>
+      </CardList>
+      <Paging cursor={after} next={data?.next_after} onGo={setAfter} />
+    </>
+  )
+}
+
+function SendLink({ kind }: { kind: Kind }) {
+  if (kind !== 'mint') return null
+  return (
+    <a class="button primary" href={hashOf(['send'], { what: 'mint' })}>
+      Mint
+    </a>
+  )
+}
+
+function columnsOf(kind: Kind): Columns<MovementWire> {
+  return {
+    [sentenceOf(kind)]: (movement: MovementWire) => (
+      <a href={hashOf(['wallets', 'postings', movement.id])}>
+        <code title={movement.id}>{movement.id.slice(0, 8)}</code>
+      </a>
+    ),
+    Amount: (movement) => <Amount decimal={movement.amount_decimal} currency={movement.currency} />,
+    Status: (movement) => (
+      <>
+        <Badge state={movement.status} />{' '}
+        {movement.error_code !== null && (
+          <span class="faint">{sentenceOf(movement.error_code)}</span>
+        )}
+      </>
+    ),
+    User: (movement) => (
+      <a href={hashOf([`${kind}s`], { user_id: String(movement.user_id) })}>
+        <Foreign text={movement.username} />
+      </a>
+    ),
+    To: (movement) =>
+      movement.to === null ? (
+        'none'
+      ) : movement.to.startsWith('0x') ? (
+        <Hash value={movement.to} />
+      ) : (
+        <Foreign text={movement.to} />
+      ),
+    ...(kind !== 'wire' && {
+      Hash: (movement: MovementWire) =>
+        movement.transaction_hash === null ? (
+          'none yet'
+        ) : (
+          <Hash value={movement.transaction_hash} />
+        ),
+    }),
+    Created: (movement) => <Time iso={movement.created_at} />,
+  }
+}

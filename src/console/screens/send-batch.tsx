@@ -1,0 +1,168 @@
+import { useMemo, useState } from 'preact/hooks'
+
+import { useAct } from '../act.ts'
+import { usePlatform } from '../context.ts'
+import { Cards } from '../parts/cards.tsx'
+import { formatUnits, groupDigits, plural } from '../parts/format.ts'
+import { Amount, Choice, Facts, Failure, Foreign, Heading, Panel } from '../parts/parts.tsx'
+import { readPaymentsCsv, sumOf, type CsvBatch, type CsvPayment } from '../parts/payments-csv.ts'
+import { hashOf } from '../route.ts'
+import { From, Tab, useBalance } from './send.tsx'
+
+type Estimate = { chain_transactions: number; gas: number; fee_wei: string; contracts: number[] }
+
+/** Shown of a file that may have a thousand. */
+const SHOWN = 50
+
+/** A batch from a file: each payment is shown, and what it would cost, before anything is sent. */
+export function SendBatchScreen() {
+  const balance = useBalance()
+  const [file, setFile] = useState<CsvBatch>()
+  const [currency, setCurrency] = useState('ETH')
+  const [onFailure, setOnFailure] = useState('all_or_nothing')
+  const currencies = ['ETH', ...(balance.data?.tokens.map((token) => token.currency) ?? [])]
+  const read = async (picked: File | undefined): Promise<void> => {
+    setFile(undefined)
+    if (picked) setFile(readPaymentsCsv(await picked.text()))
+  }
+  return (
+    <>
+      <Heading>Send a batch</Heading>
+      <nav class="tabs" aria-label="What to send">
+        <Tab to={hashOf(['send'])}>A payment</Tab>
+        <Tab to={hashOf(['send', 'batch'])} isHere>
+          A batch from a CSV file
+        </Tab>
+        <Tab to={hashOf(['send'], { what: 'mint' })}>A mint</Tab>
+      </nav>
+      <div class="panels two">
+        <Panel title="Batch">
+          <div class="act">
+            <label>
+              CSV file with the columns to_address, amount, description and external_id
+              <input
+                type="file"
+                accept=".csv,text/csv"
+                onChange={(event) => void read(event.currentTarget.files?.[0])}
+              />
+            </label>
+            <Choice
+              name="currency"
+              title="Currency"
+              options={currencies}
+              value={currency}
+              any={false}
+              isCode
+              onChange={setCurrency}
+            />
+            <Choice
+              name="on_failure"
+              title="If one payment cannot be made"
+              options={['all_or_nothing', 'each']}
+              labels={{ all_or_nothing: 'Pay none', each: 'Pay the others' }}
+              value={onFailure}
+              any={false}
+              onChange={setOnFailure}
+            />
+          </div>
+        </Panel>
+        <From of={balance} />
+      </div>
+      {file && file.problems.length > 0 && <Problems problems={file.problems} />}
+      {file && file.problems.length === 0 && (
+        <Preview payments={file.payments} currency={currency} onFailure={onFailure} />
+      )}
+    </>
+  )
+}
+
+function Problems({ problems }: { problems: readonly string[] }) {
+  return (
+    <div class="failure" role="alert">
+      <p>The file cannot be sent. Correct it and choose it again.</p>
+      <ul>
+        {problems.map((problem) => (
+          <li key={problem}>
+            <Foreign text={problem} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function Preview(props: { payments: CsvPayment[]; currency: string; onFailure: string }) {
+  const { payments, currency, onFailure } = props
+  const { api } = usePlatform()
+  const estimating = useAct()
+  const sending = useAct()
+  const [estimate, setEstimate] = useState<Estimate>()
+  const batch = { currency, on_failure: onFailure, items: payments }
+  const key = useMemo(() => crypto.randomUUID(), [payments, currency, onFailure])
+  const ask = async (): Promise<void> => {
+    setEstimate(await api.post<Estimate>('/api/blockchain/batches/estimate', batch))
+  }
+  const send = async (): Promise<void> => {
+    const made = await api.post<{ batch_id: string }>('/api/blockchain/batches', batch, key)
+    location.hash = hashOf(['batches', made.batch_id])
+  }
+  const total = sumOf(payments.map(({ amount }) => amount))
+  const error = sending.error ?? estimating.error
+  return (
+    <>
+      <div class="panels two">
+        <Panel title="Summary">
+          <Facts
+            rows={[
+              ['Payments', plural(payments.length, 'payment')],
+              ['In all', <Amount decimal={total} currency={currency} />],
+              ['If one fails', onFailure === 'each' ? 'the others are paid' : 'none is paid'],
+              ...(estimate ? estimateRows(estimate) : []),
+            ]}
+          />
+          {error !== undefined && <Failure error={error} />}
+          <p class="buttons">
+            <button
+              type="button"
+              class="primary"
+              disabled={sending.isBusy}
+              onClick={() => sending.act(send)}
+            >
+              {sending.isBusy ? 'Send …' : `Send ${plural(payments.length, 'payment')}`}
+            </button>
+            <button type="button" disabled={estimating.isBusy} onClick={() => estimating.act(ask)}>
+              Estimate the fee
+            </button>
+          </p>
+        </Panel>
+      </div>
+      <h2 class="part">Payments</h2>
+      <Cards
+        rows={payments.slice(0, SHOWN).map((payment, place) => ({ ...payment, place }))}
+        keyOf={(payment) => payment.place}
+        columns={{
+          Line: (payment) => String(payment.place + 2),
+          To: (payment) => <code>{payment.to_address}</code>,
+          Amount: (payment) => <Amount decimal={payment.amount} currency={currency} />,
+          Description: (payment) => <Foreign text={payment.description ?? 'Payment of a batch'} />,
+          'External id': (payment) => <Foreign text={payment.external_id ?? 'none'} />,
+        }}
+      />
+      {payments.length > SHOWN && (
+        <p class="faint">And {plural(payments.length - SHOWN, 'more payment')}.</p>
+      )}
+    </>
+  )
+}
+
+function estimateRows(estimate: Estimate) {
+  const { chain_transactions: count, gas, fee_wei: fee, contracts } = estimate
+  return [
+    ['Transactions on chain', groupDigits(String(count))],
+    ['Gas at most', groupDigits(String(gas))],
+    ['Fee at most', <Amount decimal={formatUnits(BigInt(fee), 18)} currency="ETH" />],
+    ...(contracts.length > 0
+      ? [['Payees with code', `${contracts.length}, which may refuse`] as const]
+      : []),
+  ] as const
+}
