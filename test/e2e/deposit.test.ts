@@ -6,6 +6,7 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
 import { check } from '../../src/verify/check.ts'
+import { startReceiver } from '../fixtures/api/receiver.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
@@ -89,6 +90,52 @@ describe('a deposit to a user of the running program', () => {
       (await ask(facts, `/api/runs/${run.run_id}`, { key }))['run'] as Record<string, unknown>
     await until(async () => (await readRun())['state'] === 'completed')
     expect(await readRun()).to.include({ records: 1, matched: 1 })
+  }).timeout(60_000)
+
+  it('is told by events, on the stream and by a webhook', async () => {
+    const { facts } = await up()
+    const receiver = await startReceiver()
+    const watching = new AbortController()
+    try {
+      // The same user has an address in Group B and a key in Group A.
+      const headers = { 'x-api-key': facts.groupB!.apiKey, accept: 'text/event-stream' }
+      const { signal } = watching
+      const stream = await fetch(`${facts.url}/api/stream`, { headers, signal })
+      let streamed = ''
+      const reading = (async () => {
+        for await (const chunk of stream.body!) streamed += Buffer.from(chunk).toString()
+      })().catch(() => undefined)
+      const subscription = { url: receiver.url, notificationType: 'transactions' }
+      const asked = await fetch(`${facts.url}/v1/notifications/subscriptions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${facts.groupA!.apiKey}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ url: receiver.url, subscriptionDetails: [subscription] }),
+      })
+      expect(asked.ok, await asked.text()).to.equal(true)
+      await until(async () => receiver.received.length > 0)
+      const hash = await send(facts, 11)
+      const found = async () =>
+        (await deposits(facts)).find(({ eth_transaction_hash: of }) => of === hash)
+      await until(async () => (await found()) !== undefined)
+      const { transaction_id: id } = (await found())!
+      const { events } = await ask(facts, '/api/events?limit=500')
+      const told = (events as { transaction_id: string; type: string }[])
+        .filter(({ transaction_id: of }) => of === id)
+        .map(({ type }) => type)
+      const all = ['created', 'processing', 'completed'].map((type) => `transaction.${type}`)
+      expect(told).to.deep.equal(all)
+      await until(async () => streamed.includes(id) && streamed.includes('completed'))
+      const hooks = () => receiver.received.filter(({ body }) => body.includes(id))
+      await until(async () => hooks().length === 3)
+      watching.abort()
+      await reading
+    } finally {
+      watching.abort()
+      await receiver.close()
+    }
   }).timeout(60_000)
 
   it('is found once, though the program is killed while it comes', async () => {

@@ -5,6 +5,8 @@ import { sql } from 'kysely'
 import { encodeFunctionData, pad } from 'viem'
 
 import { settlementAbi } from '../../src/bindings/abis.ts'
+import { selectorOf } from '../../src/chain/read/events.ts'
+import { createIncomingReader } from '../../src/chain/read/incoming.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { recordTransaction } from '../../src/store/transactions/transactions.ts'
 import { toHex } from '../engines/sim/world.ts'
@@ -15,12 +17,16 @@ import {
   SETTLEMENT,
   type HoldingsBench,
 } from '../fixtures/books/holdings-bench.ts'
+import { dollarAt } from '../fixtures/books/tokens.ts'
+import { compileMocks, placeMock } from '../fixtures/contracts/placed.ts'
+import { togetherOf } from '../fixtures/together.ts'
 
 const WEI = '0.000000000000000001'
 
 describe('deposits of every kind', () => {
   let on: HoldingsBench
 
+  before(compileMocks)
   beforeEach(async () => {
     on = await createHoldingsBench()
     await on.finalize()
@@ -103,6 +109,35 @@ describe('deposits of every kind', () => {
     const receipts = on.asked.filter(({ method }) => method === 'eth_getTransactionReceipt')
     const deposits = await on.list()
     expect([deposits.length, receipts.length]).to.deep.equal([300, 1])
+  })
+
+  it('are of each token that is configured, in its own currency and to its last unit', async () => {
+    const { world } = on.bench
+    const at = await placeMock(world, { file: 'HostileTokens.sol', name: 'NoReturnToken' })
+    const address = at.toLowerCase() as Hex
+    const mute = { currency: 'MUTE', address, symbol: 'MUTE', decimals: 8, permitDomain: undefined }
+    const tokens = [dollarAt(on.dollar), mute]
+    const { readBlock } = on.deposits
+    const providers = togetherOf([on.bench.provider('one', (call, forward) => forward(call))])
+    const reader = { providers, tokens: tokens.map((one) => one.address), settlement: SETTLEMENT }
+    on.deposits = { ...on.deposits, tokens, readBlock, incoming: createIncomingReader(reader) }
+    on.balances = { ...on.balances, tokens }
+    await on.look()
+    const send = (signature: string, ...words: Hex[]) => {
+      const data = selectorOf(signature) + words.map((word) => pad(word).slice(2)).join('')
+      return on.send(address, { data: data as Hex })
+    }
+    await send('mint(address,uint256)', on.outside, toHex(10n ** 10n))
+    await on.mint(on.user.address, 1_000_001n)
+    const hash = await send('transfer(address,uint256)', on.user.address, toHex(200_000_001n))
+    await on.look()
+    const deposits = (await on.list()).map(({ currency, amount }) => [currency, amount])
+    expect(deposits).to.deep.equal([
+      ['USD', '1.000001'],
+      ['MUTE', '2.00000001'],
+    ])
+    expect((await on.list())[1]).to.include({ hash, payer: on.outside, status: 'completed' })
+    expect(await on.gaps()).to.deep.equal([])
   })
 
   it('are of what no gas was paid for, as bridges bring it', async () => {

@@ -121,6 +121,18 @@ describe('signers that show themselves', () => {
     await mint(1n)
   })
 
+  it('open an alert while the token has frozen the platform, and close it afterwards', async () => {
+    const as = await adminOf(bench.world, dollar)
+    await as('freeze(address)', own())
+    await watch()
+    await watch()
+    // Freezing takes its allowance as well.
+    expect(await kinds()).to.have.members(['signer_frozen', 'mint_allowance_used_up'])
+    await as('unfreeze(address)', own())
+    await watch()
+    expect(await kinds()).to.deep.equal(['mint_allowance_used_up'])
+  })
+
   it('tell the operator where the platform lacks the gas of what it was asked to pay', async () => {
     await fund(1n)
     await expectFailure(() => mint(1n), 'signer_funds_low')

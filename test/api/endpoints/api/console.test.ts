@@ -56,7 +56,7 @@ describe('what the console asks for beside its lists', () => {
 
   it('finds a batch by its id in any case', async () => {
     const { db, alice } = admin
-    const { batchId } = await makeBatch(db, { userId: alice.id })
+    const { batchId } = await makeBatch(db, alice.id)
     expect(await search(batchId.toLowerCase())).to.deep.equal([`batch ${batchId}`])
   })
 
@@ -82,14 +82,14 @@ describe('what the console asks for beside its lists', () => {
     const [alert] = await list()
     expect(alert).to.include({ kind, note: null, acknowledged_by: null })
     const path = `/api/admin/alerts/${String(alert?.['id'])}/acknowledge`
-    const answer = await admin.send({ method: 'POST', url: path, payload: { note: 'Ticket 7' } })
+    const answer = await admin.send({ method: 'POST', url: path, body: { note: 'Ticket 7' } })
     expect(answer.status).to.equal(200)
     const [noted] = await list()
     expect(noted).to.include({ note: 'Ticket 7' })
     expect(noted?.['acknowledged_by']).to.match(/^user:\d+$/)
     const gone = { method: 'POST' as const, url: '/api/admin/alerts/99/acknowledge' }
-    expect((await admin.send({ ...gone, payload: { note: 'x' } })).status).to.equal(404)
-    expect((await admin.send({ ...gone, payload: { note: ' ' } })).status).to.equal(400)
+    expect((await admin.send({ ...gone, body: { note: 'x' } })).status).to.equal(404)
+    expect((await admin.send({ ...gone, body: { note: ' ' } })).status).to.equal(400)
   })
 
   it('lists no movements and no disputes where there are none', async () => {
