@@ -15,6 +15,7 @@ const servers = (process.env.DATABASE_URL ?? '').split(' ').filter((url) => url 
 module.exports = {
   ignore: ['test/contracts/**'],
   require: ['test/fixtures/hooks.ts'],
+  reporter: './test/fixtures/slowest.cjs',
   // No test needs a tenth of it on an idle machine: it ends what hangs, also on a slow and busy one.
   timeout: 300_000,
   forbidOnly: true,

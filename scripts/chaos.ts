@@ -6,6 +6,9 @@
  *
  * `--failover` kills the database instead: the primary of two servers that it starts itself, whose
  * standby takes over. With `--asynchronous` the standby may lag, and the run counts what is lost.
+ *
+ * `--rolling` kills nobody: it restarts every process with SIGTERM, one after the other, behind a
+ * balancer that asks `/readyz`, and no request may fail.
  */
 import { exec } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -17,6 +20,7 @@ import { promisify } from 'node:util'
 import { toHex } from 'viem'
 
 import { startAnvil } from '../src/chain/embedded/anvil.ts'
+import { messageOf } from '../src/base/errors.ts'
 import { callRpc } from '../src/chain/rpc/rpc.ts'
 import { connectDeployer } from '../src/deploy/connect.ts'
 import { MAX_ALLOWANCE } from '../src/deploy/minter.ts'
@@ -24,6 +28,7 @@ import { NETWORKS } from '../src/deploy/networks.ts'
 import type { Hex } from '../src/domain/orders.ts'
 import { openDatabase, type Database } from '../src/store/database/database.ts'
 import { migrate } from '../src/store/database/migrate.ts'
+import { startBalancer } from '../test/engines/chaos/balancer.ts'
 import { compareChain, compareLedger } from '../test/engines/chaos/compare.ts'
 import { startFleet, type Fleet } from '../test/engines/chaos/fleet.ts'
 import { askOnce, PATHS, send, type Asked, type Payer } from '../test/engines/chaos/payer.ts'
@@ -37,12 +42,13 @@ import { dropOwnDatabases, emptyDatabaseUrl } from '../test/fixtures/store/datab
 
 const about =
   'Pays through real processes that are killed with kill -9, and compares chain, ledger and records.'
-const { failover, asynchronous, seed, restart, ...options } = scriptCommand('chaos', about)
-  .option('--kills <count>', 'how many; 100 by default, and 10 primaries', positive)
+const { failover, asynchronous, rolling, seed, restart, ...options } = scriptCommand('chaos', about)
+  .option('--kills <count>', 'how many; by default 100, 10 primaries, or 3 rounds', positive)
   .option('--seed <number>', 'which ones are killed, and when', wholeNumber, 1)
   .option('--restart <command>', 'restarts the PostgreSQL server, which is done half way')
   .option('--failover', 'kills the primary of two PostgreSQL servers, and promotes its standby')
   .option('--asynchronous', 'with --failover: commits do not wait for the standby')
+  .option('--rolling', 'restarts every process in turn, as often as --kills says')
   .parse()
   .opts<{
     kills?: number
@@ -50,8 +56,9 @@ const { failover, asynchronous, seed, restart, ...options } = scriptCommand('cha
     restart?: string
     failover?: boolean
     asynchronous?: boolean
+    rolling?: boolean
   }>()
-const kills = options.kills ?? (failover ? 10 : 100)
+const kills = options.kills ?? (rolling ? 3 : failover ? 10 : 100)
 
 const USERS = 8
 const CLIENTS = 8
@@ -63,6 +70,8 @@ const LAG_MS = 500
 const OPEN: ReadonlySet<string> = new Set(['pending', 'processing'])
 const MNEMONIC = 'test test test test test test test test test test test junk'
 
+/** What a client was told that was no request to repeat. */
+const refused: string[] = []
 const { below: pick } = createRandom(`chaos ${seed}`)
 const folder = mkdtempSync(join(tmpdir(), 'quittance-chaos-'))
 const chain = await startAnvil({ folder: join(folder, 'chain'), blockMs: 500, mnemonic: MNEMONIC })
@@ -78,15 +87,19 @@ try {
     STABLECOIN_ADDRESS: stablecoin,
     QUITTANCE_CONFIRMATIONS: '2',
     QUITTANCE_LOG_LEVEL: 'fatal',
+    ...(rolling && { QUITTANCE_DRAIN_SECONDS: '1' }),
     ...(url && { DATABASE_URL: url }),
   }
   const roles = url ? SHARED_ROLES() : (['up'] as const)
   fleet = await startFleet({ roles, folder, env, onEnd: console.log })
   const startedAt = performance.now()
-  const asked = await askWhileKilling(fleet, payers, cluster)
+  const failures: string[] = []
+  const asked = await (rolling
+    ? askWhileRolling(fleet, payers, failures)
+    : askWhileKilling(fleet, payers, cluster))
   await untilSettled(fleet.urls, asked)
   const seconds = (performance.now() - startedAt) / 1000
-  const wrongs = await compareRecords(fleet.urls, { asked, payers })
+  const wrongs = [...failures, ...(await compareRecords(fleet.urls, { asked, payers }))]
   wrongs.push(...(await compareChain({ rpc, stablecoin, asked, payers })))
   await fleet.stop()
   const database = await open(url)
@@ -97,7 +110,8 @@ try {
   const counts = Object.entries(Object.groupBy(asked, ({ act }) => act))
   console.log(
     `${counts.map(([act, some]) => `${some.length} ${act}s`).join(', ')}; ` +
-      `${kills} kills of ${cluster ? 'the primary' : `${roles.length} processes`}; ` +
+      `${describeHarm(roles.length)}; ` +
+      `${rolling ? `${failures.length} requests failed; ` : ''}` +
       `${(asked.length / seconds).toFixed(1)} a second in ${seconds.toFixed(0)} s; ` +
       `${wrongs.length} wrong`,
   )
@@ -108,6 +122,11 @@ try {
   await chain.stop()
   await dropOwnDatabases()
   rmSync(folder, { recursive: true, force: true })
+}
+
+function describeHarm(processes: number): string {
+  if (rolling) return `${kills} restarts of each of ${processes} processes`
+  return `${kills} kills of ${cluster ? 'the primary' : `${processes} processes`}`
 }
 
 function SHARED_ROLES() {
@@ -162,13 +181,6 @@ async function askWhileKilling(
 ) {
   const asked: Asked[] = []
   const over = new AbortController()
-  const client = async (number: number): Promise<void> => {
-    for (let count = 0; !over.signal.aborted; count++) {
-      const payer = payers[(number + count) % payers.length]!
-      asked.push(await askOnce({ urls, payer, name: `client-${number}-${count}`, pick }))
-      await sleep(pick(100))
-    }
-  }
   /** Waits until the process that was killed serves again, so that it gets to do some work. */
   const untilAccepted = async (): Promise<void> => {
     for (const had = asked.length; asked.length === had;) await sleep(20)
@@ -188,14 +200,65 @@ async function askWhileKilling(
     }
     over.abort()
   }
-  await Promise.all([kill(), ...Array.from({ length: CLIENTS }, (_, number) => client(number))])
+  const nextUrl = (): string => urls[pick(urls.length)]!
+  await Promise.all([kill(), askUntil(over.signal, asked, { nextUrl, payers })])
   return asked
 }
 
-/** An asynchronous standby lags for a moment first, as on a busy network. */
+async function askWhileRolling(
+  { urls, roll }: Fleet,
+  payers: readonly Payer[],
+  failures: string[],
+): Promise<Asked[]> {
+  const asked: Asked[] = []
+  const over = new AbortController()
+  const balancer = startBalancer(urls)
+  const restart = async (): Promise<void> => {
+    for (let round = 1; round <= kills; round++) {
+      await roll(balancer.untilReady)
+      console.log(`round ${round}: ${asked.length} accepted, ${failures.length} failed`)
+    }
+    over.abort()
+  }
+  const onFailure = (sentence: string): void => void failures.push(sentence)
+  const asking = { nextUrl: balancer.next, payers, onFailure }
+  await Promise.all([restart(), askUntil(over.signal, asked, asking)])
+  await balancer.stop()
+  return asked
+}
+
+type Asking = {
+  nextUrl: () => string
+  payers: readonly Payer[]
+  onFailure?: (sentence: string) => void
+}
+
+function noteRefusal(error: unknown): undefined {
+  refused.push(messageOf(error))
+}
+
+async function askUntil(
+  over: AbortSignal,
+  asked: Asked[],
+  { payers, ...how }: Asking,
+): Promise<void> {
+  const client = async (number: number): Promise<void> => {
+    for (let count = 0; !over.aborted; count++) {
+      const payer = payers[(number + count) % payers.length]!
+      const asking = askOnce({ ...how, payer, name: `client-${number}-${count}`, pick })
+      // What was lost with the primary may be on the chain, where the next request meets it.
+      const accepted = await (asynchronous ? asking.catch(noteRefusal) : asking)
+      if (accepted !== undefined) asked.push(accepted)
+      await sleep(pick(100))
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)))
+}
+
+/** An asynchronous standby is cut off for a moment first, as by a network that fails as well. */
 async function failOver(servers: Cluster, untilAccepted: () => Promise<void>): Promise<string> {
   if (asynchronous) {
-    await servers.pauseStandby()
+    servers.cutStandby()
     await sleep(LAG_MS)
   }
   const killedAt = performance.now()
@@ -214,7 +277,10 @@ async function describeLoss(asked: readonly Asked[]): Promise<string> {
   const gone = asked.filter(({ isGone }) => isGone)
   const counts = Object.entries(Object.groupBy(gone, ({ act }) => act))
   const acts = counts.map(([act, some]) => `${some.length} ${act}s`).join(', ')
-  return `lost with the primary: ${gone.length} of ${asked.length} accepted (${acts || 'none'})`
+  return (
+    `lost with the primary: ${gone.length} of ${asked.length} accepted (${acts || 'none'}); ` +
+    `${refused.length} requests were refused afterwards, such as ${refused[0] ?? 'none'}`
+  )
 }
 
 /** Asks whoever is up. */
@@ -239,10 +305,13 @@ async function statusOf(urls: readonly string[], asked: Asked): Promise<string> 
 }
 
 async function untilSettled(urls: readonly string[], asked: readonly Asked[]): Promise<void> {
-  const endsAt = performance.now() + SETTLE_MS
+  const endsAt = performance.now() + (asynchronous ? SETTLE_MS / 5 : SETTLE_MS)
   for (const one of asked) {
     while (OPEN.has(await statusOf(urls, one))) {
-      if (performance.now() > endsAt) throw new Error(`${one.key} is open after 5 minutes`)
+      if (performance.now() > endsAt) {
+        if (asynchronous) return
+        throw new Error(`${one.key} is open after 5 minutes`)
+      }
       await sleep(500)
     }
   }

@@ -3,7 +3,7 @@
  * was found stays in `.mutants/`, and stands until the mutant, its code or its tests change.
  */
 import { createHash } from 'node:crypto'
-import { appendFile, mkdir, readFile } from 'node:fs/promises'
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import path from 'node:path'
 
@@ -16,6 +16,7 @@ import {
   ROOT,
   type Mutant,
 } from '../test/engines/mutants/mutant.ts'
+import { renderList } from '../test/engines/mutants/listing.ts'
 import { copyTree, type Outcome } from '../test/engines/mutants/try-out.ts'
 import { positive, scriptCommand } from '../test/fixtures/script.ts'
 import { prepareData, removePrepared } from '../test/fixtures/store/prepared-data.ts'
@@ -23,6 +24,7 @@ import { prepareData, removePrepared } from '../test/fixtures/store/prepared-dat
 type Result = Outcome & { file: string; what: string; print: string }
 
 const RESULTS = path.join(ROOT, '.mutants/results.jsonl')
+const LIST = path.join(ROOT, 'docs/mutants.md')
 
 const command = scriptCommand('mutate', 'Removes one guard at a time, and runs what must see it.')
   .argument('[words...]', 'only mutants whose file and description have one of these')
@@ -31,8 +33,9 @@ const command = scriptCommand('mutate', 'Removes one guard at a time, and runs w
   .option('--again', 'also those whose result stands')
   .option('--workers <count>', 'how many copies of the tree', positive, 1)
   .option('--json', 'print the results as JSON')
+  .option('--list', 'write what is known into docs/mutants.md, and run nothing')
   .parse()
-type Options = { sim?: boolean; again?: boolean; workers: number; json?: boolean }
+type Options = { sim?: boolean; again?: boolean; workers: number; json?: boolean; list?: boolean }
 const options = command.opts<Options>()
 
 // It takes long, and nobody waits for it.
@@ -43,15 +46,21 @@ const chosen = (await readMutants()).filter((mutant) => {
   return words.length === 0 || words.some((word) => nameOf(mutant).includes(word))
 })
 const results = new Map((await readResults()).map((result) => [nameOf(result), result]))
+if (options.list) await writeList()
 const standing = new Set<Mutant>()
 for (const mutant of chosen) {
   const isSame = results.get(nameOf(mutant))?.print === (await printOf(mutant))
   if (isSame && !options.again) standing.add(mutant)
 }
-const queue = chosen.filter((mutant) => !standing.has(mutant))
 const failures: string[] = []
+const queue = chosen.filter((mutant) => {
+  if (options.list || standing.has(mutant)) return false
+  const isThere = !mutant.server || process.env['DATABASE_URL'] !== undefined
+  if (!isThere) failures.push(`${nameOf(mutant)}: needs a server in DATABASE_URL.`)
+  return isThere
+})
 const startedAt = performance.now()
-await prepareData()
+if (queue.length > 0) await prepareData()
 await Promise.all(Array.from({ length: Math.min(options.workers, queue.length) }, work))
 removePrepared()
 report()
@@ -71,20 +80,24 @@ async function tryOne(copy: Awaited<ReturnType<typeof copyTree>>, mutant: Mutant
   const { file, what } = mutant
   try {
     const print = await printOf(mutant)
-    const result = { file, what, print, ...(await copy.tryOut(mutant)) }
+    const result = {
+      file,
+      what,
+      print,
+      ...(await copy.tryOut(mutant, results.get(nameOf(mutant)))),
+    }
     results.set(nameOf(mutant), result)
     await mkdir(path.dirname(RESULTS), { recursive: true })
     await appendFile(RESULTS, `${JSON.stringify(result)}\n`)
     if (!options.json) tell(mutant, result)
   } catch (error) {
     failures.push(`${nameOf(mutant)}: ${messageOf(error)}`)
-    console.error(failures.at(-1))
   }
 }
 
 function tell(mutant: Mutant, { kills, survived }: Outcome): void {
   console.log(`${survived.length === 0 ? 'killed  ' : 'SURVIVED'} ${nameOf(mutant)}`)
-  for (const { by, seconds } of kills) console.log(`         ${seconds} s: ${by}`)
+  for (const { by, why, seconds } of kills) console.log(`         ${seconds} s: ${by}: ${why}`)
   for (const wanted of survived) console.log(`         unseen by ${wanted}`)
 }
 
@@ -98,12 +111,18 @@ function report(): void {
   } else {
     const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
     console.log(`\n${told.length - alive.length} of ${chosen.length} killed, in ${minutes} min`)
+    for (const failure of failures) console.log(`not run: ${failure}`)
     for (const mutant of alive) {
       console.log(`alive: ${nameOf(mutant)}. ${mutant.equivalent ?? 'Nothing has caught it.'}`)
     }
   }
   const isDone = told.length === chosen.length && failures.length === 0
   process.exitCode = wrong.length === 0 && isDone ? 0 : 1
+}
+
+async function writeList(): Promise<void> {
+  const before = await readFile(LIST, 'utf8').catch(() => '')
+  await writeFile(LIST, renderList(await readMutants(), { results, before }))
 }
 
 async function readResults(): Promise<Result[]> {

@@ -15,6 +15,7 @@ import {
   createOnMoved,
   createWithdrawing,
 } from './app/ledger.ts'
+import { createDrain } from './app/drain.ts'
 import { startMaintenance } from './app/maintenance.ts'
 import { countProviders, countSender, measureOrders, measureWebhooks } from './app/metrics.ts'
 import { createOperating, createOperations } from './app/operations.ts'
@@ -83,7 +84,19 @@ export type AppOptions = {
 /** One part that has started, and how long it took. */
 export type StartStep = { name: string; detail: string; elapsedMs: number }
 
-/** The only place where parts are put together. A failed start stops what it had started. */
+/**
+ * The only place where parts are put together. A failed start stops what it had started.
+ *
+ * @example
+ *   ```ts
+ *   import { createLogger, parseConfig, startApp } from 'quittance/server'
+ *
+ *   const config = parseConfig(process.env)
+ *   const app = await startApp({ config, role: 'up', logger: createLogger({ level: 'info' }) })
+ *   console.log(app.facts.url)
+ *   await app.stop()
+ *   ```
+ */
 export async function startApp(options: AppOptions): Promise<App> {
   const shutdown = createShutdown()
   try {
@@ -253,19 +266,22 @@ type Served = Paying & Working & { webhooks: Webhooks | undefined }
 
 async function serve(ground: Ground, served: Served): Promise<string> {
   const { config, db, chain, shutdown } = ground
+  const drain = createDrain(ground)
   const { payments, rails, webhooks } = served
   const ledger = createLedger(ground)
   const minting = createMinting(served, shutdown.signal)
-  const burning = createBurning(served, shutdown.signal)
+  const burning = createBurning(served, ledger, shutdown.signal)
   const withdrawing = createWithdrawing(served, {
     withdrawals: config.withdrawals,
+    stablecoin: ledger.stablecoin,
     hasSettlement: ground.contracts.settlement !== undefined,
     signal: shutdown.signal,
   })
   const { environment, host } = config
   const server = createServer({
     ...ground,
-    isStopping: () => shutdown.signal.aborted,
+    isStopping: () => shutdown.begun.aborted,
+    isClosing: () => drain.closing.aborted,
     trustedProxies: config.trustedProxies,
     hasPrivateMetrics: !isOnLaptop(config),
     door: rails.door,
@@ -280,13 +296,13 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       withdrawing,
       ...rails.ground,
       ...served.reconciliation.ground,
-      ...createOperating({ ...ground, signers: served.signers }),
+      ...createOperating({ ...ground, closing: drain.closing, signers: served.signers }),
       kickWebhooks: webhooks?.kick,
     }),
     pages: { db, loadPages, visitorRpcUrl: chain.isEmbedded ? chain.url : undefined },
     checks: checksOf(ground),
   })
-  shutdown.add('the HTTP server', () => server.close())
+  shutdown.finish('the HTTP server', () => drain.close(server))
   return listen(server, whereIsApi(config))
 }
 
@@ -298,7 +314,7 @@ async function serveStatus(
   const { config, shutdown } = ground
   const where = whereIsStatus(config)
   if (where === undefined) return undefined
-  const isStopping = (): boolean => shutdown.signal.aborted
+  const isStopping = (): boolean => shutdown.begun.aborted
   const server = createStatusServer({
     ...ground,
     ownRegistry,

@@ -10,9 +10,11 @@ import { publint } from 'publint'
 
 import { temporaryFolder } from './fixtures/folder.ts'
 import { runFile, type Program } from './fixtures/program.ts'
+import { examplesOf } from './fixtures/published-examples.ts'
 import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
 
 const ENTRIES = ['.', './client', './verify', './contracts', './server']
+const SOURCES = ['src/checked/index.ts', 'src/verify/index.ts', 'src/app/server.ts']
 
 const USE = `
 import { createPlatform } from 'quittance'
@@ -27,6 +29,18 @@ console.log(named.map(({ name }) => name).join(' '))
 const platform = createPlatformClient({ baseUrl: 'http://127.0.0.1:9', apiKey: 'k', timeoutMs: 50 })
 const error = await platform.transactions.list().catch((error) => error)
 if (!(error instanceof ApiError)) throw error
+`
+
+const OLD = `
+import { spawnSync } from 'node:child_process'
+
+for (const entry of ${JSON.stringify(ENTRIES)}) {
+  const error = await import('quittance' + entry.slice(1)).catch((error) => error)
+  console.log(error.message)
+}
+const bin = spawnSync(process.execPath, ['node_modules/quittance/dist/cli/main.js', 'up'])
+if (bin.status !== 2) throw new Error('it has run')
+process.stdout.write(String(bin.stderr))
 `
 
 const USE_TYPES = `
@@ -104,6 +118,15 @@ describe('the package', () => {
     })
   }
 
+  /** Those of the comments, each of which shows one function or class. */
+  const commentPrograms = () =>
+    SOURCES.flatMap(examplesOf).flatMap(({ name, programs }) =>
+      programs.map((text, index) => {
+        write(`example-${name}-${index}.ts`, text)
+        return `example-${name}-${index}.ts`
+      }),
+    )
+
   it('is as its manifest says, for publint', async () => {
     const bytes = Uint8Array.from(readFileSync(tarball)).buffer
     const { messages } = await publint({ pack: { tarball: bytes }, strict: true })
@@ -122,6 +145,16 @@ describe('the package', () => {
         !('resolutionKind' in problem && problem.resolutionKind === 'node10'),
     )
     expect(found).to.deep.equal([])
+  })
+
+  it('says on an older Node which one it needs, by every entry and the bin', async () => {
+    const old = ['-y', '--prefer-offline', '-p', 'node@20', 'node']
+    write('old.js', OLD)
+    const told = await run('npx', [...old, 'old.js'])
+    const sentence = /^Quittance needs Node 22\.18 or later, and this is Node 20\.\d+\.\d+\.$/
+    const lines = told.trim().split('\n')
+    expect(lines).to.have.length(ENTRIES.length + 1)
+    for (const line of lines) expect(line).to.match(sentence)
   })
 
   const nodes = {
@@ -155,9 +188,10 @@ describe('the package', () => {
       await program.ended
     })
 
-    it('is used from TypeScript, which knows its types, also by the README', async () => {
+    it('is used from TypeScript, also by the README and its comments', async () => {
       write('use.ts', USE_TYPES)
-      await checkTypes(['use.ts', ...readmePrograms().map(({ file }) => file)])
+      const programs = [...readmePrograms().map(({ file }) => file), ...commentPrograms()]
+      await checkTypes(['use.ts', ...programs])
     })
 
     it('runs the programs of the README as written, where they need no argument', async () => {

@@ -17,55 +17,69 @@ pragma solidity 0.8.37;
 /// The default admin (see `AccessControlDefaultAdminRules`, with a delay of a day for a successor) configures minters
 /// and grants `PAUSER_ROLE` and `FREEZER_ROLE`. It is the constructor's only argument and holds no role but its own.
 interface IReferenceDollar {
-    /// @notice New money, for the order that the `TransferWithMemo` of the same call names.
+    /// @notice New money was made, for the order that the `TransferWithMemo` of the same call names.
+    /// @param minter Who minted.
+    /// @param to Who received.
+    /// @param amount How much, in millionths of a dollar.
     event Mint(address indexed minter, address indexed to, uint256 amount);
 
-    /// @notice Money redeemed, for the order that the `TransferWithMemo` of the same call names.
+    /// @notice Money was redeemed, for the order that the `TransferWithMemo` of the same call names.
+    /// @param burner Whose money it was.
+    /// @param amount How much, in millionths of a dollar.
     event Burn(address indexed burner, uint256 amount);
 
-    /// @notice What the `Transfer` before it was for. `from` is zero for a mint, `to` for a burn.
+    /// @notice Names the order of the `Transfer` before it.
+    /// @param from Who sent; zero for a mint.
+    /// @param to Who received; zero for a burn.
+    /// @param amount How much, in millionths of a dollar.
+    /// @param memo The identity of the order.
     event TransferWithMemo(address indexed from, address indexed to, uint256 amount, bytes32 indexed memo);
 
-    /// @notice A minter may mint this much from now on.
+    /// @notice A minter has a new allowance.
+    /// @param minter Who may mint.
+    /// @param allowance How much it may mint from now on.
     event MinterConfigured(address indexed minter, uint256 allowance);
 
-    /// @notice A minter may mint no more, and is forgotten but for what it minted.
+    /// @notice An account is no longer a minter. What it minted stays on record.
+    /// @param minter Who may not mint any more.
     event MinterRemoved(address indexed minter);
 
     /// @notice The account can neither send nor receive.
+    /// @param account Who was frozen.
     event Frozen(address indexed account);
 
     /// @notice The account can send and receive again.
+    /// @param account Who was released.
     event Unfrozen(address indexed account);
 
-    /// @notice The memo is zero, which no order has.
+    /// @notice Thrown when the memo is zero, which no order has.
     error ZeroMemo();
 
-    /// @notice A mint, a burn or a transfer with a memo moves something.
+    /// @notice Thrown when a mint, a burn or a transfer with a memo has the amount zero.
     error ZeroAmount();
 
-    /// @notice This origin has used this memo before.
+    /// @notice Thrown when this origin has used this memo before.
     error MemoAlreadyUsed(address from, bytes32 memo);
 
-    /// @notice The minter may mint `allowance`, not `amount`.
+    /// @notice Thrown when the minter may mint `allowance`, which is less than `amount`.
     error MinterAllowanceExceeded(address minter, uint256 allowance, uint256 amount);
 
-    /// @notice The zero address and frozen accounts cannot be minters.
+    /// @notice Thrown when the minter is the zero address or a frozen account.
     error InvalidMinter(address minter);
 
-    /// @notice There is no such minter.
+    /// @notice Thrown when the account is not a minter.
     error UnknownMinter(address minter);
 
-    /// @notice There are `maximum` minters at most.
+    /// @notice Thrown when there are `maximum` minters already.
     error TooManyMinters(uint256 maximum);
 
-    /// @notice The account is frozen.
+    /// @notice Thrown when the account is frozen.
     error AccountFrozen(address account);
 
-    /// @notice The account is frozen already, or is not.
+    /// @notice Thrown when the account is already frozen, or already free.
     error FreezeUnchanged(address account, bool frozen);
 
-    /// @notice The signature is not `expected`'s for this, for this token and this chain.
+    /// @notice Thrown when the signature is not `expected`'s for this call, this token and this chain.
     error InvalidSignature(address expected);
 
     /// @notice Makes new money for an order.

@@ -74,55 +74,55 @@ interface ISettlement {
         bytes4 reason
     );
 
-    /// @notice The reference is zero, which no order has.
+    /// @notice Thrown when the reference is zero, which no order has.
     error ZeroReference();
 
-    /// @notice Nothing would be paid.
+    /// @notice Thrown when the amount is zero.
     error ZeroAmount(bytes32 orderReference);
 
-    /// @notice The payee is zero or this contract, where the money would be lost.
+    /// @notice Thrown when the payee is zero or this contract, where the money would be lost.
     error InvalidPayee(bytes32 orderReference, address payee);
 
-    /// @notice This authority has settled this reference before.
+    /// @notice Thrown when this authority has settled this reference before.
     error AlreadySettled(address authority, bytes32 orderReference);
 
-    /// @notice The transaction carries `sent`, but the payments add up to `expected`.
+    /// @notice Thrown when the transaction carries `sent`, and the payments add up to `expected`.
     error WrongValue(uint256 sent, uint256 expected);
 
-    /// @notice The lists of a batch must be of one length.
+    /// @notice Thrown when the lists of a batch differ in length.
     error LengthMismatch(uint256 orderReferences, uint256 payees, uint256 amounts);
 
-    /// @notice A batch holds at least one item and at most `maximum`.
+    /// @notice Thrown when a batch has no item, or more than `maximum`.
     error InvalidBatchSize(uint256 size, uint256 maximum);
 
-    /// @notice The payee did not take the coin.
+    /// @notice Thrown when the payee does not accept the coin.
     error PaymentRefused(address payee, uint256 amount);
 
-    /// @notice The token did not move `amount` to `payee`, and said why, if it says anything.
+    /// @notice Thrown when the token does not move `amount` to `payee`. `reason` is what the token returned.
     error TransferRefused(address payee, uint256 amount, bytes reason);
 
-    /// @notice The payer did not take back what was left of a partial batch.
+    /// @notice Thrown when the payer does not accept the rest of a partial batch.
     error ReturnRefused(address payer, uint256 amount);
 
-    /// @notice A partial batch needs `required` gas before each item, so that no payee gets less than its share.
+    /// @notice Thrown when a partial batch has less than `required` gas left before an item.
     error InsufficientGas(uint256 available, uint256 required);
 
-    /// @notice Only this contract may call this, on itself.
+    /// @notice Thrown when anyone but this contract calls the function.
     error OnlySelf(address caller);
 
-    /// @notice There is no token at this address, or it does not answer as one.
+    /// @notice Thrown when there is no token at this address, or it does not answer as a token does.
     error InvalidToken(address token);
 
-    /// @notice The token said that it moved `expected`, but the balance of `account` grew by `delivered`.
+    /// @notice Thrown when the token reports `expected`, and the balance of `account` grew by `delivered`.
     error WrongDelivery(address token, address account, uint256 expected, uint256 delivered);
 
-    /// @notice The token refused the permit of `payer`, whose allowance for this contract is less than the payment.
+    /// @notice Thrown when the token refuses the permit of `payer`, and its allowance is less than the payment.
     error PermitRefused(address token, address payer, uint256 allowance, uint256 amount);
 
-    /// @notice The intent could be paid until `deadline`.
+    /// @notice Thrown when the intent is paid after its `deadline`.
     error IntentExpired(uint256 deadline, uint256 timestamp);
 
-    /// @notice The signature is not `expected`'s for this payment, this contract and this chain.
+    /// @notice Thrown when the signature is not `expected`'s for this payment, this contract and this chain.
     /// @dev `recovered` is zero where the signature has no ECDSA form at all, or the malleable one.
     error InvalidSignature(address expected, address recovered);
 

@@ -203,13 +203,13 @@ contract UsdcShape is IERC20 {
         emit Transfer(from, to, amount);
     }
 
-    function _setBalance(address account, uint256 balance) private {
+    function _setBalance(address account, uint256 balance) internal {
         require(balance <= BALANCE, "FiatTokenV2_2: Balance exceeds (2^255 - 1)");
         require(!_isBlocked(account), "FiatTokenV2_2: Account is blacklisted");
         _accounts[account] = balance;
     }
 
-    function _isBlocked(address account) private view returns (bool) {
+    function _isBlocked(address account) internal view returns (bool) {
         return _accounts[account] >> 255 == 1;
     }
 

@@ -1,12 +1,20 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import { messageOf } from '../../src/base/errors.ts'
+import { MIGRATION_PATIENCE } from '../../src/store/database/connections.ts'
 import { openDatabase, type Database, type Db } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
 import { listTransactions, type TransactionFilter } from '../../src/store/transactions/list.ts'
 import { recountTallies } from '../../src/store/transactions/tallies.ts'
 import { recordTransaction } from '../../src/store/transactions/transactions.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
+import { at, time } from '../../test/engines/bench/rounds.ts'
+import {
+  fillOrders,
+  measureSearches,
+  type Filled,
+  type Slowest,
+} from '../../test/engines/bench/searches.ts'
 
 const ROWS = Number(process.env['BENCH_ROWS'] ?? 1_000_000)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 200)
@@ -21,61 +29,83 @@ const SHAPES = { 'three years': (1095 * DAY_MS) / ROWS, 'one day': DAY_MS / ROWS
 /** Fills a database of its own with one user's transactions and times every kind of list. */
 async function main(): Promise<void> {
   const all = Object.keys(SHAPES) as (keyof typeof SHAPES)[]
-  const worst: Deepest[] = []
   const shapes = all.filter((shape) => shape === (process.env['BENCH_SHAPE'] ?? shape))
+  const worst: Deepest[] = []
+  const searches: Slowest[] = []
   for (const shape of shapes) {
-    const database = await openDatabase({ url: await ownDatabase() })
+    const own = await openOwn()
+    const { database } = own
     try {
       const startedAt = performance.now()
-      const userId = await fill(database, SHAPES[shape])
+      const filled = await fill(database, SHAPES[shape])
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(0)
       console.log(`\n${ROWS} rows over ${shape}, ${database.kind} engine, filled in ${seconds} s`)
-      console.log(
-        'filter'.padEnd(46),
-        'p50 ms'.padStart(8),
-        'p99 ms'.padStart(8),
-        'cpu p99'.padStart(8),
-        'naive p50'.padStart(10),
-      )
-      const filters = process.env['BENCH_SEARCH'] ? [] : filtersOf(userId, SHAPES[shape])
-      for (const filter of filters) {
-        worst.push(await measure(database.db, filter))
-      }
-      for (const [name, search] of Object.entries(searchesOf(userId, SHAPES[shape]))) {
-        await measureSearch(database.db, { name, search })
-      }
+      if (!process.env['BENCH_SEARCH']) worst.push(...(await measureLists(database.db, filled)))
+      searches.push(await measureSearches(database.db, { ...filled, rounds: ROUNDS, url: own.url }))
     } finally {
-      await database.close()
+      await own.drop()
     }
   }
+  tellRows('list', [...listRows(worst), searchRow(searches)])
+}
+
+function listRows(worst: readonly Deepest[]) {
+  if (worst.length === 0) return []
   const slowest = (name: keyof Deepest) => Math.max(...worst.map((times) => times[name]))
-  tellRows('list', [
+  return [
     {
       what: 'deepest page of the slowest filter, p50',
       unit: 'ms',
       ours: slowest('ours'),
       peer: { what: 'offset and count(*)', value: slowest('naive') },
     },
-  ])
+  ]
+}
+
+function searchRow(searches: readonly Slowest[]) {
+  const floors = searches.flatMap(({ floor }) => floor ?? [])
+  return {
+    what: 'slowest search, p99',
+    unit: 'ms',
+    ours: Math.max(...searches.map(({ ours }) => ours)),
+    ...(floors.length > 0 && {
+      floor: { what: 'its statements by bare pg', value: Math.max(...floors) },
+    }),
+  }
 }
 
 /** How long the deepest page of one filter takes, in the middle of the tries. */
 type Deepest = { ours: number; naive: number }
 
+type Own = { database: Database; url: string | undefined; drop: () => Promise<void> }
+
 /** A new database on the server of DATABASE_URL, or PGlite in memory. */
-async function ownDatabase(): Promise<string | undefined> {
+async function openOwn(): Promise<Own> {
   const server = process.env['DATABASE_URL']
-  if (server === undefined) return undefined
+  if (server === undefined) {
+    const database = await openDatabase({})
+    return { database, url: undefined, drop: () => database.close() }
+  }
   const name = `quittance_bench_${process.pid}_${Date.now()}`
-  const database = await openDatabase({ url: server })
-  await sql`create database ${sql.id(name)}`.execute(database.db)
-  await database.close()
+  await onServer(server, sql`create database ${sql.id(name)}`)
   const url = new URL(server)
   url.pathname = `/${name}`
-  return url.href
+  // To fill a million rows takes longer than a request may.
+  const database = await openDatabase({ url: url.href, patience: MIGRATION_PATIENCE })
+  const drop = async () => {
+    await database.close()
+    await onServer(server, sql`drop database ${sql.id(name)}`)
+  }
+  return { database, url: url.href, drop }
 }
 
-async function fill({ db, kind }: Database, stepMs: number): Promise<number> {
+async function onServer(url: string, statement: RawBuilder<unknown>): Promise<void> {
+  const { db, close } = await openDatabase({ url, patience: MIGRATION_PATIENCE })
+  await statement.execute(db)
+  await close()
+}
+
+async function fill({ db, kind }: Database, stepMs: number): Promise<Filled> {
   await migrate(db)
   const { rows } = await sql<{ id: number }>`
     insert into users (username, password_hash, scopes)
@@ -85,7 +115,8 @@ async function fill({ db, kind }: Database, stepMs: number): Promise<number> {
   for (let first = 0; first < ROWS; first += 20_000) {
     await sql`
       insert into transactions (transaction_id, user_id, type, status, amount, currency,
-        description, metadata, to_address, created_at, updated_at, log_key)
+        description, metadata, to_address, eth_transaction_hash, external_id, created_at,
+        updated_at, log_key)
       select 'TX' || lpad(n::text, 20, '0'), ${userId},
         (array['payment', 'transfer', 'deposit', 'withdrawal', 'settlement'])
           [1 + (hashint8(n) & 1023) % 5],
@@ -93,7 +124,8 @@ async function fill({ db, kind }: Database, stepMs: number): Promise<number> {
           when n > ${ROWS} * 0.999 then 'processing' else 'completed' end,
         n % 10000 + 0.25, case when n < ${ROWS} * 0.02 then 'EUR' else 'USD' end,
         'row of the bench', jsonb_build_object('order', n::text, 'shop', 'main', 'lane', n % 2),
-        case when n % 2 = 0 then ${PAYEE} else '0x' || lpad(to_hex(n), 40, '0') end, at, at, 0
+        case when n % 2 = 0 then ${PAYEE} else '0x' || lpad(to_hex(n), 40, '0') end,
+        '0x' || lpad(to_hex(n), 64, '0'), 'row-' || n, at, at, 0
       from generate_series(${first}::bigint, ${first + Math.min(ROWS, 20_000) - 1}::bigint) n
       cross join lateral (
         select ${new Date(FIRST_DAY)}::timestamptz
@@ -105,10 +137,12 @@ async function fill({ db, kind }: Database, stepMs: number): Promise<number> {
       where id > ${first}`.execute(db)
   }
   await recountTallies(db, { userId })
+  const filled = { userId, rows: ROWS, firstDay: FIRST_DAY, stepMs, payee: PAYEE }
+  await fillOrders(db, filled)
   // A server does this by itself within a minute; PGlite never does.
   if (kind === 'server') await sql`analyze`.execute(db)
   for (let made = 0; made < Math.min(ROWS, 1000); made++) await recordOne(db, { userId, made })
-  return userId
+  return filled
 }
 
 /** What arrives in the ordinary way is partly not counted in yet. */
@@ -125,7 +159,15 @@ async function recordOne(db: Db, options: { userId: number; made: number }): Pro
   })
 }
 
-function filtersOf(userId: number, stepMs: number): TransactionFilter[] {
+async function measureLists(db: Db, filled: Filled): Promise<Deepest[]> {
+  const heads = ['p50 ms', 'p99 ms', 'cpu p99'].map((head) => head.padStart(8))
+  console.log('filter'.padEnd(46), ...heads, 'naive p50'.padStart(10))
+  const worst: Deepest[] = []
+  for (const filter of filtersOf(filled)) worst.push(await measure(db, filter))
+  return worst
+}
+
+function filtersOf({ userId, stepMs }: Filled): TransactionFilter[] {
   const middle = FIRST_DAY + (ROWS * stepMs) / 2
   const quarter = (ROWS * stepMs) / 4
   const from = new Date(middle - quarter)
@@ -136,63 +178,6 @@ function filtersOf(userId: number, stepMs: number): TransactionFilter[] {
   return types.flatMap((type) =>
     statuses.flatMap((status) => times.map((time) => ({ userId, ...type, ...status, ...time }))),
   )
-}
-
-/** Each feature alone and with others: of one row, of none, of half of them and of all. */
-function searchesOf(userId: number, stepMs: number): Record<string, TransactionFilter> {
-  const shop = { shop: 'main' }
-  const mine = { userId, currency: 'USD' } as const
-  const oldest = { from: new Date(FIRST_DAY), until: new Date(FIRST_DAY + (ROWS * stepMs) / 4) }
-  return {
-    'metadata of one': { userId, metadata: { order: '4711' } },
-    'metadata of none': { userId, metadata: { order: 'none' } },
-    'metadata of half': { userId, metadata: { lane: '1' } },
-    'metadata of all': { userId, metadata: shop },
-    'metadata of all and one': { userId, metadata: { ...shop, order: '4711' } },
-    'address of one': { userId, toAddress: `0x${'1'.padStart(40, '0')}` },
-    'address of none': { userId, toAddress: `0x${'cd'.repeat(20)}` },
-    'address of half': { userId, toAddress: PAYEE },
-    'currency of all': mine,
-    'currency of the oldest': { ...mine, currency: 'EUR' },
-    'currency of none': { ...mine, currency: 'GBP' },
-    'amount of few': { ...mine, minAmount: '4711.25', maxAmount: '4711.25' },
-    'amount of none': { ...mine, minAmount: '20000' },
-    'amount of half': { ...mine, minAmount: '5000' },
-    'amount of all': { ...mine, minAmount: '0.01' },
-    'two halves without a row in both': { userId, toAddress: PAYEE, metadata: { lane: '1' } },
-    'all, refunded': { ...mine, metadata: shop, status: 'refunded' },
-    'all at once': {
-      ...mine,
-      ...oldest,
-      metadata: { ...shop, lane: '0' },
-      toAddress: PAYEE,
-      minAmount: '1',
-      maxAmount: '9000',
-      type: 'payment',
-      status: 'completed',
-    },
-  }
-}
-
-/** The first page of a search, and one far behind it. */
-async function measureSearch(
-  db: Db,
-  { name, search }: { name: string; search: TransactionFilter },
-): Promise<void> {
-  const createdAt = new Date(FIRST_DAY + 400 * DAY_MS)
-  for (const page of [{ offset: 0 }, { after: { createdAt, id: BigInt(ROWS) } }]) {
-    const found = await listTransactions(db, search, { limit: 50, ...page })
-    const { wall, cpu } = await time(ROUNDS, () =>
-      listTransactions(db, search, { limit: 50, ...page }),
-    )
-    const total = `${found.isExact ? '' : 'more than '}${found.total}`
-    console.log(
-      `${name}, ${'after' in page ? 'deep' : 'first'}, ${total}`.padEnd(60),
-      at(wall, 0.5).padStart(8),
-      at(wall, 0.99).padStart(8),
-      at(cpu, 0.99).padStart(8),
-    )
-  }
 }
 
 /** At the first page, in the middle and near the end; the peer only where it must go deep. */
@@ -240,26 +225,6 @@ async function listNaively(
   await sql`
     select transaction_id from transactions where ${taken}
     order by created_at desc, id desc limit ${page.limit} offset ${page.offset}`.execute(db)
-}
-
-type Sample = { wall: number[]; cpu: number[] }
-
-/** On a machine that others use too, the processor's time says more than the clock's. */
-async function time(rounds: number, work: () => Promise<unknown>): Promise<Sample> {
-  const sample: Sample = { wall: [], cpu: [] }
-  for (let round = 0; round < rounds; round++) {
-    const before = process.cpuUsage()
-    const startedAt = performance.now()
-    await work()
-    sample.wall.push(performance.now() - startedAt)
-    const used = process.cpuUsage(before)
-    sample.cpu.push((used.user + used.system) / 1000)
-  }
-  return sample
-}
-
-function at(times: number[], share: number): string {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length * share)]?.toFixed(1) ?? ''
 }
 
 await main().catch((error: unknown) => {

@@ -5,8 +5,8 @@
  * once more with no worker, for what `serve` accepts where workers have machines of their own; and
  * with BENCH_PROCESSES by so many `serve` and `work`, beside one of each.
  *
- * It counts what each payment costs: processor time of each program, rows, and bytes of the log; and
- * statements, where the server loads pg_stat_statements.
+ * It counts what each payment costs: processor time of each program, rows, and bytes of the log;
+ * and statements, where the server loads pg_stat_statements.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'

@@ -5,34 +5,57 @@ import { createTeller } from '../api/endpoints/v1/shown.ts'
 import type { Burning, Withdrawing } from '../api/endpoints/v1/transfers.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Withdrawals } from '../base/config.ts'
+import { limits } from '../base/limits.ts'
 import { BaseError, codeOf } from '../base/errors.ts'
+import type { Signers } from '../chain/signers/signer.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
+import { readMintRight } from '../chain/read/mint-right.ts'
+import { callToken } from '../chain/read/signers.ts'
 import { NOBODY, type Route } from '../domain/orders.ts'
-import type { LedgerContext } from '../ledger/context.ts'
+import type { Issuer, LedgerContext, ProfiledStablecoin, Stablecoin } from '../ledger/context.ts'
 import { moveByMint } from '../ledger/mints.ts'
 import { failRedeemByBurn } from '../ledger/redeems.ts'
 import { moveByWithdrawal } from '../ledger/withdrawals.ts'
-import { lower } from '../sender/accounts.ts'
+import { lower, PLATFORM } from '../sender/accounts.ts'
 import type { SenderContext } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { recordMoves } from '../sender/record.ts'
 import { NeededFirstError } from '../store/database/trouble.ts'
+import type { Chain } from './chain.ts'
 import type { Paying } from './sender.ts'
 
 /** What payments, transfers, mints and redeems stand on. */
 export function createLedger(deps: {
   clock: Clock
-  chain: { chainId: number }
+  chain: Pick<Chain, 'chainId' | 'providers'>
   contracts: FoundContracts
+  signers: Pick<Signers, 'at'>
 }): LedgerContext {
-  const { clock, chain, contracts } = deps
+  const { clock, chain, contracts, signers } = deps
   const { stablecoin, token } = contracts
   const { chainId } = chain
-  const known = {
-    stablecoin: stablecoin &&
-      token && { token: lower(stablecoin), chainId, profile: token.profile },
-  }
+  const coin = stablecoin && token && { token: lower(stablecoin), chainId, profile: token.profile }
+  const isFiat = coin?.profile === 'fiat_token'
+  const issuer = isFiat ? issuerOf(chain.providers, { coin, signers }) : undefined
+  const known = { stablecoin: coin && { ...coin, issuer } }
   return { clock, randomBytes, ...known, ...createTeller(known) }
+}
+
+/** The platform, where the token has minters beside it. */
+function issuerOf(
+  providers: Chain['providers'],
+  of: { coin: Stablecoin; signers: Pick<Signers, 'at'> },
+): Issuer {
+  const address = lower(of.signers.at(PLATFORM).address)
+  return {
+    address,
+    async isMinter() {
+      const signal = AbortSignal.timeout(limits.handlerTimeoutMs)
+      const call = { to: of.coin.token, signal }
+      const right = await readMintRight((data) => callToken(providers, { ...call, data }), address)
+      return right.isMinter
+    },
+  }
 }
 
 /** Orders pay mints or transactions, and move them in the same SQL transaction. */
@@ -43,7 +66,7 @@ export function createOnMoved(ledger: LedgerContext): SenderContext['onMoved'] {
       burn = [],
       others = [],
     } = Object.groupBy(moves, ({ order: { route, subject } }) =>
-      isTransaction(subject) ? 'others' : route === 'mint' || route === 'burn' ? route : 'others',
+      isTransaction(subject) ? 'others' : (OF_TRANSFERS[route] ?? 'others'),
     )
     for (const move of mint) await moveByMint(ledger, db, move)
     for (const move of burn) await failRedeemByBurn(ledger, db, move)
@@ -55,6 +78,13 @@ export function createOnMoved(ledger: LedgerContext): SenderContext['onMoved'] {
   }
 }
 
+/** What an order under the id of a transfer is for. A redeem of USDC goes to its issuer. */
+const OF_TRANSFERS: Partial<Record<Route, 'mint' | 'burn'>> = {
+  mint: 'mint',
+  burn: 'burn',
+  transfer: 'burn',
+}
+
 /** Mints and redeems are orders under ids of their own. */
 function isTransaction(subject: string): boolean {
   return subject.startsWith('TX')
@@ -62,16 +92,22 @@ function isTransaction(subject: string): boolean {
 
 const WITHDRAWING: ReadonlySet<Route> = new Set<Route>(['mint', 'token', 'permit', 'transfer'])
 
-/** Each user's own address burns. */
+/** Each user's own address burns, or sends USDC back to its issuer. */
 export function createBurning(
   { sender, payments }: Paying,
+  { stablecoin }: Pick<LedgerContext, 'stablecoin'>,
   signal: AbortSignal,
 ): Burning<PreparedOrder> {
+  const issuer = stablecoin?.issuer?.address
+  const back =
+    issuer === undefined
+      ? ({ route: 'burn', payee: NOBODY } as const)
+      : ({ route: 'transfer', payee: issuer } as const)
   return {
     addressOf: payments.addressOf,
     prepare: (db, burn) => {
       // What is burnt goes to a bank, wherever the caller says.
-      const order = { ...burn, way: 'wire', route: 'burn', payee: NOBODY } as const
+      const order = { ...burn, way: 'wire', ...back } as const
       return sender.prepare(db, order, signal)
     },
     accept: sender.accept,
@@ -91,9 +127,14 @@ export type PreparedWithdrawal = {
  */
 export function createWithdrawing(
   { sender, platform }: Pick<Paying, 'sender' | 'platform'>,
-  of: { withdrawals: Withdrawals; hasSettlement: boolean; signal: AbortSignal },
+  of: {
+    withdrawals: Withdrawals
+    stablecoin?: ProfiledStablecoin | undefined
+    hasSettlement: boolean
+    signal: AbortSignal
+  },
 ): Withdrawing<PreparedWithdrawal> {
-  const { withdrawals, hasSettlement, signal } = of
+  const { stablecoin, hasSettlement, signal } = of
   const paid = hasSettlement
     ? ({ route: 'token', withAllowance: true } as const)
     : ({ route: 'transfer' } as const)
@@ -101,6 +142,7 @@ export function createWithdrawing(
     prepare: async (db, asked) => {
       const order = { ...asked, way: 'withdrawal', payer: platform } as const
       const mint = () => sender.prepare(db, { ...order, route: 'mint' }, signal)
+      const withdrawals = await possibleOf(of.withdrawals, stablecoin)
       if (withdrawals === 'mint') return { payment: await mint(), mint: undefined }
       const instead = withdrawals === 'holdings' ? undefined : mint
       try {
@@ -115,10 +157,9 @@ export function createWithdrawing(
       try {
         return await sender.accept(db, prepared.payment)
       } catch (error) {
-        if (codeOf(error) !== 'insufficient_funds' || withdrawals === 'mint') throw error
-        if (withdrawals === 'holdings') throw holdingsTooSmall(error)
-        const { mint } = prepared
-        if (mint === undefined) throw error
+        const { payment, mint } = prepared
+        if (codeOf(error) !== 'insufficient_funds' || payment.route === 'mint') throw error
+        if (mint === undefined) throw holdingsTooSmall(error)
         // What the platform holds is on its way to somebody else.
         throw new NeededFirstError(async () => {
           Object.assign(prepared, { payment: await mint(), mint: undefined })
@@ -133,6 +174,19 @@ export function createWithdrawing(
     prepare: (db, asked) => sender.own(db, platform, () => prepare(db, asked)),
     accept: (db, prepared) => sender.own(db, platform, () => accept(db, prepared)),
   }
+}
+
+/**
+ * A token without memos is minted by one of its minters alone, who mints all that it pays: what
+ * holders have sent back to it is not to go out again.
+ */
+async function possibleOf(
+  wanted: Withdrawals,
+  stablecoin: ProfiledStablecoin | undefined,
+): Promise<Withdrawals> {
+  if (stablecoin === undefined || stablecoin.profile === 'memo') return wanted
+  if (wanted === 'holdings' || !(await stablecoin.issuer?.isMinter())) return 'holdings'
+  return 'mint'
 }
 
 function holdingsTooSmall(cause: unknown): BaseError {

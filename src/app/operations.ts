@@ -62,12 +62,15 @@ export type Operating = {
   signers: SignerReader
   /** Aborted when the program stops. */
   signal: AbortSignal
+  /** Aborted when nothing new is begun any more, before that. */
+  closing: AbortSignal
 }
 
 export function createOperating(deps: {
   chain: Chain
   config: Config
   shutdown: { signal: AbortSignal }
+  closing: AbortSignal
   signers: SignerReader
 }): Operating {
   const { providers, chainId } = deps.chain
@@ -76,6 +79,7 @@ export function createOperating(deps: {
   return {
     chainId,
     signal,
+    closing: deps.closing,
     signers: deps.signers,
     providers: () => healthOf(providers),
     provePayment: async ({ transactionId, ...payment }) => {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { PaymentDesk } from '../api/endpoints/api/payments/create.ts'
 import type { PayingBank } from '../api/endpoints/v1/sides.ts'
 import type { GatewayDoor } from '../api/gateway-routes.ts'
-import { once } from '../base/cache.ts'
+import { once, recent } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
@@ -13,12 +13,15 @@ import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { Watchdog } from '../base/watchdog.ts'
 import { createBlockReader } from '../chain/read/blocks.ts'
-import type { Contracts, FoundContracts } from '../chain/read/contracts.ts'
+import type { FoundContracts } from '../chain/read/contracts.ts'
 import { createFinal } from '../chain/read/final.ts'
 import { createHoldingReader } from '../chain/read/holdings.ts'
 import { createIncomingReader } from '../chain/read/incoming.ts'
 import { createPaidReceiptReader } from '../chain/read/paid-receipts.ts'
 import { createSettlementReader } from '../chain/read/settlements.ts'
+import { readIsFrozen } from '../chain/read/frozen.ts'
+import { readPause } from '../chain/read/token-state.ts'
+import { NETWORKS } from '../deploy/networks.ts'
 import type { Institution } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
 import { BALANCE_POLICY, balancePass } from '../rails/balances.ts'
@@ -158,7 +161,7 @@ function createCheckout(
   deps: Deps & {
     config: Config
     chain: Chain
-    contracts: Contracts
+    contracts: FoundContracts
     platform: Hex
     watch: Watchdog['watch']
     shutdown: Shutdown
@@ -167,11 +170,15 @@ function createCheckout(
   const { db, clock, logger, config, chain, contracts } = deps
   if (contracts.settlement === undefined) return undefined
   const { providers, chainId } = chain
+  const payee = checkoutPayeeOf(deps)
+  const stablecoin = contracts.stablecoin && lower(contracts.stablecoin)
   const terms: CheckoutTerms = {
     chainId,
     settlement: lower(contracts.settlement),
-    payee: checkoutPayeeOf(deps),
-    stablecoin: contracts.stablecoin && lower(contracts.stablecoin),
+    payee,
+    stablecoin,
+    tokenName: nameOfToken(contracts.token?.symbol, chainId),
+    readObstacle: stablecoin && obstacleReader(providers, { token: stablecoin, account: payee }),
   }
   const checkout = {
     db,
@@ -200,6 +207,33 @@ function createCheckout(
   const seen = createCheckoutSeen({ ...checkout, readHead, signal: deps.shutdown.signal })
   return { terms, loop, seen }
 }
+
+function nameOfToken(symbol: string | null | undefined, chainId: number): string | undefined {
+  if (symbol === undefined || symbol === null) return undefined
+  const network = Object.values(NETWORKS).find((one) => one.chainId === chainId)
+  return `${symbol} on ${network?.title ?? `chain ${chainId}`}`
+}
+
+/** Asked once for all who ask within a few seconds. */
+function obstacleReader(
+  providers: Chain['providers'],
+  of: { token: Hex; account: Hex },
+): NonNullable<CheckoutTerms['readObstacle']> {
+  return recent({
+    maxAgeMs: OBSTACLE_MS,
+    now: () => performance.now(),
+    load: async () => {
+      const signal = AbortSignal.timeout(limits.healthCheckMs)
+      const [isPaused, isFrozen] = await Promise.all([
+        readPause(providers, { ...of, signal }),
+        readIsFrozen(providers.request, { ...of, signal }),
+      ])
+      return isPaused === true ? 'token_paused' : isFrozen ? 'payee_frozen' : undefined
+    },
+  })
+}
+
+const OBSTACLE_MS = 2000
 
 function checkoutPayeeOf({ config, platform }: { config: Config; platform: Hex }): Hex {
   return lower(config.rails.checkoutPayee ?? platform)

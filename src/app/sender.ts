@@ -4,8 +4,14 @@ import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
-import { DEFAULT_FEE_POLICY, readFeeMarket } from '../chain/read/fees.ts'
+import {
+  DEFAULT_FEE_POLICY,
+  readFeeMarket,
+  ROLLUP_FEE_POLICY,
+  type FeePolicy,
+} from '../chain/read/fees.ts'
 import { readBalance, readTokenBalance } from '../chain/read/holdings.ts'
+import { findRollupFee } from '../chain/read/rollup-fee.ts'
 import type { Providers } from '../chain/rpc/providers.ts'
 import type { Signers } from '../chain/signers/signer.ts'
 import { isCodeOf, settlement } from '../deploy/deployables.ts'
@@ -47,7 +53,9 @@ export async function createPaying(deps: {
   const { config, chain, contracts, db, clock, logger, onMoved, onEvent, onProgress } = deps
   const { signal } = deps.shutdown
   const { chainId, providers } = chain
-  const offer = (signal: AbortSignal): Promise<Fees> => quoteFees(providers, signal)
+  const readRollupFee = await findRollupFee(providers, signal)
+  const feePolicy = readRollupFee === undefined ? DEFAULT_FEE_POLICY : ROLLUP_FEE_POLICY
+  const offer = (signal: AbortSignal): Promise<Fees> => quoteFees(providers, feePolicy, signal)
   const stablecoin = contracts.stablecoin && lower(contracts.stablecoin)
   const accounts = await createAccounts({ signers: deps.signers, db })
   const { platform } = accounts
@@ -63,12 +71,14 @@ export async function createPaying(deps: {
     sign: signOutside((by, transaction) => accounts.sign(by, transaction, signal), accounts.isHere),
     signTyped: (by, payload) => accounts.signTyped(by, payload, signal),
     quoteFees: offer,
+    readRollupFee,
     references: createReferenceCodec(deps.referenceKey),
     settlement: contracts.settlement && {
       address: lower(contracts.settlement),
       isCode: (code) => isCodeOf(code, settlement()),
     },
     stablecoin,
+    mintsPlainly: contracts.token?.profile === 'fiat_token',
     tokens: contracts.tokens,
     pool: [platform],
     policy: policyOf(chain, config),
@@ -117,7 +127,11 @@ function readTokens(
   )
 }
 
-async function quoteFees(providers: Providers, signal: AbortSignal): Promise<Fees> {
-  const { baseFee, tip } = await readFeeMarket(providers, { policy: DEFAULT_FEE_POLICY, signal })
+async function quoteFees(
+  providers: Providers,
+  policy: FeePolicy,
+  signal: AbortSignal,
+): Promise<Fees> {
+  const { baseFee, tip } = await readFeeMarket(providers, { policy, signal })
   return { maxFeePerGas: 2n * baseFee + tip, maxPriorityFeePerGas: tip }
 }

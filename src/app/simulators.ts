@@ -6,7 +6,7 @@ import type { Config } from '../base/config.ts'
 import { PARTIES, PARTY_KINDS, type PartyKind } from '../base/parties.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
-import { startSimulator, type SimulatorProcess } from '../rails/simulators/start.ts'
+import { startSimulators as startProgram } from '../rails/simulators/start.ts'
 
 export type Simulators = {
   /** What is configured, with a simulated party wherever there is none. */
@@ -25,34 +25,21 @@ export async function startSimulators(options: {
   const { config, shutdown } = options
   const folder = join(config.dataFolder, 'rails')
   const secretOf = createSecrets(folder)
-  const start = async (kind: PartyKind, settings: object): Promise<SimulatorProcess> => {
-    const { name, simulator: at } = PARTIES[kind]
-    const port = config.port === 0 ? 0 : at.port
-    const simulator = await startSimulator(kind, {
-      folder,
-      dayMs: SANDBOX_DAY_MS,
-      port,
-      ...settings,
-    })
-    shutdown.add(`the simulated ${name}`, simulator.stop)
-    return simulator
-  }
   const usual: Record<string, object | undefined> = { ...config.rails.usual }
-  const simulated = PARTY_KINDS.filter((kind) => usual[kind] === undefined)
-  const started = new Map<string, SimulatorProcess>(
-    await Promise.all(
-      simulated.map(async (kind) => {
-        const settings = settingsOf(kind, secretOf)
-        const process = await start(kind, settings)
-        usual[kind] = { ...settings, url: process.url }
-        return [kind, process] as const
-      }),
-    ),
-  )
-  const named = [...started].map(([kind, { url }]) => [
-    PARTIES[kind as PartyKind].simulator.name,
-    url,
-  ])
+  const simulated = PARTY_KINDS.filter((kind) => usual[kind] === undefined).map((kind) => {
+    return { kind, at: PARTIES[kind].simulator, settings: settingsOf(kind, secretOf) }
+  })
+  const wanted = simulated.map(({ kind, at, settings }) => {
+    const port = config.port === 0 ? 0 : at.port
+    return [kind, { folder, dayMs: SANDBOX_DAY_MS, port, ...settings }] as const
+  })
+  const started = await startProgram(Object.fromEntries(wanted))
+  shutdown.add('the simulated parties', started.stop)
+  const named = simulated.map(({ kind, at, settings }) => {
+    const url = started.urls[kind] ?? ''
+    usual[kind] = { ...settings, url }
+    return [at.name, url] as const
+  })
   return {
     rails: { ...config.rails, usual },
     urls: Object.fromEntries(named),
@@ -60,7 +47,7 @@ export async function startSimulators(options: {
       // The simulated ones stand for those without a name.
       for (const { id, kind, party } of config.rails.gateways) {
         if (party !== undefined) continue
-        started.get(kind)?.tell({ webhookUrl: `${url}/webhooks/gateways/${id}` })
+        started.tell({ [kind]: { webhookUrl: `${url}/webhooks/gateways/${id}` } })
       }
     },
   }

@@ -7,7 +7,9 @@ import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { Watchdog } from '../base/watchdog.ts'
 import { createFinal } from '../chain/read/final.ts'
-import { createSupplyReader } from '../chain/read/supply.ts'
+import { createIssuedReader } from '../chain/read/issued.ts'
+import { createSupplyReader, type SupplyReader } from '../chain/read/supply.ts'
+import type { Providers } from '../chain/rpc/providers.ts'
 import { LEDGER_DECIMALS } from '../domain/money.ts'
 import type { LedgerContext, Stablecoin } from '../ledger/context.ts'
 import { createSupplyWatch } from '../ledger/watch-supply.ts'
@@ -47,12 +49,19 @@ export function startSupply(
     stablecoin,
     context: ledger,
     readFinal: createFinal({ providers, finality: config.confirmations }),
-    supply: createSupplyReader({ providers, token: stablecoin.token }),
+    supply: supplyReaderOf(providers, stablecoin),
     pollIntervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
     onProgress: watchLoop('supply watch', limits.supplyStillMs),
   })
   const watching = watch.run(shutdown.signal)
   shutdown.add('the watch over the supply', () => watching)
+}
+
+/** Of a token with other minters only what is ours is read. */
+function supplyReaderOf(providers: Providers, { token, issuer }: Stablecoin): SupplyReader {
+  return issuer === undefined
+    ? createSupplyReader({ providers, token })
+    : createIssuedReader({ providers, token, issuer: issuer.address })
 }
 
 /** Asked of the database at each scrape, so every process tells the same. */

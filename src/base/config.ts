@@ -26,6 +26,8 @@ export type Config = {
   port: number
   /** Where a process tells how it is, to those who watch over it; absent: `work` tells nowhere. */
   statusPort: number | undefined
+  /** For how long a server that stops serves on, while `/readyz` says that it stops. */
+  drainMs: number
   /** Whose X-Forwarded-For is believed: addresses and networks. Empty: nobody's. */
   trustedProxies: string[]
   dataFolder: string
@@ -61,7 +63,17 @@ export type Config = {
 
 export type HexAddress = `0x${string}`
 
-/** Reads the environment once. Every bad value is named, all of them in one error. */
+/**
+ * Reads the environment once. Every bad value is named, all of them in one error.
+ *
+ * @example
+ *   ```ts
+ *   import { parseConfig } from 'quittance/server'
+ *
+ *   const { environment, port } = parseConfig({ PORT: '0' })
+ *   console.log(environment, port)
+ *   ```
+ */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = []
   const asked = new Set<string>()
@@ -84,6 +96,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     host: read('HOST', parseHost) ?? '127.0.0.1',
     port: read('PORT', wholeNumber({ min: 0, max: 65_535 })) ?? 8080,
     statusPort: read('QUITTANCE_STATUS_PORT', wholeNumber({ min: 0, max: 65_535 })),
+    drainMs: 1000 * (read('QUITTANCE_DRAIN_SECONDS', wholeNumber({ min: 0, max: 300 })) ?? 0),
     trustedProxies: read('QUITTANCE_TRUST_PROXY', parseNetworks) ?? [],
     dataFolder: resolve(read('QUITTANCE_DATA', (text) => text) ?? '.quittance'),
     databaseUrl: read('DATABASE_URL', parseDatabaseUrl),
@@ -117,6 +130,7 @@ export const VARIABLES = {
   PORT: 'port of the HTTP server; 0 takes any free one',
   HOST: 'address to listen on',
   QUITTANCE_STATUS_PORT: 'port that answers /healthz, /readyz and /metrics, and nothing else',
+  QUITTANCE_DRAIN_SECONDS: 'how long `serve` serves on at a stop, while balancers turn away',
   QUITTANCE_TRUST_PROXY: 'proxies whose X-Forwarded-For is believed, comma-separated',
   QUITTANCE_ENVIRONMENT: 'sandbox or production',
   QUITTANCE_DATA: 'folder for the embedded database and chain',

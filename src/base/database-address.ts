@@ -4,12 +4,15 @@ export type DatabaseAddress = {
   hosts: [URL, ...URL[]]
   /** Whether a server that only reads has to be left for another one. */
   needsPrimary: boolean
+  /** Whether PgBouncer stands before it, which keeps no session for us. */
+  isPooled: boolean
 }
 
 /**
  * Reads an address as PostgreSQL's own programs do, with several hosts between commas:
- * `postgres://user@one:5432,two:5432/database?target_session_attrs=read-write`. Undefined where it
- * is not one, or asks for a server that cannot write.
+ * `postgres://user@one:5432,two:5432/database?target_session_attrs=read-write`. What only we
+ * understand is `pgbouncer=true`. Undefined where it is not one, or asks for a server that cannot
+ * write.
  */
 export function parseDatabaseAddress(text: string): DatabaseAddress | undefined {
   const [, scheme, authority, rest] = /^(postgres(?:ql)?:\/\/)([^/?#]*)(.*)$/.exec(text) ?? []
@@ -20,10 +23,15 @@ export function parseDatabaseAddress(text: string): DatabaseAddress | undefined 
     .split(',')
     .map((host) => URL.parse(`${scheme}${authority.slice(0, end)}${host}${rest}`))
   const wanted = addresses[0]?.searchParams.get(SESSION) ?? 'any'
+  const pooled = addresses[0]?.searchParams.get(POOLED) ?? 'false'
   if (addresses.includes(null) || !WRITABLE.has(wanted)) return undefined
+  if (!['true', 'false'].includes(pooled)) return undefined
   const hosts = addresses as DatabaseAddress['hosts']
-  for (const { searchParams } of hosts) searchParams.delete(SESSION)
-  return { hosts, needsPrimary: hosts.length > 1 || wanted !== 'any' }
+  for (const { searchParams } of hosts) {
+    for (const name of [SESSION, POOLED]) searchParams.delete(name)
+  }
+  const needsPrimary = hosts.length > 1 || wanted !== 'any'
+  return { hosts, needsPrimary, isPooled: pooled === 'true' }
 }
 
 /** The part of an address that may be shown: neither user nor password. */
@@ -34,4 +42,5 @@ export function nameOfDatabase(text: string): string {
 }
 
 const SESSION = 'target_session_attrs'
+const POOLED = 'pgbouncer'
 const WRITABLE: ReadonlySet<string> = new Set(['any', 'read-write', 'primary'])

@@ -69,6 +69,8 @@ export const limits = {
   /** For each part that `/readyz` asks. */
   healthCheckMs: 4_000,
   shutdownStepMs: 5_000,
+  /** How long a request that was begun may take to end once the program stops. */
+  drainMs: 10_000,
   /** How long a disabled user, a revoked key or a dropped signing key may still be let in. */
   accessStaleMs: 5_000,
   accessRefreshMs: 2_500,

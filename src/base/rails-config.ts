@@ -49,7 +49,7 @@ const partyVariables = PARTY_KINDS.flatMap((kind) => {
   return [
     { name: `${variables}_URL`, what: `address of the ${name}`, isSecret: false },
     ...Object.values(settings).map(({ variable, what, isSecret = false }) => {
-      return { name: `${variables}_${variable}`, what: `${what}, of the ${name}`, isSecret }
+      return { name: `${variables}_${variable}`, what: `${what} of the ${name}`, isSecret }
     }),
   ]
 })

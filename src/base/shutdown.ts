@@ -2,8 +2,12 @@ import { BaseError, messageOf } from './errors.ts'
 import { limits } from './limits.ts'
 
 export type Shutdown = {
-  /** Aborts as soon as the stop begins; every loop and wait watches it. */
+  /** Aborts as soon as the stop begins, for whoever takes on nothing new from then on. */
+  begun: AbortSignal
+  /** Aborts when what others wait for has ended; every loop and wait watches it. */
   signal: AbortSignal
+  /** Registers what others wait for, which is brought to its end before the signal aborts. */
+  finish: (name: string, end: () => Promise<void>) => void
   /**
    * Registers what to do at the stop; the last registered goes first, as each stands on those
    * before it.
@@ -17,21 +21,31 @@ export type Shutdown = {
 }
 
 export function createShutdown(options: { stepLimitMs?: number } = {}): Shutdown {
+  const begun = new AbortController()
   const controller = new AbortController()
+  const ends: Step[] = []
   const steps: Step[] = []
   const stepLimitMs = options.stepLimitMs ?? limits.shutdownStepMs
   let stopping: Promise<BaseError[]> | undefined
 
   return {
+    begun: begun.signal,
     signal: controller.signal,
+    finish(name, end) {
+      if (stopping) throw new StoppingError(name)
+      ends.push({ name, stop: end })
+    },
     add(name, stop) {
       if (stopping) throw new StoppingError(name)
       steps.push({ name, stop })
     },
     stop() {
       stopping ??= (async () => {
+        begun.abort()
+        // Each of them has a limit of its own.
+        const ended = await Promise.all(ends.map((end) => runStep(end)))
         controller.abort()
-        const failures: BaseError[] = []
+        const failures = ended.filter((failure) => failure !== undefined)
         for (const step of steps.toReversed()) {
           const failure = await runStep(step, stepLimitMs)
           if (failure) failures.push(failure)
@@ -49,9 +63,10 @@ type Step = { name: string; stop: () => Promise<void> | void }
  * A step that hangs must not keep the next ones, the chain's process among them, from being
  * stopped.
  */
-async function runStep(step: Step, limitMs: number): Promise<BaseError | undefined> {
+async function runStep(step: Step, limitMs?: number): Promise<BaseError | undefined> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<BaseError>((resolve) => {
+    if (limitMs === undefined) return
     timer = setTimeout(
       () => resolve(new StopStepError(step.name, `took over ${limitMs} ms`)),
       limitMs,

@@ -24,6 +24,8 @@ export type MinedReceipt = {
   gasUsed: bigint
   /** In wei for each unit of gas. */
   gasPrice: bigint
+  /** In wei, what a rollup charges beside the gas. */
+  rollupFee: bigint
   from: Hex
   to: Hex | null
   logs: readonly Log[]
@@ -100,9 +102,11 @@ export function readReceipt(value: unknown): MinedReceipt {
   }
 }
 
+export type GasFacts = Pick<MinedReceipt, 'gasUsed' | 'gasPrice' | 'rollupFee'>
+
 /** What the transaction of a receipt has cost, in wei. */
-export function feeOf({ gasUsed, gasPrice }: Pick<MinedReceipt, 'gasUsed' | 'gasPrice'>): bigint {
-  return gasUsed * gasPrice
+export function feeOf({ gasUsed, gasPrice, rollupFee }: GasFacts): bigint {
+  return gasUsed * gasPrice + rollupFee
 }
 
 /** The fee alone, without the logs that most of a receipt is. */
@@ -147,12 +151,36 @@ function readLog(value: unknown): Log {
 type Fields = Readonly<Record<string, unknown>>
 
 /** Nodes of chains without a fee market leave the price out. */
-function gasOf(receipt: Fields): { gasUsed: bigint; gasPrice: bigint } {
-  const price = receipt['effectiveGasPrice']
-  return {
-    gasUsed: quantity(receipt['gasUsed'], 'gasUsed'),
-    gasPrice: price === undefined ? 0n : quantity(price, 'effectiveGasPrice'),
-  }
+function gasOf(receipt: Fields): GasFacts {
+  const gasUsed = quantity(receipt['gasUsed'], 'gasUsed')
+  const gasPrice = quantityOr0(receipt, 'effectiveGasPrice')
+  return { gasUsed, gasPrice, rollupFee: rollupFeeOf(receipt, gasUsed) }
+}
+
+/**
+ * The OP stack charges for the data on L1 and, since Isthmus, a fee of its operator. Since Jovian,
+ * whose receipts have a footprint scalar, that fee is counted in other units. Arbitrum counts its
+ * L1 part as gas (`gasUsedForL1` within `gasUsed`), so nothing is beside it.
+ */
+function rollupFeeOf(receipt: Fields, gasUsed: bigint): bigint {
+  if (receipt['type'] === DEPOSIT) return 0n
+  const scaled = gasUsed * quantityOr0(receipt, 'operatorFeeScalar')
+  const isJovian = isTold(receipt['daFootprintGasScalar'])
+  const operatorFee = isJovian ? scaled * 100n : scaled / 1_000_000n
+  return quantityOr0(receipt, 'l1Fee') + operatorFee + quantityOr0(receipt, 'operatorFeeConstant')
+}
+
+/** A transaction that L1 has paid for. */
+const DEPOSIT = '0x7e'
+
+function quantityOr0(fields: Fields, name: string): bigint {
+  const value = fields[name]
+  return isTold(value) ? quantity(value, name) : 0n
+}
+
+/** Nodes that serve several kinds of chains say null for what another kind has. */
+function isTold(value: unknown): boolean {
+  return value !== undefined && value !== null
 }
 
 function addressOrNull(value: unknown): Hex | null {

@@ -11,3 +11,12 @@ export function burnCalldata(burn: { amount: bigint; memo: Hex }): Hex {
     args: [burn.amount, burn.memo],
   })
 }
+
+/** What a holder sends to a token that has no memos, to give it back to its issuer. */
+export function transferCalldata({ to, amount }: { to: Hex; amount: bigint }): Hex {
+  return encodeFunctionData({
+    abi: referenceDollarAbi,
+    functionName: 'transfer',
+    args: [to, amount],
+  })
+}

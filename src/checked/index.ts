@@ -1,4 +1,6 @@
 /** The published entry `quittance`: the clients, with proof by the caller's own provider. */
+import '../base/require-node.ts'
+
 export * from '../client/index.ts'
 export type { Provider, Verdict } from '../verify/index.ts'
 export { NotSettledError, type NotSettledCode } from './errors.ts'

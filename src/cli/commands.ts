@@ -16,12 +16,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'serve',
-    description: 'Serve HTTP only, beside `work`, on one PostgreSQL and one chain',
+    description: 'Answer HTTP requests, on a PostgreSQL and a chain that `work` shares',
     load: async () => (await import('./commands/run.ts')).roleCommand('serve'),
   },
   {
     name: 'work',
-    description: 'Do the work behind `serve`: pay, follow the chain, deliver',
+    description: 'Pay, follow the chain, deliver webhooks and reconcile',
     load: async () => (await import('./commands/run.ts')).roleCommand('work'),
   },
   {
@@ -41,7 +41,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'limits',
-    description: 'List and set how much may leave, by way out, for everybody or for one user',
+    description: 'List and set limits on outgoing money, for everyone or for one user',
     load: async () => (await import('./commands/limits.ts')).limitsCommand(),
   },
   {
@@ -56,12 +56,17 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'pay',
-    description: 'Pay every row of a CSV, each of them once',
+    description: 'Pay each row of a CSV once',
     load: async () => (await import('./commands/pay.ts')).payCommand(),
   },
   {
+    name: 'doctor',
+    description: 'Check what a start needs, and say what to correct',
+    load: async () => (await import('./commands/doctor.ts')).doctorCommand(),
+  },
+  {
     name: 'status',
-    description: 'Tell whether it runs and whether each part is well',
+    description: 'Say whether it runs, whether each part is well, and what the operator must do',
     load: async () => (await import('./commands/status.ts')).statusCommand(),
   },
   {
@@ -76,7 +81,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'verify',
-    description: 'Tell whether a hash, a mint or a redeem is what the record says',
+    description: 'Check whether a hash, a mint or a redeem is as recorded',
     load: async () => (await import('./commands/verify.ts')).verifyCommand(),
   },
   {
@@ -86,12 +91,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'check',
-    description: 'Tell whether a quittance proves its payment',
+    description: 'Check whether a quittance proves its payment',
     load: async () => (await import('./commands/proof.ts')).checkCommand(),
   },
   {
     name: 'reconcile',
-    description: 'Hold records against the chain, and tell every disagreement',
+    description: 'Compare records with the chain, and report each disagreement',
     load: async () => (await import('./commands/reconcile.ts')).reconcileCommand(),
   },
 ]

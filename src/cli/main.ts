@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import './require-node.ts'
+
 import { Command, CommanderError } from 'commander'
 
 import { commandsFor } from './commands.ts'

@@ -1,4 +1,6 @@
 /** The published entry `quittance/client`: typed clients of the platform. */
+import '../base/require-node.ts'
+
 export type { Administration } from './admin.ts'
 export type * as admin from './admin-types.ts'
 export { ApiError, type ApiErrorCode, type ClientErrorCode, type FieldError } from './errors.ts'

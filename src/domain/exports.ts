@@ -48,5 +48,6 @@ export const EXPORT_FIELDS: Readonly<Record<ExportKind, readonly string[]>> = {
     'block_number',
     'gas_used',
     'gas_price',
+    'rollup_fee',
   ],
 }

@@ -142,6 +142,8 @@ export type AttemptBlock = {
   succeeded: boolean
   gasUsed: bigint
   gasPrice: bigint
+  /** In wei, what a rollup has charged beside the gas. */
+  rollupFee: bigint
 }
 
 /** In wei per gas. */

@@ -8,13 +8,14 @@ export type SignerPurpose = (typeof SIGNER_PURPOSES)[number]
 /**
  * What an operator has to mend before the platform can pay again. `signer_funds_low`: its balance
  * is below what its next hundred payments cost. The others: the token lets it mint nothing, or less
- * than was asked for.
+ * than was asked for. `signer_frozen`: the token has frozen it.
  */
 export const SIGNER_ALERT_KINDS = [
   'signer_funds_low',
   'minter_missing',
   'mint_allowance_used_up',
   'mint_allowance_exceeded',
+  'signer_frozen',
 ] as const
 
 export type SignerAlertKind = (typeof SIGNER_ALERT_KINDS)[number]
@@ -38,6 +39,8 @@ export type SignerFacts = {
   /** What its next hundred payments cost in gas, in wei. */
   needed: bigint | undefined
   mint: MintRight | undefined
+  /** Whether the token has frozen it. */
+  isFrozen: boolean | undefined
   alerts: readonly SignerAlert[]
 }
 

@@ -6,10 +6,23 @@ import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 
 /** The chain on which the stablecoin is; the token's address is in lower case. */
-export type Stablecoin = { token: Hex; chainId: number }
+export type Stablecoin = {
+  token: Hex
+  chainId: number
+  /** Where the token has other minters: the platform as one of them, or as none. */
+  issuer?: Issuer | undefined
+}
 
 /** The stablecoin, with what its functions can do. */
 export type ProfiledStablecoin = Stablecoin & { profile: TokenProfile }
+
+/** The platform as one of the minters of a FiatToken such as USDC. */
+export type Issuer = {
+  /** Mints, and is where holders send what they redeem. */
+  address: Hex
+  /** Asks the token whether it is a minter now. */
+  isMinter: () => Promise<boolean>
+}
 
 /** Tells the owner how a change left it; last in the transaction that made the change. */
 export type Teller = {

@@ -3,10 +3,17 @@ import type { SupplyEvent } from '../chain/read/supply.ts'
 import type { Mint, Redeem, Withdrawal } from '../domain/ledger.ts'
 import { LEDGER_PER_CENT } from '../domain/money.ts'
 import { findUser } from '../store/access/users.ts'
+import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { post, readBalance } from '../store/ledger/ledger.ts'
 import { insertSupplyEvent, type SupplyFinding } from '../store/ledger/supply.ts'
-import { lockMint, lockRedeem, moveTransfer } from '../store/ledger/transfers.ts'
+import {
+  findMintReference,
+  lockMint,
+  lockRedeem,
+  lockRedeemBy,
+  moveTransfer,
+} from '../store/ledger/transfers.ts'
 import { orderWire } from '../store/rails/wires.ts'
 import type { LedgerContext, Stablecoin } from './context.ts'
 import { completeMint } from './mints.ts'
@@ -42,7 +49,7 @@ export async function settleSupplyEvent(db: Db, settling: Settling): Promise<Set
 async function settleMint(db: Db, { context, stablecoin, event }: Settling): Promise<Settled> {
   if (event.token !== stablecoin.token) return undefined
   const { chainId } = stablecoin
-  const mint = await lockMint(db, event.memo)
+  const mint = await lockMint(db, await referenceOf(db, stablecoin, event))
   const isOurs = mint !== undefined && isAsOrdered(mint, event) && mint.status !== 'failed'
   const finding = isOurs ? undefined : 'unknown_mint'
   const transferId = mint?.id
@@ -58,14 +65,31 @@ async function settleMint(db: Db, { context, stablecoin, event }: Settling): Pro
   return finding
 }
 
+/** Without a memo it is the order whose transaction minted. */
+async function referenceOf(
+  db: Db,
+  { chainId, issuer }: Stablecoin,
+  { memo, transactionHash: hash }: SupplyEvent,
+): Promise<Hex> {
+  return issuer === undefined ? memo : ((await findMintReference(db, { chainId, hash })) ?? memo)
+}
+
 function isAsOrdered(mint: Mint | Withdrawal, event: SupplyEvent): boolean {
   return mint.amount === event.amount && mint.address === event.holder
 }
 
 async function settleBurn(db: Db, settling: Settling): Promise<Settled> {
   const { context, stablecoin, event } = settling
-  const { chainId, token } = stablecoin
-  const redeem = await lockRedeem(db, event.memo)
+  const { chainId, token, issuer } = stablecoin
+  if (event.holder === issuer?.address) {
+    // Our own burn takes what was redeemed off the chain, and nobody is paid for it.
+    await insertSupplyEvent(db, { ...event, chainId, transferId: undefined, finding: undefined })
+    return undefined
+  }
+  const redeem =
+    issuer === undefined ? await lockRedeem(db, event.memo) : await lockRedeemBy(db, event)
+  // The issuer's address may get money for other reasons.
+  if (issuer !== undefined && redeem === undefined) return undefined
   // Anybody may log anything, so of other contracts only what names a redeem of ours counts.
   if (event.token !== token && redeem === undefined) return undefined
   const isBacked = (await readBalance(db, STABLECOIN)) >= event.amount
@@ -78,7 +102,7 @@ async function settleBurn(db: Db, settling: Settling): Promise<Settled> {
   }
   if (finding === undefined && redeem !== undefined) {
     await payOut(context, db, { redeem, event })
-  } else if (event.token === token && isBacked) {
+  } else if (event.token === token && isBacked && issuer === undefined) {
     const { amount } = event
     const subject = `burn:${event.holder}:${event.memo}`
     const posting = { kind: 'unclaimed', subject, amount, currency: 'USD' } as const

@@ -9,6 +9,7 @@ import type { Db } from '../store/database/database.ts'
 import {
   listEventsAbove,
   moveTokenCursor,
+  readIssued,
   readTokenCursor,
   storeSolvency,
   type Solvency,
@@ -73,8 +74,9 @@ async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
   const { db, readFinal, supply, stablecoin } = deps
   const final = await readFinal(signal)
   const cursor = await readTokenCursor(db, stablecoin)
-  const from = cursor === undefined ? 0n : cursor.blockNumber + 1n
-  if (final === undefined || final < from) return false
+  if (final === undefined) return false
+  const from = cursor === undefined ? firstOf(stablecoin, final) : cursor.blockNumber + 1n
+  if (final < from) return false
   if (cursor !== undefined && !(await isSame(deps, cursor, signal))) {
     await rewind(deps, cursor, signal)
     return true
@@ -86,6 +88,11 @@ async function runPass(deps: WatchDeps, signal: AbortSignal): Promise<boolean> {
   await expireRedeems(deps.context, db, last.time)
   await moveOn(deps, { cursor, last, isLatest: to === final, signal })
   return to < final
+}
+
+/** What an issuer among others did before this installation is not in its ledger. */
+function firstOf({ issuer }: Stablecoin, final: bigint): bigint {
+  return issuer === undefined ? 0n : final
 }
 
 async function isSame(
@@ -153,11 +160,16 @@ type Moving = {
 /** Supply is compared at the head of what is final; an older state few nodes still have. */
 async function moveOn(deps: WatchDeps, { cursor, last, isLatest, signal }: Moving): Promise<void> {
   const { db, supply, stablecoin, clock, logger } = deps
-  const total = isLatest ? await supply.supplyAt(last.number, signal) : undefined
+  const seenThere = isLatest ? await supply.supplyAt(last.number, signal) : undefined
   const solvency = await db.transaction().execute(async (open) => {
     const to = { blockNumber: last.number, blockHash: last.hash }
     const isMoved = await moveTokenCursor(open, stablecoin, { from: cursor, to })
-    if (!isMoved || total === undefined) return undefined
+    if (!isMoved || seenThere === undefined) return undefined
+    const issuer = stablecoin.issuer?.address
+    const total =
+      issuer === undefined
+        ? seenThere
+        : await readIssued(open, stablecoin, { issuer, held: seenThere })
     const now = clock.now()
     const seen = { blockNumber: last.number, supply: total, now }
     const solvency = await storeSolvency(open, stablecoin, seen)

@@ -9,6 +9,7 @@ import type { Hex } from '../domain/orders.ts'
 import type { Token } from '../domain/tokens.ts'
 import type { Db } from '../store/database/database.ts'
 import {
+  explainBalances,
   hasOpenNonce,
   insertBalance,
   insertGap,
@@ -21,6 +22,7 @@ import {
   touchBalances,
   type AccountBalance,
   type Held,
+  type Looked,
 } from '../store/rails/balances.ts'
 import { readDepositCursor, type DepositCursor } from '../store/rails/deposits.ts'
 import { closeBreak, recordFindings } from '../store/reconciliation/breaks.ts'
@@ -50,7 +52,7 @@ export type BalancePolicy = {
 export const BALANCE_POLICY: BalancePolicy = {
   roundMs: 3_600_000,
   peaceMs: 30_000,
-  limit: 32,
+  limit: 400,
 }
 
 /**
@@ -68,17 +70,16 @@ export async function balancePass(deps: BalanceDeps, signal: AbortSignal): Promi
   const { blockNumber } = cursor
   await touchBalances(db, { chainId, upTo: blockNumber, peaceMs })
   const fresh = await listNewAccounts(db, { chainId, own, tokens, limit })
-  await forEach(fresh, async (account) => {
-    const held = await holding({ ...account, blockNumber }, signal)
-    const now = clock.now()
+  const first = await holding.balances({ accounts: fresh, blockNumber }, signal)
+  await forEach(fresh, async (account, at) => {
+    const [held, now] = [{ blockNumber, balance: valueOf(first[at]!) }, clock.now()]
     await insertBalance(db, { account, held, cursor, now, dueAt: later(now, roundMs) })
   })
   const due = await listDueBalances(db, { chainId, tokens, now: clock.now(), limit })
-  await forEach(due, async (account) => {
+  const moved = await explainDue(deps, { due, cursor }, signal)
+  await forEach(moved, async ({ account, held }) => {
     try {
-      const known = account.seen ?? (blockNumber > account.blockNumber ? undefined : account)
-      const held = known ?? (await holding({ ...account, blockNumber }, signal))
-      await compare(deps, { account, held, cursor }, signal)
+      await compare(deps, { account, held: valueOf(held), cursor }, signal)
     } catch (error) {
       await putOffBalance(db, account, later(clock.now(), peaceMs))
       throw error
@@ -88,75 +89,124 @@ export async function balancePass(deps: BalanceDeps, signal: AbortSignal): Promi
   return fresh.length === limit || due.length === limit
 }
 
-/** One that fails keeps no other from its turn; the first failure is thrown behind all of them. */
-async function forEach<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
-  const failed = (await Promise.allSettled(list.map(work))).find(isRejected)
-  if (failed !== undefined) throw failed.reason
+/** Ends with what the records explain, all at once, and gives back the others. */
+async function explainDue(
+  { db, holding, policy, clock }: BalanceDeps,
+  { due, cursor }: { due: readonly AccountBalance[]; cursor: DepositCursor },
+  signal: AbortSignal,
+): Promise<Compared[]> {
+  const { blockNumber } = cursor
+  const accounts = due.filter((one) => one.seen === undefined && blockNumber > one.blockNumber)
+  const balances = await holding.balances({ accounts, blockNumber }, signal)
+  const read = new Map(accounts.map((account, at) => [account, balances[at]!]))
+  const looked = due.map((account): Compared => {
+    const balance = read.get(account)
+    if (balance?.status === 'rejected') return { account, held: balance }
+    const held = balance ? { blockNumber, balance: balance.value } : (account.seen ?? account)
+    return { account, held: { status: 'fulfilled', value: held } }
+  })
+  const known = looked.flatMap(({ account, held }) => {
+    return held.status === 'fulfilled' ? [{ account, held: held.value }] : []
+  })
+  const now = clock.now()
+  const left = await unexplained(
+    db,
+    known.map(({ account, held }) => ({ account, from: account, to: held })),
+  )
+  const explained = known.filter((_, at) => left[at] === 0n)
+  await explainBalances(db, explained, { cursor, now, dueAt: later(now, policy.roundMs) })
+  const done = new Set(explained.map(({ account }) => account))
+  return looked.filter(({ account }) => !done.has(account))
 }
 
-function isRejected(one: PromiseSettledResult<unknown>): one is PromiseRejectedResult {
-  return one.status === 'rejected'
+type Compared = { account: AccountBalance; held: PromiseSettledResult<Held> }
+
+/**
+ * A few at a time, since others need the database too. One that fails keeps no other from its turn;
+ * the first failure is thrown behind all of them.
+ */
+async function forEach<T>(
+  list: readonly T[],
+  work: (one: T, at: number) => Promise<void>,
+): Promise<void> {
+  const outcomes: PromiseSettledResult<void>[] = []
+  for (let first = 0; first < list.length; first += AT_ONCE) {
+    const some = list.slice(first, first + AT_ONCE)
+    outcomes.push(...(await Promise.allSettled(some.map((one, at) => work(one, first + at)))))
+  }
+  for (const outcome of outcomes) valueOf(outcome)
+}
+
+const AT_ONCE = 8
+
+function valueOf<T>(outcome: PromiseSettledResult<T>): T {
+  if (outcome.status === 'rejected') throw outcome.reason
+  return outcome.value
 }
 
 function later(time: Date, ms: number): Date {
   return new Date(time.getTime() + ms)
 }
 
-type Compared = { account: AccountBalance; held: Held; cursor: DepositCursor }
+type Moved = { account: AccountBalance; held: Held }
 
+/** Of an account that the records did not explain a moment ago. */
 async function compare(
   deps: BalanceDeps,
-  { account, held, cursor }: Compared,
+  { account, held, cursor }: Moved & { cursor: DepositCursor },
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, clock, policy } = deps
-  const { chainId, address } = account
+  const { db, holding, clock, policy } = deps
+  const { chainId, address, seen: before } = account
+  const { blockNumber } = held
   const now = clock.now()
+  const nonce = before?.nonce ?? (await holding.nonce({ address, blockNumber }, signal))
   // Asked first: what is decided since is then in the sum.
-  const isOpen = await hasOpenNonce(db, { chainId, address, below: held.nonce })
-  if ((await unexplained(db, { account, from: account, to: held })) === 0n) {
+  const isOpen = await hasOpenNonce(db, { chainId, address, below: nonce })
+  const [left] = await unexplained(db, [{ account, from: account, to: held }])
+  if (left === 0n) {
     const dueAt = later(now, policy.roundMs)
-    await moveBalance(db, account, { held, seen: undefined, cursor, now, dueAt })
+    await explainBalances(db, [{ account, held }], { cursor, now, dueAt })
   } else if (isOpen) {
-    const seen = { at: now, ...account.seen, ...held }
+    const seen = { at: now, ...before, ...held, nonce }
     const dueAt = later(now, policy.peaceMs)
     await moveBalance(db, account, { held: account, seen, cursor, now, dueAt })
   } else {
     const gap = await narrow(deps, { account, held }, signal)
-    await openGap(deps, { account, gap, cursor })
+    await openGap(deps, { account, gap: { ...gap, nonce }, cursor })
   }
 }
 
-/** By how much more the balance changed than the records say. */
-async function unexplained(
-  db: Db,
-  span: { account: AccountBalance; from: Held; to: Held },
-): Promise<bigint> {
-  return span.to.balance - span.from.balance - (await sumRecorded(db, span))
+/** By how much more each balance changed than the records say. */
+async function unexplained(db: Db, looked: readonly Looked[]): Promise<bigint[]> {
+  const recorded = await sumRecorded(db, looked)
+  return looked.map(({ from, to }, at) => to.balance - from.balance - recorded[at]!)
 }
 
-type Gap = { from: Held; to: Held; isNarrow: boolean }
+type Span = { from: Held; to: Held; isNarrow: boolean }
 
 /** The first block in which something moved that is not recorded, by halving the span. */
 async function narrow(
   { db, holding, logger }: BalanceDeps,
-  { account, held }: Pick<Compared, 'account' | 'held'>,
+  { account, held }: Moved,
   signal: AbortSignal,
-): Promise<Gap> {
+): Promise<Span> {
   let from: Held = account
   let to = held
   while (to.blockNumber - from.blockNumber > 1n) {
     const blockNumber = (from.blockNumber + to.blockNumber) / 2n
     let middle: Held
     try {
-      middle = await holding({ ...account, blockNumber }, signal)
+      const [balance] = await holding.balances({ accounts: [account], blockNumber }, signal)
+      middle = { blockNumber, balance: valueOf(balance!) }
     } catch (error) {
       // The node no longer has that state, or the token did not answer then; all else may pass.
       if (!STATELESS.has(codeOf(error) ?? '')) throw error
       logger.warn({ block: String(blockNumber) }, 'the balances of that block cannot be read')
       return { from, to, isNarrow: false }
     }
-    if ((await unexplained(db, { account, from, to: middle })) === 0n) from = middle
+    const [left] = await unexplained(db, [{ account, from, to: middle }])
+    if (left === 0n) from = middle
     else to = middle
   }
   return { from, to, isNarrow: true }
@@ -170,13 +220,17 @@ const STATELESS: ReadonlySet<string> = new Set([
 
 async function openGap(
   deps: BalanceDeps,
-  { account, gap, cursor }: { account: AccountBalance; gap: Gap; cursor: DepositCursor },
+  {
+    account,
+    gap,
+    cursor,
+  }: { account: AccountBalance; gap: Span & { nonce: bigint }; cursor: DepositCursor },
 ): Promise<void> {
   const { db, clock, logger } = deps
   const { chainId, address, token } = account
-  const { from, to, isNarrow } = gap
+  const { from, to, nonce, isNarrow } = gap
   const now = clock.now()
-  const recorded = await sumRecorded(db, { account, from, to })
+  const [recorded = 0n] = await sumRecorded(db, [{ account, from, to }])
   const moved = to.balance - from.balance
   const about = { chainId, kind: 'unexplained_balance', transactionId: null, hash: null } as const
   const id = breakId({ ...about, place: [address, token, to.blockNumber].join() })
@@ -202,7 +256,7 @@ async function openGap(
     if (!(await moveBalance(db, account, after))) return false
     const run = await ensureWatchRun(db, { source: SOURCE, chainId, now })
     await recordFindings(db, [finding], { chainId, source: SOURCE, run, actor: SOURCE, now })
-    await insertGap(db, { breakId: id, account, from, to, moved })
+    await insertGap(db, { breakId: id, account, from, to, nonce, moved })
     return true
   })
   if (isOpened) logger.error({ address, ...finding.evidence }, 'no record explains a balance')

@@ -95,11 +95,12 @@ function howToPay(paid: Paid, terms: CheckoutTerms): string {
   const asking = askingOf(paid)
   const links = asking === undefined ? [] : linksOf(asking, terms)
   if (asking === undefined || links.length === 0) return CLOSED
+  const token = escape(terms.tokenName ?? 'the token')
   const steps = links.map((link, index) => {
     const isAllowance = links.length > 1 && index === 0
     const name = isAllowance ? 'Allow the payment' : 'Pay with a wallet'
     const why = isAllowance
-      ? 'Lets the contract take exactly this amount of the token from you.'
+      ? `Lets the contract take exactly this amount of ${token} from you.`
       : 'Calls the contract with the reference below.'
     const title = links.length > 1 ? `Step ${index + 1} of ${links.length}` : 'With a wallet'
     return `<section class="panel step">
@@ -137,7 +138,9 @@ function factsOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): s
   const token = coinOf(charge, terms)?.token
   const rows = [
     ['Amount', `${due} ${currency}`, due],
-    ...(token === undefined ? [] : [['Token', checksummed(token)]]),
+    ...(token === undefined
+      ? []
+      : [['Token', nameOf(checksummed(token), terms), checksummed(token)]]),
     ['Contract', checksummed(terms.settlement)],
     ['Payee', checksummed(terms.payee)],
     ['Reference', reference],
@@ -145,6 +148,11 @@ function factsOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): s
   ]
   const facts = rows.map(([name = '', value = '', copied = value]) => factOf(name, value, copied))
   return charge.received ? [receivedOf(charge), ...facts] : facts
+}
+
+/** As a person knows it, with the address that decides. */
+function nameOf(token: string, { tokenName }: CheckoutTerms): string {
+  return tokenName === undefined ? token : `${tokenName}, ${token}`
 }
 
 function factOf(name: string, value: string, copied: string): string {

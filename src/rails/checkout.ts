@@ -34,7 +34,14 @@ export type CheckoutTerms = {
   payee: Hex
   /** The dollar token, one to one; absent: dollars cannot be paid. */
   stablecoin: Hex | undefined
+  /** What a payer knows that token by, such as "USDC on Base". */
+  tokenName?: string | undefined
+  /** Asks the token whether dollars cannot be paid now. */
+  readObstacle?: (() => Promise<CheckoutObstacle | undefined>) | undefined
 }
+
+/** What its issuer has done: nobody is paid in the token, or the payee is not. */
+export type CheckoutObstacle = 'token_paused' | 'payee_frozen'
 
 export type CheckoutDeps = {
   db: Db

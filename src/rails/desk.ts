@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 import { createFreshCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
+import { BaseError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import type { GatewayKind, Party, RemoteGatewayKind } from '../base/parties.ts'
@@ -24,7 +25,7 @@ import type { ChargePolicy } from './charge-deps.ts'
 import { createChargeRail } from './charge-rail.ts'
 import { renderCheckout, type CheckoutPage } from './checkout-page.ts'
 import type { CheckoutSeen } from './checkout-seen.ts'
-import type { CheckoutTerms } from './checkout.ts'
+import type { CheckoutObstacle, CheckoutTerms } from './checkout.ts'
 import type { GatewayAdapter, GatewayNews, Webhook } from './gateway.ts'
 import { ADAPTERS, type AdapterGround } from './gateways.ts'
 import { RailError } from './reply.ts'
@@ -50,6 +51,11 @@ export function createPaymentGateways(deps: {
   const rail = createChargeRail({ ...deps, adapters })
   const desk = {
     gateways: gatewaysOf({ ...deps, adapters }),
+    requireOpen: async ({ kind }: Gateway, currency: string): Promise<void> => {
+      if (kind !== 'crypto_checkout' || currency === 'ETH') return
+      const obstacle = await deps.checkout?.readObstacle?.()
+      if (obstacle !== undefined) throw new BaseError(OBSTACLES[obstacle], { code: obstacle })
+    },
     accept: async (db: Db, payment: { transactionId: string; gateway: Gateway }): Promise<void> => {
       const { transactionId, gateway } = payment
       const charge = { transactionId, gatewayId: gateway.id, kind: gateway.kind }
@@ -75,8 +81,13 @@ export function createPaymentGateways(deps: {
       const paidUnder = charge.received
         ? await sumByReference(db, charge.transactionId)
         : new Map<Hex, bigint>()
+      // While the node is silent the page stays open; what cannot be paid is not taken anyway.
+      const isClosed =
+        charge.currency !== 'ETH' &&
+        (await deps.checkout.readObstacle?.().catch(() => undefined)) !== undefined
+      const terms = isClosed ? { ...deps.checkout, stablecoin: undefined } : deps.checkout
       const seen = await deps.seen?.(charge)
-      return renderCheckout({ charge, paidUnder, seen }, deps.checkout, clock.now())
+      return renderCheckout({ charge, paidUnder, seen }, terms, clock.now())
     },
     capacity: limits.cachedCheckouts,
     refreshMs: limits.checkoutPageMs,
@@ -103,6 +114,14 @@ export function createPaymentGateways(deps: {
 }
 
 const OWN_TURN_MS = 60_000
+
+const OBSTACLES: Readonly<Record<CheckoutObstacle, string>> = {
+  token_paused:
+    'The dollar token is paused by its issuer, so nobody can pay in it. Try again later.',
+  payee_frozen:
+    'The dollar token has frozen the address that the checkout is paid to. ' +
+    'Set another QUITTANCE_CHECKOUT_PAYEE.',
+}
 
 function adaptersOf(deps: {
   parties: RailsConfig

@@ -182,10 +182,10 @@ function allowedBy({ route, token, contract }: PreparedOrder): Hex[] {
 
 /** Changes the lane; where it throws, the lane is not to be used any more. */
 function admitTo(one: OpenLane, order: PreparedOrder, policy: SenderPolicy): Admitted {
-  const { signer, gas, fees, balance, chainNonce, token, bundled } = order
+  const { signer, gas, fees, rollupFee, balance, chainNonce, token, bundled } = order
   if (one.open >= policy.inFlight + policy.queued) throw laneFull(signer)
   one.open += 1
-  one.owed += weiOf(order) + gas * fees.maxFeePerGas
+  one.owed += weiOf(order) + gas * fees.maxFeePerGas + rollupFee
   if (one.owed > balance) throw insufficientFunds(signer)
   if (token !== undefined) {
     const owed = (one.tokens.get(token) ?? 0n) + order.amount
@@ -218,9 +218,9 @@ async function storeAdmitted(
     admitted.map(async (one): Promise<NewPayment> => {
       const { order, bundled } = newOrders(context, one)
       const { nonce, prepared } = one
-      const { fees } = prepared
+      const { fees, rollupFee } = prepared
       const signed = await signPayment(context, { order, nonce, fees })
-      return { order, bundled, nonce, fees, ...signed }
+      return { order, bundled, nonce, fees, rollupFee, ...signed }
     }),
   )
   const orders = await storePayments(db, { payments, steps })
@@ -252,7 +252,7 @@ function newOrders(
     const order = { ...own, reference }
     const { permit } = prepared
     if (permit === undefined || contract === undefined || token === undefined) {
-      return { order: { ...order, calldata: undefined }, bundled: [] }
+      return { order: { ...order, calldata: prepared.calldata }, bundled: [] }
     }
     const { data: calldata } = permitCall({ ...order, contract, token }, permit)
     return { order: { ...order, calldata }, bundled: [] }

@@ -73,7 +73,7 @@ export async function createAccounts(deps: { signers: Signers; db: Db }): Promis
   }
 }
 
-const PLATFORM = 0
+export const PLATFORM = 0
 
 export function lower(address: string): Hex {
   return address.toLowerCase() as Hex

@@ -115,14 +115,15 @@ async function seenBy(
   const params = [hash]
   const answer = await provider.request({ method: 'eth_getTransactionReceipt', params, signal })
   if (answer === null) return undefined
-  const { from, block: place, succeeded, gasUsed, gasPrice, logs, ...receipt } = readReceipt(answer)
+  const read = readReceipt(answer)
+  const { from, block: place, succeeded, gasUsed, gasPrice, rollupFee, logs, ...receipt } = read
   if (receipt.hash !== hash || from !== signer) return undefined
   const known = blocks.get(`${provider.name} ${place.number}`)
   const looking = known ?? blockAt(provider, { at: place.number, full: false, signal })
   blocks.set(`${provider.name} ${place.number}`, looking)
   const secondLook = await looking
   if (secondLook?.hash !== place.hash || !secondLook.hashes.includes(hash)) return undefined
-  return { block: { ...place, succeeded, gasUsed, gasPrice }, logs }
+  return { block: { ...place, succeeded, gasUsed, gasPrice, rollupFee }, logs }
 }
 
 /** Doubles its step back until the nonce was free, then halves the range to the block. */

@@ -1,3 +1,4 @@
+import { feeOf } from '../chain/answers.ts'
 import { bundlesAmong, signedFor, type Attempt, type Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { recordBlocks, supersedeOthers } from '../store/orders/attempts.ts'
@@ -32,7 +33,7 @@ export async function closeSlots(
   await supersedeOthers(db, taken)
   await closeNonces(db, taken)
   for (const { seen } of closing) {
-    context.onEvent({ kind: 'final', gasWei: seen.block.gasUsed * seen.block.gasPrice })
+    context.onEvent({ kind: 'final', gasWei: feeOf(seen.block) })
   }
   const ids = closing.flatMap(({ slot }) => slot.orderId ?? [])
   const orders = new Map((await findOrders(db, ids)).map((order) => [order.id, order]))

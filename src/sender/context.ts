@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
+import type { ReadRollupFee } from '../chain/read/rollup-fee.ts'
 import type { ProviderState } from '../chain/rpc/http-provider.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import type { AttemptKind, Fees, HashedOrder, Hex } from '../domain/orders.ts'
@@ -22,6 +23,8 @@ export type SenderContext = {
   settlement: Settlement | undefined
   /** The dollar token, in lower case; undefined where the chain has none. */
   stablecoin: Hex | undefined
+  /** Its mints have no memo, as those of USDC. */
+  mintsPlainly?: boolean | undefined
   /** Those that payments can be made in, the dollar among them. */
   tokens: readonly Token[]
   /** Platform signers, in lower case, for orders that the caller's own address does not pay. */
@@ -31,6 +34,8 @@ export type SenderContext = {
   logger: Logger
   /** Runs in the SQL transaction that moves the orders, so that their records move with them. */
   onMoved: (db: Db, moves: readonly HashedOrder[]) => Promise<void>
+  /** What a rollup may charge beside the gas; undefined on a chain that charges nothing. */
+  readRollupFee?: ReadRollupFee | undefined
   /** For metrics; told at once, even where the open transaction will not commit. */
   onEvent: (event: SenderEvent) => void
   /** Called at the end of each pass, and of each lane's turn within it. */

@@ -4,7 +4,8 @@ import type { Quorum } from '../chain/quorum.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
 import { reasonOfFailure } from '../chain/reverts.ts'
 import { isRefusal, isRevert, NO_FUNDS } from '../chain/rpc/rpc-error.ts'
-import type { Hex } from '../domain/orders.ts'
+import { isBundle, type Hex, type Route } from '../domain/orders.ts'
+import type { SenderContext } from './context.ts'
 import { insufficientFunds, OrderRefusedError, unreachable } from './refused.ts'
 import type { Call } from './sign.ts'
 
@@ -47,6 +48,34 @@ function leastGas(data: Hex): bigint {
 
 /** A reference that begins a word of the contract's bitmap costs more than the one simulated. */
 export const FIRST_IN_WORD_GAS = 25_000n
+
+/**
+ * What a rollup may charge for a payment beside its gas, so that no payment is accepted whose fee
+ * the balance cannot carry.
+ */
+export async function mostRollupFee(
+  { readRollupFee, quorum }: SenderContext & { quorum: Quorum },
+  { route, bundled, gas }: { route: Route; bundled: readonly unknown[]; gas: bigint },
+): Promise<bigint> {
+  if (readRollupFee === undefined) return 0n
+  const words = isBundle(route) ? BUNDLE_WORDS + ITEM_WORDS * bundled.length : CALL_WORDS
+  const bytes = BARE_BYTES + (route === 'direct' ? 0 : words * WORD_BYTES)
+  try {
+    return await readRollupFee({ bytes, gas }, quorum.signal)
+  } catch (error) {
+    throw unreachable(error)
+  }
+}
+
+/** A transaction without calldata, unsigned, and a selector. */
+const BARE_BYTES = 124
+const WORD_BYTES = 32
+/** A payment by a permit has the most arguments. */
+const CALL_WORDS = 8
+/** The token, where three lists are, and how long each is. */
+const BUNDLE_WORDS = 7
+/** Reference, payee and amount. */
+const ITEM_WORDS = 3
 
 /** Asks one provider after the other; what our own code concluded from an answer stands. */
 export async function firstAnswer<T>(

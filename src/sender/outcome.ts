@@ -86,6 +86,7 @@ type Proof = { by: Order['contract']; name: EventName; args: Args }
 /** The events that must all be there, each of its own contract. */
 function proofOf(order: Order): Proof[] {
   const { route, contract: by, token = NOBODY, signer: payer, payee, amount, reference } = order
+  const { calldata } = order
   switch (route) {
     case 'direct':
     // What an allowance is good for, the payment behind it shows, and a bundle what it pays.
@@ -105,13 +106,17 @@ function proofOf(order: Order): Proof[] {
       ]
     case 'transfer':
       return [{ by: token, name: 'Transfer', args: { from: payer, to: payee, amount } }]
-    case 'mint':
-      // The token says it three times: what the minter used up, what moved, and for which order.
-      return [
+    case 'mint': {
+      // The token says what the minter used up, what moved and, where it has memos, for which
+      // order. Without them the order is known by its transaction.
+      const minted: Proof[] = [
         { by, name: 'Mint', args: { minter: payer, to: payee, amount } },
         { by, name: 'Transfer', args: { from: NOBODY, to: payee, amount } },
-        { by, name: 'TransferWithMemo', args: { from: NOBODY, to: payee, amount, reference } },
       ]
+      if (calldata !== undefined) return minted
+      const memo = { from: NOBODY, to: payee, amount, reference }
+      return [...minted, { by, name: 'TransferWithMemo', args: memo }]
+    }
     case 'burn':
       return [
         { by, name: 'Burn', args: { burner: payer, amount } },

@@ -5,7 +5,8 @@ import { BatchRefusedError, type PlacedProblem } from '../domain/batches.ts'
 import { isOpen, ROUTES_IN, type BundleRoute, type Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import type { SenderContext } from './context.ts'
-import { askGas, firstAnswer, FIRST_IN_WORD_GAS } from './estimate.ts'
+import { askGas, firstAnswer, FIRST_IN_WORD_GAS, mostRollupFee } from './estimate.ts'
+import { isOfFrozen, payerFrozen } from './frozen-payer.ts'
 import {
   checkAmount,
   checkPayee,
@@ -58,9 +59,14 @@ export async function prepareBatch(
   const paying = { ...asked, payer: signer, payee: contract, amount }
   const before = token === undefined ? [] : [await prepareAllowance(context, db, paying)]
   const common = { spender, way, signer, contract, token, route, payee: contract, ...standing }
-  const orders = bundles.map(({ bundled, gas }, place): PreparedOrder => {
+  const charged = await Promise.all(
+    bundles.map(async (bundle) => {
+      return { ...bundle, rollupFee: await mostRollupFee(context, { ...bundle, route }) }
+    }),
+  )
+  const orders = charged.map((bundle, place): PreparedOrder => {
     const named = { subject: `${subject}-${place + 1}`, reference: undefined, before: [] }
-    return { ...common, ...named, amount: amountOf(bundled), bundled, gas }
+    return { ...common, ...named, ...bundle, amount: amountOf(bundle.bundled) }
   })
   if (token !== undefined && isOpen(route)) {
     // What payments that fail have left of the allowance is taken back.
@@ -94,7 +100,7 @@ export async function estimateBatch(
   return {
     transactions: orders.length,
     gas: sumOf(orders.map(({ gas }) => gas)),
-    feeWei: sumOf(orders.map(({ gas, fees }) => gas * fees.maxFeePerGas)),
+    feeWei: sumOf(orders.map(({ gas, fees, rollupFee }) => gas * fees.maxFeePerGas + rollupFee)),
     contracts: payees.flatMap((payee, place) => (codes.get(payee) === '0x' ? [] : place)),
   }
 }
@@ -249,17 +255,22 @@ async function costsOfTokens(
   payments: readonly BundledPayment[],
 ): Promise<bigint[]> {
   const problems: PlacedProblem[] = []
+  const errors: unknown[] = []
   const asked = await Promise.all(
     payments.map(async ({ payee, amount }, place) => {
       const data = tokenCall('transfer', payee, amount)
       try {
         return await askGas(quorum, { signer, call: { to: token, value: 0n, data } })
       } catch (error) {
+        errors.push(error)
         problems.push(placed(error, place))
         return REFUSED_TRANSFER_GAS
       }
     }),
   )
+  const error = errors.find(isOfFrozen)
+  const refusal = error && (await payerFrozen(quorum, { error, token, payer: signer }))
+  if (refusal) throw refusal
   if (!isOpen(route)) refuseThose(problems)
   return asked.map((gas) => gas - TRANSACTION_GAS + TOKEN_ITEM_GAS)
 }

@@ -2,7 +2,6 @@ import { codeOf, ImpossibleError } from '../base/errors.ts'
 import { data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
 import { agreedOn, type Quorum } from '../chain/quorum.ts'
-import { readMintRight } from '../chain/read/mint-right.ts'
 import { holdingCall } from '../chain/read/token.ts'
 import { NOBODY, weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
@@ -11,20 +10,20 @@ import type { Db } from '../store/database/database.ts'
 import { createLane, findLane, idlestSigner } from '../store/orders/lanes.ts'
 import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
-import { estimateGas, firstAnswer } from './estimate.ts'
+import { estimateGas, firstAnswer, mostRollupFee } from './estimate.ts'
 import { offerOf } from './fees.ts'
+import { payerFrozen } from './frozen-payer.ts'
 import { preparePermit, type PaymentPermit } from './permits.ts'
 import {
   badPayee,
   insufficientFunds,
   isRefusal,
-  type OrderRefusedError,
   refused,
   tooMuchGas,
   unreachable,
 } from './refused.ts'
-import { paymentCall, tokenCall } from './sign.ts'
-import { refusalOfMint } from './signers/mint-right.ts'
+import { paymentCall, plainMintCalldata, tokenCall } from './sign.ts'
+import { mintRefused } from './signers/mint-right.ts'
 import { readLimitsOf, spentAs } from './spending.ts'
 
 export type PaymentRequest = {
@@ -59,10 +58,14 @@ export type PreparedOrder = Omit<PaymentRequest, 'payer' | 'withAllowance'> & {
   balance: bigint
   /** What the signer holds of the token. */
   tokens: bigint
+  /** In wei, what a rollup may charge beside the gas. */
+  rollupFee: bigint
   /** What it pays where it is a bundle; else none. */
   bundled: readonly BundledPayment[]
   /** What lets its tokens be taken, where its route is that of a permit. */
   permit?: PaymentPermit
+  /** What the token is called with, of a mint without a memo. */
+  calldata?: Hex | undefined
   /** Accepted with it, at the nonces before: all or none. */
   before: readonly PreparedOrder[]
   /** Undefined while the providers do not agree on it; the lane then knows. */
@@ -100,10 +103,12 @@ async function prepareNow(
   if (payee === signer) throw badPayee('payee_is_payer', payee)
   const { subject, spender, way, route, amount } = request
   const counter = await counterOf(context, db, signer)
+  const isPlain = route === 'mint' && context.mintsPlainly === true
+  const calldata = isPlain ? plainMintCalldata({ payee, amount }) : undefined
   const simulate = (counter: bigint): Promise<bigint> => {
     const reference = request.reference ?? context.references.encode({ payer: signer, counter })
     const call = { signer, route, contract, token, reference, payee, amount }
-    return gasOf(quorum, { ...call, calldata: undefined })
+    return gasOf(quorum, { ...call, calldata })
   }
   const estimating = simulate(counter)
   // It is awaited last, for a lack of funds is told as such.
@@ -117,8 +122,11 @@ async function prepareNow(
     const payment = { signer, contract, token, payee, amount, reference }
     const permitted = await preparePermit(context, db, payment)
     if (permitted !== undefined && permitted.gas <= policy.maxGas) {
-      requireFunds(standing, { signer, route, token, amount, gas: permitted.gas })
-      return { ...wanted, ...called, ...standing, ...permitted, route: 'permit', before: [] }
+      const { gas } = permitted
+      const rollupFee = await mostRollupFee(context, { route: 'permit', bundled: [], gas })
+      requireFunds(standing, { signer, route, token, amount, gas, rollupFee })
+      const charged = { ...standing, ...permitted, rollupFee }
+      return { ...wanted, ...called, ...charged, route: 'permit', before: [] }
     }
   }
   const read = (): Promise<bigint> => counterOf(context, db, signer)
@@ -128,12 +136,17 @@ async function prepareNow(
       return simulateNext(error, { counter, read, simulate })
     })
     .catch(async (error) => {
-      throw (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ?? error
+      throw (
+        (await mintRefused(quorum, { route, token: contract, minter: signer, amount })) ??
+        (await payerFrozen(quorum, { error, token: token ?? contract, payer: signer })) ??
+        error
+      )
     })
   if (gas > policy.maxGas) throw tooMuchGas(gas, policy.maxGas)
-  requireFunds(standing, { signer, route, token, amount, gas })
+  const rollupFee = await mostRollupFee(context, { route, bundled: [], gas })
+  requireFunds(standing, { signer, route, token, amount, gas, rollupFee })
   const before = request.withAllowance ? [await prepareAllowance(context, db, request)] : []
-  return { ...wanted, ...called, gas, ...standing, before }
+  return { ...wanted, ...called, calldata, gas, rollupFee, ...standing, before }
 }
 
 /** What the payer can pay with, and at which nonce and price. */
@@ -155,10 +168,14 @@ export async function readPayer(
 
 export function requireFunds(
   { balance, fees, tokens }: PayerStanding,
-  payment: Pick<PreparedOrder, 'signer' | 'route' | 'token' | 'amount'> & { gas?: bigint },
+  payment: Pick<PreparedOrder, 'signer' | 'route' | 'token' | 'amount'> & {
+    gas?: bigint
+    rollupFee?: bigint
+  },
 ): void {
-  const { signer, token, amount, gas = 0n } = payment
-  if (balance < weiOf(payment) + gas * fees.maxFeePerGas) throw insufficientFunds(signer)
+  const { signer, token, amount, gas = 0n, rollupFee = 0n } = payment
+  const charged = gas * fees.maxFeePerGas + rollupFee
+  if (balance < weiOf(payment) + charged) throw insufficientFunds(signer)
   if (token !== undefined && tokens < amount) throw insufficientFunds(signer)
 }
 
@@ -235,24 +252,6 @@ function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }
   return firstAnswer(quorum, async (provider, signal) =>
     word(await provider.request({ method: 'eth_call', params, signal }), 'balance'),
   )
-}
-
-/** Asked only of a mint that fails, so that what its own right explains is told as such. */
-async function mintRefused(
-  quorum: Quorum,
-  mint: { route: Route; token: Hex | undefined; minter: Hex; amount: bigint },
-): Promise<OrderRefusedError | undefined> {
-  const { route, token, minter, amount } = mint
-  if (route !== 'mint' || token === undefined) return undefined
-  const call = async (data: Hex): Promise<Hex> => {
-    const params = [{ to: token, data }, 'latest']
-    return firstAnswer(quorum, async (provider, signal) =>
-      bytes(await provider.request({ method: 'eth_call', params, signal }), 'result'),
-    )
-  }
-  const right = await readMintRight(call, minter).catch(() => undefined)
-  const refusal = right && refusalOfMint({ token, minter, amount, right })
-  return refusal && refused(refusal.code, refusal.sentence)
 }
 
 /** The limits are checked where it is accepted. */

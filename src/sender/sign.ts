@@ -1,4 +1,4 @@
-import { encodeFunctionData, keccak256 } from 'viem/utils'
+import { encodeFunctionData, keccak256, parseAbi } from 'viem/utils'
 
 import { BaseError, ImpossibleError, codeOf } from '../base/errors.ts'
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
@@ -88,11 +88,14 @@ export function paymentCall(payment: PaymentCall): Call {
     case 'mint': {
       if (contract === undefined)
         throw new ImpossibleError('the schema has a contract on this route')
-      const data = encodeFunctionData({
-        abi: referenceDollarAbi,
-        functionName: 'mintWithMemo',
-        args: [payee, amount, reference],
-      })
+      const { calldata } = payment
+      const data =
+        calldata ??
+        encodeFunctionData({
+          abi: referenceDollarAbi,
+          functionName: 'mintWithMemo',
+          args: [payee, amount, reference],
+        })
       return { to: contract, value: 0n, data }
     }
     case 'burn': {
@@ -115,6 +118,13 @@ export function paymentCall(payment: PaymentCall): Call {
       return route satisfies never
   }
 }
+
+/** What USDC is called with to mint: it has no place for a memo. */
+export function plainMintCalldata({ payee, amount }: Pick<Order, 'payee' | 'amount'>): Hex {
+  return encodeFunctionData({ abi: PLAIN_MINT, functionName: 'mint', args: [payee, amount] })
+}
+
+const PLAIN_MINT = parseAbi(['function mint(address to, uint256 amount) returns (bool)'])
 
 /** A permit of ERC-2612 with its signature. */
 export type SignedPermit = { deadline: bigint; v: number; r: Hex; s: Hex }

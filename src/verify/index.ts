@@ -1,4 +1,6 @@
 /** The published entry `quittance/verify`: does this hash, settlement, mint or redeem hold? */
+import '../base/require-node.ts'
+
 export type {
   /** Bytes as text: `0x` and an even number of hex digits. */
   Hex,

@@ -12,6 +12,7 @@ describe('the address of a database', () => {
     expect(read('postgres://me:p%40ss@db:5432/money?sslmode=require')).to.deep.equal({
       hosts: ['postgres://me:p%40ss@db:5432/money?sslmode=require'],
       needsPrimary: false,
+      isPooled: false,
     })
   })
 
@@ -23,6 +24,7 @@ describe('the address of a database', () => {
         'postgresql://me:pw@[::1]:3/money?sslmode=require',
       ],
       needsPrimary: true,
+      isPooled: false,
     })
   })
 
@@ -31,9 +33,18 @@ describe('the address of a database', () => {
       expect(read(`postgres://proxy/money?target_session_attrs=${wanted}`)).to.deep.equal({
         hosts: ['postgres://proxy/money'],
         needsPrimary: true,
+        isPooled: false,
       })
     }
     expect(read('postgres://proxy/money?target_session_attrs=any')?.needsPrimary).to.equal(false)
+  })
+
+  it('may say that PgBouncer stands before it', () => {
+    expect(read('postgres://proxy:6432/money?pgbouncer=true&sslmode=require')).to.deep.equal({
+      hosts: ['postgres://proxy:6432/money?sslmode=require'],
+      needsPrimary: false,
+      isPooled: true,
+    })
   })
 
   it('is not read where it asks for a server that cannot write, or is no address', () => {
@@ -41,6 +52,7 @@ describe('the address of a database', () => {
       'postgres://one,two/money?target_session_attrs=standby',
       'postgres://one/money?target_session_attrs=read-only',
       'postgres://one:port,two/money',
+      'postgres://one/money?pgbouncer=yes',
       'mysql://one/money',
       'one,two',
       '',

@@ -22,6 +22,19 @@ describe('createShutdown', () => {
     expect(aborted).to.equal(true)
   })
 
+  it('brings to its end what others wait for, before it aborts anything', async () => {
+    const shutdown = createShutdown()
+    const seen: boolean[] = []
+    shutdown.finish('requests', async () => {
+      seen.push(shutdown.begun.aborted, shutdown.signal.aborted)
+      await new Promise((later) => setTimeout(later, 20))
+      seen.push(shutdown.signal.aborted)
+    })
+    shutdown.add('loops', () => void seen.push(shutdown.signal.aborted))
+    await shutdown.stop()
+    expect(seen).to.deep.equal([true, false, false, true])
+  })
+
   it('goes on after a step that fails or hangs, and tells both', async () => {
     const order: string[] = []
     const shutdown = createShutdown({ stepLimitMs: 20 })

@@ -7,6 +7,7 @@ import { english, generateMnemonic, generatePrivateKey, privateKeyToAccount } fr
 import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { startFaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
+import { payByCheckout, placeUsdcAt, USDC_ON_SEPOLIA, usdcOf } from '../fixtures/books/usdc.ts'
 import { startWeb3Signer } from '../fixtures/chain/web3signer.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { blocksOf, createReader, type Reader } from '../fixtures/guides.ts'
@@ -50,10 +51,10 @@ describe('the guides', () => {
   const received = async (url: string): Promise<bigint> =>
     BigInt(String(await callRpc({ url, method: 'eth_getBalance', params: [PAYEE, 'latest'] })))
 
-  it('are the four that the README names, and every one has commands', () => {
+  it('are the five that the README names, and every one has commands', () => {
     const readme = readFileSync('README.md', 'utf8')
     const guides = readdirSync('guides')
-    expect(guides).to.have.length(4)
+    expect(guides).to.have.length(5)
     for (const name of guides) {
       expect(readme).to.include(`(guides/${name})`)
       expect(blocksOf(readFileSync(join('guides', name), 'utf8'))).not.to.have.length(0)
@@ -105,6 +106,33 @@ describe('the guides', () => {
     expect(reader.ready()).to.include({ chainId: 11_155_111 })
     expect(reader.json('minted.json')).to.have.nested.property('data.status', 'complete')
     expect(reader.json('redeemed.json')).to.have.nested.property('data.status', 'complete')
+    await reader.stop()
+  })
+
+  it('to USDC on a testnet take it at the checkout and send it back', async () => {
+    const chain = await testnet(11_155_111)
+    const [deployer, customer] = [generatePrivateKey(), generatePrivateKey()]
+    const payer = privateKeyToAccount(customer).address
+    for (const one of [privateKeyToAccount(deployer).address, payer]) await give(chain, one, ETHER)
+    await placeUsdcAt(chain, { address: USDC_ON_SEPOLIA, holder: payer, amount: 20_000_000n })
+    const reader = newcomer('usdc', {
+      ETH_RPC_URL: chain.url,
+      QUITTANCE_DEPLOYER_KEY: deployer,
+      CUSTOMER: payer,
+    })
+    fillDataFolder(join(reader.folder, '.quittance'))
+    writeFileSync(join(reader.folder, 'seed.txt'), generateMnemonic(english), { mode: 0o600 })
+    const faucet = async () => {
+      for (const { address } of reader.ready().signers ?? []) {
+        await give(chain, address, ETHER / 10n)
+      }
+    }
+    const wallet = () => payByCheckout(chain, { key: customer, page: reader.text('page.html') })
+    await reader.follow('guides/take-usdc.md', { faucet, wallet })
+    expect(reader.ready().token).to.include({ symbol: 'USDC', profile: 'fiat_token' })
+    expect(reader.json('paid.json')).to.include({ status: 'completed', received_decimal: '12.5' })
+    expect(reader.json('refunded.json')).to.include({ status: 'refunded' })
+    expect(await usdcOf(chain, payer)).to.equal(20_000_000n)
     await reader.stop()
   })
 

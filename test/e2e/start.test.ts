@@ -42,8 +42,7 @@ describe('up', () => {
     Number(readFileSync(join(env['QUITTANCE_DATA'] ?? '', 'chain/anvil.pid'), 'utf8'))
 
   it('serves everything, prints a first command that works, and stops on SIGTERM', async () => {
-    // Writing what Node compiled for the next start takes a while at the end.
-    const program = up({ NODE_COMPILE_CACHE: '' })
+    const program = up()
     const facts = await program.untilReady()
     const anvil = chainPid()
     expect(await (await fetch(`${facts.url}/healthz`)).json()).to.deep.equal({ status: 'ok' })
@@ -62,7 +61,7 @@ describe('up', () => {
   })
 
   it('starts warm on 4 seconds of the processor, and ends with its terminal', async () => {
-    const program = up({ NODE_COMPILE_CACHE: '' })
+    const program = up()
     const { url } = await program.untilReady()
     // Other tests run beside it, so its own time of the processor counts; `npm run bench:start`
     // tells the time by the clock. Node itself takes 22 ms to start on an idle machine: where it

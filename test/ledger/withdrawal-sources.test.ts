@@ -135,6 +135,19 @@ describe('what a withdrawal is paid out of', () => {
     await expectNothingStored()
   })
 
+  it('is an alert for the operator where the platform itself is frozen', async () => {
+    const asAdmin = await adminOf(chain.bench.world, chain.dollar)
+    await asAdmin('freeze(address)', chain.minter)
+    const { message, is } = await refused('30')
+    expect(is.slice(0, 2)).to.deep.equal([503, 2005])
+    expect(message.toLowerCase()).to.include(`has frozen ${chain.minter}`)
+    const { rows } = await sql`select kind, signer from signer_alerts`.execute(money.db)
+    expect(rows).to.deep.equal([{ kind: 'signer_frozen', signer: chain.minter }])
+    await expectNothingStored()
+    await asAdmin('unfreeze(address)', chain.minter)
+    await withdraw('30')
+  })
+
   it('comes back where its payee is frozen meanwhile, and owes nobody anything', async () => {
     const id = await withdraw('30')
     await (

@@ -125,10 +125,9 @@ describe('the account of every wei, of what no record tells', () => {
     on.asked = []
     while (await balancePass(on.balances, on.bench.signal)) continue
     expect(await ether()).to.deep.equal([[address(), `${WEI}3`, at]])
-    // Both coins of the two addresses are read once, the block and its logs of each.
+    // Each coin of the two addresses is read by one call, and the nonce of the one that differs.
     const holdings = on.asked.filter(({ method }) => HOLDING.has(method))
-    const halving = holdings.length - 2 * 4
-    expect(halving).to.be.at.most(2 * 8)
+    expect(holdings.length - 3).to.be.at.most(8)
   })
 
   const HOLDING = new Set(['eth_getBalance', 'eth_call', 'eth_getTransactionCount'])
@@ -141,10 +140,17 @@ describe('the account of every wei, of what no record tells', () => {
     on.balances = {
       ...on.balances,
       policy: { ...on.balances.policy, limit: 2 },
-      holding: (of, signal) =>
-        isBroken && of.address === address() && of.token === ''
-          ? Promise.reject(refused)
-          : holding(of, signal),
+      holding: {
+        ...holding,
+        async balances(of, signal) {
+          const outcomes = await holding.balances(of, signal)
+          return outcomes.map((outcome, at) => {
+            const account = of.accounts[at]!
+            const isIt = account.address === address() && account.token === ''
+            return isBroken && isIt ? { status: 'rejected', reason: refused } : outcome
+          })
+        },
+      },
     }
     const giver = freshAddress()
     await on.bench.world.rpc('anvil_setCode', [
@@ -178,27 +184,84 @@ describe('the account of every wei, of what no record tells', () => {
     const { address: newcomer } = await on.userWithAddress(freshAddress())
     const { holding } = on.balances
     let reads = 0
-    const slow: typeof holding = async (of, signal) => {
-      const held = await holding(of, signal)
-      reads += 1
+    const balancesOf: typeof holding.balances = async (of, signal) => {
+      const held = await holding.balances(of, signal)
+      reads += of.accounts.length
       if (reads === 1) {
         await on.bench.world.rpc('anvil_reorg', [DEPTH + 1, []])
         await on.finalize()
       }
       return held
     }
+    const slow = { ...holding, balances: balancesOf }
     await balancePass({ ...on.balances, tokens: [], own: [], holding: slow }, on.bench.signal)
-    const balances = async () => {
+    const stored = async () => {
       const { rows } = await sql`
         select from balances where address = ${newcomer}`.execute(on.bench.db)
       return rows.length
     }
-    expect([reads, await balances()]).to.deep.equal([1, 0])
+    expect([reads, await stored()]).to.deep.equal([1, 0])
     await on.look()
-    expect(await balances()).to.equal(2)
+    expect(await stored()).to.equal(2)
   })
 
   it('asks nothing of five thousand users of whom nothing moves', async () => {
+    await insertFiveThousand()
+    await on.finalize()
+    on.asked = []
+    expect(await balancePass(on.balances, on.bench.signal)).to.equal(false)
+    expect(on.asked).to.deep.equal([])
+  })
+
+  it('compares five thousand users by fifty calls, and names the two that differ', async () => {
+    await insertFiveThousand()
+    const rich = [17, 4711].map((place) => `0x${(place + 1000).toString(16).padStart(40, '0')}`)
+    await sql`update balances set balance = 3 where token = '' and address = ${rich[0]}`.execute(
+      on.bench.db,
+    )
+    await sql`update balances set balance = 4 where token <> '' and address = ${rich[1]}`.execute(
+      on.bench.db,
+    )
+    await on.finalize()
+    on.bench.clock.advance(on.balances.policy.roundMs)
+    on.asked = []
+    const many = { ...on.balances, policy: { ...on.balances.policy, limit: 400 } }
+    while (await balancePass(many, on.bench.signal)) continue
+    // The last block alone is between: nothing is halved.
+    const nonces = on.asked.filter(({ method }) => method === 'eth_getTransactionCount')
+    expect(nonces.map(({ params }) => params?.[0])).to.have.members(rich)
+    const balances = on.asked.filter(({ method }) => BALANCE.has(method))
+    expect(balances.length).to.be.within(50, 80)
+    const gaps = (await on.gaps()).map(({ address, unexplained }) => [address, unexplained])
+    expect(gaps).to.have.deep.members([
+      [rich[0], '-0.000000000000000003'],
+      [rich[1], '-0.000004'],
+    ])
+  }).timeout(60_000)
+
+  const BALANCE = new Set(['eth_getBalance', 'eth_call'])
+
+  it('reads all others one by one where a token refuses one of them', async () => {
+    const { holding } = on.balances
+    const [kind, refusedBy] = [freshAddress(), freshAddress()]
+    // balanceOf is 7, but of the other address it reverts.
+    const code = `0x60043573${refusedBy.slice(2)}14602657600760005260206000f35b600080fd`
+    const token = freshAddress()
+    await on.bench.world.rpc('anvil_setCode', [token, code])
+    const accounts = [kind, refusedBy, address()].map((one) => ({ address: one, token }))
+    const blockNumber = BigInt(await on.head())
+    const outcomes = await holding.balances({ accounts, blockNumber }, on.bench.signal)
+    expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : 'none'))).to.deep.equal([
+      7n,
+      'none',
+      7n,
+    ])
+    const nowhere = accounts.map((account) => ({ ...account, token: freshAddress() }))
+    const none = await holding.balances({ accounts: nowhere, blockNumber }, on.bench.signal)
+    expect(none.map(({ status }) => status)).to.deep.equal(Array(3).fill('rejected'))
+  })
+
+  async function insertFiveThousand(): Promise<void> {
     await sql`
       with many as (
         insert into users (username, password_hash, scopes, address)
@@ -209,18 +272,17 @@ describe('the account of every wei, of what no record tells', () => {
         due_at)
       select chain_id, many.address, token, block_number, 0, 0, checked_at, due_at
       from many, balances b where b.address = ${address()}`.execute(on.bench.db)
-    await on.finalize()
-    on.asked = []
-    expect(await balancePass(on.balances, on.bench.signal)).to.equal(false)
-    expect(on.asked).to.deep.equal([])
-  })
+  }
 
   it('believes no balance of one provider alone', async () => {
     await on.send(address(), { value: 5n })
-    on.lie = ({ method, params }, truth) =>
-      method === 'eth_getBalance' && params?.[0] === address()
-        ? toHex(BigInt(String(truth)) + 1n)
-        : truth
+    on.lie = ({ method, params }, truth) => {
+      if (method === 'eth_getBalance' && params?.[0] === address()) {
+        return toHex(BigInt(String(truth)) + 1n)
+      }
+      const isProgram = method === 'eth_call' && !('to' in (params?.[0] as object))
+      return isProgram ? String(truth).replace(/.$/, (last) => (last === '0' ? '1' : '0')) : truth
+    }
     await expectFailure(on.look, 'providers_differ')
     expect(await on.gaps()).to.deep.equal([])
     on.lie = undefined

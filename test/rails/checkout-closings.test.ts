@@ -48,6 +48,7 @@ describe('a crypto checkout that was paid, in the records', () => {
       random: Math.random,
     })
     const operating = createOperating({
+      closing: new AbortController().signal,
       chain: { providers, chainId: CHAIN_ID } as never,
       config: { confirmations: 1 } as never,
       shutdown: { signal },

@@ -58,6 +58,39 @@ describe('our own checkout', () => {
     expect((await status(body))['gateway_reference']).to.equal(body['charge_id'])
   })
 
+  it('names the token, and opens for no dollars while they cannot be paid', async () => {
+    const { db } = chain
+    let obstacle: 'token_paused' | 'payee_frozen' | undefined
+    const readObstacle = () => Promise.resolve(obstacle)
+    const terms = { ...checkout.terms, tokenName: 'USDC on Base', readObstacle }
+    const other = await startGateways({ db, clock, checkout: terms })
+    const ask = (currency: string) => {
+      const request = { gateway_id: 2, amount: '1.00', currency, description: 'Books' }
+      return other.api.post('/api/payments', request)
+    }
+    const made = await ask('USD')
+    expect(made.status).to.equal(201)
+    const page = async () =>
+      (await other.door.checkoutPage(String(made.body['charge_id'])))?.body ?? ''
+    expect(await page())
+      .to.include('USDC on Base')
+      .and.include('Pay with a wallet')
+    clock.advance(60_000)
+    obstacle = 'token_paused'
+    const paused = await ask('USD')
+    expect(paused.status).to.equal(503)
+    expect(paused.body).to.include({ code: 'unavailable' })
+    expect(await page())
+      .to.include('cannot be paid here now')
+      .and.not.include('Pay with a wallet')
+    obstacle = 'payee_frozen'
+    const frozen = await ask('USD')
+    expect(frozen.status).to.equal(503)
+    expect(frozen.body).to.include({ code: 'operator_needed' })
+    expect((await ask('ETH')).status).to.equal(201)
+    expect(await countRows(db, 'charges')).to.equal(2n)
+  })
+
   it('takes native coin for what is asked in ETH, to the last wei', async () => {
     const body = await create('0.100000000000000001', 'ETH')
     await payInEther((await chargeOf(body)).reference!, 100_000_000_000_000_001n)

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { transform } from 'esbuild'
 
+import { listedIn } from '../engines/mutants/listing.ts'
 import { fileOf, mutated, nameOf, readMutants } from '../engines/mutants/mutant.ts'
 
 describe('the mutants', () => {
@@ -24,6 +25,11 @@ describe('the mutants', () => {
       expect(tests.length > 0 || sim !== undefined, nameOf(mutant)).to.equal(true)
       for (const test of tests) expect(isThere(test), test).to.equal(true)
     }
+  })
+
+  it('have a line each in docs/mutants.md, which `npm run mutate -- --list` writes', async () => {
+    const names = (await readMutants()).map(nameOf)
+    expect(listedIn(readFileSync('docs/mutants.md', 'utf8'))).to.have.members(names)
   })
 
   it('name the pair that dies where a second guard stands behind the first', async () => {

@@ -65,17 +65,28 @@ const ROUTES: Record<string, { order: Order; logs: Log[] }> = {
   },
 }
 
+async function decide(order: Order, logs: Log[], bundled: Order[] = []) {
+  const { to, value, data } = paymentCall(order)
+  const { chainId, gas } = order
+  const call = { to, value, data, chainId, gas, ...fees, nonce: 0 }
+  const raw = await account.signTransaction({ type: 'eip1559', ...call })
+  const attempt = { kind: 'payment', hash: keccak256(raw), raw, nonce: 0n, fees } as Attempt
+  const paid = { gasUsed: 1n, gasPrice: 1n, rollupFee: 0n }
+  const block = { number: 1n, hash: reference, succeeded: true, ...paid }
+  return outcomesOf(order, { bundled, attempt, seen: { block, logs } })
+}
+
 describe('what a final transaction means for its order', () => {
-  const outcomeOf = async (order: Order, logs: Log[]) => {
-    const { to, value, data } = paymentCall(order)
-    const { chainId, gas } = order
-    const call = { to, value, data, chainId, gas, ...fees, nonce: 0 }
-    const raw = await account.signTransaction({ type: 'eip1559', ...call })
-    const attempt = { kind: 'payment', hash: keccak256(raw), raw, nonce: 0n, fees } as Attempt
-    const block = { number: 1n, hash: reference, succeeded: true, gasUsed: 1n, gasPrice: 1n }
-    const [decided] = outcomesOf(order, { bundled: [], attempt, seen: { block, logs } })
-    return decided?.outcome.state
-  }
+  const outcomeOf = async (order: Order, logs: Log[]) =>
+    (await decide(order, logs))[0]?.outcome.state
+
+  it('is a mismatch, and no refusal, where a bundle paid in another token', async () => {
+    const one: Order = { ...ORDER, id: 2n, route: 'contract', contract }
+    const bundle: Order = { ...one, id: 1n, route: 'open_bundle', calldata: '0x00' }
+    const paid = log(contract, 'Settled', [reference, signer, payee], other, amount)
+    const [, decided] = await decide(bundle, [paid], [one])
+    expect(decided?.outcome).to.include({ errorCode: 'settlement_mismatch' })
+  })
 
   for (const [route, { order, logs }] of Object.entries(ROUTES)) {
     it(`is completed by all events of a ${route}`, async () => {

@@ -1,18 +1,24 @@
 import { expect } from 'chai'
+import { keccak256, stringToHex } from 'viem'
+import { privateKeyToAddress } from 'viem/accounts'
 
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { selectorOf } from '../../src/chain/read/events.ts'
 import { permitPayload } from '../../src/chain/read/permit.ts'
+import { connectWeb3Signer } from '../../src/chain/signers/web3signer.ts'
 import type { Hex, Order } from '../../src/domain/orders.ts'
 import type { Token } from '../../src/domain/tokens.ts'
+import { createAccounts } from '../../src/sender/accounts.ts'
 import type { Sender } from '../../src/sender/sender.ts'
+import { signOutside } from '../../src/sender/sign-outside.ts'
 import { transact } from '../../src/store/database/transact.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
 import { findOrderOf } from '../../src/store/orders/orders.ts'
-import { addressFrom, placeDollar, toHex } from '../engines/sim/world.ts'
+import { addressFrom, ETHER, placeDollar, toHex } from '../engines/sim/world.ts'
 import { runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { permittedDollarAt } from '../fixtures/books/tokens.ts'
+import { startWeb3Signer } from '../fixtures/chain/web3signer.ts'
 
 const SETTLEMENT = settlementAddress.toLowerCase() as Hex
 
@@ -159,6 +165,41 @@ describe('paying in a token by a permit', () => {
     expect(order.route).to.equal('token')
     await finish()
     expect(await bench.stateOf(order)).to.equal('completed')
+  })
+
+  it('is signed by a Web3Signer, which is asked for the bytes that the token hashes', async () => {
+    const { db, signal, world } = bench
+    const key = keccak256(stringToHex('permit by a Web3Signer'))
+    const remote = await startWeb3Signer({ keys: [key] })
+    try {
+      const addresses = [privateKeyToAddress(key)]
+      const { url } = remote
+      const remotes = await connectWeb3Signer({ url, addresses, signal, timeoutMs: 5000 })
+      const accounts = await createAccounts({ signers: remotes, db })
+      const payer = accounts.platform
+      await world.rpc('anvil_setBalance', [payer, toHex(ETHER)])
+      const minter = bench.signers.addresses[0]!
+      const mint = { route: 'mint', payer: minter, payee: payer, amount: 30n } as const
+      await sender.pay(bench.requestOf(mint), signal)
+      await finish()
+      const signers = {
+        addresses: [payer],
+        sign: signOutside((by, what) => accounts.sign(by, what, signal), accounts.isHere),
+        signTyped: (by: Hex, payload: Hex) => accounts.signTyped(by, payload, signal),
+      }
+      sender = bench.sender({ stablecoin: dollar, tokens: [token], pool: [payer], signers })
+      const wanted = { route: 'token', payer, amount: 30n, withAllowance: true } as const
+      const prepared = await sender.prepare(db, bench.requestOf(wanted), signal)
+      const { order } = await transact(db, (db) => sender.accept(db, prepared))
+      expect(order.route).to.equal('permit')
+      const asked = remote.asked.map(({ data }) => data ?? '')
+      expect(asked.filter((data) => /^0x1901[0-9a-f]{128}$/.test(data))).to.have.length(1)
+      await finish()
+      expect(await bench.stateOf(order)).to.equal('completed')
+      expect(await balanceOf(order.payee)).to.equal(30n)
+    } finally {
+      await remote.stop()
+    }
   })
 
   it('gives way to an allowance where the token refuses it', async () => {

@@ -70,6 +70,14 @@ describe('an order whose transaction does not simply arrive', () => {
     expect(await listAttemptsOf(bench.db, order)).to.have.length(2)
   })
 
+  it('is not replaced while it stands in line behind one that is stuck', async () => {
+    const stuck = await bench.pay({ payer })
+    const behind = await bench.pay({ payer })
+    for (let pass = 0; pass < 4; pass++) await bench.pass()
+    expect(await listAttemptsOf(bench.db, stuck.order)).to.have.length.at.least(2)
+    expect(await listAttemptsOf(bench.db, behind.order)).to.have.length(1)
+  })
+
   it('is cancelled by an empty transaction at its nonce, if that is what is mined', async () => {
     const payee = addressFrom('cancelled')
     const { order } = await bench.pay({ payee })
@@ -163,7 +171,17 @@ describe('an order whose transaction does not simply arrive', () => {
     expect(await bench.stateOf(order)).to.equal('completed')
     const attempts = await listAttemptsOf(bench.db, order)
     expect(attempts.at(-1)).to.include({ nonce: 1n, state: 'final' })
+    const lost = attempts.filter(({ nonce }) => nonce === 0n).map(({ state }) => state)
+    expect(new Set(lost)).to.deep.equal(new Set(['superseded']))
     expect(await bench.world.balanceOf(payee)).to.equal(5n)
+  })
+
+  it('moves past all nonces that were used outside, at once', async () => {
+    const { order } = await bench.pay({ payer })
+    await useOutside(0n)
+    await useOutside(1n)
+    await bench.finish()
+    expect(await noncesOf(order)).to.deep.equal([0n, 2n])
   })
 
   it('does not move for a transaction in a block that the chain does not have', async () => {
@@ -199,6 +217,7 @@ describe('an order whose transaction does not simply arrive', () => {
     await bench.finish()
     const { state, errorCode } = (await findOrder(bench.db, order.id))!
     expect([state, errorCode]).to.deep.equal(['failed', 'cancelled'])
+    expect(await noncesOf(order)).to.deep.equal([0n])
     expect(await bench.world.balanceOf(payee)).to.equal(0n)
   })
 

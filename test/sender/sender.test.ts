@@ -136,7 +136,36 @@ describe('the sender', () => {
     expect(await bench.inPool()).to.equal(1)
   })
 
+  it('sends to every provider', async () => {
+    const sent: string[] = []
+    const providers = ['one', 'two'].map((name) =>
+      bench.provider(name, async (call, forward) => {
+        if (call.method === 'eth_sendRawTransaction') sent.push(name)
+        return forward(call)
+      }),
+    )
+    await bench.pay({})
+    await bench.pass(bench.sender({ providers }))
+    expect(sent).to.have.members(['one', 'two'])
+  })
+
+  it('refuses more orders than may wait in a lane', async () => {
+    const [payer] = bench.signers.addresses
+    const narrow = bench.sender({ policy: { inFlight: 1, queued: 1 } })
+    const pay = () => narrow.pay(bench.requestOf({ payer }), bench.signal)
+    await pay()
+    await pay()
+    await expectFailure(pay, 'lane_full')
+  })
+
   describe('refuses, with nothing stored,', () => {
+    it('what takes more gas than a payment may', async () => {
+      const frugal = bench.sender({ policy: { maxGas: 20_000n } })
+      const pay = () => frugal.pay(bench.requestOf({}), bench.signal)
+      await expectFailure(pay, 'gas_too_high')
+      expect(await bench.isEmpty()).to.equal(true)
+    })
+
     const zero: Hex = `0x${'0'.repeat(40)}`
     const mixed = addressFrom('mixed').replace(/[a-f]/, (digit) => digit.toUpperCase()) as Hex
 

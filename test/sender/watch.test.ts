@@ -4,7 +4,7 @@ import type { RpcCall } from '../../src/chain/rpc/provider.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
 import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
 import { CHAIN_ID, toHex } from '../engines/sim/world.ts'
-import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
 
 describe('a reorg beyond the final block', () => {
   let bench: Bench
@@ -21,7 +21,8 @@ describe('a reorg beyond the final block', () => {
     await bench.passAndMine()
     await bench.pass()
     const [attempt] = await listAttemptsOf(bench.db, order)
-    return { raw: attempt!.raw, hash: attempt!.hash, height: attempt!.block!.number }
+    const { payee } = order
+    return { payee, raw: attempt!.raw, hash: attempt!.hash, height: attempt!.block!.number }
   }
   const reorg = () => bench.world.rpc('anvil_reorg', [8, []])
   const alerts = async () => (await listOpenAlerts(bench.db, CHAIN_ID)).map(({ hash }) => hash)
@@ -72,6 +73,26 @@ describe('a reorg beyond the final block', () => {
     bench.clock.advance(60_000)
     await bench.pass(patient)
     expect(sent).to.deep.equal([raw, raw])
+  })
+
+  it('stays an alert until the transaction is final again', async () => {
+    const { hash } = await payFinally()
+    await reorg()
+    await bench.passAndMine()
+    await bench.pass()
+    expect(await alerts()).to.deep.equal([hash])
+    for (let pass = 0; pass < 4; pass++) await bench.passAndMine()
+    expect(await alerts()).to.deep.equal([])
+  })
+
+  it('stays an alert when the transaction comes back with another result', async () => {
+    const { hash, payee } = await payFinally()
+    await reorg()
+    await reverting(bench.world, payee)
+    for (let pass = 0; pass < 8; pass++) await bench.passAndMine()
+    const receipt = await bench.world.rpc('eth_getTransactionReceipt', [hash])
+    expect(receipt).to.have.property('status', '0x0')
+    expect(await alerts()).to.deep.equal([hash])
   })
 
   it('keeps no payment waiting', async () => {

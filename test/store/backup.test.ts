@@ -15,8 +15,8 @@ import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 
-const readme = readFileSync('README.md', 'utf8')
-const [, section = ''] = readme.split('### Backup\n')
+const page = readFileSync('docs/operating.md', 'utf8')
+const [, section = ''] = page.split('## Backup\n')
 
 describe('a backup', () => {
   let folder: ReturnType<typeof temporaryFolder>
@@ -54,7 +54,7 @@ describe('a backup', () => {
     await restored.close()
   })
 
-  it('of a stopped program is its data folder, copied as the README says', async () => {
+  it('of a stopped program is its data folder, copied as the documentation says', async () => {
     const before = await contentOf(database.db)
     await database.close()
     await promisify(execFile)('sh', ['-ec', commandOf('cp ')], { cwd: folder.path })
@@ -66,7 +66,7 @@ describe('a backup', () => {
   })
 
   if (process.env['DATABASE_URL'] !== undefined && isThere('pg_dump') && isThere('pg_restore')) {
-    it('of a server is its dump, made and restored as the README says', async () => {
+    it('of a server is its dump, made and restored as the documentation says', async () => {
       const [url = '', restoredUrl = ''] = [await emptyDatabaseUrl(), await emptyDatabaseUrl()]
       const server = await openDatabase({ url })
       await migrate(server.db)
@@ -89,11 +89,13 @@ describe('a backup', () => {
   }
 })
 
-/** The block of the README's section that begins so. */
+/** The block of the page's section that begins so. */
 function commandOf(start: string): string {
-  const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+  const blocks = [...section.matchAll(/```sh elsewhere\n([\s\S]*?)```/g)].map(
+    ([, text = '']) => text,
+  )
   const block = blocks.find((text) => text.startsWith(start))
-  if (block === undefined) throw new Error(`The README has no block with ${start}`)
+  if (block === undefined) throw new Error(`The page has no block with ${start}`)
   return block
 }
 

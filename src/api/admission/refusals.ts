@@ -10,7 +10,7 @@ export type Refusals = Readonly<Record<string, Refusal>>
 export const later: Refusal = { failure: 'unavailable' }
 
 /** The platform lacks what only its operator can supply; an alert is open for it. */
-const operators: Refusal = { failure: 'operator_needed' }
+export const operators: Refusal = { failure: 'operator_needed' }
 
 /** Of every operation by which money leaves. */
 export const LIMIT_REFUSALS: Refusals = {
@@ -29,6 +29,8 @@ export const SENDER_REFUSALS: Refusals = {
   minter_missing: { ...operators, groupA: 2005 },
   mint_allowance_used_up: { ...operators, groupA: 2005 },
   mint_allowance_exceeded: { failure: 'limit_exceeded', field: 'amount' },
+  signer_frozen: { ...operators, groupA: 2005 },
+  payer_frozen: { failure: 'payment_would_fail' },
   chain_unreachable: later,
   token_paused: later,
   lane_full: later,

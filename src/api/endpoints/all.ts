@@ -57,6 +57,8 @@ export type Ground<Payment, Mint, PayOut> = Pick<Access, 'tokens' | 'limitLogin'
     db: Db
     /** Aborted when the program stops. */
     signal: AbortSignal
+    /** Aborted when nothing new is begun any more, before that. */
+    closing: AbortSignal
     payments: BlockchainPayments<Payment>
     provePayment: ProvePayment
     desk: PaymentDesk

@@ -10,15 +10,18 @@ import { isUnlogged } from './request-logger.ts'
  */
 export function addRouteGuard(
   server: FastifyInstance,
-  options: { isStopping: () => boolean },
+  options: { isStopping: () => boolean; isClosing?: () => boolean },
 ): void {
   const routes: Route[] = []
   server.addHook('onRoute', ({ url, method }) => {
     const pattern = new RegExp(`^${escapePattern(url).replaceAll(/:\w+/g, '[^/]+')}$`)
     routes.push({ url, pattern, methods: [method].flat() })
   })
+  const { isStopping, isClosing = isStopping } = options
   server.addHook('onRequest', async (request, reply) => {
     setCommonHeaders(request, reply)
+    // The next request comes by a new connection, which the balancer in front takes elsewhere.
+    if (isStopping()) reply.header('connection', 'close')
     if (request.is404 || hasEmptyParameter(request.params)) {
       const path = request.url.split('?', 1)[0] ?? ''
       const allowed = allowedMethods(routes, path)
@@ -29,9 +32,7 @@ export function addRouteGuard(
       const sentence = `This path does not take ${request.method}, but ${allow}.`
       throw new RequestError('method_not_allowed', sentence, { headers: { allow } })
     }
-    if (options.isStopping() && !SERVED_TO_THE_END.has(request.routeOptions.url ?? '')) {
-      // The balancer in front sends the next request elsewhere.
-      reply.header('connection', 'close')
+    if (isClosing() && !SERVED_TO_THE_END.has(request.routeOptions.url ?? '')) {
       throw new RequestError('unavailable', 'The program stops. Try again in a moment.')
     }
     return undefined

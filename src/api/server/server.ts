@@ -28,7 +28,10 @@ export type StatusServerOptions = {
   checks: HealthCheck[]
   /** What `/readyz` says beside its status. */
   warnings?: readonly string[]
+  /** Whether `/readyz` sends balancers away. */
   isStopping: () => boolean
+  /** Whether nothing new is begun any more; absent: from the stop on. */
+  isClosing?: () => boolean
   /** How long a request may take to arrive; a test has less patience. */
   requestTimeoutMs?: number
   /** Rejects who may not read the metrics; absent: everybody may. */

@@ -34,9 +34,12 @@ export function encodeReceipt(value: unknown): Hex {
     array(receipt['logs'], 'logs').map(encodeLog),
   ]
   if (type === DEPOSIT) {
-    // Deposits of the OP Stack say their nonce, and since Canyon the version of their receipt.
-    for (const name of ['depositNonce', 'depositReceiptVersion']) {
-      if (receipt[name] !== undefined) items.push(numberBytes(quantity(receipt[name], name)))
+    // Since Canyon a deposit's receipt has a version, and only then is its nonce hashed. Nodes show
+    // the nonce of older ones too.
+    const [nonce, version] = [receipt['depositNonce'], receipt['depositReceiptVersion']]
+    if (version !== undefined && version !== null) {
+      items.push(numberBytes(quantity(nonce, 'depositNonce')))
+      items.push(numberBytes(quantity(version, 'depositReceiptVersion')))
     }
   }
   return typed(type, encodeRlp(items))

@@ -18,6 +18,9 @@ export const DEFAULT_FEE_POLICY: FeePolicy = {
   maxTip: 50_000_000_000n,
 }
 
+/** Gas of a rollup costs a thousandth, and whatever tip is offered is paid. */
+export const ROLLUP_FEE_POLICY: FeePolicy = { ...DEFAULT_FEE_POLICY, minTip: 1_000_000n }
+
 /** The fees of the chain at this moment, before any cap of a transaction. */
 export type FeeMarket = { baseFee: bigint; tip: bigint; provider: string }
 

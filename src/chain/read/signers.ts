@@ -2,6 +2,7 @@ import type { Hex } from '../../domain/orders.ts'
 import type { MintRight } from '../../domain/signers.ts'
 import { data as bytes, quantity, readFrom } from '../answers.ts'
 import type { Providers } from '../rpc/providers.ts'
+import { readIsFrozen } from './frozen.ts'
 import { readBalance } from './holdings.ts'
 import { readMintRight } from './mint-right.ts'
 
@@ -10,24 +11,28 @@ export type SignerOnChain = {
   balance: bigint | undefined
   nonce: bigint | undefined
   mint: MintRight | undefined
+  /** Whether the token has frozen it. */
+  isFrozen: boolean | undefined
 }
 
-type Asker = Pick<Providers, 'ask'>
+type Asker = Pick<Providers, 'ask' | 'request'>
 
 export async function readSignerOnChain(
   providers: Asker,
   of: { signer: Hex; mintsIn: Hex | undefined; signal: AbortSignal },
 ): Promise<SignerOnChain> {
   const { signer, mintsIn, signal } = of
-  const [balance, nonce, mint] = await Promise.all([
+  const [balance, nonce, mint, isFrozen] = await Promise.all([
     readBalance(providers, { holder: signer, signal }).catch(unknown),
     readNonce(providers, { signer, signal }).catch(unknown),
     mintsIn &&
       readMintRight((data) => callToken(providers, { to: mintsIn, data, signal }), signer).catch(
         unknown,
       ),
+    mintsIn &&
+      readIsFrozen(providers.request, { token: mintsIn, account: signer, signal }).catch(unknown),
   ])
-  return { balance, nonce, mint }
+  return { balance, nonce, mint, isFrozen }
 }
 
 function unknown(): undefined {
@@ -35,7 +40,7 @@ function unknown(): undefined {
 }
 
 async function readNonce(
-  { ask }: Asker,
+  { ask }: Pick<Asker, 'ask'>,
   { signer, signal }: { signer: Hex; signal: AbortSignal },
 ): Promise<bigint> {
   const { result, provider } = await ask({
@@ -46,7 +51,8 @@ async function readNonce(
   return readFrom({ value: result, provider }, (value) => quantity(value, 'transaction count'))
 }
 
-async function callToken(
+/** What a token answers to a call. */
+export async function callToken(
   { ask }: Asker,
   { to, data, signal }: { to: Hex; data: Hex; signal: AbortSignal },
 ): Promise<Hex> {

@@ -29,6 +29,7 @@ export type SupplyReader = {
   /** In the order of the chain. Burns of other tokens are among them in a range that is short. */
   events: (range: BlockRange, signal: AbortSignal) => Promise<SupplyEvent[]>
   block: BlockReader
+  /** All that is out; of a token with other issuers, what ours holds. */
   supplyAt: (number: bigint, signal: AbortSignal) => Promise<bigint>
 }
 

@@ -3,19 +3,22 @@ import { encodeFunctionData, toFunctionSelector } from 'viem/utils'
 
 import { BaseError, ImpossibleError } from '../../base/errors.ts'
 import { referenceDollarAbi } from '../../bindings/abis.ts'
+import type { STABLECOIN_PROFILES } from '../../domain/signers.ts'
 import { data as bytes, quantity, readFrom, readWord, type FromProvider } from '../answers.ts'
 import { askEach, campsOf } from '../quorum.ts'
 import type { Provider } from '../rpc/provider.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { isRevert, revertDataOf } from '../rpc/rpc-error.ts'
+import { selectorOf } from './events.ts'
 import { readPermitDomain } from './permit.ts'
 import { readSymbol, TOKEN_VIEWS } from './token.ts'
 
 /**
- * `memo`: its mints and burns name their order, as those of a ReferenceDollar do. `erc20`: it moves
- * money, and nothing on the chain tells which order a mint or a burn belongs to.
+ * `memo`: its mints and burns name their order, as those of a ReferenceDollar do. `fiat_token`: it
+ * has the functions of USDC, whose mint is known by its transaction. `erc20`: it moves money, and
+ * nothing on the chain tells which order a mint or a burn belongs to.
  */
-export type TokenProfile = 'memo' | 'erc20'
+export type TokenProfile = (typeof STABLECOIN_PROFILES)[number]
 
 /** What a contract says of itself; undefined is what it does not answer. */
 export type TokenAnswers = {
@@ -66,17 +69,18 @@ async function readBy(
   }
   const chain = { value: await ask('eth_chainId', []), provider: provider.name }
   const chainId = Number(readFrom(chain, (value) => quantity(value, 'chain id')))
-  const [decimals, symbol, hasMemos, permitDomain] = await Promise.all([
+  const [decimals, symbol, hasMemos, isFiat, permitDomain] = await Promise.all([
     call(TOKEN_VIEWS.decimals),
     call(TOKEN_VIEWS.symbol),
     readsMemos(call),
+    isFiatToken(call),
     readPermitDomain(async (data) => (await call(data)).result, { address, chainId }),
   ])
   return {
     hasCode: true,
     decimals: readWord(decimals.result),
     symbol: readSymbol(symbol.result),
-    profile: hasMemos ? 'memo' : 'erc20',
+    profile: hasMemos ? 'memo' : isFiat ? 'fiat_token' : 'erc20',
     permitDomain,
   }
 }
@@ -118,6 +122,17 @@ async function readsMemos(call: (data: Hex) => Promise<ViewAnswer>): Promise<boo
     return result === undefined && revertData === ZERO_MEMO
   })
 }
+
+/** It has a frozen list, and minters with an allowance each. What answers anything is none. */
+async function isFiatToken(call: (data: Hex) => Promise<ViewAnswer>): Promise<boolean> {
+  const answers = await Promise.all(
+    FIAT_VIEWS.map((name) => call(`${selectorOf(name)}${ZERO_WORD.slice(2)}`)),
+  )
+  const unknown = await call(`0x${'f'.repeat(8)}`)
+  return answers.every(({ result }) => readWord(result) === 0n) && unknown.result === undefined
+}
+
+const FIAT_VIEWS = ['isBlacklisted(address)', 'isMinter(address)', 'minterAllowance(address)']
 
 const NOBODY: Hex = `0x${'0'.repeat(40)}`
 const ZERO_WORD: Hex = `0x${'0'.repeat(64)}`

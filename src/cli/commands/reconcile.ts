@@ -54,7 +54,7 @@ With --out, a run over a source keeps what it has done in journal.jsonl there, u
 --resume goes on with it, whatever ended the process.
 The file names transaction_id and eth_transaction_hash in its first line, and what else it knows of
 to_address, amount, currency, token, reference, status, created_at, from_address, nonce, block_hash,
-gas_used, gas_price and raw_transaction. A server is read by GET /api/transactions with
+gas_used, gas_price, rollup_fee and raw_transaction. A server is read by GET /api/transactions with
 QUITTANCE_SOURCE_KEY.
 An amount without a currency is ether, or counts in the column token. USD is the token of --token or
 STABLECOIN_ADDRESS; a currency without a token is not compared, and told by its line.

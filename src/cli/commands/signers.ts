@@ -110,6 +110,7 @@ const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], st
   signer_funds_low: 'It has less than its next payments cost. Send it more of the native coin.',
   minter_missing: 'It was to mint and is not a minter. The token’s admin calls configureMinter.',
   mint_allowance_used_up: 'Its mint allowance is used up. The token’s admin calls configureMinter.',
+  signer_frozen: 'The token has frozen it. Its issuer lifts that, or another signer is set.',
   mint_allowance_exceeded: 'A mint was beyond its allowance. The token’s admin raises it.',
 }
 

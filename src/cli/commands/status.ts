@@ -3,16 +3,24 @@ import { Command } from 'commander'
 import { parseConfig } from '../../base/config.ts'
 import { messageOf } from '../../base/errors.ts'
 import { findRunning, type ReadyFacts } from '../../base/ready.ts'
+import { attentionOf, readFigures, type OperatorFigures } from '../operator-figures.ts'
 import { createOutput, EXIT, formatPairs } from '../output.ts'
 
 export function statusCommand(): Command {
   return new Command('status')
     .option('--json', 'print the answer as JSON')
-    .addHelpText('after', '\nExit code: 0 all well, 1 a part is not, 2 nothing runs here.')
+    .addHelpText('after', HELP_AFTER)
     .action(async (options: { json?: boolean }) => {
       process.exitCode = await run(options)
     })
 }
+
+const HELP_AFTER = `
+It shows each part of the program that runs on this data folder, and what the operator must do:
+open breaks and alerts, signers that lack something, orders and webhooks that lag, a drift of the
+supply. In production set QUITTANCE_STATUS_PORT, or QUITTANCE_ADMIN_KEY.
+
+Exit code: 0 all well, 1 a part is not or the operator must act, 2 nothing runs here.`
 
 type Status = {
   status: string
@@ -29,8 +37,15 @@ async function run(options: { json?: boolean }): Promise<number> {
     output.line(`Nothing runs on ${dataFolder}. Start it: npm start`)
     return EXIT.cannotRun
   }
-  const status = await askReadiness(facts)
-  output.result({ ...status, url: facts.url, pid: facts.pid })
+  const [status, figures] = await Promise.all([askReadiness(facts), readFigures(facts)])
+  const attention = figures === undefined ? [] : attentionOf(figures)
+  output.result({
+    ...status,
+    url: facts.url,
+    pid: facts.pid,
+    attention,
+    figures: figures && toJson(figures),
+  })
   output.line(`${status.status}: process ${facts.pid}${facts.url ? ` at ${facts.url}` : ''}`)
   output.line(
     formatPairs(
@@ -41,7 +56,25 @@ async function run(options: { json?: boolean }): Promise<number> {
     ),
   )
   for (const warning of status.warnings ?? []) output.line(warning)
-  return WELL.has(status.status) ? EXIT.holds : EXIT.disagrees
+  for (const line of attention) output.line(line)
+  if (figures === undefined) output.line(NO_FIGURES)
+  else if (attention.length === 0) output.line('There is nothing for the operator to do.')
+  return WELL.has(status.status) && attention.length === 0 ? EXIT.holds : EXIT.disagrees
+}
+
+const NO_FIGURES =
+  'Breaks, alerts and lag are not shown: set QUITTANCE_STATUS_PORT for the program, or ' +
+  'QUITTANCE_ADMIN_KEY for this command.'
+
+function toJson(figures: OperatorFigures) {
+  return {
+    open_breaks: figures.openBreaks,
+    sender_alerts: figures.senderAlerts,
+    signer_alerts: figures.signerAlerts,
+    oldest_open_order_seconds: figures.oldestOrderSeconds,
+    webhook_oldest_due_seconds: figures.oldestWebhookSeconds,
+    supply_drift_dollars: figures.supplyDriftDollars,
+  }
 }
 
 /** What runs without a status port cannot be asked how its parts are. */

@@ -3,20 +3,25 @@ import { createInterface } from 'node:readline'
 import { BaseError } from '../../base/errors.ts'
 import { PARTIES, PARTY_KINDS, type Party, type PartyKind } from '../../base/parties.ts'
 import { SIMULATORS } from '../gateways.ts'
-import { serveSimulated, type Simulated, type SimulatorGround } from './serve.ts'
-import { createWebhookSender } from './webhooks.ts'
+import {
+  serveSimulated,
+  type Simulated,
+  type SimulatorGround,
+  type SimulatorServer,
+} from './serve.ts'
+import { createWebhookSender, type WebhookSender } from './webhooks.ts'
 
 /**
- * One simulated party as a program of its own:
+ * Simulated parties as a program of their own. One of them by hand:
  *
  *     node program.ts bank '{"port": 9001, "key": "key", "accountId": "account_1"}'
  *
- * Without settings on the command line they come as the first line of the standard input, which
- * ties the program to the one that started it: at the end of the input it ends.
+ * Without arguments the settings of all come as the first line of the standard input, by the name
+ * of each, which ties the program to the one that started it: at the end of the input it ends.
  */
-const [name = '', settingsText] = process.argv.slice(2)
+const [only, onlySettings = ''] = process.argv.slice(2)
 
-/** What the party is told while it runs, such as where its webhooks go. */
+/** What a party is told while it runs, such as where its webhooks go. */
 type ParentMessage = { webhookUrl?: string }
 type Settings = Record<string, string> & {
   port?: number
@@ -25,11 +30,48 @@ type Settings = Record<string, string> & {
   webhookUrl?: string
 }
 
-await run()
+type Started = SimulatorServer & { webhooks: WebhookSender }
 
-async function run(): Promise<void> {
+await (only === undefined ? runForParent() : runAlone(only))
+
+async function runAlone(name: string): Promise<void> {
+  const settings = JSON.parse(onlySettings) as Settings
+  const party = await start(name, settings)
+  print({ url: party.url })
+  party.webhooks.tell(settings)
+  const end = (): void => void party.close().then(() => process.exit(0))
+  process.on('SIGTERM', end)
+  process.on('SIGINT', end)
+}
+
+async function runForParent(): Promise<void> {
   const lines = createInterface({ input: process.stdin })
-  const settings = JSON.parse(settingsText ?? (await firstLine(lines))) as Settings
+  const wanted = JSON.parse(await firstLine(lines)) as Record<string, Settings>
+  const parties = new Map<string, Started>()
+  for (const [name, settings] of Object.entries(wanted)) {
+    parties.set(name, await start(name, settings))
+  }
+  print(Object.fromEntries([...parties].map(([name, { url }]) => [name, url])))
+  const end = (): void => {
+    void Promise.all([...parties.values()].map((party) => party.close())).then(() =>
+      process.exit(0),
+    )
+  }
+  process.on('SIGTERM', end)
+  // A terminal sends Ctrl-C to all: whoever started us says when it is over.
+  process.on('SIGINT', () => undefined)
+  lines.on('line', (line) => {
+    const news = Object.entries(JSON.parse(line) as Record<string, ParentMessage>)
+    for (const [name, message] of news) parties.get(name)?.webhooks.tell(message)
+  })
+  lines.on('close', end)
+}
+
+function print(answer: object): void {
+  process.stdout.write(`${JSON.stringify(answer)}\n`)
+}
+
+async function start(name: string, settings: Settings): Promise<Started> {
   const kind = PARTY_KINDS.find((one) => one === name)
   if (kind === undefined) throw new RangeError(`Name one of ${PARTY_KINDS.join(', ')}.`)
   for (const field of Object.keys(PARTIES[kind].settings)) {
@@ -41,19 +83,7 @@ async function run(): Promise<void> {
   const simulated = await simulate(kind, settings, { webhooks, url: () => ownUrl })
   const server = await serveSimulated(simulated, { port: settings.port ?? 0 })
   ownUrl = server.url
-  process.stdout.write(`${JSON.stringify({ url: server.url })}\n`)
-  const end = (): void => void server.close().then(() => process.exit(0))
-  process.on('SIGTERM', end)
-  if (settingsText !== undefined) {
-    webhooks.tell(settings)
-    process.on('SIGINT', end)
-    lines.close()
-    return
-  }
-  // A terminal sends Ctrl-C to all: whoever started us says when it is over.
-  process.on('SIGINT', () => undefined)
-  lines.on('line', (line) => webhooks.tell(JSON.parse(line) as ParentMessage))
-  lines.on('close', end)
+  return { ...server, webhooks }
 }
 
 async function firstLine(lines: NodeJS.EventEmitter): Promise<string> {

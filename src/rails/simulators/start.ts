@@ -6,20 +6,20 @@ import { fileURLToPath } from 'node:url'
 import { BaseError } from '../../base/errors.ts'
 
 export type SimulatorProcess = {
-  url: string
+  /** Where each party is. */
+  urls: Readonly<Record<string, string>>
   pid: number
-  tell: (news: { webhookUrl: string }) => void
+  tell: (news: Readonly<Record<string, { webhookUrl: string }>>) => void
   stop: () => Promise<void>
 }
 
-/** Starts one simulated party as a child. It ends with us, even when we are killed. */
-export async function startSimulator(
-  name: string,
-  settings: Readonly<Record<string, unknown>>,
+/** Starts simulated parties as one child. It ends with us, even when we are killed. */
+export async function startSimulators(
+  settings: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
 ): Promise<SimulatorProcess> {
-  const child = spawn(process.execPath, [PROGRAM, name], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
   const { stdin, stdout, pid } = child
-  if (pid === undefined) throw new SimulatorError(name, 'it could not be started')
+  if (pid === undefined) throw new SimulatorError('the program could not be started')
   // A pipe to a child that has ended breaks; the child's end is told by its exit.
   stdin.on('error', () => undefined)
   const tell = (news: object): void => void stdin.write(`${JSON.stringify(news)}\n`)
@@ -33,14 +33,14 @@ export async function startSimulator(
     const line = await Promise.race([
       once(lines, 'line', { signal: AbortSignal.timeout(START_LIMIT_MS) }),
       once(child, 'exit').then(() => {
-        throw new SimulatorError(name, 'it ended by itself')
+        throw new SimulatorError('the program ended by itself')
       }),
     ])
-    const { url } = JSON.parse(String(line[0])) as { url: string }
-    return { url, pid, tell, stop }
+    const urls = JSON.parse(String(line[0])) as Record<string, string>
+    return { urls, pid, tell, stop }
   } catch (error) {
     child.kill('SIGKILL')
-    throw error instanceof SimulatorError ? error : new SimulatorError(name, 'it did not start')
+    throw error instanceof SimulatorError ? error : new SimulatorError('it took too long')
   }
 }
 
@@ -61,8 +61,8 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 class SimulatorError extends BaseError {
-  constructor(name: string, reason: string) {
-    super(`The simulated ${name} did not come up: ${reason}. Start again.`, {
+  constructor(reason: string) {
+    super(`The simulated parties did not come up: ${reason}. Start again.`, {
       code: 'simulator_failed',
     })
   }

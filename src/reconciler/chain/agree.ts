@@ -143,11 +143,11 @@ function absence(answers: readonly PanelAnswer[], { needed }: Panel): ChainFact 
 }
 
 function fingerprintOf({ receipt, isCanonical, transaction }: MinedFacts): string {
-  const { block, succeeded, gasUsed, gasPrice, from, to, logs } = receipt
+  const { block, succeeded, gasUsed, gasPrice, rollupFee, from, to, logs } = receipt
   const { value, nonce } = transaction ?? {}
   const events = logs.map(({ address, topics, data }) => `${address} ${topics.join()} ${data}`)
   const place = [block.hash, block.number, isCanonical, succeeded, gasUsed, gasPrice]
-  return [...place, from, to, value, nonce, ...events].map(String).join('\n')
+  return [...place, rollupFee, from, to, value, nonce, ...events].map(String).join('\n')
 }
 
 function sayings(answers: readonly PanelAnswer[]): Record<string, string> {

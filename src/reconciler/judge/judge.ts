@@ -1,4 +1,4 @@
-import { feeOf } from '../../chain/answers.ts'
+import { feeOf, type GasFacts } from '../../chain/answers.ts'
 import {
   BREAK_MEANINGS,
   standingOf,
@@ -10,7 +10,7 @@ import { formatAmount } from '../../domain/money.ts'
 import type { Payment } from '../../verify/read-payments.ts'
 import type { ChainFact } from '../chain/agree.ts'
 import type { UnknownReason } from '../sources/records.ts'
-import type { PaymentRecord, Uncompared } from '../sources/records.ts'
+import type { PaymentRecord, RecordedFee, Uncompared } from '../sources/records.ts'
 import { comparePayment, isRefused, type Comparison, type Contracts } from './compare.ts'
 
 export type PendingCause = 'not_final' | 'waiting' | 'young' | 'lag_grace' | UnknownReason
@@ -82,7 +82,7 @@ function judgePaid(
   if (record.blockHash !== undefined && record.blockHash !== receipt.block.hash) {
     kinds.push('reorged')
   }
-  if (record.fee !== undefined && record.fee !== feeOf(receipt)) kinds.push('fee_mismatch')
+  if (record.fee !== undefined && !isFee(record.fee, receipt)) kinds.push('fee_mismatch')
   if (kinds.length === 0 && isLagging) {
     if (rules.nowMs - fact.timeMs < rules.lagGraceMs)
       return { state: 'pending', cause: 'lag_grace' }
@@ -92,6 +92,11 @@ function judgePaid(
   const { uncompared } = comparison
   if (uncompared !== undefined) return { state: 'not_compared', uncompared }
   return { state: 'matched', comparison }
+}
+
+/** A record that says nothing of what a rollup has charged is compared by its gas. */
+function isFee({ gas, rollup }: RecordedFee, { gasUsed, gasPrice, rollupFee }: GasFacts): boolean {
+  return gas === gasUsed * gasPrice && (rollup === undefined || rollup === rollupFee)
 }
 
 function judgeAbsent(
@@ -163,7 +168,7 @@ export function recordedOf(record: PaymentRecord): BreakFacts {
     amount_units: amount?.money && String(amount.money.units),
     reference: record.reference,
     block_hash: record.blockHash,
-    fee_wei: fee === undefined ? undefined : String(fee),
+    fee_wei: fee && String(fee.gas + (fee.rollup ?? 0n)),
     from_address: record.signer,
     nonce: nonce === undefined ? undefined : String(nonce),
     created_at: createdAt?.toISOString(),

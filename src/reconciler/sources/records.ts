@@ -25,7 +25,7 @@ export type PaymentRecord = {
   /** The block in which the record saw it. */
   blockHash: Hex | undefined
   /** In wei, for the whole transaction. */
-  fee: bigint | undefined
+  fee: RecordedFee | undefined
   /** The signed transaction, which tells what it does before any node is asked. */
   raw: Hex | undefined
   /** Where a person finds it: the line of a file. */
@@ -35,6 +35,9 @@ export type PaymentRecord = {
   /** The other record that it was signed for, and which it pays and nothing else. */
   signedFor?: string | undefined
 }
+
+/** What a transaction has cost, in wei: its gas, and what a rollup has charged beside it. */
+export type RecordedFee = { gas: bigint; rollup: bigint | undefined }
 
 /** What is paid, in its smallest unit: wei where the token is null. */
 export type Money = { units: bigint; token: Hex | null }
@@ -124,6 +127,7 @@ export function readRecord(fields: RecordFields, line: number | undefined): Paym
     blockHash: read('block_hash', parseHash, '0x and 64 hexadecimal digits'),
     fee: feeOf(read('gas_used', wholeNumber, 'a whole number'), {
       gasPrice: read('gas_price', wholeNumber, 'a whole number of wei'),
+      rollup: read('rollup_fee', wholeNumber, 'a whole number of wei'),
     }),
     raw: read('raw_transaction', bytesOf, '0x and whole bytes of hexadecimal digits'),
     line,
@@ -174,9 +178,10 @@ export function isCurrencyName(text: string): boolean {
 
 function feeOf(
   gasUsed: bigint | undefined,
-  { gasPrice }: { gasPrice: bigint | undefined },
-): bigint | undefined {
-  return gasUsed === undefined || gasPrice === undefined ? undefined : gasUsed * gasPrice
+  { gasPrice, rollup }: { gasPrice: bigint | undefined; rollup: bigint | undefined },
+): RecordedFee | undefined {
+  if (gasUsed === undefined || gasPrice === undefined) return undefined
+  return { gas: gasUsed * gasPrice, rollup }
 }
 
 function idOf(text: string): string | undefined {

@@ -1,12 +1,35 @@
+import { data as bytes } from '../../chain/answers.ts'
 import { checksummed } from '../../chain/hex.ts'
+import type { Quorum } from '../../chain/quorum.ts'
+import { readMintRight } from '../../chain/read/mint-right.ts'
 import { formatAmount, STABLECOIN_DECIMALS } from '../../domain/money.ts'
-import type { Hex } from '../../domain/orders.ts'
+import type { Hex, Route } from '../../domain/orders.ts'
 import type { MintRight } from '../../domain/signers.ts'
+import { firstAnswer } from '../estimate.ts'
+import { refused, type OrderRefusedError } from '../refused.ts'
+
+/** Asked only of a mint that fails, so that what its own right explains is told as such. */
+export async function mintRefused(
+  quorum: Quorum,
+  mint: { route: Route; token: Hex | undefined; minter: Hex; amount: bigint },
+): Promise<OrderRefusedError | undefined> {
+  const { route, token, minter, amount } = mint
+  if (route !== 'mint' || token === undefined) return undefined
+  const call = async (data: Hex): Promise<Hex> => {
+    const params = [{ to: token, data }, 'latest']
+    return firstAnswer(quorum, async (provider, signal) =>
+      bytes(await provider.request({ method: 'eth_call', params, signal }), 'result'),
+    )
+  }
+  const right = await readMintRight(call, minter).catch(() => undefined)
+  const refusal = right && refusalOfMint({ token, minter, amount, right })
+  return refusal && refused(refusal.code, refusal.sentence)
+}
 
 type MintRefusal = { code: string; sentence: string }
 
 /** Why the platform cannot mint this, or undefined where its right is enough. */
-export function refusalOfMint(mint: {
+function refusalOfMint(mint: {
   token: Hex
   minter: Hex
   amount: bigint

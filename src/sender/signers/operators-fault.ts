@@ -33,4 +33,5 @@ const FAULTS: Readonly<Record<string, { alert: SignerAlertKind; code?: string }>
   minter_missing: { alert: 'minter_missing' },
   mint_allowance_used_up: { alert: 'mint_allowance_used_up' },
   mint_allowance_exceeded: { alert: 'mint_allowance_exceeded' },
+  payer_frozen: { alert: 'signer_frozen', code: 'signer_frozen' },
 }

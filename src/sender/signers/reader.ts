@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { readSignerOnChain } from '../../chain/read/signers.ts'
-import { readTokenState } from '../../chain/read/token-state.ts'
+import { readPause } from '../../chain/read/token-state.ts'
 import type { Providers } from '../../chain/rpc/providers.ts'
 import type { Fees, Hex } from '../../domain/orders.ts'
 import type {
@@ -31,13 +31,13 @@ export type SignerReaderDeps = {
   db: Db
   clock: Clock
   chainId: number
-  providers: Pick<Providers, 'ask'>
+  providers: Pick<Providers, 'ask' | 'request'>
   quoteFees: (signal: AbortSignal) => Promise<Fees>
   platform: Hex
   /** The token that the platform may mint; undefined where nobody mints here. */
   mintsIn: Hex | undefined
   /** What that token has said of itself at the start. */
-  token?: Omit<StablecoinFacts, 'address' | 'isPaused' | 'profile'> & { profile: 'memo' | 'erc20' }
+  token?: Omit<StablecoinFacts, 'address' | 'isPaused'>
 }
 
 export function createSignerReader(deps: SignerReaderDeps): SignerReader {
@@ -71,11 +71,9 @@ async function readOwnToken(
   signal: AbortSignal,
 ): Promise<StablecoinFacts | undefined> {
   if (address === undefined || token === undefined) return undefined
-  const state = await readTokenState(providers, { token: address, signal }).catch(() => undefined)
-  const { symbol, decimals } = token
-  const isFiat = token.profile === 'erc20' && state?.isFiatToken === true
-  const profile = isFiat ? 'fiat_token' : token.profile
-  return { address, symbol, decimals, profile, isPaused: state?.isPaused }
+  const isPaused = await readPause(providers, { token: address, signal }).catch(() => undefined)
+  const { symbol, decimals, profile } = token
+  return { address, symbol, decimals, profile, isPaused }
 }
 
 function purposesOf({ mintsIn }: SignerReaderDeps): SignerPurpose[] {
@@ -100,7 +98,7 @@ async function readFacts(
     ...signers.map((signer) => readSignerOnChain(providers, { signer, mintsIn, signal })),
   ])
   return lanes.map((lane, place): SignerFacts => {
-    const { balance, nonce, mint } = onChain[place]!
+    const { balance, nonce, mint, isFrozen } = onChain[place]!
     const { signer: address, nextNonce, onItsWay, gasToday, usualGas = USUAL_GAS } = lane
     return {
       address,
@@ -111,6 +109,7 @@ async function readFacts(
       gasToday,
       needed: fees && PAYMENTS_AHEAD * usualGas * fees.maxFeePerGas,
       mint,
+      isFrozen,
       alerts: [],
     }
   })

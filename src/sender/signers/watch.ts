@@ -31,7 +31,8 @@ function needsOf(facts: SignerFacts): Array<[SignerAlertKind, boolean]> {
   const needs: Array<[SignerAlertKind, boolean]> = []
   const short = isShort(facts)
   if (short !== undefined) needs.push(['signer_funds_low', short])
-  const { mint } = facts
+  const { mint, isFrozen } = facts
+  if (isFrozen !== undefined) needs.push(['signer_frozen', isFrozen])
   if (mint === undefined) return needs
   const { isMinter, allowance } = mint
   needs.push(['mint_allowance_used_up', isMinter && allowance === 0n])

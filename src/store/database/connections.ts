@@ -55,9 +55,9 @@ export type ConnectionsOptions = {
  * that can write, which is looked for anew when the last one fails.
  */
 export function openConnections(options: ConnectionsOptions): PostgresPool {
-  const { hosts, needsPrimary } = addressOf(options.url)
+  const { hosts, needsPrimary, isPooled } = addressOf(options.url)
   const connectMs = Math.ceil(options.patience.connectMs / hosts.length)
-  const pools = hosts.map((host) => openPool(options, { url: host.href, connectMs }))
+  const pools = hosts.map((host) => openPool(options, { url: host.href, connectMs, isPooled }))
   const primaries = new WeakSet<PoolClient>()
   const connectTo = async (pool: Pool): Promise<Connection> => {
     const client = await pool.connect()
@@ -94,12 +94,14 @@ export function openConnections(options: ConnectionsOptions): PostgresPool {
 }
 
 function addressOf(url: string): DatabaseAddress {
-  return parseDatabaseAddress(url) ?? { hosts: [new URL(url)], needsPrimary: false }
+  return (
+    parseDatabaseAddress(url) ?? { hosts: [new URL(url)], needsPrimary: false, isPooled: false }
+  )
 }
 
 function openPool(
   { connections, patience, types, onBroken }: ConnectionsOptions,
-  { url, connectMs }: { url: string; connectMs: number },
+  { url, connectMs, isPooled }: { url: string; connectMs: number; isPooled: boolean },
 ): Pool {
   const pool = new Pool({
     connectionString: url,
@@ -108,12 +110,9 @@ function openPool(
     idleTimeoutMillis: limits.databaseIdleConnectionMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: limits.databaseKeepAliveMs,
-    statement_timeout: patience.statementMs,
-    lock_timeout: patience.lockMs,
-    idle_in_transaction_session_timeout: patience.idleMs,
+    // A pooler in front refuses these, and its database has limits of its own.
+    ...(!isPooled && ofSession(patience)),
     application_name: 'quittance',
-    // To compile the plans of our largest queries took a quarter of their time.
-    options: '-c jit=off',
     types,
   })
   // An error without a listener would end the process. The pool listens only to connections that
@@ -124,6 +123,16 @@ function openPool(
   })
   pool.on('error', () => undefined)
   return pool
+}
+
+function ofSession({ statementMs, lockMs, idleMs }: Patience) {
+  return {
+    statement_timeout: statementMs,
+    lock_timeout: lockMs,
+    idle_in_transaction_session_timeout: idleMs,
+    // To compile the plans of our largest queries took a quarter of their time.
+    options: '-c jit=off',
+  }
 }
 
 /** Of one that only reads nothing is kept: it may write the next time it is asked. */

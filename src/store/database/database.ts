@@ -5,7 +5,7 @@ import { Kysely, PGliteDialect, PostgresDialect, sql, type PostgresPool } from '
 import { types } from 'pg'
 
 import { systemClock } from '../../base/clock.ts'
-import { nameOfDatabase } from '../../base/database-address.ts'
+import { nameOfDatabase, parseDatabaseAddress } from '../../base/database-address.ts'
 import { BaseError, messageOf, codeOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { openConnections, PATIENCE, type Patience } from './connections.ts'
@@ -101,9 +101,12 @@ async function openServer(options: DatabaseOptions & { url: string }): Promise<D
   })
   try {
     await untilLetIn(pool, options)
+    await requireLimits(pool, options)
   } catch (error) {
     await pool.end()
-    throw new DatabaseUnreachableError(options.url, error)
+    throw error instanceof PoolerLimitsError
+      ? error
+      : new DatabaseUnreachableError(options.url, error)
   }
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), ...shortage.logging })
   return { kind: 'server', db, ping: () => ping(db, shortage), close: () => db.destroy() }
@@ -124,6 +127,27 @@ async function untilLetIn(pool: PostgresPool, options: DatabaseOptions): Promise
       if (tries === 0) options.onStarting?.(error)
     }
     await systemClock.sleep(START_POLL_MS, signal)
+  }
+}
+
+/**
+ * Behind a pooler nothing can be set for our connections alone, so the database has to have set it.
+ * A migration waits for as long as it takes.
+ */
+async function requireLimits(
+  pool: PostgresPool,
+  { url, patience }: DatabaseOptions,
+): Promise<void> {
+  if (!parseDatabaseAddress(url ?? '')?.isPooled || patience?.statementMs === 0) return
+  const connection = await pool.connect()
+  try {
+    const { rows } = await connection.query<{ name: string }>(
+      "select name from pg_settings where name = any($1) and setting = '0' order by name",
+      [['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']],
+    )
+    if (rows.length > 0) throw new PoolerLimitsError(rows.map(({ name }) => name))
+  } finally {
+    connection.release()
   }
 }
 
@@ -160,10 +184,26 @@ function textOf(cause: unknown): string {
 class DatabaseUnreachableError extends BaseError {
   constructor(url: string, cause: unknown) {
     const reason = codeOf(cause)
+    const text = textOf(cause)
+    const advice = text.includes('unsupported startup parameter')
+      ? 'Where that is PgBouncer, add pgbouncer=true to DATABASE_URL.'
+      : 'Check DATABASE_URL, and that the server runs and lets this user in.'
+    super(`PostgreSQL at ${nameOfDatabase(url)} cannot be used: ${text || reason}. ${advice}`, {
+      code: 'database_unreachable',
+      retryable: true,
+      cause,
+      details: { reason },
+    })
+  }
+}
+
+class PoolerLimitsError extends BaseError {
+  constructor(missing: readonly string[]) {
     super(
-      `PostgreSQL at ${nameOfDatabase(url)} cannot be used: ${textOf(cause) || reason}. ` +
-        'Check DATABASE_URL, and that the server runs and lets this user in.',
-      { code: 'database_unreachable', retryable: true, cause, details: { reason } },
+      `Behind PgBouncer the database itself has to limit its sessions, and has no ` +
+        `${missing.join(', ')}. Set each of them once, as in ` +
+        `"alter database quittance set ${missing[0]} = '10s'", and let PgBouncer reconnect.`,
+      { code: 'pooler_without_limits', details: { missing } },
     )
   }
 }

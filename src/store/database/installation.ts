@@ -47,11 +47,20 @@ export async function claimInstallation(
 
 type InstallationRow = { environment: Environment; chain_id: bigint; reference_key: Hex }
 
+/** Undefined where nothing has started on the database yet. */
+export async function findInstallation(
+  db: Db,
+): Promise<{ environment: Environment; chainId: number } | undefined> {
+  const { rows } = await sql<{ environment: Environment; chain_id: bigint }>`
+    select environment, chain_id from installation`.execute(db)
+  const [found] = rows
+  return found && { environment: found.environment, chainId: Number(found.chain_id) }
+}
+
 /** For commands that need no chain. A database that nothing has started on belongs to nobody. */
 export async function requireEnvironment(db: Db, environment: Environment): Promise<void> {
-  const { rows } = await sql<{ environment: Environment }>`
-    select environment from installation`.execute(db)
-  const recorded = rows[0]?.environment ?? environment
+  const found = await findInstallation(db)
+  const recorded = found?.environment ?? environment
   if (recorded === environment) return
   throw new WrongInstallationError({
     what: 'environment',

@@ -92,7 +92,9 @@ class MigrationFailedError extends BaseError {
     const advice =
       codeOf(cause) === '42501'
         ? 'Grant this user the right to create tables in the schema.'
-        : 'Nothing was changed by it; correct the cause and run migrate again.'
+        : codeOf(cause) !== undefined
+          ? 'Nothing was changed by it; correct the cause and run migrate again.'
+          : 'The database was lost meanwhile; see that it runs, and run migrate again.'
     super(`${what} failed: ${messageOf(cause)}. ${advice}`, { code: 'migration_failed', cause })
   }
 }

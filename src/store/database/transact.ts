@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
 
+import { codeOf } from '../../base/errors.ts'
 import type { Db } from './database.ts'
 import { NeededFirstError } from './trouble.ts'
 
 /**
  * Does the work in one SQL transaction, in which it waits for nothing but the database. What it
  * needs from elsewhere it throws as `NeededFirstError`. Then the transaction ends without a trace,
- * that is fetched while nothing is locked, and the work begins again.
+ * that is fetched while nothing is locked, and the work begins again. It does so as well where the
+ * server has ended it as one of two that waited for each other.
  */
 export async function transact<T>(
   db: Db,
@@ -17,8 +19,9 @@ export async function transact<T>(
     try {
       return await db.transaction().execute(work)
     } catch (error) {
-      if (!(error instanceof NeededFirstError) || round === MAX_ROUNDS) throw error
-      await error.fetch()
+      const isNeeding = error instanceof NeededFirstError
+      if (round === MAX_ROUNDS || !(isNeeding || codeOf(error) === DEADLOCK)) throw error
+      if (isNeeding) await error.fetch()
     }
     signal?.throwIfAborted()
   }
@@ -26,6 +29,7 @@ export async function transact<T>(
 
 /** In each round in which others took what was fetched for, one of them has got on. */
 const MAX_ROUNDS = 32
+const DEADLOCK = '40P01'
 
 /** All of it, where several find at one time that they need something first. */
 export async function needTogether<T>(works: ReadonlyArray<Promise<T>>): Promise<T[]> {

@@ -172,6 +172,29 @@ export async function storeSolvency(
   return row && withDrift(row)
 }
 
+/**
+ * What an issuer among others has out: what it minted, less what it burnt and less what holders have
+ * redeemed and it still holds, as of the final blocks that were read.
+ */
+export async function readIssued(
+  db: Db,
+  key: TokenKey,
+  { issuer, held }: { issuer: Hex; held: bigint },
+): Promise<bigint> {
+  const { rows } = await sql<{ minted: string; burnt: string; redeemed: string }>`
+    select coalesce(sum(amount) filter (where kind = 'mint'), 0)::text as minted,
+      coalesce(sum(amount) filter (where kind = 'burn' and holder = ${issuer}), 0)::text as burnt,
+      coalesce(sum(amount) filter (
+        where kind = 'burn' and holder <> ${issuer} and finding is null
+      ), 0)::text as redeemed
+    from supply_events where chain_id = ${key.chainId} and token = ${key.token}`.execute(db)
+  const [minted, burnt, redeemed] = [rows[0]?.minted, rows[0]?.burnt, rows[0]?.redeemed].map(
+    (sum) => BigInt(sum ?? 0),
+  ) as [bigint, bigint, bigint]
+  const unburnt = redeemed > burnt ? redeemed - burnt : 0n
+  return minted - burnt - (unburnt < held ? unburnt : held)
+}
+
 export async function readSolvency(db: Db, key: TokenKey): Promise<Solvency | undefined> {
   const row = await readOne<Omit<Solvency, 'drift'>>(db)`
     select ${SOLVENCY} from solvency where chain_id = ${key.chainId} and token = ${key.token}`

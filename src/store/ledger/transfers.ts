@@ -100,6 +100,52 @@ export async function lockMint(db: Db, reference: Hex): Promise<Mint | Withdrawa
   return mint?.kind === 'mint' || mint?.kind === 'withdrawal' ? mint : undefined
 }
 
+/** What the mint of a transaction of ours is ordered under. */
+export async function findMintReference(
+  db: Db,
+  { chainId, hash }: { chainId: number; hash: Hex },
+): Promise<Hex | undefined> {
+  const { rows } = await sql<{ reference: Hex }>`
+    select o.reference from attempts a join orders o on o.id = a.order_id
+    where a.chain_id = ${chainId} and a.hash = ${hash} and a.kind = 'payment'
+      and o.route = 'mint'`.execute(db)
+  return rows[0]?.reference
+}
+
+/**
+ * The redeem that a holder without a memo means: the oldest that waits for this amount, else one
+ * that waits, else the last one of this amount. Its row is locked.
+ */
+export async function lockRedeemBy(
+  db: Db,
+  { holder, amount }: { holder: Hex; amount: bigint },
+): Promise<Redeem | undefined> {
+  const row = await readOne<TransferRow>(db)`
+    select ${TRANSFER} from transfers
+    where kind = 'redeem' and address = ${holder}
+      and (status = 'pending' or amount = ${String(amount)}::numeric)
+    order by status = 'pending' and amount = ${String(amount)}::numeric desc,
+      status = 'pending' desc, case when status = 'pending' then seq else -seq end
+    limit 1 for no key update`
+  return row && (transferOf(row) as Redeem)
+}
+
+/**
+ * Whether the address is another user's: the platform has it for one, or one has named it for a
+ * redeem. Whoever asks at the same time waits.
+ */
+export async function isHolderOfAnother(
+  db: Db,
+  { userId, holder }: { userId: number; holder: Hex },
+): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${holder}, 0))`.execute(db)
+  const { rows } = await sql`
+    select 1 from transfers where kind = 'redeem' and address = ${holder} and user_id <> ${userId}
+    union all select 1 from users where address = ${holder} and id <> ${userId}
+    limit 1`.execute(db)
+  return rows.length > 0
+}
+
 async function lockTransfer(db: Db, reference: Hex): Promise<Transfer | undefined> {
   const row = await readOne<TransferRow>(db)`
     select ${TRANSFER} from transfers where reference = ${reference} for no key update`

@@ -92,40 +92,51 @@ create unique index transactions_external on transactions (external_id, user_id)
 create unique index transactions_batch on transactions (batch_id, batch_place) where batch_id is not null;
 create index transactions_hash on transactions (eth_transaction_hash) where eth_transaction_hash is not null;
 
--- THE MARKS. What a transaction is found again by and keeps for good: its currency, the address that it pays, each word of
--- its metadata. They stand beside it, since a row that moves writes all of its indexes anew at every move, and these
--- need to be written once. A mark is a digest, so that long words fit into the index; who makes two words of one
--- digest finds both among the own transactions.
-create table transaction_marks (
-  mark uuid not null,
+-- THE FEATURES. What a transaction is found again by and keeps for good. They stand beside it, since a row that moves
+-- writes all of its indexes anew at every move, and these need to be written once. No foreign key: it would be checked
+-- for each row, and the trigger below alone writes them.
+create table transaction_features (
+  internal_id bigint not null,
   user_id integer not null,
   created_at timestamptz(3) not null,
-  -- No foreign key: it would be checked for each mark, and the trigger below alone writes them.
-  internal_id bigint not null,
-  -- With the mark of the currency alone.
-  amount numeric,
-  primary key (mark, user_id, created_at, internal_id)
+  currency text not null,
+  amount numeric not null,
+  to_address text
 );
-create index transaction_marks_amount on transaction_marks (user_id, mark, amount) where amount is not null;
+create index transaction_features_currency
+  on transaction_features (currency, user_id, created_at, internal_id);
+create index transaction_features_amount on transaction_features (user_id, currency, amount);
+create index transaction_features_address
+  on transaction_features (to_address, user_id, created_at, internal_id) where to_address is not null;
 
-create function transaction_mark(kind text, word text) returns uuid language sql immutable as $$
-  select md5(kind || ':' || word)::uuid
+-- Each word of the metadata behind its key, which has no "=", as a digest, so that long words fit into the index. Who makes
+-- two words of one digest finds both among the own transactions.
+create table transaction_words (
+  digest uuid not null,
+  user_id integer not null,
+  created_at timestamptz(3) not null,
+  internal_id bigint not null,
+  primary key (digest, user_id, created_at, internal_id)
+);
+
+create function word_digest(key text, word text) returns uuid language sql immutable as $$
+  select md5(key || '=' || word)::uuid
 $$;
 
-create function mark_transactions() returns trigger language plpgsql as $$
+create function keep_features() returns trigger language plpgsql as $$
 begin
-  insert into transaction_marks (mark, user_id, created_at, internal_id, amount)
-  select transaction_mark(kind, word), user_id, created_at, id, marks.amount
-  from inserted t cross join lateral (
-    select 'currency' as kind, t.currency as word, t.amount
-    union all select 'to_address', t.to_address, null where t.to_address is not null
-    union all select 'metadata', key || '=' || value, null from jsonb_each_text(t.metadata)
-  ) as marks;
+  insert into transaction_features (internal_id, user_id, created_at, currency, amount, to_address)
+  select id, user_id, created_at, currency, amount, to_address from inserted;
+  if exists (select from inserted where metadata <> '{}') then
+    insert into transaction_words (digest, user_id, created_at, internal_id)
+    select word_digest(key, value), user_id, created_at, id
+    from inserted, jsonb_each_text(metadata);
+  end if;
   return null;
 end $$;
 
-create trigger transactions_marked after insert on transactions
-  referencing new table as inserted for each statement execute function mark_transactions();
+create trigger transactions_features after insert on transactions
+  referencing new table as inserted for each statement execute function keep_features();
 
 -- Who moved a transaction, when and why. The first move comes from nowhere.
 create table transaction_moves (

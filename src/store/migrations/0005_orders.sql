@@ -67,7 +67,9 @@ create table orders (
     (route in ('token', 'permit', 'transfer', 'burn', 'token_bundle', 'open_token_bundle')) = (token is not null)
   ),
   constraint orders_bundled check (
-    (route in ('permit', 'bundle', 'open_bundle', 'token_bundle', 'open_token_bundle')) = (calldata is not null)
+    -- A mint has it where the token has no memo.
+    route = 'mint'
+    or (route in ('permit', 'bundle', 'open_bundle', 'token_bundle', 'open_token_bundle')) = (calldata is not null)
     and (bundle is null or route in ('contract', 'token'))
   ),
   check ((state = 'failed') = (error_code is not null))
@@ -143,12 +145,16 @@ create table attempts (
   gas bigint not null check (gas >= 21000),
   max_fee_per_gas numeric(78, 0) not null check (max_fee_per_gas > 0),
   max_priority_fee_per_gas numeric(78, 0) not null check (max_priority_fee_per_gas between 0 and max_fee_per_gas),
+  -- What a rollup may charge beside the gas, by the estimate when the order was accepted.
+  max_rollup_fee numeric(78, 0) not null default 0 check (max_rollup_fee >= 0),
   state text not null default 'signed' check (state in ('signed', 'mined', 'final', 'superseded')),
   block_number bigint,
   block_hash text check (length(block_hash) = 66 and block_hash ~ '^0x[0-9a-f]+$'),
   succeeded boolean,
   gas_used bigint,
   gas_price numeric(78, 0),
+  -- What it has charged, of one that is in a block.
+  rollup_fee numeric(78, 0) check (rollup_fee >= 0),
   signed_at timestamptz(3) not null,
   sent_at timestamptz(3),
   last_sent_at timestamptz(3),
@@ -164,7 +170,8 @@ create table attempts (
   check ((kind = 'filler') = (order_id is null)),
   check ((state in ('mined', 'final')) = (block_hash is not null)),
   check ((block_hash is null) = (block_number is null) and (block_hash is null) = (succeeded is null)),
-  check ((block_hash is null) = (gas_used is null) and (block_hash is null) = (gas_price is null))
+  check ((block_hash is null) = (gas_used is null) and (block_hash is null) = (gas_price is null)),
+  check ((block_hash is null) = (rollup_fee is null))
 );
 create index attempts_of_nonce on attempts (chain_id, signer, nonce, id);
 create index attempts_of_order on attempts (order_id, id);
@@ -259,7 +266,9 @@ create unique index sender_alerts_open on sender_alerts (kind, chain_id, hash) w
 create table signer_alerts (
   id bigint generated always as identity primary key,
   kind text not null check (
-    kind in ('signer_funds_low', 'minter_missing', 'mint_allowance_used_up', 'mint_allowance_exceeded')
+    kind in (
+      'signer_funds_low', 'minter_missing', 'mint_allowance_used_up', 'mint_allowance_exceeded', 'signer_frozen'
+    )
   ),
   chain_id bigint not null,
   signer text not null check (signer ~ '^0x[0-9a-f]{40}$'),

@@ -209,7 +209,9 @@ create table token_cursors (
   primary key (chain_id, token)
 );
 
--- Every mint and burn of the stablecoin in a final block, read once: the token lets a memo be used once by each holder,
+-- Every mint and burn of the stablecoin in a final block, read once; of a token without memos the memo is the hash of
+-- the transaction, and what a holder sends back to the issuer is a burn. Where there are memos, the
+-- token lets one be used once by each holder,
 -- so the same event in another block after a reorg is known again. A finding is what does not fit; null where it does.
 create table supply_events (
   chain_id bigint not null,
@@ -228,7 +230,8 @@ create table supply_events (
   ),
   read_at timestamptz(3) not null default now(),
   primary key (chain_id, token, kind, holder, memo),
-  check (finding is not null or transfer_id is not null)
+  -- An issuer among others also burns for no transfer.
+  check (finding is not null or transfer_id is not null or kind = 'burn')
 );
 create index supply_events_of on supply_events (transfer_id) where transfer_id is not null;
 create index supply_events_found on supply_events (read_at) where finding is not null;

@@ -18,6 +18,8 @@ export type NewPayment = {
   bundled: readonly NewOrder[]
   nonce: bigint
   fees: Fees
+  /** In wei, what a rollup may charge beside the gas. */
+  rollupFee: bigint
   hash: Hex
   raw: Hex
 }
@@ -40,7 +42,7 @@ export async function storePayments(
     wanted as (
       select * from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
         ${FIELDS}, place integer, nonce bigint, hash text, raw text, max_fee numeric,
-        max_tip numeric
+        max_tip numeric, rollup_fee numeric
       )
     ), stored as (
       insert into orders (${COLUMNS}, updated_at)
@@ -59,9 +61,9 @@ export async function storePayments(
       from wanted join stored using (chain_id, signer, subject)
     ), signed as (
       insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
-        max_fee_per_gas, max_priority_fee_per_gas, signed_at)
+        max_fee_per_gas, max_priority_fee_per_gas, max_rollup_fee, signed_at)
       select chain_id, signer, nonce, stored.id, 'payment', hash, raw, wanted.gas, max_fee,
-        max_tip, wanted.accepted_at
+        max_tip, rollup_fee, wanted.accepted_at
       from wanted join stored using (chain_id, signer, subject) order by place
     )
     select ${ORDER.of('stored')}, (select array_agg(signer) from advanced) as advanced
@@ -80,7 +82,7 @@ const FIELDS = sql`subject text, spender text, chain_id bigint, signer text, ref
 const COLUMNS = sql`subject, spender, chain_id, signer, reference, counter, route, contract, token,
   payee, amount, gas, calldata, accepted_at`
 
-function newRow({ order, nonce, fees, hash, raw }: NewPayment, place: number) {
+function newRow({ order, nonce, fees, rollupFee, hash, raw }: NewPayment, place: number) {
   return {
     ...orderRow(order),
     place,
@@ -89,6 +91,7 @@ function newRow({ order, nonce, fees, hash, raw }: NewPayment, place: number) {
     raw,
     max_fee: String(fees.maxFeePerGas),
     max_tip: String(fees.maxPriorityFeePerGas),
+    rollup_fee: String(rollupFee),
   }
 }
 

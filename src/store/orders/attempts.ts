@@ -20,8 +20,8 @@ const ATTEMPT =
   columnsOf<Attempt>()(`id, chain_id::float8, signer, nonce, order_id, kind, hash, raw,
   gas, max_fee_per_gas as fees.maxFeePerGas, max_priority_fee_per_gas as fees.maxPriorityFeePerGas,
   state, block_hash as block.hash, block_number as block.number, succeeded as block.succeeded,
-  gas_used as block.gasUsed, gas_price as block.gasPrice, signed_at, sent_at, last_sent_at,
-  last_answer, no_funds_since`)
+  gas_used as block.gasUsed, gas_price as block.gasPrice, rollup_fee as block.rollupFee,
+  signed_at, sent_at, last_sent_at, last_answer, no_funds_since`)
 
 export type NewAttempt = Pick<
   Attempt,
@@ -33,9 +33,11 @@ export async function insertAttempt(db: Db, attempt: NewAttempt): Promise<void> 
   const { chainId, signer, nonce, orderId, kind, hash, raw, gas, fees, signedAt } = attempt
   await sql`
     insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
-      max_fee_per_gas, max_priority_fee_per_gas, signed_at)
+      max_fee_per_gas, max_priority_fee_per_gas, signed_at, max_rollup_fee)
     values (${chainId}, ${signer}, ${nonce}, ${orderId ?? null}, ${kind}, ${hash}, ${raw}, ${gas},
-      ${String(fees.maxFeePerGas)}, ${String(fees.maxPriorityFeePerGas)}, ${signedAt})`.execute(db)
+      ${String(fees.maxFeePerGas)}, ${String(fees.maxPriorityFeePerGas)}, ${signedAt}, coalesce((
+        select max(max_rollup_fee) from attempts where order_id = ${orderId ?? null}
+      ), 0))`.execute(db)
 }
 
 /** Of the nonces of a lane, both ends included; oldest first. */
@@ -182,13 +184,14 @@ export async function recordBlocks(db: Db, records: readonly BlockRecord[]): Pro
     ok: block.succeeded,
     gas: String(block.gasUsed),
     price: String(block.gasPrice),
+    beside: String(block.rollupFee),
   }))
   const { rows } = await sql<{ id: bigint }>`
     update attempts set state = to_state, block_number = number, block_hash = in_hash,
-      succeeded = ok, gas_used = row.gas, gas_price = price
+      succeeded = ok, gas_used = row.gas, gas_price = price, rollup_fee = beside
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
       attempt_id bigint, from_state text, to_state text, number bigint, in_hash text, ok boolean,
-      gas bigint, price numeric
+      gas bigint, price numeric, beside numeric
     )
     where id = attempt_id and state = from_state
     returning id`.execute(db)
@@ -200,8 +203,8 @@ export async function recordBlocks(db: Db, records: readonly BlockRecord[]): Pro
 export async function forgetBlock(db: Db, id: bigint): Promise<void> {
   const { rows } = await sql`
     update attempts set state = 'signed', block_number = null, block_hash = null,
-      succeeded = null, gas_used = null, gas_price = null, sent_at = null, last_sent_at = null,
-      no_funds_since = null
+      succeeded = null, gas_used = null, gas_price = null, rollup_fee = null, sent_at = null,
+      last_sent_at = null, no_funds_since = null
     where id = ${id} and state = 'mined'
     returning 1`.execute(db)
   if (rows.length !== 1) throw attemptMoved({ id, from: 'mined', to: 'signed' })
@@ -220,7 +223,7 @@ export async function supersedeOthers(
   }))
   await sql`
     update attempts set state = 'superseded', block_number = null, block_hash = null,
-      succeeded = null, gas_used = null, gas_price = null
+      succeeded = null, gas_used = null, gas_price = null, rollup_fee = null
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
       of_chain bigint, of_signer text, at_nonce bigint, taker text
     )

@@ -151,12 +151,12 @@ export async function readLaneLoads(
   const { rows } = await sql<LaneLoad & { signer: Hex }>`
     select lane_nonces.signer, count(*)::integer as open, coalesce(sum(
       case when orders.route = any(${ETHER_ROUTES}) then orders.amount else 0 end
-        + newest.gas * newest.max_fee_per_gas
+        + newest.gas * newest.max_fee_per_gas + newest.max_rollup_fee
     ), 0) as owed
     from lane_nonces
     left join orders on orders.id = lane_nonces.order_id and orders.state = 'accepted'
     left join lateral (
-      select gas, max_fee_per_gas from attempts
+      select gas, max_fee_per_gas, max_rollup_fee from attempts
       where attempts.chain_id = lane_nonces.chain_id and attempts.signer = lane_nonces.signer
         and attempts.nonce = lane_nonces.nonce
       order by attempts.id desc limit 1

@@ -26,7 +26,7 @@ export async function readSignerLanes(
     with wanted as (
       select signer, place from unnest(${signers}::text[]) with ordinality as w (signer, place)
     ), spent as (
-      select o.signer, sum(a.gas_used * a.gas_price) as wei
+      select o.signer, sum(a.gas_used * a.gas_price + a.rollup_fee) as wei
       from orders o join attempts a on a.order_id = o.id and a.state in ('mined', 'final')
       where o.chain_id = ${chainId} and o.accepted_at >= ${today}
         and o.signer = any(${signers}::text[])

@@ -8,14 +8,29 @@ import type { DepositCursor } from './deposits.ts'
 /** An address of ours and one coin; the empty token is the native one. */
 export type Account = { chainId: number; address: Hex; token: Hex | '' }
 
-/** What an account held at a block, and how many transactions its address had signed by then. */
-export type Held = { blockNumber: bigint; nonce: bigint; balance: bigint }
+/** What an account held at a block. */
+export type Held = { blockNumber: bigint; balance: bigint }
 
-/** An account, what was last explained of it, and what was seen since and is not. */
-export type AccountBalance = Account & Held & { seen: (Held & { at: Date }) | undefined }
+/** With how many transactions its address had signed by then. */
+export type HeldAndSigned = Held & { nonce: bigint }
+
+/**
+ * An account, what was last explained of it, and what was seen since and is not. Its nonce is of
+ * what is recorded: its address had signed so many transactions by then, or more.
+ */
+export type AccountBalance = Account &
+  HeldAndSigned & { seen: (HeldAndSigned & { at: Date }) | undefined }
 
 /** A change between two blocks that no record explains. */
-export type BalanceGap = { breakId: string; account: Account; from: Held; to: Held; moved: bigint }
+export type BalanceGap = {
+  breakId: string
+  account: AccountBalance
+  from: Held
+  to: Held
+  /** What its address had signed when it was found. */
+  nonce: bigint
+  moved: bigint
+}
 
 const BALANCE = columnsOf<AccountBalance>()(`chain_id::float8, address, token, block_number, nonce,
   balance, seen_block as seen.blockNumber, seen_nonce as seen.nonce, seen_balance as seen.balance,
@@ -47,14 +62,26 @@ export async function insertBalance(
   }: { account: Account; held: Held; cursor: DepositCursor; now: Date; dueAt: Date },
 ): Promise<void> {
   const { chainId, address, token } = account
-  const { blockNumber, nonce, balance } = held
+  const { blockNumber, balance } = held
   await sql`
     insert into balances (chain_id, address, token, block_number, nonce, balance, checked_at,
       due_at)
-    select ${chainId}, ${address}, ${token}, ${blockNumber}, ${nonce},
+    select ${chainId}, ${address}, ${token}, ${blockNumber},
+      ${signedBy({ chainId: sql`${chainId}`, address: sql`${address}`, block: sql`${blockNumber}` })},
       ${String(balance)}::numeric, ${times.now}::timestamptz, ${times.dueAt}::timestamptz
     where ${isOfFork(chainId, cursor)}
     on conflict do nothing`.execute(db)
+}
+
+/** How many transactions the address had signed by a block, as far as that is recorded. */
+function signedBy(of: {
+  chainId: RawBuilder<unknown>
+  address: RawBuilder<unknown>
+  block: RawBuilder<unknown>
+}): RawBuilder<unknown> {
+  return sql`coalesce((
+    select nonce + 1 from attempts a where a.chain_id = ${of.chainId} and signer = ${of.address}
+      and state = 'final' and a.block_number <= ${of.block} order by nonce desc limit 1), 0)`
 }
 
 /** Locked, so that nobody goes back meanwhile. */
@@ -103,23 +130,34 @@ export async function touchBalances(
     from touched where b.chain_id = ${chainId} and b.address = touched.address`.execute(db)
 }
 
+/** What an account is compared with, and from where on. */
+export type Looked = { account: AccountBalance; from: Held; to: Held }
+
 /**
- * What the records say that an account gained after one block and up to another: what came, less
+ * What the records say that each account gained after one block and up to another: what came, less
  * what transactions of ours paid, and their fees. Below zero where it lost.
  */
-export async function sumRecorded(
-  db: Db,
-  { account, from, to }: { account: Account; from: Held; to: Held },
-): Promise<bigint> {
+export async function sumRecorded(db: Db, looked: readonly Looked[]): Promise<bigint[]> {
   const sum = recordedIn({
-    chainId: sql`${account.chainId}::bigint`,
-    address: sql`${account.address}::text`,
-    token: sql`${account.token}::text`,
-    from: { block: sql`${from.blockNumber}::bigint`, nonce: sql`${from.nonce}::bigint` },
-    to: { block: sql`${to.blockNumber}::bigint`, nonce: sql`${to.nonce}::bigint` },
+    chainId: sql`span.chain_id`,
+    address: sql`span.address`,
+    token: sql`span.token`,
+    from: { block: sql`span.from_block`, nonce: sql`span.from_nonce` },
+    to: { block: sql`span.to_block`, nonce: sql`9223372036854775807` },
   })
-  const { rows } = await sql<{ sum: string }>`select ${sum}::text as sum`.execute(db)
-  return BigInt(rows[0]!.sum)
+  const spans = looked.map(({ account: { chainId, address, token, nonce }, from, to }) => {
+    const [from_block, to_block] = [from.blockNumber, to.blockNumber].map(String)
+    return { chain_id: chainId, address, token, from_nonce: String(nonce), from_block, to_block }
+  })
+  const { rows } = await sql<{ sum: string }>`
+    select ${sum}::text as sum from rows from (
+      jsonb_to_recordset(${JSON.stringify(spans)}::jsonb) as (
+        chain_id bigint, address text, token text, from_nonce bigint, from_block bigint,
+        to_block bigint
+      )
+    ) with ordinality as span (chain_id, address, token, from_nonce, from_block, to_block, place)
+    order by place`.execute(db)
+  return rows.map((row) => BigInt(row.sum))
 }
 
 type Edge = { block: RawBuilder<unknown>; nonce: RawBuilder<unknown> }
@@ -137,14 +175,15 @@ function recordedIn(span: {
     select amount from ${sql.table(table)} where chain_id = ${chainId} and payee = ${address}
       and coalesce(token, '') = ${token} and ${within}
       ${table === 'deposits' ? sql`and gone_at is null` : sql``}`
-  // By its nonces an address's own attempts are found without an index for it.
+  // By its nonces an address's own attempts are found without an index for their blocks.
   const signed = sql`a.chain_id = ${chainId} and a.signer = ${address}
     and a.nonce >= ${from.nonce} and a.nonce < ${to.nonce} and a.state = 'final' and ${within}`
   return sql`(
     select coalesce(sum(amount), 0) from (
       ${came('deposits')}
       union all ${came('own_arrivals')}
-      union all select -gas_used * gas_price from attempts a where ${signed} and ${token} = ''
+      union all select -(gas_used * gas_price + rollup_fee) from attempts a
+        where ${signed} and ${token} = ''
       union all select -${paid()} from attempts a join orders o on o.id = a.order_id
         where ${signed} and a.kind = 'payment' and a.succeeded
           and case when ${token} = ''
@@ -174,15 +213,51 @@ export async function hasOpenNonce(
 }
 
 /**
- * Writes down how far an account is explained, and what was seen behind it. False where another
- * worker has done so since it was read, or the blocks were replaced.
+ * Writes down how far accounts are explained by the records, and that nothing was seen behind it.
+ * Leaves those alone that another worker has moved since they were read, and all of them where the
+ * blocks were replaced.
+ */
+export async function explainBalances(
+  db: Db,
+  explained: ReadonlyArray<{ account: AccountBalance; held: Held }>,
+  { cursor, now, dueAt }: { cursor: DepositCursor; now: Date; dueAt: Date },
+): Promise<void> {
+  const [{ account: { chainId } } = { account: { chainId: 0 } }] = explained
+  const wanted = explained.map(({ account, held }) => ({
+    address: account.address,
+    token: account.token,
+    was_block: String(account.blockNumber),
+    was_seen: account.seen === undefined ? null : String(account.seen.blockNumber),
+    block: String(held.blockNumber),
+    held: String(held.balance),
+  }))
+  const signed = signedBy({
+    chainId: sql`b.chain_id`,
+    address: sql`b.address`,
+    block: sql`wanted.block`,
+  })
+  await sql`
+    update balances b set block_number = block, nonce = greatest(nonce, ${signed}), balance = held,
+      seen_block = null, seen_nonce = null, seen_at = null, seen_balance = null,
+      checked_at = ${now}, due_at = ${dueAt}
+    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as wanted (
+      address text, token text, was_block bigint, was_seen bigint, block bigint, held numeric
+    )
+    where b.chain_id = ${chainId} and b.address = wanted.address and b.token = wanted.token
+      and b.block_number = was_block and b.seen_block is not distinct from was_seen
+      and ${isOfFork(chainId, cursor)}`.execute(db)
+}
+
+/**
+ * Writes down from where on an account is explained, and what was seen behind it. False where
+ * another worker has done so since it was read, or the blocks were replaced.
  */
 export async function moveBalance(
   db: Db,
   was: AccountBalance,
   to: {
     held: Held
-    seen: (Held & { at: Date }) | undefined
+    seen: (HeldAndSigned & { at: Date }) | undefined
     cursor: DepositCursor
     now: Date
     dueAt: Date
@@ -191,7 +266,7 @@ export async function moveBalance(
   const { chainId, address, token } = was
   const { held, seen } = to
   const { rows } = await sql`
-    update balances set block_number = ${held.blockNumber}, nonce = ${held.nonce},
+    update balances set block_number = ${held.blockNumber},
       balance = ${String(held.balance)}::numeric, seen_block = ${seen?.blockNumber ?? null},
       seen_nonce = ${seen?.nonce ?? null}, seen_at = ${seen?.at ?? null},
       seen_balance = ${seen === undefined ? null : String(seen.balance)}::numeric,
@@ -229,12 +304,12 @@ export async function forgetBalances(
 }
 
 export async function insertGap(db: Db, gap: BalanceGap): Promise<void> {
-  const { breakId, account, from, to, moved } = gap
+  const { breakId, account, from, to, nonce, moved } = gap
   await sql`
     insert into balance_gaps (break_id, chain_id, address, token, from_block, from_nonce, to_block,
       to_nonce, moved)
     values (${breakId}, ${account.chainId}, ${account.address}, ${account.token},
-      ${from.blockNumber}, ${from.nonce}, ${to.blockNumber}, ${to.nonce},
+      ${from.blockNumber}, ${account.nonce}, ${to.blockNumber}, ${nonce},
       ${String(moved)}::numeric)
     on conflict (break_id) do update set from_block = excluded.from_block,
       from_nonce = excluded.from_nonce, moved = excluded.moved`.execute(db)

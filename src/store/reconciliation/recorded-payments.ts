@@ -32,7 +32,8 @@ export type RecordedOrder = {
   nonce: bigint | undefined
   /** Of the attempt that is final, and only where it has the hash. */
   blockHash: Hex | undefined
-  fee: bigint | undefined
+  /** In wei; undefined where another transaction is recorded than ours. */
+  fee: { gas: bigint; rollup: bigint } | undefined
   /** What was signed under the hash. */
   raw: Hex | undefined
   createdAt: Date
@@ -67,7 +68,7 @@ export async function listSweptOrders(
           where s.chain_id = o.chain_id and s.contract = o.contract and s.reference = o.reference
             and s.payer = o.signer and s.payee = o.payee and s.amount = o.amount
             and s.token is not distinct from o.token and s.block_hash = a.block_hash
-            and s.hash = a.hash and s.fee = a.gas_used * a.gas_price
+            and s.hash = a.hash and s.fee = a.gas_used * a.gas_price + a.rollup_fee
         ) then a.raw end as "settled.raw"
     from orders o
     left join lateral (
@@ -116,7 +117,7 @@ export async function findRecordedOrder(
  * pays nobody; the watch on the supply compares it with its redeem.
  */
 const IS_PAYMENT = sql`o.route not in ('allowance', 'burn')
-  and (o.calldata is null or o.route = 'permit')`
+  and (o.calldata is null or o.route in ('permit', 'mint'))`
 
 function selectOrders(): RawBuilder<unknown> {
   return sql`
@@ -128,7 +129,9 @@ function selectOrders(): RawBuilder<unknown> {
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
         then a.block_hash end as "blockHash",
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
-        then a.gas_used * a.gas_price end as fee,
+        then a.gas_used * a.gas_price end as "fee.gas",
+      case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
+        then a.rollup_fee end as "fee.rollup",
       case when t.eth_transaction_hash is null or t.eth_transaction_hash = a.hash
         then a.raw end as raw,
       coalesce(t.eth_transaction_hash <> a.hash, false) or exists (
@@ -140,7 +143,7 @@ function selectOrders(): RawBuilder<unknown> {
     left join transactions t on t.transaction_id = o.subject
     cross join lateral (
       select hash, nonce, case when state = 'final' then block_hash end as block_hash, gas_used,
-        gas_price, raw
+        gas_price, rollup_fee, raw
       from attempts
       where order_id = o.signed_for and kind = 'payment'
       order by state = 'final' desc, id desc limit 1

@@ -152,7 +152,7 @@ type FeeRow = { id: bigint; at: Date; fee: string; fields: Record<string, string
 /** What the transactions of orders have cost: those that pay, and those that took their place. */
 async function* exportFees(db: Db, wanted: ExportWanted): AsyncGenerator<ExportSection> {
   const { rows } = await sql<{ sum: string }>`
-    select coalesce(sum(gas_used * gas_price), 0)::text as sum ${fees(wanted)}
+    select coalesce(sum(gas_used * gas_price + rollup_fee), 0)::text as sum ${fees(wanted)}
       and a.signed_at < ${wanted.from}`.execute(db)
   const units = -BigInt(rows[0]?.sum ?? 0)
   const openings = [{ account: 'ETH', currency: 'ETH', decimals: CURRENCY_DECIMALS.ETH, units }]
@@ -163,10 +163,12 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
   const { from, to } = wanted
   const pages = pagesOf<FeeRow>(async (last) => {
     const { rows } = await sql<FeeRow>`
-      select a.id, a.signed_at as at, (a.gas_used * a.gas_price)::text as fee, jsonb_build_object(
+      select a.id, a.signed_at as at, (a.gas_used * a.gas_price + a.rollup_fee)::text as fee,
+        jsonb_build_object(
         'transaction_id', o.subject, 'user_id', u.id::text, 'kind', a.kind,
         'eth_tx_hash', a.hash, 'block_number', a.block_number::text,
-        'gas_used', a.gas_used::text, 'gas_price', a.gas_price::text) as fields
+        'gas_used', a.gas_used::text, 'gas_price', a.gas_price::text,
+        'rollup_fee', a.rollup_fee::text) as fields
       ${fees(wanted)} and a.id > ${last?.id ?? 0n}
         and a.signed_at >= ${from} and a.signed_at < ${to}
       order by a.id limit ${PAGE}`.execute(db)

@@ -55,8 +55,8 @@ export type TransactionPage = {
   stoppedAt: ListPlace | undefined
 }
 
-/** So many rows are compared for a page, and for its total. */
-const MAX_COMPARED = 2000
+/** So many rows are compared for a page, and as many for its total. */
+const MAX_COMPARED = 1000
 
 /** Whether it takes more to find them than the list and its tallies. */
 export function isSearch(wanted: Wanted): boolean {
@@ -80,15 +80,18 @@ export async function findTransactions(
   const checks = unknownTo(source, wanted)
   const after = 'after' in page ? page.after : undefined
   const offset = 'after' in page ? 0 : page.offset
+  // The first pages begin where the total does, so that one comparison does for both.
+  const begun = after ? sql`(${taken(source, checks, after)}) as begun` : sql`taken`
   const { rows } = await sql<FoundRow>`
+    with taken as materialized (${taken(source, checks)})
     select counted.*, stopped.*, found.* from (
-      select (select count(*) from (${taken(source, checks)}) as taken) as total,
+      select (select count(*) from taken) as total,
         not exists (${behindBound(source)}) as "isExact"
     ) as counted
     left join lateral (${endOf(source, after)}) as stopped on true
     left join lateral (
       select t.* from (
-        select at, id from (${taken(source, checks, after)}) as taken
+        select at, id from ${begun}
         order by at desc, id desc limit ${page.limit} offset ${offset}
       ) as place cross join lateral (
         select ${TRANSACTION} from transactions t where t.id = place.id offset 0
@@ -134,16 +137,16 @@ function sourcesOf(wanted: Wanted): Source[] {
   const { userId, type, status, toAddress, metadata = {}, currency, ...rest } = wanted
   const names = namesIn(wanted)
   if (names.length > 0) return [named(wanted, names)]
-  const words = Object.entries(metadata).map(([key, word]) => `${key}=${word}`)
+  const words = Object.entries(metadata)
   const hasAmount = rest.minAmount !== undefined || rest.maxAmount !== undefined
   const isPriced = currency !== undefined && hasAmount
   const listed = type !== undefined || status !== undefined
   return [
-    ...words.map((word) => marked(wanted, 'metadata', word)),
-    ...(toAddress === undefined ? [] : [marked(wanted, 'to_address', toAddress)]),
+    ...words.map((word) => said(wanted, word)),
+    ...(toAddress === undefined ? [] : [featured(wanted, { name: 'to_address', is: toAddress })]),
     ...(isPriced && userId !== undefined ? [priced(wanted)] : []),
     ...(listed && userId !== undefined ? [inList(wanted)] : []),
-    ...(currency === undefined ? [] : [marked(wanted, 'currency', currency)]),
+    ...(currency === undefined ? [] : [featured(wanted, { name: 'currency', is: currency })]),
     // An administrator's search has only the list in its order.
     ...(userId === undefined ? [inList({ ...wanted, type: undefined, status: undefined })] : []),
   ]
@@ -160,29 +163,45 @@ function named({ userId, from, until }: Wanted, names: readonly RawBuilder<unkno
   }
 }
 
-function marked(wanted: Wanted, kind: string, word: string): Source {
-  const { userId, from, until } = wanted
+function said(wanted: Wanted, [key, word]: readonly [string, string]): Source {
   return {
-    knows: [kind === 'metadata' ? word : kind],
-    isOrdered: userId !== undefined,
+    knows: [`${key}=${word}`],
+    isOrdered: wanted.userId !== undefined,
     places: (after) => sql`
-      select created_at as at, internal_id as id from transaction_marks
-      where mark = transaction_mark(${kind}, ${word})
-        ${and(userId, (id) => sql`user_id = ${id}`)}
-        ${within({ from, until, after }, 'internal_id')}`,
+      select created_at as at, internal_id as id from transaction_words
+      where digest = word_digest(${key}, ${word}) ${ofUser(wanted, after)}`,
   }
 }
 
-function priced({ userId, currency, minAmount, maxAmount, from, until }: Wanted): Source {
+function featured(
+  wanted: Wanted,
+  { name, is }: { name: 'to_address' | 'currency'; is: string },
+): Source {
+  return {
+    knows: [name],
+    isOrdered: wanted.userId !== undefined,
+    places: (after) => sql`
+      select created_at as at, internal_id as id from transaction_features
+      where ${sql.ref(name)} = ${is} ${ofUser(wanted, after)}`,
+  }
+}
+
+function priced(wanted: Wanted): Source {
+  const { currency, minAmount, maxAmount } = wanted
   return {
     knows: ['currency', 'amount'],
     isOrdered: false,
     places: (after) => sql`
-      select created_at as at, internal_id as id from transaction_marks
-      where user_id = ${userId} and mark = transaction_mark('currency', ${currency})
+      select created_at as at, internal_id as id from transaction_features
+      where currency = ${currency}
         and amount between ${minAmount ?? '0'}::numeric and ${maxAmount ?? '1e13'}::numeric
-        ${within({ from, until, after }, 'internal_id')}`,
+        ${ofUser(wanted, after)}`,
   }
+}
+
+function ofUser({ userId, from, until }: Wanted, after?: ListPlace): RawBuilder<unknown> {
+  return sql`${and(userId, (id) => sql`user_id = ${id}`)}
+    ${within({ from, until, after }, 'internal_id')}`
 }
 
 function inList({ userId, type, status, from, until }: Wanted): Source {

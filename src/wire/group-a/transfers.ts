@@ -113,11 +113,13 @@ const RedemptionSchema = namedObject(
     reference: EthereumHashSchema,
     token: EthereumAddressSchema,
     chainId: Type.Integer({ examples: [1] }),
-    function: Type.Literal('burnWithMemo(uint256,bytes32)'),
+    function: Type.Enum(['burnWithMemo(uint256,bytes32)', 'transfer(address,uint256)'], {
+      description: 'A token without memos is sent back to its issuer, from the address named.',
+    }),
     calldata: Type.String({ pattern: '^0x[0-9a-f]+$' }),
     expiresAt: TimestampSchema,
   },
-  { description: 'What the holder sends to the token, to burn for this redeem.' },
+  { description: 'What the holder calls the token with, for this redeem.' },
 )
 
 export type Redemption = Static<typeof RedemptionSchema>

@@ -40,7 +40,12 @@ export const SolvencySchema = namedAnswer('Solvency', {
   block_number: int64({ description: 'The final block that was compared.', examples: [42] }),
   checked_at: TimestampSchema,
   holds: Type.Boolean({ description: 'Whether the chain has exactly what the ledger owes.' }),
-  supply: { ...DollarsSchema, description: 'What the token says is out.' },
+  supply: {
+    ...DollarsSchema,
+    description:
+      'What the token says is out. Of one with other minters: what the platform has minted, less ' +
+      'what it has burnt and what came back to it and is not burnt yet.',
+  },
   liability: { ...DollarsSchema, description: 'What the ledger says is out.' },
   mints_ahead: { ...DollarsSchema, description: 'On the chain, and not yet complete here.' },
   mints_behind: { ...DollarsSchema, description: 'Complete here, in a block after this one.' },

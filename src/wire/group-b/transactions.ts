@@ -110,6 +110,14 @@ export const BlockchainTransactionSchema = namedObject('BlockchainTransaction', 
   ...AMOUNT_FIELDS,
   gas_used: nullable(int64({ description: 'Null until it is in a block.', examples: [21000] })),
   gas_price: nullable(int64({ description: 'In wei.', examples: [1_000_000_007] })),
+  rollup_fee: nullable(
+    int64({
+      description:
+        'In wei, what a rollup has charged beside the gas: on the OP stack the fee for L1 and the ' +
+        'fee of its operator. Null until it is in a block, and of what others have sent.',
+      examples: [0],
+    }),
+  ),
   block_number: nullable(int64({ examples: [21_925_176] })),
   status: Type.Enum(['pending', 'confirmed', 'failed']),
   created_at: TimestampSchema,
@@ -240,7 +248,7 @@ export type TransactionListQuery = Static<typeof TransactionListQuerySchema>
 export const TotalIsExactSchema = Type.Boolean({
   description:
     'False where an address, a word of the metadata, a currency or an amount is asked for that ' +
-    'more than 2,000 have. Then there are at least `total`, and a page may have fewer rows than ' +
+    'more than 1,000 have. Then there are at least `total`, and a page may have fewer rows than ' +
     'the limit, or none, and a `next_cursor` all the same: the search goes on there.',
 })
 

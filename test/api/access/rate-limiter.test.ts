@@ -96,6 +96,14 @@ describe('the rate limiter', () => {
     expect(allowed).to.be.within(1000 - 3 * 19, 1000)
   })
 
+  it('neither spends nor gives back what it reserved in a window that is over', async () => {
+    const [slow, busy] = [makeLimiter(), makeLimiter()]
+    expect(await takeMany(slow, 1, policyOf(200))).to.equal(1)
+    clock.advance(61_000)
+    expect(await takeMany(busy, 300, policyOf(200))).to.equal(200)
+    expect(await takeMany(slow, 1, policyOf(200))).to.equal(0)
+  })
+
   it('never allows more in any window than the limit and a fiftieth for each process', async () => {
     const limit = 200
     const limiters = Array.from({ length: 3 }, makeLimiter)

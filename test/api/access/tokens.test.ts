@@ -132,7 +132,8 @@ describe('access tokens', () => {
       const head = encode({ alg, typ: 'JWT', kid })
       for (const secret of raw) {
         const mac = createHmac('sha256', secret).update(`${head}.${payload}`).digest('base64url')
-        expect(await tokens.verify(`${head}.${payload}.${mac}`)).to.equal(undefined)
+        const verified = tokens.verify(`${head}.${payload}.${mac}`).catch((error: Error) => error)
+        expect(await verified).to.equal(undefined)
       }
     }
   })

@@ -120,6 +120,16 @@ describe('wantsProblem', () => {
 })
 
 describe('a server that stops', () => {
+  it('serves on, by new connections, until balancers had time to turn away', async () => {
+    const server = { isStopping: () => true, isClosing: () => false }
+    const api = await startApi({ endpoints: echoEndpoints(), server })
+    const answer = await api.send({ url: '/api/echo' })
+    expect(answer.status).to.equal(200)
+    expect(answer.headers).to.include({ connection: 'close' })
+    expect((await api.send({ url: '/readyz' })).status).to.equal(503)
+    await api.close()
+  })
+
   it('refuses new work with Retry-After, but still tells its health', async () => {
     const server = { isStopping: () => true }
     const api = await startApi({ endpoints: echoEndpoints(), server })

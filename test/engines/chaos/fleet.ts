@@ -9,6 +9,11 @@ export type Fleet = {
   urls: string[]
   /** kill -9 of one of them; resolves when another has taken its place. */
   killOne: (pick: (count: number) => number) => Promise<string>
+  /**
+   * Ends one after the other as an operator does, each with SIGTERM, and starts it again; rejects
+   * where one does not end well. `untilBack` waits for the world to know of it again.
+   */
+  roll: (untilBack: (url: string) => Promise<void>) => Promise<void>
   stop: () => Promise<void>
 }
 
@@ -40,6 +45,16 @@ export async function startFleet(options: {
       member.program = runProgram([member.role], member.env)
       void endOfItself(member).then((sentence) => sentence && options.onEnd(sentence))
       return member.name
+    },
+    async roll(untilBack) {
+      for (const member of members) {
+        member.program.kill('SIGTERM')
+        const code = await member.program.ended
+        if (code !== 0) throw new Error(`${member.name} ended with ${code}`)
+        member.program = runProgram([member.role], member.env)
+        await member.program.untilReady()
+        if (member.role !== 'work') await untilBack(urlOf(member.port))
+      }
     },
     async stop() {
       for (const { program } of members) program.kill('SIGTERM')

@@ -39,21 +39,22 @@ export const PATHS: Record<Act, string> = {
 
 /**
  * Asks for one thing as a careful client does: with the same key at one server after the other,
- * until one of them has answered.
+ * until one of them has answered. What was no answer is told.
  */
 export async function askOnce(options: {
-  urls: readonly string[]
+  nextUrl: () => string
   payer: Payer
   name: string
   pick: (count: number) => number
+  onFailure?: (sentence: string) => void
 }): Promise<Asked> {
-  const { urls, payer, name, pick } = options
+  const { nextUrl, payer, name, pick, onFailure } = options
   const act = (['payment', 'payment', 'transfer', 'mint'] as const)[pick(4)]!
   const asked = { act, key: name, payer, payee: addressFrom(name), amount: amountFor(act, pick) }
   const body = JSON.stringify(bodyOf(asked, pick(2) === 1))
   let last = ''
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const answer = await send(`${urls[pick(urls.length)]}${PATHS[act]}`, {
+    const answer = await send(`${nextUrl()}${PATHS[act]}`, {
       method: 'POST',
       headers: {
         'x-api-key': payer.apiKey,
@@ -66,6 +67,7 @@ export async function askOnce(options: {
     const isFinal = answer !== undefined && answer.status < 500 && !AGAIN.has(answer.status)
     if (isFinal) throw new Error(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`)
     if (answer !== undefined) last = `${answer.status} ${JSON.stringify(answer.body)}`
+    onFailure?.(`${name}: ${answer === undefined ? 'no answer' : last}`)
     await sleep(50 + pick(200))
   }
   throw new Error(`${name}: the ${act} was not accepted; last ${last || 'nobody answered'}`)

@@ -9,6 +9,8 @@ export type Mutant = {
   changes: [find: string, replace: string, file?: string][]
   /** The test files that are to see it, or tests of them: `file: title`. A contract has its own. */
   tests?: string[]
+  /** It shows where several connections meet, so only with a server in DATABASE_URL. */
+  server?: true
   /** The simulation that is to see it as well, within 200 seeds. */
   sim?: 'ether' | 'money'
   /** Why nothing can tell it from the original, where nothing can. */

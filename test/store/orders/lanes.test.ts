@@ -47,7 +47,7 @@ describe('a lane that has paid much', () => {
     const latest = BigInt(DONE + OPEN)
     const open = await listTakenAttempts(db, { ...lane, latest, limit: OPEN })
     const mined = open.slice(0, 2)
-    const block = { number: 7n, succeeded: true, gasUsed: 21_000n, gasPrice: 9n }
+    const block = { number: 7n, succeeded: true, gasUsed: 21_000n, gasPrice: 9n, rollupFee: 0n }
     for (const { id, hash } of mined) {
       await recordBlock(db, { id, from: 'signed', to: 'mined', block: { ...block, hash } })
     }
@@ -90,6 +90,7 @@ function paymentAt(nonce: bigint): NewPayment {
     bundled: [],
     nonce,
     fees: { maxFeePerGas: 10n, maxPriorityFeePerGas: 1n },
+    rollupFee: 0n,
     hash,
     raw: '0x02',
   }

@@ -65,10 +65,18 @@ const paymentOf = (digit: string): NewPayment => ({
   bundled: [],
   nonce: 5n + BigInt(digit),
   fees,
+  rollupFee: 0n,
   hash: hashOf(digit),
   raw: '0x02',
 })
-const block = { number: 7n, hash: hashOf('b'), succeeded: true, gasUsed: 21_000n, gasPrice: 9n }
+const block = {
+  number: 7n,
+  hash: hashOf('b'),
+  succeeded: true,
+  gasUsed: 21_000n,
+  gasPrice: 9n,
+  rollupFee: 0n,
+}
 
 describe('the store of orders', () => {
   let db: Db

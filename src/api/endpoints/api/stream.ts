@@ -16,7 +16,7 @@ import { defineEndpoint, type Endpoint, type FollowRequest } from '../../admissi
 import { formatEvent, heartbeat } from '../../event-stream.ts'
 
 /** Tells what happens as it happens: your own events, and to administrators everybody's. */
-export function streamEndpoint(deps: { clock: Clock; signal: AbortSignal }): Endpoint {
+export function streamEndpoint(deps: { clock: Clock; closing: AbortSignal }): Endpoint {
   return defineEndpoint({
     route: 'GET /api/stream',
     operationId: 'followEvents',
@@ -42,10 +42,10 @@ const HEARTBEAT_MS = 10_000
 
 async function* follow(
   request: FollowRequest & { place: StreamPlace | undefined },
-  { clock, signal: stopping }: { clock: Clock; signal: AbortSignal },
+  { clock, closing }: { clock: Clock; closing: AbortSignal },
 ): AsyncGenerator<string> {
   const { callerNow, db } = request
-  const signal = AbortSignal.any([request.signal, stopping])
+  const signal = AbortSignal.any([request.signal, closing])
   const endsAt = clock.now().getTime() + limits.streamMs
   let place = request.place ?? (await endOfLog(db))
   let saidAt = 0

@@ -1,4 +1,4 @@
-import { burnCalldata } from '../../../chain/burn.ts'
+import { burnCalldata, transferCalldata } from '../../../chain/burn.ts'
 import { checksummed } from '../../../chain/hex.ts'
 import type { Redeem } from '../../../domain/ledger.ts'
 import type { LedgerContext, Stablecoin, Teller } from '../../../ledger/context.ts'
@@ -14,14 +14,21 @@ export function chainView({ stablecoin }: Pick<LedgerContext, 'stablecoin'>): Ch
   }
 }
 
-function redemptionOf(redeem: Redeem, { token, chainId }: Stablecoin): Redemption {
+function redemptionOf(redeem: Redeem, { token, chainId, issuer }: Stablecoin): Redemption {
   const { reference, amount, expiresAt } = redeem
   return {
     reference,
     token: checksummed(token),
     chainId,
-    function: 'burnWithMemo(uint256,bytes32)',
-    calldata: burnCalldata({ amount, memo: reference }),
+    ...(issuer === undefined
+      ? {
+          function: 'burnWithMemo(uint256,bytes32)' as const,
+          calldata: burnCalldata({ amount, memo: reference }),
+        }
+      : {
+          function: 'transfer(address,uint256)' as const,
+          calldata: transferCalldata({ to: issuer.address, amount }),
+        }),
     expiresAt: expiresAt.toISOString(),
   }
 }

@@ -3,7 +3,7 @@ import { checksummed, parseAddress } from '../../../chain/hex.ts'
 import type { Caller } from '../../../domain/access.ts'
 import type { LedgerAmount, Wallet } from '../../../domain/ledger.ts'
 import type { Hex } from '../../../domain/orders.ts'
-import type { ProfiledStablecoin } from '../../../ledger/context.ts'
+import type { Issuer, ProfiledStablecoin } from '../../../ledger/context.ts'
 import type { Db } from '../../../store/database/database.ts'
 import { findWallet, mainWallet } from '../../../store/ledger/wallets.ts'
 import { RequestError } from '../../../wire/errors.ts'
@@ -88,23 +88,42 @@ export function requireChain(
 }
 
 /**
- * A token whose functions carry no memo: nothing could tell which order was minted or burnt, so
- * nothing is promised on it.
+ * Refuses what the platform cannot do on this token, before anything is promised. A token whose
+ * functions carry no memo tells no order from another, unless it is one such as USDC, of which the
+ * platform is a minter.
  */
-export function requireMemos(
-  { token, profile }: ProfiledStablecoin,
+export async function requireIssuable(
+  { token, profile, issuer }: ProfiledStablecoin,
   asked: { field: string; chain: string; what: 'minted' | 'redeemed' },
-): void {
+): Promise<void> {
   if (profile === 'memo') return
   const { field, chain, what } = asked
-  const message =
-    `Nothing can be ${what} on this chain: the token ${checksummed(token)} has no ` +
-    `${what === 'minted' ? 'mintWithMemo' : 'burnWithMemo'}, by which an order is recognized. ` +
-    'Configure a token that has it: STABLECOIN_ADDRESS.'
-  const code = 'token_without_memos'
-  throw new RequestError('contract_not_configured', message, {
-    problems: [{ field, code, message, value: chain }],
-  })
+  const refuse = (code: string, why: string): RequestError => {
+    const message = `Nothing can be ${what} on this chain: ${why}`
+    const problems = [{ field, code, message, value: chain }]
+    return new RequestError('contract_not_configured', message, { problems })
+  }
+  if (issuer === undefined) {
+    const needed = what === 'minted' ? 'mintWithMemo' : 'burnWithMemo'
+    const why =
+      `the token ${checksummed(token)} has no ${needed}, by which an order is recognized. ` +
+      'Configure a token that has it: STABLECOIN_ADDRESS.'
+    throw refuse('token_without_memos', why)
+  }
+  if (await isMinter(issuer)) return
+  const why =
+    `the platform's address ${checksummed(issuer.address)} is not a minter of the token ` +
+    `${checksummed(token)}. Its issuer mints and redeems it; pay and be paid in it here.`
+  throw refuse('not_a_minter', why)
+}
+
+async function isMinter(issuer: Issuer): Promise<boolean> {
+  try {
+    return await issuer.isMinter()
+  } catch (cause) {
+    const message = 'No Ethereum node says now whether the platform is a minter. Try again later.'
+    throw new RequestError('upstream_failed', message, { cause })
+  }
 }
 
 /** An address that somebody can hold money at, in lower case. */

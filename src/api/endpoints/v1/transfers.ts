@@ -12,7 +12,7 @@ import { createRedeem, newReference } from '../../../ledger/redeems.ts'
 import { transferBetween } from '../../../ledger/wallet-transfers.ts'
 import { createWithdrawal } from '../../../ledger/withdrawals.ts'
 import type { Db } from '../../../store/database/database.ts'
-import { findTransfer, listTransfers } from '../../../store/ledger/transfers.ts'
+import { findTransfer, isHolderOfAnother, listTransfers } from '../../../store/ledger/transfers.ts'
 import { mainWallet } from '../../../store/ledger/wallets.ts'
 import { recordTransaction } from '../../../store/transactions/transactions.ts'
 import { IdParamsSchema } from '../../../wire/group-a/lists.ts'
@@ -38,7 +38,7 @@ import {
   requireAddress,
   requireBank,
   requireChain,
-  requireMemos,
+  requireIssuable,
   sourceWallet,
   type PayingBank,
 } from './sides.ts'
@@ -119,6 +119,7 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
         return { withdrawal: await prepareWithdrawal(deps, { body, caller, db }) }
       }
       const isBurn = source.type === 'blockchain' && destination.type === 'wire'
+      if (isBurn) await requireRedeemable(ledger, body)
       if (!isBurn || source.custodial !== true) return {}
       return { burn: await prepareBurn(deps, { body, caller, db }) }
     },
@@ -210,9 +211,6 @@ async function prepareBurn<Burn>(
   { ledger, burning, bank, createUuid }: Omit<Deps<Burn, unknown>, 'withdrawing'>,
   { body, caller, db }: Pick<Request, 'body' | 'caller' | 'db'>,
 ) {
-  const { chain } = body.source
-  const stablecoin = requireChain(ledger.stablecoin, { field: 'source.chain', chain })
-  requireMemos(stablecoin, { field: 'source.chain', chain: chain ?? '', what: 'redeemed' })
   requireBank(bank)
   const { amount } = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
   const [id, reference] = [createUuid(), newReference(ledger)]
@@ -333,7 +331,6 @@ async function redeem({ ledger, bank, db, body, caller, burn }: Request): Promis
   requireBothNumbers(destination)
   const { chain = '' } = source
   const stablecoin = requireChain(ledger.stablecoin, { field: 'source.chain', chain })
-  requireMemos(stablecoin, { field: 'source.chain', chain, what: 'redeemed' })
   requireBank(bank)
   // A bank is a side, and moves no less than a cent.
   const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
@@ -348,10 +345,32 @@ async function redeem({ ledger, bank, db, body, caller, burn }: Request): Promis
     throw refusal({ ...problem, value: source.address }, 2007)
   }
   const address = burn?.address ?? named
-  const { id: walletId } = await mainWallet(db, caller.userId)
   const { userId } = caller
+  if (stablecoin.issuer !== undefined) await requireHolder(db, { userId, holder: address })
+  const { id: walletId } = await mainWallet(db, userId)
   const request = { userId, walletId, chain: 'ETH', address, destination, ...money }
   return createRedeem(ledger, db, { kind: 'redeem', ...request, ...burn })
+}
+
+/** What a holder sends without a memo is told by its address alone, which is one user's. */
+async function requireHolder(
+  db: Db,
+  { userId, holder }: { userId: number; holder: Hex | undefined },
+): Promise<void> {
+  const field = 'source.address'
+  if (holder === undefined) {
+    const message = 'This token has no memos. Name the address that sends it back.'
+    throw invalidRequest([{ field, code: 'required', message }])
+  }
+  if (!(await isHolderOfAnother(db, { userId, holder }))) return
+  const message = 'Another user redeems from this address. Name one of your own.'
+  throw refusal({ field, code: 'address', message, value: holder }, 5014)
+}
+
+async function requireRedeemable({ stablecoin }: LedgerContext, { source }: Body): Promise<void> {
+  const { chain = '' } = source
+  const found = requireChain(stablecoin, { field: 'source.chain', chain: source.chain })
+  await requireIssuable(found, { field: 'source.chain', chain, what: 'redeemed' })
 }
 
 const WIRE_NAMES = ['name', 'addressLine1', 'accountNumber', 'routingNumber', 'id']

@@ -15,6 +15,7 @@ const facts: SignerFacts = {
   onItsWay: 2,
   gasToday: 21_000n,
   needed: 2_000_000_000_000_000_000n,
+  isFrozen: false,
   mint: { isMinter: true, allowance: 1_000_500_000n },
   alerts: [{ kind: 'signer_funds_low', openedAt: OPENED }],
 }

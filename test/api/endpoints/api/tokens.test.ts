@@ -21,7 +21,7 @@ import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { runOnce, runsDeps } from '../../../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
 import { permittedDollarAt } from '../../../fixtures/books/tokens.ts'
-import { compileMocks, placeMock } from '../../../fixtures/contracts/placed.ts'
+import { compileMocks, placeMock, placeUsdc } from '../../../fixtures/contracts/placed.ts'
 
 describe('payments in tokens', () => {
   let bench: Bench
@@ -45,7 +45,7 @@ describe('payments in tokens', () => {
       await permittedDollarAt(world, dollar),
       { currency: 'OPEN', address: open, symbol: 'OPEN', decimals: 18, permitDomain: undefined },
       { currency: 'MUTE', address: mute, symbol: 'MUTE', decimals: 8, permitDomain: undefined },
-      await placeUsdc(),
+      await placeOwnUsdc(),
     ]
     sender = bench.sender({ onMoved: recordMoves, stablecoin: dollar, tokens })
     const mint = { route: 'mint', payer, payee: signers.addresses[1]!, amount: 10n ** 9n } as const
@@ -89,13 +89,10 @@ describe('payments in tokens', () => {
   }
 
   /** USDC's shape, whose owner is the first account; it gives the payers some. */
-  const placeUsdc = async (): Promise<Token> => {
+  const placeOwnUsdc = async (): Promise<Token> => {
     const { world, signers } = bench
-    const file = 'UsdcShape.sol'
-    const library = await placeMock(world, { file, name: 'UsdcShapeSignatures' })
-    const address = await placeMock(world, { file, name: 'UsdcShape', library })
+    const address = await placeUsdc(world)
     const [owner] = (await world.rpc('eth_accounts')) as [Hex]
-    await send(address, 'initialize(address)', owner)
     await send(address, 'configureMinter(address,uint256)', owner, toHex(10n ** 12n))
     await send(address, 'mint(address,uint256)', signers.addresses[1]!, toHex(10n ** 9n))
     const { permitDomain } = await permittedDollarAt(world, address)
@@ -123,6 +120,9 @@ describe('payments in tokens', () => {
       url: '/api/blockchain/transactions',
       body: { to_address: addressFrom('tokens'), description: 'invoice 1', ...body },
     })
+
+  const batch = (body: Record<string, unknown>): Promise<ApiAnswer> =>
+    api.send({ method: 'POST', url: '/api/blockchain/batches', body })
 
   const detailOf = async ({ body }: ApiAnswer) =>
     (await api.send({ url: `/api/transactions/${String(body['transaction_id'])}` })).body
@@ -242,6 +242,28 @@ describe('payments in tokens', () => {
         expect(refused.body['code']).to.equal('payment_would_fail')
         expect(problemsOf(refused)).to.deep.equal([['to_address', 'simulation_failed']])
         expect(refused.body['error']).to.include(reason)
+      }
+    }
+    expect(await bench.isEmpty()).to.equal(true)
+  })
+
+  it('are refused to a payer that is frozen, who is named, in batches too', async () => {
+    const asAdmin = await adminOf(bench.world, addressOf('USD'))
+    await asAdmin('freeze(address)', payer)
+    await send(addressOf('USDC'), 'setBlocked(address,bool)', payer, '0x1')
+    const item = { to_address: addressFrom('tokens of a frozen payer'), amount: '1' }
+    for (const currency of ['USD', 'USDC']) {
+      const answers = [
+        await pay({ ...item, currency, use_contract: false }),
+        await pay({ ...item, currency, use_contract: true }),
+        await batch({ currency, on_failure: 'each', items: [item] }),
+        await batch({ currency, on_failure: 'all_or_nothing', items: [item] }),
+      ]
+      for (const refused of answers) {
+        expect(refused.status).to.equal(400)
+        expect(refused.body['code']).to.equal('payment_would_fail')
+        expect(problemsOf(refused)).to.deep.equal([])
+        expect(String(refused.body['error']).toLowerCase()).to.include(`has frozen ${payer}`)
       }
     }
     expect(await bench.isEmpty()).to.equal(true)

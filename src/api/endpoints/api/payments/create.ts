@@ -16,6 +16,7 @@ import {
 } from '../../../../wire/group-b/payments.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { later, operators } from '../../../admission/refusals.ts'
 import { gatewayListEndpoint } from '../gateways.ts'
 import { requireAmount } from './charges.ts'
 import { refundEndpoint, type PayBack } from './refund.ts'
@@ -24,6 +25,8 @@ import { paymentStatusEndpoint } from './status.ts'
 /** What payments need of the gateways; the composition root fits it in. */
 export type PaymentDesk = {
   gateways: readonly Gateway[]
+  /** Rejects while what the payer would be shown cannot be paid. */
+  requireOpen: (gateway: Gateway, currency: string) => Promise<void>
   /** Keeps, in the open transaction, what brings the payment to its gateway after the commit. */
   accept: (db: Db, payment: { transactionId: string; gateway: Gateway }) => Promise<void>
   /** Brings it there, or finds it there; rejects with a refusal as it is answered. */
@@ -60,7 +63,10 @@ function paymentCreate({ desk, randomBytes }: PaymentDeps): Endpoint {
     body: PaymentCreateSchema,
     status: 201,
     answer: PaymentCreatedSchema,
-    failures: ['limit_exceeded', 'upstream_failed', 'upstream_timeout'],
+    failures: ['limit_exceeded', 'upstream_failed', 'upstream_timeout', 'operator_needed'],
+    refusals: { token_paused: later, payee_frozen: operators },
+    prepare: async ({ body }) =>
+      desk.requireOpen(requireGateway(desk.gateways, body), body.currency),
     handle: async ({ body, caller, db }) => {
       const gateway = requireGateway(desk.gateways, body)
       const { currency } = body

@@ -26,7 +26,7 @@ import {
   notFound,
   requireAddress,
   requireChain,
-  requireMemos,
+  requireIssuable,
   sourceWallet,
 } from '../sides.ts'
 import { chainView } from '../shown.ts'
@@ -174,7 +174,7 @@ async function readRecipient({ ledger, db, body, caller }: Request): Promise<Rec
     case 'blockchain': {
       requireFields(destination, { at, needed: ['chain', 'address'] })
       const { chain = '', address: text = '' } = destination
-      const { token } = requireMintable(ledger, { field: `${at}.chain`, chain })
+      const { token } = await requireMintable(ledger, { field: `${at}.chain`, chain })
       const address = requireAddress({ field: `${at}.address`, text, token })
       return { address, chain, addressId: undefined }
     }
@@ -184,7 +184,7 @@ async function readRecipient({ ledger, db, body, caller }: Request): Promise<Rec
       const recipient = await findRecipient(db, { userId: caller.userId, id: addressId })
       if (!recipient) throw notFound('recipient address', 5014)
       const { chain, address } = recipient
-      requireMintable(ledger, { field: `${at}.addressId`, chain })
+      await requireMintable(ledger, { field: `${at}.addressId`, chain })
       return { address, chain, addressId }
     }
     case 'wallet':
@@ -198,12 +198,12 @@ async function readRecipient({ ledger, db, body, caller }: Request): Promise<Rec
   }
 }
 
-/** The stablecoin, whose mints can name their order. */
-function requireMintable(
+/** The stablecoin, where the platform can mint it for an order. */
+async function requireMintable(
   { stablecoin }: LedgerContext,
   named: { field: string; chain: string },
-): ProfiledStablecoin {
+): Promise<ProfiledStablecoin> {
   const found = requireChain(stablecoin, named)
-  requireMemos(found, { ...named, what: 'minted' })
+  await requireIssuable(found, { ...named, what: 'minted' })
   return found
 }
