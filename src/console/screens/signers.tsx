@@ -131,7 +131,6 @@ function mintOf({ is_minter: isMinter, allowance }: NonNullable<PlatformSignerWi
 const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], string>> = {
   signer_funds_low: 'Send it more of the native coin.',
   minter_missing: 'The token’s admin makes it a minter.',
-  signer_frozen: 'The token’s issuer has frozen it, and alone can lift that.',
   mint_allowance_used_up: 'The token’s admin raises its allowance.',
   signer_frozen: 'The token’s issuer unfreezes it, or another signer is set.',
   mint_allowance_exceeded: 'The token’s admin raises its allowance.',
