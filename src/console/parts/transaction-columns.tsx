@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 
 import type { OwnedTransactionWire } from '../../wire/group-b/admin.ts'
 import { sentenceOf, shortHash } from './format.ts'
@@ -85,23 +86,26 @@ export function ColumnChoice(props: { query: Route['query']; shown: readonly str
     const columns = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name]
     location.hash = hashOf(['transactions'], { ...query, columns: columns.slice(0).join('.') })
   }
+  const [isOpen, setOpen] = useState(false)
   return (
-    <details class="columns-choice">
+    <details class="columns-choice" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Columns</summary>
-      <fieldset>
-        <legend class="hidden">Columns</legend>
-        {Object.keys(COLUMNS).map((name) => (
-          <label key={name} class="check">
-            <input
-              type="checkbox"
-              checked={shown.includes(name)}
-              disabled={name === 'Transaction'}
-              onChange={() => toggle(name)}
-            />
-            {name}
-          </label>
-        ))}
-      </fieldset>
+      {isOpen && (
+        <fieldset>
+          <legend class="hidden">Columns</legend>
+          {Object.keys(COLUMNS).map((name) => (
+            <label key={name} class="check">
+              <input
+                type="checkbox"
+                checked={shown.includes(name)}
+                disabled={name === 'Transaction'}
+                onChange={() => toggle(name)}
+              />
+              {name}
+            </label>
+          ))}
+        </fieldset>
+      )}
     </details>
   )
 }

@@ -43,6 +43,8 @@ export function SendBatchScreen() {
               <input
                 type="file"
                 accept=".csv,text/csv"
+                // Who corrects the file chooses the same one again, which is no change.
+                onClick={(event) => (event.currentTarget.value = '')}
                 onChange={(event) => void read(event.currentTarget.files?.[0])}
               />
             </label>

@@ -26,7 +26,11 @@ const CURRENCIES = ['USD', 'EUR', 'GBP', 'ETH']
 const PAGE = 100
 
 export function TransactionsScreen({ route }: ScreenProps) {
-  const { columns: chosen, ...query } = route.query
+  // The same object until one goes elsewhere: with a new one the fields would be filled in anew.
+  const { chosen, query } = useMemo(() => {
+    const { columns, ...rest } = route.query
+    return { chosen: columns, query: rest }
+  }, [route])
   const place = useMemo(placeName, [route])
   const list = usePages(query, place)
   const { rows, total, failure, isDone, isLoading, loadMore, reload, fresh } = list
