@@ -120,7 +120,7 @@ async function tellOf(name: string, running: readonly RunningChain[]) {
   if (found === undefined) return { message: 'No provider has answered since the start.' }
   try {
     await requireChain(found.chain)
-    return
+    return undefined
   } catch (error) {
     return { message: `It cannot be used now: ${messageOf(error)}` }
   }

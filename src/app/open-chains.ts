@@ -48,8 +48,8 @@ export async function connectChains(connecting: Connecting): Promise<ConnectedCh
   const connected = [connect(connecting, usual), ...others.map(connectOther)] as const
   await Promise.allSettled(connected)
   const [first, ...more] = connected
-  const found = await Promise.all(more as Promise<ConnectedChain[]>[])
-  return { there: [await (first as Promise<ConnectedChain>), ...found.flat()], away }
+  const found = await Promise.all(more)
+  return { there: [await first, ...found.flat()], away }
 }
 
 /** Asks the providers which chain they serve, or starts one of our own. */
@@ -82,7 +82,7 @@ function awayOf(chainConfig: ChainConfig): AwayChain {
 async function open(
   { timed }: Pick<Connecting, 'timed'>,
   db: Db,
-  { detail: _, ...connected }: ConnectedChain,
+  connected: ConnectedChain,
 ): Promise<OpenChain> {
   await recordChain(db, connected)
   const { detail: _detail, ...contracts } = await timed('contracts', () =>
@@ -134,7 +134,7 @@ export function keepOpening(
     logger,
     intervalMs: AWAY_MS,
     async pass() {
-      for (const one of [...away]) {
+      for (const one of away.slice()) {
         const { chainConfig } = one
         const found = await ifThere(connecting, chainConfig, async () =>
           open(connecting, db, await connect(connecting, chainConfig)),

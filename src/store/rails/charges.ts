@@ -53,9 +53,8 @@ export async function insertCharge(
       expires_at, gateway_status, due_at)
     values (${charge.transactionId}, ${charge.gatewayId}, ${charge.kind},
       ${charge.externalId ?? null}, ${charge.chainId ?? null}, ${charge.reference ?? null},
-      ${charge.expiresAt ?? null}, ${charge.gatewayStatus ?? null}, ${charge.dueAt ?? null})`.execute(
-    db,
-  )
+      ${charge.expiresAt ?? null}, ${charge.gatewayStatus ?? null},
+      ${charge.dueAt ?? null})`.execute(db)
 }
 
 /** Whoever's it is; what is shown to a user is asked for by the transaction first. */

@@ -221,7 +221,8 @@ export async function insertSample(db: Db, sample: Sample): Promise<void> {
         supply, liability)
     values (${sample.chainId}, date_trunc('minute', ${sample.at}::timestamptz),
       ${String(sample.claimedWei)}::numeric, ${String(sample.settledWei)}::numeric,
-      ${sample.inFlight}, ${sample.oldestSeconds}, ${sample.providersWell}, ${sample.openBreaks ?? null},
+      ${sample.inFlight}, ${sample.oldestSeconds},
+      ${sample.providersWell}, ${sample.openBreaks ?? null},
       ${sample.supply?.toString() ?? null}::numeric,
       ${sample.liability?.toString() ?? null}::numeric)
     on conflict do nothing`.execute(db)
