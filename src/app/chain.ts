@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 
 import { systemClock } from '../base/clock.ts'
-import { SANDBOX_CHAIN_ID, type ChainConfig } from '../base/chains-config.ts'
+import { SANDBOX_CHAIN_ID, type ChainConfig } from '../base/chains/config.ts'
 import type { Config } from '../base/config.ts'
 import { BaseError } from '../base/errors.ts'
-import { findKnownChainById } from '../base/known-chains.ts'
+import { findKnownChainById } from '../base/chains/known.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import { startAnvil } from '../chain/embedded/anvil.ts'

@@ -1,15 +1,18 @@
-import type { FastifyInstance } from 'fastify'
-
 import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
+
+type Closable = {
+  server: { closeAllConnections: () => void }
+  close: () => PromiseLike<unknown>
+}
 
 /** How a server ends without cutting what was begun. */
 export type Drain = {
   /** Aborts when nothing new is begun any more, which ends the streams of events. */
   closing: AbortSignal
   /** Serves on for as long as balancers need to turn away, then lets what was begun end. */
-  close: (server: FastifyInstance) => Promise<void>
+  close: (server: Closable) => Promise<void>
 }
 
 export function createDrain(options: {

@@ -1,4 +1,4 @@
-import type { ChainConfig } from '../base/chains-config.ts'
+import type { ChainConfig } from '../base/chains/config.ts'
 import { configOf, type Config } from '../base/config.ts'
 import { codeOf, ImpossibleError, messageOf, type BaseError } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'

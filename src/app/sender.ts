@@ -18,7 +18,7 @@ import { isCodeOf, settlement } from '../deploy/deployables.ts'
 import type { Fees, Hex } from '../domain/orders.ts'
 import { createReferenceCodec } from '../domain/reference.ts'
 import type { Token } from '../domain/tokens.ts'
-import { createAccounts, lower } from '../sender/accounts.ts'
+import { createAccounts, lower, type Accounts } from '../sender/accounts.ts'
 import { DEFAULT_POLICY, type SenderContext, type SenderPolicy } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { createSender, type Sender } from '../sender/sender.ts'
@@ -83,7 +83,6 @@ export async function createPaying(deps: {
     pool: [platform],
     policy: policyOf(chain, config),
   })
-  const way = 'chain'
   return {
     sender,
     platform,
@@ -97,17 +96,32 @@ export async function createPaying(deps: {
       mintsIn: stablecoin,
       ...(contracts.token && { token: contracts.token }),
     }),
-    payments: {
-      addressOf: accounts.addressOf,
-      prepare: (db, payment) => sender.prepare(db, { ...payment, way }, signal),
-      prepareBatch: (db, batch) => sender.prepareBatch(db, { ...batch, way }, signal),
-      estimateBatch: (db, batch) => sender.estimateBatch(db, { ...batch, way }, signal),
-      acceptAll: sender.acceptAll,
-      balanceOf: (holder) => readBalance(providers, { holder, signal }),
-      tokens: contracts.tokens,
-      tokensOf: (holder) => readTokens(providers, { tokens: contracts.tokens, holder, signal }),
-      kick: sender.kick,
-    },
+    payments: paymentsBy(sender, { accounts, providers, tokens: contracts.tokens, signal }),
+  }
+}
+
+/** What users pay on the chain. */
+function paymentsBy(
+  sender: Sender,
+  of: {
+    accounts: Pick<Accounts, 'addressOf'>
+    providers: Providers
+    tokens: FoundContracts['tokens']
+    signal: AbortSignal
+  },
+): BlockchainPayments<PreparedOrder> {
+  const { accounts, providers, tokens, signal } = of
+  const way = 'chain'
+  return {
+    addressOf: accounts.addressOf,
+    prepare: (db, payment) => sender.prepare(db, { ...payment, way }, signal),
+    prepareBatch: (db, batch) => sender.prepareBatch(db, { ...batch, way }, signal),
+    estimateBatch: (db, batch) => sender.estimateBatch(db, { ...batch, way }, signal),
+    acceptAll: sender.acceptAll,
+    balanceOf: (holder) => readBalance(providers, { holder, signal }),
+    tokens,
+    tokensOf: (holder) => readTokens(providers, { tokens, holder, signal }),
+    kick: sender.kick,
   }
 }
 

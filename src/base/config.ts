@@ -9,7 +9,7 @@ import {
   type ChainConfig,
   type Finality,
   type HexAddress,
-} from './chains-config.ts'
+} from './chains/config.ts'
 import { parseDatabaseAddress } from './database-address.ts'
 import { BadValue, BaseError, codeOf } from './errors.ts'
 import { LOG_LEVELS, type LogLevel } from './logger.ts'
@@ -20,7 +20,7 @@ import {
   type RailsConfig,
 } from './rails-config.ts'
 
-export type { HexAddress } from './chains-config.ts'
+export type { HexAddress } from './chains/config.ts'
 
 export type Environment = 'sandbox' | 'production'
 

@@ -1,4 +1,4 @@
-import type { Finality } from '../base/chains-config.ts'
+import type { Finality } from '../base/chains/config.ts'
 import type { FromProvider } from './answers.ts'
 import type { Provider } from './rpc/provider.ts'
 
@@ -11,7 +11,7 @@ export type Quorum<Asked extends { name: string } = Provider> = {
   onFailure: (failure: Failure) => void
 }
 
-export type { Finality } from '../base/chains-config.ts'
+export type { Finality } from '../base/chains/config.ts'
 
 export type Failure = { provider: string; error: unknown }
 

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 
 import { parseConfig, type Config } from '../base/config.ts'
-import type { Finality } from '../base/chains-config.ts'
+import type { Finality } from '../base/chains/config.ts'
 import { BaseError } from '../base/errors.ts'
 import { readReady } from '../base/ready.ts'
 import { parseTime } from '../base/time.ts'

@@ -1,5 +1,5 @@
 import { BaseError } from '../base/errors.ts'
-import { KNOWN_CHAINS, plainName, type KnownChain } from '../base/known-chains.ts'
+import { KNOWN_CHAINS, plainName, type KnownChain } from '../base/chains/known.ts'
 
 export type NetworkName = 'localhost' | keyof typeof KNOWN_CHAINS
 

@@ -1,4 +1,4 @@
-import { MAX_SANDBOX_CHAINS, SANDBOX_CHAIN_ID } from '../base/chains-config.ts'
+import { MAX_SANDBOX_CHAINS, SANDBOX_CHAIN_ID } from '../base/chains/config.ts'
 
 /** How a chain is called. */
 export type ChainNames = {

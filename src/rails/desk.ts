@@ -91,21 +91,23 @@ export function createPaymentGateways(deps: {
   })
   const door = {
     checkoutPage: async (externalId: string) => pages.get(externalId),
-    receive: async (gatewayId: number, webhook: Webhook) => {
-      const receiving = receiveWebhook(
-        { db, adapters, kick: rail.kick },
-        gatewayId,
-        webhook,
-        signal,
-      )
-      return receiving.catch((error: unknown) => {
-        if (!(error instanceof RailError)) throw error
-        const sentence = 'The gateway could not be asked about the webhook. Send it again.'
-        throw new RequestError('unavailable', sentence, { cause: error, retryable: true })
-      })
-    },
+    receive: (gatewayId: number, webhook: Webhook) =>
+      answeringWebhook(() =>
+        receiveWebhook({ db, adapters, kick: rail.kick }, gatewayId, webhook, signal),
+      ),
   }
   return { desk, door, rail }
+}
+
+/** A gateway that cannot be asked about its webhook sends it again. */
+async function answeringWebhook<T>(receive: () => Promise<T>): Promise<T> {
+  try {
+    return await receive()
+  } catch (error) {
+    if (!(error instanceof RailError)) throw error
+    const sentence = 'The gateway could not be asked about the webhook. Send it again.'
+    throw new RequestError('unavailable', sentence, { cause: error, retryable: true })
+  }
 }
 
 /** While the node is silent the page stays open; what cannot be paid is not taken anyway. */

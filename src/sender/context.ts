@@ -1,4 +1,4 @@
-import type { Finality } from '../base/chains-config.ts'
+import type { Finality } from '../base/chains/config.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { ReadRollupFee } from '../chain/read/rollup-fee.ts'

@@ -6,7 +6,7 @@ import { isOpen, ROUTES_IN, type BundleRoute, type Hex } from '../domain/orders.
 import type { Db } from '../store/database/database.ts'
 import type { SenderContext } from './context.ts'
 import { askGas, firstAnswer, FIRST_IN_WORD_GAS, mostRollupFee } from './estimate.ts'
-import { isOfFrozen, payerFrozen } from './frozen-payer.ts'
+import { isOfFrozen, payerFrozen } from './signers/frozen-payer.ts'
 import {
   checkAmount,
   checkPayee,

@@ -12,7 +12,7 @@ import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 import { estimateGas, firstAnswer, mostRollupFee } from './estimate.ts'
 import { offerOf } from './fees.ts'
-import { payerFrozen } from './frozen-payer.ts'
+import { payerFrozen } from './signers/frozen-payer.ts'
 import { preparePermit, type PaymentPermit } from './permits.ts'
 import {
   badPayee,

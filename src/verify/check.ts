@@ -1,4 +1,4 @@
-import type { Finality } from '../base/chains-config.ts'
+import type { Finality } from '../base/chains/config.ts'
 import type { Hex } from '../chain/hex.ts'
 import { decodeTransaction, type ChainTransaction } from '../chain/proof/block-transaction.ts'
 import { decodeHeader, type Header } from '../chain/proof/header.ts'

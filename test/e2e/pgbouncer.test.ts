@@ -73,7 +73,7 @@ if (server !== undefined && binary !== undefined) {
       })
     })
 
-    it('migrate, pay, move money, tell of it as it happens, and keep to the rate limit', async () => {
+    it('migrate, pay, move money, tell of it at once, and keep to the rate limit', async () => {
       await setLimits(direct)
       expect(await runToEnd(['migrate'], env)).to.include({ code: 0 })
       const user = await makeUser(direct.db)
@@ -134,9 +134,9 @@ async function setLimits({ db }: Database): Promise<void> {
     ['lock_timeout', limits.databaseLockTimeoutMs],
     ['idle_in_transaction_session_timeout', limits.databaseIdleTransactionMs],
   ] as const) {
-    await sql`alter database ${sql.table(rows[0]!.name)} set ${sql.raw(setting)} = ${sql.lit(ms)}`.execute(
-      db,
-    )
+    const name = sql.table(rows[0]!.name)
+    const set = sql`set ${sql.raw(setting)} = ${sql.lit(ms)}`
+    await sql`alter database ${name} ${set}`.execute(db)
   }
 }
 

@@ -288,7 +288,7 @@ describe('USDC as the stablecoin', () => {
       destination: { type: 'blockchain', chain: 'ETH', address: holderOf('payee') },
     })
 
-  it('is the operator’s to mend where it has frozen the platform, and the payee’s else', async () => {
+  it('is the operator’s to mend where it froze the platform, and the payee’s else', async () => {
     const freeze = (account: Hex, frozen: bigint) =>
       callAs(bench.world, owner, { to: usdc, call: ['setBlocked(address,bool)', account, frozen] })
     const mintTo = (payee: Hex) => {

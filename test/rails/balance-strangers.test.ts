@@ -280,7 +280,7 @@ describe('the account of every wei, of what no record tells', () => {
       if (method === 'eth_getBalance' && params?.[0] === address()) {
         return toHex(BigInt(String(truth)) + 1n)
       }
-      const isProgram = method === 'eth_call' && !('to' in (params?.[0] as object))
+      const isProgram = method === 'eth_call' && !('to' in (params as readonly [object])[0])
       return isProgram ? String(truth).replace(/.$/, (last) => (last === '0' ? '1' : '0')) : truth
     }
     await expectFailure(on.look, 'providers_differ')

@@ -284,7 +284,7 @@ describe('the account of every wei', () => {
     const spent = await head()
     await bench.world.mine(8)
     lie = ({ method, params }, truth) => {
-      const isProgram = method === 'eth_call' && !('to' in (params?.[0] as object))
+      const isProgram = method === 'eth_call' && !('to' in (params as readonly [object])[0])
       if (isProgram) return String(truth).replace(/.$/, (last) => (last === '0' ? '1' : '0'))
       return method === 'eth_getBalance' ? toHex(BigInt(truth as Hex) + 7n) : truth
     }

@@ -1,4 +1,4 @@
-import type { Finality } from '../../base/chains-config.ts'
+import type { Finality } from '../../base/chains/config.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Config, HexAddress } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'

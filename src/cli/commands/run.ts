@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 
 import type { App, Role } from '../../app.ts'
-import { MAX_SANDBOX_CHAINS, sandboxChains } from '../../base/chains-config.ts'
+import { MAX_SANDBOX_CHAINS, sandboxChains } from '../../base/chains/config.ts'
 import { parseConfig, type Config } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
 import { createLogger, type Logger } from '../../base/logger.ts'

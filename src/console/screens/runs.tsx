@@ -159,11 +159,13 @@ function factsOf(run: RunWire) {
   ] as const
 }
 
+function counts(of: Readonly<Record<string, number>>) {
+  return Object.entries(of).map(
+    ([name, count]) => [`· ${sentenceOf(name)}`, count.toLocaleString()] as const,
+  )
+}
+
 function foundOf(run: RunWire) {
-  const counts = (of: Readonly<Record<string, number>>) =>
-    Object.entries(of).map(
-      ([name, count]) => [`· ${sentenceOf(name)}`, count.toLocaleString()] as const,
-    )
   return [
     ['Matched', run.matched.toLocaleString()],
     ['Pending', run.pending.toLocaleString()],

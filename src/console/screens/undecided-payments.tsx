@@ -140,7 +140,7 @@ function Decided({ id, decision }: { id: string; decision: Decision }) {
       <p>
         {decision === 'accept'
           ? 'The payment is completed with the amount received.'
-          : 'The payment has failed; the amount received stays with the payee until you send it back.'}
+          : 'The payment has failed. The payee keeps what arrived until you send it back.'}
       </p>
       <p>
         Your note stands in the history of <TransactionLink id={id} />.

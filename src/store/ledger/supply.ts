@@ -176,8 +176,8 @@ export async function storeSolvency(
 }
 
 /**
- * What an issuer among others has out: what it minted, less what it burnt and less what holders have
- * redeemed and it still holds, as of the final blocks that were read.
+ * What an issuer among others has out: what it minted, less what it burnt and less what holders
+ * have redeemed and it still holds, as of the final blocks that were read.
  */
 export async function readIssued(
   db: Db,

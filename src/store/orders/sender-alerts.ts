@@ -98,8 +98,8 @@ export type AlertRow = {
 }
 
 const ALERT_ROW =
-  columnsOf<AlertRow>()(`a.id, a.kind, chain_name(a.chain_id) as chain, t.transaction_id, a.hash, a.opened_at, a.note,
-  a.acknowledged_by, a.acknowledged_at`)
+  columnsOf<AlertRow>()(`a.id, a.kind, chain_name(a.chain_id) as chain, t.transaction_id,
+  a.hash, a.opened_at, a.note, a.acknowledged_by, a.acknowledged_at`)
 
 /** Oldest first, of one chain or of all. */
 export async function listAlertRows(db: Db, chainId?: number): Promise<AlertRow[]> {

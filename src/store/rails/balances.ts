@@ -63,11 +63,12 @@ export async function insertBalance(
 ): Promise<void> {
   const { chainId, address, token } = account
   const { blockNumber, balance } = held
+  const at = { chainId: sql`${chainId}`, address: sql`${address}`, block: sql`${blockNumber}` }
   await sql`
     insert into balances (chain_id, address, token, block_number, nonce, balance, checked_at,
       due_at)
     select ${chainId}, ${address}, ${token}, ${blockNumber},
-      ${signedBy({ chainId: sql`${chainId}`, address: sql`${address}`, block: sql`${blockNumber}` })},
+      ${signedBy(at)},
       ${String(balance)}::numeric, ${times.now}::timestamptz, ${times.dueAt}::timestamptz
     where ${isOfFork(chainId, cursor)}
     on conflict do nothing`.execute(db)

@@ -121,7 +121,7 @@ export const BlockchainTransactionSchema = namedObject('BlockchainTransaction', 
   rollup_fee: nullable(
     int64({
       description:
-        'In wei, what a rollup has charged beside the gas: on the OP stack the fee for L1 and the ' +
+        'In wei, what a rollup has charged besides gas: on the OP stack the fee for L1 and the ' +
         'fee of its operator. Null until it is in a block, and of what others have sent.',
       examples: [0],
     }),

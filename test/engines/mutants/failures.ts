@@ -25,7 +25,7 @@ export function failuresIn(report: string, folder: string): Failure[] {
   }))
 }
 
-/** A time limit, or a mistake that the engine of the language reports: neither says what is wrong. */
+/** A time limit, or a mistake that the language reports: neither says what is wrong. */
 function isBroken({ code, stack }: { code: string; stack: string }): boolean {
   return (
     code.startsWith('ERR_MOCHA') ||

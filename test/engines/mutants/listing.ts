@@ -1,10 +1,15 @@
 import { nameOf, type Mutant } from './mutant.ts'
 import type { Outcome } from './try-out.ts'
 
-const HEAD = `# What kills each mutant
+const ABOUT = [
+  'A mutant is a safety rule removed or turned.',
+  '`npm run mutate` runs those of `test/mutants.json`, and `npm run mutate -- --list` writes here',
+  'what turned red, and after how many seconds.',
+  'A mutant that no test can tell from the original names the guard behind it,',
+  'and the pair that removes both.',
+]
 
-A mutant is a safety rule removed or turned. \`npm run mutate\` runs those of \`test/mutants.json\`, and \`npm run mutate -- --list\` writes here what turned red, and after how many seconds. A mutant that no test can tell from the original names the guard behind it, and the pair that removes both.
-`
+const HEAD = `# What kills each mutant\n\n${ABOUT.join(' ')}\n`
 
 /** The page of all mutants; of one that has not been run here it keeps the line of before. */
 export function renderList(

@@ -102,7 +102,7 @@ function isUnseen({ kill, doubts }: Seen): boolean {
   return kill === undefined && doubts.length === 0
 }
 
-/** What is red without being sure may be so because of the first test that was: then all are run. */
+/** What is red and not sure may be so because of the first red test: then all are run. */
 async function seenByTests(folder: string, tests: readonly string[]): Promise<Seen> {
   const unsure: string[] = []
   for (const test of tests) {

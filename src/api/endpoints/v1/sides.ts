@@ -6,9 +6,11 @@ import type { LedgerAmount, Wallet } from '../../../domain/ledger.ts'
 import type { Hex } from '../../../domain/orders.ts'
 import type { Issuer, ProfiledStablecoin } from '../../../ledger/context.ts'
 import type { Db } from '../../../store/database/database.ts'
+import { isHolderOfAnother } from '../../../store/ledger/transfers.ts'
 import { findWallet, mainWallet } from '../../../store/ledger/wallets.ts'
 import { RequestError } from '../../../wire/errors.ts'
 import { refusal } from '../../../wire/group-a/money.ts'
+import { invalidRequest } from '../../admission/checks.ts'
 import { chainCoded, type Chains } from '../../chains.ts'
 
 /** The caller's wallet that pays, the main one where none is named; it holds enough, for now. */
@@ -135,4 +137,19 @@ export function requireAddress(named: { field: string; text: string; token: Hex 
   if (address !== undefined && address !== token && BigInt(address) !== 0n) return address
   const message = 'Nobody can hold money at this address. Check it, and its checksum.'
   throw refusal({ field, code: 'address', message, value: text.slice(0, 100) }, 5014)
+}
+
+/** What a holder sends without a memo is told by its address alone, which is one user's. */
+export async function requireHolder(
+  db: Db,
+  { userId, holder }: { userId: number; holder: Hex | undefined },
+): Promise<void> {
+  const field = 'source.address'
+  if (holder === undefined) {
+    const message = 'This token has no memos. Name the address that sends it back.'
+    throw invalidRequest([{ field, code: 'required', message }])
+  }
+  if (!(await isHolderOfAnother(db, { userId, holder }))) return
+  const message = 'Another user redeems from this address. Name one of your own.'
+  throw refusal({ field, code: 'address', message, value: holder }, 5014)
 }

@@ -13,7 +13,7 @@ import { createRedeem, newReference } from '../../../ledger/redeems.ts'
 import { transferBetween } from '../../../ledger/wallet-transfers.ts'
 import { createWithdrawal } from '../../../ledger/withdrawals.ts'
 import type { Db } from '../../../store/database/database.ts'
-import { findTransfer, isHolderOfAnother, listTransfers } from '../../../store/ledger/transfers.ts'
+import { findTransfer, listTransfers } from '../../../store/ledger/transfers.ts'
 import { mainWallet } from '../../../store/ledger/wallets.ts'
 import { recordTransaction } from '../../../store/transactions/transactions.ts'
 import { IdParamsSchema } from '../../../wire/group-a/lists.ts'
@@ -40,6 +40,7 @@ import {
   requireAddress,
   requireBank,
   requireChain,
+  requireHolder,
   requireIssuable,
   sourceWallet,
   type DollarChain,
@@ -381,21 +382,6 @@ async function redeem({
   const { id: walletId } = await mainWallet(db, userId)
   const request = { userId, walletId, chain: code, chainId, address, destination, ...money }
   return createRedeem(ledger, db, { kind: 'redeem', ...request, ...burn })
-}
-
-/** What a holder sends without a memo is told by its address alone, which is one user's. */
-async function requireHolder(
-  db: Db,
-  { userId, holder }: { userId: number; holder: Hex | undefined },
-): Promise<void> {
-  const field = 'source.address'
-  if (holder === undefined) {
-    const message = 'This token has no memos. Name the address that sends it back.'
-    throw invalidRequest([{ field, code: 'required', message }])
-  }
-  if (!(await isHolderOfAnother(db, { userId, holder }))) return
-  const message = 'Another user redeems from this address. Name one of your own.'
-  throw refusal({ field, code: 'address', message, value: holder }, 5014)
 }
 
 async function requireRedeemable(

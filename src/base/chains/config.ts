@@ -1,6 +1,6 @@
-import { BadValue } from './errors.ts'
+import { BadValue } from '../errors.ts'
 import { parseJsonLines, type JsonPlace } from './json-lines.ts'
-import { findKnownChain, findKnownChainById, type KnownChain, type Stack } from './known-chains.ts'
+import { findKnownChain, findKnownChainById, type KnownChain, type Stack } from './known.ts'
 
 export type HexAddress = `0x${string}`
 

@@ -1,4 +1,4 @@
-import { messageOf } from './errors.ts'
+import { messageOf } from '../errors.ts'
 
 /** The keys and places that lead to a value. */
 export type JsonPlace = readonly (string | number)[]

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import { configOf, parseConfig } from '../../src/base/config.ts'
-import { KNOWN_CHAINS } from '../../src/base/known-chains.ts'
-import { temporaryFolder } from '../fixtures/folder.ts'
+import { configOf, parseConfig } from '../../../src/base/config.ts'
+import { KNOWN_CHAINS } from '../../../src/base/chains/known.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const TOKEN = `0x${'a'.repeat(40)}`
 

@@ -1,10 +1,10 @@
-import { codeOf } from '../base/errors.ts'
-import type { Quorum } from '../chain/quorum.ts'
-import { readIsFrozen } from '../chain/read/frozen.ts'
-import { reasonOfFailure, type Reason } from '../chain/reverts.ts'
-import type { Hex } from '../domain/orders.ts'
-import { firstAnswer } from './estimate.ts'
-import { refused, type OrderRefusedError } from './refused.ts'
+import { codeOf } from '../../base/errors.ts'
+import type { Quorum } from '../../chain/quorum.ts'
+import { readIsFrozen } from '../../chain/read/frozen.ts'
+import { reasonOfFailure, type Reason } from '../../chain/reverts.ts'
+import type { Hex } from '../../domain/orders.ts'
+import { firstAnswer } from '../estimate.ts'
+import { refused, type OrderRefusedError } from '../refused.ts'
 
 /**
  * The refusal where the token has frozen who pays, and not the payee. Asked only of a payment that
