@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 
 import type {
+  OfChainQuerySchema,
   OverviewWire,
   OwnedBatchDetailWire,
   OwnedBatchListQuerySchema,
@@ -11,11 +12,25 @@ import type {
   TransactionLifeWire,
 } from '../wire/group-b/admin.ts'
 import type {
+  AlertListWire,
+  AlertNotedSchema,
+  DisputeListQuerySchema,
+  DisputeListWire,
+  FoundListWire,
+  MovementListQuerySchema,
+  MovementListWire,
+  StatisticsQuerySchema,
+  StatisticsWire,
+  WebhookEndpointListQuerySchema,
+  WebhookEndpointListWire,
+} from '../wire/group-b/console.ts'
+import type {
   DecisionSchema,
   UndecidedListSchema,
   UndecidedPayment as UndecidedWire,
 } from '../wire/group-b/decisions.ts'
 import type {
+  AnyDeliveryDetailWire,
   AnyDeliveryListQuerySchema,
   AnyDeliveryListSchema,
   AnyDeliveryWire,
@@ -96,6 +111,35 @@ export type Delivery = Parsed<AnyDeliveryWire>
 export type DeliveryPage = ParsedAnswer<Static<typeof AnyDeliveryListSchema>>
 /** Which deliveries; all parts given must fit. */
 export type DeliveryQuery = Asked<Static<typeof AnyDeliveryListQuerySchema>>
+
+/** One notification with its headers and its payload. */
+export type DeliveryDetail = ParsedAnswer<AnyDeliveryDetailWire>
+
+/** Which chain; absent: the default one, or all of them in a list. */
+export type OfChain = Asked<Static<typeof OfChainQuerySchema>>
+/** What a text names, of every kind. */
+export type FoundThings = ParsedAnswer<FoundListWire>
+/** Mints, redeems, withdrawals or wires of all users, newest first. */
+export type MovementPage = ParsedAnswer<MovementListWire>
+/** Which of them; the kind is always named. */
+export type MovementQuery = Pick<Static<typeof MovementListQuerySchema>, 'kind'> &
+  Asked<Static<typeof MovementListQuerySchema>>
+/** Disputes of all users, newest first. */
+export type Disputes = ParsedAnswer<DisputeListWire>
+/** How many disputes. */
+export type DisputeQuery = Asked<Static<typeof DisputeListQuerySchema>>
+/** Volume, failures, time to final, fees and breaks, by day. */
+export type Statistics = ParsedAnswer<StatisticsWire>
+/** Of how many days, and of which chain. */
+export type StatisticsQuery = Asked<Static<typeof StatisticsQuerySchema>>
+/** Where the webhooks of all users go. */
+export type WebhookEndpointPage = ParsedAnswer<WebhookEndpointListWire>
+/** Whose endpoints. */
+export type WebhookEndpointQuery = Asked<Static<typeof WebhookEndpointListQuerySchema>>
+/** The open alerts of the sender, oldest first. */
+export type Alerts = ParsedAnswer<AlertListWire>
+/** That somebody knows of an alert. */
+export type NotedAlert = ParsedAnswer<Static<typeof AlertNotedSchema>>
 
 /** What an operator looks at first. */
 export type Overview = ParsedAnswer<OverviewWire>

@@ -1,4 +1,5 @@
 import type {
+  Alerts,
   BreakCheck,
   BreakDetail,
   BreakPage,
@@ -6,8 +7,12 @@ import type {
   CreditLine,
   Decision,
   Delivery,
+  DeliveryDetail,
   DeliveryPage,
   DeliveryQuery,
+  DisputeQuery,
+  Disputes,
+  FoundThings,
   Key,
   KeyPage,
   KeyQuery,
@@ -16,7 +21,11 @@ import type {
   LimitQuery,
   LimitRequest,
   Limits,
+  MovementPage,
+  MovementQuery,
   NewKey,
+  NotedAlert,
+  OfChain,
   OwnedBatch,
   OwnedBatchPage,
   OwnedBatchQuery,
@@ -33,6 +42,8 @@ import type {
   SignerPage,
   SignerQuery,
   Solvency,
+  Statistics,
+  StatisticsQuery,
   TransactionLife,
   UndecidedPayment,
   UndecidedPayments,
@@ -42,6 +53,8 @@ import type {
   UserRequest,
   WalletPage,
   WalletQuery,
+  WebhookEndpointPage,
+  WebhookEndpointQuery,
 } from './admin-types.ts'
 import { get, type Call } from './calls.ts'
 import { pathPart, type CallOptions, type PostOptions, type WireCall } from './transport.ts'
@@ -52,6 +65,20 @@ export type Administration = {
   /** The overview of the past; 24 hours of it by default. */
   samples: (query?: { hours?: number | undefined }, options?: CallOptions) => Promise<Samples>
   solvency: (options?: CallOptions) => Promise<Solvency>
+  /** What a hash, an id in any case, an address, an amount or a name leads to. */
+  search: (text: string, options?: CallOptions) => Promise<FoundThings>
+  /** By day; 30 of them by default. */
+  statistics: (query?: StatisticsQuery, options?: CallOptions) => Promise<Statistics>
+  movements: { list: (query: MovementQuery, options?: CallOptions) => Promise<MovementPage> }
+  disputes: { list: (query?: DisputeQuery, options?: CallOptions) => Promise<Disputes> }
+  webhookEndpoints: {
+    list: (query?: WebhookEndpointQuery, options?: CallOptions) => Promise<WebhookEndpointPage>
+  }
+  alerts: {
+    list: (query?: OfChain, options?: CallOptions) => Promise<Alerts>
+    /** Notes that somebody knows of it. It stays open until the chain shows that it is over. */
+    acknowledge: (alertId: string, note: string, options?: PostOptions) => Promise<NotedAlert>
+  }
   /** The addresses that sign: the platform's own, and a page of the users'. */
   signers: (query?: SignerQuery, options?: CallOptions) => Promise<SignerPage>
   runs: {
@@ -68,6 +95,7 @@ export type Administration = {
   }
   deliveries: {
     list: (query?: DeliveryQuery, options?: CallOptions) => Promise<DeliveryPage>
+    get: (deliveryId: string, options?: CallOptions) => Promise<DeliveryDetail>
     replay: (deliveryId: string, options?: PostOptions) => Promise<Delivery>
   }
   transactions: {
@@ -134,6 +162,16 @@ export function administrationOf(call: Call): Administration {
   return {
     overview: (options) => call(get(admin('overview'), ['claimed', 'settled']), options),
     samples: list(admin('samples'), 'samples'),
+    search: (text, options) => call(get(admin('search'), ['found'], { q: text }), options),
+    statistics: list(admin('statistics'), 'days'),
+    movements: { list: list(admin('movements'), 'movements') },
+    disputes: { list: list(admin('disputes'), 'disputes') },
+    webhookEndpoints: { list: list(admin('webhook-endpoints'), 'endpoints') },
+    alerts: {
+      list: list(admin('alerts'), 'alerts'),
+      acknowledge: (id, note, options) =>
+        call(post(at(admin('alerts'), id, '/acknowledge'), { note }, ['alert_id']), options),
+    },
     signers: list(admin('signers'), 'platform'),
     solvency: (options) => call(get('/api/solvency', ['findings']), options),
     runs: {
@@ -150,6 +188,7 @@ export function administrationOf(call: Call): Administration {
     },
     deliveries: {
       list: list(deliveries, 'deliveries'),
+      get: (id, options) => call(get(at(deliveries, id), ['delivery', 'payload']), options),
       replay: async (id, options) => {
         const wire = post(at(deliveries, id, '/replay'), {}, ['delivery'])
         return (await call<{ delivery: Delivery }>(wire, options)).delivery

@@ -13,6 +13,7 @@ import { createId } from '../../src/domain/ids.ts'
 import { listApiKeys } from '../../src/store/access/api-keys.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { mainWallet } from '../../src/store/ledger/wallets.ts'
+import { listAlertRows, openAlert } from '../../src/store/orders/sender-alerts.ts'
 import { insertCharge } from '../../src/store/rails/charges.ts'
 import { insertTransfer } from '../../src/store/rails/wires.ts'
 import { insertBatch } from '../../src/store/transactions/batches.ts'
@@ -77,7 +78,16 @@ const MAKERS: Record<string, (db: Db, userId: number) => Promise<string>> = {
   '/api/breaks/{break_id}/close': makeBreak,
   '/api/breaks/{break_id}/verify': makeBreak,
   '/v1/notifications/deliveries/{id}/replay': makeDeliveryId,
+  '/api/deliveries/{id}': makeDeliveryId,
   '/api/deliveries/{id}/replay': makeDeliveryId,
+  '/api/admin/alerts/{alert_id}/acknowledge': makeAlertId,
+}
+
+async function makeAlertId(db: Db): Promise<string> {
+  const hash = `0x${randomBytes(32).toString('hex')}` as const
+  const alert = { kind: 'settlement_mismatch', chainId: LOCAL.chainId, orderId: undefined } as const
+  await openAlert(db, { ...alert, hash }, new Date())
+  return String((await listAlertRows(db)).at(-1)?.id)
 }
 
 async function makeBatchId(db: Db, userId: number): Promise<string> {

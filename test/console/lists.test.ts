@@ -143,6 +143,8 @@ describeInChromium('lists in the console', (chromium) => {
       id: '1',
       kind: 'provider_disagreement',
       state: 'open',
+      meaning: 'The providers contradict each other.',
+      at_risk_decimal: null,
       transaction_id: ids.at(-1),
       eth_transaction_hash: `0x${'ab'.repeat(32)}`,
       first_seen_at: seen,
@@ -156,7 +158,7 @@ describeInChromium('lists in the console', (chromium) => {
     await page.getByRole('link', { name: 'Provider disagreement' }).waitFor()
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)
     const lines = "document.querySelector('tbody th a').getClientRects().length"
-    expect(await page.evaluate(lines)).to.equal(2)
+    expect(await page.evaluate(lines)).to.equal(1)
     await page.setViewportSize({ width, height })
     await page.unrouteAll({ behavior: 'wait' })
   })

@@ -140,7 +140,7 @@ describe('what a withdrawal is paid out of', () => {
     const asAdmin = await adminOf(chain.bench.world, chain.dollar)
     await asAdmin('freeze(address)', chain.minter)
     const { message, is } = await refused('30')
-    expect(is.slice(0, 2)).to.deep.equal([503, -1])
+    expect(is.slice(0, 2)).to.deep.equal([503, 2005])
     expect(message.toLowerCase()).to.include(`has frozen ${chain.minter}`)
     const { rows } = await sql`select kind, signer from signer_alerts`.execute(money.db)
     expect(rows).to.deep.equal([{ kind: 'signer_frozen', signer: chain.minter }])

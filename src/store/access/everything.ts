@@ -47,7 +47,7 @@ async function byHash(db: Db, hash: Hex): Promise<Found[]> {
     union all
     select ${TRANSFER} from transfers m where m.id in (
       select o.subject::uuid from attempts a join orders o on o.id = a.order_id
-      where a.chain_id = (select chain_id from installation) and a.hash = ${hash}
+      where a.chain_id in (select chain_id from chains) and a.hash = ${hash}
         and o.subject like '________-%'
     ) or m.reference = ${hash}
     union all
@@ -64,9 +64,9 @@ async function byHash(db: Db, hash: Hex): Promise<Found[]> {
 async function byAddress(db: Db, address: Hex): Promise<Found[]> {
   const { rows } = await sql<Found>`
     select * from (
-      select ${TRANSACTION} from transaction_marks m join transactions t on t.id = m.internal_id
-      where m.mark = transaction_mark('to_address', ${address})
-      order by m.created_at desc limit ${MOST}
+      select ${TRANSACTION} from transaction_features f join transactions t on t.id = f.internal_id
+      where f.to_address = ${address}
+      order by f.created_at desc limit ${MOST}
     ) as transactions
     union all
     select * from (

@@ -97,9 +97,9 @@ export type AlertRow = {
   acknowledgedAt: Date | undefined
 }
 
-const ALERT_ROW =
-  columnsOf<AlertRow>()(`a.id, a.kind, chain_name(a.chain_id) as chain, t.transaction_id,
-  a.hash, a.opened_at, a.note, a.acknowledged_by, a.acknowledged_at`)
+const ALERT_ROW = sql`${columnsOf<Omit<AlertRow, 'chain'>>()(`a.id, a.kind, t.transaction_id,
+  a.hash, a.opened_at, a.note, a.acknowledged_by, a.acknowledged_at`)},
+  chain_name(a.chain_id) as chain`
 
 /** Oldest first, of one chain or of all. */
 export async function listAlertRows(db: Db, chainId?: number): Promise<AlertRow[]> {

@@ -32,7 +32,7 @@ export const SearchQuerySchema = requestObject({
   q: Type.String({
     minLength: 1,
     maxLength: 128,
-    pattern: '\\S',
+    pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$',
     description:
       'A hash, an address, an id in any case, an external id, an amount, the beginning of a ' +
       'username, or a part of a description of the newest transactions.',

@@ -358,7 +358,6 @@ async function redeem({
 }: Request): Promise<Transfer> {
   const { source } = body
   const { type: _, ...destination } = body.destination
-  requireFields(source, { at: 'source', needed: ['chain'], allowed: ['address', 'custodial'] })
   requireFields(body.destination, { at: 'destination', needed: [], allowed: WIRE_NAMES })
   requireBothNumbers(destination)
   const { chain = '' } = source
@@ -384,10 +383,9 @@ async function redeem({
   return createRedeem(ledger, db, { kind: 'redeem', ...request, ...burn })
 }
 
-async function requireRedeemable(
-  chains: Chains<DollarChain>,
-  { source: { chain = '' } }: Body,
-): Promise<void> {
+async function requireRedeemable(chains: Chains<DollarChain>, { source }: Body): Promise<void> {
+  requireFields(source, { at: 'source', needed: ['chain'], allowed: ['address', 'custodial'] })
+  const { chain = '' } = source
   const { stablecoin } = requireChain(chains, { field: 'source.chain', chain })
   await requireIssuable(stablecoin, { field: 'source.chain', chain, what: 'redeemed' })
 }

@@ -31,6 +31,7 @@ describe('GET /api/transactions/{transaction_id}', () => {
       eth_transaction_hash: null,
       external_id: null,
       batch_id: null,
+      chain: null,
       to_address: null,
       disputed_by: [],
       created_at: made.createdAt.toISOString(),

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 
 import { startTransactionsApi } from '../../../fixtures/api/transactions-api.ts'
-import { claimInstallation } from '../../../../src/store/database/installation.ts'
+import { recordChain } from '../../../../src/store/database/chains.ts'
+import { LOCAL } from '../../../fixtures/api/chains.ts'
 import { insertManyTransactions } from '../../../fixtures/store/many-transactions.ts'
 import { storePaidOrders } from '../../../fixtures/store/paid-orders.ts'
 import { makeTransaction } from '../../../fixtures/store/transactions.ts'
@@ -43,6 +44,7 @@ describe('GET /api/transactions', () => {
           eth_transaction_hash: made.ethTransactionHash,
           external_id: null,
           batch_id: null,
+          chain: null,
           to_address: null,
           disputed_by: [],
           created_at: '2026-03-01T00:00:00.123Z',
@@ -138,7 +140,7 @@ describe('GET /api/transactions', () => {
 
   it('finds what a hash or a reference names, and counts only what is the own', async () => {
     const { db, alice, bob, get } = await startTransactionsApi()
-    await claimInstallation(db, { environment: 'sandbox', chainId: 31337 })
+    await recordChain(db, LOCAL)
     const hash = `0x${'ab'.repeat(32)}` as const
     const own = [
       await makeTransaction(db, { userId: alice.id, ethTransactionHash: hash }),
