@@ -28,31 +28,34 @@ export async function readFigures(facts: ReadyFacts): Promise<OperatorFigures | 
 
 const TIMEOUT_MS = 5000
 
-/** Reads Prometheus' text form. */
+/** Reads Prometheus' text form. Of several chains the counts are added, and the worst one shows. */
 export function figuresOf(metrics: string): OperatorFigures {
-  const samples = [...metrics.matchAll(SAMPLE)].map(([, name = '', label, value]) => {
-    return { name, label: label ?? '', value: Number(value) }
+  const samples = [...metrics.matchAll(SAMPLE)].map(([, name = '', labels = '', value]) => {
+    return { name, kind: KIND.exec(labels)?.[1] ?? '', value: Number(value) }
   })
-  const counts = (name: string): Record<string, number> =>
-    Object.fromEntries(
-      samples
-        .filter((sample) => sample.name === `quittance_${name}` && sample.value > 0)
-        .map(({ label, value }) => [label, value]),
-    )
-  const only = (name: string): number =>
-    samples.find((sample) => sample.name === `quittance_${name}`)?.value ?? 0
+  const of = (name: string) => samples.filter((sample) => sample.name === `quittance_${name}`)
+  const counts = (name: string): Record<string, number> => {
+    const sums: Record<string, number> = {}
+    for (const { kind, value } of of(name)) {
+      if (value > 0) sums[kind] = (sums[kind] ?? 0) + value
+    }
+    return sums
+  }
+  const worst = (name: string): number =>
+    of(name).reduce((most, { value }) => (Math.abs(value) > Math.abs(most) ? value : most), 0)
   return {
     openBreaks: counts('open_breaks'),
     senderAlerts: counts('sender_alerts'),
     signerAlerts: counts('signer_alerts'),
-    oldestOrderSeconds: only('oldest_open_order_seconds'),
-    oldestWebhookSeconds: only('webhook_oldest_due_seconds'),
-    supplyDriftDollars: only('supply_drift_dollars'),
+    oldestOrderSeconds: worst('oldest_open_order_seconds'),
+    oldestWebhookSeconds: worst('webhook_oldest_due_seconds'),
+    supplyDriftDollars: worst('supply_drift_dollars'),
   }
 }
 
-/** A name, the value of its only label if it has one, and the figure. */
-const SAMPLE = /^(quittance_\w+)(?:\{\w+="([^"]*)"\})? (-?[\d.e+-]+)$/gm
+/** A name, its labels, and the figure. */
+const SAMPLE = /^(quittance_\w+)(?:\{(.*)\})? (-?[\d.e+-]+)$/gm
+const KIND = /\bkind="([^"]*)"/
 
 /** What is wrong, each in a sentence that says where to go on. Empty: nothing to do. */
 export function attentionOf(figures: OperatorFigures): string[] {

@@ -12,12 +12,15 @@ import { runToEnd } from '../fixtures/program.ts'
 
 const QUIET = `# HELP quittance_open_breaks Disagreements
 # TYPE quittance_open_breaks gauge
-quittance_open_breaks{kind="missing"} 0
-quittance_open_breaks{kind="reorged"} 0
-quittance_signer_alerts{kind="signer_funds_low"} 0
-quittance_oldest_open_order_seconds 12.5
+quittance_open_breaks{kind="missing",chain="local"} 0
+quittance_open_breaks{kind="missing",chain="base"} 0
+quittance_open_breaks{kind="reorged",chain="local"} 0
+quittance_signer_alerts{chain="local",kind="signer_funds_low"} 0
+quittance_oldest_open_order_seconds{chain="base"} 2
+quittance_oldest_open_order_seconds{chain="local"} 12.5
 quittance_webhook_oldest_due_seconds 0
-quittance_supply_drift_dollars 0
+quittance_supply_drift_dollars{chain="local"} 0
+quittance_supply_drift_dollars{chain="base"} 0
 quittance_open_orders 4
 `
 
@@ -29,16 +32,26 @@ describe('the figures of an operator', () => {
   })
 
   const cases: ReadonlyArray<[string, string, string, string]> = [
-    ['an open break', '{kind="missing"} 0', '{kind="missing"} 2', 'Open breaks: missing 2'],
+    [
+      'an open break',
+      '{kind="missing",chain="base"} 0',
+      '{kind="missing",chain="base"} 2',
+      'Open breaks: missing 2',
+    ],
     [
       'a signer that is low',
-      '{kind="signer_funds_low"} 0',
-      '{kind="signer_funds_low"} 1',
+      'kind="signer_funds_low"} 0',
+      'kind="signer_funds_low"} 1',
       'Run: quittance signers',
     ],
-    ['an order that waits', 'seconds 12.5', 'seconds 601', 'open for 10 minutes'],
+    ['an order that waits', '} 12.5', '} 601', 'open for 10 minutes'],
     ['a webhook that waits', 'due_seconds 0', 'due_seconds 7.3e+3', 'due for 121 minutes'],
-    ['a drift below zero', 'dollars 0', 'dollars -0.000001', '-0.000001 USD'],
+    [
+      'a drift below zero',
+      'dollars{chain="base"} 0',
+      'dollars{chain="base"} -0.000001',
+      '-0.000001 USD',
+    ],
     [
       'an alert of the sender',
       'open_orders 4',
@@ -89,7 +102,7 @@ describe('quittance status', () => {
   })
 
   it('ends with 1 while a break is open, and says which', async () => {
-    metrics = QUIET.replace('{kind="missing"} 0', '{kind="missing"} 2')
+    metrics = QUIET.replace('chain="base"} 0', 'chain="base"} 2')
     const { code, stdout } = await status('--json')
     const answer = JSON.parse(stdout) as Record<string, unknown>
     expect(answer).to.have.nested.property('figures.open_breaks.missing', 2)

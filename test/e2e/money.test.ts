@@ -151,6 +151,6 @@ describe('money of Group A, in the running program', () => {
     await until(() => holdsAt('30.00'))
     expect(await balances()).to.deep.equal(['999940.00', '250001.25'])
     const metrics = await (await fetch(`${facts.url}/metrics`)).text()
-    expect(metrics).to.match(/quittance_supply_drift_dollars 0\n/)
+    expect(metrics).to.match(/quittance_supply_drift_dollars\{chain="local"\} 0\n/)
   })
 })

@@ -64,7 +64,7 @@ describe('a payment by the API', () => {
     const params = [payee, 'latest']
     expect(await callRpc({ url: facts.rpcUrl, method: 'eth_getBalance', params })).to.equal('0x2')
     const metrics = await (await fetch(`${facts.url}/metrics`)).text()
-    expect(metrics).to.match(/quittance_final_transactions_total 2\n/)
+    expect(metrics).to.match(/quittance_final_transactions_total\{chain="local"\} 2\n/)
     expect(await send(facts, '/api/blockchain/balance')).to.include({
       success: true,
       address: facts.groupB?.address,
