@@ -230,7 +230,7 @@ async function accept(keys: readonly string[]): Promise<Accepting> {
 
 async function openOrders(): Promise<number> {
   const metrics = await (await fetch(`${urls[0]}/metrics`)).text()
-  return Number(/^quittance_open_orders (\d+)$/m.exec(metrics)?.[1] ?? Number.NaN)
+  return Number(/^quittance_open_orders\{.*\} (\d+)$/m.exec(metrics)?.[1] ?? Number.NaN)
 }
 
 async function measureViem(): Promise<Peer> {

@@ -79,20 +79,24 @@ export function countSender(registry: Registry): (chain: string) => (event: Send
     labelNames: ['chain'],
     registers,
   })
-  return (chain) => (event) => {
-    switch (event.kind) {
-      case 'replaced':
-        replacements.inc({ chain, by: event.by })
-        return
-      case 'reorged':
-        reorgs.inc({ chain })
-        return
-      case 'final':
-        finals.inc({ chain })
-        spent.inc({ chain }, Number(event.gasWei) / 1e9)
-        return
-      default:
-        event satisfies never
+  return (chain) => {
+    // A counter that is there from the start shows a rate at its first step.
+    for (const counter of [reorgs, finals, spent]) counter.inc({ chain }, 0)
+    return (event) => {
+      switch (event.kind) {
+        case 'replaced':
+          replacements.inc({ chain, by: event.by })
+          return
+        case 'reorged':
+          reorgs.inc({ chain })
+          return
+        case 'final':
+          finals.inc({ chain })
+          spent.inc({ chain }, Number(event.gasWei) / 1e9)
+          return
+        default:
+          event satisfies never
+      }
     }
   }
 }

@@ -132,6 +132,7 @@ describeInChromium('the stories of an operator', (chromium) => {
   it('finds what a user did by the beginning of the name, by keys alone', async () => {
     await open('')
     await page.keyboard.press('/')
+    await page.getByRole('combobox', { name: 'Search for anything' }).waitFor()
     await page.keyboard.type('demo')
     const user = page.getByRole('option').filter({ hasText: /^Userdemo/ })
     await user.first().waitFor()

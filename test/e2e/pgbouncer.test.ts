@@ -113,7 +113,7 @@ if (server !== undefined && binary !== undefined) {
       over.abort()
       const statuses: number[] = []
       while (statuses.length < 1_100) {
-        const asked = Array.from({ length: 50 }, async () => {
+        const asked = Array.from({ length: 10 }, async () => {
           const answer = await fetch(`${url}/v1/wallets`, { headers })
           await answer.text()
           return answer.status

@@ -65,7 +65,7 @@ if (process.env['DATABASE_URL'] !== undefined) {
       const [, , worker] = facts
       expect(worker?.url).to.equal(undefined)
       const metrics = await (await fetch(`${worker?.statusUrl}/metrics`)).text()
-      expect(metrics).to.match(/^quittance_final_transactions_total 0$/m)
+      expect(metrics).to.match(/^quittance_final_transactions_total\{chain="local"\} 0$/m)
       expect(await fetch(`${worker?.statusUrl}/api/transactions`)).to.have.property('status', 404)
       for (const program of started) {
         program.kill('SIGTERM')

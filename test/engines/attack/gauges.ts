@@ -76,7 +76,7 @@ async function compare(platform: Platform): Promise<AttackResult> {
 async function scrape({ url, adminKey }: Platform): Promise<{ open: number; ageS: number }> {
   const { text } = await ask(url, { path: '/metrics', key: adminKey })
   const valueOf = (name: string): number =>
-    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? NaN)
+    Number(new RegExp(`^${name}\\{chain="local"\\} (\\S+)$`, 'm').exec(text)?.[1] ?? NaN)
   return {
     open: valueOf('quittance_open_orders'),
     ageS: valueOf('quittance_oldest_open_order_seconds'),
