@@ -34,12 +34,15 @@ export type Loaded<T> = {
   reload: () => void
 }
 
-/** Loads when the key changes and when told to; the last answer stays while a new one comes. */
+/**
+ * Loads when the key changes, when told to, and when the stream of events begins: what happened
+ * between the load and the stream is in neither. The last answer stays while a new one comes.
+ */
 export function useLoaded<T>(
   key: string,
   load: (api: Api, signal: AbortSignal) => Promise<T>,
 ): Loaded<T> {
-  const { api } = usePlatform()
+  const { api, connection } = usePlatform()
   const [round, setRound] = useState(0)
   const [state, setState] = useState<{ key: string; data?: T; error?: unknown }>({ key })
   const latest = useRef(load)
@@ -56,6 +59,12 @@ export function useLoaded<T>(
     return () => abort.abort()
   }, [api, key, round])
   const reload = useCallback(() => setRound((before) => before + 1), [])
+  const isLive = connection.state === 'live'
+  const wasLive = useRef(isLive)
+  useEffect(() => {
+    if (isLive && !wasLive.current) reload()
+    wasLive.current = isLive
+  }, [isLive, reload])
   const isCurrent = state.key === key
   return {
     data: isCurrent ? state.data : undefined,
