@@ -152,16 +152,18 @@ export type Administration = {
   }
 }
 
-export function administrationOf(call: Call): Administration {
-  const list =
-    <Page>(path: string, field: string) =>
+function listsOf(call: Call) {
+  return <Page>(path: string, field: string) =>
     (query?: WireCall['query'], options?: CallOptions): Promise<Page> =>
       call(get(path, [field], query), options)
-  const [runs, breaks, deliveries] = ['/api/runs', '/api/breaks', '/api/deliveries']
-  const [users, keys] = [admin('users'), admin('keys')]
+}
+
+type Around = 'search' | 'statistics' | 'movements' | 'disputes' | 'webhookEndpoints' | 'alerts'
+
+/** What an operator looks at beside the lists of one thing. */
+function lookingAround(call: Call): Pick<Administration, Around> {
+  const list = listsOf(call)
   return {
-    overview: (options) => call(get(admin('overview'), ['claimed', 'settled']), options),
-    samples: list(admin('samples'), 'samples'),
     search: (text, options) => call(get(admin('search'), ['found'], { q: text }), options),
     statistics: list(admin('statistics'), 'days'),
     movements: { list: list(admin('movements'), 'movements') },
@@ -172,6 +174,17 @@ export function administrationOf(call: Call): Administration {
       acknowledge: (id, note, options) =>
         call(post(at(admin('alerts'), id, '/acknowledge'), { note }, ['alert_id']), options),
     },
+  }
+}
+
+export function administrationOf(call: Call): Administration {
+  const list = listsOf(call)
+  const [runs, breaks, deliveries] = ['/api/runs', '/api/breaks', '/api/deliveries']
+  const [users, keys] = [admin('users'), admin('keys')]
+  return {
+    overview: (options) => call(get(admin('overview'), ['claimed', 'settled']), options),
+    samples: list(admin('samples'), 'samples'),
+    ...lookingAround(call),
     signers: list(admin('signers'), 'platform'),
     solvency: (options) => call(get('/api/solvency', ['findings']), options),
     runs: {

@@ -44,11 +44,8 @@ describeInChromium('the stories of an operator', (chromium) => {
     await new Promise<void>((ready) => receiver.listen(0, '127.0.0.1', ready))
     const { port } = receiver.address() as AddressInfo
     await ask('/v1/notifications/subscriptions', { url: `http://127.0.0.1:${port}/hook` })
-    paid = await pay({
-      description: 'Rent of the office',
-      external_id: 'lease-7',
-      amount: '0.0123',
-    })
+    const rent = { description: 'Rent of the office', external_id: 'lease-7' }
+    paid = await pay({ ...rent, amount: '0.0123' })
     const { address } = await ask('/api/blockchain/balance', undefined, facts.admin?.apiKey)
     await rpc('anvil_setBalance', address, `0x${(10n ** 19n).toString(16)}`)
   })

@@ -149,8 +149,10 @@ describe('up', () => {
 
     it('answers status and its --json', async () => {
       const status = await runToEnd(['status', '--json'], env)
-      expect(status.code).to.equal(0)
-      expect(JSON.parse(status.stdout)).to.include({ status: 'ready', pid: facts.pid })
+      const answer = JSON.parse(status.stdout) as { attention: string[] }
+      expect(answer).to.include({ status: 'ready', pid: facts.pid })
+      // By now the record that is broken may have been found.
+      expect(status.code).to.equal(answer.attention.length === 0 ? 0 : 1)
     })
 
     it('reconciles its own records on request', async () => {
