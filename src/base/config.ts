@@ -111,7 +111,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * Every variable that the program reads; the README's table is held against this list by a test.
+ * Every variable that the program reads; a test keeps the table in docs/configuration.md equal to this list.
  */
 export const VARIABLES = {
   PORT: 'port of the HTTP server; 0 takes any free one',
