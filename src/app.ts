@@ -83,7 +83,19 @@ export type AppOptions = {
 /** One part that has started, and how long it took. */
 export type StartStep = { name: string; detail: string; elapsedMs: number }
 
-/** The only place where parts are put together. A failed start stops what it had started. */
+/**
+ * The only place where parts are put together. A failed start stops what it had started.
+ *
+ * @example
+ *   ```ts
+ *   import { createLogger, parseConfig, startApp } from 'quittance/server'
+ *
+ *   const config = parseConfig(process.env)
+ *   const app = await startApp({ config, role: 'up', logger: createLogger({ level: 'info' }) })
+ *   console.log(app.facts.url)
+ *   await app.stop()
+ *   ```
+ */
 export async function startApp(options: AppOptions): Promise<App> {
   const shutdown = createShutdown()
   try {

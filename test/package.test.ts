@@ -10,9 +10,11 @@ import { publint } from 'publint'
 
 import { temporaryFolder } from './fixtures/folder.ts'
 import { runFile, type Program } from './fixtures/program.ts'
+import { examplesOf } from './fixtures/published-examples.ts'
 import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
 
 const ENTRIES = ['.', './client', './verify', './contracts', './server']
+const SOURCES = ['src/checked/index.ts', 'src/verify/index.ts', 'src/app/server.ts']
 
 const USE = `
 import { createPlatform } from 'quittance'
@@ -104,6 +106,15 @@ describe('the package', () => {
     })
   }
 
+  /** Those of the comments, each of which shows one function or class. */
+  const commentPrograms = () =>
+    SOURCES.flatMap(examplesOf).flatMap(({ name, programs }) =>
+      programs.map((text, index) => {
+        write(`example-${name}-${index}.ts`, text)
+        return `example-${name}-${index}.ts`
+      }),
+    )
+
   it('is as its manifest says, for publint', async () => {
     const bytes = Uint8Array.from(readFileSync(tarball)).buffer
     const { messages } = await publint({ pack: { tarball: bytes }, strict: true })
@@ -155,9 +166,10 @@ describe('the package', () => {
       await program.ended
     })
 
-    it('is used from TypeScript, which knows its types, also by the README', async () => {
+    it('is used from TypeScript, also by the README and its comments', async () => {
       write('use.ts', USE_TYPES)
-      await checkTypes(['use.ts', ...readmePrograms().map(({ file }) => file)])
+      const programs = [...readmePrograms().map(({ file }) => file), ...commentPrograms()]
+      await checkTypes(['use.ts', ...programs])
     })
 
     it('runs the programs of the README as written, where they need no argument', async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { expect } from 'chai'
 
+import { examplesOf } from './fixtures/published-examples.ts'
 import { undocumentedExports } from './fixtures/published.ts'
 
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
@@ -25,6 +26,13 @@ describe('the published entries', () => {
       expect(undocumentedExports(file)).to.deep.equal([])
     })
   }
+
+  it('show each function and each class in a program of its own', () => {
+    const examples = entries.flatMap(({ file }) => examplesOf(file))
+    expect(examples.length).to.be.greaterThan(20)
+    expect(examples.filter(({ programs }) => programs.length === 0)).to.deep.equal([])
+    for (const { name, programs } of examples) expect(programs.join(), name).to.include(name)
+  })
 
   const planted: ReadonlyArray<[string, string]> = [
     ['a type', "export type { Bare } from './other.ts'"],

@@ -61,7 +61,17 @@ export type Config = {
 
 export type HexAddress = `0x${string}`
 
-/** Reads the environment once. Every bad value is named, all of them in one error. */
+/**
+ * Reads the environment once. Every bad value is named, all of them in one error.
+ *
+ * @example
+ *   ```ts
+ *   import { parseConfig } from 'quittance/server'
+ *
+ *   const { environment, port } = parseConfig({ PORT: '0' })
+ *   console.log(environment, port)
+ *   ```
+ */
 export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = []
   const asked = new Set<string>()

@@ -10,6 +10,13 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
  * One JSON object a line. What could open a door or move money is struck out before it is written.
+ *
+ * @example
+ *   ```ts
+ *   import { createLogger } from 'quittance/server'
+ *
+ *   createLogger({ level: 'info' }).info({ transaction: 'TX1' }, 'paid')
+ *   ```
  */
 export function createLogger(options: {
   level: LogLevel

@@ -56,6 +56,23 @@ type CheckedSettled = Promise<Settled<TransferMade>>
 /**
  * Makes the client of Group A whose mints and redeems are proven by the caller's own nodes. Sends
  * nothing yet; throws `invalid_call` without a key, and where no node is named.
+ *
+ * @example
+ *   ```ts
+ *   import { createPayments } from 'quittance'
+ *
+ *   const providers = ['https://one.example', 'https://two.example']
+ *   const stablecoin = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+ *   const address = '0x00000000000000000000000000000000000000AA'
+ *   const options = { baseUrl: 'https://pay.example', apiKey: 'sk_live_…', providers, stablecoin }
+ *   const payments = createPayments(options)
+ *   const mint = await payments.mints.create({
+ *     amount: '5.00',
+ *     currency: 'USD',
+ *     destination: { type: 'blockchain', chain: 'ETH', address },
+ *   })
+ *   console.log((await mint.settled()).hash)
+ *   ```
  */
 export function createPayments(options: PaymentsOptions): Payments {
   const client = createPaymentsClient(options)

@@ -72,6 +72,18 @@ export type Platform = Omit<PlatformClient, 'blockchain'> & {
 /**
  * Makes the client of Group B whose payments on chain are proven by the caller's own nodes. Sends
  * nothing yet; throws `invalid_call` without credentials, and where no node is named.
+ *
+ * @example
+ *   ```ts
+ *   import { createPlatform } from 'quittance'
+ *
+ *   const providers = ['https://one.example', 'https://two.example']
+ *   const options = { baseUrl: 'https://pay.example', apiKey: 'sk_live_…', providers }
+ *   const platform = createPlatform(options)
+ *   const invoice = { to_address: '0x00000000000000000000000000000000000000AA', amount: '0.1' }
+ *   const payment = await platform.blockchain.send({ ...invoice, description: 'Invoice 42' })
+ *   console.log((await payment.settled()).verdict.status)
+ *   ```
  */
 export function createPlatform(options: PlatformOptions): Platform {
   const client = createPlatformClient(options)

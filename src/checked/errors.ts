@@ -16,7 +16,18 @@ export type NotSettledCode =
   /** Neither yes nor no so far; ask again. */
   | 'not_settled_yet'
 
-/** Why `settled()` does not resolve. */
+/**
+ * Why `settled()` does not resolve.
+ *
+ * @example
+ *   ```ts
+ *   import { NotSettledError } from 'quittance'
+ *
+ *   const mayPayAgain = (error: unknown): boolean =>
+ *     error instanceof NotSettledError && error.code === 'payment_failed'
+ *   console.log(mayPayAgain(new Error('unknown')))
+ *   ```
+ */
 export class NotSettledError extends BaseError {
   override readonly name = 'NotSettledError'
   declare readonly code: NotSettledCode

@@ -37,7 +37,17 @@ export type ApiErrorFacts = {
   wasNotProcessed?: boolean
 }
 
-/** Every failure of a call. `code` is for programs, the message for people. */
+/**
+ * Every failure of a call. `code` is for programs, the message for people.
+ *
+ * @example
+ *   ```ts
+ *   import { ApiError } from 'quittance/client'
+ *
+ *   const isTemporary = (error: unknown): boolean => error instanceof ApiError && error.retryable
+ *   console.log(isTemporary(new Error('unknown')))
+ *   ```
+ */
 export class ApiError extends BaseError {
   override readonly name: string = 'ApiError'
   declare readonly code: ApiErrorCode

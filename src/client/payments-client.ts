@@ -58,6 +58,14 @@ export type PaymentsClient = {
 /**
  * Makes a client of Group A. Sends nothing yet; throws `invalid_call` for a base address that is
  * none, and without a key.
+ *
+ * @example
+ *   ```ts
+ *   import { createPaymentsClient } from 'quittance/client'
+ *
+ *   const payments = createPaymentsClient({ baseUrl: 'https://pay.example', apiKey: 'sk_live_…' })
+ *   for (const wallet of await payments.wallets.list()) console.log(wallet.balance)
+ *   ```
  */
 export function createPaymentsClient(options: PaymentsClientOptions): PaymentsClient {
   const runtime = { ...platformRuntime, ...options.runtime }

@@ -120,6 +120,16 @@ export type PlatformClient = {
 /**
  * Makes a client of Group B. Sends nothing yet; throws `invalid_call` for a base address that is
  * none, and where there is neither a key nor a username with its password.
+ *
+ * @example
+ *   ```ts
+ *   import { createPlatformClient } from 'quittance/client'
+ *
+ *   const platform = createPlatformClient({ baseUrl: 'https://pay.example', apiKey: 'sk_live_…' })
+ *   for await (const row of platform.transactions.iterate({ status: 'completed' })) {
+ *     console.log(row.transaction_id, row.amount)
+ *   }
+ *   ```
  */
 export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
   const runtime = { ...platformRuntime, ...options.runtime }

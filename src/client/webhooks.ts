@@ -35,6 +35,19 @@ export type WebhookNotification = {
 /**
  * The notification, if one of the secrets has signed it (Standard Webhooks 1.0) and not long ago;
  * else an error `webhook_invalid`. Runs wherever WebCrypto does.
+ *
+ * @example
+ *   ```ts
+ *   import { verifyWebhook } from 'quittance/client'
+ *
+ *   export async function receive(request: Request): Promise<Response> {
+ *     const body = await request.text()
+ *     const webhook = { body, headers: request.headers }
+ *     const { id } = await verifyWebhook(webhook, { secrets: ['whsec_…'] })
+ *     console.log(id)
+ *     return new Response(null, { status: 204 })
+ *   }
+ *   ```
  */
 export async function verifyWebhook(
   request: SignedRequest,

@@ -51,6 +51,16 @@ export type QuittanceClaim = Omit<PaymentClaim, 'token' | 'log'> & {
 /**
  * Whether a quittance proves its payment. The file may come from anyone: what it says is compared
  * with the block's hash, and only that hash has to be trusted.
+ *
+ * @example
+ *   ```ts
+ *   import { check } from 'quittance/verify'
+ *
+ *   const payee = '0x00000000000000000000000000000000000000AA'
+ *   const trustedBlockHash = `0x${'00'.repeat(32)}`
+ *   const verdict = await check('{}', { trustedBlockHash, claim: { payee, amount: 5n } })
+ *   console.log(verdict.status)
+ *   ```
  */
 export async function check(file: string | Uint8Array, trust: Trust = {}): Promise<Verdict> {
   const trusted = optional(trust.trustedBlockHash, (hash) => hashField('trustedBlockHash', hash))

@@ -145,7 +145,17 @@ export function invalid(field: string, rule: string): ClaimError {
   })
 }
 
-/** The caller's mistake; a fact about the chain is a verdict and never thrown. */
+/**
+ * The caller's mistake; a fact about the chain is a verdict and never thrown.
+ *
+ * @example
+ *   ```ts
+ *   import { check, ClaimError } from 'quittance/verify'
+ *
+ *   const asked = check('{}', { trustedBlockHash: 'not a hash' })
+ *   await asked.catch((error: unknown) => console.log(error instanceof ClaimError))
+ *   ```
+ */
 export class ClaimError extends BaseError {
   override readonly name = 'ClaimError'
 }

@@ -44,7 +44,18 @@ export type ProofRequest = {
 /** The text of a quittance where the payment holds; without one, the verdict says why. */
 export type Proof = { verdict: Verdict; quittance: string | undefined }
 
-/** Makes the file that proves one payment to anyone, without this program's records. */
+/**
+ * Makes the file that proves one payment to anyone, without this program's records.
+ *
+ * @example
+ *   ```ts
+ *   import { plainProvider, prove } from 'quittance/verify'
+ *
+ *   const providers = [plainProvider('https://one.example'), plainProvider('https://two.example')]
+ *   const { quittance } = await prove({ chainId: 1, hash: `0x${'00'.repeat(32)}` }, { providers })
+ *   console.log(quittance ?? 'the payment does not hold')
+ *   ```
+ */
 export async function prove(request: ProofRequest, options: VerifyOptions): Promise<Proof> {
   const hash = hashField('hash', request.hash)
   const chainId = chainIdField(request.chainId)

@@ -59,7 +59,18 @@ async function readNames(
   return { symbol: plainSymbol(symbol), decimals: readDecimals(decimals) }
 }
 
-/** A token's symbol and decimals, where enough providers say the same. */
+/**
+ * A token's symbol and decimals, where enough providers say the same.
+ *
+ * @example
+ *   ```ts
+ *   import { plainProvider, readCoin } from 'quittance/verify'
+ *
+ *   const providers = [plainProvider('https://one.example'), plainProvider('https://two.example')]
+ *   const coin = await readCoin('0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', { providers })
+ *   console.log(coin?.symbol, coin?.decimals)
+ *   ```
+ */
 export async function readCoin(token: string, options: VerifyOptions): Promise<Coin | undefined> {
   return coinFrom(addressField('token', token), checkOptions(options))
 }

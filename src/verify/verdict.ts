@@ -129,7 +129,18 @@ export function conclude(
   }
 }
 
-/** Whether nobody could be asked at all, so that the verdict says nothing of the chain. */
+/**
+ * Whether nobody could be asked at all, so that the verdict says nothing of the chain.
+ *
+ * @example
+ *   ```ts
+ *   import { couldNotAsk, type Verdict } from 'quittance/verify'
+ *
+ *   const exitCode = (verdict: Verdict): number =>
+ *     verdict.status === 'holds' ? 0 : couldNotAsk(verdict) ? 2 : 1
+ *   console.log(exitCode)
+ *   ```
+ */
 export function couldNotAsk(verdict: Verdict): boolean {
   return (
     verdict.evidence === undefined &&

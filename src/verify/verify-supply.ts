@@ -48,7 +48,23 @@ export type RedeemClaim = SupplyClaim & {
   issuer?: string | undefined
 }
 
-/** Whether a token was minted to this address, in this amount. */
+/**
+ * Whether a token was minted to this address, in this amount.
+ *
+ * @example
+ *   ```ts
+ *   import { plainProvider, verifyMint } from 'quittance/verify'
+ *
+ *   const providers = [plainProvider('https://one.example'), plainProvider('https://two.example')]
+ *   const token = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+ *   const payee = '0x00000000000000000000000000000000000000AA'
+ *   const hash = `0x${'00'.repeat(32)}`
+ *   const facts = { token, payee, amount: 5_000_000n, hash }
+ *   const claim = { chainId: 1, profile: 'fiat-token' as const, ...facts }
+ *   const { status, profile } = await verifyMint(claim, { providers })
+ *   console.log(status, profile?.mint)
+ *   ```
+ */
 export async function verifyMint(claim: MintClaim, options: VerifyOptions): Promise<Verdict> {
   const profile = profileField(claim.profile)
   const payee = addressField('payee', claim.payee)
@@ -60,7 +76,23 @@ export async function verifyMint(claim: MintClaim, options: VerifyOptions): Prom
   return verifySupply(claim, { common, checked })
 }
 
-/** Whether this holder gave a token back: by a burn, or by a transfer to the issuer. */
+/**
+ * Whether this holder gave a token back: by a burn, or by a transfer to the issuer.
+ *
+ * @example
+ *   ```ts
+ *   import { plainProvider, verifyRedeem } from 'quittance/verify'
+ *
+ *   const providers = [plainProvider('https://one.example'), plainProvider('https://two.example')]
+ *   const token = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+ *   const payer = '0x00000000000000000000000000000000000000AA'
+ *   const hash = `0x${'00'.repeat(32)}`
+ *   const facts = { token, payer, amount: 5_000_000n, hash }
+ *   const claim = { chainId: 1, profile: 'fiat-token' as const, ...facts }
+ *   const { status, profile } = await verifyRedeem(claim, { providers })
+ *   console.log(status, profile?.redeem)
+ *   ```
+ */
 export async function verifyRedeem(claim: RedeemClaim, options: VerifyOptions): Promise<Verdict> {
   const profile = profileField(claim.profile)
   const payer = addressField('payer', claim.payer)

@@ -37,7 +37,21 @@ export type SettlementClaim = BaseClaim & {
   nonce?: bigint | undefined
 }
 
-/** Whether a transaction is in the chain, final, successful, and pays what the record says. */
+/**
+ * Whether a transaction is in the chain, final, successful, and pays what the record says.
+ *
+ * @example
+ *   ```ts
+ *   import { plainProvider, verifyTransaction } from 'quittance/verify'
+ *
+ *   const providers = [plainProvider('https://one.example'), plainProvider('https://two.example')]
+ *   const payee = '0x00000000000000000000000000000000000000AA'
+ *   const hash = `0x${'00'.repeat(32)}`
+ *   const claim = { chainId: 1, hash, payee, amount: 250_000_000_000_000_000n }
+ *   const { status, disagreements } = await verifyTransaction(claim, { providers })
+ *   console.log(status, disagreements)
+ *   ```
+ */
 export async function verifyTransaction(
   claim: TransactionClaim,
   options: VerifyOptions,
@@ -47,7 +61,20 @@ export async function verifyTransaction(
   return verdict
 }
 
-/** Whether the settlement contract paid an order: once, to this payee, with this reference. */
+/**
+ * Whether the settlement contract paid an order: once, to this payee, with this reference.
+ *
+ * @example
+ *   ```ts
+ *   import { plainProvider, verifySettlement } from 'quittance/verify'
+ *
+ *   const providers = [plainProvider('https://one.example'), plainProvider('https://two.example')]
+ *   const [hash, reference] = [`0x${'00'.repeat(32)}`, `0x${'11'.repeat(32)}`]
+ *   const payee = '0x00000000000000000000000000000000000000AA'
+ *   const claim = { chainId: 1, hash, reference, payee, amount: 5n, token: null }
+ *   console.log((await verifySettlement(claim, { providers })).status)
+ *   ```
+ */
 export async function verifySettlement(
   claim: SettlementClaim,
   options: VerifyOptions,

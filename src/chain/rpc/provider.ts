@@ -17,7 +17,17 @@ export type RpcCall = {
   signal?: AbortSignal
 }
 
-/** A node behind an address, for one that is only asked. */
+/**
+ * A node behind an address, for one that is only asked.
+ *
+ * @example
+ *   ```ts
+ *   import { plainProvider } from 'quittance/verify'
+ *
+ *   const providers = [plainProvider('https://one.example'), plainProvider('https://two.example')]
+ *   console.log(providers.map(({ name }) => name))
+ *   ```
+ */
 export function plainProvider(url: string): Provider {
   return {
     name: nameOfProvider(url),
