@@ -79,6 +79,13 @@ export const DaySchema = Type.String({
 
 export const LIST_LIMIT_MAX = 100
 
+/** Of a list whose pages follow one another by a number. */
+export const AfterSchema = Type.String({
+  pattern: '^[1-9][0-9]{0,17}$',
+  description: 'The `next_after` of the page before.',
+  examples: ['42'],
+})
+
 /** Larger values are taken as the largest, so the schema does not refuse them. */
 export const ListLimitSchema = Type.Integer({
   minimum: 1,

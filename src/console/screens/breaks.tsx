@@ -18,27 +18,28 @@ const AGE_LABELS = {
   under_7d: '1 to 7 days',
   over_7d: 'Over 7 days',
 }
-const KINDS: ReadonlyArray<BreakWire['kind']> = [
-  'missing',
-  'dropped',
-  'reverted',
-  'replaced_by_ours',
-  'replaced_unknown',
-  'wrong_amount',
-  'wrong_recipient',
-  'wrong_contract',
-  'wrong_hash',
-  'wrong_reference',
-  'reorged',
-  'stale_receipt',
-  'unknown_outgoing',
-  'duplicate_payment',
-  'fee_mismatch',
-  'state_lag',
-  'supply_drift',
-  'unexplained_balance',
-  'provider_disagreement',
-]
+/** A kind that is missing here does not compile. Their sentences come with each break. */
+const KINDS = Object.keys({
+  missing: true,
+  dropped: true,
+  reverted: true,
+  replaced_by_ours: true,
+  replaced_unknown: true,
+  wrong_amount: true,
+  wrong_recipient: true,
+  wrong_contract: true,
+  wrong_hash: true,
+  wrong_reference: true,
+  reorged: true,
+  stale_receipt: true,
+  unknown_outgoing: true,
+  duplicate_payment: true,
+  fee_mismatch: true,
+  state_lag: true,
+  supply_drift: true,
+  unexplained_balance: true,
+  provider_disagreement: true,
+} satisfies Record<BreakWire['kind'], true>)
 
 /** Every disagreement of records and chain; the open ones unless others are asked for. */
 export function BreaksScreen({ route }: ScreenProps) {

@@ -4,6 +4,7 @@ import { BATCH_STATUSES, MAX_BATCH, ON_FAILURE } from '../../domain/batches.ts'
 import { AMOUNT_FIELDS, AmountInputSchema, AnyCurrencySchema } from '../amounts.ts'
 import { exactNumber, type ExactNumber } from '../json.ts'
 import {
+  AfterSchema,
   EthereumAddressSchema,
   EthereumHashSchema,
   int64,
@@ -202,13 +203,7 @@ export const BatchDetailSchema = namedAnswer('BatchDetail', { ...BATCH_FIELDS, .
 
 export const BatchListQuerySchema = requestObject({
   chain: ChainFilterSchema,
-  after: Type.Optional(
-    Type.String({
-      pattern: '^[1-9][0-9]{0,17}$',
-      description: 'The `next_after` of the page before.',
-      examples: ['42'],
-    }),
-  ),
+  after: Type.Optional(AfterSchema),
   limit: ListLimitSchema,
 })
 

@@ -6,6 +6,7 @@ import {
   type NotificationType,
 } from '../../domain/notifications.ts'
 import {
+  AfterSchema,
   ChainNameSchema,
   EthereumHashSchema,
   LIST_LIMIT_MAX,
@@ -61,13 +62,7 @@ export const MOVEMENT_KINDS = ['mint', 'redeem', 'wire'] as const
 export const MovementListQuerySchema = requestObject({
   kind: Type.Enum([...MOVEMENT_KINDS]),
   user_id: Type.Optional(UserIdSchema),
-  after: Type.Optional(
-    Type.String({
-      pattern: '^[1-9][0-9]{0,17}$',
-      description: 'The `next_after` of the page before.',
-      examples: ['42'],
-    }),
-  ),
+  after: Type.Optional(AfterSchema),
   limit: ListLimitSchema,
 })
 
@@ -151,13 +146,7 @@ export type StatisticsWire = Static<typeof StatisticsSchema>
 
 export const WebhookEndpointListQuerySchema = requestObject({
   user_id: Type.Optional(UserIdSchema),
-  after: Type.Optional(
-    Type.String({
-      pattern: '^[1-9][0-9]{0,17}$',
-      description: 'The `next_after` of the page before.',
-      examples: ['42'],
-    }),
-  ),
+  after: Type.Optional(AfterSchema),
   limit: ListLimitSchema,
 })
 
