@@ -62,11 +62,13 @@ async function byHash(db: Db, hash: Hex): Promise<Found[]> {
 }
 
 async function byAddress(db: Db, address: Hex): Promise<Found[]> {
+  const page = { offset: 0, limit: MOST }
+  const { transactions } = await findTransactions(db, { toAddress: address }, page)
+  const ids = transactions.map((one) => one.transactionId)
   const { rows } = await sql<Found>`
     select * from (
-      select ${TRANSACTION} from transaction_features f join transactions t on t.id = f.internal_id
-      where f.to_address = ${address}
-      order by f.created_at desc limit ${MOST}
+      select ${TRANSACTION} from transactions t where t.transaction_id = any(${ids}::text[])
+      order by t.created_at desc, t.id desc
     ) as transactions
     union all
     select * from (
