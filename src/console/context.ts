@@ -36,29 +36,34 @@ export type Loaded<T> = {
 
 /**
  * Loads when the key changes, when told to, and when the stream of events begins: what happened
- * between the load and the stream is in neither. The last answer stays while a new one comes.
+ * between the load and the stream is in neither. The last answer stays while a new one comes. A
+ * load that is under way is never given up for a new one, which follows it: where an answer takes
+ * longer than the time between two reloads, the page would else wait for ever.
  */
 export function useLoaded<T>(
   key: string,
   load: (api: Api, signal: AbortSignal) => Promise<T>,
 ): Loaded<T> {
   const { api, connection } = usePlatform()
-  const [round, setRound] = useState(0)
   const [state, setState] = useState<{ key: string; data?: T; error?: unknown }>({ key })
   const latest = useRef(load)
   latest.current = load
+  const again = useRef<() => void>(undefined)
   useEffect(() => {
     const abort = new AbortController()
-    latest
-      .current(api, abort.signal)
-      .then((data) => setState({ key, data }))
-      .catch((error: unknown) => {
-        if (abort.signal.aborted) return
-        setState((before) => ({ ...(before.key === key ? before : { key }), error }))
-      })
+    const once = () =>
+      latest.current(api, abort.signal).then(
+        (data) => setState({ key, data }),
+        (error: unknown) => {
+          if (abort.signal.aborted) return
+          setState((before) => ({ ...(before.key === key ? before : { key }), error }))
+        },
+      )
+    again.current = oneAfterAnother(once, abort.signal)
+    again.current()
     return () => abort.abort()
-  }, [api, key, round])
-  const reload = useCallback(() => setRound((before) => before + 1), [])
+  }, [api, key])
+  const reload = useCallback(() => again.current?.(), [])
   const isLive = connection.state === 'live'
   const wasLive = useRef(isLive)
   useEffect(() => {
@@ -70,6 +75,24 @@ export function useLoaded<T>(
     data: isCurrent ? state.data : undefined,
     error: isCurrent ? state.error : undefined,
     reload,
+  }
+}
+
+/** Starts the work, or has it start once more when what is under way has ended. */
+function oneAfterAnother(work: () => Promise<void>, signal: AbortSignal): () => void {
+  let isBusy = false
+  let isWanted = false
+  return () => {
+    isWanted = true
+    if (isBusy) return
+    isBusy = true
+    void (async () => {
+      while (isWanted && !signal.aborted) {
+        isWanted = false
+        await work()
+      }
+      isBusy = false
+    })()
   }
 }
 

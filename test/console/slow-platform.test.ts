@@ -5,7 +5,7 @@ import { describeInChromium } from '../fixtures/console/browser.ts'
 import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 
-describeInChromium('a page whose stream of events begins late', (chromium) => {
+describeInChromium('a page of a platform that is slow', (chromium) => {
   let opened: OpenConsole
   let page: Page
 
@@ -15,7 +15,7 @@ describeInChromium('a page whose stream of events begins late', (chromium) => {
   })
   after(() => opened?.close())
 
-  it('shows what happened before it began', async () => {
+  it('shows what happened before its stream of events began', async () => {
     const { db, alice } = opened.admin
     const made = await makeTransaction(db, { userId: alice.id, status: 'processing' })
     const { transactionId } = made
@@ -31,5 +31,23 @@ describeInChromium('a page whose stream of events begins late', (chromium) => {
     await moveTransaction(db, { transactionId, from: 'processing', to: 'completed', ...why })
     begun.resolve()
     await page.getByText('Completed', { exact: true }).first().waitFor({ timeout: 10_000 })
+  })
+  it('shows a list whose answer takes longer than the time between two looks at it', async () => {
+    await opened.show('overview')
+    await page.clock.install()
+    const asked = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<void>()
+    let turn = 0
+    await page.route(/\/api\/admin\/wallets/, async (route) => {
+      if (turn++ > 0) return
+      asked.resolve()
+      await answered.promise
+      await route.continue()
+    })
+    await opened.show('wallets')
+    await asked.promise
+    await page.clock.runFor(30_000)
+    answered.resolve()
+    await page.getByText('In no wallet').waitFor({ timeout: 10_000 })
   })
 })
