@@ -9,7 +9,6 @@ import type { LaneQueue } from './slots.ts'
 
 export type Broadcasting = {
   lease: Lease
-  quorum: Quorum
   /** The nonce that the chain waits for, where enough providers agree on it. */
   expected: bigint | undefined
   standing: LaneQueue
@@ -19,19 +18,27 @@ export type Broadcasting = {
  * Sends the newest transaction of each nonce that may be on its way to every provider. Repeating it
  * is the same as sending it once, and what a provider says to it decides nothing.
  */
-export async function broadcastLane(
+export async function broadcastLanes(
   context: SenderContext,
-  { lease, quorum, expected, standing }: Broadcasting,
+  quorum: Quorum,
+  lanes: readonly Broadcasting[],
 ): Promise<void> {
-  const { lowest, waiting } = standing
-  if (lowest !== undefined && expected !== undefined && expected < lowest.nonce) {
-    await resend(context, { lease, quorum, from: expected, below: lowest.nonce })
-  }
-  const due = waiting.map(({ newest }) => newest).filter((newest) => isDue(context, newest))
+  const due = lanes
+    .flatMap(({ standing }) => standing.waiting.map(({ newest }) => newest))
+    .filter((newest) => isDue(context, newest))
   await sendAll(context, quorum, due)
 }
 
-/** A reorg beyond the final block gave these nonces back; the lane waits for them all the same. */
+/** A reorg beyond the final block gave nonces back; the lane waits for them all the same. */
+export async function resendLane(
+  context: SenderContext,
+  quorum: Quorum,
+  { lease, expected, standing: { lowest } }: Broadcasting,
+): Promise<void> {
+  if (lowest === undefined || expected === undefined || expected >= lowest.nonce) return
+  await resend(context, { lease, quorum, from: expected, below: lowest.nonce })
+}
+
 async function resend(
   context: SenderContext,
   gap: { lease: Lease; quorum: Quorum; from: bigint; below: bigint },

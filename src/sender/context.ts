@@ -73,7 +73,7 @@ export type SenderPolicy = {
   /** How long an order may lack funds before its nonce is given to an empty transaction. */
   noFundsMs: number
   leaseMs: number
-  /** How many lanes one process works on at a time: one waits while another writes. */
+  /** How many lanes take their turn together. */
   lanesAtOnce: number
   pollIntervalMs: number
 }
@@ -90,6 +90,6 @@ export const DEFAULT_POLICY: SenderPolicy = {
   bumpAfterMs: 60_000,
   noFundsMs: 10 * 60_000,
   leaseMs: 60_000,
-  lanesAtOnce: 8,
+  lanesAtOnce: 32,
   pollIntervalMs: 500,
 }

@@ -14,43 +14,57 @@ import {
 import { closeSlots } from './close.ts'
 import type { SenderContext } from './context.ts'
 import { moveTakenSlot } from './move.ts'
-import { writeLane } from './record.ts'
+import { writeLanes } from './record.ts'
 import { listTaken, minedOf, type Slot } from './slots.ts'
 
-/** Brings the open nonces of a lane to what the chain says of them. */
-export async function followLane(
+export type Following = {
+  leases: readonly Lease[]
+  look: ChainLook
+  /** Those that another worker took meanwhile; they are left to it. */
+  lost: Set<Lease>
+}
+
+/** Brings the open nonces of lanes to what the chain says of them. */
+export async function followLanes(
   context: SenderContext,
-  lease: Lease,
-  look: ChainLook,
+  { leases, look, lost }: Following,
 ): Promise<void> {
   const { quorum } = look
-  const { signer } = lease
-  const latest = await nonceOnChain(quorum, { signer, at: 'latest' })
-  if (latest === undefined) return
-  const taken = await listTaken(context.db, { ...lease, latest, limit: MAX_SLOTS })
-  await eachByItself(inBatches(taken), async (slots) => {
-    const news = await Promise.all(slots.map((slot) => newsOf(slot, look)))
-    const told = slots.map((slot, at): SlotReport => ({
-      slot,
+  const counts = await Promise.all(
+    leases.map(({ signer }) => nonceOnChain(quorum, { signer, at: 'latest' })),
+  )
+  const known = leases.flatMap((lease, at) => {
+    const latest = counts[at]
+    return latest === undefined ? [] : [{ lease, latest }]
+  })
+  if (known.length === 0) return
+  const lanes = known.map(({ lease, latest }) => ({ ...lease, latest }))
+  const taken = await listTaken(context.db, lanes, MAX_SLOTS)
+  const all = known.flatMap(({ lease }) =>
+    (taken.get(lease.signer) ?? []).map((slot) => ({ lease, slot })),
+  )
+  await eachByItself(inBatches(all), async (some) => {
+    const news = await Promise.all(some.map(({ slot }) => newsOf(slot, look)))
+    const told = some.map((one, at): SlotReport => ({
+      ...one,
       news: news[at] ?? { kind: 'unknown' },
     }))
-    const recording = () => recordSeen(context, { lease, look, told })
-    const applying = told.map((one) => () => apply(context, { lease, look, ...one }))
-    await eachByItself([recording, ...applying], (step) => step())
+    const recording = () => recordSeen(context, { look, told, lost })
+    const applying = () => eachHeld(told, lost, (one) => apply(context, { look, ...one }))
+    await eachByItself([recording, applying], (step) => step())
   })
 }
 
-function inBatches(slots: readonly Slot[]): Slot[][] {
+type LaneSlot = { lease: Lease; slot: Slot }
+
+function inBatches(slots: readonly LaneSlot[]): LaneSlot[][] {
   const length = Math.ceil(slots.length / SLOTS_AT_ONCE)
   return Array.from({ length }, (_, batch) =>
     slots.slice(batch * SLOTS_AT_ONCE, (batch + 1) * SLOTS_AT_ONCE),
   )
 }
 
-/**
- * One that fails keeps no other from its turn; the first failure is thrown at the end. Only a lane
- * that another worker took ends it at once.
- */
+/** One that fails keeps no other from its turn; the first failure is thrown at the end. */
 async function eachByItself<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
@@ -60,18 +74,37 @@ async function eachByItself<T>(
     try {
       await work(item)
     } catch (error) {
-      if (codeOf(error) === 'lane_lost') throw error
       failures.push(error)
     }
   }
   if (failures.length > 0) throw failures[0]
 }
 
-type SlotReport = { slot: Slot; news: SlotNews }
+/** The same of those whose lane no other worker took; one that it took is left to it at once. */
+async function eachHeld<T extends { lease: Lease }>(
+  items: readonly T[],
+  lost: Set<Lease>,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  await eachByItself(items, async (item) => {
+    if (lost.has(item.lease)) return
+    try {
+      await work(item)
+    } catch (error) {
+      if (codeOf(error) !== 'lane_lost') throw error
+      lost.add(item.lease)
+    }
+  })
+}
 
-/** Of those in a block and of the others each. Those beyond wait for the lower ones in any case. */
+type SlotReport = LaneSlot & { news: SlotNews }
+
+/**
+ * Of each lane, of those in a block and of the others each. Those beyond wait for the lower ones in
+ * any case.
+ */
 const MAX_SLOTS = 512
-const SLOTS_AT_ONCE = 16
+const SLOTS_AT_ONCE = 64
 
 type SlotNews =
   | { kind: 'unknown' }
@@ -103,21 +136,25 @@ async function newsOfSigned({ attempts }: Slot, look: ChainLook): Promise<SlotNe
 /** What is in a block is recorded together, or one by one where one of them cannot be. */
 async function recordSeen(
   context: SenderContext,
-  { lease, look, told }: { lease: Lease; look: ChainLook; told: readonly SlotReport[] },
+  { look, told, lost }: Omit<Following, 'leases'> & { told: readonly SlotReport[] },
 ): Promise<void> {
-  const seen = told.flatMap(({ slot, news }) => (news.kind === 'seen' ? { slot, ...news } : []))
+  const seen = told.flatMap(({ lease, slot, news }) =>
+    news.kind === 'seen' && !lost.has(lease) ? { lease, slot, ...news } : [],
+  )
   if (seen.length === 0) return
-  const write = (some: typeof seen) =>
-    writeLane(context, lease, async (db) => record(context, db, { look, seen: some }))
+  const write = (some: typeof seen) => {
+    const leases = [...new Set(some.map(({ lease }) => lease))]
+    return writeLanes(context, leases, async (db) => record(context, db, { look, seen: some }))
+  }
   try {
     await write(seen)
   } catch (error) {
-    if (seen.length === 1 || codeOf(error) === 'lane_lost') throw error
-    await eachByItself(seen, (one) => write([one]))
+    if (seen.length === 1 && codeOf(error) !== 'lane_lost') throw error
+    await eachHeld(seen, lost, (one) => write([one]))
   }
 }
 
-type Applying = SlotReport & { lease: Lease; look: ChainLook }
+type Applying = SlotReport & { look: ChainLook }
 
 async function apply(context: SenderContext, applying: Applying): Promise<void> {
   const { lease, look, slot, news } = applying
@@ -179,7 +216,7 @@ async function forget(
   const { orderId } = slot
   context.logger.warn({ hash: attempt.hash }, 'a reorg took the block of a transaction')
   context.onEvent({ kind: 'reorged' })
-  await writeLane(context, lease, async (db) => {
+  await writeLanes(context, [lease], async (db) => {
     await forgetBlock(db, attempt.id)
     if (orderId === undefined) return
     const now = context.clock.now()

@@ -19,7 +19,7 @@ import type { SenderContext } from './context.ts'
 import { offerOf } from './fees.ts'
 import { isLikePayment } from './outcome.ts'
 import { estimateGas } from './estimate.ts'
-import { writeLane } from './record.ts'
+import { writeLanes } from './record.ts'
 import { paymentCall } from './sign.ts'
 import type { Slot } from './slots.ts'
 
@@ -37,7 +37,7 @@ export async function moveTakenSlot(context: SenderContext, taken: Taken): Promi
   const fees = offerOf(await context.quoteFees(quorum.signal), context.policy.maxFeePerGas)
   const chainNonce = await nonceOnChain(quorum, { signer: lease.signer, at: 'latest' })
   context.logger.warn({ nonce: String(slot.nonce), by: taker.hash }, 'a nonce was used outside')
-  await writeLane(context, lease, async (db) => {
+  await writeLanes(context, [lease], async (db) => {
     if (!(await closeForeign(db, taken))) return
     if (order === undefined) return
     if (errorCode !== undefined) {

@@ -2,7 +2,7 @@ import type { HashedOrder, Order } from '../domain/orders.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
-import { holdLease, type Lease } from '../store/orders/lanes.ts'
+import { holdLeases, type Lease } from '../store/orders/lanes.ts'
 import { closeDoneBatches } from '../store/transactions/batches.ts'
 import { tryMoveTransactions, type TransactionStep } from '../store/transactions/transactions.ts'
 import type { SenderContext } from './context.ts'
@@ -55,16 +55,16 @@ function stepOf({ order, hash }: HashedOrder): TransactionStep[] {
 }
 
 /**
- * One SQL transaction for the open nonces of a lane, refused to a worker whose lease another one
- * took.
+ * One SQL transaction for the open nonces of lanes, refused to a worker whose lease of one of them
+ * another one took.
  */
-export async function writeLane(
+export async function writeLanes(
   { db }: SenderContext,
-  lease: Lease,
+  leases: readonly Lease[],
   work: (db: Db) => Promise<void>,
 ): Promise<void> {
   await transact(db, async (transaction) => {
-    await holdLease(transaction, lease)
+    await holdLeases(transaction, leases)
     await work(transaction)
   })
 }

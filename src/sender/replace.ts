@@ -1,18 +1,21 @@
 import type { AttemptKind, Fees, Order } from '../domain/orders.ts'
 import { insertAttempt } from '../store/orders/attempts.ts'
 import { findNonce, openNonce, type Lease } from '../store/orders/lanes.ts'
-import { findOrders, requestCancel } from '../store/orders/orders.ts'
+import { requestCancel } from '../store/orders/orders.ts'
 import type { SenderContext } from './context.ts'
 import { bumped, isPricedOut, offerOf } from './fees.ts'
-import { writeLane } from './record.ts'
+import { writeLanes } from './record.ts'
 import { EMPTY_CALL_GAS, emptyCall, paymentCall, signChecked } from './sign.ts'
 import { listStanding, type Slot, type LaneQueue } from './slots.ts'
 
 export type Replacing = {
   lease: Lease
+  /** What new transactions cost; asked where one may have to be signed. */
+  quoting: () => Promise<Fees>
+  /** Those that wait, by their ids. */
+  orders: ReadonlyMap<bigint, Order>
   /** The nonce that the chain waits for, where enough providers agree on it. */
   expected: bigint | undefined
-  signal: AbortSignal
   standing: LaneQueue
 }
 
@@ -21,12 +24,10 @@ export type Replacing = {
  * the lane stands otherwise now.
  */
 export async function replaceLane(context: SenderContext, replacing: Replacing): Promise<boolean> {
-  const { lease, expected, standing } = replacing
+  const { lease, expected, orders, standing } = replacing
   const { lowest, waiting } = standing
   if (lowest === undefined || waiting.length === 0) return false
-  const quote = await context.quoteFees(replacing.signal)
-  const ids = waiting.flatMap(({ orderId }) => orderId ?? [])
-  const orders = new Map((await findOrders(context.db, ids)).map((order) => [order.id, order]))
+  const quote = await replacing.quoting()
   let hasReplaced = false
   for (const slot of waiting) {
     // What took a lower nonce is not known yet; a replacement there could only be refused.
@@ -70,9 +71,9 @@ async function storeReplacement(
 ): Promise<void> {
   const { lease, slot, order, kind, fees } = replacement
   const { nonce, orderId, newest } = slot
-  await writeLane(context, lease, async (db) => {
-    const { waiting } = await listStanding(db, lease, context.policy.inFlight)
-    const now = waiting.find((one) => one.nonce === nonce)
+  await writeLanes(context, [lease], async (db) => {
+    const standing = await listStanding(db, [lease], context.policy.inFlight)
+    const now = standing.get(lease.signer)?.waiting.find((one) => one.nonce === nonce)
     if (now?.newest.id !== newest.id) return
     await sign(context, db, { lease, nonce, orderId, kind, fees, order })
     context.onEvent({ kind: 'replaced', by: kind })
@@ -135,7 +136,7 @@ async function fillGap(context: SenderContext, { lease, quote, from, below }: Ga
   const fees = offerOf(quote, context.policy.maxFeePerGas)
   const end = from + BigInt(context.policy.inFlight)
   for (let nonce = from; nonce < below && nonce < end; nonce++) {
-    await writeLane(context, lease, async (db) => {
+    await writeLanes(context, [lease], async (db) => {
       if ((await findNonce(db, { ...lease, nonce })) !== undefined) return
       const orderId = undefined
       await openNonce(db, { ...lease, nonce, orderId })

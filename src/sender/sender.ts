@@ -3,19 +3,19 @@ import { createLoop } from '../base/loop.ts'
 import { quantity } from '../chain/answers.ts'
 import { neededOf, type Quorum } from '../chain/quorum.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
-import type { HashedOrder } from '../domain/orders.ts'
+import type { Fees, HashedOrder } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
-import { leaseLane, releaseLane, type Lease } from '../store/orders/lanes.ts'
-import { requestCancel } from '../store/orders/orders.ts'
+import { leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
+import { findOrders, requestCancel } from '../store/orders/orders.ts'
 import { acceptOrder, acceptOrders } from './accept.ts'
-import { broadcastLane } from './broadcast.ts'
+import { broadcastLanes, resendLane, type Broadcasting } from './broadcast.ts'
 import { lookAt, nonceOnChain, type ChainLook } from './chain-view.ts'
 import type { SenderContext, SenderProvider } from './context.ts'
-import { followLane } from './follow.ts'
+import { followLanes } from './follow.ts'
 import { prepareOrder, type PaymentRequest, type PreparedOrder } from './prepare.ts'
 import { estimateBatch, prepareBatch, type BatchCost, type BatchRequest } from './prepare-batch.ts'
-import { replaceLane } from './replace.ts'
+import { replaceLane, type Replacing } from './replace.ts'
 import { createOwnPayments, type OwnPayments } from './signers/operators-fault.ts'
 import { listStanding } from './slots.ts'
 import { tendAlerts, watchChain } from './watch.ts'
@@ -101,62 +101,96 @@ async function runPass(context: SenderContext, signal: AbortSignal, restMs = 0):
   const look = await lookAt(quorum, context.policy.confirmations)
   if (look !== undefined) await watchChain(context, look)
   const before = new Date(context.clock.now().getTime() - restMs)
+  const { chainId, policy } = context
   // Each lane is leased once, since the release moves it behind `before`.
-  const workThrough = async (): Promise<void> => {
-    for (let lanes = 0; lanes < MAX_LANES && !signal.aborted; lanes++) {
-      const until = new Date(context.clock.now().getTime() + context.policy.leaseMs)
-      const { chainId } = context
-      const lease = await leaseLane(context.db, { chainId, before, until })
-      if (lease === undefined) return
-      await workOn(context, { lease, quorum, look })
-      context.onProgress?.()
-    }
+  for (let lanes = 0; lanes < MAX_LANES && !signal.aborted;) {
+    const until = new Date(context.clock.now().getTime() + policy.leaseMs)
+    const limit = policy.lanesAtOnce
+    const leases = await leaseLanes(context.db, { chainId, before, until, limit })
+    if (leases.length === 0) break
+    lanes += leases.length
+    await workOn(context, { leases, quorum, look })
+    context.onProgress?.()
   }
-  await Promise.all(Array.from({ length: context.policy.lanesAtOnce }, workThrough))
   if (look !== undefined) await tendAlerts(context, look)
 }
 
 const MAX_LANES = 10_000
 
-type Work = { lease: Lease; quorum: Quorum; look: ChainLook | undefined }
+type Work = { leases: readonly Lease[]; quorum: Quorum; look: ChainLook | undefined }
 
-/** A lane that fails waits for the next pass; it keeps no other lane from its turn. */
+/** Lanes whose turn fails wait for the next pass; they keep no others from theirs. */
 async function workOn(context: SenderContext, work: Work): Promise<void> {
-  const { lease } = work
+  const { leases } = work
   try {
     try {
-      await takeTurn(context, work)
+      await takeTurns(context, work)
     } finally {
-      // Where another worker took the lane, its lease is another one, and stays.
-      await releaseLane(context.db, lease, context.clock.now())
+      await releaseLanes(context.db, leases, context.clock.now())
     }
   } catch (error) {
-    const { signer } = lease
-    context.logger.warn({ signer, reason: messageOf(error) }, 'a lane was left to its next turn')
+    const signers = leases.map(({ signer }) => signer)
+    context.logger.warn({ signers, reason: messageOf(error) }, 'lanes were left to their next turn')
   }
 }
 
-async function takeTurn(context: SenderContext, { lease, quorum, look }: Work): Promise<void> {
-  const { signer } = lease
-  const { signal } = quorum
-  const step = async <T>(name: string, work: () => Promise<T>): Promise<T | undefined> => {
+/** One turn of several lanes, so that what they read and write takes one statement for all. */
+async function takeTurns(context: SenderContext, { leases, quorum, look }: Work): Promise<void> {
+  const { db, policy } = context
+  const lost = new Set<Lease>()
+  const step = async <T>(name: string, work: () => Promise<T>, lease?: Lease) => {
     try {
       return await work()
     } catch (error) {
-      if (codeOf(error) === 'lane_lost') throw error
+      if (lease !== undefined && codeOf(error) === 'lane_lost') lost.add(lease)
+      const { signer } = lease ?? {}
       context.logger.warn({ signer, step: name, reason: messageOf(error) }, 'a step failed')
       return undefined
     }
   }
-  if (look !== undefined) await step('follow', () => followLane(context, lease, look))
-  const expected = await nonceOnChain(quorum, { signer, at: 'latest' })
-  const read = () => listStanding(context.db, lease, context.policy.inFlight)
-  const before = await read()
-  const isReplaced = await step('replace', () =>
-    replaceLane(context, { lease, expected, signal, standing: before }),
+  if (look !== undefined) await step('follow', () => followLanes(context, { leases, look, lost }))
+  const held = leases.filter((lease) => !lost.has(lease))
+  const lanes = await readTurns(context, held, quorum)
+  const replaced: Turn[] = []
+  for (const lane of lanes) {
+    const isReplaced = await step('replace', () => replaceLane(context, lane), lane.lease)
+    if (isReplaced !== false) replaced.push(lane)
+  }
+  const again = await listStanding(
+    db,
+    replaced.map(({ lease }) => lease),
+    policy.inFlight,
   )
-  const standing = isReplaced === false ? before : await read()
-  await step('broadcast', () => broadcastLane(context, { lease, quorum, expected, standing }))
+  const sending = lanes
+    .filter(({ lease }) => !lost.has(lease))
+    .map((lane) => ({ ...lane, standing: again.get(lane.lease.signer) ?? lane.standing }))
+  for (const lane of sending)
+    await step('resend', () => resendLane(context, quorum, lane), lane.lease)
+  await step('broadcast', () => broadcastLanes(context, quorum, sending))
+}
+
+type Turn = Replacing & Broadcasting
+
+/** What each of the lanes waits for, here and on the chain. */
+async function readTurns(
+  { db, policy, quoteFees }: SenderContext,
+  leases: readonly Lease[],
+  quorum: Quorum,
+): Promise<Turn[]> {
+  const expected = await Promise.all(
+    leases.map(({ signer }) => nonceOnChain(quorum, { signer, at: 'latest' })),
+  )
+  const queues = await listStanding(db, leases, policy.inFlight)
+  const ids = [...queues.values()].flatMap(({ waiting }) =>
+    waiting.flatMap(({ orderId }) => orderId ?? []),
+  )
+  const orders = new Map((await findOrders(db, ids)).map((order) => [order.id, order]))
+  let quote: Promise<Fees> | undefined
+  const quoting = () => (quote ??= quoteFees(quorum.signal))
+  return leases.map((lease, at) => {
+    const standing = queues.get(lease.signer)!
+    return { lease, expected: expected[at], standing, orders, quoting }
+  })
 }
 
 /** Many orders that are prepared at one time share one answer. */

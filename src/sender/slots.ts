@@ -1,5 +1,5 @@
 import { ImpossibleError } from '../base/errors.ts'
-import type { Attempt } from '../domain/orders.ts'
+import type { Attempt, Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { listTakenAttempts, listWaitingAttempts } from '../store/orders/attempts.ts'
 import type { LaneKey } from '../store/orders/lanes.ts'
@@ -23,17 +23,30 @@ export type LaneQueue = {
   waiting: Slot[]
 }
 
-/** The open nonces that the chain may have news of, from the lowest on. */
+/** The open nonces of each lane that the chain may have news of, from the lowest on. */
 export async function listTaken(
   db: Db,
-  lane: LaneKey & { latest: bigint; limit: number },
-): Promise<Slot[]> {
-  return slotsOf(await listTakenAttempts(db, lane))
+  lanes: ReadonlyArray<LaneKey & { latest: bigint }>,
+  limit: number,
+): Promise<Map<Hex, Slot[]>> {
+  return slotsOf(await listTakenAttempts(db, lanes, limit))
 }
 
-export async function listStanding(db: Db, key: LaneKey, inFlight: number): Promise<LaneQueue> {
-  const slots = slotsOf(await listWaitingAttempts(db, { ...key, limit: inFlight }))
-  return { lowest: slots[0], waiting: slots.filter((slot) => minedOf(slot) === undefined) }
+/** What each lane waits for; all of them are there. */
+export async function listStanding(
+  db: Db,
+  lanes: readonly LaneKey[],
+  inFlight: number,
+): Promise<Map<Hex, LaneQueue>> {
+  if (lanes.length === 0) return new Map()
+  const slots = slotsOf(await listWaitingAttempts(db, lanes, inFlight))
+  return new Map(
+    lanes.map(({ signer }) => {
+      const some = slots.get(signer) ?? []
+      const waiting = some.filter((slot) => minedOf(slot) === undefined)
+      return [signer, { lowest: some[0], waiting }]
+    }),
+  )
 }
 
 /** The attempt of the slot that is in a block, as far as we know. */
@@ -41,7 +54,12 @@ export function minedOf({ attempts }: Slot): Attempt | undefined {
   return attempts.find((attempt) => attempt.state === 'mined')
 }
 
-function slotsOf(attempts: readonly Attempt[]): Slot[] {
+function slotsOf(attempts: readonly Attempt[]): Map<Hex, Slot[]> {
+  const byLane = Map.groupBy(attempts, ({ signer }) => signer)
+  return new Map([...byLane].map(([signer, ofLane]) => [signer, slotsOfLane(ofLane)]))
+}
+
+function slotsOfLane(attempts: readonly Attempt[]): Slot[] {
   return [...Map.groupBy(attempts, ({ nonce }) => nonce)].map(([nonce, some]) => {
     const newest = some.at(-1)
     if (newest === undefined) throw new ImpossibleError('a group has a member')

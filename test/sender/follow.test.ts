@@ -1,6 +1,8 @@
 import { expect } from 'chai'
+import { sql } from 'kysely'
 
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
+import { TEST_POLICY } from '../fixtures/books/sender.ts'
 
 describe('a lane that is followed', () => {
   let bench: Bench
@@ -26,5 +28,29 @@ describe('a lane that is followed', () => {
     for (const { order } of orders) expect(await bench.stateOf(order)).to.equal('mined')
     await bench.finish()
     expect(await bench.stateOf(refused.order)).to.equal('completed')
+  })
+
+  it('is left to the worker that took it meanwhile, and the others get their turn', async () => {
+    const [payer, other] = bench.signers.addresses
+    const taken = await bench.pay({ payer })
+    const kept = await bench.pay({ payer: other })
+    await bench.pass()
+    await bench.world.mine(1)
+    let isTaken = false
+    const taking = bench.provider('taking', async (call, forward) => {
+      if (call.method === 'eth_getTransactionReceipt' && !isTaken) {
+        isTaken = true
+        await sql`update lane_leases set fence = fence + 1 where signer = ${payer}`.execute(
+          bench.db,
+        )
+      }
+      return forward(call)
+    })
+    await bench.pass(bench.sender({ providers: [taking] }))
+    expect(await bench.stateOf(taken.order)).to.equal('accepted')
+    expect(await bench.stateOf(kept.order)).to.equal('mined')
+    bench.clock.advance(TEST_POLICY.leaseMs)
+    await bench.finish()
+    expect(await bench.stateOf(taken.order)).to.equal('completed')
   })
 })

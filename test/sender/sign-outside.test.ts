@@ -57,7 +57,7 @@ describe('a signer that is elsewhere', () => {
   it('is asked again where others took the nonce meanwhile, and each has its own', async () => {
     const sender = senderBy(bench.signers.sign)
     await Promise.all([pay(sender), pay(sender), pay(sender)])
-    const slots = await listWaitingAttempts(bench.db, { ...lane(), limit: 16 })
+    const slots = await listWaitingAttempts(bench.db, [lane()], 16)
     expect(slots.map(({ nonce }) => nonce)).to.deep.equal([0n, 1n, 2n])
     expect((await findLane(bench.db, lane()))?.nextNonce).to.equal(3n)
   })

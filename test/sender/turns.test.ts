@@ -103,7 +103,7 @@ function failingOnce(db: Db): Db {
       const text = JSON.stringify(node, (_key, value) =>
         typeof value === 'bigint' ? String(value) : value,
       )
-      if (hasFailed || !text.includes('from open order by nonce limit 1')) return node
+      if (hasFailed || !text.includes('order by nonce limit 1)')) return node
       hasFailed = true
       throw new Error('the database was away')
     },

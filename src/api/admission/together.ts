@@ -51,9 +51,11 @@ export function createTogether<Item, Value>(
       for (const owner of owners) atWork.add(owner)
       return taken
     }
-    const again = await settle(work, takeOwned, { limitMs, passes })
-    for (const owner of owners) atWork.delete(owner)
-    waiting.push(...again.filter(isInTime))
+    try {
+      waiting.push(...(await settle(work, takeOwned, { limitMs, passes })).filter(isInTime))
+    } finally {
+      for (const owner of owners) atWork.delete(owner)
+    }
   }
   const keepGoing = async (): Promise<void> => {
     do await doList()

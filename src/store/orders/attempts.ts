@@ -53,34 +53,39 @@ export async function listAttempts(
 }
 
 /**
- * What was signed for open nonces of a lane that the chain has counted, and for those that are in a
+ * What was signed for open nonces of lanes that the chain has counted, and for those that are in a
  * block. Each kind has its own limit: many that wait to be final must not hide what is new.
  */
 export async function listTakenAttempts(
   db: Db,
-  lane: LaneKey & { latest: bigint; limit: number },
+  lanes: ReadonlyArray<LaneKey & { latest: bigint }>,
+  limit: number,
 ): Promise<Attempt[]> {
   return listOpenAttempts(
     db,
-    lane,
-    sql`(select nonce from open where nonce < ${lane.latest} and not ${IS_MINED}
-        order by nonce limit ${lane.limit})
-      union all (select nonce from open where ${IS_MINED} order by nonce limit ${lane.limit})`,
+    lanes,
+    sql`(select nonce from ${OPEN} and nonce < lane.latest and not ${IS_MINED}
+        order by nonce limit ${limit})
+      union all (select nonce from ${OPEN} and ${IS_MINED} order by nonce limit ${limit})`,
   )
 }
 
-/** What was signed for the lowest open nonce of a lane, and for the lowest that are in no block. */
+/** What was signed for the lowest open nonce of lanes, and for the lowest that are in no block. */
 export async function listWaitingAttempts(
   db: Db,
-  lane: LaneKey & { limit: number },
+  lanes: readonly LaneKey[],
+  limit: number,
 ): Promise<Attempt[]> {
   return listOpenAttempts(
     db,
-    lane,
-    sql`(select nonce from open order by nonce limit 1)
-      union (select nonce from open where not ${IS_MINED} order by nonce limit ${lane.limit})`,
+    lanes,
+    sql`(select nonce from ${OPEN} order by nonce limit 1)
+      union (select nonce from ${OPEN} and not ${IS_MINED} order by nonce limit ${limit})`,
   )
 }
+
+const OPEN = sql`lane_nonces as open
+  where open.chain_id = lane.chain_id and open.signer = lane.signer and state = 'open'`
 
 /** As far as we know. The offset keeps it one look by the nonce, as below. */
 const IS_MINED = sql`exists (
@@ -95,20 +100,21 @@ const IS_MINED = sql`exists (
  */
 async function listOpenAttempts(
   db: Db,
-  { chainId, signer }: LaneKey,
+  lanes: ReadonlyArray<LaneKey & { latest?: bigint }>,
   nonces: RawBuilder<unknown>,
 ): Promise<Attempt[]> {
+  const wanted = lanes.map(({ chainId, signer, latest }) => {
+    return { chain_id: chainId, signer, latest: latest === undefined ? null : String(latest) }
+  })
   return readAll<Attempt>(db)`
-    with open as not materialized (
-      select chain_id, signer, nonce from lane_nonces
-      where chain_id = ${chainId} and signer = ${signer} and state = 'open'
-    )
-    select ${ATTEMPT.of('attempt')} from (${nonces}) as wanted
+    select ${ATTEMPT.of('attempt')}
+    from ${given(wanted)`chain_id bigint, signer text, latest bigint`} as lane
+    cross join lateral (${nonces}) as wanted
     cross join lateral (
       select * from attempts
-      where chain_id = ${chainId} and signer = ${signer} and nonce = wanted.nonce offset 0
+      where chain_id = lane.chain_id and signer = lane.signer and nonce = wanted.nonce offset 0
     ) as attempt
-    order by attempt.nonce, attempt.id`
+    order by attempt.signer, attempt.nonce, attempt.id`
 }
 
 /** Every transaction that was signed for an order or for its bundle, oldest first. */

@@ -131,44 +131,51 @@ export async function idlestSigner(
   return rows[0]?.signer
 }
 
-/** Takes a lane with open nonces that nobody worked on since the time, the longest first. */
-export async function leaseLane(
+/** Takes lanes with open nonces that nobody worked on since the time, the longest first. */
+export async function leaseLanes(
   db: Db,
-  lease: { chainId: number; before: Date; until: Date },
-): Promise<Lease | undefined> {
-  const { rows } = await sql<{ signer: Hex; fence: bigint }>`
+  lease: { chainId: number; before: Date; until: Date; limit: number },
+): Promise<Lease[]> {
+  const leases = await readAll<Lease>(db)`
     update lane_leases set fence = fence + 1, leased_until = ${lease.until}
-    where (chain_id, signer) = (
+    where (chain_id, signer) in (
       select chain_id, signer from lane_leases as lane
       where chain_id = ${lease.chainId} and leased_until < ${lease.before} and exists (
         select 1 from lane_nonces
         where lane_nonces.chain_id = lane.chain_id and lane_nonces.signer = lane.signer
           and lane_nonces.state = 'open'
       )
-      order by leased_until, signer limit 1 for update skip locked
+      order by leased_until, signer limit ${lease.limit} for update skip locked
     )
-    returning signer, fence`.execute(db)
-  const [row] = rows
-  return row && { chainId: lease.chainId, ...row }
+    returning chain_id::float8 as "chainId", signer, fence`
+  return leases.toSorted((one, other) => (one.signer < other.signer ? -1 : 1))
 }
 
 /**
- * Holds the lease to the end of the transaction, and refuses a worker whose lease another took.
- * Orders are accepted on the lane all the same.
+ * Holds the leases to the end of the transaction, and refuses a worker who has lost one of them to
+ * another. Orders are accepted on the lanes all the same.
  */
-export async function holdLease(db: Db, lease: Lease): Promise<void> {
-  const { rows } = await sql`
-    select 1 from lane_leases
-    where chain_id = ${lease.chainId} and signer = ${lease.signer} and fence = ${lease.fence}
-    for no key update`.execute(db)
-  if (rows.length === 0) throw leaseLost(lease)
+export async function holdLeases(db: Db, leases: readonly Lease[]): Promise<void> {
+  const { rows } = await sql<{ signer: Hex; fence: bigint }>`
+    select signer, fence from lane_leases
+    where (chain_id, signer, fence) in (select * from ${givenLeases(leases)})
+    order by signer for no key update`.execute(db)
+  const held = new Map(rows.map(({ signer, fence }) => [signer, fence]))
+  for (const lease of leases) if (held.get(lease.signer) !== lease.fence) throw leaseLost(lease)
 }
 
-export async function releaseLane(db: Db, lease: Lease, now: Date): Promise<void> {
-  const { chainId, signer, fence } = lease
+/** Where another worker has taken a lane, its lease is another one, and stays. */
+export async function releaseLanes(db: Db, leases: readonly Lease[], now: Date): Promise<void> {
   await sql`
     update lane_leases set leased_until = ${now}
-    where chain_id = ${chainId} and signer = ${signer} and fence = ${fence}`.execute(db)
+    where (chain_id, signer, fence) in (select * from ${givenLeases(leases)})`.execute(db)
+}
+
+function givenLeases(leases: readonly Lease[]): RawBuilder<unknown> {
+  const wanted = leases.map(({ chainId, signer, fence }) => {
+    return { of_chain: chainId, of_signer: signer, of_fence: String(fence) }
+  })
+  return sql`${given(wanted)`of_chain bigint, of_signer text, of_fence bigint`} as held`
 }
 
 export async function openNonce(

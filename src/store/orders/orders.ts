@@ -31,6 +31,7 @@ export async function findOrdersOf(db: Db, subjects: readonly string[]): Promise
 }
 
 export async function findOrders(db: Db, ids: readonly bigint[]): Promise<Order[]> {
+  if (ids.length === 0) return []
   return readAll<Order>(db)`
     select ${ORDER} from orders where id = any(${ids.map(String)}::bigint[])`
 }

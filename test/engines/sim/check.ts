@@ -218,7 +218,8 @@ async function wrongsOfLanes(checked: Checked, orders: Order[]): Promise<string[
     const used = await world.nonceOf(signer)
     const gaps = attempts.flat().filter(({ nonce }) => nonce >= used)
     if (gaps.length > 0) wrongs.push(`${signer} has signed beyond the nonce ${used}`)
-    const { lowest } = await listStanding(db, { chainId: CHAIN_ID, signer }, 1)
+    const standing = await listStanding(db, [{ chainId: CHAIN_ID, signer }], 1)
+    const lowest = standing.get(signer)?.lowest
     if (lowest !== undefined) wrongs.push(`${signer} has the nonce ${lowest.nonce} open for ever`)
   }
   return wrongs

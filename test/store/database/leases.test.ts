@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 
 import { takeBackLeases } from '../../../src/store/database/leases.ts'
-import { createLane, leaseLane, openNonce } from '../../../src/store/orders/lanes.ts'
+import { createLane, leaseLanes, openNonce } from '../../../src/store/orders/lanes.ts'
 import { leaseWires, orderWire, releaseWires } from '../../../src/store/rails/wires.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'
@@ -23,18 +23,18 @@ describe('leases of processes that are gone', () => {
 
     const leaseAll = async () => ({
       wires: await leaseWires(db, { now, until: in1Minute, limit: 10 }),
-      lane: await leaseLane(db, { chainId: 1, before: now, until: in1Minute }),
+      lanes: await leaseLanes(db, { chainId: 1, before: now, until: in1Minute, limit: 10 }),
     })
     const { wires } = await leaseAll()
     // The bank asked to be left alone for an hour; that is no lease.
     const [held, patient] = wires
     const dueAt = new Date(now.getTime() + 3_600_000)
     await releaseWires(db, [{ wire: patient!, dueAt, trouble: undefined }])
-    expect(await leaseAll()).to.deep.equal({ wires: [], lane: undefined })
+    expect(await leaseAll()).to.deep.equal({ wires: [], lanes: [] })
 
     await takeBackLeases(db, { now, leaseMs: 60_000 })
     const again = await leaseAll()
     expect(again.wires.map(({ id }) => id)).to.deep.equal([held!.id])
-    expect(again.lane).to.include({ signer: lane.signer, fence: 2n })
+    expect(again.lanes).to.deep.equal([{ ...lane, fence: 2n }])
   })
 })

@@ -30,10 +30,10 @@ describe('a lane that has paid much', () => {
   it('is read as quickly as one that has not, on a database without statistics', async () => {
     const { db } = database
     await payMuch(db)
-    const taken = { ...lane, latest: BigInt(DONE + OPEN), limit: 100 }
+    const taken = { ...lane, latest: BigInt(DONE + OPEN) }
     for (const list of [
-      (db: Db) => listTakenAttempts(db, taken),
-      (db: Db) => listWaitingAttempts(db, { ...lane, limit: 100 }),
+      (db: Db) => listTakenAttempts(db, [taken], 100),
+      (db: Db) => listWaitingAttempts(db, [lane], 100),
     ]) {
       const read = await rowsRead(db, 'attempts', async (open) => {
         expect(await list(open)).to.have.length(OPEN)
@@ -45,13 +45,13 @@ describe('a lane that has paid much', () => {
   it('tells of what the chain took since, however many wait to be final', async () => {
     const { db } = database
     const latest = BigInt(DONE + OPEN)
-    const open = await listTakenAttempts(db, { ...lane, latest, limit: OPEN })
+    const open = await listTakenAttempts(db, [{ ...lane, latest }], OPEN)
     const mined = open.slice(0, 2)
     const block = { number: 7n, succeeded: true, gasUsed: 21_000n, gasPrice: 9n, rollupFee: 0n }
     for (const { id, hash } of mined) {
       await recordBlock(db, { id, from: 'signed', to: 'mined', block: { ...block, hash } })
     }
-    const taken = await listTakenAttempts(db, { ...lane, latest, limit: 2 })
+    const taken = await listTakenAttempts(db, [{ ...lane, latest }], 2)
     expect(taken.map(({ nonce }) => nonce)).to.deep.equal(open.slice(0, 4).map((one) => one.nonce))
   })
 })

@@ -17,11 +17,11 @@ import {
   advanceLane,
   closeNonce,
   createLane,
-  holdLease,
-  leaseLane,
+  holdLeases,
+  leaseLanes,
   lockLanes,
   openNonce,
-  releaseLane,
+  releaseLanes,
   type Lane,
   type LaneStep,
 } from '../../../src/store/orders/lanes.ts'
@@ -227,16 +227,20 @@ describe('the store of orders', () => {
 
   it('writes for the worker that took the lane last, and for no other', async () => {
     const until = new Date(now.getTime() + 1000)
-    const first = await leaseLane(db, { chainId: 1, before: now, until })
-    expect(await leaseLane(db, { chainId: 1, before: now, until })).to.equal(undefined)
+    const lease = (before: Date, until: Date) =>
+      leaseLanes(db, { chainId: 1, before, until, limit: 9 })
+    const first = await lease(now, until)
+    expect(first).to.deep.equal([{ chainId: 1, signer, fence: 1n }])
+    expect(await lease(now, until)).to.deep.equal([])
     const later = new Date(until.getTime() + 1)
-    const second = await leaseLane(db, { chainId: 1, before: later, until: later })
-    await expectFailure(() => holdLease(db, first!), 'lane_lost')
-    await releaseLane(db, first!, now)
-    expect(await leaseLane(db, { chainId: 1, before: later, until })).to.equal(undefined)
-    await holdLease(db, second!)
-    await releaseLane(db, second!, now)
-    expect(await leaseLane(db, { chainId: 1, before: now, until })).to.equal(undefined)
+    const second = await lease(later, later)
+    await expectFailure(() => holdLeases(db, first), 'lane_lost')
+    await expectFailure(() => holdLeases(db, [...second, ...first]), 'lane_lost')
+    await releaseLanes(db, first, now)
+    expect(await lease(later, until)).to.deep.equal([])
+    await holdLeases(db, second)
+    await releaseLanes(db, second, now)
+    expect(await lease(now, until)).to.deep.equal([])
   })
 
   it('hands out no nonce on a view of the lane that is out of date', async () => {
