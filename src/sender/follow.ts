@@ -17,7 +17,7 @@ import { moveTakenSlot } from './move.ts'
 import { writeLanes } from './record.ts'
 import { listTaken, minedOf, type Slot } from './slots.ts'
 
-export type Following = {
+type Following = {
   leases: readonly Lease[]
   look: ChainLook
   /** Those that another worker took meanwhile; they are left to it. */
