@@ -7,6 +7,7 @@ import * as groupB from '../../wire/group-b/errors.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import { LivenessSchema, ReadinessSchema } from '../health.ts'
 import { GROUP_A_VERSION, type Group } from '../server/headers.ts'
+import { examplesOfAnswer, examplesOfFailure, type Examples } from './examples.ts'
 
 export type OpenApiDocument = {
   openapi: '3.1.1'
@@ -27,7 +28,7 @@ export type Operation = {
 type Response = {
   description: string
   headers: Record<string, unknown>
-  content: Record<string, { schema: Record<string, unknown> }>
+  content: Record<string, { schema: Record<string, unknown>; examples?: Examples }>
 }
 
 /** The description of one group, from the very objects that serve it. */
@@ -108,7 +109,12 @@ function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
         content: Object.fromEntries(
           mediaTypesOf(endpoint).map((type) => [
             type,
-            { schema: type === 'text/csv' ? CSV : documentSchema(endpoint.answer, schemas) },
+            type === 'application/json'
+              ? {
+                  schema: documentSchema(endpoint.answer, schemas),
+                  ...shown(examplesOfAnswer(endpoint)),
+                }
+              : { schema: type === 'text/csv' ? CSV : documentSchema(endpoint.answer, schemas) },
           ]),
         ),
       },
@@ -198,23 +204,36 @@ function failuresOf(endpoint: Endpoint, schemas: Components): Record<string, Res
     'overloaded',
     ...own,
   ]
-  const titles = new Map<string, Set<string>>()
-  for (const code of codes) {
-    const entry: { status: number; statusA?: number; title: string } = failures[code]
-    const status = String(endpoint.group === 'a' ? (entry.statusA ?? entry.status) : entry.status)
-    titles.set(status, (titles.get(status) ?? new Set()).add(`${entry.title} (\`${code}\`).`))
-  }
   const errors = endpoint.group === 'a' ? groupA : groupB
-  const content = {
-    'application/json': { schema: documentSchema(errors.ErrorSchema, schemas) },
-    'application/problem+json': { schema: documentSchema(errors.ProblemSchema, schemas) },
-  }
+  const schema = documentSchema(errors.ErrorSchema, schemas)
+  const problem = { schema: documentSchema(errors.ProblemSchema, schemas) }
+  const entries = [...new Set(codes)].map((code) => entryOf(endpoint.group, code))
   return Object.fromEntries(
-    [...titles].map(([status, sentences]) => [
-      status,
-      { description: [...sentences].join(' '), headers: failureHeaders(status, endpoint), content },
-    ]),
+    [...Map.groupBy(entries, ({ status }) => status)].map(([status, some]) => {
+      const examples = shown(examplesOfFailure(endpoint, { status, codes: some }))
+      const content = {
+        'application/json': { schema, ...examples },
+        'application/problem+json': problem,
+      }
+      const description = some.map(({ title, name }) => `${title} (\`${name}\`).`).join(' ')
+      return [status, { description, headers: failureHeaders(status, endpoint), content }]
+    }),
   )
+}
+
+/** How a group tells of a failure. */
+function entryOf(group: Group, name: FailureCode) {
+  const { title, ...entry }: FailureEntry = failures[name]
+  if (group === 'b') return { name, title, status: String(entry.status), code: name }
+  const status = String(entry.statusA ?? entry.status)
+  return { name, title, status, code: String(entry.groupA) }
+}
+
+type FailureEntry = { status: number; statusA?: number; groupA: number; title: string }
+
+/** A place without examples has no word of them. */
+function shown(examples: Examples): { examples?: Examples } {
+  return Object.keys(examples).length === 0 ? {} : { examples }
 }
 
 const IDEMPOTENCY_FAILURES = [
