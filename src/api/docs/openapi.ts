@@ -270,7 +270,7 @@ function documentHealth(schemas: Components) {
       get: {
         ...common,
         operationId: 'readLiveness',
-        summary: 'Tell whether the process lives',
+        summary: 'Check whether the process lives',
         responses: {
           '200': answer(LivenessSchema, 'It does.'),
           '503': answer(groupB.ErrorSchema, 'Too many ask at once.'),
@@ -281,7 +281,7 @@ function documentHealth(schemas: Components) {
       get: {
         ...common,
         operationId: 'readReadiness',
-        summary: 'Tell whether it can serve, part by part',
+        summary: 'Check whether the process can serve, part by part',
         responses: {
           '200': answer(ReadinessSchema, 'It can.'),
           '503': answer(

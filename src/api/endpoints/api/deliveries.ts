@@ -36,7 +36,7 @@ const tag = 'Operations'
 const deliveryList = defineEndpoint({
   route: 'GET /api/deliveries',
   operationId: 'listAnyDeliveries',
-  summary: 'Lists the webhooks of all users and what came of them, newest first',
+  summary: 'List the webhook deliveries of all users with each try, newest first',
   tag,
   access: 'admin',
   query: AnyDeliveryListQuerySchema,
@@ -64,7 +64,7 @@ const deliveryList = defineEndpoint({
 const deliveryRead = defineEndpoint({
   route: 'GET /api/deliveries/{id}',
   operationId: 'readAnyDelivery',
-  summary: 'Reads a webhook of any user: what is sent, and what came of each try',
+  summary: 'Read a webhook delivery of any user: what is sent, and the result of each try',
   tag,
   access: 'admin',
   params: AnyDeliveryParamsSchema,
@@ -85,7 +85,7 @@ const deliveryRead = defineEndpoint({
 const endpointList = defineEndpoint({
   route: 'GET /api/admin/webhook-endpoints',
   operationId: 'listEveryonesWebhookEndpoints',
-  summary: 'Lists the addresses that webhooks of all users go to, newest first',
+  summary: 'List the webhook URLs of all users, newest first',
   tag,
   access: 'admin',
   query: WebhookEndpointListQuerySchema,
@@ -111,7 +111,7 @@ const endpointList = defineEndpoint({
 const deliveryReplay = defineEndpoint({
   route: 'POST /api/deliveries/{id}/replay',
   operationId: 'replayAnyDelivery',
-  summary: 'Sends a webhook of any user again, now',
+  summary: 'Send a webhook of any user again, now',
   tag,
   access: 'admin',
   params: AnyDeliveryParamsSchema,

@@ -12,7 +12,7 @@ import { defineEndpoint } from '../../admission/endpoint.ts'
 export const eventListEndpoint = defineEndpoint({
   route: 'GET /api/events',
   operationId: 'listEvents',
-  summary: 'Lists what happened to your transactions since the event you saw last',
+  summary: 'List the events of your transactions since the one you saw last',
   tag: 'Events',
   access: 'transactions:read',
   query: EventListQuerySchema,

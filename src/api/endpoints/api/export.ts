@@ -17,7 +17,7 @@ export function exportEndpoint({ clock }: { clock: Clock }): Endpoint {
   return defineEndpoint({
     route: 'GET /api/export',
     operationId: 'exportBooks',
-    summary: 'Streams transactions, postings or fees, with balances that sum',
+    summary: 'Export transactions, postings or fees, with balances that add up',
     description:
       'CSV or JSON lines, however many. Each account has an `opening` line, its entries, each ' +
       'with the balance after it, and a `closing` line: a file without it is not whole. Postings ' +

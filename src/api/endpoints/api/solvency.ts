@@ -23,7 +23,7 @@ export function solvencyEndpoint({
   return defineEndpoint({
     route: 'GET /api/solvency',
     operationId: 'getSolvency',
-    summary: 'Holds the supply of the stablecoin against the ledger',
+    summary: 'Compare the supply of the stablecoin with what the ledger owes',
     description:
       'Compared at each new final block. There is no tolerance: what is minted and not yet ' +
       'complete is told apart, and everything else that differs is a drift.',

@@ -20,7 +20,7 @@ export function streamEndpoint(deps: { clock: Clock; closing: AbortSignal }): En
   return defineEndpoint({
     route: 'GET /api/stream',
     operationId: 'followEvents',
-    summary: 'Sends what happens as server-sent events; to administrators, of all users',
+    summary: 'Stream your events as server-sent events; administrators receive those of all users',
     description:
       'A comment comes every 10 seconds while nothing happens. The stream ends after 5 minutes, ' +
       'when the server stops, and within 5 seconds of the end of your access: come again with ' +

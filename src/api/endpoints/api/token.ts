@@ -25,7 +25,7 @@ export function tokenEndpoint(deps: {
     route: 'POST /api/token',
     operationId: 'createToken',
     tag: 'Access',
-    summary: 'Get an access token by username and password',
+    summary: 'Get an access token with a username and a password',
     access: 'public',
     body: TokenRequestSchema,
     answer: TokenAnswerSchema,

@@ -53,7 +53,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
   return defineEndpoint({
     route: 'POST /api/transfers',
     operationId: 'createTransfer',
-    summary: 'Sends money to an account at a bank',
+    summary: 'Send money to a bank account',
     description:
       'It takes from your main wallet, or from the credit line that an administrator has set; ' +
       'what comes back goes back there. The answer comes at once; the bank has the transfer a ' +
@@ -116,7 +116,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
 const transferStatus = defineEndpoint({
   route: 'GET /api/transfers/{transaction_id}/status',
   operationId: 'getTransferStatus',
-  summary: 'Tells how far a transfer has got',
+  summary: 'Read the state of a transfer',
   tag: 'Transfers',
   access: 'transfers:read',
   params: TransactionParamsSchema,

@@ -96,7 +96,7 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/transfers',
     operationId: 'createTransfer',
-    summary: 'Moves money between wallets, pays it out on a chain, or redeems stablecoin to a bank',
+    summary: 'Move money between wallets, withdraw it to a chain, or redeem stablecoin to a bank',
     description:
       'From wallet to wallet it is complete at once. From wallet to blockchain it is a ' +
       'withdrawal: the stablecoin is paid to the address, the transfer is complete when that is ' +
@@ -246,7 +246,7 @@ function transferRead({ ledger }: Pick<Deps<unknown, unknown>, 'ledger'>): Endpo
   return defineEndpoint({
     route: 'GET /v1/transfers/{id}',
     operationId: 'getTransfer',
-    summary: 'Reads a transfer or a redeem',
+    summary: 'Read a transfer, a withdrawal or a redeem',
     tag: 'Transfers',
     access: 'transfers:read',
     params: IdParamsSchema,
@@ -265,7 +265,7 @@ function transferList({ ledger }: Pick<Deps<unknown, unknown>, 'ledger'>): Endpo
   return defineEndpoint({
     route: 'GET /v1/transfers',
     operationId: 'listTransfers',
-    summary: 'Lists your transfers and redeems, newest first',
+    summary: 'List your transfers, withdrawals and redeems, newest first',
     tag: 'Transfers',
     access: 'transfers:read',
     query: TransferListQuerySchema,

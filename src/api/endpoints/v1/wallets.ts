@@ -24,7 +24,7 @@ export function walletEndpoints(): Endpoint[] {
 const walletList = defineEndpoint({
   route: 'GET /v1/wallets',
   operationId: 'listWallets',
-  summary: 'Lists your wallets and what is in them, newest first',
+  summary: 'List your wallets with their balances, newest first',
   tag: 'Wallets',
   access: 'wallets:read',
   query: WalletListQuerySchema,
@@ -41,7 +41,7 @@ const walletList = defineEndpoint({
 const walletRead = defineEndpoint({
   route: 'GET /v1/wallets/{walletId}',
   operationId: 'getWallet',
-  summary: 'Reads a wallet and what is in it',
+  summary: 'Read a wallet with its balance',
   tag: 'Wallets',
   access: 'wallets:read',
   params: WalletParamsSchema,
@@ -58,7 +58,7 @@ const walletRead = defineEndpoint({
 const walletCreate = defineEndpoint({
   route: 'POST /v1/wallets',
   operationId: 'createWallet',
-  summary: 'Opens another wallet',
+  summary: 'Open another wallet',
   description: 'An account has 1,000 wallets at most.',
   tag: 'Wallets',
   access: 'wallets:write',

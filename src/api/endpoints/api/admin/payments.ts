@@ -39,7 +39,7 @@ export const undecidedListEndpoint = defineEndpoint({
   ...shared,
   route: 'GET /api/admin/payments',
   operationId: 'listUndecidedPayments',
-  summary: 'Lists payments on chain that wait for a decision, oldest first',
+  summary: 'List the crypto checkouts that wait for a decision, oldest first',
   description:
     'Less than the whole, or late: each with what has come for it. While it is in time, its page ' +
     'still asks for the rest. With ' +
@@ -63,7 +63,7 @@ export const paymentDecideEndpoint = defineEndpoint({
   ...shared,
   route: 'POST /api/admin/payments/{transaction_id}/decide',
   operationId: 'decidePayment',
-  summary: 'Accepts what has come for a payment on chain as it is, or refuses it',
+  summary: 'Accept what arrived for a crypto checkout, or refuse it',
   description:
     'For a payment that is `processing` because less, more or late has come. Refused, it has ' +
     'failed; what has come stays where it is until you send it back.',

@@ -36,7 +36,7 @@ export function signerListEndpoint({ chains }: { chains: Chains<SignersDeps> }):
   return defineEndpoint({
     route: 'GET /api/admin/signers',
     operationId: 'listSigners',
-    summary: 'Lists the addresses that sign: what each is for, what it has and what it needs',
+    summary: 'List the addresses that sign: what each is for, what it has and what it needs',
     description:
       'A balance, a nonce or an allowance that no provider says at the moment is null. What is ' +
       'needed is what the next hundred payments of the address cost at the fees of now.',

@@ -25,7 +25,7 @@ export const everyonesWalletListEndpoint = defineEndpoint({
   tag: 'Administration',
   access: 'admin',
   operationId: 'listEveryonesWallets',
-  summary: 'Lists the wallets of all users, oldest first, and what is in none',
+  summary: 'List the wallets of all users, oldest first, and the accounts that are not wallets',
   query: OwnedWalletListQuerySchema,
   answer: OwnedWalletListSchema,
   handle: async ({ query, db }) => {
@@ -53,7 +53,7 @@ export const creditLineEndpoint = defineEndpoint({
   tag: 'Administration',
   access: 'admin',
   operationId: 'setCreditLine',
-  summary: 'Sets how far transfers to a bank may take a wallet below zero',
+  summary: 'Set how far transfers to a bank can take a wallet below zero',
   params: WalletParamsSchema,
   body: CreditLineSchema,
   answer: CreditLineAnswerSchema,

@@ -29,7 +29,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
   return defineEndpoint({
     route: 'POST /api/blockchain/transactions',
     operationId: 'createBlockchainTransaction',
-    summary: 'Sends ETH, dollars of the stablecoin or another token from your address',
+    summary: 'Send ETH, the stablecoin or another token from your address',
     description:
       'Gas is paid in ETH whatever is sent. The answer comes at once, with the hash of the ' +
       'transaction that was signed and stored. A fee that is raised later changes the hash; the ' +

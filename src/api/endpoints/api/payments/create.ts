@@ -66,7 +66,7 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
   return defineEndpoint({
     route: 'POST /api/payments',
     operationId: 'createPayment',
-    summary: 'Asks a payer for money through a gateway',
+    summary: 'Ask a payer for money through a gateway',
     description:
       'The answer tells how the payer goes on: `client_secret` for a card, `approval_url` for a ' +
       'wallet, `hosted_url` for a crypto checkout. Nothing is charged before the payer has agreed.',

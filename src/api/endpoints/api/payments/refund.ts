@@ -85,7 +85,7 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
   return defineEndpoint({
     route: 'POST /api/payments/{transaction_id}/refund',
     operationId: 'refundPayment',
-    summary: 'Sends a completed payment back, the whole or a part of it',
+    summary: 'Refund a completed payment, in full or in part',
     description:
       'Without an `amount` all goes back that has not gone yet. There may be several refunds, ' +
       'together at most the payment. It stays `completed` while only a part is back, and is ' +

@@ -18,7 +18,7 @@ export function transactionListEndpoint({ chains }: { chains: Chains }): Endpoin
   return defineEndpoint({
     route: 'GET /api/transactions',
     operationId: 'listTransactions',
-    summary: 'Lists your transactions, newest first',
+    summary: 'List your transactions, newest first',
     tag: 'Transactions',
     access: 'transactions:read',
     query: TransactionListQuerySchema,

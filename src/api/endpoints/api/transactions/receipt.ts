@@ -37,7 +37,7 @@ export function receiptCreateEndpoint(deps: {
   return defineEndpoint({
     route: 'POST /api/transactions/{transaction_id}/receipt',
     operationId: 'createReceipt',
-    summary: 'Makes a page that proves a payment to the payee, once for a transaction',
+    summary: 'Make a public page that proves a final payment to its payee',
     description:
       'The page is public for whoever knows its address, which nobody can guess. The payment ' +
       'must be final on the chain.',

@@ -71,7 +71,7 @@ function mintCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/businessAccount/transfers',
     operationId: 'createMint',
-    summary: 'Mints stablecoin to an address, for money of a wallet',
+    summary: 'Mint stablecoin to an address with money from a wallet',
     description:
       'The money is held at once. When the mint is final on the chain, with its event, its ' +
       'transfer, its memo and its amount, the transfer is `complete`. If it fails, the money is ' +
@@ -122,7 +122,7 @@ function mintRead({ ledger }: { ledger: LedgerContext }): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/businessAccount/transfers/{id}',
     operationId: 'getMint',
-    summary: 'Reads a mint',
+    summary: 'Read a mint',
     tag: 'Transfers',
     access: 'mint:read',
     params: IdParamsSchema,
@@ -140,7 +140,7 @@ function mintList({ ledger }: { ledger: LedgerContext }): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/businessAccount/transfers',
     operationId: 'listMints',
-    summary: 'Lists your mints, newest first',
+    summary: 'List your mints, newest first',
     tag: 'Transfers',
     access: 'mint:read',
     query: MintListQuerySchema,

@@ -27,7 +27,7 @@ const tag = 'Notifications'
 const deliveryList = defineEndpoint({
   route: 'GET /v1/notifications/subscriptions/{id}/deliveries',
   operationId: 'listDeliveries',
-  summary: 'List what was sent to a subscription and what came of it, newest first',
+  summary: 'List the deliveries of a subscription with each try, newest first',
   tag,
   access: 'notifications:read',
   params: SubscriptionParamsSchema,

@@ -50,7 +50,7 @@ function subscriptionCreate(deps: SubscriptionDeps): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/notifications/subscriptions',
     operationId: 'createSubscription',
-    summary: 'Have your notifications sent to you',
+    summary: 'Send your notifications to a URL, or each type to its own',
     description:
       'Each url gets a signed ping, and is told nothing else until it has answered that with a ' +
       '2xx. Notifications are signed as in Standard Webhooks 1.0, come at least once, and count ' +
@@ -98,7 +98,7 @@ const subscriptionList = defineEndpoint({
 const subscriptionDetail = defineEndpoint({
   route: 'GET /v1/notifications/subscriptions/{id}',
   operationId: 'getSubscription',
-  summary: 'Read one subscription',
+  summary: 'Read a subscription',
   tag,
   access: 'notifications:read',
   params: SubscriptionParamsSchema,
@@ -113,7 +113,7 @@ const subscriptionDetail = defineEndpoint({
 const subscriptionDelete = defineEndpoint({
   route: 'DELETE /v1/notifications/subscriptions/{id}',
   operationId: 'deleteSubscription',
-  summary: 'Send no more notifications there, not even those on their way',
+  summary: 'End a subscription; notifications in progress are not sent either',
   tag,
   access: 'notifications:write',
   params: SubscriptionParamsSchema,
@@ -129,7 +129,7 @@ function secretCreate({ randomBytes }: Pick<SubscriptionDeps, 'randomBytes'>): E
   return defineEndpoint({
     route: 'POST /v1/notifications/subscriptions/{id}/secret',
     operationId: 'rotateSubscriptionSecret',
-    summary: 'Get a new secret for a subscription',
+    summary: 'Get a new secret for a subscription; the old one also signs for 24 hours',
     description:
       'The one so far signs as well for 24 hours, so that you can change without a gap. One that ' +
       'was replaced before ends at once.',
