@@ -182,7 +182,7 @@ export function configOf(config: Config, chain: ChainConfig): Config {
 }
 
 /**
- * Every variable that the program reads; the README's table is held against this list by a test.
+ * Every variable that the program reads. A test keeps the table in docs/configuration.md equal.
  */
 export const VARIABLES = {
   PORT: 'port of the HTTP server; 0 takes any free one',

@@ -12,7 +12,8 @@ First steps:
   $ quittance status             is it well?
 
 Exit codes: 0 all holds, 1 a disagreement was found, 2 could not run.
-Every command takes --json and --help. Settings come from the environment; the README lists them.`
+Every command takes --json and --help. Settings come from the environment.
+docs/configuration.md lists them.`
 
 const program = new Command('quittance')
   .description('Pays on chain once, and checks every hash against what the chain says.')

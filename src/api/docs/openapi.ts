@@ -91,7 +91,7 @@ const SECURITY = {
 
 function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
   const { operationId, summary, description, tag, access, group } = endpoint
-  const scope = access === 'public' ? '' : `Needs the scope \`${access}\`.`
+  const scope = access === 'public' ? '' : `Requires the scope \`${access}\`.`
   return {
     operationId,
     summary,
