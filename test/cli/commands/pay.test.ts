@@ -64,7 +64,7 @@ describe('pay on the command line', () => {
     const before = await totalOf()
     const dry = await pay(file, '--dry-run')
     expect(dry.code, dry.stderr).to.equal(0)
-    expect(dry.stdout).to.match(/ETH +1 ETH in 3 payments to 2 addresses; you hold [0-9.]+ ETH/)
+    expect(dry.stdout).to.match(/ETH +1 ETH in 3 payments to 2 addresses; you have [0-9.]+ ETH/)
     expect(dry.stdout).to.match(/fees +at most 0\.[0-9]+ ETH, in 1 transactions/)
     expect(dry.stdout).to.match(/without id +2 rows/)
     expect(dry.stdout).to.match(/repeated +line 3 say the same/)
@@ -141,7 +141,7 @@ describe('pay on the command line', () => {
       expect(stderr).to.match(new RegExp(`line ${line}: .*${what}`))
     }
     const misspelt = fileOf('column.csv', [`${payeeOf('wrong')},1,x`], 'to_address,amount,external')
-    expect((await pay(misspelt, '--yes')).stderr).to.contain('column external is not known')
+    expect((await pay(misspelt, '--yes')).stderr).to.contain('column external is unknown')
     expect(await totalOf()).to.equal(before)
   })
 
@@ -171,7 +171,7 @@ describe('pay on the command line', () => {
     ])
     const { code, stderr } = await pay(other, '--yes')
     expect(code).to.equal(2)
-    expect(stderr).to.contain('line 2: taken-1 stands for another payment')
+    expect(stderr).to.contain('line 2: taken-1 belongs to another payment')
     expect(await balanceOf(payeeOf('taken'))).to.equal(10n ** 17n)
   })
 
