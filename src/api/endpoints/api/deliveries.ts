@@ -44,8 +44,7 @@ const deliveryList = defineEndpoint({
   handle: async ({ query, db }) => {
     const { user_id: userId, status: state, about, after } = query
     if (after !== undefined && (await findDelivery(db, { id: after })) === undefined) {
-      const message =
-        'There is no such delivery. Take the next_after of an answer, or leave it out.'
+      const message = 'No delivery has this id. Send the next_after of an answer, or leave it out.'
       throw invalidRequest([{ field: 'query.after', code: 'bad_cursor', message }])
     }
     const limit = effectiveLimit(query.limit)
@@ -135,7 +134,7 @@ export async function replay(db: Db, wanted: { userId?: number; id: string }): P
   if (!isReplayed && delivery.endpointState === 'disabled') {
     throw new RequestError(
       'conflict',
-      'The url of this delivery is disabled. Replay its ping first, or subscribe anew.',
+      'The URL of this delivery is disabled. Replay its ping first, or subscribe again.',
     )
   }
   return delivery

@@ -57,7 +57,7 @@ function createEndpoint({ chains }: Deps): Endpoint {
     route: 'POST /api/runs',
     operationId: 'createRun',
     summary: 'Start a reconciliation run over the records of this installation',
-    description: 'A worker takes it within seconds; read the run to follow it.',
+    description: 'A worker starts it within seconds. Read the run to follow it.',
     body: RunCreateSchema,
     status: 201,
     answer: RunDetailSchema,
@@ -66,7 +66,7 @@ function createEndpoint({ chains }: Deps): Endpoint {
       const since = body.since === undefined ? undefined : new Date(body.since)
       const until = body.until === undefined ? undefined : new Date(body.until)
       if (since && until && since >= until) {
-        const message = 'This is not before until. Exchange the two.'
+        const message = 'This is not before `until`. Exchange the two.'
         throw invalidRequest([{ field: 'since', code: 'after_until', message }])
       }
       const run = await requestRun(db, { requestedBy: actorOf(caller), since, until })

@@ -76,7 +76,7 @@ class WrongPasswordError extends RequestError {
 
 class BusyError extends RequestError {
   constructor() {
-    super('unavailable', 'Too many logins are under way. Try again in 1 s.', {
+    super('unavailable', 'Too many logins are in progress. Try again in 1 s.', {
       headers: { 'retry-after': '1' },
       retryable: true,
     })

@@ -33,9 +33,9 @@ function paymentCreate({ ledger, bank }: { ledger: LedgerContext; bank: PayingBa
     operationId: 'createPayment',
     summary: 'Pay from a wallet to a bank account by wire',
     description:
-      'The money is held at once. When the bank has taken the wire, the payment is `confirmed`; ' +
-      'when it is through, `paid`. If the bank refuses it or sends it back, the payment is ' +
-      '`failed` and the money is in the wallet again.',
+      'The money is held at once. When the bank accepts the wire, the payment is `confirmed`; ' +
+      'when the wire is paid, `paid`. If the bank refuses or returns it, the payment is ' +
+      '`failed` and the money returns to the wallet.',
     tag: 'Payments',
     access: 'payments:write',
     body: PaymentCreateSchema,

@@ -59,7 +59,7 @@ const walletCreate = defineEndpoint({
   route: 'POST /v1/wallets',
   operationId: 'createWallet',
   summary: 'Open another wallet',
-  description: 'An account has 1,000 wallets at most.',
+  description: 'An account has at most 1,000 wallets.',
   tag: 'Wallets',
   access: 'wallets:write',
   body: WalletCreateSchema,
@@ -69,7 +69,10 @@ const walletCreate = defineEndpoint({
   handle: async ({ body, caller, db }) => {
     const { userId } = caller
     if ((await countWallets(db, userId)) >= MAX_WALLETS) {
-      throw new RequestError('limit_exceeded', `You have ${MAX_WALLETS} wallets. Use one of them.`)
+      throw new RequestError(
+        'limit_exceeded',
+        `You have ${MAX_WALLETS} wallets, which is the limit. Use one of them.`,
+      )
     }
     const wallet = await insertWallet(db, { userId, description: body.description ?? '' })
     return { data: walletBody(wallet) }

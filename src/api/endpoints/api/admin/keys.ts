@@ -75,7 +75,7 @@ function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
       }
       const scopes = commonScopes(body.scopes, user.scopes)
       if (scopes.length === 0) {
-        const message = 'The user may do none of this. Give the key scopes that its user has.'
+        const message = 'The user has none of these scopes. Give the key scopes of its user.'
         throw invalidRequest([{ field: 'scopes', code: 'beyond_user', message }])
       }
       const { text, sha256, shown } = createApiKey({ environment, randomBytes })

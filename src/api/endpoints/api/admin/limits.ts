@@ -72,9 +72,9 @@ function limitSet({ clock }: Deps): Endpoint {
     operationId: 'setLimits',
     summary: 'Set the limits of one way out in one currency, for everyone or for one user',
     description:
-      'A limit of the user counts before that of everybody, and that before the default. What ' +
-      'is absent stays as it is, and null takes back what was set here. It counts from the next ' +
-      'payment on. The answer has what is in force then.',
+      'A limit of the user has priority over that of everyone, and that over the default. What ' +
+      'is absent stays unchanged, and null removes what was set here. It applies from the next ' +
+      'payment on. The answer has the limits that apply then.',
     body: LimitSetSchema,
     answer: LimitAnswerSchema,
     handle: async ({ body, caller, db }) => {

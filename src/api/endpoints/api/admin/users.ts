@@ -71,7 +71,9 @@ const userCreateEndpoint = defineEndpoint({
   handle: async ({ body: { username, scopes }, db, prepared }) => {
     const user = await insertUser(db, { username, scopes, ...prepared }).catch((error: unknown) => {
       if (codeOf(error) !== 'username_taken') throw error
-      throw new RequestError('conflict', `There is a user named ${username}.`, { cause: error })
+      throw new RequestError('conflict', `The name ${username} is taken. Choose another one.`, {
+        cause: error,
+      })
     })
     return { success: true as const, ...toUserWire(user) }
   },
@@ -97,7 +99,7 @@ function setUser(
       if (verb === 'disable' && user.id === caller.userId) {
         throw new RequestError(
           'conflict',
-          'You would shut yourself out. Ask another administrator.',
+          'You cannot disable yourself. Ask another administrator.',
         )
       }
       const change = verb === 'disable' ? disableUser : enableUser

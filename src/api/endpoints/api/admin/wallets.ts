@@ -65,10 +65,11 @@ export const creditLineEndpoint = defineEndpoint({
     const creditLine = isNone ? 0n : parseAmount({ text, decimals: LEDGER_DECIMALS })
     const isSet = await setCreditLine(db, { walletId, creditLine })
     if (isSet === undefined) {
-      throw new RequestError('not_found', 'There is no such wallet. Check its id.')
+      throw new RequestError('not_found', 'No wallet has this id. Check it.')
     }
     if (!isSet) {
-      const message = 'The wallet has drawn more than that. Set a higher line, or let it be repaid.'
+      const message =
+        'The wallet has used more than this. Set a higher credit line, or wait until it is repaid.'
       throw new RequestError('conflict', message)
     }
     const { wallet_id } = params

@@ -66,10 +66,10 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
     operationId: 'createBatch',
     summary: 'Pay up to 1,000 payees at once through the settlement contract',
     description:
-      'The batch is checked as a whole before anything is stored. Each item is a transaction of ' +
-      'its own, with a reference, a receipt and an outcome of its own; several of them share one ' +
-      'transaction on the chain. An item that its payee refuses fails alone where `on_failure` ' +
-      'is `each`, and what was not paid comes back.',
+      'The whole batch is checked before anything is stored. Each item is a transaction with ' +
+      'its own reference, receipt and result. Several items share one ' +
+      'transaction on the chain. An item that its payee refuses fails alone if `on_failure` ' +
+      'is `each`, and its money returns to you.',
     tag: 'Blockchain',
     access: 'blockchain:write',
     body: BatchCreateSchema,

@@ -31,8 +31,8 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     operationId: 'createBlockchainTransaction',
     summary: 'Send ETH, the stablecoin or another token from your address',
     description:
-      'Gas is paid in ETH whatever is sent. The answer comes at once, with the hash of the ' +
-      'transaction that was signed and stored. A fee that is raised later changes the hash; the ' +
+      'Gas is paid in ETH for every currency. The answer arrives at once, with the hash of the ' +
+      'transaction that is signed and stored. A higher fee later changes the hash; the ' +
       'detail lists every attempt.',
     tag: 'Blockchain',
     access: 'blockchain:write',

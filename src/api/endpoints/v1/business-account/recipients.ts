@@ -40,7 +40,7 @@ function recipientCreate({ ledger, chains }: Deps): Endpoint {
     failures: ['contract_not_configured'],
     handle: async ({ body, caller, db }) => {
       if (body.currency !== undefined && body.currency !== null && body.currency !== 'USD') {
-        const message = 'This currency is not served. Send USD, in upper case.'
+        const message = 'This currency is not supported. Send USD, in upper case.'
         const { currency: value } = body
         throw refusal({ field: 'currency', code: 'enum', message, value }, 1078)
       }
