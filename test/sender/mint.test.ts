@@ -85,7 +85,7 @@ describe('minting by an order', () => {
     expect(frozen.message).to.include(`the token has frozen ${getAddress(payee)}`)
     await as('pause()')
     const paused = await expectFailure(() => mint(), 'token_paused')
-    expect(paused.message).to.include('The token is paused')
+    expect(paused.message).to.include('The issuer has paused the token')
     await as('unpause()')
     await mint({ amount: ALLOWANCE })
     await finish()
