@@ -335,7 +335,7 @@ function lags(provider: string, head: bigint): Disagreement {
 
 function missing(providers: readonly string[]): Disagreement {
   const names = providers.join(' and ')
-  return { kind: 'missing', message: `${names} do not know a transaction with this hash.` }
+  return { kind: 'missing', message: `No transaction with this hash is known to ${names}.` }
 }
 
 function notMined(provider: string, { nonce }: ChainTransaction): Disagreement {

@@ -250,7 +250,7 @@ function unseen(findings: readonly Finding[], options: CheckedOptions): Disagree
 
 function missing(answered: readonly Finding[]): Disagreement {
   const names = answered.map(({ provider }) => provider).join(' and ')
-  return { kind: 'missing', message: `${names} has nothing that matches.` }
+  return { kind: 'missing', message: `Nothing matches at ${names}.` }
 }
 
 function ambiguous(hashes: readonly Hex[]): Disagreement {
