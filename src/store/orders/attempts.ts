@@ -188,10 +188,10 @@ export async function recordBlocks(db: Db, records: readonly BlockRecord[]): Pro
   }))
   const { rows } = await sql<{ id: bigint }>`
     update attempts set state = to_state, block_number = number, block_hash = in_hash,
-      succeeded = ok, gas_used = row.gas, gas_price = price, rollup_fee = rollup
+      succeeded = ok, gas_used = row.gas, gas_price = price, rollup_fee = beside
     from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
       attempt_id bigint, from_state text, to_state text, number bigint, in_hash text, ok boolean,
-      gas bigint, price numeric, rollup numeric
+      gas bigint, price numeric, beside numeric
     )
     where id = attempt_id and state = from_state
     returning id`.execute(db)
