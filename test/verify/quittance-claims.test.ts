@@ -114,7 +114,7 @@ describe('a quittance, compared with what one is owed', () => {
 
   it('says that nobody was asked whether its block is final', async () => {
     const file = await proofOf(settled)
-    expect((await checked(file)).caveats.join('\n')).to.include('no node was asked')
+    expect((await checked(file)).caveats.join('\n')).to.include('No node was asked')
     const asked = await check(file, options)
     expect(asked.caveats).to.deep.equal([
       `Only ${options.providers[0]?.name} says that the block is part of the chain.`,
