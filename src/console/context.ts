@@ -17,7 +17,7 @@ export const PlatformContext = createContext<Platform | undefined>(undefined)
 
 export function usePlatform(): Platform {
   const platform = useContext(PlatformContext)
-  if (!platform) throw new TypeError('a screen stands in the console')
+  if (!platform) throw new TypeError('a screen is in the console')
   return platform
 }
 

@@ -221,7 +221,7 @@ describeInChromium('the stories of an operator', (chromium) => {
     const file = join(folder.path, 'batch.csv')
     writeFileSync(file, `to_address,amount\n${PAYEE},0.01\nnobody,1\n`)
     await page.getByLabel(/CSV file/).setInputFiles(file)
-    await sees('Line 3: nobody is no address.')
+    await sees('Line 3: nobody is not an address.')
     const line = (byte: string): string => `0x${byte.repeat(20)},0.01,Salary,sal-${byte}\n`
     const lines = ['a1', 'a2', 'a3'].map(line).join('')
     const good = join(folder.path, 'good.csv')

@@ -132,10 +132,10 @@ describeInChromium('the console in a browser', (chromium) => {
   /** Comes from elsewhere, and waits for all of it. */
   const show = async (screen: string): Promise<void> => {
     await open('elsewhere')
-    await sees('There is no such page')
+    await sees('This page does not exist')
     if (screen === 'elsewhere') return
     await open(screen)
-    await sees('There is no such page', 'detached')
+    await sees('This page does not exist', 'detached')
     await sees(/^Loading/, 'detached')
   }
 
@@ -193,7 +193,7 @@ describeInChromium('the console in a browser', (chromium) => {
   it('gives a receipt that the payee verifies, and refuses a tampered one', async () => {
     const id = await pay('a receipt')
     await open(`transactions/${id}`)
-    await page.getByRole('button', { name: 'Make a receipt' }).click()
+    await page.getByRole('button', { name: 'Create a receipt' }).click()
     const path = await page.getByRole('link', { name: 'the receipt' }).getAttribute('href')
     await page.goto(`${facts.url}${path}`)
     await page.getByRole('button', { name: 'Verify' }).click()
@@ -210,7 +210,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await sees('Refused.')
     const unknown = await page.goto(`${facts.url}/r/${'a'.repeat(43)}`)
     expect(unknown?.status()).to.equal(404)
-    await sees('There is no such receipt')
+    await sees('This receipt does not exist')
   })
 
   it('is worked without a mouse, and shows where the keys go', async () => {
@@ -258,7 +258,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await isForEverybody('the checkout')
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     await page.getByRole('button', { name: 'Copy contract' }).click()
-    await page.getByRole('button', { name: 'Marked, copy by hand: contract' }).waitFor()
+    await page.getByRole('button', { name: 'Selected; copy it by hand: contract' }).waitFor()
     expect(await page.evaluate('`${getSelection()}`')).to.equal(facts.settlement)
     await settle(await callOf())
     await sees('This is paid. Thank you.')
@@ -266,7 +266,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await isForEverybody('the paid checkout')
     const unknown = await page.goto(`${facts.url}/checkout/REF${'0'.repeat(20)}`)
     expect(unknown?.status()).to.equal(404)
-    await sees('There is no such payment')
+    await sees('This payment does not exist')
     const path = `/api/payments/${charge.body['transaction_id']}/status`
     expect((await ask(path)).body).to.include({ status: 'completed', gateway_status: 'COMPLETED' })
   })
@@ -282,7 +282,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await sees('1 payment to accept or refuse.')
     await open(`transactions/${id}`)
     await page.getByRole('link', { name: 'Accept or refuse it' }).click()
-    await sees('Less than the amount was received.')
+    await sees('The payment is short.')
     await page.getByText('0.249999999999999999').first().waitFor()
     await page
       .getByRole('definition')

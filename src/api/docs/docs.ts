@@ -57,7 +57,7 @@ const CONFIGURATION = {
 const PAGE = `<!doctype html>
 <html lang="en">
   <head>
-    <title>Quittance: the interface</title>
+    <title>Quittance: API reference</title>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <link rel="icon" href="${ICON}" />

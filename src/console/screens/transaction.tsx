@@ -307,11 +307,11 @@ function ReceiptPart({ life, reload }: { life: TransactionLifeWire; reload: () =
   }
   return (
     <Panel title="Receipt for the payee">
-      <p>A page that proves the payment to the payee, without trust in this platform.</p>
+      <p>A page that proves the payment to the payee, who need not trust this platform.</p>
       {error !== undefined && <Failure error={error} />}
       <p class="buttons">
         <button type="button" disabled={isBusy} onClick={() => act(make)}>
-          {isBusy ? 'Proving …' : 'Make a receipt'}
+          {isBusy ? 'Proving …' : 'Create a receipt'}
         </button>
       </p>
     </Panel>

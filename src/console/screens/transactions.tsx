@@ -185,7 +185,7 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
           name="word"
           placeholder="order_id=42"
           pattern="\s*[A-Za-z0-9_.\-]{1,40}=.{1,500}"
-          title="A word of the metadata, as order_id=42"
+          title="A value of the metadata, such as order_id=42"
           size={14}
         />
       </label>
