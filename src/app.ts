@@ -302,7 +302,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       closing: drain.closing,
       kickWebhooks: webhooks?.kick,
     }),
-    pages: { db, loadPages, visitorRpcUrl: ownNodeOf(chains) },
+    pages: { db, loadPages, visitorRpcUrl: (name) => ownNodeOf(chains, name) },
     checks: () => checksOf(ground, chains),
   })
   shutdown.finish('the HTTP server', () => drain.close(server))
@@ -310,11 +310,9 @@ async function serve(ground: Ground, served: Served): Promise<string> {
 }
 
 /** No visitor gets the address of a node that somebody else runs: it may have a key in it. */
-function ownNodeOf({ all }: ServedChains) {
-  return (name: string | null): string | undefined => {
-    const found = all().find((one) => one.name === name)?.chain
-    return found?.isEmbedded ? found.url : undefined
-  }
+function ownNodeOf({ all }: ServedChains, name: string | null): string | undefined {
+  const { chain } = all().find((one) => one.name === name) ?? {}
+  return chain?.isEmbedded ? chain.url : undefined
 }
 
 /** What the operator's own tools ask, on a port that nobody else needs to reach. */

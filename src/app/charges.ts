@@ -27,8 +27,8 @@ export async function chargesOf(
 class WrongFeesError extends BaseError {
   constructor(name: string | undefined) {
     super(
-      `The chain ${name} is set to charge as the OP stack does, but has no contract that tells its ` +
-        'fee for L1. Correct `fees` in QUITTANCE_CHAINS.',
+      `The chain ${name} is set to charge as the OP stack does, but has no contract for the ` +
+        'fee of L1. Correct `fees` in QUITTANCE_CHAINS.',
       { code: 'wrong_fees' },
     )
   }

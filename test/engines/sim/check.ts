@@ -202,7 +202,8 @@ async function wrongsOfPayees(checked: Checked, orders: Order[]): Promise<string
 async function paidByHand({ db, world }: Checked): Promise<ReadonlySet<bigint>> {
   const { rows } = await sql<{ id: bigint; by: string }>`
     select orders.id, taken_by as by from orders join lane_nonces on order_id = orders.id
-    where orders.chain_id = ${world.chainId} and error_code = 'nonce_taken_by_like_payment' and lane_nonces.state = 'foreign'
+    where orders.chain_id = ${world.chainId}
+      and error_code = 'nonce_taken_by_like_payment' and lane_nonces.state = 'foreign'
     order by nonce`.execute(db)
   const paid = new Set<bigint>()
   for (const [id, taken] of Map.groupBy(rows, (row) => row.id)) {
