@@ -25,8 +25,8 @@ export type PagesOptions = {
   db: Db
   /** Builds or reads them when somebody first asks. */
   loadPages: () => Promise<PageFiles>
-  /** The sandbox's own node, which a visitor on the same machine can ask. */
-  visitorRpcUrl: string | undefined
+  /** The sandbox's own node of a chain, which a visitor on the same machine can ask. */
+  visitorRpcUrl: (chain: string | null) => string | undefined
 }
 
 /** The console, the receipts that payees were given, and the pages on which payers pay. */
@@ -93,7 +93,7 @@ function addReceiptRoutes(server: FastifyInstance, options: PagesOptions): void 
       status: transaction.status,
       eth_transaction_hash: transaction.ethTransactionHash,
       created_at: transaction.createdAt.toISOString(),
-      rpc_url: options.visitorRpcUrl ?? null,
+      rpc_url: options.visitorRpcUrl(transaction.chain) ?? null,
       paid: paid ? paidOnWire(paid) : null,
     }
     return reply.type('application/json; charset=utf-8').send(stringifyJson(facts))

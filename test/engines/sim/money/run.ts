@@ -232,7 +232,7 @@ async function comeToRest(sim: MoneySim): Promise<void> {
     faults.areOn = round < 3
     await passOnce(sim)
     await world.mine(3)
-    if (round > 3 && (await countOpenOrders(db)) === 0) break
+    if (round > 3 && (await countOpenOrders(db, world)) === 0) break
   }
   await world.mine(CONFIRMATIONS)
   const { signal } = new AbortController()
