@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Db } from '../database/database.ts'
+import { given } from '../database/rows.ts'
 
 /** Whose key it is, and for what: the same key of another user or operation is another key. */
 export type RequestKey = { userId: number; operation: string; key: string }
@@ -23,9 +24,9 @@ export async function findAnswers(
   const wanted = keys.map(({ userId, ...key }) => ({ user_id: userId, ...key }))
   const { rows } = await sql<StoredAnswer & RequestKey>`
     select user_id as "userId", operation, key, fingerprint, status, body
-    from idempotent_requests join jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as wanted (
+    from idempotent_requests join ${given(wanted)`
       user_id integer, operation text, key text
-    ) using (user_id, operation, key)`.execute(db)
+    `} as wanted using (user_id, operation, key)`.execute(db)
   const found = new Map(rows.map((row) => [nameOf(row), row]))
   return keys.map((key) => {
     const row = found.get(nameOf(key))
@@ -60,9 +61,9 @@ export async function storeAnswers(
   await sql`
     insert into idempotent_requests (user_id, operation, key, fingerprint, status, body)
     select user_id, operation, key, fingerprint, status, body
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (
+    from ${given(rows)`
       user_id integer, operation text, key text, fingerprint text, status integer, body text
-    )`.execute(db)
+    `} as row`.execute(db)
 }
 
 /**

@@ -6,6 +6,7 @@ import { Pool, type CustomTypesConfig, type PoolClient } from 'pg'
 import { parseDatabaseAddress, type DatabaseAddress } from '../../base/database-address.ts'
 import { BaseError, codeOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
+import { createPrepared, type Prepared } from './statements.ts'
 import { DatabaseUnavailableError, isOfConnection, READ_ONLY } from './trouble.ts'
 
 /** How long a server may take, for each thing that is asked of it. */
@@ -59,9 +60,11 @@ export function openConnections(options: ConnectionsOptions): PostgresPool {
   const connectMs = Math.ceil(options.patience.connectMs / hosts.length)
   const pools = hosts.map((host) => openPool(options, { url: host.href, connectMs, isPooled }))
   const primaries = new WeakSet<PoolClient>()
+  // Behind a pooler the next transaction has another session, which knows none of them.
+  const prepared = isPooled ? undefined : createPrepared()
   const connectTo = async (pool: Pool): Promise<Connection> => {
     const client = await pool.connect()
-    const connection = bounded(client, options.patience.answerMs)
+    const connection = bounded(client, { answerMs: options.patience.answerMs, prepared })
     if (!needsPrimary || primaries.has(client)) return connection
     await requirePrimary(connection)
     primaries.add(client)
@@ -152,15 +155,23 @@ async function requirePrimary(connection: Connection): Promise<void> {
 
 type Connection = Awaited<ReturnType<PostgresPool['connect']>>
 
-function bounded(client: PoolClient, answerMs: number): Connection {
+function bounded(
+  client: PoolClient,
+  { answerMs, prepared }: { answerMs: number; prepared: Prepared | undefined },
+): Connection {
   let isUseless = false
-  const query = async (statement: string, parameters: unknown[]): Promise<unknown> => {
+  let isInTransaction = false
+  const query = async (text: string, values: unknown[]): Promise<unknown> => {
+    isInTransaction ||= BEGIN.test(text)
+    const isPrepared = isInTransaction && values.length > 0
+    const name = isPrepared ? prepared?.nameOf(text) : undefined
     const timer = answerMs > 0 ? setTimeout(() => breakOff(client, answerMs), answerMs) : undefined
     try {
-      return await client.query(statement, parameters)
+      return await client.query(name === undefined ? { text, values } : { name, text, values })
     } catch (error) {
-      isUseless ||= codeOf(error) === READ_ONLY
-      throw isOfConnection(error) ? new DatabaseUnavailableError(error) : error
+      const isLost = name !== undefined && prepared?.isLost(error) === true
+      isUseless ||= isLost || codeOf(error) === READ_ONLY
+      throw isLost || isOfConnection(error) ? new DatabaseUnavailableError(error) : error
     } finally {
       clearTimeout(timer)
     }
@@ -170,6 +181,9 @@ function bounded(client: PoolClient, answerMs: number): Connection {
     release: (destroy) => client.release(destroy || isUseless),
   }
 }
+
+/** Whoever begins a transaction gives the connection back at its end. */
+const BEGIN = /^(begin|start transaction)\b/
 
 /**
  * The query that waits fails, and so does what follows on the connection, such as a rollback. The

@@ -36,6 +36,18 @@ export function readOne<T>(db: Db): Reader<T, T | undefined> {
   return reader as Reader<T, T | undefined>
 }
 
+/**
+ * Rows that go with a statement, as a table with these columns: `from ${given(rows)`id bigint`} as
+ * row`. The limit says nothing but how many they are. Without it a plan is for a hundred, and reads
+ * a whole table where it could look up the few.
+ */
+export function given(rows: readonly object[]) {
+  return (...columns: Statement): RawBuilder<unknown> => sql`(
+    select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (${sql(...columns)})
+    limit ${rows.length}
+  )`
+}
+
 /** A type with a field that is null cannot be read: it would be undefined. */
 type Reader<T, Answer> = null extends T[keyof T]
   ? never

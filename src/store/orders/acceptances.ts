@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 
 import type { Fees, Hex, Order } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
-import { readAll } from '../database/rows.ts'
+import { given, readAll } from '../database/rows.ts'
 import { advancing, requireAdvanced, type LaneStep } from './lanes.ts'
 import { ORDER } from './orders.ts'
 
@@ -40,10 +40,10 @@ export async function storePayments(
   const orders = await readAll<Order & { advanced: Hex[] | undefined }>(db)`
     with advanced as (${advancing(steps)}),
     wanted as (
-      select * from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      select * from ${given(wanted)`
         ${FIELDS}, place integer, nonce bigint, hash text, raw text, max_fee numeric,
         max_tip numeric, rollup_fee numeric
-      )
+      `} as row
     ), stored as (
       insert into orders (${COLUMNS}, updated_at)
       select ${COLUMNS}, accepted_at from wanted order by place
@@ -52,7 +52,7 @@ export async function storePayments(
       insert into orders (${COLUMNS}, updated_at, bundle)
       select ${COLUMNS}, accepted_at, paid_by from (
         select row.*, stored.id as paid_by
-        from jsonb_to_recordset(${JSON.stringify(bundled)}::jsonb) as row (${FIELDS}, bundle text)
+        from ${given(bundled)`${FIELDS}, bundle text`} as row
         join stored on stored.subject = row.bundle
       ) as row order by counter
     ), opened as (

@@ -11,7 +11,7 @@ import {
   type SendAnswer,
 } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
-import { columnsOf, readAll, readOne } from '../database/rows.ts'
+import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
 import type { BlockId } from './chain-cursor.ts'
 import type { LaneKey } from './lanes.ts'
 
@@ -189,10 +189,10 @@ export async function recordBlocks(db: Db, records: readonly BlockRecord[]): Pro
   const { rows } = await sql<{ id: bigint }>`
     update attempts set state = to_state, block_number = number, block_hash = in_hash,
       succeeded = ok, gas_used = row.gas, gas_price = price, rollup_fee = beside
-    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+    from ${given(wanted)`
       attempt_id bigint, from_state text, to_state text, number bigint, in_hash text, ok boolean,
       gas bigint, price numeric, beside numeric
-    )
+    `} as row
     where id = attempt_id and state = from_state
     returning id`.execute(db)
   const recorded = new Set(rows.map(({ id }) => id))
@@ -224,9 +224,9 @@ export async function supersedeOthers(
   await sql`
     update attempts set state = 'superseded', block_number = null, block_hash = null,
       succeeded = null, gas_used = null, gas_price = null, rollup_fee = null
-    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+    from ${given(wanted)`
       of_chain bigint, of_signer text, at_nonce bigint, taker text
-    )
+    `} as row
     where chain_id = of_chain and signer = of_signer and nonce = at_nonce
       and hash <> taker and state in ('signed', 'mined')`.execute(db)
 }
@@ -240,9 +240,9 @@ export async function noteSent(
   await sql`
     update attempts set sent_at = coalesce(sent_at, at), last_sent_at = at, last_answer = answer,
       no_funds_since = case when answer = 'no_funds' then coalesce(no_funds_since, at) end
-    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+    from ${given(wanted)`
       attempt_id bigint, answer text, at timestamptz
-    )
+    `} as row
     where id = attempt_id`.execute(db)
 }
 

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { BaseError } from '../../base/errors.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
-import { columnsOf, readAll, readOne } from '../database/rows.ts'
+import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
 
 export type LaneKey = { chainId: number; signer: Hex }
 
@@ -98,10 +98,10 @@ export function advancing(steps: readonly LaneStep[]): RawBuilder<{ signer: Hex 
   }))
   return sql`
     update nonce_lanes set next_nonce = to_nonce, next_counter = to_counter
-    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+    from ${given(wanted)`
       of_chain bigint, of_signer text, nonce bigint, counter bigint, to_nonce bigint,
       to_counter bigint
-    )
+    `} as row
     where chain_id = of_chain and signer = of_signer
       and next_nonce = nonce and next_counter = counter
     returning signer`
@@ -204,9 +204,9 @@ export async function closeNonces(db: Db, taken: readonly TakenNonce[]): Promise
   }))
   const { rows } = await sql`
     update lane_nonces set state = to_state, taken_by = taker, taken_at_block = block
-    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+    from ${given(wanted)`
       of_chain bigint, of_signer text, at_nonce bigint, to_state text, taker text, block bigint
-    )
+    `} as row
     where chain_id = of_chain and signer = of_signer and nonce = at_nonce and state = 'open'
     returning 1`.execute(db)
   return rows.length

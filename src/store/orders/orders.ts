@@ -9,7 +9,7 @@ import {
   type OrderState,
 } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
-import { columnsOf, readAll, readOne } from '../database/rows.ts'
+import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
 
 export const ORDER = columnsOf<Order>()(`id, subject, spender, chain_id::float8, signer, reference,
   counter, route, contract, token, payee, amount, gas, bundle, calldata, state, error_code,
@@ -91,10 +91,10 @@ export async function tryMoveOrders(db: Db, moves: readonly OrderStep[]): Promis
   }))
   return readAll<Order>(db)`
     update orders set state = to_state, error_code = code, refusal = refused_by, updated_at = at
-    from jsonb_to_recordset(${JSON.stringify(rowsOfMoves)}::jsonb) as row (
+    from ${given(rowsOfMoves)`
       order_id bigint, from_state text, to_state text, code text, refused_by text,
       at timestamptz
-    )
+    `} as row
     where id = order_id and state = from_state
     returning ${ORDER}`
 }

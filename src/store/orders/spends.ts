@@ -7,7 +7,7 @@ import {
   type SpendLimits,
 } from '../../domain/spending.ts'
 import type { Db } from '../database/database.ts'
-import { readAll } from '../database/rows.ts'
+import { given, readAll } from '../database/rows.ts'
 
 export type SpendKey = SpendKind & {
   /** In UTC, as `2026-02-28`. */
@@ -31,9 +31,9 @@ export async function readSpends(db: Db, keys: readonly SpendKey[]): Promise<Spe
       coalesce(own.per_transaction, everybody.per_transaction) as "perTransaction",
       coalesce(own.per_day, everybody.per_day) as "perDay",
       coalesce(own.per_payee, everybody.per_payee) as "perPayee"
-    from jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as wanted (
+    from ${given(keys)`
       spender text, way text, currency text, day date, payee text
-    )
+    `} as wanted
     left join spends using (spender, day, way, currency, payee)
     left join spend_limits own on own.spender = wanted.spender
       and own.way = wanted.way and own.currency = wanted.currency
@@ -63,9 +63,9 @@ export async function addSpends(db: Db, spends: readonly NewSpend[]): Promise<Sp
   const { rows } = await sql<SpendKey>`
     insert into spends (spender, day, way, currency, payee, amount, most)
     select spender, day, way, currency, payee, amount, most
-    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+    from ${given(wanted)`
       spender text, day date, way text, currency text, payee text, amount numeric, most numeric
-    )
+    `} as row
     where most is null or amount <= most order by spender, day, way, currency, payee
     on conflict (spender, day, way, currency, payee) do update
       set amount = spends.amount + excluded.amount, most = excluded.most

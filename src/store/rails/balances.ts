@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
-import { columnsOf, readAll } from '../database/rows.ts'
+import { columnsOf, given, readAll } from '../database/rows.ts'
 import type { DepositCursor } from './deposits.ts'
 
 /** An address of ours and one coin; the empty token is the native one. */
@@ -241,9 +241,9 @@ export async function explainBalances(
     update balances b set block_number = block, nonce = greatest(nonce, ${signed}), balance = held,
       seen_block = null, seen_nonce = null, seen_at = null, seen_balance = null,
       checked_at = ${now}, due_at = ${dueAt}
-    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as wanted (
+    from ${given(wanted)`
       address text, token text, was_block bigint, was_seen bigint, block bigint, held numeric
-    )
+    `} as wanted
     where b.chain_id = ${chainId} and b.address = wanted.address and b.token = wanted.token
       and b.block_number = was_block and b.seen_block is not distinct from was_seen
       and ${isOfFork(chainId, cursor)}`.execute(db)

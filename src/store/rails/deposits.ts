@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
-import { columnsOf, readAll, readOne } from '../database/rows.ts'
+import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
 
 /** How far was read, from which block on, and how often it began again further down. */
 export type DepositCursor = {
@@ -102,11 +102,11 @@ export async function insertDeposits(db: Db, deposits: readonly Deposit[]): Prom
   const { rows } = await sql<{ transactionId: string }>`
     insert into deposits (transaction_id, chain_id, transaction_hash, log_index, payer, payee,
       token, amount, contract, reference, block_number, block_hash, gas_used, gas_price, paid_at)
-    select * from jsonb_to_recordset(${JSON.stringify(deposits.map(rowOf))}::jsonb) as row (
+    select * from ${given(deposits.map(rowOf))`
       transaction_id text, chain_id bigint, transaction_hash text, log_index integer, payer text,
       payee text, token text, amount numeric, contract text, reference text, block_number bigint,
       block_hash text, gas_used bigint, gas_price numeric, paid_at timestamptz
-    )
+    `} as row
     on conflict (chain_id, transaction_hash, log_index) where gone_at is null do nothing
     returning transaction_id as "transactionId"`.execute(db)
   return new Set(rows.map(({ transactionId }) => transactionId))
@@ -202,10 +202,10 @@ export async function insertOwnArrivals(
   await sql`
     insert into own_arrivals (chain_id, transaction_hash, log_index, payee, token, amount,
       block_number)
-    select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (
+    select * from ${given(rows)`
       chain_id bigint, transaction_hash text, log_index integer, payee text, token text,
       amount numeric, block_number bigint
-    )
+    `} as row
     on conflict do nothing`.execute(db)
 }
 

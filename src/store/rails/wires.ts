@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { BaseError } from '../../base/errors.ts'
 import type { Db } from '../database/database.ts'
 import { leasing, type Due } from '../database/leases.ts'
-import { columnsOf, readAll, readOne } from '../database/rows.ts'
+import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
 
 export type WirePurpose = 'payment' | 'redeem' | 'transfer'
 
@@ -143,9 +143,9 @@ export async function releaseWires(db: Db, releases: readonly WireRelease[]): Pr
   }))
   await sql`
     update wires set due_at = next, trouble = word
-    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+    from ${given(wanted)`
       wire_id bigint, held integer, next timestamptz, word text
-    )
+    `} as row
     where id = wire_id and lease = held`.execute(db)
 }
 

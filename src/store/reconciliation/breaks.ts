@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import { AGE_LIMITS_MS, type AgeBucket, type BreakKind, type Finding } from '../../domain/breaks.ts'
 import type { Db } from '../database/database.ts'
-import { columnsOf, readAll, readOne } from '../database/rows.ts'
+import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
 
 export type OpenBreak = Finding & {
   key: bigint
@@ -40,10 +40,10 @@ export async function recordFindings(
   const rows = new Map(findings.map((finding) => [finding.id, rowOf(finding)]))
   await sql`
     with found as (
-      select * from jsonb_to_recordset(${JSON.stringify([...rows.values()])}::jsonb) as row (
+      select * from ${given([...rows.values()])`
         break_id text, kind text, transaction_id text, hash text, recorded jsonb, on_chain jsonb,
         evidence jsonb
-      )
+      `} as row
     ), known as (
       select breaks.break_id, breaks.state as was, breaks.state = 'closed' and (
           breaks.closed_as = 'resolved' or breaks.recorded <> found.recorded

@@ -11,7 +11,7 @@ import {
   type TransactionType,
 } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
-import { columnsOf } from '../database/rows.ts'
+import { columnsOf, given } from '../database/rows.ts'
 import { FOLD_EVERY, foldTallies } from './tallies.ts'
 
 export type Transaction = {
@@ -224,13 +224,13 @@ const ITS_TRACES = sql`
 async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Promise<Moved[]> {
   const { rows } = await sql<MovedRow>`
     with wanted as (
-      select * from jsonb_to_recordset(${JSON.stringify(orders.map(newRow))}::jsonb) as row (
+      select * from ${given(orders.map(newRow))`
         transaction_id text, user_id integer, type text, amount numeric, currency text,
         token_decimals integer, description text, eth_transaction_hash text,
         institution_id integer, gateway_id integer,
         metadata jsonb, external_id text, batch_id text, batch_place integer,
         chain_id bigint, to_address text, created_at timestamptz, actor text, reason text
-      )
+      `} as row
     ), inserted as (
       insert into transactions
         (transaction_id, user_id, type, status, amount, currency, token_decimals, description,
@@ -292,9 +292,9 @@ async function updateStatuses(db: Db, moves: readonly TransactionStep[]): Promis
       set status = to_status, updated_at = greatest(updated_at, now()),
         log_key = greatest(log_key, log_key_now()),
         eth_transaction_hash = coalesce(hash, eth_transaction_hash)
-      from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as row (
+      from ${given(wanted)`
         wanted_id text, from_status text, to_status text, actor text, reason text, hash text
-      )
+      `} as row
       where transaction_id = wanted_id and status = from_status
       returning transactions.*, from_status, actor, reason
     ), changed as (

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { columnsOf, readAll, readOne } from '../../../src/store/database/rows.ts'
+import { columnsOf, given, readAll, readOne } from '../../../src/store/database/rows.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'
 
 type Visit = {
@@ -47,6 +47,18 @@ describe('the reader of rows', () => {
         select ${columns.of('v')} from ${VISITS} join ${sql`(values (2::bigint)) as w (visit_id)`}
           on w.visit_id = v.visit_id`,
     ).to.deep.equal([{ visitId: 2n }])
+  })
+
+  it('has rows that go with a statement, and the planner knows how many', async () => {
+    const { db } = await freshDatabase()
+    const guests = given([{ id: 2, guest: 'bo' }, { id: 1 }])`id bigint, guest text`
+    const { rows } = await sql`select * from ${guests} as row order by id`.execute(db)
+    expect(rows).to.deep.equal([
+      { id: 1n, guest: null },
+      { id: 2n, guest: 'bo' },
+    ])
+    const plan = await sql<{ 'QUERY PLAN': string }>`explain select * from ${guests} as row`
+    expect((await plan.execute(db)).rows[0]?.['QUERY PLAN']).to.include('rows=2 ')
   })
 
   it('is refused by the compiler where list and type differ, or a field is null', async () => {
