@@ -19,12 +19,11 @@ import {
 } from '../fixtures/console/browser.ts'
 import { workByKeys } from '../fixtures/console/keyboard.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { poison, showTheRest } from '../fixtures/hostile.ts'
+import { ARABIC, EVIL, poison, showTheRest } from '../fixtures/hostile.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
-const EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 const LOOKS = [
   [360, 'light'],
   [1000, 'light'],
@@ -33,7 +32,6 @@ const LOOKS = [
 const NAMES =
   'transactions payments breaks runs wallets deliveries users keys mints redeems wires disputes'
 const LISTS = ['', ...`${NAMES} alerts endpoints providers signers batches`.split(' ')]
-const ARABIC = 'فاتورة رقم ١٢٣'
 
 describeInChromium('the console in a browser', (chromium) => {
   let folder: ReturnType<typeof temporaryFolder>
