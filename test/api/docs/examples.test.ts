@@ -15,6 +15,8 @@ const RECIPIENT = {
   description: 'Treasury',
 }
 
+type Asked = { key?: string; body?: string; headers?: Record<string, string> }
+
 describe('the examples of the documents', () => {
   let app: RunningApp
   let documents: OpenApiDocument[]
@@ -30,7 +32,7 @@ describe('the examples of the documents', () => {
 
   const read = async (group: 'a' | 'b') =>
     (await (await fetch(`${app.url}/openapi/group-${group}.json`)).json()) as OpenApiDocument
-  const ask = async (operation: string, init: RequestInit & { key?: string } = {}) => {
+  const ask = async (operation: string, init: Asked = {}) => {
     const [method = '', url = ''] = operation.split(' ')
     const { key = app.facts.admin?.apiKey ?? '', ...rest } = init
     const type = { 'content-type': 'application/json' }
