@@ -15,7 +15,7 @@ describe('an export of many rows', () => {
     // An opening and a closing line for each of four currencies.
     expect(lines).to.equal(count + 8)
     expect(JSON.parse(last)).to.include({ row: 'closing' })
-    // All of them are more than 20 MB, and a page is less than one.
+    // Held at one time they are 9 MB, and a page is less than one.
     expect(heldMb).to.be.lessThan(4)
   }).timeout(60_000)
 })
