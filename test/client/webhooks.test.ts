@@ -59,6 +59,13 @@ describe('verifyWebhook', () => {
     for (const request of changed) await expectFailure(() => verify(request), 'webhook_invalid')
   })
 
+  it('refuses the right signature under the name of another version', async () => {
+    const request = signed()
+    const known = request.headers['webhook-signature']
+    request.headers['webhook-signature'] = known.replace(/^v1,/, 'v2,')
+    await expectFailure(() => verify(request), 'webhook_invalid')
+  })
+
   it('refuses what is too old, too early, or has no time', async () => {
     await verify(signed(), 299_000)
     for (const laterMs of [301_000, -301_000]) {

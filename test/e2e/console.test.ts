@@ -365,6 +365,13 @@ describeInChromium('the console in a browser', (chromium) => {
       expect(await page.title()).to.match(/ · Quittance$/)
       expect(await page.locator('main :is(img, script)').count()).to.equal(0)
     }
+    // What is too long for a browser to lay out at once is shown when asked for.
+    await show(screens.find((screen) => screen.startsWith('wallets/')) ?? '')
+    const more = page.getByRole('button', { name: /^Show all \d{4,5} characters$/ })
+    const [cut, shown] = [await more.count(), (await page.locator('main').innerText()).length]
+    await more.first().click()
+    expect(await more.count()).to.equal(cut - 1)
+    expect((await page.locator('main').innerText()).length).to.be.above(shown + 500)
     await restore()
   })
 

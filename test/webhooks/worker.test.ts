@@ -291,6 +291,19 @@ describe('the webhook worker', () => {
     expect(delivery!.latestTries).to.have.length(3)
   })
 
+  it('records nothing for a worker whose delivery another one has taken over', async () => {
+    await bench.subscribe()
+    await bench.tell()
+    const [lost] = await leaseDeliveries(bench.db, LEASE)
+    await sql`update webhook_deliveries set due_at = now() where is_leased`.execute(bench.db)
+    const [taken] = await leaseDeliveries(bench.db, LEASE)
+    const late = { ...FAILED, outcome: 'delivered', status: 200 } as const
+    expect(await recordDelivered(bench.db, lost!, late)).to.equal(false)
+    expect(await recordFailed(bench.db, lost!, FAILED)).to.equal(undefined)
+    expect(await bench.states()).to.deep.equal(['pending'])
+    expect(await recordDelivered(bench.db, taken!, late)).to.equal(true)
+  })
+
   it('delivers each once with two workers at once, and tells their order', async () => {
     await bench.subscribe()
     bench.start()

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 
 import type { Loaded } from '../context.ts'
-import { LoadState } from './parts.tsx'
+import { ForeignLength, LoadState } from './parts.tsx'
 
 /** What stands for a column in a row; the first column is the row's name. */
 export type Columns<T> = Readonly<Record<string, (row: T) => ComponentChildren>>
@@ -11,6 +11,9 @@ type CardsProps<T> = {
   keyOf: (row: T) => string | number
   columns: Columns<T>
 }
+
+/** Fills three lines of the widest column. */
+const SHOWN_OF_FOREIGN = 300
 
 /** What is loaded of a list: its table, or `children` where nothing is in it. */
 export function CardList<T>(
@@ -46,17 +49,19 @@ export function Cards<T>(props: CardsProps<T>) {
         </tr>
       </thead>
       <tbody>
-        {rows.map((row) => (
-          <tr key={keyOf(row)}>
-            <th scope="row">{first?.(row)}</th>
-            {others.map(([name, cell]) => (
-              // A button says itself what it does.
-              <td key={name} class={classOf(name)} data-column={name === 'Do' ? undefined : name}>
-                {cell(row)}
-              </td>
-            ))}
-          </tr>
-        ))}
+        <ForeignLength.Provider value={SHOWN_OF_FOREIGN}>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              <th scope="row">{first?.(row)}</th>
+              {others.map(([name, cell]) => (
+                // A button says itself what it does.
+                <td key={name} class={classOf(name)} data-column={name === 'Do' ? undefined : name}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </ForeignLength.Provider>
       </tbody>
     </table>
   )

@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { createContext, type ComponentChildren } from 'preact'
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
 
 import { useAct } from '../act.ts'
 import { ApiFailure } from '../api.ts'
@@ -53,12 +53,31 @@ export function Time({ iso }: { iso: string }) {
   )
 }
 
+/** The longest text that the API takes. */
+const ON_A_PAGE = 2048
+
+/**
+ * How much of a foreign text a place shows: a browser needs seconds to lay out columns that hold
+ * thousands of characters. On a page the rest is shown when asked for.
+ */
+export const ForeignLength = createContext(ON_A_PAGE)
+
 /** Text that somebody else has written: in its own direction, and broken where it must be. */
 export function Foreign({ text }: { text: string }) {
+  const length = useContext(ForeignLength)
+  const [isWhole, setWhole] = useState(false)
+  const isCut = text.length > length && !isWhole
   return (
-    <span class="foreign" dir="auto">
-      {text}
-    </span>
+    <>
+      <span class="foreign" dir="auto">
+        {isCut ? `${text.slice(0, length).toWellFormed()}…` : text}
+      </span>
+      {isCut && length === ON_A_PAGE && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {text.length} characters
+        </button>
+      )}
+    </>
   )
 }
 
