@@ -127,7 +127,7 @@ type Source = {
   knows: readonly string[]
   /** Whether they come in the order of the list. Others are read as a whole. */
   isOrdered: boolean
-  /** How its index has them; a few that are asked for in another order may be read off the table. */
+  /** How its index has them. In another order a few of them may be read off the table. */
   order: RawBuilder<unknown>
   places: (after?: ListPlace) => RawBuilder<unknown>
 }

@@ -139,11 +139,10 @@ async function fillLatestHalf(
 
 /** How many rows were read off the tables of a search in this SQL transaction. */
 async function readWithoutIndex(db: Db): Promise<number> {
+  const tables = ['transaction_features', 'transaction_words', 'transactions']
   const { rows } = await sql<{ read: number }>`
     select sum(pg_stat_get_xact_tuples_returned(name::regclass))::int as read
-    from unnest(array['transaction_features', 'transaction_words', 'transactions']) as name`.execute(
-    db,
-  )
+    from unnest(${tables}::text[]) as name`.execute(db)
   return rows[0]!.read
 }
 
