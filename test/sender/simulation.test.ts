@@ -26,5 +26,5 @@ describe('the sender under faults and crashes', () => {
     const { wrongs, counts } = await replay(MONEY_PLAY, { seed: 5, steps, without: FAULT_KINDS })
     expect(wrongs).to.deep.equal([])
     expect(counts['payments by permit completed']).to.be.greaterThan(1)
-  }).timeout(60_000)
+  }).timeout(120_000)
 })
