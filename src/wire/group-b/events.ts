@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import {
+  EthereumHashSchema,
   int64,
   LIST_LIMIT_MAX,
   ListLimitSchema,
@@ -41,6 +42,8 @@ export const EVENT_FIELDS = {
   status: TransactionStatusSchema,
   previous_status: nullable(TransactionStatusSchema),
   reason: nullable(Type.String({ examples: ['insufficient_funds'] })),
+  /** Of the transaction on the chain that it showed then; a batch has none. */
+  eth_transaction_hash: nullable(EthereumHashSchema),
   created_at: TimestampSchema,
 }
 
@@ -77,6 +80,7 @@ export function eventFields<Data extends object>(event: {
     type,
     transaction_id: isOfBatch ? null : subject,
     batch_id: isOfBatch ? subject : null,
+    eth_transaction_hash: null,
     ...data,
     created_at: createdAt.toISOString(),
   }

@@ -44,6 +44,8 @@ export type Play = {
   chains?: number
   acts: readonly string[]
   faults: readonly FaultKind[]
+  /** What must come to be in some run, beside acts and faults. */
+  outcomes: readonly string[]
   plan: (seed: number) => Plan
   run: (options: RunOptions) => Promise<RunReport>
 }
@@ -52,6 +54,7 @@ export type Play = {
 export const ETHER_PLAY: Play = {
   acts: Object.keys(ACTS),
   faults: FAULT_KINDS,
+  outcomes: [],
   plan: (seed) => drawPlan(seed, { weights: weightsOf(ACTS), count: [8, 10] }),
   async run(options) {
     const { plan, world } = options

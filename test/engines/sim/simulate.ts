@@ -54,6 +54,7 @@ export function neverFired(play: Play, counts: Readonly<Record<string, number>>)
   const names = [
     ...FAULT_KINDS.filter((kind) => play.faults.includes(kind)).map((kind) => `fault ${kind}`),
     ...play.acts.map((act) => `act ${act}`),
+    ...play.outcomes,
   ]
   return names.filter((name) => (counts[name] ?? 0) === 0)
 }
