@@ -20,6 +20,7 @@ export const CHAINS_PLAY: Play = {
   chains: 2,
   acts: Object.keys(ACTS),
   faults: FAULT_KINDS,
+  outcomes: [],
   plan: (seed) => drawPlan(seed, { weights: weightsOf(ACTS), count: [8, 8] }),
   async run({ plan, db, worlds }) {
     const sims = []
