@@ -83,7 +83,9 @@ describe('what nobody recorded', () => {
     const panel = { nodes: [], needed: 1, final }
     const searched = async (nodes: (typeof honest & object)[]): Promise<StrayPart[]> => {
       const deps = { db: bench.db, chainId: CHAIN_ID, nodes, panel, signal: bench.signal }
-      return Array.fromAsync(findUnknownOutgoing(deps, undefined))
+      const parts: StrayPart[] = []
+      for await (const part of findUnknownOutgoing(deps, undefined)) parts.push(part)
+      return parts
     }
     const [told] = await searched([honest!])
     expect(told?.findings).to.have.length(1)
