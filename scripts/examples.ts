@@ -12,7 +12,7 @@ type Kept = { operation: string; status: number; type: string; text: string }
 const OUT = new URL('../src/api/docs/examples.json', import.meta.url)
 const TESTS = ['api/**', 'rails', 'client', 'ledger'].map((room) => `test/${room}/*.test.ts`)
 /** The test that wants the examples. */
-const BUT = ['--fgrep', 'are there for each operation', '--invert']
+const BUT = ['--reporter', 'dot', '--fgrep', 'are there for each operation', '--invert']
 /** More than that is read by nobody. */
 const LONGEST = 2500
 const IS_SERVED = / \/(?:api|v1)\//
@@ -46,9 +46,9 @@ function answersOfTests(): Kept[] {
     const env = { ...process.env, QUITTANCE_KEEP_ANSWERS: folder }
     const { status } = spawnSync('mocha', [...TESTS, ...BUT], {
       env,
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: ['ignore', 2, 'inherit'],
     })
-    if (status !== 0) throw new Error('The tests fail. Run `npm test` to see which.')
+    if (status !== 0) throw new Error('The tests above fail. Mend them first.')
     return readdirSync(folder)
       .flatMap((name) => readFileSync(path.join(folder, name), 'utf8').trimEnd().split('\n'))
       .map((line) => JSON.parse(line) as Kept)

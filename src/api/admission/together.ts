@@ -17,8 +17,8 @@ export type ListWork<Item, Value> = (
  * waits for others to come: those that arrive while one list is at work are the next one. A list
  * that fails as a whole is done again one by one, so that what one item breaks is its own; all of
  * that has one limit together, and an item that is not done by then is refused. A caller whose
- * signal has aborted is left out, and an owner who is in one list already waits for its end. What is
- * refused for a reason that passes by itself goes with one of the next lists, a few times.
+ * signal has aborted is left out, and an owner who is in one list already waits for its end. What
+ * is refused for a reason that passes by itself goes with one of the next lists, a few times.
  */
 export function createTogether<Item, Value>(
   work: ListWork<Item, Value>,
