@@ -33,5 +33,5 @@ const deployer = createDeployer({
 })
 for (const line of planLines(await deployer.plan(), network)) console.log(line)
 const { done } = await deployer.execute()
-if (done.length === 0) console.log('All of it is already there; nothing was changed.')
+if (done.length === 0) console.log('Everything is deployed already. Nothing was changed.')
 await connection.close()

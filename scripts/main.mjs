@@ -57,7 +57,7 @@ await import(pathToFileURL(program).href)
 /** Of everything that the bundle is made of, and of where it stands, which it names. */
 function digest() {
   const hash = createHash('sha256').update(ROOT)
-  const sources = globSync('src/**/*.ts', { cwd: ROOT }).toSorted()
+  const sources = globSync('src/**/*.{ts,json}', { cwd: ROOT }).toSorted()
   for (const file of [...sources, 'package-lock.json', 'scripts/main.mjs']) {
     hash.update(file).update(readFileSync(join(ROOT, file)))
   }

@@ -2,6 +2,7 @@
  * Seeds of the simulation: `npm run sim -- --seed 1 --runs 100 --money`. A red seed is cut down to
  * the shortest plan that is still red, which is printed; `--replay PLAN` plays it again.
  */
+import { CHAINS_PLAY } from '../test/engines/sim/chains.ts'
 import { MONEY_PLAY } from '../test/engines/sim/money/run.ts'
 import { shrink, type Plan } from '../test/engines/sim/plan.ts'
 import { ETHER_PLAY, type RunReport } from '../test/engines/sim/run.ts'
@@ -16,6 +17,7 @@ type Options = {
   seed: number
   runs: number
   money?: boolean
+  chains: number
   replay?: string
   shrink: boolean
   bail?: boolean
@@ -27,13 +29,17 @@ const options = scriptCommand('sim', about)
   .option('--seed <number>', 'the first seed', wholeNumber, 1)
   .option('--runs <count>', 'how many seeds', positive, 100)
   .option('--money', 'mint, burn and redeem beside a bank, and pay in dollars')
+  .option('--chains <count>', 'pay on one chain, or on 2 out of one database', positive, 1)
   .option('--replay <plan>', 'play this plan alone, as a shrink has printed it')
   .option('--no-shrink', 'leave a red seed as it is')
   .option('--bail', 'end with the first red seed')
   .parse()
   .opts<Options>()
 
-const play = options.money ? MONEY_PLAY : ETHER_PLAY
+if (options.chains > 2 || (options.chains === 2 && options.money)) {
+  throw new Error('The simulation knows one chain or two, and --money on one.')
+}
+const play = options.money ? MONEY_PLAY : options.chains === 2 ? CHAINS_PLAY : ETHER_PLAY
 const failed: RunReport[] = []
 const counts: Record<string, number> = {}
 let played = 0

@@ -284,7 +284,6 @@ async function serve(ground: Ground, served: Served): Promise<string> {
   const { chains, ledger, rails, webhooks } = served
   const drain = createDrain(ground)
   const { environment, host } = config
-  const { chain } = chains.all()[0]
   const server = createServer({
     ...ground,
     isStopping: () => shutdown.begun.aborted,
@@ -303,11 +302,17 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       closing: drain.closing,
       kickWebhooks: webhooks?.kick,
     }),
-    pages: { db, loadPages, visitorRpcUrl: chain.isEmbedded ? chain.url : undefined },
+    pages: { db, loadPages, visitorRpcUrl: (name) => ownNodeOf(chains, name) },
     checks: () => checksOf(ground, chains),
   })
   shutdown.finish('the HTTP server', () => drain.close(server))
   return listen(server, whereIsApi(config))
+}
+
+/** No visitor gets the address of a node that somebody else runs: it may have a key in it. */
+function ownNodeOf({ all }: ServedChains, name: string | null): string | undefined {
+  const { chain } = all().find((one) => one.name === name) ?? {}
+  return chain?.isEmbedded ? chain.url : undefined
 }
 
 /** What the operator's own tools ask, on a port that nobody else needs to reach. */

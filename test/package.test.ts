@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
@@ -110,12 +110,14 @@ describe('the package', () => {
     return run(process.execPath, [tsc, '--noEmit', ...language, ...modules, ...files])
   }
 
-  const readmePrograms = () => {
-    const readme = readFileSync('README.md', 'utf8')
-    return [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text = ''], index) => {
-      write(`readme-${index}.ts`, text)
-      return { file: `readme-${index}.ts`, text }
-    })
+  const programsOf = (page: string) => {
+    const name = basename(page, '.md').toLowerCase()
+    return [...readFileSync(page, 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
+      ([, text = ''], index) => {
+        write(`${name}-${index}.ts`, text)
+        return { file: `${name}-${index}.ts`, text }
+      },
+    )
   }
 
   /** Those of the comments, each of which shows one function or class. */
@@ -188,15 +190,17 @@ describe('the package', () => {
       await program.ended
     })
 
-    it('is used from TypeScript, also by the README and its comments', async () => {
+    it('is used from TypeScript, also by the documentation and its comments', async () => {
       write('use.ts', USE_TYPES)
-      const programs = [...readmePrograms().map(({ file }) => file), ...commentPrograms()]
-      await checkTypes(['use.ts', ...programs])
+      const pages = readdirSync('docs').filter((name) => name !== 'README.md')
+      const documented = ['README.md', ...pages.map((name) => `docs/${name}`)].flatMap(programsOf)
+      expect(documented.length).to.be.greaterThan(6)
+      await checkTypes(['use.ts', ...documented.map(({ file }) => file), ...commentPrograms()])
     })
 
     it('runs the programs of the README as written, where they need no argument', async () => {
       let printed = ''
-      for (const { file, text } of readmePrograms()) {
+      for (const { file, text } of programsOf('README.md')) {
         if (!text.includes('process.argv')) printed += await run(process.execPath, [file])
       }
       expect(printed).to.match(/^holds$/m)

@@ -1,49 +1,68 @@
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 
 import { expect } from 'chai'
 
-import { VARIABLES } from '../src/base/config.ts'
+import { BREAK_MEANINGS } from '../src/domain/breaks.ts'
 import { temporaryFolder } from './fixtures/folder.ts'
-import { runScript, runToEnd } from './fixtures/program.ts'
+import { runScript, runToEnd, type Program } from './fixtures/program.ts'
 import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
+import { until } from './fixtures/until.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 
 describe('the README', () => {
-  it('lists every variable that the program reads, and no other', () => {
-    const section = readme.split('\n## Configuration')[1]?.split('\n## ')[0] ?? ''
-    const listed = [...section.matchAll(/^\| `([A-Z_]+)` *\|/gm)].map((match) => match[1])
-    expect(listed).to.have.members(Object.keys(VARIABLES))
+  let folder: ReturnType<typeof temporaryFolder>
+  let program: Program | undefined
+
+  before(() => (folder = temporaryFolder()))
+  after(async () => {
+    program?.kill('SIGTERM')
+    await program?.ended
+    folder.remove()
   })
 
-  it('lists every command, and no other', async () => {
-    const section = readme.split('## Commands')[1]?.split('\n## ')[0] ?? ''
-    const listed = [...section.matchAll(/^\| `([a-z]+)` *\|/gm)].map((match) => match[1])
-    const { stdout } = await runToEnd(['--help'], {})
-    const known = [...stdout.matchAll(/^  ([a-z]+) /gm)].map((match) => match[1])
-    expect(listed).to.have.members(known.filter((name) => name !== 'help'))
+  it('has at most 250 lines', () => {
+    expect(readme.trimEnd().split('\n').length).to.be.at.most(250)
   })
 
-  it('names only scripts and commands that exist', async () => {
-    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
-    const { stdout: help } = await runToEnd(['--help'], {})
-    for (const typed of commandsOf(readme)) {
-      const line = typed.replace(/^[A-Z_]+=\S+ /, '')
-      const [, own] = /^npm run quittance -- ([a-z]+)/.exec(line) ?? []
-      const [, script] = /^npm (?:run )?([a-z:]+)/.exec(line) ?? []
-      if (own) expect(help).to.match(new RegExp(`^  ${own} `, 'm'))
-      if (script) expect(scripts).to.have.property(script)
-      if (line.startsWith('.')) accessSync(resolve(line), constants.X_OK)
-    }
+  it('has the gas that the snapshot has', () => {
+    const { osaka } = JSON.parse(readFileSync('test/contracts/gas.json', 'utf8'))
+    const names = ['native, dense reference', 'native batch of 100, per item, dense']
+    const measured = names.map((name) =>
+      Math.round(osaka.transactions[name]).toLocaleString('en-US'),
+    )
+    const shown = [...readme.matchAll(/(?:^\| gas [^|]*\| |costs )(\d\d,\d{3})\b/gm)]
+    expect(shown.map(([, gas]) => gas)).to.deep.equal([...measured, ...measured])
   })
 
-  it('shows the session that npm start prints, and its curls work', async () => {
-    const folder = temporaryFolder()
+  it('counts the kinds of breaks that there are', () => {
+    expect(readme).to.include(`one of ${Object.keys(BREAK_MEANINGS).length} kinds`)
+  })
+
+  for (const page of ['README.md', 'CONTRIBUTING.md']) {
+    it(`names only scripts and commands that exist: ${page}`, async () => {
+      const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+      const { stdout: help } = await runToEnd(['--help'], {})
+      const commands = commandsOf(readFileSync(page, 'utf8'))
+      expect(commands.length).to.be.greaterThan(5)
+      for (const typed of commands) {
+        const line = typed.replace(/^[A-Z_]+=\S+ /, '')
+        const [, own] = /^npm run quittance -- ([a-z]+)/.exec(line) ?? []
+        const [, script] = /^npm (?:run )?([a-z:]+)/.exec(line) ?? []
+        if (own) expect(help).to.match(new RegExp(`^  ${own} `, 'm'))
+        if (script) expect(scripts).to.have.property(script)
+        if (line.startsWith('.')) accessSync(resolve(line), constants.X_OK)
+      }
+    })
+  }
+
+  it('shows the session that npm start prints, and its commands work', async () => {
     const data = join(folder.path, 'data')
     fillUnmigrated(data)
-    const program = runScript('start', { QUITTANCE_DATA: data, PORT: '0' })
+    program = runScript('start', { QUITTANCE_DATA: data, PORT: '0' })
     await program.untilReady()
     while (!program.output().stdout.includes('Ctrl-C')) {
       await new Promise((later) => setTimeout(later, 10))
@@ -53,14 +72,32 @@ describe('the README', () => {
     const [name = 'accept', value = '*/*'] = header?.split(': ') ?? []
     const answer = await fetch(url, { headers: { [name]: value } })
     const [, curls = ''] = /```sh\n(curl \$URL[\s\S]*?)```/.exec(readme) ?? []
-    const env = { ...process.env, URL: new URL(url).origin, KEY: value }
-    const paid = execFileSync('sh', ['-c', curls], { env, stdio: ['ignore', 'pipe', 'ignore'] })
-    program.kill('SIGTERM')
-    await program.ended
-    folder.remove()
+    const { PATH, HOME } = process.env
+    const env = { PATH, HOME, URL: new URL(url).origin, KEY: value, QUITTANCE_DATA: data }
+    const type = async (script: string, more: Record<string, string> = {}): Promise<string> => {
+      const running = promisify(execFile)('sh', ['-ec', script], { env: { ...env, ...more } })
+      const { stdout } = await running.catch((error: { message: string; stdout?: string }) => {
+        throw new Error(`${error.message}${error.stdout}`)
+      })
+      return stdout
+    }
+    const paid = JSON.parse(await type(curls))
+    const reads = async (): Promise<{ status: string }> =>
+      (await fetch(`${env.URL}/api/transactions/${paid.transaction_id}`, {
+        headers: { [name]: value },
+      }).then((read) => read.json())) as { status: string }
+    await until(async () => (await reads()).status === 'completed')
+    const [, reconciles = ''] = /```sh\n(QUITTANCE_SOURCE_KEY=[\s\S]*?)```/.exec(readme) ?? []
+    const quittance = join(folder.path, 'quittance.json')
+    const said = await type(reconciles.replaceAll('quittance.json', quittance), {
+      HASH: paid.eth_transaction_hash,
+    })
 
     expect(answer.status).to.equal(200)
-    expect(JSON.parse(paid.toString())).to.include({ success: true, status: 'pending' })
+    expect(paid).to.include({ success: true, status: 'pending' })
+    expect(said)
+      .to.match(/^ +matched +1$/m)
+      .and.to.match(/^It holds\.$/m)
     const [, shown = ''] = /```text\n\$ npm start\n([\s\S]*?)```/.exec(readme) ?? []
     expect(normalise(printed)).to.equal(normalise(shown))
   })

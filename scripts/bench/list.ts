@@ -7,6 +7,7 @@ import { migrate } from '../../src/store/database/migrate.ts'
 import { listTransactions, type TransactionFilter } from '../../src/store/transactions/list.ts'
 import { recountTallies } from '../../src/store/transactions/tallies.ts'
 import { recordTransaction } from '../../src/store/transactions/transactions.ts'
+import { measureExport } from '../../test/engines/bench/exports.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
 import { at, time } from '../../test/engines/bench/rounds.ts'
 import {
@@ -42,11 +43,19 @@ async function main(): Promise<void> {
       console.log(`\n${ROWS} rows over ${shape}, ${database.kind} engine, filled in ${seconds} s`)
       if (!process.env['BENCH_SEARCH']) worst.push(...(await measureLists(database.db, filled)))
       searches.push(await measureSearches(database.db, { ...filled, rounds: ROUNDS, url: own.url }))
+      await tellExport(database.db, filled)
     } finally {
       await own.drop()
     }
   }
   tellRows('list', [...listRows(worst), searchRow(searches)])
+}
+
+async function tellExport(db: Db, { userId }: Filled): Promise<void> {
+  const told = await measureExport(db, { userId, lookEvery: Math.ceil(ROWS / 20) })
+  const perSecond = Math.round(told.lines / told.seconds)
+  const held = told.heldMb.toFixed(1)
+  console.log(`export: ${told.lines} lines, ${perSecond} a second, ${held} MB held at most`)
 }
 
 function listRows(worst: readonly Deepest[]) {

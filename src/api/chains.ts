@@ -23,7 +23,7 @@ export function chainNamed<Chain extends object>(
   const waiting = chains.waiting()
   if (waiting.some((chain) => chain.name === name)) throw notYet(name)
   const known = [...all, ...waiting].map((chain) => chain.name).join(', ')
-  const message = `This chain is not served. Name one of these: ${known}.`
+  const message = `This chain is not served. Use one of these: ${known}.`
   throw invalidRequest([{ field, code: 'chain_unknown', message, value: name }])
 }
 

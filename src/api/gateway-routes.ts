@@ -29,7 +29,7 @@ export function addGatewayRoutes(
 ): void {
   const refused = new Counter({
     name: 'quittance_gateway_webhooks_refused_total',
-    help: 'Messages in the name of a gateway that were forged, too old or for nobody',
+    help: 'Messages to gateway webhooks that were forged, too old or for an unknown gateway',
     labelNames: ['gateway'],
     registers: [registry],
   })
@@ -47,9 +47,12 @@ export function addGatewayRoutes(
         refused.inc({ gateway: verdict === 'unknown' ? 'none' : id })
       }
       if (verdict === 'unknown')
-        throw new RequestError('not_found', 'There is nothing at this path.')
+        throw new RequestError('not_found', 'Nothing is at this path. Check it.')
       if (verdict === 'refused') {
-        throw new RequestError('invalid_request', 'The signature is missing, wrong or too old.')
+        throw new RequestError(
+          'invalid_request',
+          'The signature is missing, wrong or too old. Check the secret and the clock.',
+        )
       }
       return reply.code(200).send({ received: true })
     },

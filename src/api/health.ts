@@ -93,7 +93,7 @@ export const ReadinessSchema = namedObject('Readiness', {
     Type.Object({
       status: Type.Enum(['ok', 'failed']),
       elapsedMs: Type.Number(),
-      message: Type.Optional(Type.String({ description: 'What there is to know or to do.' })),
+      message: Type.Optional(Type.String({ description: 'What is wrong, and what to do.' })),
       signers: Type.Optional(Type.Array(PlatformSignerSchema)),
       stablecoin: Type.Optional(StablecoinSchema),
     }),

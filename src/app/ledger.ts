@@ -197,7 +197,7 @@ async function possibleOf(
 
 function holdingsTooSmall(cause: unknown): BaseError {
   return new BaseError(
-    'The platform holds too little for this withdrawal beside those on their way, and does not ' +
+    'The platform has too little for this withdrawal and those in progress, and does not ' +
       'mint for withdrawals. Withdraw less, or try again later.',
     { code: 'holdings_too_small', cause },
   )

@@ -17,20 +17,20 @@ export function countProviders(
   const registers = [registry]
   const calls = new Histogram({
     name: 'quittance_provider_call_seconds',
-    help: 'Time that a provider took to answer, or to fail',
+    help: 'Time until a provider answered or failed',
     labelNames: ['chain', 'provider', 'outcome'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers,
   })
   const circuits = new Counter({
     name: 'quittance_provider_circuit_changes_total',
-    help: 'How often a provider was left alone for failing, or taken back',
+    help: 'How often a provider was set aside after failures, or used again',
     labelNames: ['chain', 'provider', 'circuit'],
     registers,
   })
   const strangers = new Counter({
     name: 'quittance_provider_wrong_chain_total',
-    help: 'How often a provider began to serve another chain',
+    help: 'How often a provider started to serve another chain',
     labelNames: ['chain', 'provider'],
     registers,
   })
@@ -57,7 +57,7 @@ export function countSender(registry: Registry): (chain: string) => (event: Send
   const registers = [registry]
   const replacements = new Counter({
     name: 'quittance_replacements_total',
-    help: 'Transactions signed for a nonce that had one: at a higher price, or to cancel',
+    help: 'Transactions that replace another one at its nonce: at a higher fee, or to cancel',
     labelNames: ['chain', 'by'],
     registers,
   })
@@ -69,13 +69,13 @@ export function countSender(registry: Registry): (chain: string) => (event: Send
   })
   const finals = new Counter({
     name: 'quittance_final_transactions_total',
-    help: 'Transactions that took their nonce for good',
+    help: 'Transactions that are final at their nonce',
     labelNames: ['chain'],
     registers,
   })
   const spent = new Counter({
     name: 'quittance_gas_spent_gwei_total',
-    help: 'What final transactions cost in gas',
+    help: 'Gas cost of final transactions',
     labelNames: ['chain'],
     registers,
   })
@@ -115,7 +115,7 @@ export function measureOrders(deps: {
   const registers = [registry]
   const oldest = new Gauge({
     name: 'quittance_oldest_open_order_seconds',
-    help: 'Age of the order that waits the longest',
+    help: 'Age of the oldest open order',
     labelNames: ['chain'],
     registers,
     async collect() {
@@ -138,7 +138,7 @@ export function measureOrders(deps: {
   })
   const alerts = new Gauge({
     name: 'quittance_sender_alerts',
-    help: 'What should not happen, and nobody has closed yet',
+    help: 'Open alerts: what should not happen, and nobody has closed',
     labelNames: ['chain', 'kind'],
     registers,
     async collect() {
@@ -158,7 +158,7 @@ export type MeasuredChains = () => readonly ChainNames[]
 export function measureWebhooks(registry: Registry, db: Db): void {
   const oldest = new Gauge({
     name: 'quittance_webhook_oldest_due_seconds',
-    help: 'How long the webhook that is due the longest has been waiting',
+    help: 'Age of the oldest webhook that is due',
     registers: [registry],
     async collect() {
       oldest.set((await readOldestDueMs(db)) / 1000)
@@ -173,7 +173,7 @@ export function countWebhooks(
   const registers = [registry]
   const tries = new Counter({
     name: 'quittance_webhook_tries_total',
-    help: 'Requests to webhook endpoints, by what came of them',
+    help: 'Requests to webhook endpoints, by result',
     labelNames: ['outcome'],
     registers,
   })
@@ -181,7 +181,7 @@ export function countWebhooks(
   for (const outcome of TRY_OUTCOMES) tries.inc({ outcome }, 0)
   const seconds = new Histogram({
     name: 'quittance_webhook_try_seconds',
-    help: 'Time that a request to a webhook endpoint took, or took to fail',
+    help: 'Time until a request to a webhook endpoint was answered or failed',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
     registers,
   })

@@ -115,7 +115,7 @@ export async function warnOfForgotten(db: Db, served: readonly ChainNames[]): Pr
   const forgotten = (await listUnsettledChains(db)).filter(({ chainId }) => !ids.has(chainId))
   return forgotten.map(
     ({ name, chainId }) =>
-      `Orders are on their way on ${name} (chain ${chainId}), which is not configured any more. ` +
+      `Orders are in progress on ${name} (chain ${chainId}), which is no longer configured. ` +
       'Add it to QUITTANCE_CHAINS again.',
   )
 }
@@ -162,7 +162,7 @@ async function ifThere<T>(
   } catch (error) {
     if (!(error instanceof RpcError) || codeOf(error) === 'rpc_wrong_chain') throw error
     const told = { chain: name, problem: messageOf(error) }
-    logger.warn(told, 'no provider of a chain answers; the others are served without it')
+    logger.warn(told, 'no provider of a chain answers; the other chains are served')
     return undefined
   }
 }

@@ -78,7 +78,10 @@ export function createOperating(deps: {
       const options = { providers: providers.all, confirmations, signal }
       const { quittance, verdict } = await prove(request, options)
       if (quittance !== undefined) return { quittance }
-      return { problem: verdict.disagreements[0]?.message ?? 'The chain does not prove it now.' }
+      return {
+        problem:
+          verdict.disagreements[0]?.message ?? 'The chain does not prove it now. Try again later.',
+      }
     },
   }
 }

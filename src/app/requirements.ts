@@ -19,7 +19,7 @@ class NotSharedError extends BaseError {
   constructor(role: string, missing: string[]) {
     super(
       `${role} shares a database and a chain with other processes: set ${missing.join(' and ')}. ` +
-        'To run everything in one process, use up.',
+        'To run everything in one process, use `up`.',
       { code: 'not_shared', details: { missing } },
     )
   }
@@ -30,7 +30,7 @@ class EmbeddedMainnetError extends BaseError {
     super(
       'The embedded database does not flush to the disk: a power cut could lose payments on ' +
         'Ethereum mainnet. ' +
-        'Set DATABASE_URL to a PostgreSQL server, or insist with QUITTANCE_EMBEDDED_MAINNET=yes.',
+        'Set DATABASE_URL to a PostgreSQL server, or accept the risk with QUITTANCE_EMBEDDED_MAINNET=yes.',
       { code: 'embedded_mainnet' },
     )
   }

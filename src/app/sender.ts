@@ -4,14 +4,8 @@ import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
-import {
-  DEFAULT_FEE_POLICY,
-  readFeeMarket,
-  ROLLUP_FEE_POLICY,
-  type FeePolicy,
-} from '../chain/read/fees.ts'
+import { readFeeMarket, type FeePolicy } from '../chain/read/fees.ts'
 import { readBalance, readTokenBalance } from '../chain/read/holdings.ts'
-import { findRollupFee } from '../chain/read/rollup-fee.ts'
 import type { Providers } from '../chain/rpc/providers.ts'
 import type { Signers } from '../chain/signers/signer.ts'
 import { isCodeOf, settlement } from '../deploy/deployables.ts'
@@ -26,6 +20,7 @@ import { signOutside } from '../sender/sign-outside.ts'
 import { createSignerReader, type SignerReader } from '../sender/signers/reader.ts'
 import type { Db } from '../store/database/database.ts'
 import type { Chain } from './chain.ts'
+import { chargesOf } from './charges.ts'
 
 /** The part that pays: what its orders are accepted by, and the addresses that sign. */
 export type Paying = {
@@ -53,8 +48,7 @@ export async function createPaying(deps: {
   const { config, chain, contracts, db, clock, logger, onMoved, onEvent, onProgress } = deps
   const { signal } = deps.shutdown
   const { chainId, providers } = chain
-  const readRollupFee = await findRollupFee(providers, signal)
-  const feePolicy = readRollupFee === undefined ? DEFAULT_FEE_POLICY : ROLLUP_FEE_POLICY
+  const { readRollupFee, feePolicy } = await chargesOf(providers, config, signal)
   const offer = (signal: AbortSignal): Promise<Fees> => quoteFees(providers, feePolicy, signal)
   const stablecoin = contracts.stablecoin && lower(contracts.stablecoin)
   const accounts = await createAccounts({ signers: deps.signers, db })

@@ -111,8 +111,8 @@ function sentenceOf(signer: PlatformSignerWire): string {
   const parts = [
     `${address} signs ${purposes.join(', ')}`,
     balance === null ? 'balance unknown' : `has ${balance} ETH`,
-    `${count} on their way`,
-    ...(mint === null ? [] : [mint.is_minter ? `may mint ${mint.allowance}` : 'is not a minter']),
+    `${count} in progress`,
+    ...(mint === null ? [] : [mint.is_minter ? `can mint ${mint.allowance}` : 'is not a minter']),
     ...alerts.map(({ kind }) => `needs the operator: ${kind}`),
   ]
   return parts.join(', ')
@@ -144,14 +144,12 @@ export function measureSigners(registry: Registry, chains: MeasuredSigners): voi
       },
     })
   }
-  gauge('balance_eth', 'What the address has', ({ balance }) => ether(balance))
-  gauge('needed_eth', 'What its next hundred payments cost', ({ needed }) => ether(needed))
+  gauge('balance_eth', 'Balance of the address', ({ balance }) => ether(balance))
+  gauge('needed_eth', 'Cost of its next hundred payments', ({ needed }) => ether(needed))
   gauge('next_nonce', 'The nonce of its next transaction', ({ nextNonce }) => number(nextNonce))
-  gauge('on_its_way', 'Its transactions that are not decided yet', ({ onItsWay }) => onItsWay)
-  gauge('gas_today_eth', 'What the orders of today (UTC) have cost in gas', ({ gasToday }) =>
-    ether(gasToday),
-  )
-  gauge('mint_allowance_dollars', 'What the token lets it mint', ({ mint }) =>
+  gauge('on_its_way', 'Its transactions that are not final yet', ({ onItsWay }) => onItsWay)
+  gauge('gas_today_eth', 'Gas cost of the orders of today (UTC)', ({ gasToday }) => ether(gasToday))
+  gauge('mint_allowance_dollars', 'Its mint allowance', ({ mint }) =>
     scaled(mint?.allowance, STABLECOIN_DECIMALS),
   )
   measureAlerts(registry, chains)
@@ -168,7 +166,7 @@ async function readAllSigners(chains: MeasuredSigners) {
 function measureAlerts(registry: Registry, chains: MeasuredSigners): void {
   const alerts: Gauge<'chain' | 'kind'> = new Gauge({
     name: 'quittance_signer_alerts',
-    help: 'What the platform’s own signers lack, for the operator to supply',
+    help: 'What the platform’s own signers lack',
     labelNames: ['chain', 'kind'],
     registers: [registry],
     async collect() {

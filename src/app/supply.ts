@@ -76,7 +76,7 @@ export function measureSupply(
   const registers = [registry]
   const drift = new Gauge({
     name: 'quittance_supply_drift_dollars',
-    help: 'Stablecoin on the chain beyond what the ledger owes; anything but 0 is wrong',
+    help: 'Supply of the stablecoin minus what the ledger owes, in USD; every value but 0 is wrong',
     labelNames: ['chain'],
     registers,
     async collect() {

@@ -16,7 +16,7 @@ export function requireTrustedProviders(settings: Settings): string[] {
   const only = endpoints[0] ?? 'the embedded chain'
   if (!trustsOneProvider) throw new OneProviderError(environment, endpoints[0])
   return [
-    `No second provider confirms what ${only} says of the chain ` +
+    `No second provider confirms what ${only} says about the chain ` +
       '(QUITTANCE_TRUST_ONE_PROVIDER=yes). Add one to ETH_RPC_URL.',
   ]
 }
@@ -36,8 +36,8 @@ class OneProviderError extends BaseError {
   constructor(environment: string, endpoint: string | undefined) {
     const named = endpoint === undefined ? 'names none' : `names only ${endpoint}`
     super(
-      `The ${environment} environment believes what two providers agree on, and ETH_RPC_URL ` +
-        `${named}. Add another provider, or trust one with QUITTANCE_TRUST_ONE_PROVIDER=yes.`,
+      `The ${environment} environment needs two providers that agree, and ETH_RPC_URL ` +
+        `${named}. Add a provider, or trust one with QUITTANCE_TRUST_ONE_PROVIDER=yes.`,
       { code: 'one_provider', details: { endpoint } },
     )
   }

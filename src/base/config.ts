@@ -155,7 +155,7 @@ function readChains(
   if (first === undefined) return [one]
   const beside = ONE_CHAIN_VARIABLES.filter((name) => (env[name]?.trim() ?? '') !== '')
   if (beside.length > 0) {
-    problems.push(`QUITTANCE_CHAINS says it for each chain, and so does ${beside.join(', ')}`)
+    problems.push(`QUITTANCE_CHAINS replaces ${beside.join(', ')}`)
   }
   return [first, ...others]
 }
@@ -182,14 +182,15 @@ export function configOf(config: Config, chain: ChainConfig): Config {
 }
 
 /**
- * Every variable that the program reads; the README's table is held against this list by a test.
+ * Every variable that the program reads. A test keeps the table in docs/configuration.md equal.
  */
 export const VARIABLES = {
   PORT: 'port of the HTTP server; 0 takes any free one',
   HOST: 'address to listen on',
   QUITTANCE_STATUS_PORT: 'port that answers /healthz, /readyz and /metrics, and nothing else',
-  QUITTANCE_DRAIN_SECONDS: 'how long `serve` serves on at a stop, while balancers turn away',
-  QUITTANCE_TRUST_PROXY: 'proxies whose X-Forwarded-For is believed, comma-separated',
+  QUITTANCE_DRAIN_SECONDS:
+    'seconds that `serve` continues to serve after SIGTERM, for the load balancer',
+  QUITTANCE_TRUST_PROXY: 'proxies whose X-Forwarded-For is trusted, comma-separated',
   QUITTANCE_ENVIRONMENT: 'sandbox or production',
   QUITTANCE_DATA: 'folder for the embedded database and chain',
   DATABASE_URL: 'a PostgreSQL server instead of the embedded one',
@@ -201,12 +202,12 @@ export const VARIABLES = {
   SETTLEMENT_ADDRESS: 'the settlement contract',
   STABLECOIN_ADDRESS: 'the dollar stablecoin',
   QUITTANCE_TOKENS: 'other tokens to pay in, as SYMBOL:ADDRESS, comma-separated',
-  QUITTANCE_WITHDRAWALS: 'out of what withdrawals are paid',
-  QUITTANCE_SIGNER: 'how the platform signs',
+  QUITTANCE_WITHDRAWALS: 'what pays withdrawals: holdings, mint or holdings-then-mint',
+  QUITTANCE_SIGNER: 'the keys that sign',
   QUITTANCE_DEPLOYER_KEY: 'private key that `deploy` pays with',
   QUITTANCE_SOURCE_KEY: 'API key for the server that `reconcile --source` names',
   QUITTANCE_PAY_KEY: 'API key of the user whose address `pay` pays from',
-  QUITTANCE_ADMIN_KEY: 'API key of the administrator as whom `signers` asks',
+  QUITTANCE_ADMIN_KEY: 'API key of the administrator for `signers` and `status`',
   QUITTANCE_EMBEDDED_MAINNET: '`yes` allows chain 1 on the embedded database',
   QUITTANCE_TRUST_ONE_PROVIDER: '`yes` allows one provider outside the sandbox',
   QUITTANCE_LOG_LEVEL: LOG_LEVELS.join(', '),
@@ -238,7 +239,7 @@ function unknownVariables(
   return Object.keys(env)
     .filter((name) => name.startsWith('QUITTANCE_'))
     .filter((name) => !Object.hasOwn(VARIABLES, name) && !asked.has(name))
-    .map((name) => `${name} is no variable of this program`)
+    .map((name) => `${name} is not a variable of this program`)
 }
 
 function wholeNumber(range: { min: number; max: number }) {
@@ -272,7 +273,7 @@ function parseNetworks(text: string): string[] {
     const version = isIP(address)
     // A network of no bits would be everybody, who could then all say who they are.
     if (version === 0 || Number(bits ?? 1) > (version === 4 ? 32 : 128)) {
-      throw new BadValue('must be addresses or networks as 10.0.0.0/8, separated by commas')
+      throw new BadValue('must be addresses or networks such as 10.0.0.0/8, separated by commas')
     }
   }
   return networks
@@ -282,7 +283,7 @@ function parseDatabaseUrl(text: string): string {
   if (parseDatabaseAddress(text) === undefined) {
     throw new BadValue(
       'must look like postgres://user:password@host:5432/database, with commas between several ' +
-        'hosts, and with target_session_attrs=read-write, primary or any where it has that',
+        'hosts; target_session_attrs can be read-write, primary or any',
     )
   }
   return text

@@ -72,7 +72,7 @@ function* recover({ line, lines }: { line: number; lines: string[] }): Generator
 
 function parseRow(text: string): Parsed {
   if (text.length > MAX_ROW_LENGTH) return { kind: 'bad', problem: 'the row is too long' }
-  if (text.includes('\0')) return { kind: 'bad', problem: 'the row holds a NUL character' }
+  if (text.includes('\0')) return { kind: 'bad', problem: 'the row has a NUL character' }
   const row = text.endsWith('\r') ? text.slice(0, -1) : text
   if (!row.includes('"')) return { kind: 'row', cells: row.split(',') }
   const cells: string[] = []
@@ -81,7 +81,8 @@ function parseRow(text: string): Parsed {
     if (row[at] !== '"') {
       const end = indexOrEnd(row, ',', at)
       const cell = row.slice(at, end)
-      if (cell.includes('"')) return { kind: 'bad', problem: 'a quote stands inside of a cell' }
+      if (cell.includes('"'))
+        return { kind: 'bad', problem: 'a quote is inside a cell that does not begin with one' }
       cells.push(cell)
       at = end
     } else {
@@ -124,8 +125,7 @@ export function readHeader(cells: readonly string[], required: readonly string[]
       .toLowerCase(),
   )
   const doubled = names.find((name, at) => name !== '' && names.indexOf(name) !== at)
-  if (doubled !== undefined)
-    throw new CsvError(`The column ${doubled.slice(0, 64)} is there twice.`)
+  if (doubled !== undefined) throw new CsvError(`The column ${doubled.slice(0, 64)} is duplicated.`)
   const absent = required.filter((name) => !names.includes(name))
   if (absent.length > 0) {
     throw new CsvError(`The first line must name the columns, but lacks ${absent.join(', ')}.`)

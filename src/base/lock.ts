@@ -141,7 +141,7 @@ class FolderNotWritableError extends BaseError {
     const reason = codeOf(cause) ?? String(cause)
     super(
       `The ${use.called} ${folder} cannot be written (${reason}). ` +
-        `To go on, ${use.namedBy} a folder that you own.`,
+        `To continue, ${use.namedBy} a folder that you own.`,
       { code: 'folder_not_writable', cause, details: { folder } },
     )
   }

@@ -75,7 +75,7 @@ const gateways = {
       },
       client_secret: {
         of: 'clientSecret',
-        description: 'Card: with it the browser of the payer completes it.',
+        description: 'Card: the secret with which the browser of the payer completes it.',
         example: 'pi_3MtwBwLkdIwHu7ix28a3tqPa_secret_YrKJUKribcBjcG8HVhfZluoGH',
       },
     },
@@ -86,7 +86,7 @@ const gateways = {
     payer: {
       hosted_url: {
         of: 'checkoutUrl',
-        description: 'Crypto checkout: the page to pay on.',
+        description: 'Crypto checkout: the page for the payer.',
         example: 'https://pay.example/checkout/1',
         format: 'uri',
       },
@@ -114,7 +114,7 @@ const gateways = {
     payer: {
       approval_url: {
         of: 'url',
-        description: 'Wallet checkout: where to approve.',
+        description: 'Wallet checkout: the page on which the payer approves.',
         example: 'https://pay.example/checkout/1',
         format: 'uri',
       },

@@ -56,11 +56,11 @@ const partyVariables = PARTY_KINDS.flatMap((kind) => {
 
 /** Every variable of the rails, with what it is. */
 export const RAIL_VARIABLES: Readonly<Record<string, string>> = {
-  QUITTANCE_PUBLIC_URL: 'address under which the world reaches this program',
+  QUITTANCE_PUBLIC_URL: 'public address of this program',
   QUITTANCE_GATEWAYS: 'which gateway has which id',
   QUITTANCE_INSTITUTIONS: 'which institution has which id',
   ...Object.fromEntries(partyVariables.map(({ name, what }) => [name, what])),
-  QUITTANCE_CHECKOUT_PAYEE: 'address that the crypto checkout is paid to',
+  QUITTANCE_CHECKOUT_PAYEE: 'address that receives the payments of the crypto checkout',
 }
 
 export const SECRET_RAIL_VARIABLES: readonly string[] = partyVariables
@@ -133,7 +133,8 @@ function readParty(
   })
   if (entries.every(({ value }) => value === undefined)) return undefined
   for (const { full, value } of entries) {
-    if (value === undefined) problems.push(`${full} is missing beside its siblings`)
+    if (value === undefined)
+      problems.push(`${full} is missing, and the others of this party are set`)
   }
   const known = entries.map(({ field, value = '' }) => [field, value] as const)
   return { ...Object.fromEntries(known), url: own ?? url }
@@ -157,7 +158,7 @@ export function parseChoices<const Kind extends string>(options: {
       const [, id, word, party] = FORM.exec(part.trim()) ?? []
       const kind = kinds.find((one) => one === word)
       if (kind === undefined || (party !== undefined && lone.includes(kind))) {
-        throw new BadValue(`must be a list as 1=${kinds[0]}, of ${kinds.join(', ')}`)
+        throw new BadValue(`must be a list such as 1=${kinds[0]}, with ${kinds.join(', ')}`)
       }
       return { id: Number(id), kind, party }
     })

@@ -87,7 +87,7 @@ async function runStep(step: Step, limitMs?: number): Promise<BaseError | undefi
 
 class StoppingError extends BaseError {
   constructor(name: string) {
-    super(`${name} was started while the program stops. Start the program again.`, {
+    super(`${name} was started while the program was stopping. Start the program again.`, {
       code: 'stopping',
     })
   }

@@ -23,7 +23,7 @@ export function createWatchdog(deps: { clock: Clock; logger: Logger }): Watchdog
     loop.isStill = isStill
     const { name, limitMs } = loop
     if (isStill) logger.error({ loop: name, limitMs }, 'a loop stands still')
-    else logger.warn({ loop: name }, 'a loop that stood still gets on again')
+    else logger.warn({ loop: name }, 'a loop that stood still continues')
   }
   const pass = async (): Promise<void> => loops.forEach(look)
   const loop = createLoop({ name: 'watchdog', clock, logger, intervalMs: LOOK_MS, pass })
@@ -52,8 +52,8 @@ type Watched = { name: string; limitMs: number; atMs: number; isStill: boolean }
 class StandsStillError extends BaseError {
   constructor({ name, limitMs }: Watched, stillMs: number) {
     super(
-      `The ${name} has ended no pass for ${Math.round(stillMs / 1000)} s; the limit is ` +
-        `${Math.round(limitMs / 1000)} s. Look at the log, and restart this process.`,
+      `The ${name} has finished no pass for ${Math.round(stillMs / 1000)} s; the limit is ` +
+        `${Math.round(limitMs / 1000)} s. Read the log, and restart this process.`,
       { code: 'stands_still', retryable: true },
     )
   }

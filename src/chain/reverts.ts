@@ -122,15 +122,15 @@ const ERRORS: Readonly<Record<string, [ReasonCode, (args: readonly Value[]) => s
     'mint_allowance_exceeded',
     ([minter = 'the minter', has, amount]) =>
       has === undefined
-        ? 'the minter may not mint so much'
-        : `${minter} may mint ${dollars(has)}, not ${dollars(amount)}`,
+        ? 'the minter cannot mint so much'
+        : `${minter} can mint ${dollars(has)}, not ${dollars(amount)}`,
   ],
   ERC20InsufficientBalance: [
     'token_balance_too_low',
     ([who = 'the payer', has, needed]) =>
       has === undefined
-        ? 'the payer holds too little of the token'
-        : `${who} holds ${dollars(has)} of the token, and ${dollars(needed)} are needed`,
+        ? 'the payer has too little of the token'
+        : `${who} has ${dollars(has)} of the token, and ${dollars(needed)} are needed`,
   ],
   ERC20InsufficientAllowance: ['token_allowance_too_low', () => 'the allowance is too low'],
   PermitRefused: ['token_allowance_too_low', () => 'the permit gives no allowance'],
@@ -139,13 +139,13 @@ const ERRORS: Readonly<Record<string, [ReasonCode, (args: readonly Value[]) => s
     ([payee, amount]) =>
       payee === undefined ? 'the payee refuses it' : `${payee} refuses ${amount}`,
   ],
-  ERC20InvalidReceiver: ['payee_invalid', () => 'the token pays no such address'],
-  InvalidPayee: ['payee_invalid', () => 'the contract pays no such address'],
+  ERC20InvalidReceiver: ['payee_invalid', () => 'the token does not pay to this address'],
+  InvalidPayee: ['payee_invalid', () => 'the contract does not pay to this address'],
   AlreadySettled: ['reference_used', () => 'its reference is settled already'],
   MemoAlreadyUsed: ['reference_used', () => 'its reference is used already'],
-  InvalidSignature: ['signature_invalid', () => 'the signature is of somebody else'],
-  ERC2612InvalidSigner: ['signature_invalid', () => 'the signature is of somebody else'],
-  ERC3009InvalidSignature: ['signature_invalid', () => 'the signature is of somebody else'],
+  InvalidSignature: ['signature_invalid', () => 'the signature is from another account'],
+  ERC2612InvalidSigner: ['signature_invalid', () => 'the signature is from another account'],
+  ERC3009InvalidSignature: ['signature_invalid', () => 'the signature is from another account'],
   IntentExpired: ['signature_expired', () => 'the signature has expired'],
   ERC2612ExpiredSignature: ['signature_expired', () => 'the signature has expired'],
   ERC3009InvalidAuthorizationTime: ['signature_expired', () => 'the signature is not valid now'],

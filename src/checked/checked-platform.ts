@@ -165,7 +165,7 @@ function paidBy(
 }
 
 function tokenMissing(currency: string, option: string): BaseError {
-  const message = `A payment in ${currency} is proven by its token. Name it in ${option}.`
+  const message = `A payment in ${currency} is proven by its token. Pass the token in ${option}.`
   return new BaseError(message, { code: 'invalid_call' })
 }
 
@@ -236,7 +236,7 @@ async function judge(
 
 function noReference({ transaction_id: id }: Intent): NotSettledError {
   return new NotSettledError(
-    `The server tells no reference of ${id}, so no event can be shown to be this payment's.`,
+    `The server gives no reference of ${id}, so no event can prove this payment.`,
     { code: 'not_provable' },
   )
 }

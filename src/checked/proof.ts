@@ -62,6 +62,6 @@ function reused(facts: { hash: Hex; owner: string; subject: string }): NotSettle
 
 class NoProviderError extends BaseError {
   constructor() {
-    super('A proof needs a node of your own. Name one in providers.', { code: 'invalid_call' })
+    super('A proof needs your own node. Pass one in providers.', { code: 'invalid_call' })
   }
 }

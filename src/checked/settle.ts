@@ -157,7 +157,7 @@ function notYet<Record>(
   timeoutMs: number,
   cause: unknown,
 ): NotSettledError {
-  const message = `After ${timeoutMs} ms the chain says neither yes nor no. Call settled() again.`
+  const message = `The payment is not final after ${timeoutMs / 1000} s. Call settled() again.`
   const record = claimed?.record
   return new NotSettledError(message, { code: 'not_settled_yet', verdict, record, cause })
 }

@@ -32,13 +32,15 @@ export function scopesOption(description: string): Option {
 /** One page of a list, which every list command takes. */
 export function pageOptions(): Option[] {
   return [
-    new Option('--limit <count>', 'rows to show, 1 to 1000').default(100).argParser(parseLimit),
-    new Option('--after <id>', 'begin after this id').default(0).argParser(parseId),
+    new Option('--limit <count>', 'rows to show, from 1 to 1000')
+      .default(100)
+      .argParser(parseLimit),
+    new Option('--after <id>', 'start after this id').default(0).argParser(parseId),
   ]
 }
 
 export function parseId(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('An id is a whole number.')
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('An id must be a whole number.')
   return Number(text)
 }
 
@@ -61,7 +63,7 @@ function parseScopes(text: string): Scope[] {
   const scopes = text.split(/[\s,]+/).filter((part) => part !== '')
   const unknown = scopes.filter((scope) => !isScope(scope))
   if (scopes.length === 0 || unknown.length > 0) {
-    const what = unknown.length > 0 ? `${unknown.join(', ')} is no scope` : 'No scope is given'
+    const what = unknown.length > 0 ? `${unknown.join(', ')} is not a scope` : 'No scope is given'
     throw new InvalidArgumentError(`${what}. There are: ${SCOPES.join(', ')}.`)
   }
   return SCOPES.filter((scope) => scopes.includes(scope))
@@ -70,7 +72,7 @@ function parseScopes(text: string): Scope[] {
 export function parseLimit(text: string): number {
   const limit = Number(text)
   if (!/^\d{1,4}$/.test(text) || limit < 1 || limit > 1000) {
-    throw new InvalidArgumentError('The limit is a whole number from 1 to 1000.')
+    throw new InvalidArgumentError('The limit must be a whole number from 1 to 1000.')
   }
   return limit
 }

@@ -11,8 +11,12 @@ export type AmountFlags = { amount?: string; amountUnits?: bigint; token?: strin
 /** The two ways to say how much; never both, and an integer is not guessed at. */
 export function withAmount(command: Command): Command {
   return command
-    .option('--amount <decimal>', "in the coin's own unit, such as 0.25 or 12.345678", decimal)
-    .option('--amount-units <number>', 'in its smallest unit instead, such as wei', wholeNumber)
+    .option(
+      '--amount <decimal>',
+      'in the unit of the coin or token, such as 0.25 or 12.345678',
+      decimal,
+    )
+    .option('--amount-units <number>', 'in the smallest unit instead, such as wei', wholeNumber)
 }
 
 /** In the smallest unit; undefined where no amount is given. */
@@ -50,7 +54,7 @@ function decimal(text: string): string {
 
 class TwiceError extends BaseError {
   constructor() {
-    super('--amount and --amount-units both say how much. Give one of them.', {
+    super('--amount and --amount-units exclude each other. Give one of them.', {
       code: 'option_conflict',
     })
   }
@@ -59,7 +63,7 @@ class TwiceError extends BaseError {
 class DecimalsUnknownError extends BaseError {
   constructor(token: string) {
     super(
-      `The nodes do not tell how many decimals the token ${token} has. ` +
+      `No node returns the decimals of the token ${token}. ` +
         'Give the amount in its smallest unit: --amount-units.',
       { code: 'decimals_unknown' },
     )

@@ -9,17 +9,18 @@ import { EXIT, reportError, version } from './output.ts'
 const HELP_AFTER = `
 First steps:
   $ quittance up                 everything on this machine, nothing to set up
-  $ quittance status             is it well?
+  $ quittance status             check that all is well
 
-Exit codes: 0 all holds, 1 a disagreement was found, 2 could not run.
-Every command takes --json and --help. Settings come from the environment; the README lists them.`
+Exit codes: 0 everything holds, 1 a disagreement was found, 2 could not run.
+Every command takes --json and --help. Settings come from the environment.
+docs/configuration.md lists them.`
 
 const program = new Command('quittance')
-  .description('Pays on chain once, and checks every hash against what the chain says.')
+  .description('Settles payments on a chain once, and checks every hash against its receipt.')
   .version(version)
   .addHelpText('after', HELP_AFTER)
   .showSuggestionAfterError()
-  .showHelpAfterError('Add --help to see what it takes.')
+  .showHelpAfterError('Add --help to see its options.')
   .exitOverride()
 
 // Whoever read it is gone, as a terminal that was closed: what is under way ends as it should.

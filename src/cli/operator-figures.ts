@@ -64,7 +64,7 @@ export function attentionOf(figures: OperatorFigures): string[] {
   return [
     ...lineOf(openBreaks, 'Open breaks', 'Read them with GET /api/breaks?state=open.'),
     ...lineOf(senderAlerts, 'Open alerts of the sender', 'Read them in the console.'),
-    ...lineOf(signerAlerts, 'Signers that lack something', 'Run: quittance signers'),
+    ...lineOf(signerAlerts, 'Low signers', 'Run: quittance signers'),
     ...(oldestOrderSeconds > LAG_SECONDS
       ? [`An order has been open for ${minutes(oldestOrderSeconds)}. Check that \`work\` runs.`]
       : []),

@@ -41,7 +41,7 @@ async function readAll(input: Terminal): Promise<string> {
   let text = ''
   for await (const chunk of input) {
     text += chunk.toString()
-    if (text.length > MAX_INPUT_LENGTH) throw new WeakPasswordError('is far too long')
+    if (text.length > MAX_INPUT_LENGTH) throw new WeakPasswordError('is too long')
   }
   return text.replace(/\r?\n$/, '')
 }
@@ -81,7 +81,7 @@ async function* readHidden(input: Terminal): AsyncGenerator<string, undefined> {
       } else {
         line += character
       }
-      if (line.length > MAX_INPUT_LENGTH) throw new WeakPasswordError('is far too long')
+      if (line.length > MAX_INPUT_LENGTH) throw new WeakPasswordError('is too long')
     }
   }
 }
@@ -114,7 +114,7 @@ class CancelledError extends BaseError {
 class NoTerminalError extends BaseError {
   constructor() {
     super(
-      'There is no terminal to ask for a password on. Use --password-stdin or --generate-password.',
+      'There is no terminal to ask for a password. Use --password-stdin or --generate-password.',
       { code: 'no_terminal' },
     )
   }

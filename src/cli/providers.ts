@@ -31,9 +31,16 @@ export type Found = Omit<Asked, 'chainId'>
 /** The options of every command that asks nodes. */
 export function withProviders(command: Command): Command {
   return command
-    .option('--rpc-url <url>', 'the nodes to ask instead of ETH_RPC_URL; several with commas')
-    .option('--chain-id <number>', 'the chain; the one of the first node by default', wholeNumber)
-    .option('--confirmations <number>', 'blocks until final, or: finalized, safe', confirmations)
+    .option(
+      '--rpc-url <url>',
+      'the nodes to ask instead of ETH_RPC_URL; separate several with commas',
+    )
+    .option('--chain-id <number>', 'the chain id (default: that of the first node)', wholeNumber)
+    .option(
+      '--confirmations <number>',
+      'blocks until a block is final, or finalized, or safe',
+      confirmations,
+    )
     .option('--json', 'print the answer as JSON')
 }
 
@@ -98,12 +105,13 @@ export function wholeNumber(text: string): bigint {
 export function time(text: string): Date {
   const found = parseTime(text)
   if (found !== undefined) return found
-  throw new InvalidArgumentError('A time is written as 2025-03-14, or as 2025-03-14T09:26:53Z.')
+  throw new InvalidArgumentError('Write a time as 2025-03-14 or as 2025-03-14T09:26:53Z.')
 }
 
 /** The place of an event in its receipt. */
 export function place(text: string): bigint {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a place such as 0 or 12.')
+  if (!/^\d{1,9}$/.test(text))
+    throw new InvalidArgumentError('It must be an index such as 0 or 12.')
   return BigInt(text)
 }
 
@@ -136,7 +144,10 @@ function confirmationsOf(config: Config, isEmbedded: boolean): Finality {
 const DEFAULT_CONFIRMATIONS = 12
 
 function noProvider(): BaseError {
-  return new BaseError('No node is named. Set ETH_RPC_URL, pass --rpc-url, or start: npm start', {
-    code: 'provider_missing',
-  })
+  return new BaseError(
+    'No node is named. Set ETH_RPC_URL, pass --rpc-url, or start the sandbox: npm start',
+    {
+      code: 'provider_missing',
+    },
+  )
 }

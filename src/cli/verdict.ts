@@ -39,7 +39,7 @@ function verdictJson(verdict: Verdict): unknown {
 
 const TITLES = {
   holds: 'It holds.',
-  pending: 'It is pending: nothing contradicts it, but not all of it is established yet.',
+  pending: 'It is pending: nothing contradicts it, but not everything is proven yet.',
   disagrees: 'It does not hold.',
 } as const
 
@@ -50,7 +50,7 @@ function evidencePairs({ evidence }: Verdict): (readonly [string, string])[] {
     ['transaction', transaction.hash],
     ['block', `${block.number} (${block.hash}) at ${block.time}`],
     ...(confirmations === undefined ? [] : [['confirmations', String(confirmations)] as const]),
-    ['vouched for by', agreeing.join(', ') || 'nobody'],
+    ['confirmed by', agreeing.join(', ') || 'nobody'],
     ...(payment === undefined
       ? []
       : ([
@@ -59,7 +59,7 @@ function evidencePairs({ evidence }: Verdict): (readonly [string, string])[] {
           ['payee', payment.payee ?? 'none'],
           ['amount', evidence.amountText ?? String(payment.amount)],
           ['token', payment.token ?? 'native coin'],
-          ['said by', payment.contract ?? 'the transaction itself'],
+          ['logged by', payment.contract ?? 'the transaction itself'],
           ['reference', payment.reference ?? 'none'],
           ...(payment.minter === null ? [] : [['minter', payment.minter] as const]),
         ] as const)),

@@ -71,14 +71,14 @@ function hardhatProgram(): string | undefined {
 
 function noHardhat(): VerifySourcesError {
   return new VerifySourcesError(
-    'Publishing the source needs Hardhat and the contracts, which are not here. Run the command in a clone of the repository, with its development packages installed.',
+    'Publishing the source needs Hardhat and the contracts, which are missing here. Run the command in a clone of the repository with its development packages.',
     { code: 'verify_unavailable' },
   )
 }
 
 function localSources({ title }: Network): VerifySourcesError {
   return new VerifySourcesError(
-    `No explorer shows ${title}. Leave out --verify, or name a public network.`,
+    `No explorer shows ${title}. Leave out --verify, or choose a public network.`,
     { code: 'verify_local' },
   )
 }

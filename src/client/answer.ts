@@ -24,7 +24,7 @@ export function requireFields(
 ): AnswerFields {
   const missing = fields.find((field) => body[field] === undefined)
   if (missing === undefined) return body
-  throw new ApiError(`The answer has no ${missing}. Is this the right base address?`, {
+  throw new ApiError(`The answer has no ${missing}. Check the base address.`, {
     code: 'answer_unexpected',
     ...answer,
   })
@@ -123,7 +123,7 @@ function fieldsOf(body: AnswerFields): FieldError[] {
 
 /** A page of a proxy, or half a body. */
 function notJson(answer: HttpAnswer): ApiError {
-  return new ApiError('The answer is no JSON object, or only half of one.', {
+  return new ApiError('The answer is not a JSON object, or it is incomplete.', {
     code: 'answer_not_json',
     status: answer.status,
     retryable: true,

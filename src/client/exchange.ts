@@ -72,7 +72,7 @@ async function readText(answer: Response, signal: AbortSignal): Promise<string> 
     for (let bytes = 0; ;) {
       const { done, value } = await reader.read()
       if (signal.aborted)
-        throw new BaseError('The answer was not complete.', { code: 'answer_incomplete' })
+        throw new BaseError('The answer is incomplete.', { code: 'answer_incomplete' })
       if (done) return text + decoder.decode()
       bytes += value.length
       if (bytes > MAX_ANSWER_BYTES) throw tooLarge(answer.status)
@@ -108,13 +108,16 @@ function networkFailed(request: HttpRequest, cause: unknown): ApiError {
 
 function redirected(status: number, location: string | null): ApiError {
   const where = location === null ? 'another address' : location.slice(0, 200)
-  const message = `The server points to ${where}, which is not followed. Correct the base address.`
+  const message = `The server redirects to ${where}. Correct the base address.`
   return new ApiError(message, { code: 'redirected', status: status || undefined })
 }
 
 function tooLarge(status: number): ApiError {
-  return new ApiError(`The answer has more than ${MAX_ANSWER_BYTES} bytes. Ask for less.`, {
-    code: 'answer_too_large',
-    status,
-  })
+  return new ApiError(
+    `The answer has more than ${MAX_ANSWER_BYTES} bytes, which is the limit. Request fewer rows.`,
+    {
+      code: 'answer_too_large',
+      status,
+    },
+  )
 }

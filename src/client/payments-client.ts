@@ -69,7 +69,7 @@ export type PaymentsClient = {
  */
 export function createPaymentsClient(options: PaymentsClientOptions): PaymentsClient {
   const runtime = { ...platformRuntime, ...options.runtime }
-  if (!options.apiKey) throw invalidCall('Give an apiKey.')
+  if (!options.apiKey) throw invalidCall('Pass an apiKey.')
   const transport = createTransport({
     ...transportOptions(options, runtime),
     credentials: staticCredentials({ authorization: `Bearer ${options.apiKey}` }),
@@ -179,7 +179,7 @@ async function one<Row>(
 ): Promise<Row> {
   const body = await transport.send(wire, options)
   const data = body['data'] ?? body
-  if (!isObject(data)) throw unexpected('data is no object')
+  if (!isObject(data)) throw unexpected('data is not an object')
   return flat(data) as Row
 }
 
@@ -190,7 +190,7 @@ async function many<Row>(
   options: CallOptions | undefined,
 ): Promise<Row[]> {
   const { data } = await transport.send(get(path, query), options)
-  if (!Array.isArray(data) || !data.every(isObject)) throw unexpected('data is no list')
+  if (!Array.isArray(data) || !data.every(isObject)) throw unexpected('data is not a list')
   return data.map(flat) as Row[]
 }
 
@@ -209,7 +209,7 @@ export function isObject(value: unknown): value is AnswerFields {
 }
 
 function unexpected(what: string): ApiError {
-  return new ApiError(`The answer cannot be read: ${what}. Is this the right base address?`, {
+  return new ApiError(`The answer cannot be read: ${what}. Check the base address.`, {
     code: 'answer_unexpected',
   })
 }

@@ -190,7 +190,7 @@ const STATUS = ['transaction_id', 'status']
 function credentialsOf(options: PlatformClientOptions, runtime: Runtime): Credentials {
   if ('apiKey' in options) return staticCredentials({ 'x-api-key': options.apiKey })
   const { username, password } = options
-  if (!username || !password) throw invalidCall('Give an apiKey, or a username and a password.')
+  if (!username || !password) throw invalidCall('Pass an apiKey, or a username and a password.')
   const path = '/api/token'
   const requires = ['access_token']
   const wire: WireCall = {
@@ -308,5 +308,5 @@ function isObject(value: unknown): boolean {
 }
 
 function notAList(field: string): ApiError {
-  return new ApiError(`${field} is no list of objects.`, { code: 'answer_unexpected' })
+  return new ApiError(`${field} is not a list of objects.`, { code: 'answer_unexpected' })
 }

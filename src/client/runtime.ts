@@ -60,7 +60,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 export function aborted(signal: AbortSignal): ApiError {
-  return new ApiError('The caller ended the call.', { code: 'aborted', cause: signal.reason })
+  return new ApiError('The caller canceled the call.', { code: 'aborted', cause: signal.reason })
 }
 
 async function unlessAborted<T>(

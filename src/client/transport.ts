@@ -139,7 +139,9 @@ function begin(parts: {
   const headers: Record<string, string> = { accept: 'application/json' }
   if (call.body !== undefined) headers['content-type'] = 'application/json'
   if (call.takesNoKey && caller.idempotencyKey !== undefined) {
-    throw invalidCall('This operation takes no idempotencyKey: it cannot be repeated safely.')
+    throw invalidCall(
+      'This operation accepts no idempotencyKey, because it cannot be repeated safely. Leave it out.',
+    )
   }
   if (call.method === 'POST' && !call.isRead && !call.takesNoKey) {
     const key = caller.idempotencyKey ?? runtime.randomId()
@@ -245,7 +247,7 @@ function writeQuery(query: WireCall['query'] = {}): string {
 /** One part of a path. A dot or two would name another path. */
 export function pathPart(value: string): string {
   if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) {
-    throw invalidCall(`${JSON.stringify(value)} is no id.`)
+    throw invalidCall(`${JSON.stringify(value)} is not an id.`)
   }
   return encodeURIComponent(value)
 }

@@ -63,12 +63,12 @@ export async function verifyWebhook(
   const sentAt = headerOf(request, 'webhook-timestamp')
   const signatures = headerOf(request, 'webhook-signature').split(' ').slice(0, MAX_SIGNATURES)
   if (!/^\d{1,12}$/.test(sentAt) || Math.abs(now() - Number(sentAt) * 1000) > toleranceMs) {
-    throw invalid('Its time is too far from now. Is the clock right?')
+    throw invalid('Its time is too far from now. Check the clock.')
   }
   const bytes = typeof request.body === 'string' ? encode(request.body) : request.body
   const content = joinBytes(encode(`${id}.${sentAt}.`), bytes)
   if (!(await isSignedByOne({ secrets, signatures, content }))) {
-    throw invalid('No signature is of these secrets. Pass the body as it came, to the byte.')
+    throw invalid('No signature is from these secrets. Pass the exact bytes of the body.')
   }
   return read(bytes)
 }
@@ -84,7 +84,8 @@ async function isSignedByOne(facts: {
   const { secrets, signatures, content } = facts
   for (const secret of secrets) {
     const raw = decodeBase64(secret.replace(/^whsec_/, ''))
-    if (raw === undefined || raw.length === 0) throw invalid('The secret is no whsec_ of base64.')
+    if (raw === undefined || raw.length === 0)
+      throw invalid('The secret is not whsec_ followed by base64.')
     const hmac = { name: 'HMAC', hash: 'SHA-256' }
     const key = await crypto.subtle.importKey('raw', raw, hmac, false, ['verify'])
     for (const signature of signatures) {
@@ -99,7 +100,8 @@ async function isSignedByOne(facts: {
 
 function read(bytes: Uint8Array): WebhookNotification {
   const body = parse(bytes)
-  if (!isObject(body) || typeof body['id'] !== 'string') throw invalid('Its body is none.')
+  if (!isObject(body) || typeof body['id'] !== 'string')
+    throw invalid('Its body is not a notification.')
   const changed: AnswerFields = { ...body }
   for (const field of ['payment', 'transfer', 'chargeback']) {
     const object = body[field]
@@ -112,7 +114,7 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return readJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    throw invalid('Its body is no JSON.')
+    throw invalid('Its body is not JSON.')
   }
 }
 
@@ -145,5 +147,5 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function invalid(reason: string): ApiError {
-  return new ApiError(`The webhook is not believed. ${reason}`, { code: 'webhook_invalid' })
+  return new ApiError(`The webhook is not accepted. ${reason}`, { code: 'webhook_invalid' })
 }

@@ -62,7 +62,7 @@ export async function reach(path: string, init: RequestInit): Promise<Response> 
     return await fetch(path, { cache: 'no-store', ...init })
   } catch (cause) {
     if (init.signal?.aborted === true) throw cause
-    throw new ApiFailure('The platform cannot be reached. Look at the connection.', {
+    throw new ApiFailure('The platform is unreachable. Check your connection.', {
       status: 0,
       code: 'unreachable',
       cause,
@@ -103,7 +103,7 @@ export type FieldProblem = { field: string; message: string }
 export async function readFailure(response: Response): Promise<ApiFailure> {
   const body = (await response.json().catch(() => ({}))) as FailureBody
   const after = Number(response.headers.get('retry-after') ?? Number.NaN)
-  return new ApiFailure(body.error ?? `The platform answered ${response.status}.`, {
+  return new ApiFailure(body.error ?? `The platform answered with status ${response.status}.`, {
     status: response.status,
     code: body.code ?? 'unknown',
     requestId: body.request_id,

@@ -58,7 +58,7 @@ export function App() {
       />
       {isExpired && (
         <Dialog title="Your session has ended" onClose={() => undefined} isRequired>
-          <p>Sign in again to go on where you are.</p>
+          <p>Sign in again to continue here.</p>
           <SignIn username={session.username} onSession={start} />
         </Dialog>
       )}
@@ -106,7 +106,7 @@ function Unknown() {
   return (
     <>
       <Heading>Not found</Heading>
-      <Empty title="There is no such page">
+      <Empty title="This page does not exist">
         <p>
           <a href={hashOf([])}>Go to the overview</a>
         </p>

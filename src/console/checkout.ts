@@ -55,7 +55,7 @@ function offerWallet(page: HTMLElement, wallet: AnnouncedWallet): void {
       note.textContent = `Confirm it in ${wallet.info.name}.`
       payWith(wallet, call).then(
         () =>
-          (note.textContent = 'Sent. This page says when it is in a block and when it is final.'),
+          (note.textContent = 'Sent. This page shows when it is in a block and when it is final.'),
         (error: unknown) => {
           button.disabled = false
           note.textContent = `${wallet.info.name} did not send it: ${reasonOf(error)}`
@@ -91,7 +91,7 @@ async function copy(button: HTMLButtonElement): Promise<void> {
   } catch {
     const shown = button.parentElement?.querySelector('code')
     if (shown) getSelection()?.selectAllChildren(shown)
-    text.textContent = 'Marked, copy by hand:'
+    text.textContent = 'Selected; copy it by hand:'
   }
 }
 
@@ -114,7 +114,7 @@ async function follow(page: HTMLElement): Promise<void> {
 }
 
 const LOST =
-  'The connection is lost, and is tried again. A payment that you have sent counts all the same.'
+  'The connection is lost. This page connects again. A payment that you have sent still counts.'
 
 async function readState(): Promise<string> {
   const response = await fetch(`${location.pathname}/state.json`, { cache: 'no-store' })

@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
 
-import type { StreamEventWire } from '../wire/group-b/admin.ts'
+import type { OverviewWire, StreamEventWire } from '../wire/group-b/admin.ts'
 import type { Api } from './api.ts'
 import type { Connection } from './stream.ts'
 
@@ -17,7 +17,7 @@ export const PlatformContext = createContext<Platform | undefined>(undefined)
 
 export function usePlatform(): Platform {
   const platform = useContext(PlatformContext)
-  if (!platform) throw new TypeError('a screen stands in the console')
+  if (!platform) throw new TypeError('a screen is in the console')
   return platform
 }
 
@@ -122,18 +122,20 @@ export function useInterval(work: () => void, ms: number): void {
   }, [ms])
 }
 
-/** Which chain the platform is on; undefined until it has said so. */
-export function useChainId(): number | undefined {
+/** The chains of the installation, the default one first; empty until they are known. */
+export function useChains(): readonly ServedChain[] {
   const { api } = usePlatform()
-  const [chainId, setChainId] = useState<number>()
+  const [chains, setChains] = useState<readonly ServedChain[]>([])
   useEffect(() => {
     const abort = new AbortController()
     api
-      .get<{ chain_id: number }>('/api/admin/overview', { signal: abort.signal })
-      .then((answer) => setChainId(answer.chain_id))
-      // Without it there is no link to an explorer, and all else is as it was.
+      .get<Pick<OverviewWire, 'chains'>>('/api/admin/overview', { signal: abort.signal })
+      .then((answer) => setChains(answer.chains))
+      // Without it there is no choice of a chain and no link to an explorer; all else is as it was.
       .catch(() => undefined)
     return () => abort.abort()
   }, [api])
-  return chainId
+  return chains
 }
+
+type ServedChain = OverviewWire['chains'][number]

@@ -15,9 +15,9 @@ export function nodeAt(address: string, fetching: typeof fetch = fetch): Provide
         credentials: 'omit',
         referrerPolicy: 'no-referrer',
       })
-      if (!response.ok) throw new NodeFailure(`It answered ${response.status}.`)
+      if (!response.ok) throw new NodeFailure(`It answered with status ${response.status}.`)
       const answer = (await response.json()) as { result?: unknown; error?: { message?: string } }
-      if (answer.error) throw new NodeFailure(answer.error.message ?? 'It refused the question.')
+      if (answer.error) throw new NodeFailure(answer.error.message ?? 'It refused the request.')
       return answer.result
     },
   }

@@ -65,7 +65,7 @@ async function open(path: string): Promise<Response> {
   const { status, code, requestId } = await readFailure(answer)
   const sentence =
     status === 404
-      ? 'There is no such receipt. Ask whoever sent it to you for a new address.'
+      ? 'This receipt does not exist. Ask the sender for a new address.'
       : 'The receipt cannot be shown now. Try again in a moment.'
   throw new ApiFailure(sentence, { status, code, requestId })
 }
@@ -88,7 +88,7 @@ function Receipt({ facts, file, path }: Loaded & { path: string }) {
         </p>
       </header>
       {facts.status === 'refunded' && (
-        <p class="verdict waiting">This payment was refunded later, by a payment of its own.</p>
+        <p class="verdict waiting">This payment was refunded later, by another payment.</p>
       )}
       <section class="panel" aria-label="The payment">
         <Facts
@@ -116,7 +116,7 @@ function Receipt({ facts, file, path }: Loaded & { path: string }) {
       </p>
       <p class="faint small">
         The quittance is one file that proves this payment to anyone, without this page and without
-        whoever sent it to you: <code>quittance check FILE</code> reads it anywhere.
+        the sender: <code>quittance check FILE</code> reads it anywhere.
       </p>
     </>
   )
@@ -261,7 +261,7 @@ async function textOf(file: File): Promise<string> {
   try {
     return await file.text()
   } catch (cause) {
-    const sentence = 'The file cannot be read any more. Choose it again.'
+    const sentence = 'The file can no longer be read. Choose it again.'
     throw new ApiFailure(sentence, { status: 0, code: 'unreadable', cause })
   }
 }
@@ -314,7 +314,7 @@ function Outcome({ steps, source }: { steps: readonly ReceiptStep[]; source: str
     </p>
   ) : (
     <p class="verdict waiting">
-      <strong>Not yet.</strong> Nothing speaks against it, but a step is open. Try later, or another
+      <strong>Not yet.</strong> Nothing contradicts it, but a step is open. Try later, or another
       node.
     </p>
   )

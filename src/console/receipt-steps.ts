@@ -112,24 +112,24 @@ async function coinFor({ evidence }: Verdict, node: Provider): Promise<Coin | un
 
 const WHOLE = {
   name: 'The file is whole',
-  meaning: 'Every byte is as it was written.',
+  meaning: 'Every byte is unchanged.',
 } as const
 const IN_BLOCK = {
   name: 'The payment is in its block',
   meaning:
-    'Hashes lead from the payment’s receipt and from its transaction up to the header of the block.',
+    'Hashes connect the receipt and the transaction of the payment with the header of the block.',
 } as const
 const SAME = {
   name: 'It is the payment of this page',
-  meaning: 'Transaction, payee, amount, token and reference are those that you see here.',
+  meaning: 'Transaction, payee, amount, token and reference are the same as on this page.',
 } as const
 const KNOWN = {
   name: 'Your node knows that block',
-  meaning: 'A node that you chose has the same block at the same place of the chain.',
+  meaning: 'The node that you chose has the same block at the same number.',
 } as const
 const FINAL = {
   name: 'It is final',
-  meaning: 'Enough blocks stand on it, so that it can no longer leave the chain.',
+  meaning: 'Enough blocks are on top of it, so that the chain can no longer replace it.',
 } as const
 
 /** Before anything was looked at. */
@@ -167,7 +167,7 @@ function samePayment(
 ): ReceiptStep {
   const { payment, transaction } = evidence ?? {}
   if (payment === undefined || transaction?.hash !== shown.hash) {
-    return fails(SAME, `The file proves the transaction ${transaction?.hash}, which is another.`)
+    return fails(SAME, `The file proves another transaction: ${transaction?.hash}.`)
   }
   const { currency, decimals } = shown
   const proven = payment.token === null ? 'ETH' : 'a token'

@@ -64,7 +64,7 @@ async function requireOperator(token: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.status !== 403) throw error
     const message =
-      'This user may not see the console. It needs the scope admin: ask an administrator.'
+      'This user cannot see the console. It needs the scope admin. Ask an administrator.'
     throw new ApiFailure(message, { status: 403, code: 'forbidden', cause: error })
   }
 }

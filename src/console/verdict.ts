@@ -34,7 +34,7 @@ export function judgeOverview(overview: OverviewWire, more: Compared = {}): Over
   const sentence =
     unread.length > 0
       ? 'Not everything could be read.'
-      : 'The books and the chain agree, but look here.'
+      : 'The books and the chain agree, but something needs attention.'
   return late.length > 0
     ? { tone: 'waiting', sentence, reasons: late }
     : { tone: 'good', sentence: 'The books and the chain agree.', reasons: [] }
@@ -55,7 +55,7 @@ function comparedReasons({ openBreaks = 0, solvency }: Compared): string[] {
   return [
     ...(openBreaks > 0 ? [`${plural(openBreaks, 'break')} to look at.`] : []),
     ...(solvency?.holds === false
-      ? [`The supply of the stablecoin is off by ${solvency.drift} dollars.`]
+      ? [`The supply of the stablecoin differs from the ledger by ${solvency.drift} USD.`]
       : []),
   ]
 }
@@ -72,6 +72,6 @@ function concerns({ in_flight: inFlight, providers, head }: OverviewWire): strin
     ...unwell.map(
       ({ name, state }) => `The provider ${name} is ${sentenceOf(state).toLowerCase()}.`,
     ),
-    ...(head === null ? ['No block has been read yet.'] : []),
+    ...(head === null ? ['No block is read yet.'] : []),
   ]
 }

@@ -95,8 +95,8 @@ function requireOwn(account: Account, { chainId, title }: Network): Account {
   const owner = wellKnownOwner(account.address)
   if (chainId === undefined || owner === undefined) return account
   throw new DeployError(
-    `QUITTANCE_DEPLOYER_KEY is the key of ${account.address}, which is ${owner}: everybody can ` +
-      `sign with it on ${title}. Use a key of your own.`,
+    `QUITTANCE_DEPLOYER_KEY is the key of ${account.address}, which is ${owner}: everyone can ` +
+      `sign with it on ${title}. Use your own key.`,
     { code: 'deploy_key_known', details: { address: account.address } },
   )
 }
@@ -108,7 +108,7 @@ function parseMinter(minter: DeployRequest['minter']): DeployerOptions['minter']
     return { address, allowance: minter.allowance }
   }
   throw new DeployError(
-    `A minter may mint from 1 to ${MAX_ALLOWANCE} of the token's smallest units, not ${minter.allowance}. Choose another allowance.`,
+    `A minter can mint from 1 to ${MAX_ALLOWANCE} of the token's smallest units, not ${minter.allowance}. Choose another allowance.`,
     { code: 'deploy_allowance_invalid', details: { allowance: minter.allowance.toString() } },
   )
 }
@@ -117,7 +117,7 @@ function addressOf(role: string, text: string): Address {
   const address = parseAddress(text)
   if (address !== undefined) return checksummed(address)
   throw new DeployError(
-    `The ${role} ${JSON.stringify(text)} is no address, or its checksum is wrong. Copy it again.`,
+    `The ${role} ${JSON.stringify(text)} is not an address, or its checksum is wrong. Copy it again.`,
     { code: 'deploy_address_invalid', details: { role, text } },
   )
 }

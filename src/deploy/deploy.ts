@@ -162,7 +162,7 @@ function minterWithoutToken(minter: Address): DeployError {
 function refuseWithoutFunds({ account, balance, maxCost }: DeploymentPlan): void {
   if (balance >= maxCost) return
   throw new DeployError(
-    `The account ${account} holds ${formatEther(balance)} and may need ${formatEther(maxCost)} of the chain's coin. Send it ${formatEther(maxCost - balance)} and run the same command again; nothing was sent.`,
+    `The account ${account} has ${formatEther(balance)} and can need ${formatEther(maxCost)} of the chain's coin. Send ${formatEther(maxCost - balance)} to it and run the same command again; nothing was sent.`,
     {
       code: 'deploy_no_funds',
       details: { account, balance: balance.toString(), needed: maxCost.toString() },

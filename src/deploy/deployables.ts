@@ -41,7 +41,7 @@ export function parseOnly(name: string): DeployableName {
   const found = Object.hasOwn(ALONE, name) ? ALONE[name] : undefined
   if (found !== undefined) return found
   throw new DeployError(
-    `There is no contract ${JSON.stringify(name)} to deploy. Name ${Object.keys(ALONE).join(' or ')}.`,
+    `The contract ${JSON.stringify(name)} is unknown. Use ${Object.keys(ALONE).join(' or ')}.`,
     { code: 'deploy_only_unknown', details: { name } },
   )
 }

@@ -22,11 +22,11 @@ export async function findMissing(
     missing.push({ to: 'pay', what: 'the settlement contract: deploy it with --only settlement' })
   }
   if (token === undefined) {
-    const what = 'a dollar token: deploy ours with --only stablecoin, or name STABLECOIN_ADDRESS'
+    const what = 'a dollar token: deploy ours with --only stablecoin, or set STABLECOIN_ADDRESS'
     missing.push({ to: 'mint', what }, { to: 'redeem', what })
   }
   if (platform === undefined) {
-    const what = 'to know who signs: set QUITTANCE_SIGNER and run this again'
+    const what = 'the signer: set QUITTANCE_SIGNER and run this again'
     return [...missing, { to: 'pay', what }, { to: 'mint', what }]
   }
   const balance = await ask('what the platform has', () =>
@@ -61,7 +61,7 @@ async function missingRight(
     return [{ to: 'mint', what: `the right to: ${platform} is not a minter of ${token}: ${grant}` }]
   }
   if (right.allowance > 0n) return []
-  return [{ to: 'mint', what: `an allowance: ${platform} has used its own up: ${grant}` }]
+  return [{ to: 'mint', what: `an allowance: ${platform} has used up its own: ${grant}` }]
 }
 
 async function hasCode(client: Client, address: Address): Promise<boolean> {

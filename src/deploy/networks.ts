@@ -33,7 +33,7 @@ export function findNetwork(name: string): Network {
 function unknownNetwork(name: string): NetworkError {
   const known = Object.keys(NETWORKS)
   return new NetworkError(
-    `The network ${JSON.stringify(name)} is not known. Name one of ${known.join(', ')}.`,
+    `The network ${JSON.stringify(name)} is unknown. Use one of ${known.join(', ')}.`,
     { code: 'network_unknown', details: { name, known } },
   )
 }

@@ -124,7 +124,7 @@ async function checkedChainId({ client, network }: PlanInputs): Promise<number> 
   const chainId = await ask('which chain it is on', () => getChainId(client))
   if (network.chainId === undefined || network.chainId === chainId) return chainId
   throw new DeployError(
-    `The node is on chain ${chainId}, but ${network.title} is chain ${network.chainId}. Name the network or the RPC address that you mean.`,
+    `The node is on chain ${chainId}, but ${network.title} is chain ${network.chainId}. Choose the network or the RPC address that you mean.`,
     { code: 'deploy_wrong_chain', details: { chainId, expected: network.chainId } },
   )
 }

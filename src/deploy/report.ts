@@ -11,7 +11,7 @@ export function planLines(plan: DeploymentPlan, network: Network): string[] {
   const rows = steps.map((step) => `  ${nameOf(step).padEnd(24)}${step.address}  ${stateOf(step)}`)
   const missing = steps.some(({ state }) => state === 'absent')
   return [
-    `${network.title} (chain ${chainId}), from ${account}, which holds ${formatEther(balance)}`,
+    `${network.title} (chain ${chainId}), from ${account}, which has ${formatEther(balance)}`,
     ...rows,
     missing
       ? `It costs about ${formatEther(cost)} and at most ${formatEther(maxCost)}, at ${price} gwei.`

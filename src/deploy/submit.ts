@@ -248,7 +248,7 @@ function noFunds(cause: unknown): DeployError {
 
 function reverted({ transactionHash }: TransactionReceipt): DeployError {
   return new DeployError(
-    `The transaction ${transactionHash} was mined and failed. Look at its trace before trying again.`,
+    `The transaction ${transactionHash} was mined and failed. Read its trace before you try again.`,
     { code: 'deploy_reverted', details: { transactionHash } },
   )
 }

@@ -23,7 +23,7 @@ export class BatchRefusedError extends BaseError {
   constructor(problems: readonly [PlacedProblem, ...PlacedProblem[]]) {
     const [{ place, message }] = problems
     super(
-      `${problems.length} of the payments cannot be made, the first at place ${place}: ${message}`,
+      `${problems.length} of the payments cannot be made; the first is item ${place}: ${message}`,
       { code: 'batch_refused' },
     )
     this.problems = problems

@@ -111,7 +111,7 @@ export type RecipientAddress = {
 /** Nothing was posted: a wallet never holds less than nothing. */
 export class InsufficientFundsError extends BaseError {
   constructor() {
-    super('The wallet does not hold that much. Send less, or put money into it first.', {
+    super('The wallet has less than this. Send a smaller amount, or fund the wallet first.', {
       code: 'insufficient_funds',
     })
   }

@@ -98,12 +98,11 @@ const TOO_LARGE = /^[1-9][0-9]{13,}(\.[0-9]+)?$/
 export type AmountProblem = keyof typeof SENTENCES
 
 const SENTENCES = {
-  amount_not_decimal: () =>
-    'An amount is a plain decimal such as 12.5: digits with a point, and nothing else.',
+  amount_not_decimal: () => 'An amount must be a decimal such as 12.5: digits and a point.',
   amount_not_positive: () => 'An amount must be above zero.',
   amount_too_precise: (decimals: number) =>
-    `This currency has ${decimals} decimals. Send no more than that.`,
-  amount_too_large: () => 'An amount has at most 13 digits before the point.',
+    `This currency has ${decimals} decimals. Send no more decimals.`,
+  amount_too_large: () => 'An amount can have at most 13 digits before the point.',
 } as const
 
 export class AmountError extends BaseError {

@@ -8,14 +8,14 @@ export function problemOfPassword(options: {
     return `needs at least ${PASSWORD_LENGTH.min} characters`
   }
   if (characters.length > PASSWORD_LENGTH.max) {
-    return `may have at most ${PASSWORD_LENGTH.max} characters`
+    return `must have at most ${PASSWORD_LENGTH.max} characters`
   }
   if (new Set(characters).size < MIN_DISTINCT) {
     return `needs at least ${MIN_DISTINCT} different characters`
   }
   const username = options.username.toLowerCase()
   if (username.length >= 4 && options.password.toLowerCase().includes(username)) {
-    return 'may not contain the username'
+    return 'must not contain the username'
   }
   return undefined
 }

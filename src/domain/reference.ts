@@ -162,7 +162,7 @@ function byte(value: number): Buffer {
 function payerBytes(payer: string): Uint8Array {
   if (!/^0x[0-9a-fA-F]{40}$/.test(payer)) {
     throw new OrderReferenceError(
-      `A payer is an address of 20 bytes, but ${payer} is none. Pass 0x and 40 hexadecimal digits.`,
+      `A payer is an address of 20 bytes, but ${payer} is not. Pass 0x and 40 hexadecimal digits.`,
       { code: 'reference_payer_invalid', details: { payer } },
     )
   }
@@ -182,7 +182,7 @@ function referenceBytes(reference: string): Uint8Array {
 function checkCounter(counter: bigint): void {
   if (counter >= 0n && counter <= MAX_COUNTER) return
   throw new OrderReferenceError(
-    `The counter ${counter} is out of range. Pass one from 0 to ${MAX_COUNTER}.`,
+    `The counter ${counter} is out of range. Pass a number from 0 to ${MAX_COUNTER}.`,
     {
       code: 'reference_counter_out_of_range',
       details: { counter: String(counter), maximum: String(MAX_COUNTER) },

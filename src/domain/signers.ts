@@ -36,7 +36,7 @@ export type SignerFacts = {
   onItsWay: number
   /** What the transactions of the orders accepted today (UTC) have cost in gas, in wei. */
   gasToday: bigint
-  /** What its next hundred payments cost in gas, in wei. */
+  /** Cost of its next hundred payments in gas, in wei. */
   needed: bigint | undefined
   mint: MintRight | undefined
   /** Whether the token has frozen it. */

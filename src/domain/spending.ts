@@ -69,13 +69,19 @@ export function problemOfSetting(setting: {
   const taken: readonly string[] = CURRENCIES_OUT[way]
   const isToken = way === 'chain' && isSymbol(currency) && !isCurrency(currency.toUpperCase())
   if (!taken.includes(currency) && !isToken) {
-    return { field: 'currency', message: `This way takes ${taken.join(', ')}.` }
+    return {
+      field: 'currency',
+      message: `This way out has limits in ${taken.join(', ')}. Use one of them.`,
+    }
   }
   if (perPayee !== undefined && (way === 'wire' || way === 'transfer')) {
-    return { field: 'per_payee', message: 'This way pays to a bank and to no address.' }
+    return {
+      field: 'per_payee',
+      message: 'This way out pays to a bank and not to an address. Leave the limit out.',
+    }
   }
   if ([perTransaction, perDay, perPayee].some((one) => one !== undefined)) return undefined
-  return { field: 'per_transaction', message: 'Name a limit to set.' }
+  return { field: 'per_transaction', message: 'Send at least one limit.' }
 }
 
 /** Whose spending it counts as, in which way. */
@@ -144,19 +150,19 @@ const LIMITS: Readonly<
   perTransaction: {
     code: 'limit_per_transaction',
     option: '--per-transaction',
-    sentence: ({ one }, { most }) => `One ${one} may be at most ${most}.`,
+    sentence: ({ one }, { most }) => `One ${one} can be at most ${most}.`,
   },
   perDay: {
     code: 'limit_per_day',
     option: '--per-day',
     sentence: ({ many }, { most, used }) =>
-      `All ${many} of a user in one day (UTC) may be at most ${most}; ${used} are used today.`,
+      `All ${many} of a user in one day (UTC) can be at most ${most}; ${used} are used today.`,
   },
   perPayee: {
     code: 'limit_per_payee',
     option: '--per-payee',
     sentence: ({ many }, { most, used }) =>
-      `All ${many} of a user to one payee in one day (UTC) may be at most ${most}; ` +
+      `All ${many} of a user to one payee in one day (UTC) can be at most ${most}; ` +
       `${used} are used today.`,
   },
 }

@@ -293,7 +293,7 @@ const MAX_ANSWER_BYTES = 256 * 1024
 
 class AnswerTooLargeError extends BaseError {
   constructor() {
-    super(`The answer has more than ${MAX_ANSWER_BYTES / 1024} KB, and was not read.`, {
+    super(`The answer has more than ${MAX_ANSWER_BYTES / 1024} KB, so it was not read.`, {
       code: 'answer_too_large',
     })
   }

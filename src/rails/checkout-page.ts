@@ -87,7 +87,7 @@ const LIVE = `<p class="faint" id="connection" role="status"></p>
 
 const CLOSED = `<section class="panel">
         <h2>This cannot be paid here now</h2>
-        <p>Dollars are not taken at the moment. Write to whoever sent you here.</p>
+        <p>Dollars are not accepted now. Ask the seller what to do.</p>
       </section>`
 
 function howToPay(paid: Paid, terms: CheckoutTerms): string {
@@ -100,7 +100,7 @@ function howToPay(paid: Paid, terms: CheckoutTerms): string {
     const isAllowance = links.length > 1 && index === 0
     const name = isAllowance ? 'Allow the payment' : 'Pay with a wallet'
     const why = isAllowance
-      ? `Lets the contract take exactly this amount of ${token} from you.`
+      ? `Allows the contract to take exactly this amount of ${token} from you.`
       : 'Calls the contract with the reference below.'
     const title = links.length > 1 ? `Step ${index + 1} of ${links.length}` : 'With a wallet'
     return `<section class="panel step">
@@ -108,7 +108,7 @@ function howToPay(paid: Paid, terms: CheckoutTerms): string {
           <h2>${title}</h2>
           <p class="faint">${why}</p>
           <p><a class="button primary" href="${escape(link)}">${name}</a></p>
-          <p class="faint">Or scan the code with the wallet of a phone.</p>
+          <p class="faint">Or scan the code with a wallet on a phone.</p>
         </div>
         ${codeOf(link, name)}
       </section>`
@@ -216,7 +216,7 @@ const WAITING: PageNotice = {
   tone: 'waiting',
   word: 'Pay',
   sentence: 'Waiting for your payment',
-  advice: 'It counts once its block is final. This page then says so; leave it open.',
+  advice: 'It counts when its block is final. Leave this page open: it shows when that happens.',
 }
 
 function partOf(charge: Charge): PageNotice {
@@ -229,7 +229,7 @@ function partOf(charge: Charge): PageNotice {
     sentence: `${received} of ${due} ${charge.currency} has arrived.`,
     advice:
       `Pay the remaining ${missing} ${charge.currency} below. If you have sent a payment that ` +
-      'is not shown yet, wait for it first: it counts once its block is final.',
+      'is not shown yet, wait for it first: it counts when its block is final.',
   }
 }
 
@@ -238,8 +238,8 @@ const EXPIRED: PageNotice = {
   word: 'Too late to pay',
   sentence: 'The time to pay has passed.',
   advice:
-    'Pay nothing here any more. Ask whoever sent you here for a new page. If you have paid ' +
-    'already, write to them and name this payment.',
+    'Do not pay here any longer. Ask the seller for a new page. If you have paid ' +
+    'already, write to the seller and name this payment.',
 }
 
 function newsNow(charge: Charge, isOpen: boolean): PageNotice {
@@ -262,24 +262,23 @@ function seenOf(charge: Charge, seen: bigint): PageNotice {
 /** What is to be said once there is nothing to be paid, and what the payer can do. */
 function newsOf({ status, gatewayStatus = '' }: Charge): PageNotice {
   if (status === 'refunded') {
-    const advice =
-      'The money has arrived at the address that was named for it. Pay nothing here any more.'
-    return { tone: 'good', word: 'Refunded', sentence: 'This was paid and sent back.', advice }
+    const advice = 'The money arrived at the address for the refund. Do not pay here any longer.'
+    return { tone: 'good', word: 'Refunded', sentence: 'This payment was refunded.', advice }
   }
   if (status === 'completed') {
     const advice =
       gatewayStatus === 'OVERPAID'
-        ? 'More than the whole has arrived. Write to the seller if you have paid too much.'
-        : 'There is nothing left to do. You may close this page.'
+        ? 'More than the amount arrived. Write to the seller if you have paid too much.'
+        : 'You have nothing left to do. You can close this page.'
     return { tone: 'good', word: 'Paid', sentence: 'This is paid. Thank you.', advice }
   }
   if (status === 'failed' && gatewayStatus === 'CANCELED') {
-    const advice = 'Pay nothing here. Write to whoever sent you here, and name this payment.'
+    const advice = 'Do not pay here. Write to the seller, and name this payment.'
     return { tone: 'bad', word: 'Refused', sentence: 'This payment was refused.', advice }
   }
   if (status === 'failed' || status === 'pending') return EXPIRED
-  const advice = 'Do not pay again. Write to whoever sent you here, and name this payment.'
-  const sentence = ARRIVALS[gatewayStatus] ?? 'What has arrived is looked at by people.'
+  const advice = 'Do not pay again. Write to the seller, and name this payment.'
+  const sentence = ARRIVALS[gatewayStatus] ?? 'A person decides about what arrived.'
   return { tone: 'waiting', word: 'Looked at:', sentence, advice }
 }
 

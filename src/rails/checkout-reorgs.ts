@@ -124,7 +124,7 @@ function reorgedId({ chainId, transactionId, transactionHash: hash }: Paid): str
 
 class BlockUnknownError extends BaseError {
   constructor() {
-    super('The node does not know a block that is final, so nothing is gone. It is asked again.', {
+    super('The node does not know a final block, so nothing is concluded. It is asked again.', {
       code: 'block_unknown',
       retryable: true,
     })

@@ -105,7 +105,8 @@ async function answeringWebhook<T>(receive: () => Promise<T>): Promise<T> {
     return await receive()
   } catch (error) {
     if (!(error instanceof RailError)) throw error
-    const sentence = 'The gateway could not be asked about the webhook. Send it again.'
+    const sentence =
+      'The gateway did not answer a question about the webhook. Send the webhook again.'
     throw new RequestError('unavailable', sentence, { cause: error, retryable: true })
   }
 }
@@ -139,8 +140,7 @@ async function accept(
 const OWN_TURN_MS = 60_000
 
 const OBSTACLES: Readonly<Record<CheckoutObstacle, string>> = {
-  token_paused:
-    'The dollar token is paused by its issuer, so nobody can pay in it. Try again later.',
+  token_paused: 'The issuer has paused the dollar token, so nobody can pay in it. Try again later.',
   payee_frozen:
     'The dollar token has frozen the address that the checkout is paid to. ' +
     'Set another QUITTANCE_CHECKOUT_PAYEE.',
@@ -219,7 +219,7 @@ async function answering(work: () => Promise<void>): Promise<void> {
     await work()
   } catch (error) {
     if (!(error instanceof RailError)) throw error
-    const sentence = 'The gateway did not answer. Send the same request with its key again.'
+    const sentence = 'The gateway did not answer. Send the same request with the same key again.'
     const isLate = error.code === 'rail_unknown'
     throw new RequestError(isLate ? 'upstream_timeout' : 'upstream_failed', sentence, {
       cause: error,

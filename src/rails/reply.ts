@@ -26,10 +26,10 @@ export class RailError extends BaseError {
 }
 
 const SENTENCES: Record<RailErrorCode, string> = {
-  rail_unknown: 'Nobody knows yet what came of the call; it is asked again',
+  rail_unknown: 'The result of the call is not known yet; it is asked again',
   rail_refused: 'The other party refused the call',
-  rail_reply_wrong: 'The reply is about something else than was asked, and is not believed',
-  rail_unauthorized: 'The other party does not know our credential; correct the configuration',
+  rail_reply_wrong: 'The reply is about something else, and is not accepted',
+  rail_unauthorized: 'The other party refuses our credential; correct the configuration',
 }
 
 export type Reply = { status: number; body: Fields }

@@ -212,7 +212,7 @@ function reasonOf({ state, code }: WireProgress): string {
     accepted: 'the bank has it',
     paid: 'the bank has sent it',
     rejected: 'the bank refused it',
-    returned: 'the other bank sent it back',
+    returned: 'the other bank returned it',
   }[state]
   return code === undefined ? words : `${words}: ${code}`
 }

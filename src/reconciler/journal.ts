@@ -108,8 +108,8 @@ class RunDiffersError extends BaseError {
     const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(now ?? {})])]
     const others = names.filter((name) => before?.[name] !== now?.[name])
     super(
-      `The run that was broken off there had another ${others.join(', ')}. ` +
-        'Name what it was begun with, or begin anew without --resume.',
+      `The run that stopped there had another ${others.join(', ')}. ` +
+        'Use the same values, or start again without --resume.',
       { code: 'run_differs', details: { others } },
     )
   }

@@ -277,14 +277,14 @@ async function acceptedBefore(db: Db, order: Order): Promise<HashedOrder> {
 
 function laneBusy(signer: string): OrderRefusedError {
   return new OrderRefusedError(
-    `Another process holds the lane of ${signer} for too long. Nothing was done. Try again.`,
+    `Another process has locked the lane of ${signer} for too long. Nothing was done. Try again.`,
     { code: 'lane_busy', retryable: true },
   )
 }
 
 function laneFull(signer: string): OrderRefusedError {
   return new OrderRefusedError(
-    `Too many orders of ${signer} wait for their turn. Try again later, or pay from more signers.`,
+    `Too many orders of ${signer} wait for their turn. Try again later, or use more signers.`,
     { code: 'lane_full', retryable: true },
   )
 }

@@ -83,7 +83,7 @@ class SignerChangedError extends BaseError {
   constructor({ userId, first, address }: { userId: number; first: Hex; address: Hex }) {
     super(
       `User ${userId} has the address ${first}, but the signer gives it ${address}. ` +
-        'Set QUITTANCE_SIGNER to what it was, or use another database.',
+        'Set QUITTANCE_SIGNER to its old value, or use another database.',
       { code: 'signer_changed', details: { userId, first, address } },
     )
   }
@@ -91,7 +91,7 @@ class SignerChangedError extends BaseError {
 
 class NoSignerError extends BaseError {
   constructor(address: Hex) {
-    super(`Nobody signs for ${address} any more. Set QUITTANCE_SIGNER to what it was.`, {
+    super(`QUITTANCE_SIGNER no longer has a key for ${address}. Set it to its old value.`, {
       code: 'signer_missing',
       details: { address },
     })

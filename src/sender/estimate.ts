@@ -96,7 +96,7 @@ export async function firstAnswer<T>(
 
 function tokenPaused(cause: unknown): OrderRefusedError {
   return new OrderRefusedError(
-    'The token is paused by its issuer, so nobody can be paid in it. Nothing was sent; try again later.',
+    'The issuer has paused the token, so nobody can be paid in it. Nothing was sent; try again later.',
     { code: 'token_paused', retryable: true, cause },
   )
 }

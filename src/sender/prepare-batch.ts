@@ -286,7 +286,7 @@ function whole({ policy }: SenderContext, bundled: readonly BundledPayment[], ga
   if (gas <= policy.maxBundleGas) return { bundled, gas }
   throw refused(
     'batch_too_large',
-    `To pay all ${bundled.length} or none takes ${gas} gas, but one transaction may take at most ${policy.maxBundleGas}. Pay fewer at once, or each by itself.`,
+    `To pay all ${bundled.length} or none takes ${gas} gas, but one transaction can use at most ${policy.maxBundleGas}. Pay fewer at once, or each by itself.`,
   )
 }
 

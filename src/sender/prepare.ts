@@ -258,7 +258,7 @@ function tokensOf(quorum: Quorum, { token, holder }: { token: Hex; holder: Hex }
 export function checkAmount({ amount, route }: Pick<PaymentRequest, 'amount' | 'route'>): void {
   // An allowance of nothing takes back what is left of one.
   if (amount > 0n || route === 'allowance') return
-  throw refused('amount_not_positive', 'The amount is nothing. Send more.')
+  throw refused('amount_not_positive', 'The amount is 0. Send more than 0.')
 }
 
 export function checkPayee(

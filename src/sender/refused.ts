@@ -9,7 +9,7 @@ export function badPayee(code: string, payee: Hex): OrderRefusedError {
 export function insufficientFunds(signer: Hex): OrderRefusedError {
   return refused(
     'insufficient_funds',
-    `${signer} does not hold enough for the payment and its gas, beside what it owes already. Send it more.`,
+    `${signer} has too little for this payment, its gas and the payments in progress. Send coin to it.`,
   )
 }
 

@@ -227,7 +227,7 @@ function isRead(check: () => boolean): boolean {
 
 function wrongSignature(signer: Hex): BaseError {
   return new BaseError(
-    `The signature for ${signer} is not for the transaction that was to be signed, so nothing was sent. Check QUITTANCE_SIGNER.`,
+    `The signature for ${signer} is for another transaction, so nothing was sent. Check QUITTANCE_SIGNER.`,
     { code: 'signature_wrong', details: { signer } },
   )
 }

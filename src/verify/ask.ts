@@ -96,7 +96,10 @@ export function failureOf(error: unknown): { kind: Failure; message: string } {
   if (error instanceof UnsupportedError) return { kind: 'unsupported', message: error.message }
   if (error instanceof LieError) return { kind: 'lies', message: error.message }
   if (error instanceof EncodingError || error instanceof AnswerError) {
-    return { kind: 'lies', message: `Its answer has not the form of the chain. ${error.message}` }
+    return {
+      kind: 'lies',
+      message: `Its answer does not have the form of the chain. ${error.message}`,
+    }
   }
   throw error
 }

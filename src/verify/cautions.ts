@@ -16,10 +16,10 @@ export function cautionsOf(
   const back = sentBack(payment, payments)
   return [
     ...(token !== null && claimed.token === undefined
-      ? [`Nobody named the token ${token}: it is worth what its issuer says, which may be nothing.`]
+      ? [`The token ${token} was not named. Anyone can issue a token, and it can be worth nothing.`]
       : []),
     ...(amount === 0n && claimed.amount === undefined
-      ? ['The amount is 0: anyone can send nothing from any address to any other.']
+      ? ['The amount is 0: anyone can send 0 from any address to any other.']
       : []),
     ...(payer !== null && payer === payee ? ['The payer and the payee are one address.'] : []),
     ...(back > 0n
@@ -39,14 +39,14 @@ export const NOT_FINAL = 'It is not final yet: the chain can still lose it.'
 export function aloneFor(agreeing: readonly string[]): string[] {
   const [only, ...others] = agreeing
   if (only === undefined || others.length > 0) return []
-  return [`That the block is part of the chain is the word of ${only} alone.`]
+  return [`Only ${only} says that the block is part of the chain.`]
 }
 
 /** Said where nothing was found, and there is nobody else to ask. */
 export function aloneAsked(providers: readonly { name: string }[]): string[] {
   const [only, ...others] = providers
   if (only === undefined || others.length > 0) return []
-  return [`No second provider was asked whether ${only.name} keeps something back.`]
+  return [`No second provider confirms that ${only.name} withholds nothing.`]
 }
 
 /** How much the payee gives back to the payer, by the events of the same receipt. */

@@ -173,7 +173,7 @@ function problemOf(
   }
   if (receipt.succeeded !== true) return 'Its receipt does not say that the transaction succeeded.'
   const facts = readFacts(order)
-  if ('unreadable' in facts) return `Its order has no ${facts.unreadable} that can be read.`
+  if ('unreadable' in facts) return `The ${facts.unreadable} of its order cannot be read.`
   const { hash } = transaction
   const proven = { payment, chainId: BigInt(chainId), hash, block: header }
   return contradictionsOf(facts.order, proven)[0]?.message
@@ -275,7 +275,7 @@ function wrongBlock(
 ): Disagreement {
   return {
     kind: 'wrong_block',
-    message: `At block ${header.number} ${provider} knows another block than the quittance.`,
+    message: `At number ${header.number}, ${provider} has another block than the quittance.`,
     expected: header.hash,
     found,
     provider,
@@ -283,7 +283,7 @@ function wrongBlock(
 }
 
 function notAnchored({ hash, number }: Header): Disagreement {
-  const message = `It is sound if ${hash} is block ${number}. Trust that hash, or ask a provider.`
+  const message = `It holds if ${hash} is block ${number}. Trust that hash, or ask a provider.`
   return { kind: 'not_anchored', message }
 }
 
@@ -324,19 +324,19 @@ function caveatsOf(
   return [
     ...(isKnownContract(payment, expected)
       ? []
-      : [`The payment is as true as ${payment.contract} is the contract that you mean.`]),
+      : [`The payment is proven only if ${payment.contract} is the contract that you mean.`]),
     ...cautionsOf(payment, { payments, claimed }),
     ...(Object.keys(order).length === 0
       ? []
       : [
-          'The facts of the order are the word of who made the file; the chain does not know them.',
+          'The facts of the order come from the author of the file. The chain does not prove them.',
         ]),
     ...(transaction.chainId === undefined
-      ? ['The transaction was signed for no chain in particular.']
+      ? ['The transaction was signed without a chain id, so it is valid on every chain.']
       : []),
     ...(trusted === undefined
       ? aloneFor(anchor.agreeing)
-      : ['That its block is final is the word of who gave the hash; no node was asked.']),
+      : ['The source of the hash says that its block is final. No node was asked.']),
     ...(anchor.disagreements.some(({ kind }) => kind === 'not_final') ? [NOT_FINAL] : []),
   ]
 }

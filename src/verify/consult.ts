@@ -173,7 +173,7 @@ async function witness({ asker, name, head }: Fit, { header }: Sighting): Promis
       return { agrees: false, other: block.header.hash, complaint }
     }
     if (head < header.number) return { agrees: false, disagreement: lags(name, head) }
-    const message = `It has blocks up to ${head}, and keeps back block ${header.number}.`
+    const message = `It has blocks up to ${head}, and withholds block ${header.number}.`
     return { agrees: false, complaint: { provider: name, kind: 'withholds', message } }
   } catch (error) {
     return { agrees: false, ...troubleOf(name, failureOf(error)) }
@@ -316,7 +316,7 @@ function wrongChain(
 }
 
 function wrongCheckpoint(checkpoint: Hex, { header }: Sighting): Disagreement {
-  const message = 'The transaction stands in another block than the one that is trusted.'
+  const message = 'The transaction is in another block than the one that is trusted.'
   return { kind: 'wrong_block', message, expected: checkpoint, found: header.hash }
 }
 
@@ -329,13 +329,13 @@ function unsupported(provider: string, message: string): Disagreement {
 }
 
 function lags(provider: string, head: bigint): Disagreement {
-  const message = `${provider} has blocks up to ${head} only, so its silence says nothing.`
+  const message = `${provider} has blocks only up to ${head}, so a missing answer proves nothing.`
   return { kind: 'provider_lags', message, provider }
 }
 
 function missing(providers: readonly string[]): Disagreement {
   const names = providers.join(' and ')
-  return { kind: 'missing', message: `No transaction of this hash is known to ${names}.` }
+  return { kind: 'missing', message: `No transaction with this hash is known to ${names}.` }
 }
 
 function notMined(provider: string, { nonce }: ChainTransaction): Disagreement {

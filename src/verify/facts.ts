@@ -73,7 +73,7 @@ export function contradictionsOf(
     if (fact === undefined) return []
     const found = fact.found(proven)
     if (fact.is === undefined ? text === found : text === found || fact.is(text, proven)) return []
-    const message = `The order says ${name} ${text || 'none'}, and the chain ${found || 'none'}.`
+    const message = `The order has ${name} ${text || 'none'}, and the chain has ${found || 'none'}.`
     return [{ kind: fact.kind, message, expected: text || 'none', found: found || 'none' }]
   })
 }

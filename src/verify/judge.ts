@@ -109,7 +109,7 @@ function matchOf(
     return { payment: undefined, disagreements: [{ kind: 'reverted', message }] }
   }
   if (succeeded === undefined) {
-    const message = 'Receipts before 2017 do not tell whether a transaction succeeded.'
+    const message = 'Receipts from before 2017 do not show whether a transaction succeeded.'
     return { payment: undefined, disagreements: [{ kind: 'not_provable', message }] }
   }
   if (expected === undefined) return { payment: undefined, disagreements: [] }
@@ -147,7 +147,7 @@ function placeOf({ header, transaction, receipt }: Sighting, claim: Case): Disag
   if ((from && timeMs < from.getTime()) || (to && timeMs > to.getTime())) {
     const time = timeOf(header.timestamp)
     const expected = `${from?.toISOString() ?? '…'} to ${to?.toISOString() ?? '…'}`
-    const message = `It happened at ${time}, outside of the time that was claimed.`
+    const message = `It happened at ${time}, outside the time that was claimed.`
     found.push({ kind: 'outside_window', message, expected, found: time })
   }
   return found
@@ -172,12 +172,12 @@ function supplyOf(payment: Payment, { profile, minters, expected }: Case): Disag
   }
   const needed = BESIDE[profile.name]?.[payment.kind]
   if (needed !== undefined && payment.beside !== needed) {
-    const message = `No ${needed} of the same amount stands right before the Transfer.`
+    const message = `No ${needed} of the same amount is directly before the Transfer.`
     return [{ kind: 'no_payment', message, expected: needed, found: payment.beside ?? 'none' }]
   }
   // A reference that was claimed has been compared.
   if (profile.name === 'memo' && payment.rail !== 'memo' && expected?.reference === undefined) {
-    const message = 'No memo stands beside the Transfer, so it belongs to no order.'
+    const message = 'No memo is next to the Transfer, so it belongs to no order.'
     return [{ kind: 'no_payment', message, expected: 'TransferWithMemo', found: 'none' }]
   }
   if (payment.kind !== 'mint' || minters === undefined || payment.minter === null) return []
@@ -248,7 +248,7 @@ async function stateOf(
       }),
   )
   const { state, exceptions } = commonState(states)
-  const message = `Of the token at block ${number} it says what others do not.`
+  const message = `About the token at block ${number} it contradicts the others.`
   const complaints = exceptions.map((provider): Complaint => {
     return { provider, kind: 'disagrees', message }
   })
@@ -273,13 +273,13 @@ function caveatsOf(of: {
       ? ['No list of minters was given, so the minter was not checked.']
       : []),
     ...(payment?.rail === 'eip3009'
-      ? ["The nonce of an EIP-3009 authorization is its payer's choice; once used, it is spent."]
+      ? ['The payer chooses the nonce of an EIP-3009 authorization, and can use it once.']
       : []),
     ...(payment?.rail === 'erc7699'
-      ? ['ERC-7699 lets a token log something derived of the reference.']
+      ? ['ERC-7699 allows a token to log something derived from the reference.']
       : []),
     ...(payment?.rail === 'request'
-      ? ['Request logs a hash of the reference, and anybody may pay with it more than once.']
+      ? ['Request logs a hash of the reference, and anyone can pay with it more than once.']
       : []),
     ...(tokenState?.implementation
       ? [`The token is a proxy; its code was ${tokenState.implementation} at the block.`]

@@ -83,7 +83,7 @@ async function lookOnce(asker: Asker, hash: Hex): Promise<TransactionLook> {
   if (hashOfBytes(raw) !== hash) throw new LieError('shows another transaction under this hash')
   const transaction = await decode(raw)
   if (shown['from'] !== undefined && data(shown['from'], 'from', 20) !== transaction.from) {
-    throw new LieError('names another sender than the one who signed')
+    throw new LieError('names another sender than the signer')
   }
   if (shown['blockHash'] === null || shown['blockHash'] === undefined) {
     return { state: 'mempool', transaction }
@@ -117,12 +117,12 @@ async function sight(asker: Asker, { block, raw, transaction, shown }: Found): P
     throw new LieError("shows transactions that are not the block's")
   }
   const index = raws.indexOf(raw)
-  if (index === -1) throw new LieError('names a block that does not hold the transaction')
+  if (index === -1) throw new LieError('names a block that does not have the transaction')
   if (
     quantity(shown['blockNumber'], 'blockNumber') !== header.number ||
     quantity(shown['transactionIndex'], 'transactionIndex') !== BigInt(index)
   ) {
-    throw new LieError('shows the transaction at another place than the block does')
+    throw new LieError('shows the transaction at another index than the block')
   }
   const shownReceipts = await receiptsOf(asker, block)
   const encoded = shownReceipts.map(encodeReceipt)
@@ -152,12 +152,12 @@ function checkSurroundings(
     quantity(receipt['transactionIndex'], 'transactionIndex') === BigInt(index) &&
     quantity(receipt['gasUsed'], 'gasUsed') === gasUsed &&
     data(receipt['from'], 'from', 20) === transaction.from
-  if (!isTrue) throw new LieError('writes around a receipt what the block does not say')
+  if (!isTrue) throw new LieError('adds to a receipt what the block does not show')
   for (const value of array(receipt['logs'], 'logs')) {
     const log = record(value, 'log')
     const isRemoved = log['removed'] === true
     if (isRemoved || data(log['transactionHash'], 'transactionHash', 32) !== transaction.hash) {
-      throw new LieError('writes around a log what the block does not say')
+      throw new LieError('adds to a log what the block does not show')
     }
   }
 }
@@ -176,7 +176,7 @@ async function receiptsOf(asker: Asker, { header, transactions }: ShownBlock): P
     receipts.push(...(await Promise.all(some)))
   }
   if (receipts.includes(null)) {
-    throw new LieError('keeps back receipts of a block that it shows', { isAcrossAnswers: true })
+    throw new LieError('withholds receipts of a block that it shows', { isAcrossAnswers: true })
   }
   return receipts
 }

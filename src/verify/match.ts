@@ -162,7 +162,7 @@ function ambiguous(matching: readonly Payment[]): Disagreement {
   const places = matching.map(placeOf).join(', ')
   return {
     kind: 'ambiguous',
-    message: `${matching.length} payments of the transaction match (${places}). Name one by its reference or its log.`,
+    message: `${matching.length} payments of the transaction match (${places}). Choose one by its reference or its log.`,
     found: places,
   }
 }

@@ -51,7 +51,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
     title: 'a Paxos token (USDP, PYUSD)',
     mint: 'Proven by SupplyIncreased and Transfer of one amount side by side. A mint names no order.',
     redeem:
-      'Proven by SupplyDecreased and Transfer to zero; a wipe of frozen funds logs the same beside FrozenAddressWiped, and is told apart by that alone.',
+      'Proven by SupplyDecreased and Transfer to zero; a wipe of frozen funds logs the same, and only its FrozenAddressWiped distinguishes it.',
     redeemedBy: 'burn',
     mintNamesRecipient: true,
     hasReference: false,
@@ -60,7 +60,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   usdt: {
     name: 'usdt',
     title: 'Tether (USDT)',
-    mint: 'Not provable: Issue has no recipient and comes with no Transfer. Totals only.',
+    mint: 'Not provable: Issue has no recipient and no Transfer. Only totals are.',
     redeem: 'Only the receipt by an address of the issuer is proven. Redeem has no holder.',
     redeemedBy: 'transfer-to-issuer',
     mintNamesRecipient: false,
@@ -69,9 +69,10 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   },
   erc20: {
     name: 'erc20',
-    title: 'an ERC-20 of which nothing else is known',
-    mint: 'Transfer from zero: the token says so, and nothing else does.',
-    redeem: 'Transfer to zero: the token says so, and it may log the same when funds are seized.',
+    title: 'an ERC-20 without other known properties',
+    mint: 'Transfer from zero: only the token says so.',
+    redeem:
+      'Transfer to zero: only the token says so, and it can log the same when funds are seized.',
     redeemedBy: 'burn',
     mintNamesRecipient: true,
     hasReference: false,

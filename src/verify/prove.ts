@@ -134,12 +134,12 @@ function choose({ transaction, receipt }: Sighting, { reference, log, contract }
   const best = ranks.find((rank) => rank.length > 0) ?? []
   const [chosen] = best
   if (chosen === undefined) {
-    const message = 'The transaction succeeded, and shows no payment that could be proven.'
+    const message = 'The transaction succeeded, and shows no payment that can be proven.'
     return { payments, disagreement: { kind: 'no_payment', message } }
   }
   if (best.length === 1) return { payments, chosen }
   const found = best.map((payment) => `log ${payment.log}`).join(', ')
-  const message = `It holds ${best.length} payments (${found}). Name one by reference or log.`
+  const message = `It holds ${best.length} payments (${found}). Choose one by reference or log.`
   return { payments, disagreement: { kind: 'ambiguous', message, found } }
 }
 

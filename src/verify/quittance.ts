@@ -43,20 +43,21 @@ function ascii(text: string): string {
 
 /** Reads the text of a quittance, and refuses every other text that would say the same. */
 export function parseQuittance(file: string | Uint8Array): Parsed {
-  if (file.length > MAX_QUITTANCE_BYTES) return { problem: 'It is larger than any quittance.' }
+  if (file.length > MAX_QUITTANCE_BYTES)
+    return { problem: 'It is larger than the limit of a quittance.' }
   const text = textOf(file)
-  if (text === undefined) return { problem: 'It has bytes that no quittance has.' }
+  if (text === undefined) return { problem: 'It has bytes that are not allowed in a quittance.' }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return { problem: 'It is not JSON; perhaps its end is missing.' }
+    return { problem: 'It is not JSON. Perhaps its end is missing.' }
   }
-  if (readKey(value, 'version') !== 1) return { problem: 'It is no quittance of version 1.' }
+  if (readKey(value, 'version') !== 1) return { problem: 'It is not a quittance of version 1.' }
   const body = bodyOf(value)
   if (body === undefined) return { problem: 'A part of it is missing, or has another form.' }
   const expected = formatQuittance(body)
-  if (text !== expected) return { problem: 'It is not as it was written: a byte was changed.' }
+  if (text !== expected) return { problem: 'It was changed: a byte differs from what was written.' }
   return { quittance: { ...body, digest: readKey(value, 'digest') as Hex } }
 }
 

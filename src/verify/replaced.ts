@@ -62,6 +62,6 @@ function unanswered(error: unknown): undefined {
 }
 
 function minedJustNow(provider: string): Disagreement {
-  const message = 'It was mined while it was looked for. Ask again.'
+  const message = 'It was mined during the search. Ask again.'
   return { kind: 'not_mined', message, provider }
 }

@@ -85,7 +85,7 @@ function candidatesOf(
   const followed = isCommon ? findings : findings.filter((one) => !floods.includes(one))
   const hashes = [...new Set(followed.flatMap(({ hashes }) => hashes ?? []))]
   const flooding = (isCommon ? [] : floods).map(({ provider, hashes = [] }): Complaint => {
-    const message = `It names ${hashes.length} transactions that match, and nobody else does.`
+    const message = `Only it names ${hashes.length} transactions that match.`
     return { provider, kind: 'disagrees', message }
   })
   return { hashes, flooding }
@@ -106,7 +106,7 @@ const MAX_BLOCKS = 200_000n
 const BLOCKS_AT_ONCE = 2_000n
 const MAX_CANDIDATES = 16
 const COMPLETENESS =
-  'That nothing else matches is the word of the providers: logs that they keep back leave no trace.'
+  'Only the providers say that nothing else matches: logs that they withhold leave no trace.'
 
 type Finding = {
   provider: string
@@ -233,7 +233,7 @@ function withholding(findings: readonly Finding[], matching: readonly Verdict[])
       .filter(({ provider, upTo }) => agreeing.includes(provider) && (upTo ?? -1n) >= block.number)
       .filter(({ hashes }) => hashes && !hashes.includes(hash))
       .map(({ provider }): Complaint => {
-        const message = `It keeps back the logs of ${hash}, whose block it shows.`
+        const message = `It withholds the logs of ${hash}, whose block it shows.`
         return { provider, kind: 'withholds', message }
       })
   })
@@ -244,19 +244,19 @@ function unseen(findings: readonly Finding[], options: CheckedOptions): Disagree
   const answered = findings.filter(({ hashes }) => hashes !== undefined)
   if (answered.length < options.needed) return []
   if (answered.every(({ isOpen }) => !isOpen)) return [missing(answered)]
-  const message = 'Nothing matches so far, and blocks in which it may be are still to come.'
+  const message = 'Nothing matches so far, and later blocks can still have it.'
   return [{ kind: 'not_mined', message }]
 }
 
 function missing(answered: readonly Finding[]): Disagreement {
   const names = answered.map(({ provider }) => provider).join(' and ')
-  return { kind: 'missing', message: `${names} knows of nothing that matches.` }
+  return { kind: 'missing', message: `Nothing matches at ${names}.` }
 }
 
 function ambiguous(hashes: readonly Hex[]): Disagreement {
   return {
     kind: 'ambiguous',
-    message: `${hashes.length} transactions match, and nothing tells which of them is meant.`,
+    message: `${hashes.length} transactions match. Name one by its hash.`,
     found: hashes.join(', '),
   }
 }

@@ -88,7 +88,7 @@ const LOCALHOST: Address[] = [
 class InvalidUrlError extends BaseError {
   constructor() {
     super(
-      'This is no address that a webhook can go to. Send a URL of at most 2,048 ASCII ' +
+      'This is not an address for a webhook. Send a URL of at most 2,048 ASCII ' +
         'characters, without a user, a password or a fragment.',
       { code: 'url_invalid' },
     )
@@ -98,7 +98,7 @@ class InvalidUrlError extends BaseError {
 class NotHttpsError extends BaseError {
   constructor({ allowsLoopback }: { allowsLoopback: boolean }) {
     const exception = allowsLoopback ? ', or http to this machine in the sandbox' : ''
-    super(`Webhooks go to https only${exception}. Send another address.`, {
+    super(`Webhooks go only to https${exception}. Send another address.`, {
       code: 'url_not_https',
     })
   }
@@ -106,7 +106,7 @@ class NotHttpsError extends BaseError {
 
 class NameUnknownError extends BaseError {
   constructor(host: string) {
-    super(`${host} has no address in DNS. Correct the name, or publish it.`, {
+    super(`${host} has no address in DNS. Correct the name, or publish its address.`, {
       code: 'name_unknown',
       retryable: true,
       details: { host },
@@ -117,7 +117,7 @@ class NameUnknownError extends BaseError {
 /** The address itself is not told: it may be somebody else's secret. */
 class ForbiddenAddressError extends BaseError {
   constructor(host: string) {
-    super(`${host} is not in the public Internet. Send an address that is.`, {
+    super(`${host} is not a public address. Send a public one.`, {
       code: 'address_forbidden',
       details: { host },
     })

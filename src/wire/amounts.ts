@@ -15,7 +15,7 @@ import { RequestError } from './errors.ts'
 import { exactNumber, isExactNumber, type ExactNumber } from './json.ts'
 
 export const CurrencySchema = Type.Enum([...CURRENCIES], {
-  description: 'Upper case.',
+  description: 'In upper case.',
   examples: ['USD'],
 })
 
@@ -41,7 +41,7 @@ export const AmountInputSchema = Type.Refine(
       pattern: DECIMAL_PATTERN,
     },
     description:
-      'Above zero, as a JSON number or as a decimal string. It is read from its exact text: no ' +
+      'Above zero, as a JSON number or a decimal string. The exact text is read: no ' +
       'exponent, no sign, no leading zero, at most 13 digits before the point, and no more ' +
       'decimals than the currency has (ETH 18, tokens their own, others 2).',
     examples: [exactNumber('100.5'), '1.000000000000000001'],
@@ -54,7 +54,8 @@ export const AmountInputSchema = Type.Refine(
 export const AMOUNT_FIELDS = {
   amount: Type.Unsafe<ExactNumber>({
     type: 'number',
-    description: 'Exact in its text, which a double may not hold; `amount_decimal` is its twin.',
+    description:
+      'Exact in its text. A floating-point number may not hold it; use `amount_decimal`.',
     examples: [exactNumber('100.5')],
   }),
   amount_decimal: Type.String({

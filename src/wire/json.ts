@@ -141,7 +141,7 @@ function checkStructure(text: string): void {
 
 function push(stack: Frame[], frame: Frame): void {
   if (stack.length >= limits.jsonDepth) {
-    const message = `Objects and arrays may be nested ${limits.jsonDepth} deep at most.`
+    const message = `Objects and arrays can be nested at most ${limits.jsonDepth} levels deep.`
     throw refusal({ field: pathOf(stack.slice(0, 3)) || 'body', code: 'too_deep', message })
   }
   stack.push(frame)
@@ -152,14 +152,14 @@ const FORBIDDEN_KEYS: readonly string[] = ['__proto__', 'constructor', 'prototyp
 function addKey(options: { stack: readonly Frame[]; keys: Set<string>; key: string }): void {
   const { stack, keys, key } = options
   if (keys.has(key)) {
-    const message = 'The key is there twice. Send it once.'
+    const message = 'The key is duplicated. Send it once.'
     throw refusal({ field: pathOf(stack), code: 'duplicate_key', message })
   }
   if (FORBIDDEN_KEYS.includes(key)) {
     throw refusal({
       field: pathOf(stack),
       code: 'forbidden_key',
-      message: 'No field has this name.',
+      message: 'This name is not allowed. Leave the field out.',
     })
   }
   keys.add(key)
@@ -168,7 +168,7 @@ function addKey(options: { stack: readonly Frame[]; keys: Set<string>; key: stri
 /** PostgreSQL refuses the first, and encodes the second as another text than came. */
 function checkCharacters(stack: readonly Frame[], string: string): void {
   if (string.includes('\0') || !string.isWellFormed()) {
-    const message = 'Text may hold neither U+0000 nor half of a surrogate pair.'
+    const message = 'Text must not contain U+0000 or half of a surrogate pair. Remove it.'
     throw refusal({ field: pathOf(stack) || 'body', code: 'bad_character', message })
   }
 }

@@ -58,7 +58,7 @@ export const MomentSchema = Type.String({
   pattern:
     '^(?!9999-12-31.*-[0-9:]{5}$)[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9]' +
     '([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$',
-  description: 'ISO 8601 with its zone.',
+  description: 'ISO 8601 with a time zone.',
   examples: ['2025-04-10T02:13:30.000Z'],
 })
 
@@ -82,7 +82,7 @@ export const LIST_LIMIT_MAX = 100
 /** Of a list whose pages follow one another by a number. */
 export const AfterSchema = Type.String({
   pattern: '^[1-9][0-9]{0,17}$',
-  description: 'The `next_after` of the page before.',
+  description: 'The `next_after` of the previous page.',
   examples: ['42'],
 })
 
@@ -90,7 +90,7 @@ export const AfterSchema = Type.String({
 export const ListLimitSchema = Type.Integer({
   minimum: 1,
   default: 50,
-  description: `How many at most. More than ${LIST_LIMIT_MAX} is taken as ${LIST_LIMIT_MAX}; the answer tells what was taken.`,
+  description: `The maximum number of rows. More than ${LIST_LIMIT_MAX} counts as ${LIST_LIMIT_MAX}; the answer has the limit that was used.`,
   examples: [50],
 })
 
@@ -102,20 +102,20 @@ export function effectiveLimit(limit: number): number {
 /** As QUITTANCE_CHAINS names it. */
 export const ChainNameSchema = Type.String({
   pattern: '^[a-zA-Z0-9_-]{1,32}$',
-  description: 'A chain of this installation, by its name; the default one where it is absent.',
+  description: 'The name of a chain of this installation. Default: the default chain.',
   examples: ['base'],
 })
 
 /** On which chain something is. */
 export const OnChainSchema = Type.String({
-  description: 'The chain that it is on; its id where it has no name any more.',
+  description: 'The chain that it is on, by its name, or by its id if it no longer has a name.',
   examples: ['base'],
 })
 
 /** Of a list: what is on this chain alone. */
 export const ChainFilterSchema = Type.Optional({
   ...ChainNameSchema,
-  description: 'What is on this chain.',
+  description: 'Only what is on this chain.',
 })
 
 export const EthereumHashSchema = Type.String({
@@ -132,7 +132,7 @@ export const EthereumAddressSchema = Type.String({
 export const AnswerBytesSchema = nullable(
   Type.Integer({
     minimum: 0,
-    description: 'Length of the body, counted up to 1,024. Its content is not kept.',
+    description: 'The length of the body in bytes, counted up to 1,024. Its content is not stored.',
     examples: [0],
   }),
 )

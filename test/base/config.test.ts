@@ -131,7 +131,7 @@ describe('parseConfig', () => {
     const half = { ...named, QUITTANCE_STRIPE_KEY__EU: 'sk_live_0123456789' }
     expect(() => parseConfig(half)).to.throw(/QUITTANCE_STRIPE_WEBHOOK_SECRET__EU is missing/)
     const stray = { QUITTANCE_STRIPE_KEY__EU: 'sk_live_0123456789' }
-    expect(() => parseConfig(stray)).to.throw(/QUITTANCE_STRIPE_KEY__EU is no variable/)
+    expect(() => parseConfig(stray)).to.throw(/QUITTANCE_STRIPE_KEY__EU is not a variable/)
     const url = { ...half, QUITTANCE_STRIPE_URL__EU: 'nowhere' }
     expect(() => parseConfig(url)).to.throw(/QUITTANCE_STRIPE_URL__EU must be an http/)
   })

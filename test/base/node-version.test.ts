@@ -10,11 +10,13 @@ const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as {
 const needed = engines.node.replace('>=', '')
 
 describe('the Node that is needed', () => {
-  it('is the one that package.json and the README name', () => {
+  it('is the one that package.json, the README and the page about the library name', () => {
     expect(whyTooOld('20.20.1')).to.equal(
       `Quittance needs Node ${needed} or later, and this is Node 20.20.1.`,
     )
-    expect(readFileSync('README.md', 'utf8')).to.include(`Node ${needed} or later, and browsers`)
+    for (const page of ['README.md', 'docs/library.md']) {
+      expect(readFileSync(page, 'utf8')).to.include(`Node ${needed} or later, and browsers`)
+    }
   })
 
   it('is enough, and what is newer too', () => {

@@ -56,7 +56,7 @@ describe('quittance users', () => {
       {
         code: 'no_terminal',
         message:
-          'There is no terminal to ask for a password on. Use --password-stdin or --generate-password.',
+          'There is no terminal to ask for a password. Use --password-stdin or --generate-password.',
       },
     ])
     const argument = await bench.show('users', 'add', 'carl', 'open sesame 42')
@@ -77,7 +77,7 @@ describe('quittance users', () => {
   it('refuses scopes that there are not, and names those that there are', async () => {
     const { code, stderr } = await bench.show('users', 'add', 'carl', '--scopes', 'root')
     expect(code).to.equal(2)
-    expect(stderr).to.contain('root is no scope').and.to.contain('payments:write')
+    expect(stderr).to.contain('root is not a scope').and.to.contain('payments:write')
   })
 
   it('says so where the schema is missing, or a server holds the folder', async () => {

@@ -14,7 +14,7 @@ describeInChromium('what must not be missed in the console', (chromium) => {
     opened = await openConsole(chromium)
     page = opened.page
     await opened.show('keys')
-    await page.getByRole('button', { name: 'Make a key' }).click()
+    await page.getByRole('button', { name: 'Create a key' }).click()
     await page.getByLabel('The number of its user').fill(String(opened.admin.alice.id))
     await page.getByLabel('Name').fill('a key that is shown once')
     scopes = await page.evaluate(
@@ -69,7 +69,7 @@ describeInChromium('what must not be missed in the console', (chromium) => {
   })
 
   it('goes when it is told to', async () => {
-    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await page.getByRole('button', { name: 'I have saved it' }).click()
     await keptNow().waitFor({ state: 'detached' })
   })
 })

@@ -29,7 +29,7 @@ describeInChromium('lists in the console', (chromium) => {
   const shownIds = () => page.locator('.rows .body .row a').allTextContents()
   const showAll = async (): Promise<void> => {
     await opened.show('elsewhere')
-    await page.getByText('There is no such page').waitFor()
+    await page.getByText('This page does not exist').waitFor()
     await opened.show('transactions')
     await page.getByRole('link', { name: ids.at(-1)! }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()

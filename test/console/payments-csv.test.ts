@@ -21,9 +21,9 @@ describe('a batch from a CSV file', () => {
     const text = `to_address,amount\n${ONE},1e3\nnobody,2\n${TWO},0\n${TWO},3\n`
     const { problems } = readPaymentsCsv(text)
     expect(problems).to.deep.equal([
-      'Line 2: 1e3 is no amount.',
-      'Line 3: nobody is no address.',
-      'Line 4: 0 is no amount.',
+      'Line 2: 1e3 is not an amount.',
+      'Line 3: nobody is not an address.',
+      'Line 4: 0 is not an amount.',
     ])
   })
 

@@ -36,7 +36,7 @@ describeInChromium('the receipt page when something fails', (chromium) => {
   const alert = () => page.getByRole('alert')
 
   for (const [status, todo] of [
-    [404, 'Ask whoever sent it to you'],
+    [404, 'Ask the sender'],
     [500, 'Try again in a moment'],
     [503, 'Try again in a moment'],
   ] as const) {

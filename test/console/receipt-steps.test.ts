@@ -123,9 +123,9 @@ describe('the steps of a receipt', () => {
 
   it('hold with caveats: a mint, and a contract that the page alone names', async () => {
     const { caveats } = await checked('USD')
-    expect(caveats.join(' ')).to.include('It is a mint').and.not.include('Nobody named the token')
+    expect(caveats.join(' ')).to.include('It is a mint').and.not.include('was not named')
     const known = await checked('ETH', { settlement: world.settlement })
-    const alone = 'That the block is part of the chain is the word of visitor alone.'
+    const alone = 'Only visitor says that the block is part of the chain.'
     expect(known.caveats).to.deep.equal([alone])
     const FAKE = world.payer
     const { steps } = await checked('ETH', { settlement: FAKE })

@@ -3,13 +3,18 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
+import { SANDBOX_MNEMONIC } from '../../src/app/chain.ts'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
+import { connectDeployer } from '../../src/deploy/connect.ts'
+import { NETWORKS } from '../../src/deploy/networks.ts'
 import { check } from '../../src/verify/check.ts'
+import { account, forgetfulRecords } from '../fixtures/chain/deployment.ts'
+import { depositTransaction, L1_FEE, startOpChain } from '../fixtures/chain/rollup.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { runProgram, type Program } from '../fixtures/program.ts'
+import { runProgram } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -52,34 +57,60 @@ async function statusOf({ b }: Asker, id: unknown): Promise<unknown> {
 
 describe('several chains in one installation', () => {
   const folder = temporaryFolder()
-  const programs: Program[] = []
-  afterEach(async () => {
-    for (const program of programs.splice(0)) {
+  const ending: Array<() => Promise<unknown>> = []
+  const anvilFolder = join(folder.path, 'anvil')
+  const startShaky = (preferredPort: number) =>
+    startAnvil({
+      folder: anvilFolder,
+      blockMs: BLOCK_MS,
+      mnemonic: SANDBOX_MNEMONIC,
+      chainId: 31_338,
+      preferredPort,
+    })
+  let shaky: EmbeddedChain
+  let facts: ReadyFacts
+  let ask: Asker
+
+  before(async () => {
+    const [rollup, anvil] = await Promise.all([
+      startOpChain({ chainId: 31_337, blockMs: BLOCK_MS }),
+      startShaky(0),
+    ])
+    shaky = anvil
+    ending.push(rollup.stop, () => shaky.stop())
+    const [one, two] = await Promise.all([deployOn(rollup.url), deployOn(anvil.url)])
+    const file = join(folder.path, 'chains.json')
+    writeFileSync(
+      file,
+      JSON.stringify([
+        { name: 'rollup', id: 31_337, code: 'OP', providers: [rollup.url], fees: 'op', ...one },
+        { name: 'shaky', id: 31_338, code: 'ETH', providers: [anvil.url], ...two },
+      ]),
+    )
+    const QUITTANCE_DATA = join(folder.path, 'data')
+    fillDataFolder(QUITTANCE_DATA)
+    const program = runProgram(['up'], { QUITTANCE_DATA, QUITTANCE_CHAINS: file, PORT: '0' })
+    ending.unshift(async () => {
       program.kill('SIGTERM')
       await program.ended
-    }
+    })
+    facts = await program.untilReady()
+    ask = asker(facts)
   })
-  after(() => folder.remove())
-
-  const up = async (args: readonly string[], env: Record<string, string> = {}) => {
-    const QUITTANCE_DATA = join(folder.path, `data ${args.length}`)
-    fillDataFolder(QUITTANCE_DATA)
-    const program = runProgram(['up', ...args], { QUITTANCE_DATA, PORT: '0', ...env })
-    programs.push(program)
-    return program.untilReady()
-  }
+  after(async () => {
+    for (const end of ending) await end()
+    folder.remove()
+  })
 
   it('each pay, mint, take a batch and a deposit, reconcile and prove, at one time', async () => {
-    const facts = await up(['--chains', '2'], { QUITTANCE_BLOCK_MS: '100' })
-    const ask = asker(facts)
-    const chains = [
-      { code: 'ETH', ...facts.chains![0]! },
-      { code: 'LOCAL2', ...facts.chains![1]! },
+    const chains: Served[] = [
+      { code: 'OP', ...facts.chains![0]! },
+      { code: 'ETH', ...facts.chains![1]! },
     ]
-    expect(chains.map(({ chainId }) => chainId)).to.deep.equal([31_337, 31_338])
     const used = await Promise.all(chains.map((chain) => useChain(ask, facts, chain)))
     const [one, other] = used
     expect(one!.hash).to.not.equal(other!.hash)
+    expect([one!.rollupFee, other!.rollupFee]).to.deep.equal([String(L1_FEE), '0'])
     for (const [place, { name }] of chains.entries()) {
       const { body } = await ask.b(`/api/transactions?chain=${name}&limit=100`)
       const listed = body['transactions'] as Wire[]
@@ -100,37 +131,13 @@ describe('several chains in one installation', () => {
   }).timeout(120_000)
 
   it('are served on, under load, while the providers of one are down', async () => {
-    const anvil = (at: number) =>
-      startAnvil({
-        folder: join(folder.path, `anvil ${at}`),
-        blockMs: 100,
-        mnemonic: 'test test test test test test test test test test test junk',
-        chainId: 31_337 + at,
-        preferredPort: 0,
-      })
-    const [steady, first] = await Promise.all([anvil(0), anvil(1)])
-    const port = Number(new URL(first.url).port)
-    const file = join(folder.path, 'chains.json')
-    const write = ([one, two]: readonly EmbeddedChain[]) =>
-      writeFileSync(
-        file,
-        JSON.stringify([
-          { name: 'steady', id: 31_337, providers: [one!.url], finality: 2 },
-          { name: 'shaky', id: 31_338, providers: [two!.url], finality: 2 },
-        ]),
-      )
-    write([steady, first])
-    const facts = await up([], { QUITTANCE_CHAINS: file })
-    const ask = asker(facts)
     const pay = async (chain: string) => ask.b('/api/blockchain/transactions', payment(chain))
     const isDone = async (id: unknown) => (await statusOf(ask, id)) === 'completed'
-    const before = (await pay('shaky')).body['transaction_id']
-    await until(() => isDone(before))
     const waiting = (await pay('shaky')).body['transaction_id']
-    await first.stop()
+    await shaky.stop()
     const paid: unknown[] = []
     for (let round = 0; round < 5; round += 1) {
-      const made = await Promise.all(Array.from({ length: 4 }, () => pay('steady')))
+      const made = await Promise.all(Array.from({ length: 4 }, () => pay('rollup')))
       expect(made.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201])
       paid.push(...made.map(({ body }) => body['transaction_id']))
     }
@@ -141,21 +148,32 @@ describe('several chains in one installation', () => {
     expect(ready.status).to.equal(200)
     const { parts } = (await ready.json()) as { parts: Record<string, { message?: string }> }
     expect(parts['chain shaky']!.message).to.include('cannot be used now')
-    expect(parts['chain steady']!.message).to.equal(undefined)
-    const back = await startAnvil({
-      folder: join(folder.path, 'anvil 1'),
-      blockMs: 100,
-      mnemonic: 'test test test test test test test test test test test junk',
-      chainId: 31_338,
-      preferredPort: port,
-    })
-    expect(new URL(back.url).port).to.equal(String(port))
+    expect(parts['chain rollup']!.message).to.equal(undefined)
+    const port = Number(new URL(shaky.url).port)
+    shaky = await startShaky(port)
+    expect(new URL(shaky.url).port).to.equal(String(port))
     await until(() => isDone(waiting))
-    await Promise.all([steady.stop(), back.stop()])
   }).timeout(120_000)
 })
 
-type Used = { paid: string; hash: string }
+const BLOCK_MS = 100
+
+/** As the file of chains names what is deployed. */
+async function deployOn(url: string): Promise<object> {
+  const deployer = await connectDeployer(
+    {
+      network: NETWORKS.localhost,
+      rpcUrls: [url],
+      minter: { address: account(0).address, allowance: 10n ** 30n },
+    },
+    { records: forgetfulRecords, waiting: { pollIntervalMs: 20 } },
+  )
+  const { addresses } = await deployer.execute()
+  const tokens = [{ symbol: 'QUSD', address: addresses.ReferenceDollar, profile: 'memo' }]
+  return { settlement: addresses.Settlement, stablecoin: 'QUSD', tokens, finality: 2 }
+}
+
+type Used = { paid: string; hash: string; rollupFee: unknown }
 type Served = { name: string; code: string; chainId: number; rpcUrl: string }
 
 /** All that the installation does on one chain. */
@@ -171,8 +189,10 @@ async function useChain(ask: Asker, facts: ReadyFacts, on: Served): Promise<Used
   expect(batch, JSON.stringify(batch.body)).to.have.nested.property('body.chain', name)
   const rpc = (method: string, params: unknown[] = []) =>
     callRpc({ url: on.rpcUrl, method, params })
-  const [from] = (await rpc('eth_accounts')) as string[]
-  const deposit = { from, to: facts.groupB!.address, value: '0x7' }
+  // Neither the platform's address nor a user's, whose nonces it would take.
+  const moved = { from: account(9).address, to: facts.groupB!.address, value: 7n }
+  // What comes from L1 to a rollup is a transaction that nobody signs.
+  const deposit = code === 'OP' ? depositTransaction(moved) : { ...moved, value: '0x7' }
   const arrived = String(await rpc('eth_sendTransaction', [deposit]))
   const paid = String(sent.body['transaction_id'])
   const mint = String((minted.body['data'] as Wire)['id'])
@@ -194,7 +214,8 @@ async function useChain(ask: Asker, facts: ReadyFacts, on: Served): Promise<Used
   await reconciled(ask, name)
   await proven(ask, facts, { paid, on })
   const { body } = await ask.b(`/api/transactions/${paid}`)
-  return { paid, hash: String(body['eth_transaction_hash']) }
+  const { rollup_fee: rollupFee } = body['blockchain_transaction'] as Wire
+  return { paid, hash: String(body['eth_transaction_hash']), rollupFee: String(rollupFee) }
 }
 
 async function solvent(ask: Asker, chain: string): Promise<void> {

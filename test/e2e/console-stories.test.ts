@@ -14,6 +14,7 @@ import {
   obstaclesOf,
   startBrowser,
 } from '../fixtures/console/browser.ts'
+import { readSecondChain } from '../fixtures/console/chains.ts'
 import { openWithWallet } from '../fixtures/console/wallet.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
@@ -35,7 +36,8 @@ describeInChromium('the stories of an operator', (chromium) => {
     folder = temporaryFolder()
     const data = join(folder.path, 'data')
     fillDataFolder(data)
-    program = runProgram(['up'], { QUITTANCE_DATA: data, PORT: '0', QUITTANCE_BLOCK_MS: '200' })
+    const env = { QUITTANCE_DATA: data, PORT: '0', QUITTANCE_BLOCK_MS: '200' }
+    program = runProgram(['up', '--chains', '2'], env)
     ;[facts, browser] = await Promise.all([program.untilReady(), startBrowser(chromium)])
     page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
     page.setDefaultTimeout(20_000)
@@ -65,7 +67,7 @@ describeInChromium('the stories of an operator', (chromium) => {
     return (await response.json()) as Record<string, string>
   }
   const pay = async (payment: Record<string, string>) => {
-    const order = { to_address: PAYEE, use_contract: true, ...payment }
+    const order = { to_address: PAYEE, use_contract: true, description: 'Paid', ...payment }
     return (await ask('/api/blockchain/transactions', order)) as typeof paid
   }
   const rpc = (method: string, ...params: unknown[]) =>
@@ -94,11 +96,8 @@ describeInChromium('the stories of an operator', (chromium) => {
   })
 
   it('finds a payment by its hash, by keys alone', async () => {
-    await findByKeys(
-      'Control+k',
-      paid.eth_transaction_hash.toUpperCase().replace('0X', '0x'),
-      'Rent',
-    )
+    const hash = paid.eth_transaction_hash.toUpperCase().replace('0X', '0x')
+    await findByKeys('Control+k', hash, 'Rent')
     await isAt(`transactions/${paid.transaction_id}`)
   })
 
@@ -221,7 +220,7 @@ describeInChromium('the stories of an operator', (chromium) => {
     const file = join(folder.path, 'batch.csv')
     writeFileSync(file, `to_address,amount\n${PAYEE},0.01\nnobody,1\n`)
     await page.getByLabel(/CSV file/).setInputFiles(file)
-    await sees('Line 3: nobody is no address.')
+    await sees('Line 3: nobody is not an address.')
     const line = (byte: string): string => `0x${byte.repeat(20)},0.01,Salary,sal-${byte}\n`
     const lines = ['a1', 'a2', 'a3'].map(line).join('')
     const good = join(folder.path, 'good.csv')
@@ -347,6 +346,9 @@ describeInChromium('the stories of an operator', (chromium) => {
     await open('endpoints')
     await page.getByRole('row').filter({ hasText: '/hook' }).getByText('Confirmed').waitFor()
   })
+
+  it('finds a payment of the second chain, whose receipt holds there', () =>
+    readSecondChain(page, { facts, ask, pay, other: paid.transaction_id }))
 
   it('says what a break means and what to do, and filters by kind and amount', async () => {
     const from = facts.groupB?.address ?? ''

@@ -19,12 +19,11 @@ import {
 } from '../fixtures/console/browser.ts'
 import { workByKeys } from '../fixtures/console/keyboard.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { poison } from '../fixtures/hostile.ts'
+import { ARABIC, EVIL, poison, showTheRest } from '../fixtures/hostile.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
-const EVIL = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 const LOOKS = [
   [360, 'light'],
   [1000, 'light'],
@@ -33,7 +32,6 @@ const LOOKS = [
 const NAMES =
   'transactions payments breaks runs wallets deliveries users keys mints redeems wires disputes'
 const LISTS = ['', ...`${NAMES} alerts endpoints providers signers batches`.split(' ')]
-const ARABIC = 'فاتورة رقم ١٢٣'
 
 describeInChromium('the console in a browser', (chromium) => {
   let folder: ReturnType<typeof temporaryFolder>
@@ -132,10 +130,10 @@ describeInChromium('the console in a browser', (chromium) => {
   /** Comes from elsewhere, and waits for all of it. */
   const show = async (screen: string): Promise<void> => {
     await open('elsewhere')
-    await sees('There is no such page')
+    await sees('This page does not exist')
     if (screen === 'elsewhere') return
     await open(screen)
-    await sees('There is no such page', 'detached')
+    await sees('This page does not exist', 'detached')
     await sees(/^Loading/, 'detached')
   }
 
@@ -193,7 +191,7 @@ describeInChromium('the console in a browser', (chromium) => {
   it('gives a receipt that the payee verifies, and refuses a tampered one', async () => {
     const id = await pay('a receipt')
     await open(`transactions/${id}`)
-    await page.getByRole('button', { name: 'Make a receipt' }).click()
+    await page.getByRole('button', { name: 'Create a receipt' }).click()
     const path = await page.getByRole('link', { name: 'the receipt' }).getAttribute('href')
     await page.goto(`${facts.url}${path}`)
     await page.getByRole('button', { name: 'Verify' }).click()
@@ -210,7 +208,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await sees('Refused.')
     const unknown = await page.goto(`${facts.url}/r/${'a'.repeat(43)}`)
     expect(unknown?.status()).to.equal(404)
-    await sees('There is no such receipt')
+    await sees('This receipt does not exist')
   })
 
   it('is worked without a mouse, and shows where the keys go', async () => {
@@ -258,7 +256,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await isForEverybody('the checkout')
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     await page.getByRole('button', { name: 'Copy contract' }).click()
-    await page.getByRole('button', { name: 'Marked, copy by hand: contract' }).waitFor()
+    await page.getByRole('button', { name: 'Selected; copy it by hand: contract' }).waitFor()
     expect(await page.evaluate('`${getSelection()}`')).to.equal(facts.settlement)
     await settle(await callOf())
     await sees('This is paid. Thank you.')
@@ -266,7 +264,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await isForEverybody('the paid checkout')
     const unknown = await page.goto(`${facts.url}/checkout/REF${'0'.repeat(20)}`)
     expect(unknown?.status()).to.equal(404)
-    await sees('There is no such payment')
+    await sees('This payment does not exist')
     const path = `/api/payments/${charge.body['transaction_id']}/status`
     expect((await ask(path)).body).to.include({ status: 'completed', gateway_status: 'COMPLETED' })
   })
@@ -282,7 +280,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await sees('1 payment to accept or refuse.')
     await open(`transactions/${id}`)
     await page.getByRole('link', { name: 'Accept or refuse it' }).click()
-    await sees('Less than the amount was received.')
+    await sees('The payment is short.')
     await page.getByText('0.249999999999999999').first().waitFor()
     await page
       .getByRole('definition')
@@ -365,13 +363,8 @@ describeInChromium('the console in a browser', (chromium) => {
       expect(await page.title()).to.match(/ · Quittance$/)
       expect(await page.locator('main :is(img, script)').count()).to.equal(0)
     }
-    // What is too long for a browser to lay out at once is shown when asked for.
     await show(screens.find((screen) => screen.startsWith('wallets/')) ?? '')
-    const more = page.getByRole('button', { name: /^Show all \d{4,5} characters$/ })
-    const [cut, shown] = [await more.count(), (await page.locator('main').innerText()).length]
-    await more.first().click()
-    expect(await more.count()).to.equal(cut - 1)
-    expect((await page.locator('main').innerText()).length).to.be.above(shown + 500)
+    await showTheRest(page)
     await restore()
   })
 

@@ -29,6 +29,10 @@ const PAGES = [
 
 const HASH = /0x[0-9a-f]{64}/
 
+type OpenApi = {
+  paths: Record<string, Record<string, { summary: string; description?: string }>>
+}
+
 /** A reader goes through all pages and examples in one folder, beside one server. */
 describe('the documentation', () => {
   let folder: ReturnType<typeof temporaryFolder>
@@ -73,6 +77,25 @@ describe('the documentation', () => {
         .that.includes({ records: 1, matched: 1, breaks: 0 })
       const paid = readFileSync(join(reader.folder, 'payout.result.csv'), 'utf8')
       expect(paid.match(/,completed,/g)).to.have.length(2)
+    })
+
+    it('list every operation that is served, with its sentence and its scope', async () => {
+      const tables = readFileSync('docs/endpoints.md', 'utf8')
+        .split(/^## Group (?=[AB])/m)
+        .slice(1)
+      for (const table of tables) {
+        const group = table.charAt(0).toLowerCase()
+        const answer = await fetch(`${reader.ready().url}/openapi/group-${group}.json`)
+        const { paths } = (await answer.json()) as OpenApi
+        const served = Object.entries(paths).flatMap(([path, operations]) =>
+          Object.entries(operations).map(([method, { summary, description = '' }]) => {
+            const [, scope = 'none'] = /Requires the scope (`\S+`)\./.exec(description) ?? []
+            return `| \`${method.toUpperCase()} ${path}\` | ${summary} | ${scope} |`
+          }),
+        )
+        expect(served.length).to.be.greaterThan(20)
+        expect(table.match(/^\| `[A-Z]+ .*$/gm)).to.deep.equal(served)
+      }
     })
 
     it('leave metrics, and the alerts and the dashboard name no others', () => {

@@ -114,6 +114,25 @@ describe('the stablecoin of the ledger', () => {
     expect(await readLedger(money.db)).to.deep.equal({ sum: 0n, astray: 0 })
   })
 
+  it('keeps the money of a mint that may be there, until its memo is seen', async () => {
+    const { world } = chain.bench
+    const made = await mint('40')
+    const { reference } = (await findOrderOf(money.db, made.id))!
+    const code = await world.rpc('eth_getCode', [chain.dollar, 'latest'])
+    // A success without the events, which proves nothing.
+    await world.rpc('anvil_setCode', [chain.dollar, '0x00'])
+    await passAll()
+    await world.rpc('anvil_setCode', [chain.dollar, code])
+    expect((await findOrderOf(money.db, made.id))?.state).to.equal('failed')
+    expect(await readMint(made.id)).to.include({ status: 'running', errorCode: null })
+    expect(await money.balanceOf(money.main)).to.equal('60.00')
+    await chain.mintAside(holder, 40n * DOLLAR, reference)
+    await chain.settle()
+    expect(await readMint(made.id)).to.include({ status: 'complete' })
+    expect(await money.balanceOf(money.main)).to.equal('60.00')
+    await expectSolvent(40n * DOLLAR)
+  })
+
   it('refuses what the chain would refuse, and stores nothing', async () => {
     const url = '/v1/businessAccount/transfers'
     const destination = { type: 'blockchain', address: chain.minter, chain: 'ETH' }

@@ -4,7 +4,9 @@ import { sql } from 'kysely'
 import type { RpcCall } from '../../src/chain/rpc/provider.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { moveByWire } from '../../src/ledger/wires.ts'
-import { addressFrom } from '../engines/sim/world.ts'
+import { countFindings } from '../../src/store/ledger/supply.ts'
+import { findOrderOf } from '../../src/store/orders/orders.ts'
+import { addressFrom, CHAIN_ID } from '../engines/sim/world.ts'
 import { DOLLAR, readLedger, startMoneyApi, type MoneyApi } from '../fixtures/books/money.ts'
 import { createSupplyBench, type SupplyBench } from '../fixtures/books/supply-bench.ts'
 import { expectFailure } from '../fixtures/errors.ts'
@@ -17,17 +19,25 @@ describe('the watch over the supply, in doubt', () => {
   let chain: SupplyBench
   let money: MoneyApi
   let holder: Hex
+  /** The other provider's alone. */
   let lie: Lie
+  /** Of both. */
+  let lieOfAll: Lie
 
   beforeEach(async () => {
     lie = undefined
+    lieOfAll = undefined
     chain = await createSupplyBench({
       asks: (bench) =>
         togetherOf([
-          bench.provider('honest'),
+          bench.provider('honest', async (call, forward) => {
+            const truth = await forward(call)
+            return lieOfAll === undefined ? truth : lieOfAll(call, truth)
+          }),
           bench.provider('other', async (call, forward) => {
             const truth = await forward(call)
-            return lie === undefined ? truth : lie(call, truth)
+            const told = lie ?? lieOfAll
+            return told === undefined ? truth : told(call, truth)
           }),
         ]),
     })
@@ -62,6 +72,7 @@ describe('the watch over the supply, in doubt', () => {
       select kind from breaks where state = 'open' order by kind`.execute(money.db)
     return rows.map(({ kind }) => kind)
   }
+  const findings = async () => Object.fromEntries(await countFindings(money.db, CHAIN_ID))
   const pass = () => chain.watch.pass(chain.bench.signal)
 
   it('pays no burn that one of two providers denies, and says so until they agree', async () => {
@@ -111,6 +122,51 @@ describe('the watch over the supply, in doubt', () => {
     expect(await statusOf(id)).to.equal('complete')
     expect(await openBreaks()).to.deep.equal([])
   })
+
+  it('pays no burn of a block that another one has replaced since its logs were read', async () => {
+    await mint()
+    await chain.settle()
+    const { id, redemption } = await redeem()
+    await burn(redemption.reference)
+    await chain.bench.world.mine(3)
+    const replaced = { blockHash: `0x${'44'.repeat(32)}` }
+    lieOfAll = ({ method }, truth) =>
+      method === 'eth_getLogs' ? (truth as object[]).map((log) => ({ ...log, ...replaced })) : truth
+    await expectFailure(pass, 'block_replaced')
+    expect([await statusOf(id), await countWires()]).to.deep.equal(['pending', 0])
+    lieOfAll = undefined
+    while (await pass()) continue
+    expect([await statusOf(id), await countWires()]).to.deep.equal(['running', 1])
+  })
+
+  it('pays no burn of more than the ledger owes', async () => {
+    await chain.mintAside(holder, 15n * DOLLAR, `0x${'55'.repeat(32)}`)
+    await chain.settle()
+    const { id, redemption } = await redeem()
+    await burn(redemption.reference)
+    await chain.settle()
+    expect(await findings()).to.deep.equal({ unknown_mint: 1, unbacked: 1 })
+    expect([await statusOf(id), await countWires()]).to.deep.equal(['pending', 0])
+  })
+
+  for (const [what, to, amount] of [
+    ['another amount', undefined, 39n],
+    ['somebody else', addressFrom('somebody else'), 40n],
+  ] as const) {
+    it(`completes no mint by one with its memo for ${what}`, async () => {
+      const id = await mint()
+      const { reference } = (await findOrderOf(money.db, id))!
+      await chain.mintAside(to ?? holder, amount * DOLLAR, reference)
+      await chain.bench.world.mine(3)
+      while (await pass()) continue
+      expect(await statusOf(id)).to.equal('pending')
+      expect(await findings()).to.deep.equal({ unknown_mint: 1 })
+      await chain.settle()
+      expect(await statusOf(id)).to.equal('failed')
+      expect(await money.balanceOf(money.main)).to.equal('100.00')
+      expect(await chain.solvency()).to.include({ liability: 0n, drift: amount * DOLLAR })
+    })
+  }
 
   it('sees no drift where a reader that stopped had read further than nodes show now', async () => {
     await mint()

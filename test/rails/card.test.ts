@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 
+import { applyView } from '../../src/rails/charge-rail.ts'
 import { createSimulatedCard, signWebhook } from '../../src/rails/simulators/card.ts'
 import {
   serveSimulated,
@@ -7,9 +8,11 @@ import {
   type SimulatorServer,
 } from '../../src/rails/simulators/serve.ts'
 import type { Db } from '../../src/store/database/database.ts'
+import { findCharge } from '../../src/store/rails/charges.ts'
 import { countRows } from '../fixtures/api/rails-api.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { createTestClock, type TestClock } from '../fixtures/clock.ts'
+import { expectFailure } from '../fixtures/errors.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
 
 const SECRETS = { key: 'sk_test_1', webhookSecret: 'whsec_1' }
@@ -143,7 +146,11 @@ describe('card payments', () => {
   it('drives on by itself what the caller has given up', async () => {
     let broken = true
     const down: Simulated = () => ({ status: 503, json: { error: { type: 'api_error' } } })
-    between = (card) => (broken ? down : card)
+    // The gateway hears of it each time, and no answer comes back.
+    between = (card) => async (request) => {
+      const reply = await card(request)
+      return broken ? down(request) : reply
+    }
     const { status: code, body } = await create({}, 'key-1')
     expect([code, body['code']]).to.deep.equal([504, 'upstream_timeout'])
     broken = false
@@ -209,6 +216,19 @@ describe('card payments', () => {
       expect(await status(body)).to.include({ status: 'completed' })
     })
   }
+
+  it('takes nothing that is said of another intent than its own', async () => {
+    const { body } = await create()
+    const charge = (await findCharge(db, String(body['transaction_id'])))!
+    const other = {
+      status: 'completed',
+      externalId: 'pi_other',
+      gatewayStatus: 'succeeded',
+    } as const
+    await expectFailure(() => applyView(db, charge, other), 'rail_reply_wrong')
+    const own = { status: 'pending', gateway_reference: body['payment_intent_id'] }
+    expect(await status(body)).to.include(own)
+  })
 
   const noise: ReadonlyArray<[string, Simulated]> = [
     ['a page of a proxy', () => ({ status: 200, html: '<h1>It works!</h1>' })],

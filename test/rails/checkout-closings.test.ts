@@ -107,6 +107,11 @@ describe('a crypto checkout that was paid, in the records', () => {
     expect(String(chain['from_address']).toLowerCase()).to.equal(payer)
     expect(String(chain['to_address']).toLowerCase()).to.equal(place.checkout.terms.payee)
     expect(chain['created_at']).to.be.a('string')
+    const { rows } = await sql<{ data: Body }>`
+      select data from events where subject = ${id} and type = 'transaction.completed'`.execute(
+      place.chain.db,
+    )
+    expect(rows.map(({ data }) => data['eth_transaction_hash'])).to.deep.equal([hash])
     const bob = records.bob
     const life = (await records.get(`/api/admin/transactions/${id}`, bob)).body
     expect(life['blockchain_transaction']).to.deep.equal(chain)

@@ -172,6 +172,20 @@ describe('the refund of a payment on chain', () => {
     expect(await status(id)).to.include({ status: 'refunded' })
   })
 
+  it('waits, and is not paid again, where it may have been paid', async () => {
+    const id = await paid(place)
+    const { rpc } = place.chain.world
+    const { settlement } = place.checkout.terms
+    expect((await refund(id, { to_address: newAddress() })).status).to.equal(201)
+    const code = await rpc('eth_getCode', [settlement, 'latest'])
+    // A success without the event.
+    await rpc('anvil_setCode', [settlement, '0x00'])
+    await finish(place)
+    await rpc('anvil_setCode', [settlement, code])
+    expect((await status(id))['refunds']).to.have.nested.property('[0].status', 'pending')
+    expect((await refund(id, { to_address: newAddress() })).status).to.equal(409)
+  })
+
   it('is refused with nothing stored where it cannot be', async () => {
     const id = await paid(place)
     const { db } = place.chain

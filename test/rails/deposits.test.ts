@@ -13,11 +13,13 @@ import { createIncomingReader } from '../../src/chain/read/incoming.ts'
 import type { RpcCall } from '../../src/chain/rpc/provider.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { depositPass, type DepositDeps } from '../../src/rails/deposits.ts'
+import { insertCharge } from '../../src/store/rails/charges.ts'
 import { addressFrom, CHAIN_ID, placeDollar, toHex } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { dollarAt } from '../fixtures/books/tokens.ts'
 import { expectFailure } from '../fixtures/errors.ts'
+import { makeTransaction } from '../fixtures/store/transactions.ts'
 import { togetherOf } from '../fixtures/together.ts'
 
 const CONFIRMATIONS = 3
@@ -99,6 +101,10 @@ describe('deposits', () => {
     await bench.world.mine(1)
     return hash
   }
+  const settle = (reference: Hex, payee: Hex, value: bigint) => {
+    const call = { abi: settlementAbi, functionName: 'settle', args: [reference, payee] } as const
+    return send(settlementAddress.toLowerCase() as Hex, { data: encodeFunctionData(call), value })
+  }
   const finalize = async (): Promise<void> => {
     await bench.world.mine(CONFIRMATIONS)
     await pass()
@@ -167,12 +173,7 @@ describe('deposits', () => {
     })
     await send(dollar, { data: allow })
     const settlement = settlementAddress.toLowerCase() as Hex
-    const inEther = encodeFunctionData({
-      abi: settlementAbi,
-      functionName: 'settle',
-      args: [reference, user.address],
-    })
-    await send(settlement, { data: inEther, value: 7n })
+    await settle(reference, user.address, 7n)
     const inDollars = encodeFunctionData({
       abi: settlementAbi,
       functionName: 'settleToken',
@@ -185,6 +186,24 @@ describe('deposits', () => {
     ).to.deep.equal([
       ['0.000000000000000007', 'ETH', reference],
       ['2', 'USD', other],
+    ])
+  })
+
+  it('are none where a checkout is paid, but at the place of checkouts alone', async () => {
+    const stem = `0x${'44'.repeat(31)}` as const
+    const { transactionId } = await makeTransaction(bench.db, { userId: user.id })
+    const charge = { transactionId, gatewayId: 2, kind: 'crypto_checkout' } as const
+    await insertCharge(bench.db, { ...charge, chainId: CHAIN_ID, reference: `${stem}00` })
+    const elsewhere = await userWithAddress('elsewhere')
+    deps = { ...deps, checkoutPayee: user.address }
+    await settle(`${stem}00`, user.address, 7n)
+    await settle(`0x${'55'.repeat(32)}`, user.address, 8n)
+    await settle(`${stem}01`, elsewhere.address, 9n)
+    await finalize()
+    const deposits = (await list()).filter(({ type }) => type === 'deposit')
+    expect(deposits.map(({ userId, amount }) => [userId, amount])).to.deep.equal([
+      [user.id, '0.000000000000000008'],
+      [elsewhere.id, '0.000000000000000009'],
     ])
   })
 

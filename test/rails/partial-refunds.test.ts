@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
+import { CHARGE_POLICY } from '../../src/rails/charge-deps.ts'
 import { createSimulatedCard } from '../../src/rails/simulators/card.ts'
 import {
   serveSimulated,
@@ -9,7 +10,7 @@ import {
 } from '../../src/rails/simulators/serve.ts'
 import { createSimulatedWallet } from '../../src/rails/simulators/wallet.ts'
 import type { Db } from '../../src/store/database/database.ts'
-import { insertRefund } from '../../src/store/rails/refunds.ts'
+import { insertRefund, settleRefund } from '../../src/store/rails/refunds.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { countRows } from '../fixtures/api/rails-api.ts'
 import { createCrashes } from '../fixtures/books/crashes.ts'
@@ -170,6 +171,9 @@ for (const [name, start] of Object.entries(GATEWAYS)) {
       refusing = false
       const [failed] = (await status(id))['refunds'] as Body[]
       expect(failed).to.include({ status: 'failed', amount_decimal: '20' })
+      const { rows } = await sql<{ type: string }>`
+        select type from events where subject = ${id} order by id desc limit 1`.execute(db)
+      expect(rows, 'nothing has arrived').to.deep.equal([{ type: 'transaction.completed' }])
       expect((await refund(id)).body).to.include({ amount_decimal: '20.5' })
       await bench.pass(2)
       expect(await status(id)).to.include({ status: 'refunded', refunded_decimal: '20.5' })
@@ -192,6 +196,36 @@ for (const [name, start] of Object.entries(GATEWAYS)) {
       await bench.pass(24)
       expect(await status(id)).to.include({ status: 'completed', refunded_decimal: '5' })
       expect(total()).to.equal(500)
+    })
+
+    it('are made once where a slow worker asks for one beside the next worker', async () => {
+      const id = await paid()
+      let isFirst = true
+      gateway.between.to = (party) => async (request) => {
+        if (isFirst && request.method === 'POST' && /refund/.test(request.path)) {
+          isFirst = false
+          clock.advance(CHARGE_POLICY.leaseMs)
+          await bench.pass()
+        }
+        return party(request)
+      }
+      await refund(id, { amount: 5 })
+      await bench.pass(3)
+      expect([...gateway.made.values()]).to.deep.equal([500])
+      expect(await status(id)).to.include({ status: 'completed', refunded_decimal: '5' })
+    })
+
+    it('are decided once, whatever a late worker has heard', async () => {
+      const id = await paid()
+      await refund(id, { amount: 5 })
+      await bench.pass(2)
+      const [done] = (await status(id))['refunds'] as Body[]
+      const refundId = String(done?.['refund_id'])
+      const late = { refundId, externalId: undefined, errorCode: 'refused' }
+      expect(await settleRefund(db, { ...late, state: 'failed' })).to.equal(false)
+      expect(await settleRefund(db, { ...late, state: 'completed' })).to.equal(false)
+      expect(await status(id)).to.include({ refunded_decimal: '5' })
+      expect((await refund(id, { amount: '15.51' })).status).to.equal(400)
     })
 
     it('are held below the payment by the table itself', async () => {

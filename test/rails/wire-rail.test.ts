@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { sql } from 'kysely'
 
 import { createLogger } from '../../src/base/logger.ts'
 import { createBank } from '../../src/rails/bank.ts'
@@ -12,6 +13,7 @@ import { createWireRail, WIRE_POLICY } from '../../src/rails/wire-rail.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import {
   findWire,
+  leaseWires,
   orderWire,
   type WireMethod,
   type WireProgress,
@@ -273,6 +275,26 @@ describe('the bank rail', () => {
     }
     await pass(rail, 3)
     expect(await wire()).to.include({ state: 'paid' })
+    expect(states()).to.deep.equal(['accepted', 'paid'])
+    const { rows } = await sql`select trouble from wires`.execute(db)
+    expect(rows).to.deep.equal([{ trouble: 'went_back_to_rejected' }])
+  })
+
+  it('tells nothing of a wire that another worker took over meanwhile', async () => {
+    between = (bank) => async (request) => {
+      const reply = await bank(request)
+      if (request.method !== 'POST') return reply
+      // The answer took longer than the lease.
+      const now = new Date(clock.now().getTime() + WIRE_POLICY.leaseMs)
+      await leaseWires(db, { now, until: now, limit: 1 })
+      return reply
+    }
+    const rail = await start()
+    await order('987654321')
+    await pass(rail)
+    expect(states()).to.deep.equal([])
+    expect(await wire()).to.include({ state: 'ordered' })
+    await pass(rail, 1)
     expect(states()).to.deep.equal(['accepted', 'paid'])
   })
 })

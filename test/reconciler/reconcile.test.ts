@@ -25,6 +25,7 @@ import {
   type Taken,
 } from '../fixtures/books/verify.ts'
 import { startChain } from '../fixtures/chain/anvil.ts'
+import { account } from '../fixtures/chain/deployment.ts'
 import { startFaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
 import { createJumpingClock } from '../fixtures/clock.ts'
 import { createKeyedDraw } from '../fixtures/random.ts'
@@ -37,6 +38,7 @@ describe('reconciling a file', () => {
   let world: PaidChain
   let direct: Hex
   let batch: Hex
+  let twice: Hex
   let reverted: Hex
   let elsewhere: Hex
   let minted: Hex
@@ -50,6 +52,7 @@ describe('reconciling a file', () => {
     const data = calls.settleBatch(references, [payee, payee], [5n, 5n])
     batch = await world.send({ to: settlement, data, value: 10n })
     const again = calls.settle(reference(1), payee)
+    twice = await world.send({ from: account(6).address, to: settlement, data: again, value: 5n })
     reverted = await world.send({ to: settlement, data: again, value: 5n })
     const client = world.chain.client
     const bytecode = (await client.getCode({ address: settlement })) ?? '0x'
@@ -149,6 +152,13 @@ describe('reconciling a file', () => {
         paid('TXb', batch, { reference: reference(1) }),
       ],
     ],
+    [
+      'one reference under two ids, which two payers have paid',
+      () => [
+        paid('TXa', batch, { reference: reference(1) }),
+        paid('TXb', twice, { reference: reference(1) }),
+      ],
+    ],
     ['a batch that is claimed too often', () => ['TXa', 'TXc', 'TXb'].map((id) => only(id, batch))],
   ]
   for (const [name, rows] of doubled) {
@@ -183,6 +193,14 @@ describe('reconciling a file', () => {
     const { totals } = await reconcileFile(csvFile(rows), placeOf(world), { confirmations: 900 })
     expect(totals).to.include({ pending: 3, breaks: 0 })
     expect(totals.byCause).to.deep.equal({ not_final: 2, young: 1 })
+  })
+
+  it('waits for nodes that have not come to the time of a record', async () => {
+    const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString()
+    const row = paid('TXa', GHOST, { created_at: tomorrow })
+    const { totals } = await reconcileFile(csvFile([row]), placeOf(world))
+    expect(totals).to.include({ pending: 1, breaks: 0 })
+    expect(totals.byCause).to.deep.equal({ provider_lags: 1 })
   })
 
   it('takes a checkout that was paid in parts, or overpaid, for no wrong amount', async () => {
@@ -265,6 +283,13 @@ describe('reconciling a file', () => {
       const plan = { null: { chance: 1, methods: ['eth_getTransactionReceipt'] } }
       const { kinds } = await beside(plan, [paid('TXa', direct, {})])
       expect(kinds).to.not.include('TXa missing')
+    })
+
+    it('believes no node alone of what took a nonce', async () => {
+      const row = paid('TXa', taken.ghost, { from_address: taken.from, nonce: 0 })
+      expect((await beside({}, [row])).kinds).to.deep.equal(['TXa replaced_unknown'])
+      const plan = { method_missing: { chance: 1, methods: ['eth_getTransactionCount'] } }
+      expect((await beside(plan, [row])).kinds).to.deep.equal(['TXa missing'])
     })
 
     it('waits for a node that lags', async () => {

@@ -3,9 +3,11 @@ import { expect } from 'chai'
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import type { RunsDeps } from '../../src/reconciler/perform.ts'
+import { findUnknownOutgoing, type StrayPart } from '../../src/reconciler/strays.ts'
 import { closeBreak } from '../../src/store/reconciliation/breaks.ts'
 import { addressFrom, CHAIN_ID, ETHER, GWEI } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
+import { nodesAt } from '../fixtures/books/reconcile.ts'
 import { allBreaks, runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { calls, reference } from '../fixtures/books/verify.ts'
@@ -72,6 +74,25 @@ describe('what nobody recorded', () => {
     await makeTransaction(bench.db, { ...eth, amount: ETHER, ethTransactionHash: hash })
     await runOnce(deps)
     expect(await open()).to.deep.equal([])
+  })
+
+  it('is not sure to be all of a signer, of whom one nonce is untold', async () => {
+    await sendAside(ours, { to: addressFrom('stranger'), value: 1n })
+    const [honest] = nodesAt([bench.url])
+    const final = BigInt(String(await bench.world.rpc('eth_blockNumber', [])))
+    const panel = { nodes: [], needed: 1, final }
+    const searched = async (nodes: (typeof honest & object)[]): Promise<StrayPart[]> => {
+      const deps = { db: bench.db, chainId: CHAIN_ID, nodes, panel, signal: bench.signal }
+      const parts: StrayPart[] = []
+      for await (const part of findUnknownOutgoing(deps, undefined)) parts.push(part)
+      return parts
+    }
+    const [told] = await searched([honest!])
+    expect(told?.findings).to.have.length(1)
+    expect(told).not.to.have.property('unsure')
+    // It shows no block, so that nobody knows what took the nonce.
+    const poor = { ...honest!, blocks: () => Promise.resolve(new Map()) }
+    expect(await searched([poor])).to.deep.equal([{ findings: [], cursor: ours, unsure: ours }])
   })
 
   it('is told of every nonce of a signer, however many there are', async () => {

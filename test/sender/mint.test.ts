@@ -65,7 +65,7 @@ describe('minting by an order', () => {
       () => mint({ amount: ALLOWANCE + 1n }),
       'mint_allowance_exceeded',
     )
-    expect(beyond.message).to.include('1000.00 more').and.include('1000.000001 were asked for')
+    expect(beyond.message).to.include('1000.00 more').and.include('1000.000001 were requested')
     await expectFailure(() => mint({ amount: 0n }), 'amount_not_positive')
     await expectFailure(() => mint({ payee: dollar }), 'payee_is_contract')
     const stranger = bench.requestOf({ route: 'mint', payer: bench.signers.addresses[1]! })
@@ -85,7 +85,7 @@ describe('minting by an order', () => {
     expect(frozen.message).to.include(`the token has frozen ${getAddress(payee)}`)
     await as('pause()')
     const paused = await expectFailure(() => mint(), 'token_paused')
-    expect(paused.message).to.include('The token is paused')
+    expect(paused.message).to.include('The issuer has paused the token')
     await as('unpause()')
     await mint({ amount: ALLOWANCE })
     await finish()

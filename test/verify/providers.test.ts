@@ -49,6 +49,10 @@ function changedFields(before: unknown, after: unknown): string[] {
   return [...names].filter((name) => textOf(one, name) !== textOf(other, name))
 }
 
+function kindsOf({ disagreements }: Verdict): string[] {
+  return disagreements.map(({ kind }) => kind)
+}
+
 describe('a settlement that providers tell of', () => {
   let world: PaidChain
   let hash: Hex
@@ -78,17 +82,20 @@ describe('a settlement that providers tell of', () => {
     ])
     return [...asked.values()]
   }
-  const verify = (providers: Provider[]): Promise<Verdict> =>
+  const verify = (
+    providers: Provider[],
+    { chainId = CHAIN_ID, checkpoint }: { chainId?: number; checkpoint?: Hex } = {},
+  ): Promise<Verdict> =>
     verifySettlement(
       {
-        chainId: CHAIN_ID,
+        chainId,
         hash,
         reference: reference(1),
         payee: world.payee,
         amount: 100n,
         token: null,
       },
-      { providers, confirmations: 2 },
+      { providers, confirmations: 2, checkpoint },
     )
 
   it('holds without a complaint when all are honest', async () => {
@@ -175,6 +182,18 @@ describe('a settlement that providers tell of', () => {
     const verdict = await verify([elsewhere])
     expect(verdict.status).to.equal('disagrees')
     expect(verdict.disagreements[0]).to.include({ kind: 'wrong_chain', provider: 'liar' })
+    // Whatever a provider calls its chain, the signature names it.
+    const signed = await verify([elsewhere], { chainId: 1 })
+    expect(kindsOf(signed)).to.deep.equal(['wrong_chain'])
+  })
+
+  it('is of no other block than the one that is trusted', async () => {
+    const { evidence } = await verify([world.node('a')])
+    const trusted = await verify([world.node('a')], { checkpoint: evidence!.block.hash })
+    expect(trusted.status).to.equal('holds')
+    expect(trusted.evidence?.agreeing).to.deep.equal(['a', 'checkpoint'])
+    const other = await verify([world.node('a'), world.node('b')], { checkpoint: reference(7) })
+    expect(kindsOf(other)).to.deep.equal(['wrong_block'])
   })
 
   it('takes the word of the one that is behind for what confirms', async () => {
@@ -193,13 +212,18 @@ describe('a settlement that providers tell of', () => {
   })
 
   it('is reorged where the block is not in the chain at a second look', async () => {
-    const moved = liar(({ method, params }, answer) =>
-      method === 'eth_getBlockByNumber' && params[0] !== 'latest'
-        ? world.node('x').request({ method, params: ['latest', false] })
-        : answer,
-    )
-    const verdict = await verify([moved])
-    expect(verdict.status).to.equal('disagrees')
+    const fork = await startPaidChain()
+    try {
+      await fork.mine(Number(await world.chain.client.getBlockNumber()))
+      const moved = liar(({ method, params }, answer) =>
+        method === 'eth_getBlockByNumber' && params[0] !== 'latest'
+          ? fork.node('x').request({ method, params })
+          : answer,
+      )
+      expect(kindsOf(await verify([moved]))).to.deep.equal(['reorged'])
+    } finally {
+      await fork.chain.stop()
+    }
     const again = await verify([world.node('a'), world.node('b')])
     expect(again.status).to.equal('holds')
   })

@@ -89,7 +89,7 @@ describe('a quittance, compared with what one is owed', () => {
       expect(verdict.status).to.equal('holds')
       return verdict.caveats.join('\n')
     }
-    const warning = `Nobody named the token ${WORTHLESS}`
+    const warning = `The token ${WORTHLESS} was not named`
     expect(await caveatsOf()).to.include(warning)
     expect(await caveatsOf({ payee })).to.include(warning)
     expect(await caveatsOf({}, { knownTokens: [world.dollar] })).to.include(warning)
@@ -114,10 +114,10 @@ describe('a quittance, compared with what one is owed', () => {
 
   it('says that nobody was asked whether its block is final', async () => {
     const file = await proofOf(settled)
-    expect((await checked(file)).caveats.join('\n')).to.include('no node was asked')
+    expect((await checked(file)).caveats.join('\n')).to.include('No node was asked')
     const asked = await check(file, options)
     expect(asked.caveats).to.deep.equal([
-      `That the block is part of the chain is the word of ${options.providers[0]?.name} alone.`,
+      `Only ${options.providers[0]?.name} says that the block is part of the chain.`,
     ])
     const early = await check(file, { ...options, confirmations: 500 })
     expect(early.caveats.join('\n')).to.include('not final')

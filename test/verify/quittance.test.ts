@@ -73,6 +73,8 @@ describe('a quittance', () => {
     expect(open.disagreements[0]?.kind).to.equal('not_anchored')
     const other = await check(text, { trustedBlockHash: reference(7) })
     expect(other.disagreements[0]?.kind).to.equal('wrong_block')
+    const elsewhere = await check(text, { trustedBlockHash, chainId: CHAIN_ID + 1 })
+    expect(elsewhere.disagreements.map(({ kind }) => kind)).to.deep.equal(['wrong_chain'])
     const sepolia = {
       name: 'sepolia',
       request: ({ method, params }: { method: string; params?: readonly unknown[] }) =>
@@ -80,8 +82,19 @@ describe('a quittance', () => {
           ? Promise.resolve('0xaa36a7')
           : world.node('x').request({ method, ...(params ? { params } : {}) }),
     }
-    const elsewhere = await check(text, { providers: [sepolia] })
-    expect(elsewhere.disagreements[0]?.kind).to.equal('wrong_chain')
+    const asked = await check(text, { providers: [sepolia] })
+    expect(asked.disagreements[0]?.kind).to.equal('wrong_chain')
+  })
+
+  it('is refused where a node knows another block at its place', async () => {
+    const fork = await startPaidChain()
+    try {
+      await fork.mine(Number(quittance.block.number))
+      const verdict = await check(text, { providers: [fork.node('fork')], confirmations: 1 })
+      expect(verdict.disagreements.map(({ kind }) => kind)).to.deep.equal(['wrong_block'])
+    } finally {
+      await fork.chain.stop()
+    }
   })
 
   it('is plain ASCII, whatever the order says', () => {

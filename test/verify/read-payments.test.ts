@@ -116,6 +116,14 @@ describe('the payments of a receipt', () => {
     expect(paymentsIn([native])).to.deep.equal([])
   })
 
+  it('are none of a transaction that was reverted', () => {
+    const transaction = { from: ALICE, to: BOB, value: 5n }
+    const receipt = { succeeded: true, logs: [transferLog(ALICE, BOB, 5n)] }
+    expect(paymentsOf({ transaction, receipt })).to.have.length(2)
+    const reverted = { ...receipt, succeeded: false }
+    expect(paymentsOf({ transaction, receipt: reverted })).to.deep.equal([])
+  })
+
   it('are none where an event has another form', () => {
     const transfer = transferLog(ALICE, BOB, 5n)
     const wrong: Log[] = [

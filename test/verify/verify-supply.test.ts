@@ -1,6 +1,7 @@
 import { expect } from 'chai'
-import type { Hex } from 'viem'
+import { pad, type Hex } from 'viem'
 
+import { topicOf } from '../../src/chain/read/events.ts'
 import type { VerifyOptions } from '../../src/verify/claim.ts'
 import type { DisagreementKind, Verdict } from '../../src/verify/verdict.ts'
 import { verifyMint, verifyRedeem } from '../../src/verify/verify-supply.ts'
@@ -14,8 +15,10 @@ import {
   type PaidChain,
 } from '../fixtures/books/verify.ts'
 import { account } from '../fixtures/chain/deployment.ts'
-import { transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
+import { transferLog, writeLogs, type Written } from '../fixtures/chain/event-logger.ts'
 import { expectFailure } from '../fixtures/errors.ts'
+
+const NOBODY: Hex = `0x${'0'.repeat(40)}`
 
 describe('verifying a mint', () => {
   let world: PaidChain
@@ -72,14 +75,25 @@ describe('verifying a mint', () => {
 
   it('does not hold for a mint without a memo, which no order can own', async () => {
     const address: Hex = `0x${'fb'.repeat(20)}`
-    const zero: Hex = `0x${'0'.repeat(40)}`
-    await writeLogs(world, { address, logs: [transferLog(zero, world.payee, 100n)] })
+    await writeLogs(world, { address, logs: [transferLog(NOBODY, world.payee, 100n)] })
     const hash = await world.send({ to: address })
     const { blocks: _, ...claim } = { ...claimOf(100n), token: address, hash }
     expect(kindsOf(await verifyMint(claim, options))).to.deep.equal(['no_payment'])
     const named = await verifyMint({ ...claim, reference: reference(1) }, options)
     expect(kindsOf(named)).to.deep.equal(['wrong_reference'])
     expect((await verifyMint({ ...claim, profile: 'erc20' }, options)).status).to.equal('holds')
+  })
+
+  it('does not hold without the event that its kind of token logs beside a mint', async () => {
+    const address: Hex = `0x${'fc'.repeat(20)}`
+    await writeLogs(world, { address, logs: [transferLog(NOBODY, world.payee, 100n)] })
+    const hash = await world.send({ to: address })
+    const { blocks: _, ...claim } = { ...claimOf(100n), token: address, hash }
+    for (const profile of ['fiat-token', 'paxos'] as const) {
+      expect(kindsOf(await verifyMint({ ...claim, profile }, options))).to.deep.equal([
+        'no_payment',
+      ])
+    }
   })
 
   it('says that the order was not checked where no reference was claimed', async () => {
@@ -181,6 +195,22 @@ describe('verifying a redeem', () => {
     expect(kindsOf(other)).to.deep.equal(['wrong_payer'])
     const late = { ...claim, window: { to: new Date('2020-01-01') } }
     expect(kindsOf(await verifyRedeem(late, options))).to.deep.equal(['outside_window'])
+  })
+
+  it('does not hold for funds that were seized, which nobody redeemed', async () => {
+    const address: Hex = `0x${'fd'.repeat(20)}`
+    const { payer } = world
+    const burnt = transferLog(payer, NOBODY, 300n)
+    const decreased = { ...burnt, topics: [topicOf('SupplyDecreased'), pad(payer)] }
+    const wiped = { topics: [topicOf('FrozenAddressWiped'), pad(payer)], data: '0x' } as const
+    const kindsFor = async (logs: Written[]) => {
+      await writeLogs(world, { address, logs })
+      const hash = await world.send({ to: address })
+      const claim = { ...claimOf(300n), token: address, profile: 'paxos' as const, hash }
+      return kindsOf(await verifyRedeem(claim, options))
+    }
+    expect(await kindsFor([decreased, burnt])).to.deep.equal([])
+    expect(await kindsFor([wiped, decreased, burnt])).to.deep.equal(['wiped'])
   })
 
   it('holds by a transfer to the issuer, and says that no burn belongs to it', async () => {

@@ -85,6 +85,16 @@ describe('verifying a transaction', () => {
     expect(verdict.disagreements[0]).to.include({ kind: 'not_final', expected: '2', found: '1' })
   })
 
+  it('waits for the block that the chain itself calls final', async () => {
+    const final = { ...options, confirmations: 'finalized' } as const
+    const claim = { chainId: CHAIN_ID, hash: await world.send({ to: world.payee, value: 1n }) }
+    const early = await verifyTransaction(claim, final)
+    expect(early.status).to.equal('pending')
+    expect(kindsOf(early)).to.deep.equal(['not_final'])
+    await world.mine(100)
+    expect((await verifyTransaction(claim, final)).status).to.equal('holds')
+  })
+
   it('waits for one that is not mined, and tells when another took its nonce', async () => {
     const { client } = world.chain
     await client.setAutomine(false)

@@ -51,7 +51,7 @@ async function identify(headers: IncomingHttpHeaders, deps: Deps): Promise<Calle
   }
   const credential = BEARER.exec(authorization)?.[1]
   if (credential === undefined) {
-    throw new UnauthorizedError('Authorization must be the word Bearer, a space and a credential.')
+    throw new UnauthorizedError('Send Authorization as the word Bearer, a space and a credential.')
   }
   return credential.startsWith('sk_')
     ? identifyByKey(credential, deps)
@@ -63,17 +63,17 @@ const BEARER = /^bearer +([\w.~+/-]+=*)$/i
 
 async function identifyByKey(text: string, deps: Deps): Promise<Caller> {
   const form = readApiKey(text)
-  if (form.kind === 'other') throw new UnauthorizedError('X-API-Key holds no API key.')
+  if (form.kind === 'other') throw new UnauthorizedError('X-API-Key has no API key. Send one.')
   if (form.kind === 'mistyped') {
     throw new UnauthorizedError('The API key is incomplete or mistyped. Copy it once more.')
   }
   if (form.environment !== deps.environment) {
     throw new UnauthorizedError(
-      `This is a key of the ${form.environment} environment, and this is ${deps.environment}.`,
+      `The key belongs to ${form.environment}, and this is ${deps.environment}. Use a key of this environment.`,
     )
   }
   const caller = await deps.credentials.callerOfKey(text)
-  if (!caller) throw new UnauthorizedError('The API key is not valid.')
+  if (!caller) throw new UnauthorizedError('The API key is not valid. Use another one.')
   return caller
 }
 

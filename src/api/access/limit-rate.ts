@@ -108,7 +108,7 @@ class RateLimitedError extends RequestError {
     const seconds = Math.max(Math.ceil(verdict.waitMs / 1000), 1)
     super(
       'rate_limited',
-      `The limit of ${policy.limit} a minute is reached. Try again in ${seconds} s.`,
+      `The limit of ${policy.limit} requests per minute is reached. Try again in ${seconds} s.`,
       {
         headers: { ...headersOf(policy, verdict), 'retry-after': String(seconds) },
         retryable: true,

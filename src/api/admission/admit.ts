@@ -73,5 +73,5 @@ function checkMediaType(headers: IncomingHttpHeaders): void {
 const JSON_TYPE = /^application\/json *(?:; *charset=(?:utf-8|"utf-8") *)?$/i
 
 export function forbidden(scope: string): RequestError {
-  return new RequestError('forbidden', `This credential lacks the scope ${scope}.`)
+  return new RequestError('forbidden', `The credential lacks the scope ${scope}. Use another one.`)
 }

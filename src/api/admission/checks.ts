@@ -43,7 +43,7 @@ function areWords(params: unknown): boolean {
 
 /** A word that is no id is as unknown as an id that nobody has; text that is no word is refused. */
 function nothingThere(): RequestError {
-  return new RequestError('not_found', 'There is nothing with this id. Check it.')
+  return new RequestError('not_found', 'Nothing has this id. Check it.')
 }
 
 function bodyProblems(endpoint: Endpoint, body: unknown): FieldProblem[] | undefined {
@@ -75,7 +75,7 @@ function misplacedNumbers(options: {
   const schema = (options.schema ?? {}) as SchemaParts
   if (isExactNumber(value)) {
     if (schema['x-documented'] !== undefined) return []
-    const message = 'This must not be a number with decimals, an exponent or so many digits.'
+    const message = 'Send a whole number without an exponent, and with fewer digits.'
     return [{ field: nameOf(at) || 'body', code: 'type', message }]
   }
   if (typeof value !== 'object' || value === null) return []
@@ -198,13 +198,19 @@ function problemsOf(options: {
     return names.map((name) => ({ field: field(name), code: 'required', message }))
   }
   if (error.keyword === 'additionalProperties') {
-    const message = 'This field is unknown here. Leave it out, or correct its name.'
+    const message = 'This field is unknown. Leave it out, or correct its name.'
     const names = error.params.additionalProperties.slice(0, MAX_NAMES)
     return names.map((name) => ({ field: field(name), code: 'unknown_field', message }))
   }
   if (error.keyword === '~refine') {
     const code = error.params.message
-    return [{ field: field(), code, message: amountSentence(code) ?? 'This is not valid.' }]
+    return [
+      {
+        field: field(),
+        code,
+        message: amountSentence(code) ?? 'This value is not valid. Correct it.',
+      },
+    ]
   }
   // The first says once more, and less clearly, which field is unknown; what is wrong in each form
   // of a union says less than that none of them fits.
@@ -230,10 +236,10 @@ function describe(error: TLocalizedValidationError): Pick<FieldProblem, 'message
 }
 
 function sentenceOf(error: TLocalizedValidationError): string {
-  if (error.keyword === 'enum')
-    return `This must be one of ${error.params.allowedValues.join(', ')}.`
-  if (error.keyword === 'format') return `This is no ${error.params.format} that exists.`
-  if (error.keyword === 'anyOf') return 'This has none of the forms that are allowed.'
+  if (error.keyword === 'enum') return `Send one of ${error.params.allowedValues.join(', ')}.`
+  if (error.keyword === 'format') return `This ${error.params.format} does not exist. Correct it.`
+  if (error.keyword === 'anyOf')
+    return 'The value has a wrong form. Send it as the documentation shows.'
   return `This ${error.message}.`
 }
 

@@ -126,14 +126,14 @@ export function replay(stored: StoredAnswer, fingerprint: string): PostAnswer {
   if (stored.fingerprint === fingerprint) return { status, body, replayed: true }
   throw new RequestError(
     'idempotency_key_reused',
-    'This idempotency key stands for another request. Send a new key, or the same body as before.',
+    'This idempotency key was used for another request. Send a new key, or the same body as before.',
   )
 }
 
 export function stillInFlight(): RequestError {
   return new RequestError(
     'idempotency_in_flight',
-    'The first request with this idempotency key is still at work. Try again in a moment.',
+    'The first request with this idempotency key is still in progress. Try again in a moment.',
     { headers: { 'retry-after': '1' }, retryable: true },
   )
 }

@@ -145,7 +145,7 @@ function splitKey(
   const { idempotencyKey, ...rest } = body as Record<string, unknown>
   if (typeof idempotencyKey !== 'string') return { key: header, rest }
   if (header !== undefined && header !== idempotencyKey) {
-    const message = 'The header has another key than the body. Send one of them.'
+    const message = 'The header and the body have different keys. Send one of them.'
     throw invalidRequest([{ field: 'idempotencyKey', code: 'conflict', message }])
   }
   return { key: idempotencyKey, rest }

@@ -192,8 +192,12 @@ function tell<Item, Value>(
 }
 
 function tooMany(): RequestError {
-  return new RequestError('unavailable', 'Too many requests wait already. Try again in a moment.', {
-    headers: { 'retry-after': '1' },
-    retryable: true,
-  })
+  return new RequestError(
+    'unavailable',
+    'Too many requests are waiting already. Try again in a moment.',
+    {
+      headers: { 'retry-after': '1' },
+      retryable: true,
+    },
+  )
 }

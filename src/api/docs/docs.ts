@@ -9,12 +9,11 @@ import { documentGroup } from './openapi.ts'
 /** The documents for programs, and one page that shows both to people. */
 export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpoint[]): void {
   for (const group of ['a', 'b'] as const) {
-    const text = stringifyJson(documentGroup(group, endpoints))
     const file = createStaticFile({
       type: 'application/json; charset=utf-8',
       // It may be kept, and is asked for again by its tag.
       cacheControl: 'no-cache',
-      load: async () => text,
+      load: async () => stringifyJson(documentGroup(group, endpoints)),
     })
     server.get(`/openapi/group-${group}.json`, file.send)
   }
@@ -58,7 +57,7 @@ const CONFIGURATION = {
 const PAGE = `<!doctype html>
 <html lang="en">
   <head>
-    <title>Quittance: the interface</title>
+    <title>Quittance: API reference</title>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <link rel="icon" href="${ICON}" />

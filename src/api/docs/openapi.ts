@@ -7,6 +7,7 @@ import * as groupB from '../../wire/group-b/errors.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import { LivenessSchema, ReadinessSchema } from '../health.ts'
 import { GROUP_A_VERSION, type Group } from '../server/headers.ts'
+import { examplesOfAnswer, examplesOfFailure, type Examples } from './examples.ts'
 
 export type OpenApiDocument = {
   openapi: '3.1.1'
@@ -27,7 +28,7 @@ export type Operation = {
 type Response = {
   description: string
   headers: Record<string, unknown>
-  content: Record<string, { schema: Record<string, unknown> }>
+  content: Record<string, { schema: Record<string, unknown>; examples?: Examples }>
 }
 
 /** The description of one group, from the very objects that serve it. */
@@ -56,9 +57,9 @@ function tagsOf(paths: OpenApiDocument['paths']): Array<{ name: string }> {
 }
 
 const ERRORS =
-  'Every failure has one form, `Error`; with `Accept: application/problem+json` it comes as ' +
-  '`Problem` (RFC 9457). Every answer carries `X-Request-Id`: yours, if you sent one of 8 to 64 ' +
-  'letters, digits, `_` or `-`, else a new one. Fields and parameters that are not listed here ' +
+  'Every failure has the form `Error`, or with `Accept: application/problem+json` the form ' +
+  '`Problem` (RFC 9457). Every answer has `X-Request-Id`: yours, if you sent one of 8 to 64 ' +
+  'letters, digits, `_` or `-`, otherwise a new one. Fields and parameters that are not listed ' +
   'are refused.'
 
 const INFO = {
@@ -72,7 +73,7 @@ const INFO = {
     version: '1.0.0',
     description:
       'Amounts are JSON numbers, exact in their text: read them with a parser that keeps all ' +
-      `digits, or read the string beside them. ${ERRORS}`,
+      `digits, or read the string next to them. ${ERRORS}`,
   },
 } as const
 
@@ -91,7 +92,7 @@ const SECURITY = {
 
 function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
   const { operationId, summary, description, tag, access, group } = endpoint
-  const scope = access === 'public' ? '' : `Needs the scope \`${access}\`.`
+  const scope = access === 'public' ? '' : `Requires the scope \`${access}\`.`
   return {
     operationId,
     summary,
@@ -108,7 +109,12 @@ function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
         content: Object.fromEntries(
           mediaTypesOf(endpoint).map((type) => [
             type,
-            { schema: type === 'text/csv' ? CSV : documentSchema(endpoint.answer, schemas) },
+            type === 'application/json'
+              ? {
+                  schema: documentSchema(endpoint.answer, schemas),
+                  ...shown(examplesOfAnswer(endpoint)),
+                }
+              : { schema: type === 'text/csv' ? CSV : documentSchema(endpoint.answer, schemas) },
           ]),
         ),
       },
@@ -152,7 +158,7 @@ const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
   in: 'header',
   required: false,
-  description: 'The id of the event that you saw last; what came after it is sent at once.',
+  description: 'The id of the event that you saw last. Later events are sent at once.',
   schema: { type: 'string', examples: ['812.1025'] },
 }
 
@@ -161,8 +167,8 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'Names this request, so that sending it again does it once. The same key and body get the ' +
-    'first answer again, with `Idempotent-Replayed: true`, for 30 days. Bare or in quotes.',
+    'Identifies the request, so that a repeat does it once. The same key and body return the ' +
+    'first answer with `Idempotent-Replayed: true`, for 30 days. With or without quotes.',
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$', examples: ['order-2025-014'] },
 }
 
@@ -198,23 +204,36 @@ function failuresOf(endpoint: Endpoint, schemas: Components): Record<string, Res
     'overloaded',
     ...own,
   ]
-  const titles = new Map<string, Set<string>>()
-  for (const code of codes) {
-    const entry: { status: number; statusA?: number; title: string } = failures[code]
-    const status = String(endpoint.group === 'a' ? (entry.statusA ?? entry.status) : entry.status)
-    titles.set(status, (titles.get(status) ?? new Set()).add(`${entry.title} (\`${code}\`).`))
-  }
   const errors = endpoint.group === 'a' ? groupA : groupB
-  const content = {
-    'application/json': { schema: documentSchema(errors.ErrorSchema, schemas) },
-    'application/problem+json': { schema: documentSchema(errors.ProblemSchema, schemas) },
-  }
+  const schema = documentSchema(errors.ErrorSchema, schemas)
+  const problem = { schema: documentSchema(errors.ProblemSchema, schemas) }
+  const entries = [...new Set(codes)].map((code) => entryOf(endpoint.group, code))
   return Object.fromEntries(
-    [...titles].map(([status, sentences]) => [
-      status,
-      { description: [...sentences].join(' '), headers: failureHeaders(status, endpoint), content },
-    ]),
+    [...Map.groupBy(entries, ({ status }) => status)].map(([status, some]) => {
+      const examples = shown(examplesOfFailure(endpoint, { status, codes: some }))
+      const content = {
+        'application/json': { schema, ...examples },
+        'application/problem+json': problem,
+      }
+      const description = some.map(({ title, name }) => `${title} (\`${name}\`).`).join(' ')
+      return [status, { description, headers: failureHeaders(status, endpoint), content }]
+    }),
   )
+}
+
+/** How a group tells of a failure. */
+function entryOf(group: Group, name: FailureCode) {
+  const { title, ...entry }: FailureEntry = failures[name]
+  if (group === 'b') return { name, title, status: String(entry.status), code: name }
+  const status = String(entry.statusA ?? entry.status)
+  return { name, title, status, code: String(entry.groupA) }
+}
+
+type FailureEntry = { status: number; statusA?: number; groupA: number; title: string }
+
+/** A place without examples has no word of them. */
+function shown(examples: Examples): { examples?: Examples } {
+  return Object.keys(examples).length === 0 ? {} : { examples }
 }
 
 const IDEMPOTENCY_FAILURES = [
@@ -223,7 +242,7 @@ const IDEMPOTENCY_FAILURES = [
 ] as const satisfies readonly FailureCode[]
 
 function answerHeaders(endpoint: Endpoint): Record<string, unknown> {
-  const replayed = header('true where this is the stored answer to an earlier request.')
+  const replayed = header('true if this is the stored answer to an earlier request.')
   return {
     ...commonHeaders(endpoint),
     ...(takesKey(endpoint) ? { 'Idempotent-Replayed': replayed } : {}),
@@ -233,22 +252,22 @@ function answerHeaders(endpoint: Endpoint): Record<string, unknown> {
 function failureHeaders(status: string, endpoint: Endpoint): Record<string, unknown> {
   return {
     ...commonHeaders(endpoint),
-    ...(status === '401' ? { 'WWW-Authenticate': header('How to prove who you are.') } : {}),
+    ...(status === '401' ? { 'WWW-Authenticate': header('How to authenticate.') } : {}),
     ...(status === '429' || status === '503'
-      ? { 'Retry-After': header('Seconds after which to try again.') }
+      ? { 'Retry-After': header('Seconds to wait before the next try.') }
       : {}),
     ...(status === '503' ? { 'Request-Not-Processed': header(NOT_PROCESSED) } : {}),
   }
 }
 
 const NOT_PROCESSED =
-  'true where nothing was done with the request, so that any request may be sent again.'
+  'true if nothing was done with the request. Any request can then be sent again.'
 
 function commonHeaders(endpoint: Endpoint): Record<string, unknown> {
   return {
-    'X-Request-Id': header('Names this request in logs and to us.'),
-    'RateLimit-Policy': header('How many requests in how many seconds.'),
-    RateLimit: header('What is left of them.'),
+    'X-Request-Id': header('Identifies the request in logs. Quote it when you report a problem.'),
+    'RateLimit-Policy': header('The number of requests in a number of seconds.'),
+    RateLimit: header('The number of requests that are left.'),
     ...(endpoint.group === 'a' ? { 'API-Version': header('The version of this contract.') } : {}),
   }
 }
@@ -270,10 +289,10 @@ function documentHealth(schemas: Components) {
       get: {
         ...common,
         operationId: 'readLiveness',
-        summary: 'Tell whether the process lives',
+        summary: 'Check whether the process lives',
         responses: {
-          '200': answer(LivenessSchema, 'It does.'),
-          '503': answer(groupB.ErrorSchema, 'Too many ask at once.'),
+          '200': answer(LivenessSchema, 'The process lives.'),
+          '503': answer(groupB.ErrorSchema, 'Too many requests at once.'),
         },
       },
     },
@@ -281,12 +300,12 @@ function documentHealth(schemas: Components) {
       get: {
         ...common,
         operationId: 'readReadiness',
-        summary: 'Tell whether it can serve, part by part',
+        summary: 'Check whether the process can serve, part by part',
         responses: {
-          '200': answer(ReadinessSchema, 'It can.'),
+          '200': answer(ReadinessSchema, 'The process can serve.'),
           '503': answer(
             Type.Union([ReadinessSchema, groupB.ErrorSchema]),
-            'It cannot, or it stops, or too many ask at once.',
+            'The process cannot serve, is stopping, or has too many requests at once.',
           ),
         },
       },

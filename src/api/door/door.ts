@@ -240,14 +240,14 @@ function countRefused(
   const labelNames = ['lane']
   const total = new Counter({
     name: 'quittance_overload_refusals_total',
-    help: 'Requests that were refused at once, as their turn would have come too late',
+    help: 'Requests that were refused at once, because their turn would have been too late',
     labelNames,
     registers,
   })
   for (const lane of LANES) total.inc({ lane }, 0)
   const requests = new Gauge({
     name: 'quittance_requests',
-    help: 'Requests that are at work, and that wait for their turn',
+    help: 'Requests in progress, and requests that wait for their turn',
     labelNames: ['lane', 'state'],
     registers,
     collect() {

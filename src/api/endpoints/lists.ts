@@ -32,7 +32,8 @@ export function placeOfCursor(cursor: string): ListPlace {
   const [, ms = '', id = ''] = /^([1-9][0-9]{0,13}),([1-9][0-9]{0,17})$/.exec(text) ?? []
   const place = { createdAt: new Date(Number(ms)), id: BigInt(id) }
   if (ms === '' || cursorOf(place) !== cursor) {
-    const message = 'This is no cursor of this list. Take the next_cursor of an answer as it is.'
+    const message =
+      'This cursor is not from this list. Send the next_cursor of an answer unchanged.'
     throw invalidRequest([{ field: 'query.cursor', code: 'bad_cursor', message }])
   }
   return place
@@ -51,7 +52,7 @@ export function dayRange(query: {
   const from = query.start_date === undefined ? undefined : new Date(query.start_date)
   const end = query.end_date === undefined ? undefined : new Date(query.end_date)
   if (from && end && from > end) {
-    const message = 'This day is after end_date. Exchange the two.'
+    const message = 'This day is after `end_date`. Exchange the two.'
     throw invalidRequest([{ field: 'query.start_date', code: 'after_end_date', message }])
   }
   return {
@@ -67,7 +68,7 @@ export async function readPage(
 ): Promise<Page> {
   const { pageAfter, pageBefore } = query
   if (pageAfter !== undefined && pageBefore !== undefined) {
-    const message = 'A page is after a row or before one. Send one of them.'
+    const message = 'pageAfter and pageBefore exclude each other. Send one of them.'
     throw invalidRequest([{ field: 'query.pageBefore', code: 'conflict', message }])
   }
   const from = query.from === undefined ? undefined : new Date(query.from)
@@ -79,7 +80,7 @@ export async function readPage(
   const place = async (name: 'pageAfter' | 'pageBefore', id: string | undefined) => {
     const found = id === undefined ? undefined : await placeOf(id)
     if (found !== undefined || id === undefined) return found
-    const message = 'There is no such row in this list. Take an id from one of its pages.'
+    const message = 'No row of this list has this id. Send an id from one of its pages.'
     throw invalidRequest([{ field: `query.${name}`, code: 'bad_cursor', message }])
   }
   return {

@@ -4,7 +4,7 @@ import { defineEndpoint } from '../admission/endpoint.ts'
 export const pingEndpoint = defineEndpoint({
   route: 'GET /ping',
   operationId: 'ping',
-  summary: 'Says that the service answers',
+  summary: 'Check that the service answers',
   tag: 'Health',
   access: 'public',
   answer: PingSchema,

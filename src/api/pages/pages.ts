@@ -25,8 +25,8 @@ export type PagesOptions = {
   db: Db
   /** Builds or reads them when somebody first asks. */
   loadPages: () => Promise<PageFiles>
-  /** The sandbox's own node, which a visitor on the same machine can ask. */
-  visitorRpcUrl: string | undefined
+  /** The sandbox's own node of a chain, which a visitor on the same machine can ask. */
+  visitorRpcUrl: (chain: string | null) => string | undefined
 }
 
 /** The console, the receipts that payees were given, and the pages on which payers pay. */
@@ -47,7 +47,8 @@ export function addPageRoutes(
   server.get<{ Params: { name: string } }>('/console/assets/:name', async (request, reply) => {
     const { name } = request.params
     const asset = (await loadPages()).assets.get(name)
-    if (!asset) throw new RequestError('not_found', 'There is no such file. Load the page again.')
+    if (!asset)
+      throw new RequestError('not_found', 'This file does not exist. Load the page again.')
     const { type, body } = asset
     const cacheControl = 'public, max-age=31536000, immutable'
     const file = files.get(name) ?? createStaticFile({ type, cacheControl, load: async () => body })
@@ -79,7 +80,7 @@ function addReceiptRoutes(server: FastifyInstance, options: PagesOptions): void 
   })
   server.get<Receipts>('/r/:token/receipt.json', async (request, reply) => {
     const receipt = await find(request)
-    if (!receipt) throw new RequestError('not_found', 'There is no such receipt.')
+    if (!receipt) throw new RequestError('not_found', 'No receipt has this address.')
     const { transaction } = receipt
     const paid = await findPaid(db, transaction.transactionId)
     const facts: ReceiptFactsWire = {
@@ -92,14 +93,14 @@ function addReceiptRoutes(server: FastifyInstance, options: PagesOptions): void 
       status: transaction.status,
       eth_transaction_hash: transaction.ethTransactionHash,
       created_at: transaction.createdAt.toISOString(),
-      rpc_url: options.visitorRpcUrl ?? null,
+      rpc_url: options.visitorRpcUrl(transaction.chain) ?? null,
       paid: paid ? paidOnWire(paid) : null,
     }
     return reply.type('application/json; charset=utf-8').send(stringifyJson(facts))
   })
   server.get<Receipts>('/r/:token/quittance.json', async (request, reply) => {
     const receipt = await find(request)
-    if (!receipt) throw new RequestError('not_found', 'There is no such receipt.')
+    if (!receipt) throw new RequestError('not_found', 'No receipt has this address.')
     return reply
       .type('application/json; charset=utf-8')
       .header(
@@ -137,7 +138,7 @@ function addCheckoutRoutes(
   })
   server.get<Charge>('/checkout/:charge_id/state.json', async ({ params }, reply) => {
     const page = await findPage(pageOf, params)
-    if (!page) throw new RequestError('not_found', 'There is no such charge.')
+    if (!page) throw new RequestError('not_found', 'No payment has this address.')
     return reply.send({ state: page.state })
   })
 }

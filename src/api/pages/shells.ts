@@ -46,16 +46,16 @@ export function consoleShell(entry: { script: string; style: string }): string {
 }
 
 export const RECEIPT_UNKNOWN = `    <main class="nothing">
-      <h1>There is no such receipt</h1>
-      <p>The address is incomplete, or belongs to no receipt. Ask whoever sent it to you for the
+      <h1>This receipt does not exist</h1>
+      <p>The address is incomplete, or belongs to no receipt. Ask the sender for the
         whole address.</p>
     </main>
 `
 
 export const CHECKOUT_UNKNOWN = `    <main class="nothing">
-      <h1>There is no such payment</h1>
-      <p>The address is incomplete, or belongs to no payment. Ask whoever sent it to you for the
-        whole address, and pay nothing before.</p>
+      <h1>This payment does not exist</h1>
+      <p>The address is incomplete, or belongs to no payment. Ask the sender for the
+        whole address, and do not pay before you have it.</p>
     </main>
 `
 

@@ -27,8 +27,10 @@ function decodeText(body: Buffer): string {
   try {
     return decoder.decode(body)
   } catch {
-    throw new RequestError('invalid_request', 'The body is not UTF-8. Send it in this encoding.', {
-      problems: [{ field: 'body', code: 'malformed_text', message: 'This is not UTF-8.' }],
+    throw new RequestError('invalid_request', 'The body is not UTF-8. Send it in UTF-8.', {
+      problems: [
+        { field: 'body', code: 'malformed_text', message: 'This is not UTF-8. Send it in UTF-8.' },
+      ],
     })
   }
 }

@@ -39,7 +39,7 @@ export function tookTooLong(): RequestError {
   return new RequestError(
     'unavailable',
     'The answer took too long. Try again in a moment: a POST with its Idempotency-Key, or after ' +
-      'a look whether it happened.',
+      'checking whether it happened.',
     { headers: { 'retry-after': '1' }, retryable: true },
   )
 }

@@ -94,7 +94,10 @@ function failureOf(code: string | undefined): RequestError {
     return new RequestError('request_timeout', 'The request did not arrive in time. Try again.')
   }
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return new RequestError('headers_too_large', 'The headers are too large. Send less of them.')
+    return new RequestError(
+      'headers_too_large',
+      'The headers are too large. Send fewer or shorter headers.',
+    )
   }
   return new RequestError('invalid_request', 'This is not valid HTTP. Correct the request.')
 }
@@ -163,7 +166,7 @@ function toRequestError(error: unknown): RequestError {
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return new RequestError('invalid_request', 'The request cannot be read. Correct its form.')
   }
-  const sentence = 'The request failed through no fault of yours. Try again, or give us its id.'
+  const sentence = 'The server failed. Try again, or report the problem with the id of the request.'
   return new RequestError('internal_error', sentence, { cause: error })
 }
 
@@ -176,7 +179,7 @@ const TROUBLES: Readonly<Record<Trouble, readonly [FailureCode, string]>> = {
   ],
   busy: [
     'unavailable',
-    'Other requests held what this one needs for too long. Nothing was done. Try again.',
+    'Other requests locked the records of this one for too long. Nothing was done. Try again.',
   ],
 }
 
@@ -186,13 +189,22 @@ const SIGNER_FAILURES: Readonly<Record<string, readonly [FailureCode, string]>> 
     'signer_unavailable',
     'The signer did not sign in time. Nothing was done. Try again in a moment.',
   ],
-  signature_wrong: ['upstream_failed', 'What was signed is something else. Nothing was done.'],
-  signer_missing: ['upstream_failed', 'Nobody signs for the payer any more. Nothing was done.'],
+  signature_wrong: [
+    'upstream_failed',
+    'The signer signed another transaction. Nothing was done. Ask the operator to check the signer.',
+  ],
+  signer_missing: [
+    'upstream_failed',
+    'The payer no longer has a signer. Nothing was done. Ask the operator to check QUITTANCE_SIGNER.',
+  ],
 }
 
 /** The framework's own refusals, by its codes. */
 const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'The body is larger than 65,536 bytes.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [
+    'body_too_large',
+    'The body is larger than 65,536 bytes. Send a smaller one.',
+  ],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',
     'The body must be JSON in UTF-8. Send it as Content-Type: application/json.',

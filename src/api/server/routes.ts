@@ -26,14 +26,14 @@ export function addRouteGuard(
       const path = request.url.split('?', 1)[0] ?? ''
       const allowed = allowedMethods(routes, path)
       if (allowed.length === 0)
-        throw new RequestError('not_found', 'There is nothing at this path.')
+        throw new RequestError('not_found', 'Nothing is at this path. Check it.')
       const allow = [...allowed, 'OPTIONS'].join(', ')
       if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send()
-      const sentence = `This path does not take ${request.method}, but ${allow}.`
+      const sentence = `This path does not support ${request.method}. Use ${allow}.`
       throw new RequestError('method_not_allowed', sentence, { headers: { allow } })
     }
     if (isClosing() && !SERVED_TO_THE_END.has(request.routeOptions.url ?? '')) {
-      throw new RequestError('unavailable', 'The program stops. Try again in a moment.')
+      throw new RequestError('unavailable', 'The program is stopping. Try again in a moment.')
     }
     return undefined
   })

@@ -27,7 +27,7 @@ export async function withDatabaseDesk<T>(
 ): Promise<T> {
   const urls = config.rpcUrls
   if (urls.length === 0) {
-    throw new BaseError('DATABASE_URL is set, and no node is named. Set ETH_RPC_URL.', {
+    throw new BaseError('DATABASE_URL is set, and ETH_RPC_URL is not. Set ETH_RPC_URL.', {
       code: 'provider_missing',
     })
   }
@@ -87,7 +87,7 @@ function createDesk({ db, chainId }: { db: Db; chainId: number }): Desk {
     async read(runId) {
       const run = await findRun(db, runId)
       if (run === undefined) {
-        throw new BaseError(`The run ${runId} is not there any more.`, { code: 'run_lost' })
+        throw new BaseError(`The run ${runId} no longer exists.`, { code: 'run_lost' })
       }
       return toRunWire(run)
     },

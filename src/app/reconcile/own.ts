@@ -91,8 +91,8 @@ async function readOpenBreaks(desk: Desk, add: ReportFiles['add']): Promise<Open
 class NoRecordsError extends BaseError {
   constructor(folder: string) {
     super(
-      `Nothing runs on ${folder} that could be asked. Start it (npm start), set DATABASE_URL, ` +
-        'or name a file or a server: --source',
+      `No program runs on ${folder}. Start it (npm start), set DATABASE_URL, ` +
+        'or pass a file or a server with --source.',
       { code: 'records_missing' },
     )
   }
@@ -100,7 +100,7 @@ class NoRecordsError extends BaseError {
 
 class RunFailedError extends BaseError {
   constructor({ run_id: runId, error }: RunWire) {
-    super(`The run ${runId} failed: ${error ?? 'it does not say why'}`, {
+    super(`The run ${runId} failed: ${error ?? 'it gives no reason'}`, {
       code: 'run_failed',
       details: { runId },
     })

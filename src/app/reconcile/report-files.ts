@@ -56,8 +56,8 @@ export async function writingInto<Result>(
 class FolderUnwritableError extends BaseError {
   constructor(folder: string, { code, cause }: { code: string; cause: unknown }) {
     super(
-      `${folder} cannot be written (${code}). Make room or gain the right to write there, ` +
-        'or name another folder.',
+      `${folder} cannot be written (${code}). Free space or get the right to write there, ` +
+        'or choose another folder.',
       { code: 'folder_unwritable', cause },
     )
   }

@@ -56,9 +56,12 @@ export function openSource(
   if (!/^https?:\/\//.test(where)) return createFileSource(where)
   const { sourceKey } = config
   if (sourceKey === undefined) {
-    throw new BaseError('The server wants a key. Set QUITTANCE_SOURCE_KEY to one that may read.', {
-      code: 'source_key_missing',
-    })
+    throw new BaseError(
+      'The server requires an API key. Set QUITTANCE_SOURCE_KEY to a key with the scope to read.',
+      {
+        code: 'source_key_missing',
+      },
+    )
   }
   const client = createPlatformClient({ baseUrl: where, apiKey: sourceKey })
   return createApiSource(client, { name: nameOfProvider(where), since, until })

@@ -73,7 +73,7 @@ export function readChainsFile(
   if (!Array.isArray(value) || value.length === 0) {
     file.tell([], 'must be a list of chains, the default one first')
   } else if (value.length > MAX_CHAINS) {
-    file.tell([], `may have ${MAX_CHAINS} chains`)
+    file.tell([], `can have at most ${MAX_CHAINS} chains`)
   }
   for (const key of ['name', 'code', 'chainId'] as const) requireUnlike(file, chains, key)
   const told = problems.map(({ path, what }) => `line ${lineOf(path)}: ${nameOf(path)}${what}`)
@@ -115,11 +115,11 @@ function readChain(file: Reading, value: unknown, path: JsonPlace): ChainConfig 
   if (name === undefined && fields['name'] === undefined) file.tell(path, 'a chain needs a name')
   const chainId = givenId ?? known?.chainId
   if (chainId === undefined && fields['id'] === undefined) {
-    file.tell(path, 'is no chain that is known by its name, so it needs an id')
+    file.tell(path, 'is not a known chain, so it needs an id')
   }
   const providers = read('providers', (list) => providersOf(list, file.parsers))
   if (providers === undefined && fields['providers'] === undefined && !known) {
-    file.tell(path, 'is no chain that is known by its name, so it needs providers')
+    file.tell(path, 'is not a known chain, so it needs providers')
   }
   const coin = read('coin', (text) => matching(text, /^[A-Z]{2,8}$/, 'must be a symbol'))
   if ((coin ?? known?.coin ?? 'ETH') !== 'ETH') {
@@ -190,7 +190,7 @@ function readTokens(
   })
   const stablecoin = tokens.find(({ symbol }: NamedToken) => symbol === dollar)
   if (dollar !== undefined && stablecoin === undefined) {
-    file.tell([...path, 'stablecoin'], `is ${dollar}, which is none of the tokens`)
+    file.tell([...path, 'stablecoin'], `is ${dollar}, which is not one of the tokens`)
   }
   return { tokens, stablecoin }
 }
@@ -207,7 +207,7 @@ function fieldsOf(
   const fields = isObject ? (value as Record<string, unknown>) : {}
   for (const field of Object.keys(fields)) {
     if (!known.includes(field)) {
-      file.tell([...path, field], `is not known; there are ${known.join(', ')}`)
+      file.tell([...path, field], `is unknown; use ${known.join(', ')}`)
     }
   }
   const read: Read = (field, parse) => {
@@ -265,6 +265,6 @@ function requireUnlike(
     const first = chains.findIndex((other) => value !== undefined && other[key] === value)
     if (first === -1 || first === at) continue
     const field = key === 'chainId' ? 'id' : key
-    file.tell([at, field], `is ${value}, as that of the chain before. Give it another`)
+    file.tell([at, field], `is ${value}, the same as that of an earlier chain; give it another`)
   }
 }

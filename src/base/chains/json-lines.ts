@@ -24,7 +24,7 @@ export function parseJsonLines(text: string): {
 function withLine(text: string): string {
   const lines = text.trimEnd().split('\n')
   const first = lines.findIndex((_, at) => isWrong(lines.slice(0, at + 1).join('\n')))
-  return `line ${first === -1 ? lines.length : first + 1}: this is no JSON`
+  return `line ${first === -1 ? lines.length : first + 1}: this is not JSON`
 }
 
 function isWrong(begin: string): boolean {

@@ -49,7 +49,7 @@ function parse(bytes: Hex): RlpItem {
   try {
     return fromRlp(bytes, 'hex')
   } catch (error) {
-    throw new EncodingError(`what is no RLP: ${messageOf(error).split('\n')[0]}`)
+    throw new EncodingError(`what is not RLP: ${messageOf(error).split('\n')[0]}`)
   }
 }
 

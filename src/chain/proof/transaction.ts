@@ -181,7 +181,7 @@ function parseRaw(raw: Hex): Parsed {
 class SignatureWrongError extends BaseError {
   constructor(reason: string, details: Readonly<Record<string, unknown>>) {
     super(
-      `The signature of a transaction is wrong: ${reason}. Nothing was sent; look after the signer.`,
+      `The signature of a transaction is wrong: ${reason}. Nothing was sent; check the signer.`,
       { code: 'signature_wrong', details },
     )
   }
@@ -189,7 +189,7 @@ class SignatureWrongError extends BaseError {
 
 class TransactionUnreadableError extends BaseError {
   constructor(raw: Hex) {
-    super('The bytes are no signed EIP-1559 transaction. Compare them with what was stored.', {
+    super('The bytes are not a signed EIP-1559 transaction. Compare them with what was stored.', {
       code: 'transaction_unreadable',
       details: { bytes: Math.max(0, (raw.length - 2) / 2) },
     })

@@ -21,7 +21,7 @@ export function agreed<T>(answers: Answers<T>): T {
 
 export class ProvidersDifferError extends BaseError {
   constructor() {
-    super('The providers tell different things of final blocks. One lags or lies: look at them.', {
+    super('The providers contradict each other about final blocks. One lags or lies: check them.', {
       code: 'providers_differ',
       retryable: true,
     })

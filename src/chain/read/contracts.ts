@@ -60,7 +60,7 @@ async function hasCode({ ask }: Pick<Providers, 'ask'>, address: HexAddress): Pr
 
 class BadChecksumError extends BaseError {
   constructor(variable: string, address: HexAddress) {
-    super(`${variable} is ${address}, whose checksum is wrong. Copy it again.`, {
+    super(`${variable} is ${address}, and its checksum is wrong. Copy it again.`, {
       code: 'bad_configuration',
     })
   }

@@ -43,7 +43,7 @@ const SIGNATURES = {
 /** The first topic of an event's logs. */
 export function topicOf(name: EventName): Hex {
   const event = EVENTS.get(name)
-  if (event === undefined) throw new ImpossibleError(`${name} is no known event`)
+  if (event === undefined) throw new ImpossibleError(`${name} is not a known event`)
   return event.topic
 }
 

@@ -28,11 +28,11 @@ export async function readStablecoin(
 function requireFit(address: Hex, found: TokenAnswers): TokenFacts {
   const { hasCode, decimals, symbol, profile, permitDomain } = found
   if (!hasCode) throw noCode(address)
-  if (decimals === undefined) throw unfit(address, 'its decimals() answers no number')
+  if (decimals === undefined) throw unfit(address, 'its decimals() returns no number')
   if (decimals !== BigInt(STABLECOIN_DECIMALS)) {
     throw unfit(address, `its decimals() is ${shorten(String(decimals))}`)
   }
-  if (symbol === undefined) throw unfit(address, 'its symbol() answers no text')
+  if (symbol === undefined) throw unfit(address, 'its symbol() returns no text')
   return { symbol, decimals: STABLECOIN_DECIMALS, profile, permitDomain }
 }
 

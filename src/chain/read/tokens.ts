@@ -24,14 +24,12 @@ function requireDistinct(named: readonly NamedToken[], stablecoin: Hex | undefin
   for (const { symbol, address: given } of named) {
     const address = parseAddress(given)
     if (address === undefined) throw wrong(`the checksum of ${given} is wrong. Copy it again`)
-    if (!isSymbol(symbol)) throw wrong(`${JSON.stringify(symbol)} is no symbol`)
+    if (!isSymbol(symbol)) throw wrong(`${JSON.stringify(symbol)} is not a symbol`)
     if (isCurrency(symbol)) {
-      throw wrong(
-        `${symbol} is a currency of its own, and no token's. The dollar is STABLECOIN_ADDRESS`,
-      )
+      throw wrong(`${symbol} is a currency and not a token. The dollar is STABLECOIN_ADDRESS`)
     }
     if (address === stablecoin?.toLowerCase()) {
-      throw wrong(`${symbol} is the stablecoin, which goes by USD. Leave it out`)
+      throw wrong(`${symbol} is the stablecoin, which is USD. Leave it out`)
     }
     if (symbols.has(symbol)) throw wrong(`it names ${symbol} twice`)
     if (addresses.has(address)) throw wrong(`it names ${checksummed(address)} twice`)
@@ -49,7 +47,8 @@ async function readNamed(
   const where = `the contract at ${checksummed(address)}`
   if (!found.hasCode) throw wrong(`there is no contract at ${checksummed(address)} on this chain`)
   const { decimals } = found
-  if (decimals === undefined) throw wrong(`${where} is no token: its decimals() answers no number`)
+  if (decimals === undefined)
+    throw wrong(`${where} is not a token: its decimals() returns no number`)
   if (decimals > BigInt(MAX_DECIMALS)) {
     const most = `at most ${MAX_DECIMALS} can be written`
     throw wrong(`${symbol} has ${shorten(String(decimals))} decimals, and ${most}`)

@@ -43,7 +43,7 @@ async function askOne(line: {
 
 function chainIdUnknown(urls: readonly string[]): ChainIdError {
   const names = urls.map(nameOfProvider).join(', ')
-  return new ChainIdError(`${names} did not tell a chain id. Check ETH_RPC_URL.`, {
+  return new ChainIdError(`${names} did not return a chain id. Check ETH_RPC_URL.`, {
     code: 'chain_id_unknown',
   })
 }

@@ -87,7 +87,7 @@ function ended(provider: string): RpcError {
 }
 
 function unanswered(provider: string): RpcError {
-  return new RpcError(`${provider} left a call of several without an answer. Ask again.`, {
+  return new RpcError(`${provider} did not answer one of several calls. Ask again.`, {
     code: 'rpc_garbage',
     details: { provider },
   })

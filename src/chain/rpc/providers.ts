@@ -175,13 +175,10 @@ async function askAll({ list }: Pool, call: RpcCall): Promise<Answers<unknown>> 
 }
 
 function leftAlone(provider: string): RpcError {
-  return new RpcError(
-    `${provider} failed too often and is left alone for a while. Look after it.`,
-    {
-      code: 'rpc_unreachable',
-      details: { provider, circuit: 'open' },
-    },
-  )
+  return new RpcError(`${provider} failed too often and is not asked for a while. Check it.`, {
+    code: 'rpc_unreachable',
+    details: { provider, circuit: 'open' },
+  })
 }
 
 function noProvider(what: string): RpcError {

@@ -146,7 +146,7 @@ function adviceOn(code: RpcErrorCode): string {
   if (code === 'rpc_rate_limited') return 'Wait, or add a provider to ETH_RPC_URL.'
   if (code === 'rpc_method_missing') return 'Use a provider that has this method.'
   if (code === 'rpc_reverted') return 'The call would fail on the chain.'
-  return 'Look at the provider’s limits and state.'
+  return 'Check the limits and the state of the provider.'
 }
 
 /** One line of bounded length, since it ends up in logs. */

@@ -98,7 +98,7 @@ function checkKey(key: Hex, address: string | undefined): Hex {
     const actual = privateKeyToAddress(key).slice(2).toLowerCase()
     if (address === undefined || address.toLowerCase().replace(/^0x/, '') === actual) return key
   } catch {
-    throw unreadable('what it holds is no private key')
+    throw unreadable('its content is not a private key')
   }
   throw unreadable('its address is not that of its key')
 }
@@ -131,7 +131,7 @@ function numberOf(value: unknown, max: number): number {
 
 function unreadable(reason: string): KeystoreError {
   return new KeystoreError(
-    `The keystore cannot be read: ${reason}. Name a file of version 3 in QUITTANCE_SIGNER.`,
+    `The keystore cannot be read: ${reason}. Use a file of version 3 in QUITTANCE_SIGNER.`,
     { code: 'signer_keystore_unreadable' },
   )
 }

@@ -243,7 +243,7 @@ function failed({ kind, key }: { kind: string; key: string }, cause: unknown): K
   const isLimited = status === 429 || /Throttl|TooManyRequests|RequestLimit/.test(name ?? '')
   const retryable = status === undefined || isLimited || status >= 500
   return new KmsError(
-    `${kind} did not sign with ${key}: ${messageOf(cause)}. Look after it; nothing was sent.`,
+    `${kind} did not sign with ${key}: ${messageOf(cause)}. Check it; nothing was sent.`,
     { code: 'signer_failed', retryable, cause, details: { key, reason: codeOf(cause) } },
   )
 }

@@ -40,7 +40,7 @@ export async function openSigners(setting: string, signal: AbortSignal): Promise
       return openKms(kind, rest, signal)
     default:
       throw wrong(
-        'it begins with none of seed:, seed-file:, keystore:, web3signer:, aws-kms: and gcp-kms:',
+        'it must begin with seed:, seed-file:, keystore:, web3signer:, aws-kms: or gcp-kms:',
       )
   }
 }
@@ -70,7 +70,7 @@ async function openWeb3Signer(rest: string, signal: AbortSignal): Promise<Signer
     const addresses = names.map((text): Address => {
       const address = parseAddress(text)
       if (address) return checksummed(address)
-      throw wrong('after the # stands no address, or its checksum is wrong')
+      throw wrong('after the # there is no address, or its checksum is wrong')
     })
     requireDistinct(addresses)
     return connectWeb3Signer({ url, addresses, signal })

@@ -50,7 +50,7 @@ export function createSigner(deps: { address: Address; signPayload: SignPayload 
       return assemble({ request, signature, address })
     },
     async signTyped(payload, signal) {
-      if (!payload.startsWith('0x1901')) throw new ImpossibleError('this is no typed data')
+      if (!payload.startsWith('0x1901')) throw new ImpossibleError('this is not typed data')
       return readSignature(await signPayload(payload, signal), { payload, address })
     },
   }
@@ -82,7 +82,7 @@ export function listSigners(kind: Signers['kind'], list: readonly Signer[]): Sig
 
 export class SignerMissingError extends BaseError {
   constructor(index: number, count: number) {
-    super(`There is no signer ${index}: there are ${count}. Correct QUITTANCE_SIGNER.`, {
+    super(`QUITTANCE_SIGNER has ${count} signers and no signer ${index}. Add one.`, {
       code: 'signer_missing',
       details: { index, count },
     })

@@ -61,7 +61,7 @@ async function askForSignature(
   const { text } = await ask(options, { path, json: { data: options.payload } })
   const signature = text.trim().replaceAll('"', '')
   if (/^0x[0-9a-f]{130}$/i.test(signature)) return signature as Hex
-  throw failed(options.url, 'its answer is no signature')
+  throw failed(options.url, 'its answer is not a signature')
 }
 
 async function ask(
@@ -91,7 +91,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024
 
 function failed(url: string, reason: string, retryable = false): Web3SignerError {
   return new Web3SignerError(
-    `The signer at ${nameOfProvider(url)} did not sign: ${reason}. Look after it; nothing was sent.`,
+    `The signer at ${nameOfProvider(url)} did not sign: ${reason}. Check it; nothing was sent.`,
     { code: 'signer_failed', retryable, details: { signer: nameOfProvider(url) } },
   )
 }

@@ -52,21 +52,21 @@ export function deployCommand(): Command {
     .requiredOption('--network <name>', `one of ${Object.keys(NETWORKS).join(', ')}`)
     .option(
       '--rpc-url <url>',
-      'the node to go through, instead of a public one; several with commas',
+      'the node to use instead of a public one; separate several with commas',
     )
-    .option('--only <contract>', 'deploy settlement or stablecoin alone, instead of both')
+    .option('--only <contract>', 'deploy only settlement or only stablecoin')
     .option('--admin <address>', 'the admin of the ReferenceDollar, instead of the deployer')
     .option(
       '--minter <address>',
-      'makes it a minter of the ReferenceDollar; `platform` is who signs by QUITTANCE_SIGNER',
+      'make it a minter of the ReferenceDollar; `platform` is signer 0 of QUITTANCE_SIGNER',
     )
     .option(
       '--allowance <amount>',
-      'what the minter may mint, in millionths of a dollar',
+      'how much the minter may mint, in millionths of a dollar',
       wholeNumber,
     )
-    .option('--dry-run', 'show what would be done and what it would cost')
-    .option('--yes', 'do not ask before money is spent')
+    .option('--dry-run', 'show the steps and their cost, and change nothing')
+    .option('--yes', 'do not ask for confirmation')
     .option('--verify', 'publish the source code, through Hardhat')
     .option('--json', 'print the answer as JSON')
     .addHelpText('after', HELP_AFTER)
@@ -76,8 +76,8 @@ export function deployCommand(): Command {
 }
 
 const HELP_AFTER = `
-The key is QUITTANCE_DEPLOYER_KEY; a local chain signs with an account of its own.
-Exit code: 0 it is there, 1 something else is at the address, 2 could not run.`
+The key is QUITTANCE_DEPLOYER_KEY. A local chain signs with its own account.
+Exit code: 0 it is deployed, 1 something else is at the address, 2 could not run.`
 
 /** Throws what kept it from running. */
 export async function runDeploy(flags: DeployFlags, terminal: DeployTerminal): Promise<number> {
@@ -135,7 +135,7 @@ async function platformOf(
   }
   if (minter !== 'platform') return undefined
   throw new DeployCommandError(
-    'The minter is to be the platform, and nobody says who signs for it. Set QUITTANCE_SIGNER, or name its address.',
+    '--minter platform needs to know who signs for the platform. Set QUITTANCE_SIGNER, or pass the address.',
     { code: 'deploy_platform_unknown' },
   )
 }
@@ -191,7 +191,7 @@ async function agree(
   if (isFree || yes) return
   if (await terminal.confirm?.('Deploy? [y/N] ')) return
   throw new DeployCommandError(
-    'Deploying spends money and nobody agreed to it. Run the command with --yes.',
+    'Deploying costs money, and there is no terminal to confirm it. Run the command with --yes.',
     { code: 'deploy_not_confirmed' },
   )
 }
@@ -221,7 +221,9 @@ function resultLines(
 ): string[] {
   return [
     ...contracts.map(({ name, address }) => `${name.padEnd(17)}${address}`),
-    done === 0 ? 'All of it is already there; nothing was changed.' : `Done in ${done} step(s).`,
+    done === 0
+      ? 'Everything is deployed already. Nothing was changed.'
+      : `Done in ${done} step(s).`,
     ...verdicts.map(
       ({ name, service, accepted }) =>
         `${name}: ${accepted ? 'source shown by' : 'source not accepted by'} ${service}`,
@@ -244,7 +246,7 @@ function processTerminal({ json = false }: DeployFlags): DeployTerminal {
 
 function halfAGrant(): DeployCommandError {
   return new DeployCommandError(
-    'A minter needs an allowance and an allowance a minter. Pass both --minter and --allowance, or neither.',
+    '--minter and --allowance belong together. Pass both, or neither.',
     { code: 'deploy_grant_incomplete' },
   )
 }

@@ -36,10 +36,12 @@ export function exportCommand(): Command {
         .default(new Date(0), 'the beginning'),
     )
     .addOption(
-      new Option('--to <time>', 'before that; 30 seconds ago at the latest').argParser(parseMoment),
+      new Option('--to <time>', 'the end, which is excluded; at least 30 seconds ago').argParser(
+        parseMoment,
+      ),
     )
     .option('--user <username>', 'only those of this user')
-    .option('--out <file>', 'where to write it, instead of the standard output')
+    .option('--out <file>', 'the file to write instead of standard output')
     .option('--json', 'with --out: print what was written as JSON')
     .addHelpText('after', `\nExamples:${EXAMPLES}`)
     .action(write)
@@ -51,8 +53,8 @@ const EXAMPLES = `
   $ quittance export --kind transactions | head
 
 Each account has an opening line, its entries with the balance after each, and a closing line.
-Postings go on where an earlier export ended; transactions and fees count in the span in which they
-began, as they stand now.`
+Postings continue where an earlier export ended. Transactions and fees belong to the time when they
+began, with their current state.`
 
 async function write(options: Options): Promise<void> {
   const { kind, format, from, user, out } = options
@@ -89,12 +91,14 @@ function unlessClosed(error: unknown): void {
 function parseMoment(text: string): Date {
   const moment = parseTime(text)
   if (moment !== undefined) return moment
-  throw new InvalidArgumentError('Name a day, or a time with its zone, as 2026-01-31T12:00:00Z.')
+  throw new InvalidArgumentError(
+    'Write a day or a time with its zone, such as 2026-01-31T12:00:00Z.',
+  )
 }
 
 class EndsBeforeError extends BaseError {
   constructor(to: Date) {
-    super(`The end is ${to.toISOString()}. Begin before that, with --from.`, {
+    super(`The end is ${to.toISOString()}. Set --from to an earlier time.`, {
       code: 'from_after_to',
     })
   }

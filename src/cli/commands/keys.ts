@@ -37,7 +37,7 @@ const EXAMPLES = `  $ quittance keys create --user alice --name laptop
   $ quittance keys create --user alice --name sdk --dialect nested   for @circle-fin/circle-sdk
   $ quittance keys list --user alice
   $ quittance keys revoke 17
-  $ quittance keys rotate-signing                 tokens live on until they expire`
+  $ quittance keys rotate-signing                 tokens stay valid until they expire`
 
 type JsonOption = { json?: boolean }
 
@@ -51,11 +51,11 @@ type CreateOptions = JsonOption & {
 function createCommand(): Command {
   return new Command('create')
     .description('Create an API key for a user, and show it once')
-    .requiredOption('--user <username>', 'whose key it is')
-    .requiredOption('--name <name>', 'to recognise it by, 1 to 100 characters')
-    .addOption(scopesOption("what it may do, comma-separated (default: the user's scopes)"))
+    .requiredOption('--user <username>', 'the user of the key')
+    .requiredOption('--name <name>', 'a name to recognise it, 1 to 100 characters')
+    .addOption(scopesOption('its scopes, separated by commas (default: those of the user)'))
     .addOption(
-      new Option('--dialect <dialect>', 'how Group A writes amounts to it')
+      new Option('--dialect <dialect>', 'how Group A writes amounts for it')
         .choices(['flat', 'nested'])
         .default('flat'),
     )
@@ -85,7 +85,7 @@ function createCommand(): Command {
 
 function listCommand(): Command {
   const command = new Command('list')
-    .description('List the keys, the oldest first')
+    .description('List the keys, oldest first')
     .option('--user <username>', 'only the keys of this user')
   for (const option of pageOptions()) command.addOption(option)
   return command
@@ -130,7 +130,7 @@ function revokeCommand(): Command {
       output.result({ ...describe(key), changed: isChanged })
       output.line(
         isChanged
-          ? `Revoked ${key.shown} of ${key.username}. Running processes take note within 5 seconds.`
+          ? `Revoked ${key.shown} of ${key.username}. Running processes follow within 5 seconds.`
           : `${key.shown} of ${key.username} was revoked already.`,
       )
     })
@@ -139,7 +139,7 @@ function revokeCommand(): Command {
 function rotateSigningCommand(): Command {
   return new Command('rotate-signing')
     .description('Sign access tokens with a new key from now on')
-    .option('--end-tokens', 'end all tokens that were issued so far, as after a leak')
+    .option('--end-tokens', 'end all tokens issued so far, for example after a leak')
     .option('--json', 'print the answer as JSON')
     .action(async (options: JsonOption & { endTokens?: boolean }) => {
       const output = createOutput(options)
@@ -150,8 +150,8 @@ function rotateSigningCommand(): Command {
       output.line(formatPairs([['key', kid]]))
       output.line(
         endTokens
-          ? 'All tokens that were issued so far have ended.'
-          : 'Tokens that were issued so far live on until they expire, an hour at most.',
+          ? 'All tokens issued so far have ended.'
+          : 'Tokens issued so far stay valid until they expire, for one hour at most.',
       )
     })
 }
@@ -193,7 +193,7 @@ class KeyNotFoundError extends BaseError {
 
 class BadKeyNameError extends BaseError {
   constructor() {
-    super('The name of a key has 1 to 100 characters. Choose another one.', {
+    super('The name of a key must have 1 to 100 characters. Choose another one.', {
       code: 'bad_key_name',
     })
   }
@@ -211,7 +211,7 @@ class UserDisabledError extends BaseError {
 class ScopeError extends BaseError {
   constructor(user: User, refused: readonly string[]) {
     super(
-      `${user.username} may not do ${refused.join(', ')}, so no key of this user may. ` +
+      `${user.username} lacks ${refused.join(', ')}, so a key of this user cannot have them. ` +
         `Choose from: ${user.scopes.join(', ') || 'nothing'}.`,
       { code: 'scope_exceeds_user', details: { refused } },
     )

@@ -34,17 +34,17 @@ export function limitsCommand(): Command {
     .addHelpText('after', `\nWays out: ${WAYS_OUT.join(', ')}.\n\nExamples:\n${EXAMPLES}`)
 }
 
-const EXAMPLES = `  $ quittance limits list --user alice              with what she has used today
-  $ quittance limits set chain ETH --per-day 20000  for everybody
+const EXAMPLES = `  $ quittance limits list --user alice              with what is used today
+  $ quittance limits set chain ETH --per-day 20000  for everyone
   $ quittance limits set wire USD --user alice --per-transaction 5000 --per-day 20000
-  $ quittance limits set mint USD --user alice --per-day 0    lets nothing pass
-  $ quittance limits clear wire USD --user alice    back to what holds for everybody`
+  $ quittance limits set mint USD --user alice --per-day 0    allows no payment
+  $ quittance limits clear wire USD --user alice    back to the limit of everyone`
 
 type UserOption = { user?: string; json?: boolean }
 
 function listCommand(): Command {
   return withUser(new Command('list'))
-    .description('List the limits that are in force, for everybody or for one user')
+    .description('List the limits that apply, for everyone or for one user')
     .action(async (options: UserOption) => {
       const output = createOutput(options)
       const limits = await withAccess(async (db) => {
@@ -66,10 +66,10 @@ type SetOptions = UserOption & { perTransaction?: bigint; perDay?: bigint; perPa
 
 function setCommand(): Command {
   return withUser(withWay(new Command('set')))
-    .description('Set limits of one way out, for everybody or for one user; others stay')
-    .option('--per-transaction <amount>', 'the most that one payment may be', parseAmount)
-    .option('--per-day <amount>', 'the most that may go out in one day (UTC)', parseAmount)
-    .option('--per-payee <amount>', 'the most of it that may go to one address', parseAmount)
+    .description('Set limits of one way out, for everyone or for one user; the others stay')
+    .option('--per-transaction <amount>', 'the most for one payment', parseAmount)
+    .option('--per-day <amount>', 'the most for one day (UTC)', parseAmount)
+    .option('--per-payee <amount>', 'the most for one address in one day (UTC)', parseAmount)
     .action(async (way: WayOut, currency: string, options: SetOptions) => {
       const { perTransaction, perDay, perPayee } = options
       await change({ way, currency, perTransaction, perDay, perPayee }, options)
@@ -78,7 +78,7 @@ function setCommand(): Command {
 
 function clearCommand(): Command {
   return withUser(withWay(new Command('clear')))
-    .description('Take back what was set: of a user, or of everybody')
+    .description('Remove the limits that were set, for a user or for everyone')
     .action(async (way: WayOut, currency: string, options: UserOption) => {
       const none = { perTransaction: null, perDay: null }
       const perPayee = way === 'wire' || way === 'transfer' ? undefined : null
@@ -100,7 +100,7 @@ async function change(setting: Omit<LimitSetting, 'userId'>, options: UserOption
   output.result({ user: options.user ?? null, ...describe(one) })
   const [perTransaction, perDay, perPayee] = shownLimits(one.limits)
   output.line(
-    `${way} ${currency}, ${options.user ?? 'everybody'}: ${perTransaction} for one payment, ` +
+    `${way} ${currency}, ${options.user ?? 'everyone'}: ${perTransaction} for one payment, ` +
       `${perDay} in one day, ${perPayee} to one payee in one day.`,
   )
 }
@@ -109,7 +109,7 @@ function historyCommand(): Command {
   const command = withUser(new Command('history'))
   for (const option of pageOptions()) command.addOption(option)
   return command
-    .description('List what was set, the newest first')
+    .description('List the changes, newest first')
     .action(async (options: UserOption & { limit: number; after: number }) => {
       const output = createOutput(options)
       const changes = await withAccess(async (db) => {
@@ -119,7 +119,7 @@ function historyCommand(): Command {
       })
       output.result({ changes: changes.map(describeChange) })
       if (changes.length === 0) {
-        output.line('Nothing was set. The limits are the defaults: quittance limits list')
+        output.line('No limit was set. The defaults apply: quittance limits list')
         return
       }
       const headings = ['id', 'time', 'by', 'user', 'way', 'currency']
@@ -133,7 +133,7 @@ function historyCommand(): Command {
 
 function withUser(command: Command): Command {
   return command
-    .option('--user <username>', 'of this user (default: of everybody)')
+    .option('--user <username>', 'of this user (default: of everyone)')
     .option('--json', 'print the answer as JSON')
 }
 

@@ -8,7 +8,10 @@ import { createOutput, EXIT } from '../output.ts'
 
 export function migrateCommand(): Command {
   return new Command('migrate')
-    .option('--dry-run', 'tell what it would do; exit code 1 when something is pending')
+    .option(
+      '--dry-run',
+      'show the pending migrations and change nothing; exit code 1 if there are any',
+    )
     .option('--json', 'print the answer as JSON')
     .action(async (options: { dryRun?: boolean; json?: boolean }) => {
       process.exitCode = await run(options)

@@ -32,17 +32,17 @@ export type PayFlags = {
 
 export function payCommand(): Command {
   return new Command('pay')
-    .description('Pay every row of a CSV, each of them once')
+    .description('Pay each row of a CSV once')
     .argument('<file>', 'a CSV with to_address, amount, currency, external_id, description')
-    .option('--url <url>', 'the server; without it the one that runs on this data folder')
-    .option('--out <file>', 'where to write what became of each row (default: beside the file)')
+    .option('--url <url>', 'the server (default: the one that runs on this data folder)')
+    .option('--out <file>', 'the file for the result of each row (default: next to the CSV)')
     .addOption(
-      new Option('--on-failure <how>', 'what happens where one payment cannot be made')
+      new Option('--on-failure <how>', 'what to do when one payment cannot be made')
         .choices([...ON_FAILURE])
         .default('each'),
     )
-    .option('--dry-run', 'tell what would be done, and pay nothing')
-    .option('--yes', 'do not ask before money is spent')
+    .option('--dry-run', 'show what would be paid, and pay nothing')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print the answer as JSON')
     .addHelpText('after', HELP_AFTER)
     .action(async (file: string, flags: PayFlags) => {
@@ -61,12 +61,12 @@ Examples:
   $ quittance pay payroll.csv
   $ QUITTANCE_PAY_KEY=… quittance pay payroll.csv --url https://pay.example.com --yes
 
-It pays from your address at the platform, by the key in QUITTANCE_PAY_KEY, through the settlement
+It pays from your address at the platform, with the key in QUITTANCE_PAY_KEY, through the settlement
 contract, up to 1,000 payments in a request. The currency is ETH, USD or the symbol of a token
-that the platform has, and ETH where there is none.
-Run again, or after it was stopped by whatever means, it pays nothing twice: a row is known by its
-external_id, and without one by the file's name and what it says.
-Exit code: 0 all is paid, 1 some is not, 2 could not run.`
+that the platform has. Without a currency it is ETH.
+If it stops for any reason, run it again: it pays no row twice. A row is identified by its
+external_id, or without one by the name of the file and its text.
+Exit code: 0 everything is paid, 1 something is not paid, 2 could not run.`
 
 async function runPay(file: string, flags: PayFlags, signal: AbortSignal): Promise<number> {
   const output = createOutput(flags)
@@ -182,16 +182,16 @@ function tellPlan(
       const payees = new Set(own.map(({ toAddress }) => toAddress.toLowerCase())).size
       const sum = moneyOf(purse, { amount: sumOf(plan, currency), currency })
       const what = `${sum} in ${own.length} payments`
-      const hold = `you hold ${moneyOf(purse, { amount: held, currency })}`
+      const hold = `you have ${moneyOf(purse, { amount: held, currency })}`
       return [currency, `${what} to ${payees} addresses; ${hold}`] as const
     }),
     ['fees', `at most ${fees}, in ${transactions} transactions on the chain`],
   ]
-  if (before.size > 0) lines.push(['paid before', `${before.size} rows, which are left alone`])
+  if (before.size > 0) lines.push(['paid before', `${before.size} rows, which are not paid again`])
   if (unnamed > 0) {
-    lines.push(['without id', `${unnamed} rows, known by the file's name and what they say`])
+    lines.push(['without id', `${unnamed} rows, identified by the name of the file and their text`])
   }
-  if (repeated.length > 0) lines.push(['repeated', `${linesOf(repeated)} say the same as another`])
+  if (repeated.length > 0) lines.push(['repeated', `${linesOf(repeated)} repeat another row`])
   if (contracts.length > 0) lines.push(['contracts', `${linesOf(contracts)} pay a contract`])
   output.line(`${file}: ${rows.length} rows`)
   output.line(formatPairs(lines))
@@ -219,7 +219,7 @@ function requireFunds(plan: Plan, purse: Purse): void {
     const needed = sumOf(plan, currency) + (currency === 'ETH' ? plan.feeWei : 0n)
     if (needed <= held) continue
     const lacking = moneyOf(purse, { amount: needed - held, currency })
-    const message = `Your address lacks ${lacking} for all of it. Send it that, and run it again.`
+    const message = `Your address lacks ${lacking}. Send it that amount, and run the command again.`
     throw new BaseError(message, { code: 'insufficient_funds' })
   }
 }
@@ -227,7 +227,8 @@ function requireFunds(plan: Plan, purse: Purse): void {
 async function agree({ yes = false }: PayFlags, count: number): Promise<void> {
   const { stdin: input, stderr: output } = process
   if (yes || (input.isTTY && (await confirm(`Pay ${count}? [y/N] `, { input, output })))) return
-  const message = 'Nothing was paid, since nobody agreed to it. Run the command with --yes.'
+  const message =
+    'Nothing was paid, because there is no terminal to confirm it. Run the command with --yes.'
   throw new BaseError(message, { code: 'pay_not_confirmed' })
 }
 

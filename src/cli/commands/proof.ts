@@ -44,12 +44,12 @@ type CheckFlags = AmountFlags & {
 
 export function proveCommand(): Command {
   const command = new Command('prove')
-    .argument('<hash>', 'of the transaction', hexHash)
-    .requiredOption('--out <file>', 'where to write it')
-    .option('--reference <bytes>', 'which payment of the transaction is meant')
-    .option('--log <number>', 'which payment is meant, by its place in the receipt', place)
-    .option('--contract <address>', 'another settlement contract', hexAddress)
-    .option('--fact <name=text...>', 'what the file says of the order')
+    .argument('<hash>', 'the hash of the transaction', hexHash)
+    .requiredOption('--out <file>', 'the file to write')
+    .option('--reference <bytes>', 'the reference of the payment in the transaction')
+    .option('--log <number>', "the index of the payment's event in the receipt", place)
+    .option('--contract <address>', 'a settlement contract at another address', hexAddress)
+    .option('--fact <name=text...>', 'a fact about the order to write into the file')
     .addHelpText('after', PROVE_HELP)
   return withProviders(command).action(async (hash: string, flags: ProveFlags) => {
     process.exitCode = await runProve(hash, flags)
@@ -62,10 +62,10 @@ Examples:
   $ quittance prove HASH --out invoice-42.json --fact id=invoice-42 payer_name=Zoë
   $ quittance prove HASH --out invoice-42.json --fact payee=ADDRESS amount=0.25
 
-What the chain knows of the facts must be so: payee, payer, amount, token, reference, chain_id,
-transaction_hash, block_hash, block_number. An amount is of native coin, or of the fact token.
+These facts must agree with the chain: payee, payer, amount, token, reference, chain_id,
+transaction_hash, block_hash, block_number. An amount is in native coin, or in the fact token.
 
-Without --rpc-url and ETH_RPC_URL, the chain of a running \`quittance up\` is asked.
+Without --rpc-url and ETH_RPC_URL, it asks the chain of a running \`quittance up\`.
 Exit code: 0 written, 1 the payment does not hold, 2 could not run.`
 
 const CHECK_HELP = `
@@ -75,21 +75,21 @@ Examples:
   $ quittance check invoice-42.json --payee ADDRESS --amount 0.25
   $ quittance check invoice-42.json --payee ADDRESS --amount 12.345678 --token ADDRESS
 
-Say what you are owed: without a payee, an amount and a token, only that the payment is real is
-checked, and anyone can issue a token. An amount is of native coin, or of --token.
+Say what you are owed. Without a payee, an amount and a token, it checks only that the payment is
+real, and anyone can issue a token. An amount is in native coin, or in --token.
 
 Exit code: 0 it holds, 1 it does not, or not yet, 2 could not run.`
 
 export function checkCommand(): Command {
   const command = new Command('check')
     .argument('<file>')
-    .option('--trusted-block-hash <hash>', 'the hash of its block; then no node is asked', hexHash)
-    .option('--payee <address>', 'who must have been paid', hexAddress)
-    .option('--payer <address>', 'who must have paid', hexAddress)
-    .option('--token <address>', 'the ERC-20 that must have been paid', hexAddress)
-    .option('--reference <bytes>', "the order's reference")
-    .option('--contract <address>', 'another settlement contract', hexAddress)
-    .option('--offline', 'ask nobody, and say which block hash must be trusted')
+    .option('--trusted-block-hash <hash>', 'the hash of its block; no node is asked then', hexHash)
+    .option('--payee <address>', 'the address that must have received the payment', hexAddress)
+    .option('--payer <address>', 'the address that must have paid', hexAddress)
+    .option('--token <address>', 'the ERC-20 token that must have been paid', hexAddress)
+    .option('--reference <bytes>', 'the reference of the order')
+    .option('--contract <address>', 'a settlement contract at another address', hexAddress)
+    .option('--offline', 'ask no node, and print the block hash that you must trust')
     .addHelpText('after', CHECK_HELP)
   return withProviders(withAmount(command)).action(async (file: string, flags: CheckFlags) => {
     process.exitCode = await runCheck(file, flags)
@@ -126,10 +126,13 @@ async function write(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text)
   } catch (error) {
-    throw new BaseError(`${file} cannot be written (${codeOf(error)}). Name another with --out.`, {
-      code: 'file_unwritable',
-      cause: error,
-    })
+    throw new BaseError(
+      `${file} cannot be written (${codeOf(error)}). Choose another with --out.`,
+      {
+        code: 'file_unwritable',
+        cause: error,
+      },
+    )
   }
 }
 
@@ -163,7 +166,7 @@ async function contentOf(file: string): Promise<string | Uint8Array> {
     const { size } = await stat(file)
     return size > MAX_QUITTANCE_BYTES ? ' '.repeat(MAX_QUITTANCE_BYTES + 1) : await readFile(file)
   } catch (error) {
-    throw new BaseError(`${file} cannot be read (${codeOf(error)}). Name a quittance.`, {
+    throw new BaseError(`${file} cannot be read (${codeOf(error)}). Pass a quittance.`, {
       code: 'file_unreadable',
       cause: error,
     })
@@ -174,7 +177,7 @@ function factsOf(facts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     facts.map((fact) => {
       const at = fact.indexOf('=')
-      if (at < 1) throw new BaseError('A fact is written as name=text.', { code: 'fact_invalid' })
+      if (at < 1) throw new BaseError('Write a fact as name=text.', { code: 'fact_invalid' })
       return [fact.slice(0, at), fact.slice(at + 1)] as const
     }),
   )

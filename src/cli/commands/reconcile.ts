@@ -21,13 +21,21 @@ type Flags = ProviderFlags & {
 
 export function reconcileCommand(): Command {
   const command = new Command('reconcile')
-    .option('--source <where>', 'a CSV, JSON lines, or a server; our own records without it')
-    .option('--since <time>', 'only records made from this time on', time)
-    .option('--until <time>', 'only records made before this time', time)
-    .option('--out <folder>', 'write breaks.csv, report.json and report.html there')
-    .option('--resume', 'go on with the run that was broken off in the folder of --out')
+    .option(
+      '--source <where>',
+      'a CSV, JSON lines, or a server (default: the records of this installation)',
+    )
+    .option('--since <time>', 'only records created at this time or later', time)
+    .option('--until <time>', 'only records created before this time', time)
+    .option('--out <folder>', 'the folder for breaks.csv, report.json and report.html')
+    .option('--resume', 'continue the run that stopped, from the folder of --out')
     .option('--token <[currency=]address>', TOKEN_HELP, parseToken)
-    .option('--grace <minutes>', 'how long a transaction may be on its way', parseMinutes, 60)
+    .option(
+      '--grace <minutes>',
+      'how long a transaction can be in progress, in minutes',
+      parseMinutes,
+      60,
+    )
   return withProviders(command)
     .addHelpText('after', HELP_AFTER)
     .action(async (flags: Flags) => {
@@ -48,16 +56,16 @@ Examples:
   $ quittance reconcile --source https://HOST --since 2025-03-01
   $ quittance reconcile --source payments.csv --out report --resume
 
-Without --source, the program that runs here is asked for a run over its records; where none runs,
-this process makes it on DATABASE_URL and ETH_RPC_URL. All breaks that are open then are told.
-With --out, a run over a source keeps what it has done in journal.jsonl there, until it has ended;
---resume goes on with it, whatever ended the process.
-The file names transaction_id and eth_transaction_hash in its first line, and what else it knows of
+Without --source, it asks the program that runs here for a run over its records. If none runs,
+this process does the run on DATABASE_URL and ETH_RPC_URL. It reports all open breaks.
+With --out, a run over a source keeps its progress in journal.jsonl there until it ends;
+--resume continues it, however the process ended.
+The first line of the file has transaction_id and eth_transaction_hash, and can have
 to_address, amount, currency, token, reference, status, created_at, from_address, nonce, block_hash,
-gas_used, gas_price, rollup_fee and raw_transaction. A server is read by GET /api/transactions with
+gas_used, gas_price, rollup_fee and raw_transaction. It reads a server by GET /api/transactions with
 QUITTANCE_SOURCE_KEY.
-An amount without a currency is ether, or counts in the column token. USD is the token of --token or
-STABLECOIN_ADDRESS; a currency without a token is not compared, and told by its line.
+An amount without a currency is in ETH, or in the column token. USD is the token of --token or
+STABLECOIN_ADDRESS. A currency without a token is not compared, and its line is reported.
 Exit code: 0 all records hold or are pending, 1 a break, an unreadable row or a record that is not
 compared was found, 2 could not run.`
 
@@ -115,15 +123,15 @@ function refuseForeign(command: Command): void {
   )
   if (given.length === 0) return
   throw new BaseError(
-    '--rpc-url, --chain-id, --confirmations, --grace, --token and --resume go with --source. ' +
-      'Our own records are checked as the environment says, and such a run goes on by itself.',
+    '--rpc-url, --chain-id, --confirmations, --grace, --token and --resume need --source. ' +
+      'The records of this installation use its settings, and their run resumes by itself.',
     { code: 'option_without_source' },
   )
 }
 
 class NoFolderError extends BaseError {
   constructor() {
-    super('--resume goes on with what is in a folder. Name it: --out', {
+    super('--resume continues the run of a folder. Name it with --out.', {
       code: 'option_without_out',
     })
   }
@@ -133,11 +141,11 @@ class StoppedError extends BaseError {
   constructor({ source, out }: Flags, cause: unknown) {
     const onward =
       source === undefined
-        ? 'A run over our own records that has begun goes on with what runs there, or with the ' +
-          'next worker.'
+        ? 'The run over the records of this installation continues in the program there, or in ' +
+          'the next worker.'
         : out === undefined
-          ? 'Nothing is kept of it. With --out, a run that is stopped can be gone on with.'
-          : `Go on with it: the same command with --resume. What it has done is kept in ${out}`
+          ? 'Nothing of it is kept. With --out, a run that stops can be continued.'
+          : `To continue, run the same command with --resume. Its progress is in ${out}`
     super(`Stopped. ${onward}`, { code: 'stopped', cause })
   }
 }
@@ -189,10 +197,10 @@ function parseToken(text: string, earlier: readonly NamedToken[] = []): NamedTok
   const [, currency, where = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? []
   const address = hexAddress(where)
   if (currency !== undefined && (currency === 'ETH' || !/^\S{1,32}$/.test(currency))) {
-    throw new InvalidArgumentError('Write CURRENCY=ADDRESS; ETH is native coin, not a token.')
+    throw new InvalidArgumentError('Write CURRENCY=ADDRESS. ETH is native coin and not a token.')
   }
   if (earlier.some((one) => (one.currency ?? 'USD') === (currency ?? 'USD'))) {
-    throw new InvalidArgumentError(`It names ${currency ?? 'USD'} a second time.`)
+    throw new InvalidArgumentError(`${currency ?? 'USD'} is named twice. Name it once.`)
   }
   return [...earlier, { currency, address }]
 }

@@ -11,12 +11,12 @@ import { EXIT, createOutput, formatPairs, version, type Output } from '../output
 /** `up`, `serve` and `work` differ in what they start. */
 export function roleCommand(role: Role): Command {
   const command = new Command(role)
-    .option('--json', 'print what ready.json holds, once it serves')
+    .option('--json', 'print the content of ready.json once it serves')
     .action(async (options: { json?: boolean; chains?: number }) => {
       process.exitCode = await run(role, options)
     })
   if (role !== 'up') return command
-  return command.option('--chains <number>', 'how many chains of its own it starts', chainCount)
+  return command.option('--chains <number>', 'the number of chains that it starts', chainCount)
 }
 
 /** Runs until a signal or a failure ends it; resolves to the exit code. */
@@ -48,7 +48,7 @@ async function run(role: Role, options: { json?: boolean; chains?: number }): Pr
   output.line(typeof reason === 'string' ? 'Stopping …' : reason.message)
   const failures = await app.stop()
   report(failures, logger)
-  if (failures.length === 0) output.line('Stopped. Nothing is left running.')
+  if (failures.length === 0) output.line('Stopped. All parts have ended.')
   return typeof reason === 'string' && failures.length === 0 ? EXIT.holds : EXIT.cannotRun
 }
 
@@ -64,7 +64,7 @@ function withChains(config: Config, count: number | undefined): Config {
     return { ...config, chains: sandboxChains(one, count) }
   }
   throw new BaseError(
-    '--chains starts chains of its own. Leave it out where ETH_RPC_URL or QUITTANCE_CHAINS is set.',
+    '--chains starts chains. It cannot be used with ETH_RPC_URL or QUITTANCE_CHAINS.',
     { code: 'bad_configuration' },
   )
 }

@@ -17,10 +17,10 @@ type Flags = { url?: string; after: number; users?: boolean; json?: boolean }
 export function signersCommand(): Command {
   return new Command('signers')
     .description('Show the addresses that sign: what each is for, what it has and what it needs')
-    .option('--url <url>', 'the server; without it the one that runs on this data folder')
-    .option('--users', 'the addresses of users too, a page of a hundred')
+    .option('--url <url>', 'the server (default: the one that runs on this data folder)')
+    .option('--users', 'also the addresses of the users, a hundred per page')
     .addOption(
-      new Option('--after <id>', 'of the users: begin after this id').default(0).argParser(parseId),
+      new Option('--after <id>', 'of the users: start after this id').default(0).argParser(parseId),
     )
     .option('--json', 'print the answer as JSON')
     .addHelpText('after', HELP_AFTER)
@@ -35,8 +35,8 @@ Examples:
   $ quittance signers --users --after 100
   $ QUITTANCE_ADMIN_KEY=… quittance signers --url https://pay.example.com
 
-It asks the server, as an administrator, by the key in QUITTANCE_ADMIN_KEY. The sandbox has one.
-Exit code: 0 nothing is lacking, 1 a signer of the platform needs the operator, 2 could not run.`
+It asks the server with the administrator's key in QUITTANCE_ADMIN_KEY. The sandbox has its own.
+Exit code: 0 nothing is missing, 1 a signer of the platform needs the operator, 2 could not run.`
 
 async function run(flags: Flags): Promise<number> {
   const output = createOutput(flags)
@@ -75,8 +75,8 @@ function tellOwn(output: Output, signer: PlatformSignerWire): void {
       ['next 100 payments', ethOf(signer.needed_decimal)],
       ['gas today', ethOf(signer.gas_today_decimal)],
       ['next nonce', String(signer.next_nonce ?? 'unknown')],
-      ['on their way', String(signer.on_its_way)],
-      ...(mint === null ? [] : [['may mint', mintOf(mint)] as const]),
+      ['in progress', String(signer.on_its_way)],
+      ...(mint === null ? [] : [['can mint', mintOf(mint)] as const]),
       ...signer.alerts.map(
         ({ kind, since }) => ['alert', `${REMEDIES[kind]} Since ${since}.`] as const,
       ),
@@ -99,7 +99,7 @@ function tellToken(output: Output, token: StablecoinWire): void {
 }
 
 function ethOf(decimal: string | null): string {
-  return decimal === null ? 'unknown: no provider says it now' : `${decimal} ETH`
+  return decimal === null ? 'unknown: no provider answers now' : `${decimal} ETH`
 }
 
 function mintOf(mint: NonNullable<PlatformSignerWire['mint']>): string {
@@ -107,16 +107,18 @@ function mintOf(mint: NonNullable<PlatformSignerWire['mint']>): string {
 }
 
 const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], string>> = {
-  signer_funds_low: 'It has less than its next payments cost. Send it more of the native coin.',
-  minter_missing: 'It was to mint and is not a minter. The token’s admin calls configureMinter.',
-  mint_allowance_used_up: 'Its mint allowance is used up. The token’s admin calls configureMinter.',
-  signer_frozen: 'The token has frozen it. Its issuer lifts that, or another signer is set.',
-  mint_allowance_exceeded: 'A mint was beyond its allowance. The token’s admin raises it.',
+  signer_funds_low: 'It has less than its next payments cost. Send native coin to it.',
+  minter_missing:
+    'It had to mint and is not a minter. Ask the admin of the token to call configureMinter.',
+  mint_allowance_used_up:
+    'Its mint allowance is used up. Ask the admin of the token to call configureMinter.',
+  signer_frozen: 'The token has frozen it. Ask the issuer to unfreeze it, or set another signer.',
+  mint_allowance_exceeded: 'A mint exceeded its allowance. Ask the admin of the token to raise it.',
 }
 
 function tellUsers(output: Output, list: Pick<SignerListWire, 'users' | 'next_after_id'>): void {
   output.line()
-  const headings = ['user', 'address', 'balance', 'next nonce', 'on their way', 'gas today']
+  const headings = ['user', 'address', 'balance', 'next nonce', 'in progress', 'gas today']
   const rows = list.users.map((user) => [
     `${user.username} (${user.user_id})`,
     user.address,

@@ -26,12 +26,14 @@ type JsonOption = { json?: boolean }
 
 function listCommand(): Command {
   return new Command('list')
-    .description('List where notifications go, the oldest subscription first')
+    .description('List the subscriptions, oldest first')
     .option('--user <username>', 'only those of this user')
     .addOption(
-      new Option('--limit <count>', 'rows to show, 1 to 1000').default(100).argParser(parseLimit),
+      new Option('--limit <count>', 'rows to show, from 1 to 1000')
+        .default(100)
+        .argParser(parseLimit),
     )
-    .addOption(new Option('--after <id>', 'begin after this one').argParser(parseUuid))
+    .addOption(new Option('--after <id>', 'start after this one').argParser(parseUuid))
     .option('--json', 'print the answer as JSON')
     .action(async (options: JsonOption & { user?: string; limit: number; after?: string }) => {
       const output = createOutput(options)
@@ -42,7 +44,7 @@ function listCommand(): Command {
       })
       output.result({ subscriptions: subscriptions.map(describe) })
       if (subscriptions.length === 0) {
-        output.line('There are no subscriptions. A user makes them by the API.')
+        output.line('There are no subscriptions. Users create them through the API.')
         return
       }
       const headings = ['id', 'user', 'created', 'state', 'types', 'url']
@@ -55,7 +57,7 @@ function listCommand(): Command {
 
 function deleteCommand(): Command {
   return new Command('delete')
-    .description('Send no more notifications to a subscription, whoever has it')
+    .description('Delete a subscription of any user, so that it receives nothing more')
     .argument('<id>', 'from `subscriptions list`', parseUuid)
     .option('--json', 'print the answer as JSON')
     .action(async (id: string, options: JsonOption) => {
@@ -63,14 +65,14 @@ function deleteCommand(): Command {
       const isDeleted = await withAccess((db) => deleteSubscription(db, { id }))
       if (!isDeleted) throw new SubscriptionNotFoundError(id)
       output.result({ id, deleted: true })
-      output.line(`Deleted ${id}. What was on its way there is canceled.`)
+      output.line(`Deleted ${id}. Its deliveries in progress are canceled.`)
     })
 }
 
 function replayCommand(): Command {
   return new Command('replay')
     .description('Send a notification again, by the id of its delivery')
-    .argument('<id>', 'from the list of deliveries', parseUuid)
+    .argument('<id>', 'an id from the list of deliveries', parseUuid)
     .option('--json', 'print the answer as JSON')
     .action(async (id: string, options: JsonOption) => {
       const output = createOutput(options)
@@ -85,8 +87,8 @@ function replayCommand(): Command {
       output.result({ id, url: delivery?.url, replayed: isReplayed })
       output.line(
         isReplayed
-          ? `It goes to ${delivery?.url} as soon as a worker runs.`
-          : `It is on its way to ${delivery?.url} right now.`,
+          ? `It is sent to ${delivery?.url} as soon as a worker runs.`
+          : `It is being sent to ${delivery?.url} now.`,
       )
     })
 }
@@ -110,7 +112,7 @@ function rowsOf({ id, username, createdAt, endpoints }: Subscription): string[][
 
 function parseUuid(text: string): string {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) {
-    throw new InvalidArgumentError('An id has the form of a UUID, in lower case.')
+    throw new InvalidArgumentError('An id must be a UUID in lower case.')
   }
   return text
 }
@@ -136,7 +138,7 @@ class DeliveryNotFoundError extends BaseError {
 
 class EndpointDisabledError extends BaseError {
   constructor(url: string) {
-    super(`${url} is disabled. Replay its ping first, or let its user subscribe anew.`, {
+    super(`${url} is disabled. Replay its ping first, or ask its user to subscribe again.`, {
       code: 'endpoint_disabled',
       details: { url },
     })

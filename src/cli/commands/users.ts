@@ -26,7 +26,7 @@ export function usersCommand(): Command {
 
 const EXAMPLES = `  $ quittance users add alice                                asks for a password
   $ quittance users add billing --generate-password --scopes payments:write,transactions:read
-  $ quittance users disable alice                            ends her tokens and keeps her keys out
+  $ quittance users disable alice                            ends the tokens and stops the keys
   $ quittance keys create --user alice --name laptop         an API key instead of a password`
 
 type JsonOption = { json?: boolean }
@@ -34,9 +34,9 @@ type PasswordOptions = JsonOption & { passwordStdin?: boolean; generatePassword?
 
 function addCommand(): Command {
   return withPasswordOptions(new Command('add'))
-    .description('Add a user who may log in with a password')
+    .description('Add a user who can log in with a password')
     .argument('<username>', 'letters, digits, dots, dashes, underscores or @; in any case')
-    .addOption(scopesOption('what the user may do, comma-separated (default: all but admin)'))
+    .addOption(scopesOption('the scopes of the user, separated by commas (default: all but admin)'))
     .option('--json', 'print the answer as JSON')
     .addHelpText('after', `\nScopes: ${SCOPES.join(', ')}. Writing includes reading.`)
     .action(async (username: string, options: PasswordOptions & { scopes?: Scope[] }) => {
@@ -63,7 +63,7 @@ function addCommand(): Command {
 }
 
 function listCommand(): Command {
-  const command = new Command('list').description('List the users, the oldest first')
+  const command = new Command('list').description('List the users, oldest first')
   for (const option of pageOptions()) command.addOption(option)
   return command
     .option('--json', 'print the answer as JSON')
@@ -87,7 +87,7 @@ function listCommand(): Command {
 
 function disableCommand(): Command {
   return new Command('disable')
-    .description('End the tokens of a user for good, and keep the keys out until it is enabled')
+    .description('Disable a user: tokens end for good, and keys stop until the user is enabled')
     .argument('<username>')
     .option('--json', 'print the answer as JSON')
     .action(async (username: string, options: JsonOption) => {
@@ -101,7 +101,7 @@ function disableCommand(): Command {
 
 function enableCommand(): Command {
   return new Command('enable')
-    .description('Let a disabled user in again; tokens from before stay ended')
+    .description('Enable a disabled user; tokens from before stay ended')
     .argument('<username>')
     .option('--json', 'print the answer as JSON')
     .action(async (username: string, options: JsonOption) => {
@@ -133,12 +133,12 @@ function setPasswordCommand(): Command {
     })
 }
 
-const STOPS_SOON = 'Running processes take note within 5 seconds.'
+const STOPS_SOON = 'Running processes follow within 5 seconds.'
 
 function withPasswordOptions(command: Command): Command {
   return command
     .option('--password-stdin', 'read the password from standard input')
-    .option('--generate-password', 'make one up and show it once')
+    .option('--generate-password', 'generate a password and show it once')
 }
 
 async function choosePassword(username: string, options: PasswordOptions): Promise<NewPassword> {

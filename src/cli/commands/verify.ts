@@ -49,7 +49,7 @@ export function verifyCommand(): Command {
 }
 
 const HELP_AFTER = `
-An amount is of native coin (18 decimals), or of --token, whose decimals the chain tells.
+An amount is in native coin (18 decimals), or in --token, with the decimals of the token.
 Exit code: 0 it holds, 1 it does not, or not yet, 2 could not run.`
 
 const TRANSACTION_HELP = `
@@ -59,26 +59,35 @@ Examples:
   $ quittance verify tx HASH --payee ADDRESS --amount 0.25 --reference REFERENCE
   $ quittance verify tx HASH --payer ADDRESS --nonce 42
 
-A payment through the settlement contract is found like any other. --nonce and --payer tell whether
-another transaction took the place of one that is not there.
+A payment through the settlement contract is found like any other. --nonce and --payer show whether
+another transaction replaced one that is missing.
 ${HELP_AFTER}`
 
-const CONTRACT_HELP = 'only events of this one: another settlement contract, or a proxy of Request'
+const CONTRACT_HELP =
+  'only events of this contract: another settlement contract, or a proxy of Request'
 
 function transactionCommand(): Command {
   const command = new Command('tx')
-    .description('Tell whether the transaction of a hash pays what the record says')
-    .argument('<hash>', 'of the transaction', hexHash)
-    .option('--payer <address>', 'who paid', hexAddress)
-    .option('--payee <address>', 'who was paid', hexAddress)
-    .option('--token <address>', 'the ERC-20 that was paid; native coin without it', hexAddress)
-    .option('--reference <bytes>', "the order's reference")
-    .option('--log <number>', 'which of equal payments, by its place in the receipt', place)
-    .option('--nonce <number>', "the transaction's nonce; with --payer", wholeNumber)
+    .description('Check whether the transaction of a hash pays what the record says')
+    .argument('<hash>', 'the hash of the transaction', hexHash)
+    .option('--payer <address>', 'the address that paid', hexAddress)
+    .option('--payee <address>', 'the address that was paid', hexAddress)
+    .option(
+      '--token <address>',
+      'the ERC-20 token that was paid (default: native coin)',
+      hexAddress,
+    )
+    .option('--reference <bytes>', 'the reference of the order')
+    .option(
+      '--log <number>',
+      'which of several equal payments, by the index of its event in the receipt',
+      place,
+    )
+    .option('--nonce <number>', 'the nonce of the transaction; needs --payer', wholeNumber)
     .option('--contract <address>', CONTRACT_HELP, hexAddress)
-    .option('--block-hash <hash>', 'the block in which the record saw it', hexHash)
-    .option('--since <time>', 'it happened then or later, as in 2026-01-31T12:00Z', time)
-    .option('--until <time>', 'it happened then or earlier', time)
+    .option('--block-hash <hash>', 'the hash of the block in the record', hexHash)
+    .option('--since <time>', 'it happened at this time or later, such as 2026-01-31T12:00Z', time)
+    .option('--until <time>', 'it happened at this time or earlier', time)
     .addHelpText('after', TRANSACTION_HELP)
   return withProviders(withAmount(command)).action(async (hash: string, flags: Flags) => {
     if (flags.nonce !== undefined) required(flags.payer, '--payer')
@@ -96,23 +105,35 @@ type Run = (flags: Flags, asked: Asked) => Promise<Verdict>
 
 function supplyCommand(name: 'mint' | 'redeem', run: Run): Command {
   const command = new Command(name)
-    .description(`Tell whether a ${name} of a stablecoin is what the record says`)
+    .description(`Check whether a ${name} of a stablecoin is as recorded`)
     .requiredOption('--token <address>', 'the stablecoin', hexAddress)
     .requiredOption('--profile <name>', `one of ${Object.keys(PROFILES).join(', ')}`)
-    .option('--reference <memo>', "the order's memo, where the token has memos")
-    .option('--hash <hash>', 'the transaction; looked for in the blocks without it', hexHash)
-    .option('--from-block <number>', 'the first block to look in', wholeNumber)
-    .option('--to-block <number>', 'the last block to look in', wholeNumber)
-    .option('--block-hash <hash>', 'the block in which the record saw it', hexHash)
-    .option('--since <time>', 'it happened then or later, as in 2026-01-31T12:00Z', time)
-    .option('--until <time>', 'it happened then or earlier', time)
+    .option('--reference <memo>', 'the memo of the order, if the token has memos')
+    .option(
+      '--hash <hash>',
+      'the hash of the transaction; without it the blocks are searched',
+      hexHash,
+    )
+    .option('--from-block <number>', 'the first block to search', wholeNumber)
+    .option('--to-block <number>', 'the last block to search', wholeNumber)
+    .option('--block-hash <hash>', 'the hash of the block in the record', hexHash)
+    .option('--since <time>', 'it happened at this time or later, such as 2026-01-31T12:00Z', time)
+    .option('--until <time>', 'it happened at this time or earlier', time)
     .addHelpText('after', HELP_AFTER)
   if (name === 'mint') {
-    command.requiredOption('--payee <address>', 'who received', hexAddress)
-    command.option('--minter <address...>', 'who may mint for the issuer', hexAddresses)
+    command.requiredOption('--payee <address>', 'the address that received', hexAddress)
+    command.option(
+      '--minter <address...>',
+      'the address that can mint for the issuer',
+      hexAddresses,
+    )
   } else {
-    command.requiredOption('--payer <address>', 'who redeemed', hexAddress)
-    command.option('--issuer <address>', 'who received, where a redeem is a transfer', hexAddress)
+    command.requiredOption('--payer <address>', 'the address that redeemed', hexAddress)
+    command.option(
+      '--issuer <address>',
+      'the address that received, if a redeem is a transfer',
+      hexAddress,
+    )
   }
   return withProviders(withAmount(command)).action(async (flags: Flags) => {
     required(flags.amount ?? flags.amountUnits, '--amount')
@@ -135,7 +156,7 @@ async function runRedeem(flags: Flags, asked: Asked): Promise<Verdict> {
 /** Without the other end, it would be looked for elsewhere than was asked. */
 function refuseHalfARange({ fromBlock, toBlock }: Flags): void {
   if ((fromBlock === undefined) === (toBlock === undefined)) return
-  throw new BaseError('A range has two ends. Give --from-block and --to-block, or neither.', {
+  throw new BaseError('A range needs both ends. Pass --from-block and --to-block, or neither.', {
     code: 'option_missing',
   })
 }
@@ -167,5 +188,5 @@ function hexAddresses(text: string, earlier: readonly string[] = []): string[] {
 
 function required<Value>(value: Value | undefined, name: string): Value {
   if (value !== undefined) return value
-  throw new BaseError(`This needs ${name}. See --help.`, { code: 'option_missing' })
+  throw new BaseError(`This command needs ${name}. See --help.`, { code: 'option_missing' })
 }

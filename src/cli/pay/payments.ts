@@ -144,7 +144,7 @@ function byLines(error: unknown, rows: readonly PayRow[]): unknown {
   })
   if (lines.length === 0) return error
   const shown = lines.slice(0, 20).join('\n  ')
-  const message = `The server refuses these rows, and nothing of them was paid:\n  ${shown}`
+  const message = `The server refuses these rows, and none of them was paid:\n  ${shown}`
   return new BaseError(message, { code: error.code, cause: error })
 }
 
@@ -198,7 +198,7 @@ async function findKnown(
     }
     const item = items.get(row.externalId)
     if (item !== undefined && isSame(row, item)) before.set(row, paidRowOf(item))
-    else others.push(`line ${row.line}: ${row.externalId} stands for another payment already`)
+    else others.push(`line ${row.line}: ${row.externalId} belongs to another payment already`)
   }
   if (others.length > 0) throw otherPayments(others)
   return { before, batches }
@@ -224,7 +224,7 @@ export function paidRowOf(item: BatchItem): PaidRow {
 
 function otherPayments(lines: readonly string[]): BaseError {
   return new BaseError(
-    `An external_id pays once, so nothing was paid:\n  ${lines.slice(0, 20).join('\n  ')}`,
+    `An external_id pays once. Nothing was paid:\n  ${lines.slice(0, 20).join('\n  ')}`,
     { code: 'external_id_used' },
   )
 }

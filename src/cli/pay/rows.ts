@@ -51,7 +51,7 @@ export async function readPayFile(
   if (columns === undefined) columnsOf([])
   problems.push(...repeatedIds(rows))
   if (problems.length > 0) throw unreadable(path, problems)
-  if (rows.length === 0) throw unreadable(path, ['it has no row behind the names of its columns'])
+  if (rows.length === 0) throw unreadable(path, ['it has no row after the names of the columns'])
   return rows
 }
 
@@ -65,7 +65,7 @@ function columnsOf(cells: readonly string[]): string[] {
   const unknown = names.filter((name) => !COLUMNS.includes(name))
   if (unknown.length === 0) return names
   throw new BaseError(
-    `The column ${unknown[0]!.slice(0, 64)} is not known. There are: ${COLUMNS.join(', ')}.`,
+    `The column ${unknown[0]!.slice(0, 64)} is unknown. Use: ${COLUMNS.join(', ')}.`,
     { code: 'source_invalid' },
   )
 }
@@ -87,15 +87,15 @@ function readRow({ line, cells, columns, file, currencies, seen }: Reading): Pay
   const cellOf = (name: string): string => cells[columns.indexOf(name)]?.trim() ?? ''
   const toAddress = cellOf('to_address')
   if (parseAddress(toAddress) === undefined) {
-    return `to_address: ${JSON.stringify(toAddress)} is no address, or its checksum is wrong`
+    return `to_address: ${JSON.stringify(toAddress)} is not an address, or its checksum is wrong`
   }
   const currency = cellOf('currency') || 'ETH'
   const decimals = currencies.get(currency)
-  if (decimals === undefined) return `currency: it is one of ${[...currencies.keys()].join(', ')}`
+  if (decimals === undefined) return `currency: use one of ${[...currencies.keys()].join(', ')}`
   const given = cellOf('external_id')
-  if (!/^[!-~]{0,128}$/.test(given)) return 'external_id: at most 128 signs without a space'
+  if (!/^[!-~]{0,128}$/.test(given)) return 'external_id: use at most 128 characters without spaces'
   const description = cellOf('description') || 'Payment of a batch'
-  if (description.length > 512) return 'description: at most 512 characters'
+  if (description.length > 512) return 'description: use at most 512 characters'
   const amount = cellOf('amount')
   try {
     const units = parseAmount({ text: amount, decimals })
@@ -122,7 +122,7 @@ function repeatedIds(rows: readonly PayRow[]): string[] {
   const groups = Map.groupBy(rows, ({ externalId }) => externalId)
   return [...groups.values()].flatMap(([first, ...others]) =>
     others.map(({ line, externalId }) => {
-      return `line ${line}: external_id: ${externalId} stands in line ${first!.line} as well`
+      return `line ${line}: external_id: ${externalId} is also in line ${first!.line}`
     }),
   )
 }
@@ -130,7 +130,7 @@ function repeatedIds(rows: readonly PayRow[]): string[] {
 function unreadable(path: string, problems: readonly string[]): BaseError {
   const shown = problems.slice(0, MOST_SHOWN).join('\n  ')
   const more = problems.length > MOST_SHOWN ? `\n  and ${problems.length - MOST_SHOWN} more` : ''
-  return new BaseError(`${path} cannot be paid, and nothing was:\n  ${shown}${more}`, {
+  return new BaseError(`${path} has mistakes, and nothing was paid:\n  ${shown}${more}`, {
     code: 'source_invalid',
     details: { problems: problems.length },
   })

@@ -62,7 +62,7 @@ function Reading() {
       <button
         type="button"
         class="quiet"
-        title="Light, dark, or as your system has it"
+        title="Light, dark, or the setting of your system"
         onClick={() => prefer({ theme: next })}
       >
         <Icon name={THEME_ICONS[theme]} />

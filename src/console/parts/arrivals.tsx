@@ -6,7 +6,7 @@ import { Amount, Empty, Foreign, Hash, Time } from './parts.tsx'
 const VERDICTS: Readonly<Record<ArrivalWire['verdict'], string>> = {
   counted: 'In time',
   late: 'Late',
-  wrong_token: 'Another coin, not counted',
+  wrong_token: 'Another token, not counted',
 }
 
 /** What has come for a crypto checkout, each by its payer. */

@@ -76,7 +76,7 @@ const FIGURES: ReadonlySet<string> = new Set([
   'Held',
   'Latency',
   'Next nonce',
-  'On their way',
+  'In progress',
 ])
 
 function classOf(column: string): string | undefined {

@@ -131,7 +131,8 @@ export function Copy(props: {
       </button>
       <span role="status" class={outcome === 'failed' ? 'uncopied' : 'hidden'}>
         {outcome === 'copied' && 'Copied'}
-        {outcome === 'failed' && 'Your browser does not copy here. Mark it, and copy it by hand'}
+        {outcome === 'failed' &&
+          'Your browser does not allow copying here. Select the text and copy it by hand'}
         {outcome === 'failed' && (isWhole ? '.' : `: ${value}`)}
       </span>
     </>
@@ -164,7 +165,7 @@ export function LoadState({ of, what }: { of: Loaded<unknown>; what: string }) {
 /** What went wrong, and what to do: try again, or tell the id to whoever reads the logs. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const failure = error instanceof ApiFailure ? error : undefined
-  const sentence = failure?.message ?? 'The page made a mistake. Load it again.'
+  const sentence = failure?.message ?? 'The page failed. Load it again.'
   return (
     <div class="failure" role="alert">
       <p>{sentence}</p>

@@ -23,11 +23,11 @@ export function readPaymentsCsv(text: string): CsvBatch {
   const names = header.map((name) => name.trim().toLowerCase())
   const problems = [
     ...REQUIRED.filter((name) => !names.includes(name)).map(
-      (name) => `The first line names no column ${name}.`,
+      (name) => `The first line lacks the column ${name}.`,
     ),
     ...names
       .filter((name) => !COLUMNS.some((column) => column === name))
-      .map((name) => `The column ${name} is not known. Known are ${COLUMNS.join(', ')}.`),
+      .map((name) => `The column ${name} is unknown. Use ${COLUMNS.join(', ')}.`),
   ]
   if (problems.length > 0) return { payments: [], problems }
   if (lines.length === 0) return { payments: [], problems: ['There are no payments in the file.'] }
@@ -49,10 +49,12 @@ function paymentOf(names: readonly string[], cells: readonly string[]): CsvPayme
 
 function problemsOf({ to_address: to, amount }: CsvPayment, line: number): string[] {
   return [
-    ...(/^0x[0-9a-fA-F]{40}$/.test(to) ? [] : [`Line ${line}: ${to || 'nothing'} is no address.`]),
+    ...(/^0x[0-9a-fA-F]{40}$/.test(to)
+      ? []
+      : [`Line ${line}: ${to || 'nothing'} is not an address.`]),
     ...(/^(0|[1-9]\d{0,12})(\.\d{1,18})?$/.test(amount) && /[1-9]/.test(amount)
       ? []
-      : [`Line ${line}: ${amount || 'nothing'} is no amount.`]),
+      : [`Line ${line}: ${amount || 'nothing'} is not an amount.`]),
   ]
 }
 

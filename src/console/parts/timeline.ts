@@ -67,7 +67,7 @@ function arrivalStep(arrival: NonNullable<Life['arrivals']>[number], life: Life)
   const { amount_decimal: decimal, amount_units: units, token, verdict } = arrival
   const coin = token === null ? 'ETH' : (life.currency ?? '')
   const amount = decimal === null ? `${units} units of a token` : `${decimal} ${coin}`
-  const counts = verdict === 'counted' ? '' : verdict === 'late' ? ', late' : ', another coin'
+  const counts = verdict === 'counted' ? '' : verdict === 'late' ? ', late' : ', another token'
   return {
     at: arrival.paid_at,
     title: 'Received on chain',
@@ -168,7 +168,7 @@ export function explainPending(life: Life): Pending | undefined {
 /** Whom it waits for where nothing of ours is on the chain. */
 function explainOutside(life: Life): Pending | undefined {
   if (life.institution_id !== null) {
-    const advice = 'The bank has it, or is asked again automatically. There is nothing to do.'
+    const advice = 'The bank has it, or is asked again automatically. You have nothing to do.'
     return { reason: 'Waiting for the bank', advice }
   }
   if (life.gateway_id === null) return undefined
@@ -187,16 +187,16 @@ function explainOutside(life: Life): Pending | undefined {
 
 const ADVICE: Readonly<Record<string, string>> = {
   waiting_for_finality:
-    'It is in a block that could still leave the chain. It counts when that block is final. ' +
-    'There is nothing to do.',
+    'It is in a block that the chain can still replace. It counts when that block is final. ' +
+    'You have nothing to do.',
   waiting_for_turn: 'It is signed and stored. It is sent when its turn comes.',
   waiting_for_block:
     'Providers have it, and it waits for a block. If it is stuck, it is sent again at a higher ' +
-    'fee. There is nothing to do.',
-  cancelling: 'An empty transaction at its nonce is on its way. What is mined decides.',
+    'fee. You have nothing to do.',
+  cancelling: 'An empty transaction with its nonce is in progress. The one that is mined decides.',
   no_funds: 'The payer cannot pay for it. Send ETH to the payer’s address.',
   fee_too_low: 'Providers find the fee too low. It is raised automatically, within its budget.',
-  providers_unreachable: 'No provider answers. Look at ETH_RPC_URL and at the providers.',
-  refused_by_providers: 'Providers refuse it for a reason of their own. Read their logs.',
+  providers_unreachable: 'No provider answers. Check ETH_RPC_URL and the providers.',
+  refused_by_providers: 'Providers refuse it for another reason. Read their logs.',
   nonce_unclear: 'Another transaction took the nonce. The sender is finding out which one.',
 }

@@ -59,6 +59,7 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
     cell: (row) => <Foreign text={row.external_id ?? ''} />,
     text: (row) => row.external_id ?? '',
   },
+  Chain: { width: '8rem', cell: (row) => row.chain ?? '', text: (row) => row.chain ?? '' },
   Hash: {
     width: '10rem',
     cell: (row) => <code>{shortHash(row.eth_transaction_hash ?? '')}</code>,

@@ -26,7 +26,7 @@ const LETS_READ = 2
 /** What one may do, in few words where that is everything. */
 export function Scopes({ scopes }: { scopes: readonly string[] }) {
   if (scopes.includes('admin')) return <span>Everything</span>
-  if (scopes.length >= SCOPES.length - 1) return <span>Everything but administer</span>
+  if (scopes.length >= SCOPES.length - 1) return <span>Everything except administration</span>
   return <span class="wraps">{scopes.join(', ')}</span>
 }
 

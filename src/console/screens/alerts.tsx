@@ -37,7 +37,7 @@ export function AlertsScreen() {
         columns={columnsOf(setNoting)}
       >
         <Empty title="No open alerts">
-          <p>An alert closes by itself once the chain shows that its cause is gone.</p>
+          <p>An alert closes when the chain shows that its cause is gone.</p>
         </Empty>
       </CardList>
       {noting && <NoteDialog alert={noting} onClose={close} />}
@@ -89,7 +89,10 @@ function NoteDialog({ alert, onClose }: { alert: AlertWire; onClose: () => void 
   }
   return (
     <FormDialog title={sentenceOf(alert.kind)} verb="Acknowledge" onSubmit={note} onClose={onClose}>
-      <p>The alert stays open, with your note and your name, until the chain shows it is over.</p>
+      <p>
+        The alert stays open, with your note and your name, until the chain shows that its cause is
+        gone.
+      </p>
       <label>
         Note
         <input

@@ -102,7 +102,7 @@ function Sides({ found }: { found: BreakWire }) {
   const names = [...new Set([...Object.keys(found.recorded), ...Object.keys(found.on_chain)])]
   return (
     <table class="cards sides">
-      <caption>The record beside the chain</caption>
+      <caption>The record and the chain</caption>
       <thead>
         <tr>
           <th scope="col">Field</th>
@@ -164,9 +164,9 @@ function TransactionLink({ id }: { id: string }) {
 }
 
 const RESULTS: Readonly<Record<string, string>> = {
-  stands: 'It stands: the record and the chain still disagree.',
+  stands: 'It is still open: the record and the chain disagree.',
   resolved: 'It is resolved: the record and the chain agree now.',
-  unclear: 'It is unclear: the nodes cannot tell now, or only a run over all records can.',
+  unclear: 'It is unclear: the nodes do not answer now, or only a run over all records can decide.',
 }
 
 function Actions({ found, reload }: { found: BreakWire; reload: () => void }) {

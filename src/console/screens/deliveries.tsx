@@ -234,7 +234,7 @@ function Delivered({ delivery, headers, payload }: AnyDeliveryDetailWire) {
         }}
       />
       <p class="faint">
-        The content of an answer is not kept: it may be the secret of another program.
+        The content of an answer is not stored, because it can be a secret of another program.
       </p>
       <h2 class="part">Payload</h2>
       <Payload text={payload} />

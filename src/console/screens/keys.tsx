@@ -19,7 +19,7 @@ export function KeysScreen() {
   }
   const add = (
     <button type="button" class="primary" onClick={() => setOpen('add')}>
-      Make a key
+      Create a key
     </button>
   )
   return (
@@ -33,7 +33,7 @@ export function KeysScreen() {
         columns={columnsOf(setOpen)}
       >
         <Empty title="There are no keys">
-          <p>Make one for a user: it is shown once.</p>
+          <p>Create one for a user. It is shown once.</p>
         </Empty>
       </CardList>
       <Paging
@@ -83,7 +83,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
     setMade(await api.post<KeyCreatedWire>('/api/admin/keys', body))
   }
   return (
-    <FormDialog title="Make a key" verb="Make" onSubmit={make} onClose={onClose}>
+    <FormDialog title="Create a key" verb="Make" onSubmit={make} onClose={onClose}>
       <label>
         The number of its user
         <input name="user_id" required inputMode="numeric" pattern="[1-9]\d{0,8}" />
@@ -93,7 +93,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
         <input name="name" required maxLength={100} autocomplete="off" />
       </label>
       <label>
-        How Group A writes amounts to it
+        How Group A writes amounts for it
         <select name="dialect">
           <option value="flat">"amount": "1.00"</option>
           <option value="nested">"amount": {'{ "amount": "1.00" }'}</option>
@@ -107,14 +107,14 @@ function AddDialog({ onClose }: { onClose: () => void }) {
 function MadeDialog({ apiKey, onClose }: { apiKey: KeyCreatedWire; onClose: () => void }) {
   return (
     <Dialog title="Keep this key now" onClose={onClose} isRequired>
-      <p>It is shown only this once. The platform keeps its hash, and nobody can read it again.</p>
+      <p>It is shown only once. The platform stores its hash, and nobody can read it again.</p>
       <p class="secret">
         <code>{apiKey.api_key}</code>
       </p>
       <p class="buttons">
         <Copy value={apiKey.api_key}>the key</Copy>
         <button type="button" class="primary" onClick={onClose}>
-          I have kept it
+          I have saved it
         </button>
       </p>
     </Dialog>
@@ -136,8 +136,8 @@ function RevokeDialog({ apiKey, onClose }: { apiKey: KeyWire; onClose: () => voi
       onClose={onClose}
     >
       <p>
-        <Foreign text={apiKey.name} /> of <Foreign text={apiKey.username} /> ends at once and for
-        good. Programs that use it are refused.
+        <Foreign text={apiKey.name} /> of <Foreign text={apiKey.username} /> ends now and for good.
+        Programs that use it are refused.
       </p>
     </FormDialog>
   )

@@ -14,9 +14,9 @@ type Kind = MovementWire['kind']
 const TITLES: Readonly<Record<Kind, string>> = { mint: 'Mints', redeem: 'Redeems', wire: 'Wires' }
 
 const EMPTY: Readonly<Record<Kind, string>> = {
-  mint: 'A mint of the stablecoin appears here as soon as it is accepted.',
-  redeem: 'A redeem appears here as soon as it is requested.',
-  wire: 'A wire to a bank appears here as soon as it is accepted.',
+  mint: 'A mint of the stablecoin appears here when it is accepted.',
+  redeem: 'A redeem appears here when it is requested.',
+  wire: 'A wire to a bank appears here when it is accepted.',
 }
 
 export function MintsScreen(props: ScreenProps) {

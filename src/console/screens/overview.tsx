@@ -230,7 +230,9 @@ function Solvency({ solvency }: { solvency: SolvencyWire | undefined }) {
     <Panel title="Supply against liability">
       {solvency ? (
         <>
-          <p class="big">{solvency.holds ? 'They agree' : `Off by ${solvency.drift} USD`}</p>
+          <p class="big">
+            {solvency.holds ? 'They agree' : `They differ by ${solvency.drift} USD`}
+          </p>
           <Facts
             rows={[
               ['Supply on chain', <Amount decimal={solvency.supply} currency="USD" />],

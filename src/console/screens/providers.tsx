@@ -38,7 +38,7 @@ export function ProvidersScreen() {
       </CardList>
       <div class="panels">
         {data?.head && (
-          <Panel title="Where the reader is">
+          <Panel title="Position of the reader">
             <Facts
               rows={[
                 ['Last block read', groupDigits(String(data.head.block_number))],

@@ -164,7 +164,7 @@ function estimateRows(estimate: Estimate) {
     ['Gas at most', groupDigits(String(gas))],
     ['Fee at most', <Amount decimal={formatUnits(BigInt(fee), 18)} currency="ETH" />],
     ...(contracts.length > 0
-      ? [['Payees with code', `${contracts.length}, which may refuse`] as const]
+      ? [['Payees with code', `${contracts.length}, which can refuse`] as const]
       : []),
   ] as const
 }

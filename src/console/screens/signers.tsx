@@ -52,7 +52,7 @@ export function SignersScreen() {
       {data && <h2>Users’ addresses</h2>}
       {data?.users.length === 0 && (
         <Empty title="No user has an address yet">
-          <p>A user gets one with the first payment on the chain.</p>
+          <p>A user gets an address with the first payment on the chain.</p>
         </Empty>
       )}
       {data && data.users.length > 0 && <Table users={data.users} />}
@@ -79,8 +79,8 @@ function Own({ signer }: { signer: PlatformSignerWire }) {
           ['Next 100 payments', <Ether decimal={signer.needed_decimal} />],
           ['Gas today', <Ether decimal={signer.gas_today_decimal} />],
           ['Next nonce', String(signer.next_nonce ?? 'Unknown')],
-          ['On their way', String(signer.on_its_way)],
-          ['May mint', mint === null ? 'Unknown' : mintOf(mint)],
+          ['In progress', String(signer.on_its_way)],
+          ['Can mint', mint === null ? 'Unknown' : mintOf(mint)],
           ...alerts.map(
             ({ kind, since }) =>
               [
@@ -115,7 +115,7 @@ function Token({ token }: { token: StablecoinWire }) {
 
 const PROFILES: Readonly<Record<StablecoinWire['profile'], string>> = {
   memo: 'Its mints and burns name their order',
-  fiat_token: 'As USDC',
+  fiat_token: 'Like USDC',
   erc20: 'A plain ERC-20',
 }
 
@@ -129,11 +129,11 @@ function mintOf({ is_minter: isMinter, allowance }: NonNullable<PlatformSignerWi
 }
 
 const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], string>> = {
-  signer_funds_low: 'Send it more of the native coin.',
-  minter_missing: 'The token’s admin makes it a minter.',
-  mint_allowance_used_up: 'The token’s admin raises its allowance.',
-  signer_frozen: 'The token’s issuer unfreezes it, or another signer is set.',
-  mint_allowance_exceeded: 'The token’s admin raises its allowance.',
+  signer_funds_low: 'Send native coin to it.',
+  minter_missing: 'Ask the admin of the token to make it a minter.',
+  mint_allowance_used_up: 'Ask the admin of the token to raise its allowance.',
+  signer_frozen: 'Ask the issuer of the token to unfreeze it, or set another signer.',
+  mint_allowance_exceeded: 'Ask the admin of the token to raise its allowance.',
 }
 
 function Table({ users }: { users: readonly UserSignerWire[] }) {
@@ -149,7 +149,7 @@ function Table({ users }: { users: readonly UserSignerWire[] }) {
         ),
         Address: (user) => <Hash value={user.address} />,
         Balance: (user) => <Ether decimal={user.balance_decimal} />,
-        'On their way': (user) => String(user.on_its_way),
+        'In progress': (user) => String(user.on_its_way),
         'Next nonce': (user) => String(user.next_nonce ?? 'Unknown'),
         'Gas today': (user) => <Ether decimal={user.gas_today_decimal} />,
       }}

@@ -50,12 +50,12 @@ export function TransactionActions({ life, reload }: Props) {
 /** The run also looks at signers and repeats, so its breaks may be about something else. */
 function Outcome({ run, against }: { run: RunWire; against: number }) {
   const link = <a href={hashOf(['runs', run.run_id])}>See the run</a>
-  if (run.state !== 'completed') return <>The check has not ended. {link}</>
+  if (run.state !== 'completed') return <>The check has not ended yet. {link}</>
   if (against > 0) return <>The record and the chain disagree. {link}</>
   return run.matched > 0 ? (
     <>The record and the chain agree. {link}</>
   ) : (
-    <>Nothing could be compared yet. {link}</>
+    <>Nothing can be compared yet. {link}</>
   )
 }
 
@@ -137,7 +137,7 @@ function RefundDialog({ life, onClose }: { life: TransactionLifeWire; onClose: (
           </label>
           {isOnChain && (
             <label>
-              To address: ask the customer which
+              To address: ask the customer for it
               <input
                 name="to_address"
                 required

@@ -1,7 +1,7 @@
 import type { ReceiptWire, TransactionLifeWire } from '../../wire/group-b/admin.ts'
 import { useAct } from '../act.ts'
 import {
-  useChainId,
+  useChains,
   useEvents,
   useInterval,
   useLoaded,
@@ -212,9 +212,10 @@ function batchLink(batchId: string) {
 
 function ChainPanel({ life }: { life: TransactionLifeWire }) {
   const { blockchain_transaction: chain, order, arrivals } = life
-  const chainId = useChainId()
+  const chains = useChains()
   if (!chain) return null
   const reference = order?.reference ?? chain.reference
+  const { chain_id: chainId } = chains.find((one) => one.chain === life.chain) ?? {}
   const explorer = explorerOf(chainId, chain.eth_tx_hash)
   const payers = [...new Set(arrivals.map(({ payer }) => payer))]
   return (
@@ -230,6 +231,7 @@ function ChainPanel({ life }: { life: TransactionLifeWire }) {
     >
       <Facts
         rows={[
+          ...(chains.length > 1 ? [['Chain', life.chain] as const] : []),
           ['Status', <Badge state={chain.status} />],
           ['Hash', <Hash value={chain.eth_tx_hash} />],
           ['From', <Hash value={chain.from_address} />],
@@ -256,11 +258,15 @@ function ChainPanel({ life }: { life: TransactionLifeWire }) {
 
 /** Paid in the coin of the chain, by the receipt. */
 function feeRows(chain: NonNullable<TransactionLifeWire['blockchain_transaction']>) {
-  const { gas_used: used, gas_price: price } = chain
+  const { gas_used: used, gas_price: price, rollup_fee: rollup } = chain
   if (used === null || price === null) return []
-  const fee = formatUnits(BigInt(used) * BigInt(price), 18)
+  const forL1 = BigInt(rollup ?? 0)
+  const fee = formatUnits(BigInt(used) * BigInt(price) + forL1, 18)
   return [
     ['Fee paid', <Amount decimal={fee} currency="ETH" />],
+    ...(forL1 === 0n
+      ? []
+      : [['Of it for L1', <Amount decimal={formatUnits(forL1, 18)} currency="ETH" />] as const]),
     ['Gas used', groupDigits(String(used))],
   ] as const
 }
@@ -307,11 +313,11 @@ function ReceiptPart({ life, reload }: { life: TransactionLifeWire; reload: () =
   }
   return (
     <Panel title="Receipt for the payee">
-      <p>A page that proves the payment to the payee, without trust in this platform.</p>
+      <p>A page that proves the payment to the payee, who need not trust this platform.</p>
       {error !== undefined && <Failure error={error} />}
       <p class="buttons">
         <button type="button" disabled={isBusy} onClick={() => act(make)}>
-          {isBusy ? 'Proving …' : 'Make a receipt'}
+          {isBusy ? 'Proving …' : 'Create a receipt'}
         </button>
       </p>
     </Panel>

@@ -8,7 +8,7 @@ import type {
 import type { FoundListWire } from '../../wire/group-b/console.ts'
 import { useAct } from '../act.ts'
 import type { Api } from '../api.ts'
-import { useEvents, usePlatform, useThrottled } from '../context.ts'
+import { useChains, useEvents, usePlatform, useThrottled } from '../context.ts'
 import { fillIn, textsOf } from '../form.ts'
 import { plural } from '../parts/format.ts'
 import { objectionsAfter } from '../parts/objections.tsx'
@@ -147,6 +147,7 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
   const { query, columns } = props
   const { api } = usePlatform()
   const act = useAct()
+  const chains = useChains()
   const form = useRef<HTMLFormElement>(null)
   useLayoutEffect(() => {
     if (form.current) fillIn(form.current, fieldsOf(query))
@@ -175,6 +176,15 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
       </label>
       <Choice name="status" title="Status" options={STATUSES} />
       <Choice name="type" title="Type" options={TYPES} />
+      {chains.length > 1 && (
+        <Choice
+          name="chain"
+          title="Chain"
+          value={query['chain']}
+          options={chains.map(({ chain }) => chain)}
+          isCode
+        />
+      )}
       <UserField />
       <Choice name="currency" title="Currency" options={CURRENCIES} isCode />
       <AmountBound name="min_amount" title="At least" />
@@ -185,7 +195,7 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
           name="word"
           placeholder="order_id=42"
           pattern="\s*[A-Za-z0-9_.\-]{1,40}=.{1,500}"
-          title="A word of the metadata, as order_id=42"
+          title="A value of the metadata, such as order_id=42"
           size={14}
         />
       </label>

@@ -60,9 +60,7 @@ export function PaymentsScreen() {
         columns={COLUMNS}
       >
         <Empty title="No payment waits for a decision">
-          <p>
-            A crypto checkout appears here when less than the whole has come, or when it came late.
-          </p>
+          <p>A crypto checkout appears here when its payment is short or late.</p>
         </Empty>
       </CardList>
       {payments?.length === MOST_UNDECIDED && (
@@ -118,7 +116,7 @@ export function PaymentScreen({ route }: ScreenProps) {
       {!decision && list.data && !payment && (
         <Empty title="There is nothing to decide">
           <p>
-            It may be decided already: see <TransactionLink id={id} />.
+            Perhaps it is decided already: see <TransactionLink id={id} />.
           </p>
         </Empty>
       )}
@@ -143,15 +141,15 @@ function Decided({ id, decision }: { id: string; decision: Decision }) {
           : 'The payment has failed. The payee keeps what arrived until you send it back.'}
       </p>
       <p>
-        Your note stands in the history of <TransactionLink id={id} />.
+        Your note is in the history of <TransactionLink id={id} />.
       </p>
     </div>
   )
 }
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  UNDERPAID: 'Less than the amount was received.',
-  DELAYED: 'It was received after the time to pay.',
+  UNDERPAID: 'The payment is short.',
+  DELAYED: 'The payment arrived after the time to pay.',
 }
 
 type PaymentProps = {
@@ -253,6 +251,6 @@ const CHOICES = [
   {
     decision: 'refuse',
     title: 'Refuse:',
-    meaning: 'it fails for good; the amount received stays with the payee until you send it back.',
+    meaning: 'it fails for good. The payee keeps the amount received until you send it back.',
   },
 ] as const

@@ -123,7 +123,7 @@ function StateDialog({ user, onClose }: { user: UserWire; onClose: () => void })
       <p>
         <Foreign text={user.username} />:{' '}
         {isEnabled
-          ? 'the tokens end for good, and the keys stay out until the user is enabled.'
+          ? 'the tokens end for good, and the keys stop until the user is enabled.'
           : 'the keys work again; tokens from before stay ended.'}
       </p>
     </FormDialog>

@@ -31,7 +31,7 @@ export function WalletsScreen({ route }: ScreenProps) {
         keyOf={(wallet) => wallet.wallet_id}
         columns={COLUMNS}
       >
-        <Empty title="There is no such wallet">
+        <Empty title="This wallet does not exist">
           <p>
             <a href={hashOf(['wallets'])}>Show all wallets</a>
           </p>
@@ -65,7 +65,7 @@ const COLUMNS: Columns<OwnedWalletWire> = {
 const ACCOUNTS: Readonly<Record<OwnedWalletListWire['platform'][number]['account'], string>> = {
   bank: 'Came in through the bank, and out again',
   stablecoin: 'Out as stablecoin',
-  unclaimed: 'Burnt for no order',
+  unclaimed: 'Burnt without an order',
   treasury: 'Paid out of holdings',
 }
 
@@ -125,7 +125,7 @@ function WalletPart({ id }: { id: string }) {
     <>
       <Heading>{`Wallet ${id}`}</Heading>
       <LoadState of={list} what="the wallet" />
-      {data && !wallet && <Empty title="There is no such wallet" />}
+      {data && !wallet && <Empty title="This wallet does not exist" />}
       {wallet && (
         <>
           <div class="panels wallet">

@@ -93,7 +93,7 @@ function answerOf(hash: Hex, read: Read): NodeAnswer {
 }
 
 function failed(error: BaseError | undefined): NodeAnswer {
-  return { kind: 'failed', reason: error?.message ?? 'The node did not show the block.' }
+  return { kind: 'failed', reason: error?.message ?? 'The node does not have the block.' }
 }
 
 function known<T>(answer: T | null | BaseError | undefined): T | undefined {

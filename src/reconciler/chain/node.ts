@@ -315,5 +315,7 @@ function createBlockReceipts(ask: Ask): ReceiptReaders['blockReceipts'] {
 }
 
 function noAnswer(name: string): RpcError {
-  return new RpcError(`${name} left a part of a batch out. Ask again.`, { code: 'rpc_garbage' })
+  return new RpcError(`${name} did not answer a part of a batch. Ask again.`, {
+    code: 'rpc_garbage',
+  })
 }

@@ -92,7 +92,7 @@ function takenBack(payment: Payment, { receipt }: MinedFacts): Uncompared | unde
 
 function inParts({ text, currency }: RecordedAmount): Uncompared {
   const problem =
-    `the transaction pays another amount than ${text} ${currency}, which was due: it may be the ` +
+    `the transaction pays another amount than ${text} ${currency}, which was due: it can be the ` +
     'last part of it, or more than it. Compare the arrivals in the status of the payment'
   return { reason: 'paid_in_parts', problem }
 }
@@ -138,7 +138,7 @@ function isFound(nearest: Nearest): nearest is Nearest & { payment: Payment } {
 
 function inUnknownToken({ token }: Payment): Uncompared {
   const problem =
-    `it is paid in ${token}, a token that neither the record nor you named. ` +
+    `it is paid in ${token}, a token that neither the record nor you have named. ` +
     'Name it: --token ADDRESS, or the column token'
   return { reason: 'paid_in_unknown_token', problem }
 }

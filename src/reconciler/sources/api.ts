@@ -56,7 +56,7 @@ export function createApiSource(
 type ListPosition = { read: number; next: PagePosition | null; least?: number }
 
 function endedEarly({ read }: ListPosition, total: number): UnreadableRow {
-  const problem = `the list ends after ${read} rows, and the server told of ${total}`
+  const problem = `the list ends after ${read} rows, and the server counts ${total}`
   return { line: read + 1, problem }
 }
 

@@ -163,8 +163,8 @@ type TokenFact =
   | { kind: 'unknown'; reason: UnknownReason }
 
 const PROBLEMS = {
-  none: 'is not an ERC-20 that tells its decimals',
-  contradicted: 'has other decimals from node to node',
+  none: 'is not an ERC-20 with decimals',
+  contradicted: 'has different decimals on different nodes',
 } as const
 
 async function factsOf(

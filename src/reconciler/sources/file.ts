@@ -133,7 +133,7 @@ function fieldsOf(text: string): RecordFields | string {
     const value = parseJson(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? recordFields(value)
-      : 'the line is no JSON object'
+      : 'the line is not a JSON object'
   } catch {
     return 'the line is not valid JSON'
   }
@@ -171,9 +171,12 @@ function statOf(path: string): Stats {
   try {
     return statSync(path)
   } catch (error) {
-    throw new BaseError(`${path} cannot be read (${codeOf(error)}). Name a CSV or JSON lines.`, {
-      code: 'file_unreadable',
-      cause: error,
-    })
+    throw new BaseError(
+      `${path} cannot be read (${codeOf(error)}). Pass a CSV or a file of JSON lines.`,
+      {
+        code: 'file_unreadable',
+        cause: error,
+      },
+    )
   }
 }

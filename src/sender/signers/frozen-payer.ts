@@ -25,7 +25,7 @@ export async function payerFrozen(
   if (isFrozen !== true) return undefined
   return refused(
     'payer_frozen',
-    `The token has frozen ${payer}, the address that pays. Nothing was sent. Only the issuer of the token can lift that.`,
+    `The token has frozen ${payer}, the address that pays. Nothing was sent. Only the issuer of the token can unfreeze it.`,
   )
 }
 

@@ -53,8 +53,8 @@ function refusalOfMint(mint: {
   return {
     code: 'mint_allowance_exceeded',
     sentence:
-      `Nothing was minted. The platform may mint ${dollars(allowance)} more of the token ` +
-      `${token}, and ${dollars(amount)} were asked for. Mint less, or wait until its allowance is raised.`,
+      `Nothing was minted. The platform can mint ${dollars(allowance)} more of the token ` +
+      `${token}, and ${dollars(amount)} were requested. Mint less, or wait until its allowance is raised.`,
   }
 }
 

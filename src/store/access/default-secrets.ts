@@ -35,15 +35,13 @@ function problemsOfSigner({ signer, findWellKnown }: SignerFacts): string[] {
   const found = findWellKnown()
   return found === undefined
     ? []
-    : [`In QUITTANCE_SIGNER ${found}, which everybody can sign with. Use keys of your own.`]
+    : [`QUITTANCE_SIGNER has a known key: ${found}. Everyone can sign with it. Use your own keys.`]
 }
 
 async function problemsOfDatabase(db: Db, config: DatabaseSettings): Promise<string[]> {
   const isDefault = passwordsOf(config).some((one) => DEFAULT_PASSWORDS.includes(one.toLowerCase()))
   return [
-    ...(isDefault
-      ? ['The password of the database is a default that everybody tries first. Change it.']
-      : []),
+    ...(isDefault ? ['The password of the database is a well-known default. Change it.'] : []),
     ...((await hasDemoUsers(db))
       ? ['The database has the demo accounts of a sandbox. Use another database.']
       : []),

@@ -189,8 +189,8 @@ class NoDemoHereError extends BaseError {
 class DemoNameTakenError extends BaseError {
   constructor(username: string) {
     super(
-      `There is a user named ${username} that is no demo account, so the sandbox cannot have its ` +
-        'own. Use another database for the sandbox.',
+      `A user named ${username} is not a demo account, so the sandbox cannot use its ` +
+        'name. Use another database for the sandbox.',
       { code: 'demo_name_taken', details: { username } },
     )
   }

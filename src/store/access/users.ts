@@ -99,7 +99,7 @@ const COLUMNS = sql`
 
 class UsernameTakenError extends BaseError {
   constructor(username: string) {
-    super(`There is a user named ${username}. Choose another name.`, {
+    super(`The name ${username} is taken. Choose another name.`, {
       code: 'username_taken',
       details: { username },
     })
@@ -109,7 +109,7 @@ class UsernameTakenError extends BaseError {
 class BadUsernameError extends BaseError {
   constructor(username: string) {
     super(
-      `"${username}" is no username: use 1 to 64 letters, digits, dots, dashes, underscores ` +
+      `"${username}" is not a username: use 1 to 64 letters, digits, dots, dashes, underscores ` +
         'or @, and start with a letter or a digit.',
       { code: 'bad_username', details: { username } },
     )

@@ -36,7 +36,7 @@ export async function listUnsettledChains(db: Db): Promise<ChainNames[]> {
 class NameTakenError extends BaseError {
   constructor({ chainId, name, code }: ChainNames, cause: unknown) {
     super(
-      `The name ${name} or the code ${code} stands for another chain than ${chainId} in this ` +
+      `The name ${name} or the code ${code} belongs to another chain than ${chainId} in this ` +
         'database. Give the chain another name and code in QUITTANCE_CHAINS.',
       { code: 'wrong_chain', details: { chainId, name, code }, cause },
     )

@@ -215,6 +215,9 @@ function streamOf(client: PoolClient): Socket {
 
 class StandbyError extends BaseError {
   constructor() {
-    super('This server is a standby, which only reads.', { code: READ_ONLY, retryable: true })
+    super('This server is a standby, which accepts no writes.', {
+      code: READ_ONLY,
+      retryable: true,
+    })
   }
 }

@@ -186,8 +186,8 @@ class DatabaseUnreachableError extends BaseError {
     const reason = codeOf(cause)
     const text = textOf(cause)
     const advice = text.includes('unsupported startup parameter')
-      ? 'Where that is PgBouncer, add pgbouncer=true to DATABASE_URL.'
-      : 'Check DATABASE_URL, and that the server runs and lets this user in.'
+      ? 'If that is PgBouncer, add pgbouncer=true to DATABASE_URL.'
+      : 'Check DATABASE_URL, and that the server runs and accepts this user.'
     super(`PostgreSQL at ${nameOfDatabase(url)} cannot be used: ${text || reason}. ${advice}`, {
       code: 'database_unreachable',
       retryable: true,

@@ -93,8 +93,8 @@ class MigrationFailedError extends BaseError {
       codeOf(cause) === '42501'
         ? 'Grant this user the right to create tables in the schema.'
         : codeOf(cause) !== undefined
-          ? 'Nothing was changed by it; correct the cause and run migrate again.'
-          : 'The database was lost meanwhile; see that it runs, and run migrate again.'
+          ? 'It changed nothing. Correct the cause and run migrate again.'
+          : 'The connection to the database was lost. Check that it runs, and run migrate again.'
     super(`${what} failed: ${messageOf(cause)}. ${advice}`, { code: 'migration_failed', cause })
   }
 }

@@ -60,7 +60,7 @@ export class DatabaseUnavailableError extends BaseError {
     const reason = codeOf(cause)
     super(
       `The database cannot be used now: ${messageOf(cause) || reason}. ` +
-        'Look whether it runs, lets this program in and has connections to spare.',
+        'Check that it runs, accepts this program and has free connections.',
       { code: 'database_unavailable', retryable: true, cause, details: { reason } },
     )
   }
@@ -71,7 +71,7 @@ export class NeededFirstError extends BaseError {
   readonly fetch: () => Promise<void>
 
   constructor(fetch: () => Promise<void>) {
-    super('Others changed what this needs each time it was ready. Nothing was done. Try again.', {
+    super('Other requests changed the same records each time. Nothing was done. Try again.', {
       code: 'needed_first',
       retryable: true,
     })

@@ -120,7 +120,8 @@ create index sender_alerts_of_order on sender_alerts (order_id) where closed_at 
 create function tell_of_objection(about text, event_type text, why text) returns void language sql as $$
   insert into events (log_key, user_id, type, subject, data)
   select greatest(log_key, log_key_now()), user_id, event_type, transaction_id,
-    jsonb_build_object('status', status, 'previous_status', status, 'reason', why)
+    jsonb_build_object('status', status, 'previous_status', status, 'reason', why,
+      'eth_transaction_hash', eth_transaction_hash)
   from transactions where transaction_id = about
 $$;
 

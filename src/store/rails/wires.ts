@@ -164,7 +164,7 @@ class WireDiffersError extends BaseError {
   constructor(order: Pick<WireOrder, 'purpose' | 'subject'>) {
     super(
       `There is another wire for the ${order.purpose} ${order.subject}. ` +
-        'A subject is paid once: read what was ordered for it.',
+        'A subject is paid once. Read the wire that exists.',
       { code: 'wire_differs', details: { purpose: order.purpose, subject: order.subject } },
     )
   }

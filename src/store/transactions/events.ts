@@ -13,6 +13,8 @@ export type Event = {
     status: TransactionStatus
     previous_status: TransactionStatus | null
     reason: string
+    /** Of what is on the chain for it by then. */
+    eth_transaction_hash?: string | null
   }
   createdAt: Date
 }

@@ -127,8 +127,12 @@ type Source = {
   knows: readonly string[]
   /** Whether they come in the order of the list. Others are read as a whole. */
   isOrdered: boolean
+  /** How its index has them. In another order a few of them may be read off the table. */
+  order: RawBuilder<unknown>
   places: (after?: ListPlace) => RawBuilder<unknown>
 }
+
+const BY_PLACE = sql`at desc, id desc`
 
 /**
  * Every index that leads to what is wanted, and not to much else; where none leads to few, the
@@ -158,6 +162,7 @@ function named({ userId, from, until }: Wanted, names: readonly RawBuilder<unkno
   return {
     knows: [],
     isOrdered: false,
+    order: sql`id`,
     places: (after) => sql`
       select created_at as at, id from transactions
       where ${sql.join(names, sql` and `)} ${and(userId, (id) => sql`user_id = ${id}`)}
@@ -168,7 +173,7 @@ function named({ userId, from, until }: Wanted, names: readonly RawBuilder<unkno
 function said(wanted: Wanted, [key, word]: readonly [string, string]): Source {
   return {
     knows: [`${key}=${word}`],
-    isOrdered: wanted.userId !== undefined,
+    ...inOrderOfUser(wanted),
     places: (after) => sql`
       select created_at as at, internal_id as id from transaction_words
       where digest = word_digest(${key}, ${word}) ${ofUser(wanted, after)}`,
@@ -181,7 +186,7 @@ function featured(
 ): Source {
   return {
     knows: [name],
-    isOrdered: wanted.userId !== undefined,
+    ...inOrderOfUser(wanted),
     places: (after) => sql`
       select created_at as at, internal_id as id from transaction_features
       where ${sql.ref(name)} = ${is} ${ofUser(wanted, after)}`,
@@ -193,12 +198,19 @@ function priced(wanted: Wanted): Source {
   return {
     knows: ['currency', 'amount'],
     isOrdered: false,
+    order: sql`amount`,
     places: (after) => sql`
       select created_at as at, internal_id as id from transaction_features
       where currency = ${currency}
         and amount between ${minAmount ?? '0'}::numeric and ${maxAmount ?? '1e13'}::numeric
         ${ofUser(wanted, after)}`,
   }
+}
+
+/** The index of a feature has each user by itself. */
+function inOrderOfUser({ userId }: Wanted): Pick<Source, 'isOrdered' | 'order'> {
+  if (userId !== undefined) return { isOrdered: true, order: BY_PLACE }
+  return { isOrdered: false, order: sql`user_id, created_at, internal_id` }
 }
 
 function ofUser({ userId, from, until }: Wanted, after?: ListPlace): RawBuilder<unknown> {
@@ -210,6 +222,7 @@ function inList({ userId, type, status, from, until }: Wanted): Source {
   return {
     knows: ['type', 'status'].filter((name) => (name === 'type' ? type : status) !== undefined),
     isOrdered: true,
+    order: BY_PLACE,
     places: (after) => sql`
       select created_at as at, id from transactions
       where true ${and(userId, (id) => sql`user_id = ${id}`)}
@@ -270,7 +283,7 @@ function taken(
   checks: readonly RawBuilder<unknown>[],
   after?: ListPlace,
 ): RawBuilder<unknown> {
-  const bound = isOrdered ? sql`order by at desc, id desc limit ${most}` : sql``
+  const bound = isOrdered ? sql`order by ${BY_PLACE} limit ${most}` : sql``
   const read = sql`${places(after)} ${bound}`
   if (checks.length === 0) return read
   return sql`
@@ -304,8 +317,8 @@ async function bestSource(db: Db, sources: readonly Source[], most: number): Pro
   const [first] = sources
   if (sources.length === 1 && first) return { ...first, most }
   const counts = sources.map(
-    ({ places }) => sql`
-      (select count(*) from (select from (${places()}) as all_of limit ${most + 1}) as few)`,
+    ({ places, order }) => sql`
+      (select count(*) from (${places()} order by ${order} limit ${most + 1}) as few)`,
   )
   const { rows } = await sql<{ counts: bigint[] }>`
     select array[${sql.join(counts)}] as counts`.execute(db)

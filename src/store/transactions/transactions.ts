@@ -147,7 +147,7 @@ export async function tellOfTransaction(
     with told as (
       select user_id, transaction_id, greatest(log_key, log_key_now()) as log_key,
         jsonb_build_object('status', status, 'previous_status', status, 'reason',
-          ${told.reason}::text) as event_data
+          ${told.reason}::text, 'eth_transaction_hash', eth_transaction_hash) as event_data
       from transactions where transaction_id = ${told.transactionId}
     )
     insert into events (log_key, user_id, type, subject, data)
@@ -216,7 +216,9 @@ const ITS_TRACES = sql`
     returning id, internal_id
   ), told as (
     insert into events (log_key, user_id, type, subject, data)
-    select log_key, user_id, event_type, transaction_id, event_data from changed
+    select log_key, user_id, event_type, transaction_id,
+      event_data || jsonb_build_object('eth_transaction_hash', eth_transaction_hash)
+    from changed
   )
   select ${TRANSACTION}, moved.id as "moveId"
   from changed t join moved on moved.internal_id = t.id`

@@ -6,8 +6,10 @@ const ErrorEntrySchema = Type.Object({
   error: Type.String({ examples: ['required', 'unknown_field', 'pattern'] }),
   message: Type.String({ examples: ['This field is required.'] }),
   location: Type.String({ examples: ['destination.name', 'query.limit'] }),
-  invalidValue: Type.Unsafe<unknown>({ description: 'What came; null where nothing did.' }),
-  constraints: Type.Object({}, { description: 'What was wanted.', additionalProperties: true }),
+  invalidValue: Type.Unsafe<unknown>({
+    description: 'The value that was sent; null if none was sent.',
+  }),
+  constraints: Type.Object({}, { description: 'What is required.', additionalProperties: true }),
 })
 
 const CODES = [
@@ -41,10 +43,10 @@ export const ProblemSchema = namedObject(
     title: Type.String(),
     status: Type.Integer(),
     detail: Type.String(),
-    instance: Type.String({ description: 'Names the request by its id.' }),
+    instance: Type.String({ description: 'The id of the request.' }),
     code: Type.Integer({ description: CODES, examples: [2] }),
     request_id: Type.String(),
     errors: Type.Optional(Type.Array(ErrorEntrySchema)),
   },
-  { description: 'RFC 9457, for those who accept application/problem+json.' },
+  { description: 'The form of RFC 9457, for `Accept: application/problem+json`.' },
 )

@@ -16,14 +16,14 @@ export const IdempotencyKeySchema = Type.Optional(
 /** How lists of Group A are walked: newest first, from one row to the next. */
 export function pageQuery(id: typeof UuidSchema) {
   return {
-    from: Type.Optional({ ...MomentSchema, description: 'Created then or later.' }),
-    to: Type.Optional({ ...MomentSchema, description: 'Created then or earlier.' }),
-    pageBefore: Type.Optional({ ...id, description: 'The page that ends before this one.' }),
-    pageAfter: Type.Optional({ ...id, description: 'The page that begins after this one.' }),
+    from: Type.Optional({ ...MomentSchema, description: 'Created at this time or later.' }),
+    to: Type.Optional({ ...MomentSchema, description: 'Created at this time or earlier.' }),
+    pageBefore: Type.Optional({ ...id, description: 'Returns the page before this id.' }),
+    pageAfter: Type.Optional({ ...id, description: 'Returns the page after this id.' }),
     pageSize: Type.Integer({
       minimum: 1,
       default: 50,
-      description: `How many at most. More than ${LIST_LIMIT_MAX} is taken as ${LIST_LIMIT_MAX}.`,
+      description: `The maximum number of rows. More than ${LIST_LIMIT_MAX} counts as ${LIST_LIMIT_MAX}.`,
       examples: [50],
     }),
   }

@@ -13,15 +13,15 @@ const AmountTextSchema = Type.String({
   maxLength: 512,
   'x-documented': { maxLength: 20, pattern: AMOUNT_PATTERN },
   description:
-    'A decimal string above zero: at most 13 digits before the point, and behind it 2 where a ' +
-    'bank is a side, else 6.',
+    'A decimal string above zero: at most 13 digits before the point, and after it 2 if a ' +
+    'bank is involved, otherwise 6.',
   examples: ['100.50'],
 })
 
 const CurrencyTextSchema = Type.String({
   maxLength: 64,
   'x-documented': { enum: ['USD'], maxLength: 3 },
-  description: 'Upper case.',
+  description: 'In upper case.',
   examples: ['USD'],
 })
 
@@ -70,7 +70,7 @@ function readCurrency(input: MoneyInput, nested: string | undefined): void {
     ['amount.currency', nested],
   ] as const) {
     if (value === undefined || value === 'USD') continue
-    const message = 'This currency is not served. Send USD, in upper case.'
+    const message = 'This currency is not supported. Send USD, in upper case.'
     throw refusal({ field, code: 'enum', message, value, constraints: { enum: ['USD'] } }, 1078)
   }
 }
@@ -90,7 +90,7 @@ export type Money = Static<typeof MoneySchema>
 
 /** An amount by the dialect of the key: text beside a currency, or an object with both. */
 export const AmountSchema = Type.Union([DecimalSchema, MoneySchema], {
-  description: 'Text for a `flat` key, an object for a `nested` one.',
+  description: 'A string for a `flat` key, an object for a `nested` key.',
 })
 
 export const MONEY_FIELDS = {
@@ -100,7 +100,7 @@ export const MONEY_FIELDS = {
 
 export const BalanceSchema = Type.String({
   pattern: '^-?[0-9]+\\.[0-9]{2,6}$',
-  description: 'Below zero only where transfers to a bank have taken of a credit line.',
+  description: 'Below zero only if transfers to a bank have used a credit line.',
   examples: ['100.50'],
 })
 export const BalanceListSchema = Type.Array(

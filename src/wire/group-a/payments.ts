@@ -21,7 +21,7 @@ export const PaymentCreateSchema = requestObject({
   source: Type.Optional(
     requestObject(
       { type: Type.Literal('wallet'), id: WalletIdSchema },
-      { description: 'The wallet that pays; absent, the main wallet.' },
+      { description: 'The wallet that pays. Default: the main wallet.' },
     ),
   ),
   destination: requestObject({
@@ -58,7 +58,7 @@ const PaymentSchema = namedObject('Payment', {
   }),
   status: StatusSchema,
   fees: AmountSchema,
-  trackingRef: nullable(Type.String({ description: "The bank's reference." })),
+  trackingRef: nullable(Type.String({ description: 'The reference of the bank.' })),
   errorCode: nullable(
     Type.String({ description: 'Why it failed.', examples: ['payment_returned'] }),
   ),

@@ -20,7 +20,7 @@ export const ChainTextSchema = Type.String({ maxLength: 64, examples: ['ETH'] })
 export const AddressTextSchema = Type.String({
   maxLength: 512,
   'x-documented': { maxLength: 42, pattern: '^0x[0-9a-fA-F]{40}$' },
-  description: 'Checked by EIP-55 when its case is mixed.',
+  description: 'If its case is mixed, its checksum (EIP-55) is verified.',
   examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
 })
 
@@ -43,7 +43,7 @@ export function requireFields(
   }
   for (const name of Object.keys(side)) {
     if (name === 'type' || needed.includes(name) || allowed.includes(name)) continue
-    const message = `This field has no place where the type is ${String(side['type'])}.`
+    const message = `Leave this field out if the type is ${String(side['type'])}.`
     problems.push({ field: `${at}.${name}`, code: 'unknown_field', message })
   }
   const [first] = problems

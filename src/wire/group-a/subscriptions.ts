@@ -26,8 +26,7 @@ const NotificationTypeSchema = Type.Enum([...NOTIFICATION_TYPES])
 const WebhookUrlSchema = Type.String({
   minLength: 1,
   maxLength: 2048,
-  description:
-    'In the public Internet, by https; in the sandbox of one machine also that, by http.',
+  description: 'A public address with https. The sandbox also allows this machine with http.',
   examples: ['https://hooks.example.com/quittance'],
 })
 
@@ -41,7 +40,7 @@ export const SubscriptionCreateSchema = namedRequest(
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: 'Another name of `url`, which some clients use.',
+        description: 'Another name for `url`, which some clients use.',
       }),
     ),
     subscriptionDetails: Type.Optional(
@@ -53,7 +52,7 @@ export const SubscriptionCreateSchema = namedRequest(
         {
           maxItems: MAX_ENTRIES,
           description:
-            'Which types go where; none means payments, transfers and chargebacks. ' +
+            'Which type goes to which URL. Default: payments, transfers and chargebacks. ' +
             '`transactions` and `batches` are the events that `GET /api/events` lists.',
         },
       ),
@@ -74,8 +73,8 @@ const SUBSCRIPTION_FIELDS = {
       notificationType: NotificationTypeSchema,
       status: Type.Enum([...ENDPOINT_STATES], {
         description:
-          'Pending until the url has answered a signed ping with a 2xx. Disabled after an answer ' +
-          '410, or when it has failed for five days or never answered the ping; replay the ping ' +
+          'Pending until the URL answers a signed ping with a 2xx status. Disabled after an ' +
+          '410, after five days of failures, or if it never answered the ping. Replay the ping ' +
           'to try it again.',
       }),
     }),
@@ -89,7 +88,7 @@ export type SubscriptionWire = Static<typeof SubscriptionSchema>
 
 const SecretSchema = Type.String({
   pattern: '^whsec_',
-  description: 'Verifies the signatures (Standard Webhooks 1.0). It is shown only now.',
+  description: 'Verifies the signatures (Standard Webhooks 1.0). It is shown only once.',
   examples: ['whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDDWkIQVrZcXk='],
 })
 
@@ -125,7 +124,10 @@ export const DeliveryListQuerySchema = requestObject({
   status: Type.Optional(Type.Enum([...DELIVERY_STATES])),
   pageSize: ListLimitSchema,
   pageAfter: Type.Optional(
-    Type.String({ ...UuidSchema, description: 'The id of the last delivery of the page before.' }),
+    Type.String({
+      ...UuidSchema,
+      description: 'The id of the last delivery of the previous page.',
+    }),
   ),
 })
 
@@ -134,20 +136,20 @@ const DeliverySchema = namedObject('Delivery', {
   subscriptionId: UuidSchema,
   notificationId: Type.String({
     ...UuidSchema,
-    description: 'The `webhook-id`, and the `id` of the body: the same at each try.',
+    description: 'The `webhook-id`, which is also the `id` of the body: the same at each try.',
   }),
   notificationType: Type.Enum([...NOTIFICATION_TYPES, 'ping']),
   sequence: nullable(
     int64({
       description:
-        'Counts what you were told, from 1 and without gaps, in the order of the changes. ' +
+        'Counts your notifications, from 1 and without gaps, in the order of the changes. ' +
         'A ping has none.',
       examples: [17],
     }),
   ),
   url: Type.String(),
   status: Type.Enum([...DELIVERY_STATES]),
-  tries: Type.Integer({ minimum: 0, description: 'Since it was written or replayed.' }),
+  tries: Type.Integer({ minimum: 0, description: 'Since it was created or replayed.' }),
   nextTryDate: nullable(TimestampSchema),
   latestTries: Type.Array(
     Type.Object({
@@ -158,7 +160,7 @@ const DeliverySchema = namedObject('Delivery', {
       answerBytes: AnswerBytesSchema,
       error: nullable(
         Type.String({
-          description: 'Where there was no answer.',
+          description: 'The reason, if there was no answer.',
           examples: ['ECONNREFUSED', 'timed_out', 'address_forbidden'],
         }),
       ),

@@ -34,11 +34,11 @@ export const TransferCreateSchema = requestObject({
       chain: Type.Optional(ChainTextSchema),
       address: Type.Optional({
         ...AddressTextSchema,
-        description: 'Of a redeem: the holder that alone may burn for it.',
+        description: 'Of a redeem: the only holder that can burn for it.',
       }),
       custodial: Type.Optional(
         Type.Boolean({
-          description: 'Of a redeem: the platform burns from your own address at it.',
+          description: 'Of a redeem: the platform burns from your own address at the platform.',
         }),
       ),
     },
@@ -52,7 +52,7 @@ export const TransferCreateSchema = requestObject({
       address: Type.Optional(AddressTextSchema),
       ...OPTIONAL_WIRE,
     },
-    { description: '`id` of a wallet; a wire needs nothing more.' },
+    { description: '`id` of a wallet. A wire needs no other field.' },
   ),
 })
 
@@ -62,7 +62,7 @@ export const MintCreateSchema = requestObject({
   source: Type.Optional(
     requestObject(
       { type: Type.Literal('wallet'), id: WalletIdSchema },
-      { description: 'The wallet that pays; absent, the main wallet.' },
+      { description: 'The wallet that pays. Default: the main wallet.' },
     ),
   ),
   destination: requestObject(
@@ -83,7 +83,9 @@ export const TransferListQuerySchema = requestObject({
   sourceWalletId: Type.Optional(WalletIdSchema),
   destinationWalletId: Type.Optional(WalletIdSchema),
   returnIdentities: Type.Optional(
-    Type.Boolean({ description: 'Taken, and without effect: nobody else is ever a side.' }),
+    Type.Boolean({
+      description: 'Accepted, without effect: a transfer has no parties but its user.',
+    }),
   ),
   ...pageQuery(UuidSchema),
 })
@@ -114,12 +116,12 @@ const RedemptionSchema = namedObject(
     token: EthereumAddressSchema,
     chainId: Type.Integer({ examples: [1] }),
     function: Type.Enum(['burnWithMemo(uint256,bytes32)', 'transfer(address,uint256)'], {
-      description: 'A token without memos is sent back to its issuer, from the address named.',
+      description: 'A token without memos is sent to its issuer, from the address that is named.',
     }),
     calldata: Type.String({ pattern: '^0x[0-9a-f]+$' }),
     expiresAt: TimestampSchema,
   },
-  { description: 'What the holder calls the token with, for this redeem.' },
+  { description: 'The call of the token that the holder makes for this redeem.' },
 )
 
 export type Redemption = Static<typeof RedemptionSchema>
@@ -139,7 +141,7 @@ const TransferSchema = namedObject('Transfer', {
   reference: Type.Optional(
     Type.Unsafe<string>({
       ...EthereumHashSchema,
-      description: 'Of a mint or a withdrawal: how it is known on the chain.',
+      description: 'Of a mint or a withdrawal: its reference on the chain.',
     }),
   ),
   redemption: Type.Optional(RedemptionSchema),

@@ -21,7 +21,7 @@ export const WalletCreateSchema = requestObject({
 
 const WalletSchema = namedObject('Wallet', {
   walletId: WalletIdSchema,
-  entityId: Type.String({ description: 'Whose it is.', examples: ['3'] }),
+  entityId: Type.String({ description: 'The owner.', examples: ['3'] }),
   type: Type.Enum(['merchant', 'end_user_wallet']),
   description: Type.String({ examples: ['Main wallet'] }),
   currency: LedgerCurrencySchema,

@@ -41,9 +41,9 @@ const ProviderHealthSchema = namedObject('ProviderHealth', {
   name: Type.String({ examples: ['rpc.example'] }),
   state: Type.Enum(['well', 'failing', 'paused', 'wrong_chain']),
   score: Type.Integer({ description: 'From 0 to 100.', examples: [98] }),
-  latency_ms: Type.Integer({ description: 'Of its latest answers, on average.', examples: [42] }),
+  latency_ms: Type.Integer({ description: 'The average over its latest answers.', examples: [42] }),
   answered_percent: Type.Integer({ description: 'Of its latest calls.', examples: [100] }),
-  failures: Type.Integer({ description: 'In a row, up to now.', examples: [0] }),
+  failures: Type.Integer({ description: 'Consecutive, up to now.', examples: [0] }),
 })
 
 /** Of which chain something is told. */
@@ -56,7 +56,7 @@ export const OverviewSchema = namedAnswer('Overview', {
   chain: OnChainSchema,
   chains: Type.Array(
     Type.Object({ chain: OnChainSchema, chain_id: Type.Integer({ examples: [8453] }) }),
-    { description: 'Those that are served, the default one first.' },
+    { description: 'The chains of this installation, the default one first.' },
   ),
   since: TimestampSchema,
   claimed: TotalsSchema,
@@ -69,7 +69,7 @@ export const OverviewSchema = namedAnswer('Overview', {
         under_seconds: nullable(Type.Integer({ examples: [60] })),
         count: Type.Integer({ examples: [3] }),
       }),
-      { description: 'Each counts those that are not counted before it.' },
+      { description: 'Each row counts what no row before it counts.' },
     ),
   }),
   head: nullable(
@@ -96,7 +96,7 @@ export const SampleListQuerySchema = requestObject({
     minimum: 1,
     maximum: 720,
     default: 24,
-    description: 'How far back.',
+    description: 'How many hours back.',
     examples: [24],
   }),
 })
@@ -112,10 +112,13 @@ export const SampleListSchema = namedAnswer('OverviewSampleList', {
       providers_well: Type.Integer({ examples: [2] }),
       open_breaks: nullable(Type.Integer({ examples: [0] })),
       supply: nullable(
-        Type.String({ description: 'Of the stablecoin, on the chain.', examples: ['1250.00'] }),
+        Type.String({
+          description: 'The supply of the stablecoin on the chain.',
+          examples: ['1250.00'],
+        }),
       ),
       liability: nullable(
-        Type.String({ description: 'Of the ledger, for it.', examples: ['1250.00'] }),
+        Type.String({ description: 'What the ledger owes for it.', examples: ['1250.00'] }),
       ),
     }),
   ),
@@ -141,7 +144,7 @@ export const OwnedListQuerySchema = requestObject({
   cursor: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_-]{1,256}$',
-      description: 'The `next_cursor` of the page before.',
+      description: 'The `next_cursor` of the previous page.',
       examples: ['MTc0MTk0NDQxMzU4OSw0Mg'],
     }),
   ),
@@ -151,13 +154,17 @@ export const OwnedListSchema = namedAnswer('OwnedTransactionList', {
   transactions: Type.Array(OwnedTransactionSchema, { maxItems: LIST_LIMIT_MAX }),
   total: Type.Optional(
     Type.Integer({
-      description: 'On the first page: all that pass the filters, counted up to 100,000.',
+      description:
+        'On the first page: the number of rows that match the filters, counted up to 100,000.',
       examples: [1],
     }),
   ),
   total_is_exact: Type.Optional(TotalIsExactSchema),
   next_cursor: nullable(
-    Type.String({ description: 'For the next page; null on the last.', examples: ['MTc0MQ'] }),
+    Type.String({
+      description: 'The cursor of the next page; null on the last page.',
+      examples: ['MTc0MQ'],
+    }),
   ),
 })
 export type OwnedListWire = Static<typeof OwnedListSchema>
@@ -171,7 +178,9 @@ const OwnedBatchSchema = namedObject('OwnedBatch', { ...BATCH_FIELDS, ...OWNER_F
 
 export const OwnedBatchListSchema = namedAnswer('OwnedBatchList', {
   batches: Type.Array(OwnedBatchSchema, { maxItems: LIST_LIMIT_MAX }),
-  next_after: nullable(Type.String({ description: 'For the next page; null on the last.' })),
+  next_after: nullable(
+    Type.String({ description: 'The cursor of the next page; null on the last page.' }),
+  ),
 })
 export type OwnedBatchListWire = Static<typeof OwnedBatchListSchema>
 
@@ -192,14 +201,14 @@ const LifeMoveSchema = namedObject('LifeMove', {
 
 const LifeAttemptSchema = namedObject('LifeAttempt', {
   ...BlockchainTransactionSchema.properties.attempts.items.properties,
-  gas: int64({ description: 'The most that it may use.', examples: [60_000] }),
+  gas: int64({ description: 'The maximum gas that it can use.', examples: [60_000] }),
   gas_used: nullable(int64({ examples: [39_199] })),
   block_hash: nullable(EthereumHashSchema),
   succeeded: nullable(Type.Boolean()),
   sent_at: nullable(TimestampSchema),
   last_sent_at: nullable(TimestampSchema),
   last_answer: nullable(
-    Type.String({ description: 'What providers last said to it.', examples: ['accepted'] }),
+    Type.String({ description: 'The latest answer of the providers.', examples: ['accepted'] }),
   ),
 })
 
@@ -222,11 +231,11 @@ export const TransactionLifeSchema = namedAnswer('TransactionLife', {
   metadata: Type.Record(Type.String(), Type.String(), { examples: [{ order_id: '2025-014' }] }),
   ...CHARGE_BACK_FIELDS,
   arrivals: Type.Array(ArrivalSchema, {
-    description: 'Crypto checkout: oldest first; of more than 300, the largest.',
+    description: 'Crypto checkout: oldest first; if there are more than 300, the largest ones.',
   }),
   blockchain_transaction: nullable(BlockchainTransactionSchema),
   order: nullable(LifeOrderSchema),
-  history: Type.Array(LifeMoveSchema, { description: 'Every status it had, oldest first.' }),
+  history: Type.Array(LifeMoveSchema, { description: 'Every status so far, oldest first.' }),
   receipt_path: nullable(Type.String({ description: 'The page for the payee.' })),
 })
 export type TransactionLifeWire = Static<typeof TransactionLifeSchema>
@@ -252,7 +261,7 @@ const PaidSchema = namedObject('PaidOnChain', {
   to_address: EthereumAddressSchema,
   amount_units: Type.String({
     description:
-      'In the smallest unit. Of a checkout that was paid in parts, the part that made it whole.',
+      'In the smallest unit. Of a checkout that was paid in parts, the part that completed it.',
     pattern: '^[0-9]+$',
   }),
   token: nullable(EthereumAddressSchema),

@@ -28,7 +28,7 @@ import {
 
 const ToAddressSchema = {
   ...EthereumAddressSchema,
-  description: 'Checked by EIP-55 when its case is mixed.',
+  description: 'If its case is mixed, its checksum (EIP-55) is verified.',
 }
 
 const ChainCurrencySchema = Type.String({
@@ -36,8 +36,8 @@ const ChainCurrencySchema = Type.String({
   minLength: 1,
   maxLength: 32,
   description:
-    'ETH; USD for the stablecoin of the installation, one token for one dollar; or the symbol of ' +
-    'another token that it has. The balance lists them.',
+    'ETH, USD for the stablecoin of the installation (one token is one dollar), or the symbol of ' +
+    'another configured token. The balance lists them.',
   examples: ['USD'],
 })
 
@@ -57,8 +57,8 @@ export const BlockchainCreateSchema = requestObject({
     Type.Boolean({
       default: false,
       description:
-        'Pays through the settlement contract, which pays an order once. Tokens are paid by a ' +
-        'permit in one transaction where they take one, else by an allowance before it.',
+        'Pays through the settlement contract, which pays an order once. A token is paid with a ' +
+        'permit in one transaction if it has permits, otherwise after an allowance.',
     }),
   ),
 })
@@ -81,8 +81,8 @@ export const BatchCreateSchema = requestObject({
     Type.Enum([...ON_FAILURE], {
       default: 'all_or_nothing',
       description:
-        'Whether nothing is paid where one payment cannot be made, or each of the others is. ' +
-        'All or nothing is one transaction on the chain, so its gas bounds how many there can be.',
+        'What happens if one payment cannot be made: nothing is paid, or each of the others is. ' +
+        '`all_or_nothing` is one transaction on the chain, so its gas limits the number of items.',
     }),
   ),
   items: Type.Array(
@@ -112,7 +112,7 @@ export const BATCH_FIELDS = {
   chain: OnChainSchema,
   status: Type.Enum([...BATCH_STATUSES], {
     description:
-      'Pending until the last payment is final; then whether all, some or none were paid.',
+      'Pending until the last payment is final. Then it says whether all, some or none were paid.',
   }),
   currency: AnyCurrencySchema,
   on_failure: Type.Enum([...ON_FAILURE]),
@@ -127,7 +127,7 @@ export const BATCH_FIELDS = {
       completed: SumSchema,
       failed: SumSchema,
     },
-    { description: 'How many payments are in each state, and what they come to.' },
+    { description: 'The number and the sum of the payments in each state.' },
   ),
 }
 
@@ -138,7 +138,7 @@ export const BatchCreatedSchema = namedAnswer('BatchCreated', {
   ...BATCH_FIELDS,
   from_address: EthereumAddressSchema,
   transactions: Type.Array(TransactionIdSchema, {
-    description: 'The transaction of each item, in their order.',
+    description: 'The transaction of each item, in the order of the items.',
   }),
 })
 
@@ -149,17 +149,17 @@ export const BatchEstimateSchema = namedAnswer('BatchEstimate', {
   ...AMOUNT_FIELDS,
   from_address: EthereumAddressSchema,
   chain_transactions: Type.Integer({
-    description: 'How many transactions on the chain it would be.',
+    description: 'The number of transactions on the chain.',
     examples: [1],
   }),
-  gas: int64({ description: 'At most; what is not used is not paid.', examples: [1_500_000] }),
+  gas: int64({ description: 'The maximum. Unused gas is not paid.', examples: [1_500_000] }),
   fee_wei: Type.String({
-    description: 'What that gas costs at most, at the price that would be offered now.',
+    description: 'The maximum cost of that gas at the current price.',
     pattern: '^[0-9]+$',
     examples: ['3000000000000000'],
   }),
   contracts: Type.Array(Type.Integer(), {
-    description: 'The indexes of items whose payee has code, which may refuse them.',
+    description: 'The indexes of items whose payee is a contract, which can refuse the payment.',
   }),
 })
 
@@ -168,7 +168,7 @@ export const BatchQuerySchema = requestObject({
     minimum: 0,
     maximum: MAX_BATCH,
     default: 0,
-    description: 'The index of the first item that is shown.',
+    description: 'The index of the first item to return.',
   }),
   limit: ListLimitSchema,
 })
@@ -184,7 +184,7 @@ const BatchItemSchema = namedObject('BatchItem', {
   eth_transaction_hash: nullable(EthereumHashSchema),
   reference: {
     ...EthereumHashSchema,
-    description: 'Names the payment in the event of the settlement contract.',
+    description: 'The reference of the payment in the event of the settlement contract.',
   },
   error_code: nullable(Type.String({ description: 'Why it failed.', examples: ['payee_refused'] })),
   error_reason: nullable(ErrorReasonSchema),
@@ -195,7 +195,7 @@ export type BatchItemWire = Static<typeof BatchItemSchema>
 export const BATCH_ITEMS = {
   items: Type.Array(BatchItemSchema),
   next_from: nullable(
-    Type.Integer({ description: 'Where the next page begins; null on the last.' }),
+    Type.Integer({ description: 'The index of the next page; null on the last page.' }),
   ),
 }
 
@@ -209,7 +209,9 @@ export const BatchListQuerySchema = requestObject({
 
 export const BatchListSchema = namedAnswer('BatchList', {
   batches: Type.Array(BatchSchema),
-  next_after: nullable(Type.String({ description: 'For the next page; null on the last.' })),
+  next_after: nullable(
+    Type.String({ description: 'The cursor of the next page; null on the last page.' }),
+  ),
 })
 
 export const BlockchainBalanceQuerySchema = requestObject({
@@ -234,6 +236,6 @@ export const BlockchainBalanceSchema = namedAnswer('BlockchainBalance', {
         examples: ['12500000'],
       }),
     }),
-    { description: 'What a payment in another currency than ETH is paid with.' },
+    { description: 'The token that pays a currency other than ETH.' },
   ),
 })

@@ -19,17 +19,17 @@ export const ArrivalSchema = namedObject('CheckoutArrival', {
   block_number: int64({ examples: [21_925_176] }),
   reference: Type.Unsafe<string>({
     ...EthereumHashSchema,
-    description: 'What it names: the reference of the payment, or one for a further part of it.',
+    description: 'The reference of the payment, or the one for a further part of it.',
   }),
   payer: EthereumAddressSchema,
   token: nullable(EthereumAddressSchema),
   amount_units: Type.String({
-    description: 'In the smallest unit of what was sent.',
+    description: 'In the smallest unit of the coin or token.',
     examples: ['99500000'],
   }),
   amount_decimal: nullable(
     Type.String({
-      description: 'The same in ETH or dollars; null for a token that is not known.',
+      description: 'The same in ETH or dollars; null for an unknown token.',
       examples: ['99.5'],
     }),
   ),
@@ -44,7 +44,7 @@ export const DisputeSchema = namedObject('Dispute', {
   reason: Type.String({ examples: ['fraudulent'] }),
   ...AMOUNT_FIELDS,
   history: Type.Array(Type.Object({ status: Type.String(), created_at: TimestampSchema }), {
-    description: 'Every status it had, oldest first.',
+    description: 'Every status so far, oldest first.',
   }),
 })
 
@@ -59,7 +59,7 @@ export const RefundSchema = namedObject('Refund', {
   payer: nullable(
     Type.Unsafe<string>({
       ...EthereumAddressSchema,
-      description: 'Crypto checkout: whose payment it sends back; null where none is named.',
+      description: 'Crypto checkout: the payer whose payment is refunded; null if none is named.',
     }),
   ),
   error_code: nullable(
@@ -70,11 +70,12 @@ export const RefundSchema = namedObject('Refund', {
 /** What goes back of a payment, and what is disputed: in its status and in its detail. */
 export const CHARGE_BACK_FIELDS = {
   refunded_decimal: Type.String({
-    description: 'How much of it has arrived back; less than all leaves the payment completed.',
+    description:
+      'The amount that was returned. The payment stays completed until all of it is returned.',
     examples: ['0'],
   }),
   refunds: Type.Array(RefundSchema, {
-    description: 'Oldest first. Those that have not failed are together at most the payment.',
+    description: 'Oldest first. All that have not failed are together at most the payment.',
   }),
   disputes: Type.Array(DisputeSchema),
 }

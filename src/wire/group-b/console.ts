@@ -35,7 +35,7 @@ export const SearchQuerySchema = requestObject({
     maxLength: 128,
     pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$',
     description:
-      'A hash, an address, an id in any case, an external id, an amount, the beginning of a ' +
+      'A hash, an address, an id in any case, an external id, an amount, the start of a ' +
       'username, or a part of a description of the newest transactions.',
     examples: ['TX04419271330985127764'],
   }),
@@ -53,7 +53,7 @@ const FoundSchema = namedObject('Found', {
 export type FoundWire = Static<typeof FoundSchema>
 
 export const FoundListSchema = namedAnswer('FoundList', {
-  found: Type.Array(FoundSchema, { description: 'The best first, a few of each kind.' }),
+  found: Type.Array(FoundSchema, { description: 'The best matches first, a few of each kind.' }),
 })
 export type FoundListWire = Static<typeof FoundListSchema>
 
@@ -77,7 +77,7 @@ const MovementSchema = namedObject('Movement', {
   status: Type.String({ examples: ['complete'] }),
   error_code: nullable(Type.String({ examples: ['payment_would_fail'] })),
   to: nullable(
-    Type.String({ description: 'An address, or who is paid.', examples: ['Grace Hopper'] }),
+    Type.String({ description: 'An address, or the payee.', examples: ['Grace Hopper'] }),
   ),
   transaction_hash: nullable(EthereumHashSchema),
   created_at: TimestampSchema,
@@ -87,7 +87,9 @@ export type MovementWire = Static<typeof MovementSchema>
 
 export const MovementListSchema = namedAnswer('MovementList', {
   movements: Type.Array(MovementSchema, { maxItems: LIST_LIMIT_MAX }),
-  next_after: nullable(Type.String({ description: 'For the next page; null on the last.' })),
+  next_after: nullable(
+    Type.String({ description: 'The cursor of the next page; null on the last page.' }),
+  ),
 })
 export type MovementListWire = Static<typeof MovementListSchema>
 
@@ -117,7 +119,7 @@ export const StatisticsQuerySchema = requestObject({
     minimum: 1,
     maximum: 90,
     default: 30,
-    description: 'How many days, today included.',
+    description: 'The number of days, including today.',
     examples: [30],
   }),
 })
@@ -139,7 +141,7 @@ const StatisticsDaySchema = namedObject('StatisticsDay', {
 export const StatisticsSchema = namedAnswer('Statistics', {
   at: TimestampSchema,
   days: Type.Array(StatisticsDaySchema, {
-    description: 'In UTC, oldest first, those before the first transaction left out.',
+    description: 'In UTC, oldest first, without the days before the first transaction.',
   }),
 })
 export type StatisticsWire = Static<typeof StatisticsSchema>
@@ -162,14 +164,19 @@ const WebhookEndpointSchema = namedObject('WebhookEndpoint', {
   status: Type.Enum([...ENDPOINT_STATES]),
   disabled_code: nullable(Type.String({ examples: ['failing'] })),
   failing_since: nullable(TimestampSchema),
-  waiting: Type.Integer({ description: 'Deliveries on their way to it.', examples: [0] }),
+  waiting: Type.Integer({
+    description: 'The number of its deliveries in progress.',
+    examples: [0],
+  }),
   created_at: TimestampSchema,
 })
 export type WebhookEndpointWire = Static<typeof WebhookEndpointSchema>
 
 export const WebhookEndpointListSchema = namedAnswer('WebhookEndpointList', {
   endpoints: Type.Array(WebhookEndpointSchema, { maxItems: LIST_LIMIT_MAX }),
-  next_after: nullable(Type.String({ description: 'For the next page; null on the last.' })),
+  next_after: nullable(
+    Type.String({ description: 'The cursor of the next page; null on the last page.' }),
+  ),
 })
 export type WebhookEndpointListWire = Static<typeof WebhookEndpointListSchema>
 
@@ -182,7 +189,8 @@ export const AlertNoteSchema = requestObject({
     minLength: 1,
     maxLength: 300,
     pattern: '\\S',
-    description: 'What is known of it. It stays open until the chain shows that it is over.',
+    description:
+      'What is known about it. The alert stays open until the chain shows that its cause is gone.',
     examples: ['The exchange confirmed the reorg; ticket 4711.'],
   }),
 })
@@ -202,7 +210,7 @@ const AlertSchema = namedObject('Alert', {
 export type AlertWire = Static<typeof AlertSchema>
 
 export const AlertListSchema = namedAnswer('AlertList', {
-  alerts: Type.Array(AlertSchema, { description: 'Those that are open, oldest first.' }),
+  alerts: Type.Array(AlertSchema, { description: 'The open alerts, oldest first.' }),
 })
 export type AlertListWire = Static<typeof AlertListSchema>
 

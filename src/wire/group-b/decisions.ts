@@ -21,11 +21,12 @@ const DECIDED_FIELDS = {
   error_code: nullable(Type.String({ examples: ['payment_refused'] })),
   received_decimal: Type.Unsafe<string>({
     ...ReceivedSchema,
-    description: 'What has arrived in the right coin, in time and late.',
+    description: 'What arrived in the right coin or token, in time and late.',
   }),
   expires_at: nullable(TimestampSchema),
   arrivals: Type.Array(ArrivalSchema, {
-    description: 'Oldest first; of more than 100, the largest in the right coin.',
+    description:
+      'Oldest first; if there are more than 100, the largest in the right coin or token.',
   }),
 }
 
@@ -43,17 +44,17 @@ export const UndecidedListSchema = namedAnswer('UndecidedPaymentList', {
 
 export const DecisionSchema = requestObject({
   decision: Type.Enum(['accept', 'refuse'], {
-    description: 'Accepted, the payment is completed as it is; refused, it has failed.',
+    description: 'An accepted payment is completed, and a refused payment has failed.',
     examples: ['accept'],
   }),
   received_decimal: Type.Unsafe<string>({
     ...ReceivedSchema,
-    description: 'What you have seen. Where more has come since, nothing is decided.',
+    description: 'The amount that you saw. If more arrived since, nothing is decided.',
   }),
   note: Type.String({
     minLength: 1,
     maxLength: 300,
-    description: 'Why. It stands in the history of the transaction, which its user reads.',
+    description: 'The reason. It is in the history of the transaction, which its user can read.',
     examples: ['The exchange kept its fee, see ticket 4711.'],
   }),
 })

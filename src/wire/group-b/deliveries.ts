@@ -29,12 +29,12 @@ export const AnyDeliveryListQuerySchema = requestObject({
     Type.String({
       minLength: 1,
       maxLength: 150,
-      description: 'The id of the payment, transfer or transaction that they tell of.',
+      description: 'The id of the payment, transfer or transaction that they are about.',
     }),
   ),
   limit: ListLimitSchema,
   after: Type.Optional(
-    Type.String({ ...UuidSchema, description: 'The `next_after` of the page before.' }),
+    Type.String({ ...UuidSchema, description: 'The `next_after` of the previous page.' }),
   ),
 })
 
@@ -45,7 +45,7 @@ const TrySchema = Type.Object({
   status_code: nullable(Type.Integer({ examples: [500] })),
   answer_bytes: AnswerBytesSchema,
   error: nullable(
-    Type.String({ description: 'Where there was no answer.', examples: ['ECONNREFUSED'] }),
+    Type.String({ description: 'The reason, if there was no answer.', examples: ['ECONNREFUSED'] }),
   ),
 })
 
@@ -60,7 +60,7 @@ const AnyDeliverySchema = namedObject('Delivery', {
   url: Type.String(),
   url_status: Type.Enum([...ENDPOINT_STATES]),
   status: Type.Enum([...DELIVERY_STATES]),
-  tries: Type.Integer({ minimum: 0, description: 'Since it was written or replayed.' }),
+  tries: Type.Integer({ minimum: 0, description: 'Since it was created or replayed.' }),
   next_try_at: nullable(TimestampSchema),
   latest_tries: Type.Array(TrySchema, { description: 'Newest first.' }),
   created_at: TimestampSchema,
@@ -72,7 +72,7 @@ export const AnyDeliveryListSchema = namedAnswer('DeliveryList', {
   deliveries: Type.Array(AnyDeliverySchema, { maxItems: LIST_LIMIT_MAX }),
   limit: Type.Integer({ minimum: 1 }),
   next_after: nullable(
-    Type.String({ description: 'Ask with this for the next page; null on the last one.' }),
+    Type.String({ description: 'Send this as `after` for the next page; null on the last page.' }),
   ),
 })
 
@@ -80,10 +80,10 @@ export const AnyDeliveryDetailSchema = namedAnswer('DeliveryDetail', {
   delivery: AnyDeliverySchema,
   headers: Type.Record(Type.String(), Type.String(), {
     description:
-      'What each try is sent with. `webhook-timestamp` and `webhook-signature` are made at the try.',
+      'The headers of each try. `webhook-timestamp` and `webhook-signature` are made for each try.',
     examples: [{ 'webhook-id': 'b3d9d2d5-4c12-4946-a09d-953e82fae2b0' }],
   }),
-  payload: Type.String({ description: 'The body, byte for byte the same at each try.' }),
+  payload: Type.String({ description: 'The body, with the same bytes at each try.' }),
 })
 export type AnyDeliveryDetailWire = Static<typeof AnyDeliveryDetailSchema>
 

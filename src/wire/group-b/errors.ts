@@ -18,7 +18,7 @@ export const ErrorSchema = namedObject('Error', {
     examples: ['invalid_request'],
   }),
   request_id: Type.String({ examples: ['0195925e-9a1d-7c3b-8f0e-2b6a4c1d7e55'] }),
-  details: Type.Array(ErrorDetailSchema, { description: 'The fields that are wrong.' }),
+  details: Type.Array(ErrorDetailSchema, { description: 'The wrong fields.' }),
 })
 
 export const ProblemSchema = namedObject(
@@ -28,12 +28,12 @@ export const ProblemSchema = namedObject(
     title: Type.String(),
     status: Type.Integer(),
     detail: Type.String(),
-    instance: Type.String({ description: 'Names the request by its id.' }),
+    instance: Type.String({ description: 'The id of the request.' }),
     code: Type.String({ examples: ['invalid_request'] }),
     request_id: Type.String(),
     details: Type.Array(ErrorDetailSchema),
   },
-  { description: 'RFC 9457, for those who accept application/problem+json.' },
+  { description: 'The form of RFC 9457, for `Accept: application/problem+json`.' },
 )
 
 function codes(): FailureCode[] {

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import {
+  EthereumHashSchema,
   int64,
   LIST_LIMIT_MAX,
   ListLimitSchema,
@@ -16,7 +17,8 @@ import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 const CursorSchema = Type.String({
   pattern: '^[0-9]{0,18}$',
   default: '',
-  description: 'The `next_after` of the page before; nothing or 0 starts at the oldest event.',
+  description:
+    'The `next_after` of the previous page. Without it, or with 0, the oldest event is first.',
   examples: ['1024'],
 })
 
@@ -29,7 +31,7 @@ export const EVENT_FIELDS = {
   type: Type.String({
     description:
       '`transaction.` and the new status; `transaction.created`; `transaction.partly_refunded` ' +
-      'when a part of a payment has arrived back, which stays `completed`; ' +
+      'when a part of a payment was returned, and the payment stays `completed`; ' +
       '`transaction.break_opened`, `break_closed`, `alert_opened` and `alert_closed`, with its ' +
       'kind as the reason, when `disputed_by` changes. `batch.completed`, `partly_completed` or ' +
       '`failed` when the last payment of a batch is final.',
@@ -40,13 +42,15 @@ export const EVENT_FIELDS = {
   status: TransactionStatusSchema,
   previous_status: nullable(TransactionStatusSchema),
   reason: nullable(Type.String({ examples: ['insufficient_funds'] })),
+  /** Of the transaction on the chain that it showed then; a batch has none. */
+  eth_transaction_hash: nullable(EthereumHashSchema),
   created_at: TimestampSchema,
 }
 
 export const EventSchema = namedObject('Event', {
   id: int64({
     description:
-      'Names the event. Events are in the order of the log, which is mostly that of ids.',
+      'The id of the event. Events are in the order of the log, which is mostly the order of ids.',
     examples: [1025],
   }),
   ...EVENT_FIELDS,
@@ -56,7 +60,7 @@ export type EventWire = Static<typeof EventSchema>
 export const EventListSchema = namedAnswer('EventList', {
   events: Type.Array(EventSchema, { maxItems: LIST_LIMIT_MAX }),
   next_after: Type.String({
-    description: 'Ask with this next time; it stays the same while nothing is new.',
+    description: 'Send this as `after` next time. It stays the same while nothing is new.',
     pattern: '^[0-9]{1,19}$',
     examples: ['1025'],
   }),
@@ -76,6 +80,7 @@ export function eventFields<Data extends object>(event: {
     type,
     transaction_id: isOfBatch ? null : subject,
     batch_id: isOfBatch ? subject : null,
+    eth_transaction_hash: null,
     ...data,
     created_at: createdAt.toISOString(),
   }

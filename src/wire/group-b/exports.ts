@@ -19,15 +19,15 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 export const ExportQuerySchema = requestObject({
   kind: Type.Enum([...EXPORT_KINDS], {
     description:
-      'Transactions, of which the completed ones make the balances; postings of the ledger, ' +
-      'account by account; or what transactions on the chain have cost.',
+      'Transactions, where the completed ones make the balances; postings of the ledger, ' +
+      'account by account; or the fees of transactions on the chain.',
   }),
-  from: Type.Optional({ ...MomentSchema, description: 'Absent: from the beginning.' }),
+  from: Type.Optional({ ...MomentSchema, description: 'Default: from the beginning.' }),
   to: Type.Optional({
     ...MomentSchema,
     description:
-      `Before this moment; at the latest ${limits.exportSettleMs / 1000} s ago, so that nothing ` +
-      'is stored later for a time that was exported already.',
+      `The end, excluded: at least ${limits.exportSettleMs / 1000} s ago, so that nothing ` +
+      'is stored later for a time that is exported already.',
   }),
   format: Type.Enum([...EXPORT_FORMATS], { default: 'csv' }),
 })

@@ -15,14 +15,17 @@ import {
 const DollarsSchema = Type.String({ pattern: '^-?[0-9]+\\.[0-9]{2,6}$', examples: ['1250.00'] })
 const CurrencySchema = Type.String({ examples: ['USD'] })
 const NextSchema = nullable(
-  Type.String({ description: 'Ask with this as `after` for the next page; null on the last one.' }),
+  Type.String({ description: 'Send this as `after` for the next page; null on the last page.' }),
 )
 
 export const OwnedWalletListQuerySchema = requestObject({
   user_id: Type.Optional(UserIdSchema),
   wallet_id: Type.Optional(WalletIdSchema),
   limit: ListLimitSchema,
-  after: Type.Optional({ ...WalletIdSchema, description: 'The `next_after` of the page before.' }),
+  after: Type.Optional({
+    ...WalletIdSchema,
+    description: 'The `next_after` of the previous page.',
+  }),
 })
 
 const OwnedWalletSchema = namedObject('OwnedWallet', {
@@ -32,12 +35,12 @@ const OwnedWalletSchema = namedObject('OwnedWallet', {
   type: Type.Enum(['merchant', 'end_user_wallet']),
   description: Type.String({ examples: ['Main wallet'] }),
   currency: CurrencySchema,
-  balance: { ...DollarsSchema, description: 'What its user may spend.' },
+  balance: { ...DollarsSchema, description: 'What its user can spend.' },
   credit_line: {
     ...DollarsSchema,
-    description: 'How far transfers to a bank may take the balance below zero.',
+    description: 'How far transfers to a bank can take the balance below zero.',
   },
-  held: { ...DollarsSchema, description: 'Of payments and mints that are on their way.' },
+  held: { ...DollarsSchema, description: 'The money held for payments and mints in progress.' },
   created_at: TimestampSchema,
 })
 export type OwnedWalletWire = Static<typeof OwnedWalletSchema>
@@ -50,7 +53,7 @@ export const OwnedWalletListSchema = namedAnswer('OwnedWalletList', {
       currency: CurrencySchema,
       balance: DollarsSchema,
     }),
-    { description: 'What is in no wallet. With all wallets it sums to zero.' },
+    { description: 'The accounts that are not wallets. With all wallets they sum to zero.' },
   ),
   next_after: NextSchema,
 })
@@ -61,7 +64,7 @@ export const WalletParamsSchema = requestObject({ wallet_id: WalletIdSchema })
 export const CreditLineSchema = requestObject({
   credit_line: Type.String({
     pattern: '^(0|[1-9][0-9]{0,12})(\\.[0-9]{1,2})?$',
-    description: 'In dollars; "0" ends it.',
+    description: 'In dollars. "0" ends the credit line.',
     examples: ['5000.00'],
   }),
 })
@@ -84,7 +87,10 @@ export const PostingListQuerySchema = requestObject({
   wallet_id: Type.Optional(WalletIdSchema),
   subject: Type.Optional(SubjectSchema),
   limit: ListLimitSchema,
-  after: Type.Optional({ ...PostingIdSchema, description: 'The `next_after` of the page before.' }),
+  after: Type.Optional({
+    ...PostingIdSchema,
+    description: 'The `next_after` of the previous page.',
+  }),
 })
 
 const SideSchema = Type.Object({

@@ -16,7 +16,7 @@ import {
 const WayOutSchema = Type.Enum([...WAYS_OUT], {
   description:
     'How money leaves: paid on the `chain`, by a `mint`, by a `withdrawal` from a wallet to the ' +
-    'chain, by `wire` (`POST /v1/payments`, and redeems from the own address), by a `transfer` ' +
+    'chain, by `wire` (`POST /v1/payments`, and redeems from your own address), by a `transfer` ' +
     'to a bank (`POST /api/transfers`), or as a `refund`.',
   examples: ['chain'],
 })
@@ -24,9 +24,9 @@ const WayOutSchema = Type.Enum([...WAYS_OUT], {
 const LimitIdSchema = Type.String({ pattern: '^[1-9][0-9]{0,17}$', examples: ['42'] })
 
 export const LimitListQuerySchema = requestObject({
-  user_id: Type.Optional({ ...UserIdSchema, description: 'Absent: the limits of everybody.' }),
+  user_id: Type.Optional({ ...UserIdSchema, description: 'Default: the limits of everyone.' }),
   limit: ListLimitSchema,
-  after: Type.Optional({ ...LimitIdSchema, description: 'The `next_after` of the page before.' }),
+  after: Type.Optional({ ...LimitIdSchema, description: 'The `next_after` of the previous page.' }),
 })
 
 const AmountSchema = Type.String({
@@ -54,7 +54,8 @@ const LimitsSchema = namedObject('Limits', {
   ...limitFields('there is none.'),
   used_today: nullable({
     ...AmountSchema,
-    description: 'What counts for the user today (UTC), of failed payments too. Null: everybody.',
+    description:
+      'What is used today (UTC) by the user, including failed payments. Null for everyone.',
   }),
 })
 export type LimitsWire = Static<typeof LimitsSchema>
@@ -69,10 +70,10 @@ const LimitChangeSchema = namedObject('LimitChange', {
 export type LimitChangeWire = Static<typeof LimitChangeSchema>
 
 export const LimitListSchema = namedAnswer('LimitList', {
-  limits: Type.Array(LimitsSchema, { description: 'What is in force now, for each way out.' }),
+  limits: Type.Array(LimitsSchema, { description: 'The limits that apply now, for each way out.' }),
   changes: Type.Array(LimitChangeSchema, {
     maxItems: LIST_LIMIT_MAX,
-    description: 'What administrators have set, newest first: of the user, or of all.',
+    description: 'What administrators have set, newest first: for the user, or for everyone.',
   }),
   next_after: nullable(LimitIdSchema),
 })
@@ -83,7 +84,7 @@ const SettingSchema = (what: string) =>
     nullable(
       Type.String({
         pattern: '^(0|[1-9][0-9]{0,12})(\\.[0-9]{1,18})?$',
-        description: `${what} "0" lets nothing pass; null takes back what was set here.`,
+        description: `${what} "0" allows no payment; null removes what was set here.`,
         examples: ['2500'],
       }),
     ),
@@ -92,10 +93,10 @@ const SettingSchema = (what: string) =>
 export const LimitSetSchema = requestObject({
   way: WayOutSchema,
   currency: AnyCurrencySchema,
-  user_id: Type.Optional({ ...UserIdSchema, description: 'Absent: for everybody.' }),
-  per_transaction: SettingSchema('The most that one payment may be.'),
-  per_day: SettingSchema('The most that may go out in one day (UTC).'),
-  per_payee: SettingSchema('The most that may go to one address in one day (UTC).'),
+  user_id: Type.Optional({ ...UserIdSchema, description: 'Default: for everyone.' }),
+  per_transaction: SettingSchema('The most for one payment.'),
+  per_day: SettingSchema('The most for one day (UTC).'),
+  per_payee: SettingSchema('The most for one address in one day (UTC).'),
 })
 
 export const LimitAnswerSchema = namedAnswer('LimitAnswer', { ...LimitsSchema.properties })

@@ -19,7 +19,7 @@ import {
 
 export const GatewayIdSchema = Type.Integer({
   minimum: 1,
-  description: 'One of those that `GET /api/gateways` lists.',
+  description: 'A gateway of `GET /api/gateways`.',
   examples: [1],
 })
 
@@ -28,7 +28,7 @@ export const MetadataSchema = Type.Record(METADATA_KEY, METADATA_WORD, {
   maxProperties: 50,
   // A key of another form would fit no pattern, and pass with any value.
   additionalProperties: false,
-  description: 'Up to 50 words of your own, such as `order_id` and `customer_name`.',
+  description: 'Up to 50 values of your own, such as `order_id` and `customer_name`.',
   examples: [{ order_id: '2025-014', customer_name: 'Ada Lovelace' }],
 })
 
@@ -42,7 +42,7 @@ export const PaymentCreateSchema = requestObject({
   gateway_id: GatewayIdSchema,
   chain: Type.Optional({
     ...ChainNameSchema,
-    description: 'Crypto checkout: where it is paid; on the default chain where it is absent.',
+    description: 'Crypto checkout: the chain on which it is paid. Default: the default chain.',
   }),
   amount: AmountInputSchema,
   currency: CurrencySchema,
@@ -74,39 +74,41 @@ export const PaymentStatusSchema = namedAnswer('PaymentStatus', {
   currency: CurrencySchema,
   gateway_reference: nullable(
     Type.String({
-      description: 'What the gateway calls it; null until it has answered.',
+      description: 'The id at the gateway; null until the gateway has answered.',
       examples: ['pi_3MtwBwLkdIwHu7ix28a3tqPa'],
     }),
   ),
   gateway_status: nullable(
     Type.String({
-      description: 'The word of the gateway itself.',
+      description: 'The status as the gateway calls it.',
       examples: ['requires_action'],
     }),
   ),
   error_code: nullable(Type.String({ description: 'Why it failed.', examples: ['card_declined'] })),
   received_decimal: nullable(
     Type.String({
-      description: 'Crypto checkout: what has arrived, which may be less or more than is due.',
+      description:
+        'Crypto checkout: the amount that has arrived, which can be less or more than is due.',
       examples: ['99.5'],
     }),
   ),
   remaining_decimal: nullable(
     Type.String({
-      description: 'Crypto checkout: what is missing. Its page asks for this while it is in time.',
+      description:
+        'Crypto checkout: the remaining amount. Its page asks for this amount while it is in time.',
       examples: ['0.5'],
     }),
   ),
   overpaid_decimal: nullable(
     Type.String({
-      description: 'Crypto checkout: what has arrived beyond what is due; refunds send it back.',
+      description: 'Crypto checkout: the surplus. Refunds return it.',
       examples: ['0'],
     }),
   ),
   arrivals: Type.Array(ArrivalSchema, {
     description:
       'Crypto checkout: every settlement that names it, oldest first; of more than 300, the ' +
-      'largest in the right coin.',
+      'largest in the right coin or token.',
   }),
   ...CHARGE_BACK_FIELDS,
 })
@@ -115,19 +117,19 @@ export type PaymentStatus = Static<typeof PaymentStatusSchema>
 export const RefundCreateSchema = requestObject({
   amount: Type.Optional({
     ...AmountInputSchema,
-    description: 'In the currency of the payment; absent for all that has not gone back yet.',
+    description: 'In the currency of the payment. Default: the amount that is not refunded yet.',
   }),
   to_address: Type.Optional({
     ...EthereumAddressSchema,
     description:
-      'Crypto checkout: who gets the money back. Ask the customer, since whoever paid on the ' +
-      'chain may be an exchange or a contract. Checked by EIP-55 when its case is mixed.',
+      'Crypto checkout: the address that receives the refund. Ask the customer: the payer on the ' +
+      'chain can be an exchange or a contract. If its case is mixed, its checksum (EIP-55) is verified.',
   }),
   payer: Type.Optional({
     ...EthereumAddressSchema,
     description:
-      'Crypto checkout: whose payment goes back, one of the payers of its `arrivals`; at most ' +
-      'what that payer has paid. Absent, it is the `to_address` if that has paid.',
+      'Crypto checkout: the payer whose payment is refunded, one of its `arrivals`, with at most ' +
+      'what that payer has paid. Default: `to_address`, if it has paid.',
   }),
 })
 
@@ -138,7 +140,7 @@ export const RefundCreatedSchema = namedAnswer('RefundCreated', {
   ...REFUND_FIELDS,
   refund_transaction_id: Type.Optional({
     ...TransactionIdSchema,
-    description: 'Crypto checkout: the transaction of yours that pays it back on the chain.',
+    description: 'Crypto checkout: the transaction that pays the refund on the chain.',
   }),
   ...AMOUNT_FIELDS,
   currency: CurrencySchema,

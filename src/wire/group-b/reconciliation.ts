@@ -27,7 +27,7 @@ import {
 const CountSchema = Type.Integer({ minimum: 0, examples: [1204] })
 
 const CursorSchema = Type.Optional(
-  Type.String({ pattern: '^[0-9]{1,18}$', description: 'The `next_cursor` of the page before.' }),
+  Type.String({ pattern: '^[0-9]{1,18}$', description: 'The `next_cursor` of the previous page.' }),
 )
 
 const RunIdSchema = Type.String({
@@ -42,7 +42,7 @@ export const RunSchema = namedObject('Run', {
   source: Type.String({ examples: ['store'] }),
   state: Type.Enum(['queued', 'running', 'completed', 'failed']),
   phase: Type.Enum(['sweep', 'records', 'repeats', 'nonces'], {
-    description: 'What it is at, in this order.',
+    description: 'The part that is in progress; the parts are in this order.',
   }),
   records: CountSchema,
   records_expected: CountSchema,
@@ -66,8 +66,11 @@ export type RunWire = Static<typeof RunSchema>
 
 export const RunCreateSchema = requestObject({
   chain: Type.Optional(ChainNameSchema),
-  since: Type.Optional({ ...MomentSchema, description: 'Only records made from then on.' }),
-  until: Type.Optional({ ...MomentSchema, description: 'Only records made before.' }),
+  since: Type.Optional({
+    ...MomentSchema,
+    description: 'Only records created at this time or later.',
+  }),
+  until: Type.Optional({ ...MomentSchema, description: 'Only records created before this time.' }),
 })
 
 export const RunListQuerySchema = requestObject({
@@ -101,7 +104,9 @@ const BREAK_FIELDS = {
   kind: BreakKindSchema,
   state: BreakStateSchema,
   closed_as: nullable(
-    Type.Enum(['resolved', 'operator'], { description: 'By a run that found the cause gone?' }),
+    Type.Enum(['resolved', 'operator'], {
+      description: 'True if a run closed it because its cause was gone.',
+    }),
   ),
   source: Type.String({ examples: ['store'] }),
   transaction_id: nullable(Type.String()),
@@ -112,7 +117,7 @@ const BREAK_FIELDS = {
   meaning: Type.String({ description: 'What a break of this kind is.' }),
   remedy: Type.String({ description: 'What to do about it.' }),
   at_risk_decimal: nullable(
-    Type.String({ description: 'The amount that it is about, where it names one.' }),
+    Type.String({ description: 'The amount that it is about, if it names one.' }),
   ),
   age: AgeSchema,
   first_seen_at: TimestampSchema,
@@ -144,7 +149,7 @@ export const BreakListQuerySchema = requestObject({
   min_amount: Type.Optional(
     Type.String({
       pattern: DECIMAL_PATTERN,
-      description: 'Only those that are about as much, or more.',
+      description: 'Only those that are about this amount or more.',
       examples: ['99.5'],
     }),
   ),
@@ -161,14 +166,16 @@ export const BreakCloseSchema = requestObject({
   note: Type.String({
     minLength: 1,
     maxLength: 1000,
-    description: 'Why it needs nobody any more. It opens again when other facts are found.',
+    description:
+      'Why nobody needs to act on it any longer. It opens again if other facts are found.',
     examples: ['Paid back by hand, see ticket 4711.'],
   }),
 })
 
 export const BreakVerifiedSchema = namedAnswer('BreakVerified', {
   result: Type.Enum(['stands', 'resolved', 'unclear'], {
-    description: 'Unclear where the nodes cannot tell now, or only a run over all records can.',
+    description:
+      'Unclear if the nodes do not answer now, or if only a run over all records can decide.',
   }),
   break: BreakSchema,
 })
@@ -185,6 +192,8 @@ function pageOf<Name extends string, Item extends TSchema, More extends Record<s
       ReturnType<typeof Type.Array<Item>>
     >),
     ...(more ?? ({} as More)),
-    next_cursor: nullable(Type.String({ description: 'For the next page; null on the last.' })),
+    next_cursor: nullable(
+      Type.String({ description: 'The cursor of the next page; null on the last page.' }),
+    ),
   })
 }

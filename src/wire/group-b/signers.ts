@@ -17,17 +17,19 @@ const EtherSchema = Type.String({ description: 'In ETH.', examples: ['1.5'] })
 
 const SIGNER_FIELDS = {
   address: EthereumAddressSchema,
-  purposes: Type.Array(Type.Enum([...SIGNER_PURPOSES]), { description: 'What it signs.' }),
+  purposes: Type.Array(Type.Enum([...SIGNER_PURPOSES]), { description: 'What it signs for.' }),
   balance_wei: nullable(WeiSchema),
   balance_decimal: nullable(EtherSchema),
   next_nonce: nullable(Type.Integer({ examples: [12] })),
-  on_its_way: Type.Integer({ description: 'Transactions not decided yet.', examples: [3] }),
+  on_its_way: Type.Integer({ description: 'Transactions that are not final yet.', examples: [3] }),
   gas_today_wei: WeiSchema,
   gas_today_decimal: EtherSchema,
   needed_wei: nullable(WeiSchema),
   needed_decimal: nullable(EtherSchema),
   is_short: nullable(
-    Type.Boolean({ description: 'Its balance is below what its next hundred payments cost.' }),
+    Type.Boolean({
+      description: 'Its balance is lower than the cost of its next hundred payments.',
+    }),
   ),
 }
 
@@ -62,7 +64,7 @@ export const SignerListQuerySchema = requestObject({
     minimum: 0,
     maximum: 2 ** 31 - 1,
     default: 0,
-    description: 'The `next_after_id` of the page before.',
+    description: 'The `next_after_id` of the previous page.',
     examples: [50],
   }),
 })
@@ -91,8 +93,10 @@ export const SignerListSchema = named(
     chain: OnChainSchema,
     stablecoin: nullable(StablecoinSchema),
     platform: Type.Array(PlatformSignerSchema),
-    users: Type.Array(UserSignerSchema, { description: 'By the ids of the users.' }),
-    next_after_id: nullable(Type.Integer({ description: 'For the next page; null on the last.' })),
+    users: Type.Array(UserSignerSchema, { description: 'In the order of the ids of the users.' }),
+    next_after_id: nullable(
+      Type.Integer({ description: 'The cursor of the next page; null on the last page.' }),
+    ),
   }),
 )
 export type SignerListWire = Static<typeof SignerListSchema>

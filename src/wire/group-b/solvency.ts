@@ -31,7 +31,7 @@ const FindingSchema = namedObject('SupplyFinding', {
   reference: EthereumHashSchema,
   transaction_hash: EthereumHashSchema,
   block_number: int64({ examples: [21_925_176] }),
-  transfer_id: nullable(Type.String({ description: 'The redeem or mint that it names.' })),
+  transfer_id: nullable(Type.String({ description: 'The redeem or mint that the event names.' })),
   created_at: TimestampSchema,
 })
 
@@ -45,15 +45,22 @@ export const SolvencySchema = namedAnswer('Solvency', {
   supply: {
     ...DollarsSchema,
     description:
-      'What the token says is out. Of one with other minters: what the platform has minted, less ' +
-      'what it has burnt and what came back to it and is not burnt yet.',
+      'The supply that the token reports. If others mint too: what the platform minted, minus ' +
+      'what it has burnt and what was returned to it and is not burnt yet.',
   },
-  liability: { ...DollarsSchema, description: 'What the ledger says is out.' },
-  mints_ahead: { ...DollarsSchema, description: 'On the chain, and not yet complete here.' },
-  mints_behind: { ...DollarsSchema, description: 'Complete here, in a block after this one.' },
-  drift: { ...DollarsSchema, description: 'Supply less what was expected.' },
+  liability: { ...DollarsSchema, description: 'The supply by the ledger.' },
+  mints_ahead: {
+    ...DollarsSchema,
+    description: 'On the chain, and not yet complete in the ledger.',
+  },
+  mints_behind: {
+    ...DollarsSchema,
+    description: 'Complete in the ledger, in a block after this one.',
+  },
+  drift: { ...DollarsSchema, description: 'The supply minus the expected supply.' },
   findings: Type.Array(FindingSchema, {
-    description: 'Mints and burns that fit no order, newest first; for none of them was paid.',
+    description:
+      'Mints and burns that fit no order, newest first. The platform has paid nothing for them.',
   }),
 })
 

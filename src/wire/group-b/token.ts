@@ -18,7 +18,7 @@ export const TokenAnswerSchema = namedAnswer('Token', {
     examples: ['eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIzIn0.c2lnbmF0dXJl'],
   }),
   token_type: Type.Literal('Bearer'),
-  expires_in: Type.Integer({ description: 'Seconds until it ends.', examples: [3600] }),
+  expires_in: Type.Integer({ description: 'Seconds until it expires.', examples: [3600] }),
   user_id: Type.Integer({ examples: [3] }),
   username: Type.String({ examples: ['alice'] }),
 })

@@ -38,7 +38,7 @@ export const ExternalIdSchema = Type.String({
   minLength: 1,
   maxLength: 128,
   pattern: '^[!-~]+$',
-  description: 'What you know it by. A second payment with the same one is refused.',
+  description: 'Your own id. A second payment with the same one is refused.',
   examples: ['invoice-2025-014'],
 })
 
@@ -67,26 +67,26 @@ const TRANSACTION_FIELDS = {
   external_id: nullable(ExternalIdSchema),
   batch_id: nullable(
     Type.String({
-      description: 'The batch that it is a payment of.',
+      description: 'The batch that it belongs to.',
       examples: ['BAT04419271330985127764'],
     }),
   ),
   chain: nullable(
     Type.Unsafe<string>({
       ...OnChainSchema,
-      description: 'On which it is paid, or has come; null where it touches none.',
+      description: 'The chain on which it is paid or arrived; null if it touches no chain.',
     }),
   ),
   to_address: nullable(
     Type.Unsafe<string>({
       ...EthereumAddressSchema,
-      description: 'Whom it pays on a chain; null where nothing is paid to an address.',
+      description: 'The payee on the chain; null if it pays no address.',
     }),
   ),
   disputed_by: Type.Array(ObjectionSchema, {
     description:
-      'Open breaks and alerts that name it, the oldest first: while there are any, do not rely ' +
-      'on its status alone. Empty where record and chain agree.',
+      'Open breaks and alerts about it, oldest first. While there are any, do not rely ' +
+      'on its status alone. Empty if record and chain agree.',
   }),
   created_at: TimestampSchema,
   updated_at: TimestampSchema,
@@ -107,7 +107,7 @@ const AttemptSchema = namedObject('BlockchainAttempt', {
 })
 
 export const ErrorReasonSchema = Type.String({
-  description: 'What the payee or its token says, where one of them refuses a payment of a batch.',
+  description: 'The reason that the payee or the token gives for refusing a payment of a batch.',
   examples: ['The token has frozen the address.'],
 })
 
@@ -121,8 +121,8 @@ export const BlockchainTransactionSchema = namedObject('BlockchainTransaction', 
   rollup_fee: nullable(
     int64({
       description:
-        'In wei, what a rollup has charged besides gas: on the OP stack the fee for L1 and the ' +
-        'fee of its operator. Null until it is in a block, and of what others have sent.',
+        'In wei. What a rollup has charged besides gas: on the OP stack the fee for L1 and the ' +
+        'fee of its operator. Null until it is in a block, and if others have sent it.',
       examples: [0],
     }),
   ),
@@ -131,7 +131,7 @@ export const BlockchainTransactionSchema = namedObject('BlockchainTransaction', 
   created_at: TimestampSchema,
   confirmations: int64({
     description:
-      'Blocks on top of it, its own included; 0 while its block is not part of the chain.',
+      'The number of blocks from its own to the newest; 0 while its block is not part of the chain.',
     examples: [12],
   }),
   pending_reason: nullable(
@@ -141,17 +141,19 @@ export const BlockchainTransactionSchema = namedObject('BlockchainTransaction', 
     }),
   ),
   error_code: nullable(
-    Type.String({ description: 'Why it failed: it is not paid.', examples: ['reverted'] }),
+    Type.String({ description: 'Why it failed. It is not paid.', examples: ['reverted'] }),
   ),
   error_reason: nullable(ErrorReasonSchema),
   reference: nullable(
     Type.Unsafe<string>({
       ...EthereumHashSchema,
-      description: 'Names the payment in the event of the settlement contract; null without it.',
+      description:
+        'The reference of the payment in the event of the settlement contract; null without the contract.',
     }),
   ),
   attempts: Type.Array(AttemptSchema, {
-    description: 'Every transaction that was signed for it, oldest first. At most one is mined.',
+    description:
+      'Every transaction that was signed for it, oldest first. At most one of them is mined.',
   }),
 })
 
@@ -169,13 +171,13 @@ export const TransactionDetailSchema = namedAnswer('TransactionDetail', {
   institution_id: nullable(Type.Integer({ examples: [1] })),
   gateway_id: nullable(Type.Integer({ examples: [1] })),
   metadata: Type.Record(Type.String(), Type.String(), {
-    description: 'The words of your own that the payment was created with.',
+    description: 'The metadata of the payment.',
     examples: [{ order_id: '2025-014' }],
   }),
   ...CHARGE_BACK_FIELDS,
   blockchain_transaction: nullable(BlockchainTransactionSchema),
   history: Type.Array(TransactionMoveSchema, {
-    description: 'Every status it had, oldest first.',
+    description: 'Every status so far, oldest first.',
   }),
 })
 export const LIST_OFFSET_MAX = 1_000_000
@@ -187,21 +189,24 @@ export const SEARCH_FIELDS = {
   chain: ChainFilterSchema,
   type: Type.Optional(TransactionTypeSchema),
   status: Type.Optional(TransactionStatusSchema),
-  start_date: Type.Optional({ ...DaySchema, description: 'From this day in UTC, it included.' }),
-  end_date: Type.Optional({ ...DaySchema, description: 'To this day in UTC, it included.' }),
+  start_date: Type.Optional({
+    ...DaySchema,
+    description: 'From this day (UTC), which is included.',
+  }),
+  end_date: Type.Optional({ ...DaySchema, description: 'To this day (UTC), which is included.' }),
   hash: Type.Optional({
     ...EthereumHashSchema,
     description:
-      'Those that a transaction on the chain pays or was to pay: of every attempt, and of every ' +
+      'Those that this transaction on the chain pays or should pay: all attempts, and every ' +
       'arrival at a checkout.',
   }),
   reference: Type.Optional({
     ...EthereumHashSchema,
-    description: 'The one that stands on the chain under this reference.',
+    description: 'The one with this reference on the chain.',
   }),
   external_id: Type.Optional({
     ...ExternalIdSchema,
-    description: 'The one that you gave this id.',
+    description: 'The one with this id of yours.',
   }),
   batch_id: Type.Optional(
     Type.String({ pattern: '^[A-Za-z0-9]{1,64}$', description: 'The payments of this batch.' }),
@@ -209,7 +214,7 @@ export const SEARCH_FIELDS = {
   to_address: Type.Optional({
     ...EthereumAddressSchema,
     description:
-      'Those that pay this address on a chain. EIP-55 is checked when the case is mixed.',
+      'Those that pay this address on a chain. If its case is mixed, its checksum (EIP-55) is verified.',
   }),
   metadata: Type.Optional(
     Type.Record(METADATA_KEY, METADATA_WORD, {
@@ -217,18 +222,18 @@ export const SEARCH_FIELDS = {
       maxProperties: 3,
       additionalProperties: false,
       description:
-        'Those that have these words in their metadata, as `metadata[order_id]=2025-014`.',
+        'Those with this value in their metadata, such as `metadata[order_id]=2025-014`.',
       examples: [{ order_id: '2025-014' }],
     }),
   ),
   currency: Type.Optional({ ...AnyCurrencySchema, minLength: 1, maxLength: 32 }),
   min_amount: Type.Optional({
     ...AmountBoundSchema,
-    description: 'Those of at least this amount of the `currency`, which must be given.',
+    description: 'Those with at least this amount in the `currency`, which is required.',
   }),
   max_amount: Type.Optional({
     ...AmountBoundSchema,
-    description: 'Those of at most this amount of the `currency`, which must be given.',
+    description: 'Those with at most this amount in the `currency`, which is required.',
   }),
 }
 
@@ -242,12 +247,12 @@ export const TransactionListQuerySchema = requestObject({
     minimum: 0,
     maximum: LIST_OFFSET_MAX,
     default: 0,
-    description: 'How many to leave out. `cursor` is the quicker way through a long list.',
+    description: 'The number of rows to skip. `cursor` is faster in a long list.',
   }),
   cursor: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_-]{1,256}$',
-      description: 'The `next_cursor` of the page before.',
+      description: 'The `next_cursor` of the previous page.',
       examples: ['MTc0MTk0NDQxMzU4OSw0Mg'],
     }),
   ),
@@ -256,20 +261,20 @@ export type TransactionListQuery = Static<typeof TransactionListQuerySchema>
 
 export const TotalIsExactSchema = Type.Boolean({
   description:
-    'False where an address, a word of the metadata, a currency or an amount is asked for that ' +
-    'more than 1,000 have. Then there are at least `total`, and a page may have fewer rows than ' +
-    'the limit, or none, and a `next_cursor` all the same: the search goes on there.',
+    'False if the filter is an address, a value of the metadata, a currency or an amount that ' +
+    'more than 1,000 rows have. Then there are at least `total` rows. A page can have fewer than ' +
+    'the limit, or none, and still a `next_cursor`: the search continues there.',
 })
 
 export const TransactionListSchema = namedAnswer('TransactionList', {
   transactions: Type.Array(TransactionSchema, { maxItems: LIST_LIMIT_MAX }),
-  total: int64({ description: 'All that pass the filters.', examples: [1] }),
+  total: int64({ description: 'The number of rows that match the filters.', examples: [1] }),
   total_is_exact: TotalIsExactSchema,
-  limit: Type.Integer({ description: 'What was taken as the limit.', examples: [50] }),
+  limit: Type.Integer({ description: 'The limit that was used.', examples: [50] }),
   offset: Type.Integer({ examples: [0] }),
   next_cursor: nullable(
     Type.String({
-      description: 'For the next page; null on the last.',
+      description: 'The cursor of the next page; null on the last page.',
       examples: ['MTc0MTk0NDQxMzU4OSw0Mg'],
     }),
   ),

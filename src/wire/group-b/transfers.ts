@@ -7,7 +7,7 @@ import { TransactionIdSchema, TransactionStatusSchema } from './transactions.ts'
 
 export const InstitutionIdSchema = Type.Integer({
   minimum: 1,
-  description: 'One of those that `GET /api/institutions` lists.',
+  description: 'An institution of `GET /api/institutions`.',
   examples: [1],
 })
 
@@ -24,7 +24,7 @@ export const TransferCreateSchema = requestObject({
       }),
       routing_number: Type.String({
         pattern: '^[0-9]{9}$',
-        description: 'Nine digits, the last of which checks the others.',
+        description: 'Nine digits; the last one is a check digit.',
         examples: ['101050001'],
       }),
       name: Type.Optional(
@@ -50,13 +50,13 @@ export const TransferStatusSchema = namedAnswer('TransferStatus', {
   ...TRANSFER_FIELDS,
   institution_reference: nullable(
     Type.String({
-      description: 'What the bank of the recipient finds it by; null until the bank has it.',
+      description: 'The reference at the bank of the recipient; null until the bank has it.',
       examples: ['091000012345678'],
     }),
   ),
   error_code: nullable(
     Type.String({
-      description: 'Why it failed or came back.',
+      description: 'Why it failed or was returned.',
       examples: ['no_account'],
     }),
   ),

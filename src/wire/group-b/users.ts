@@ -20,7 +20,7 @@ const ScopesSchema = Type.Array(Type.Enum([...SCOPES]), {
   minItems: 1,
   maxItems: SCOPES.length,
   uniqueItems: true,
-  description: 'Writing includes reading, and admin everything.',
+  description: 'A scope to write includes the one to read, and `admin` includes all.',
   examples: [['transactions:read']],
 })
 
@@ -37,7 +37,10 @@ const KEY_FIELDS = {
   user_id: IdSchema,
   username: Type.String({ examples: ['alice'] }),
   name: Type.String({ examples: ['laptop'] }),
-  shown: Type.String({ description: 'How the key begins.', examples: ['sk_sandbox_1bpsO…'] }),
+  shown: Type.String({
+    description: 'The first characters of the key.',
+    examples: ['sk_sandbox_1bpsO…'],
+  }),
   scopes: ScopesSchema,
   dialect: Type.Enum(['flat', 'nested']),
   created_at: TimestampSchema,
@@ -50,12 +53,14 @@ const PAGE_FIELDS = {
     minimum: 0,
     maximum: 2 ** 31 - 1,
     default: 0,
-    description: 'The `next_after_id` of the page before.',
+    description: 'The `next_after_id` of the previous page.',
     examples: [50],
   }),
 }
 
-const NextSchema = nullable(Type.Integer({ description: 'For the next page; null on the last.' }))
+const NextSchema = nullable(
+  Type.Integer({ description: 'The cursor of the next page; null on the last page.' }),
+)
 
 export const UserSchema = namedObject('User', USER_FIELDS)
 export type UserWire = Static<typeof UserSchema>
@@ -90,7 +95,7 @@ export const KeyAnswerSchema = namedAnswer('ApiKeyAnswer', { ...KEY_FIELDS })
 export const KeyCreatedSchema = namedAnswer('ApiKeyCreated', {
   ...KEY_FIELDS,
   api_key: Type.String({
-    description: 'The key itself. It is told this once, and only its hash is kept.',
+    description: 'The key. It is shown only once, and only its hash is stored.',
   }),
 })
 export type KeyCreatedWire = Static<typeof KeyCreatedSchema>

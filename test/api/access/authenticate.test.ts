@@ -101,7 +101,7 @@ describe('authenticate', () => {
     expect([...answers]).to.deep.equal([
       JSON.stringify({
         failure: 'unauthorized',
-        message: 'The API key is not valid.',
+        message: 'The API key is not valid. Use another one.',
         headers: { 'www-authenticate': 'Bearer realm="quittance", error="invalid_token"' },
         problems: [],
       }),

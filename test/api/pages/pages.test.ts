@@ -36,7 +36,8 @@ describe('the pages', () => {
       if (failures > 0) throw new Error(`not built, ${failures--} to go`)
       return pages
     }
-    const options = { db, loadPages, visitorRpcUrl: 'http://127.0.0.1:8545' }
+    const visitorRpcUrl = (chain: string | null) => `http://127.0.0.1/${chain}`
+    const options = { db, loadPages, visitorRpcUrl }
     api = await startApi({ endpoints: [], server: { pages: options } })
   })
 

@@ -31,7 +31,7 @@ describe('a failure', () => {
   it("has Group A's form, with the value that was wrong", async () => {
     const body = { amount: '1', currency: 'usd' }
     const answer = await api.send({ method: 'POST', url: '/v1/echo', body })
-    const message = 'This must be one of USD, EUR, GBP, ETH.'
+    const message = 'Send one of USD, EUR, GBP, ETH.'
     expect(answer.status).to.equal(400)
     expect(answer.body).to.deep.equal({
       code: 2,

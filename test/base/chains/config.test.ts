@@ -76,13 +76,13 @@ describe('QUITTANCE_CHAINS', () => {
   refuses('what is no JSON', '[\n  {\n    "name": base\n  }\n]', 'chains.json, line 3', 'JSON')
   refuses('a text that ends too early', '[\n  {\n', 'line 2')
   refuses('no chain', '[]', 'line 1: must be a list of chains')
-  refuses('a field that is not known', [{ name: 'base', rpc: [] }], 'line 4: rpc is not known')
+  refuses('a field that is not known', [{ name: 'base', rpc: [] }], 'line 4: rpc is unknown')
   refuses(
     'an id of another chain',
     [{ name: 'base', id: 10 }],
     'line 4: id is 10, but base is chain',
   )
-  refuses('an unknown chain without an id', [{ name: 'mine' }], 'line 2: is no chain that is known')
+  refuses('an unknown chain without an id', [{ name: 'mine' }], 'line 2: is not a known chain')
   refuses('a chain of another coin', [{ name: 'polygon' }], 'line 2: pays gas in POL')
   refuses(
     'each mistake of all chains',
@@ -97,12 +97,12 @@ describe('QUITTANCE_CHAINS', () => {
   refuses(
     'two of one code',
     [{ name: 'ethereum' }, { name: 'sepolia' }],
-    'line 5: code is ETH, as that of the chain before',
+    'line 5: code is ETH, the same as that of an earlier chain',
   )
   refuses(
     'a dollar that is none of the tokens',
     [{ name: 'base', stablecoin: 'USDC', tokens: [{ symbol: 'DAI', address: TOKEN }] }],
-    'line 4: stablecoin is USDC, which is none of the tokens',
+    'line 4: stablecoin is USDC, which is not one of the tokens',
   )
   refuses(
     'a bad address',

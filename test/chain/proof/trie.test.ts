@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import type { Hex } from 'viem'
+import { concat, keccak256, toRlp, type Hex } from 'viem'
 
 import { headerOfBlock, decodeHeader } from '../../../src/chain/proof/header.ts'
 import { decodeReceipt, encodeReceipt } from '../../../src/chain/proof/receipt.ts'
@@ -75,6 +75,25 @@ describe('a list trie', () => {
       }),
       { numRuns: 40 },
     )
+  })
+
+  it('reads no proof at another place, whose nodes lead elsewhere', async () => {
+    const one = buildListTrie(['0x1234'])
+    expect(readProof({ root: one.root, index: 0, proof: one.prove(0) })).to.equal('0x1234')
+    const moved = { root: one.root, index: 1, proof: one.prove(0) }
+    await expectFailure(() => readProof(moved), 'encoding_invalid')
+  })
+
+  it('reads a path in one form only', async () => {
+    const read = (flags: Hex): Hex => {
+      // A leaf at place 0, whose key is 0x80.
+      const node = toRlp([concat([flags, '0x80']), '0x1234'])
+      return readProof({ root: keccak256(node), index: 0, proof: [node] })
+    }
+    expect(read('0x20')).to.equal('0x1234')
+    for (const flags of ['0x21', '0x2f', '0x40', '0x60'] as const) {
+      await expectFailure(() => read(flags), 'encoding_invalid')
+    }
   })
 
   it('has the root of nothing for an empty list', () => {

@@ -70,11 +70,11 @@ describe('the configured stablecoin', () => {
 
   it('is refused where it does not answer', async () => {
     const { 'decimals()': decimals, 'symbol()': symbol } = openToken
-    await refuses(answering({ 'symbol()': symbol! }), 'decimals() answers no number')
-    await refuses(answering({ ...openToken, 'decimals()': '0x' }), 'decimals() answers no number')
-    await refuses(answering({ ...openToken, 'decimals()': '0x06' }), 'decimals() answers no number')
-    await refuses('0xfe', 'decimals() answers no number')
-    await refuses(answering({ 'decimals()': decimals! }), 'symbol() answers no text')
+    await refuses(answering({ 'symbol()': symbol! }), 'decimals() returns no number')
+    await refuses(answering({ ...openToken, 'decimals()': '0x' }), 'decimals() returns no number')
+    await refuses(answering({ ...openToken, 'decimals()': '0x06' }), 'decimals() returns no number')
+    await refuses('0xfe', 'decimals() returns no number')
+    await refuses(answering({ 'decimals()': decimals! }), 'symbol() returns no text')
     await refuses(answering({ ...openToken, 'symbol()': `0x${'ff'.repeat(96)}` }), 'symbol()')
   })
 

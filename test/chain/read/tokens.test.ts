@@ -78,10 +78,10 @@ describe('the other configured tokens', () => {
     const fine = await place(answering(tokenAnswers(19n, 'FINE')))
     await refuses([{ symbol: 'FINE', address: fine }], 'has 19 decimals, and at most 18')
     const plain = await place(answering({ 'symbol()': tokenAnswers(0n, 'NONE')['symbol()']! }))
-    await refuses([{ symbol: 'NONE', address: plain }], 'decimals() answers no number')
-    await refuses([{ symbol: 'RUSD', address: dollar }], 'goes by USD')
+    await refuses([{ symbol: 'NONE', address: plain }], 'decimals() returns no number')
+    await refuses([{ symbol: 'RUSD', address: dollar }], 'which is USD')
     for (const symbol of ['USD', 'ETH', 'EUR', 'GBP']) {
-      await refuses([{ symbol, address: euro }], 'is a currency of its own')
+      await refuses([{ symbol, address: euro }], 'is a currency and not a token')
     }
     const one = { symbol: 'EURC', address: euro }
     await refuses([one, one], 'it names EURC twice')

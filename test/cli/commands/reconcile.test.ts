@@ -176,7 +176,7 @@ describe('reconcile on the command line', () => {
     bare.faults.push(faults.silence())
     const program = runProgram(['reconcile', '--json'], { QUITTANCE_DATA: data })
     await until(async () => bare.requests.length === 2)
-    await expectStopped(program, 'goes on')
+    await expectStopped(program, 'continues')
     await bare.stop()
   })
 }).timeout(60_000)

@@ -54,7 +54,7 @@ async function listPages(): Promise<string[]> {
   const pages = {
     db: undefined as never,
     loadPages: () => Promise.reject(new TypeError('nobody asks')),
-    visitorRpcUrl: undefined,
+    visitorRpcUrl: () => undefined,
   }
   const api = await startApi({ endpoints: [], server: { door, pages } })
   const routes = routesOf(api.server.printRoutes({ commonPrefix: false }))

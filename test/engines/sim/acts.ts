@@ -7,7 +7,7 @@ import { survive } from './life.ts'
 import type { Sim } from './life.ts'
 import type { Ground } from './life.ts'
 import { readFork } from './old-fork.ts'
-import { addressFrom, CHAIN_ID, ETHER, toHex } from './world.ts'
+import { addressFrom, ETHER, toHex } from './world.ts'
 
 /** What may happen to the sender, or be asked of it, and how likely each is beside the others. */
 export const ACTS: Readonly<Record<string, { weight: number; act: (sim: Sim) => Promise<void> }>> =
@@ -32,7 +32,7 @@ export const ACTS: Readonly<Record<string, { weight: number; act: (sim: Sim) => 
   }
 
 async function pay(sim: Sim): Promise<void> {
-  await request(sim, `TX${sim.seed}-${sim.promised.length}`)
+  await request(sim, `TX${sim.name}-${sim.promised.length}`)
 }
 
 async function payTwice(sim: Sim): Promise<void> {
@@ -52,7 +52,7 @@ async function payTogether(sim: Sim): Promise<void> {
   const { signal } = new AbortController()
   const { sender, db } = sim.worker(0)
   const payments = Array.from({ length: 2 + random.below(3) }, () => {
-    return promise(sim, `TX${sim.seed}-${promised.length}`)
+    return promise(sim, `TX${sim.name}-${promised.length}`)
   })
   await survive(async () => {
     const prepared: PreparedOrder[] = []
@@ -75,12 +75,12 @@ async function payTogether(sim: Sim): Promise<void> {
 
 /** All or none of them, or each by itself; by few transactions, or by as many as small ones are. */
 async function payBatch(sim: Sim): Promise<void> {
-  const { promised, random, signers, seed } = sim
+  const { promised, random, signers, name } = sim
   const { signal } = new AbortController()
   const payer = random.pick(signers.addresses)
-  const subject = `BAT${seed}-${promised.length}`
+  const subject = `BAT${name}-${promised.length}`
   const payments = Array.from({ length: 2 + random.below(5) }, () => {
-    return promise(sim, `TX${seed}-${promised.length}`, { payer, route: 'contract' })
+    return promise(sim, `TX${name}-${promised.length}`, { payer, route: 'contract' })
   })
   const route = random.pick<BundleRoute>(['bundle', 'open_bundle'])
   const { sender, db } = sim.worker(0)
@@ -179,7 +179,7 @@ export async function useNonceOutside(sim: Ground): Promise<void> {
 async function payByHand(sim: Sim): Promise<void> {
   const signer = sim.random.pick(sim.signers.addresses)
   const nonce = await sim.world.nonceOf(signer)
-  const found = await findNonce(sim.db, { chainId: CHAIN_ID, signer, nonce })
+  const found = await findNonce(sim.db, { chainId: sim.world.chainId, signer, nonce })
   const order = found?.orderId === undefined ? undefined : await findOrder(sim.db, found.orderId)
   if (order?.route !== 'direct') return
   await sendOutside(sim, { signer, nonce, to: order.payee, value: order.amount })
@@ -193,7 +193,7 @@ async function sendOutside(
   const price = 200n * 10n ** 9n
   const raw = await signers.sign(signer, {
     ...rest,
-    chainId: CHAIN_ID,
+    chainId: world.chainId,
     data: '0x',
     gas: 21_000n,
     fees: {

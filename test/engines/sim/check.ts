@@ -10,7 +10,7 @@ import { listAttemptsOf } from '../../../src/store/orders/attempts.ts'
 import { readCursor } from '../../../src/store/orders/chain-cursor.ts'
 import { findOrderOf, readOpenOrders } from '../../../src/store/orders/orders.ts'
 import { TEST_POLICY } from '../../fixtures/books/sender.ts'
-import { CHAIN_ID, CONFIRMATIONS, toHex, type World } from './world.ts'
+import { CONFIRMATIONS, toHex, type World } from './world.ts'
 
 /** What was asked of the sender; `toldId` is the order that it said it accepted. */
 export type Promised = {
@@ -49,7 +49,8 @@ export async function wrongsOf(checked: Checked): Promise<string[]> {
 export async function wrongsNow({ db, world }: Pick<Checked, 'db' | 'world'>): Promise<string[]> {
   const final = (await world.head()) - CONFIRMATIONS + 1
   const { rows } = await sql<{ nonce: bigint; by: string; state: string }>`
-    select nonce, taken_by as by, state from lane_nonces where state <> 'open'`.execute(db)
+    select nonce, taken_by as by, state from lane_nonces
+    where chain_id = ${world.chainId} and state <> 'open'`.execute(db)
   const wrongs: string[] = []
   for (const { nonce, by, state } of rows) {
     const receipt = (await world.rpc('eth_getTransactionReceipt', [by])) as Placed | null
@@ -64,7 +65,7 @@ export async function wrongsNow({ db, world }: Pick<Checked, 'db' | 'world'>): P
 type Placed = { blockNumber: string; blockHash: string; status: string }
 
 /** What is sent was stored before, at a price that nodes take, and not too much at a time. */
-async function wrongsOfSent({ db, sent }: Checked): Promise<string[]> {
+async function wrongsOfSent({ db, world, sent }: Checked): Promise<string[]> {
   const { rows } = await sql<{
     hash: string
     nonce: bigint
@@ -73,7 +74,7 @@ async function wrongsOfSent({ db, sent }: Checked): Promise<string[]> {
     tip: string
   }>`
     select hash, nonce, signer, max_fee_per_gas::text as fee, max_priority_fee_per_gas::text as tip
-    from attempts order by id`.execute(db)
+    from attempts where chain_id = ${world.chainId} order by id`.execute(db)
   const stored = new Set(rows.map(({ hash }) => hash))
   const wrongs = [...sent]
     .filter((hash) => !stored.has(hash))
@@ -92,13 +93,13 @@ async function wrongsOfSent({ db, sent }: Checked): Promise<string[]> {
   return wrongs
 }
 
-export async function countOpenOrders(db: Db): Promise<number> {
-  return (await readOpenOrders(db, CHAIN_ID)).count
+export async function countOpenOrders(db: Db, { chainId }: World): Promise<number> {
+  return (await readOpenOrders(db, chainId)).count
 }
 
 /** What became of the orders and of everything that was signed for them. */
 export async function countStates(
-  checked: Pick<Checked, 'db' | 'promised'>,
+  checked: Pick<Checked, 'db' | 'world' | 'promised'>,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = { 'orders asked for': checked.promised.length }
   const add = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1)
@@ -109,7 +110,7 @@ export async function countStates(
     const nonces = new Set(attempts.map(({ nonce }) => nonce)).size
     for (let moved = 1; moved < nonces; moved++) add('orders moved to another nonce')
   }
-  const cursor = await readCursor(checked.db, CHAIN_ID)
+  const cursor = await readCursor(checked.db, checked.world.chainId)
   counts['reorgs noticed'] = Number(cursor?.reorgs ?? 0n)
   return counts
 }
@@ -127,6 +128,9 @@ async function wrongsOfOrders(checked: Checked, orders: Order[]): Promise<string
     })
     .map(({ subject }) => `${subject} was accepted and is not stored`)
   for (const order of orders) {
+    if (order.chainId !== checked.world.chainId) {
+      wrongs.push(`${order.subject} is an order of the chain ${order.chainId}`)
+    }
     if (order.state === 'accepted' || order.state === 'mined') {
       wrongs.push(`${order.subject} is ${order.state} for ever`)
     }
@@ -198,7 +202,8 @@ async function wrongsOfPayees(checked: Checked, orders: Order[]): Promise<string
 async function paidByHand({ db, world }: Checked): Promise<ReadonlySet<bigint>> {
   const { rows } = await sql<{ id: bigint; by: string }>`
     select orders.id, taken_by as by from orders join lane_nonces on order_id = orders.id
-    where error_code = 'nonce_taken_by_like_payment' and lane_nonces.state = 'foreign'
+    where orders.chain_id = ${world.chainId}
+      and error_code = 'nonce_taken_by_like_payment' and lane_nonces.state = 'foreign'
     order by nonce`.execute(db)
   const paid = new Set<bigint>()
   for (const [id, taken] of Map.groupBy(rows, (row) => row.id)) {
@@ -218,7 +223,7 @@ async function wrongsOfLanes(checked: Checked, orders: Order[]): Promise<string[
     const used = await world.nonceOf(signer)
     const gaps = attempts.flat().filter(({ nonce }) => nonce >= used)
     if (gaps.length > 0) wrongs.push(`${signer} has signed beyond the nonce ${used}`)
-    const standing = await listStanding(db, [{ chainId: CHAIN_ID, signer }], 1)
+    const standing = await listStanding(db, [{ chainId: world.chainId, signer }], 1)
     const lowest = standing.get(signer)?.lowest
     if (lowest !== undefined) wrongs.push(`${signer} has the nonce ${lowest.nonce} open for ever`)
   }

@@ -22,6 +22,8 @@ export type Ground = {
 
 /** What one run has at hand; only the senders and their lives end at a crash. */
 export type Sim = Ground & {
+  /** Begins the names of its payments, which are unlike those of any other. */
+  name: string
   /** One of two workers, rebuilt from the tables when its process has crashed. */
   worker: (place: 0 | 1) => Worker
   crashes: () => number

@@ -11,9 +11,24 @@ import { countOpenOrders, countStates, wrongsNow, wrongsOf } from './check.ts'
 import { createFaultyProvider } from './faulty-provider.ts'
 import { createFaults, createLife, survive, type Faults, type Sim, type Worker } from './life.ts'
 import { drawPlan, FAULT_KINDS, type FaultKind, type Plan } from './plan.ts'
-import { CONFIRMATIONS, createSigners, ETHER, GWEI, START, toHex, type World } from './world.ts'
+import {
+  CHAIN_ID,
+  CONFIRMATIONS,
+  createSigners,
+  ETHER,
+  GWEI,
+  START,
+  toHex,
+  type World,
+} from './world.ts'
 
-export type RunOptions = { plan: Plan; db: Db; world: World }
+export type RunOptions = {
+  plan: Plan
+  db: Db
+  world: World
+  /** All chains of the run, the first one included. */
+  worlds: readonly World[]
+}
 
 export type RunReport = {
   seed: number
@@ -25,8 +40,12 @@ export type RunReport = {
 
 /** What is drawn from a seed, and how it is played. */
 export type Play = {
+  /** How many chains it takes; absent, one. */
+  chains?: number
   acts: readonly string[]
   faults: readonly FaultKind[]
+  /** What must come to be in some run, beside acts and faults. */
+  outcomes: readonly string[]
   plan: (seed: number) => Plan
   run: (options: RunOptions) => Promise<RunReport>
 }
@@ -35,6 +54,7 @@ export type Play = {
 export const ETHER_PLAY: Play = {
   acts: Object.keys(ACTS),
   faults: FAULT_KINDS,
+  outcomes: [],
   plan: (seed) => drawPlan(seed, { weights: weightsOf(ACTS), count: [8, 10] }),
   async run(options) {
     const { plan, world } = options
@@ -77,7 +97,7 @@ export function countFaults(plan: Plan, { fired }: Faults): Record<string, numbe
   return counts
 }
 
-async function startSim({ plan, db, world }: RunOptions): Promise<Sim> {
+export async function startSim({ plan, db, world }: Omit<RunOptions, 'worlds'>): Promise<Sim> {
   const { seed, without } = plan
   const random = createRandom(`run ${seed}`)
   const draw = createKeyedRandom(`fault ${seed}`)
@@ -96,6 +116,7 @@ async function startSim({ plan, db, world }: RunOptions): Promise<Sim> {
   const begin = (): Worker => {
     const life = createLife({ db, providers, draw, faults })
     const sender = senderOf({
+      chainId: world.chainId,
       db: life.db,
       providers: life.providers,
       signers: {
@@ -109,7 +130,9 @@ async function startSim({ plan, db, world }: RunOptions): Promise<Sim> {
     })
     return { life, sender, db: life.db }
   }
+  const isUsual = world.chainId === CHAIN_ID
   return {
+    name: isUsual ? String(seed) : `${seed}@${world.chainId}`,
     seed,
     random,
     world,
@@ -178,7 +201,7 @@ export function createProviders(options: {
   ]
 }
 
-async function passOnce(sim: Sim): Promise<void> {
+export async function passOnce(sim: Sim): Promise<void> {
   const { clock, random, faults } = sim
   clock.advance(1_000 + random.below(9_000))
   const [place, other] = random.chance(0.7) ? ([0, 1] as const) : ([1, 0] as const)
@@ -211,7 +234,7 @@ async function passPaused(sim: Sim, place: 0 | 1, other: 0 | 1): Promise<void> {
 }
 
 /** Faults for a while longer, then none, until every order is decided. */
-async function comeToRest(sim: Sim): Promise<void> {
+export async function comeToRest(sim: Sim): Promise<void> {
   for (const signer of sim.signers.addresses) {
     await sim.world.rpc('anvil_setBalance', [signer, toHex(1_000n * ETHER)])
   }
@@ -219,7 +242,7 @@ async function comeToRest(sim: Sim): Promise<void> {
     sim.faults.areOn = round < 3
     await passOnce(sim)
     await sim.world.mine(3)
-    if (round > 3 && (await countOpenOrders(sim.db)) === 0) return
+    if (round > 3 && (await countOpenOrders(sim.db, sim.world)) === 0) return
   }
 }
 

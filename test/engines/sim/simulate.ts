@@ -1,8 +1,8 @@
-import { startChain } from '../../fixtures/chain/anvil.ts'
+import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'
 import { freshDatabase } from '../../fixtures/store/database.ts'
 import { FAULT_KINDS, type Plan } from './plan.ts'
 import { ETHER_PLAY, type Play, type RunReport } from './run.ts'
-import { createWorld, placeSettlement, START } from './world.ts'
+import { CHAIN_ID, createWorld, placeSettlement, START, type World } from './world.ts'
 
 export type Simulation = {
   /** The first one; the others follow it. */
@@ -28,17 +28,24 @@ export async function simulate(simulation: Simulation): Promise<void> {
   }
 }
 
-/** Plays a plan on a chain and a database of its own that begin alike, so that it repeats. */
+/** Plays a plan on chains and a database of its own that begin alike, so that it repeats. */
 export async function replay(play: Play, plan: Plan): Promise<RunReport> {
-  const chain = await startChain('--no-mining', '--timestamp', String(START.getTime() / 1000))
+  const chains: TestChain[] = []
   try {
-    const world = createWorld(chain.url)
-    await placeSettlement(world)
-    await world.rpc('anvil_setBlockTimestampInterval', [1])
+    const worlds: World[] = []
+    for (let at = 0; at < (play.chains ?? 1); at++) {
+      const chainId = CHAIN_ID + at
+      const clock = ['--timestamp', String(START.getTime() / 1000)]
+      chains.push(await startChain('--no-mining', '--chain-id', String(chainId), ...clock))
+      const world = createWorld(chains[at]!.url, chainId)
+      await placeSettlement(world)
+      await world.rpc('anvil_setBlockTimestampInterval', [1])
+      worlds.push(world)
+    }
     const { db } = await freshDatabase()
-    return await play.run({ plan, db, world })
+    return await play.run({ plan, db, world: worlds[0]!, worlds })
   } finally {
-    await chain.stop()
+    for (const chain of chains) await chain.stop()
   }
 }
 
@@ -47,6 +54,7 @@ export function neverFired(play: Play, counts: Readonly<Record<string, number>>)
   const names = [
     ...FAULT_KINDS.filter((kind) => play.faults.includes(kind)).map((kind) => `fault ${kind}`),
     ...play.acts.map((act) => `act ${act}`),
+    ...play.outcomes,
   ]
   return names.filter((name) => (counts[name] ?? 0) === 0)
 }

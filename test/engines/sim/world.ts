@@ -11,6 +11,7 @@ import type { SignTransaction, SignTyped } from '../../../src/sender/sign.ts'
 
 /** The chain itself, past every provider: what it says is the truth. */
 export type World = {
+  chainId: number
   url: string
   rpc: (method: string, params?: readonly unknown[]) => Promise<unknown>
   mine: (blocks: number) => Promise<void>
@@ -25,7 +26,7 @@ export type SimSigners = {
   signTyped: SignTyped
 }
 
-/** The chain id of every anvil. */
+/** The chain id of every anvil that is not given another. */
 export const CHAIN_ID = 31_337
 
 /** How deep a block of a run has to be. No reorg of a run goes deeper. */
@@ -34,9 +35,10 @@ export const CONFIRMATIONS = 10
 /** When each run begins, by its chain and by its clock. */
 export const START = new Date(Date.UTC(2026, 0, 1))
 
-export function createWorld(url: string): World {
+export function createWorld(url: string, chainId = CHAIN_ID): World {
   const rpc: World['rpc'] = (method, params = []) => callRpc({ url, method, params })
   return {
+    chainId,
     url,
     rpc,
     async mine(blocks) {

@@ -161,7 +161,7 @@ describe('the records of a server', () => {
     hidden = 130
     const { records, unreadable } = await read()
     expect(records).to.have.length(120)
-    const problem = 'the list ends after 120 rows, and the server told of 250'
+    const problem = 'the list ends after 120 rows, and the server counts 250'
     expect(unreadable).to.deep.equal([{ line: 121, problem }])
   })
 

@@ -57,7 +57,7 @@ describe('the reader of rows', () => {
       { id: 1n, guest: null },
       { id: 2n, guest: 'bo' },
     ])
-    const plan = await sql<{ 'QUERY PLAN': string }>`explain select * from ${guests} as row`
+    const plan = sql<{ 'QUERY PLAN': string }>`explain select * from ${guests} as row`
     expect((await plan.execute(db)).rows[0]?.['QUERY PLAN']).to.include('rows=2 ')
   })
 

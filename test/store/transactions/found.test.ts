@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto'
 
 import { expect } from 'chai'
 import * as fc from 'fast-check'
+import { sql } from 'kysely'
 
 import { createId } from '../../../src/domain/ids.ts'
 import { CURRENCIES, decimalsOf, formatAmount } from '../../../src/domain/money.ts'
 import type { Hex } from '../../../src/domain/orders.ts'
 import type { Db } from '../../../src/store/database/database.ts'
+import { transact } from '../../../src/store/database/transact.ts'
 import {
   findTransactions,
   isSearch,
@@ -102,7 +104,47 @@ describe('findTransactions', () => {
       { numRuns: 5, endOnFailure: true, examples: [AMOUNT_WITHOUT_CURRENCY] },
     )
   }).timeout(120_000)
+
+  it('reads no further for what only the latest half of many rows has', async () => {
+    const { db } = await freshDatabase()
+    const { id: userId } = await makeUser(db)
+    const [toAddress] = ADDRESSES
+    await fillLatestHalf(db, { userId, toAddress, rows: 20_000 })
+    for (const wanted of [{ toAddress, currency: 'USD' }, { metadata: { half: '2' } }]) {
+      const both = { ...wanted, userId, metadata: { shop: 'main', ...wanted.metadata } }
+      const { read, total } = await transact(db, async (open) => {
+        const found = await findTransactions(open, both, { limit: 3, offset: 0 })
+        return { read: await readWithoutIndex(open), total: found.total }
+      })
+      expect({ read, total }).to.deep.equal({ read: 0, total: 1000 })
+    }
+  }).timeout(60_000)
 })
+
+/** Statistics tell that half of all rows have it, and not that these stand behind the others. */
+async function fillLatestHalf(
+  db: Db,
+  { userId, toAddress, rows }: { userId: number; toAddress: Hex; rows: number },
+): Promise<void> {
+  await sql`
+    insert into transactions (transaction_id, user_id, type, status, amount, currency, description,
+      metadata, to_address, log_key)
+    select 'TX' || lpad(n::text, 20, '0'), ${userId}, 'payment', 'pending', 1, 'USD',
+      'made by a test',
+      jsonb_build_object('shop', 'main', 'half', (1 + (n > ${rows} / 2)::int)::text),
+      case when n > ${rows} / 2 then ${toAddress} end, 0
+    from generate_series(1, ${rows}::int) n`.execute(db)
+  await sql`analyze`.execute(db)
+}
+
+/** How many rows were read off the tables of a search in this SQL transaction. */
+async function readWithoutIndex(db: Db): Promise<number> {
+  const tables = ['transaction_features', 'transaction_words', 'transactions']
+  const { rows } = await sql<{ read: number }>`
+    select sum(pg_stat_get_xact_tuples_returned(name::regclass))::int as read
+    from unnest(${tables}::text[]) as name`.execute(db)
+  return rows[0]!.read
+}
 
 type Expected = { wanted: Wanted; expected: bigint[]; most: number }
 

@@ -50,7 +50,8 @@ describe('recordTransaction', () => {
     const [move, ...others] = await listMoves(db, stored)
     expect(move).to.deep.include({ from: null, to: 'pending', ...CAUSE })
     expect(others).to.deep.equal([])
-    const data = { status: 'pending', previous_status: null, reason: CAUSE.reason }
+    const was = { previous_status: null, eth_transaction_hash: null }
+    const data = { status: 'pending', reason: CAUSE.reason, ...was }
     const events = await listEvents(db, { userId, limit: 10 })
     expect(events.map(({ type, subject, data }) => ({ type, subject, data }))).to.deep.equal([
       { type: 'transaction.created', subject: stored.transactionId, data },

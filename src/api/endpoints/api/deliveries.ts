@@ -36,7 +36,7 @@ const tag = 'Operations'
 const deliveryList = defineEndpoint({
   route: 'GET /api/deliveries',
   operationId: 'listAnyDeliveries',
-  summary: 'Lists the webhooks of all users and what came of them, newest first',
+  summary: 'List the webhook deliveries of all users with each try, newest first',
   tag,
   access: 'admin',
   query: AnyDeliveryListQuerySchema,
@@ -44,8 +44,7 @@ const deliveryList = defineEndpoint({
   handle: async ({ query, db }) => {
     const { user_id: userId, status: state, about, after } = query
     if (after !== undefined && (await findDelivery(db, { id: after })) === undefined) {
-      const message =
-        'There is no such delivery. Take the next_after of an answer, or leave it out.'
+      const message = 'No delivery has this id. Send the next_after of an answer, or leave it out.'
       throw invalidRequest([{ field: 'query.after', code: 'bad_cursor', message }])
     }
     const limit = effectiveLimit(query.limit)
@@ -64,7 +63,7 @@ const deliveryList = defineEndpoint({
 const deliveryRead = defineEndpoint({
   route: 'GET /api/deliveries/{id}',
   operationId: 'readAnyDelivery',
-  summary: 'Reads a webhook of any user: what is sent, and what came of each try',
+  summary: 'Read a webhook delivery of any user: what is sent, and the result of each try',
   tag,
   access: 'admin',
   params: AnyDeliveryParamsSchema,
@@ -85,7 +84,7 @@ const deliveryRead = defineEndpoint({
 const endpointList = defineEndpoint({
   route: 'GET /api/admin/webhook-endpoints',
   operationId: 'listEveryonesWebhookEndpoints',
-  summary: 'Lists the addresses that webhooks of all users go to, newest first',
+  summary: 'List the webhook URLs of all users, newest first',
   tag,
   access: 'admin',
   query: WebhookEndpointListQuerySchema,
@@ -111,7 +110,7 @@ const endpointList = defineEndpoint({
 const deliveryReplay = defineEndpoint({
   route: 'POST /api/deliveries/{id}/replay',
   operationId: 'replayAnyDelivery',
-  summary: 'Sends a webhook of any user again, now',
+  summary: 'Send a webhook of any user again, now',
   tag,
   access: 'admin',
   params: AnyDeliveryParamsSchema,
@@ -135,7 +134,7 @@ export async function replay(db: Db, wanted: { userId?: number; id: string }): P
   if (!isReplayed && delivery.endpointState === 'disabled') {
     throw new RequestError(
       'conflict',
-      'The url of this delivery is disabled. Replay its ping first, or subscribe anew.',
+      'The URL of this delivery is disabled. Replay its ping first, or subscribe again.',
     )
   }
   return delivery

@@ -12,7 +12,7 @@ import { defineEndpoint } from '../../admission/endpoint.ts'
 export const eventListEndpoint = defineEndpoint({
   route: 'GET /api/events',
   operationId: 'listEvents',
-  summary: 'Lists what happened to your transactions since the event you saw last',
+  summary: 'List the events of your transactions since the one you saw last',
   tag: 'Events',
   access: 'transactions:read',
   query: EventListQuerySchema,
@@ -23,7 +23,7 @@ export const eventListEndpoint = defineEndpoint({
     const after = /^0*$/.test(query.after) ? undefined : BigInt(query.after)
     const found = await listEvents(db, { userId, after, limit: limit + 1 })
     if (after !== undefined && found.length === 0 && !(await hasEvent(db, { userId, id: after }))) {
-      const message = 'There is no such event. Take the next_after of an answer, or leave it out.'
+      const message = 'No event has this id. Send the next_after of an answer, or leave it out.'
       throw invalidRequest([{ field: 'query.after', code: 'bad_cursor', message }])
     }
     const shown = found.slice(0, limit)

@@ -17,13 +17,13 @@ export function exportEndpoint({ clock }: { clock: Clock }): Endpoint {
   return defineEndpoint({
     route: 'GET /api/export',
     operationId: 'exportBooks',
-    summary: 'Streams transactions, postings or fees, with balances that sum',
+    summary: 'Export transactions, postings or fees, with balances that add up',
     description:
-      'CSV or JSON lines, however many. Each account has an `opening` line, its entries, each ' +
+      'CSV or JSON lines of any number. Each account has an `opening` line, its entries, each ' +
       'with the balance after it, and a `closing` line: a file without it is not whole. Postings ' +
-      'go on where an earlier export ended; transactions and fees count in the span in which ' +
-      'they began, as they stand now. To administrators, of all users. It takes at most ' +
-      `${limits.streamMs / 60_000} minutes; \`quittance export\` takes as long as it takes.`,
+      'continue where an earlier export ended. Transactions and fees belong to the time in which ' +
+      'they began, with their current state. Administrators get those of all users, in at most ' +
+      `${limits.streamMs / 60_000} minutes; \`quittance export\` has no such limit.`,
     tag: 'Transactions',
     access: 'transactions:read',
     query: ExportQuerySchema,
@@ -40,7 +40,7 @@ export function exportEndpoint({ clock }: { clock: Clock }): Endpoint {
       const asked = query.to === undefined ? latest : new Date(query.to)
       const to = asked < latest ? asked : latest
       if (from > to) {
-        const message = `The end is ${to.toISOString()}. Begin before that.`
+        const message = `The end is ${to.toISOString()}. Send an earlier \`from\`.`
         throw invalidRequest([{ field: 'query.from', code: 'from_after_to', message }])
       }
       const userId = mayUse(caller, 'admin') ? undefined : caller.userId

@@ -10,7 +10,7 @@ export function gatewayListEndpoint({
   return defineEndpoint({
     route: 'GET /api/gateways',
     operationId: 'listGateways',
-    summary: 'Lists the gateways that payments go through',
+    summary: 'List the gateways for payments',
     tag: 'Payments',
     access: 'payments:read',
     answer: GatewayListSchema,

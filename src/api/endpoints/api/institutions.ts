@@ -10,7 +10,7 @@ export function institutionListEndpoint({
   return defineEndpoint({
     route: 'GET /api/institutions',
     operationId: 'listInstitutions',
-    summary: 'Lists the institutions that transfers go through',
+    summary: 'List the institutions for transfers',
     tag: 'Transfers',
     access: 'transfers:read',
     answer: InstitutionListSchema,

@@ -36,7 +36,7 @@ function listEndpoint({ chains }: Deps): Endpoint {
     ...SHARED,
     route: 'GET /api/runs',
     operationId: 'listRuns',
-    summary: 'Lists the reconciliation runs, newest first',
+    summary: 'List the reconciliation runs, newest first',
     query: RunListQuerySchema,
     answer: RunListSchema,
     handle: async ({ query, db }) => {
@@ -56,8 +56,8 @@ function createEndpoint({ chains }: Deps): Endpoint {
     ...SHARED,
     route: 'POST /api/runs',
     operationId: 'createRun',
-    summary: 'Starts a reconciliation run over the records of this installation',
-    description: 'A worker takes it within seconds; read the run to follow it.',
+    summary: 'Start a reconciliation run over the records of this installation',
+    description: 'A worker starts it within seconds. Read the run to follow it.',
     body: RunCreateSchema,
     status: 201,
     answer: RunDetailSchema,
@@ -66,7 +66,7 @@ function createEndpoint({ chains }: Deps): Endpoint {
       const since = body.since === undefined ? undefined : new Date(body.since)
       const until = body.until === undefined ? undefined : new Date(body.until)
       if (since && until && since >= until) {
-        const message = 'This is not before until. Exchange the two.'
+        const message = 'This is not before `until`. Exchange the two.'
         throw invalidRequest([{ field: 'since', code: 'after_until', message }])
       }
       const run = await requestRun(db, { requestedBy: actorOf(caller), since, until })
@@ -80,7 +80,7 @@ function detailEndpoint(): Endpoint {
     ...SHARED,
     route: 'GET /api/runs/{run_id}',
     operationId: 'getRun',
-    summary: 'Reads a run, also while it is at work',
+    summary: 'Read a run, also while it works',
     params: RunParamsSchema,
     answer: RunDetailSchema,
     handle: async ({ params, db }) => {

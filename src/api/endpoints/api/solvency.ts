@@ -23,10 +23,10 @@ export function solvencyEndpoint({
   return defineEndpoint({
     route: 'GET /api/solvency',
     operationId: 'getSolvency',
-    summary: 'Holds the supply of the stablecoin against the ledger',
+    summary: 'Compare the supply of the stablecoin with what the ledger owes',
     description:
-      'Compared at each new final block. There is no tolerance: what is minted and not yet ' +
-      'complete is told apart, and everything else that differs is a drift.',
+      'They are compared at each new final block, without tolerance. What is minted and not yet ' +
+      'complete is shown separately, and every other difference is a drift.',
     tag: 'Solvency',
     access: 'admin',
     query: OfChainQuerySchema,
@@ -35,12 +35,12 @@ export function solvencyEndpoint({
     handle: async ({ query, db }) => {
       const { name, stablecoin } = chainNamed(chains, query.chain, 'query.chain')
       if (stablecoin === undefined) {
-        const message = 'There is no stablecoin on this chain. Set STABLECOIN_ADDRESS.'
+        const message = 'This chain has no stablecoin. Set STABLECOIN_ADDRESS.'
         throw new RequestError('contract_not_configured', message)
       }
       const solvency = await readSolvency(db, stablecoin)
       if (solvency === undefined) {
-        const message = 'Nothing was compared yet. Ask again when a block is final.'
+        const message = 'Nothing is compared yet. Ask again when a block is final.'
         throw new RequestError('unavailable', message, { headers: { 'retry-after': '1' } })
       }
       const { chainId: chain_id, token } = stablecoin

@@ -20,11 +20,11 @@ export function streamEndpoint(deps: { clock: Clock; closing: AbortSignal }): En
   return defineEndpoint({
     route: 'GET /api/stream',
     operationId: 'followEvents',
-    summary: 'Sends what happens as server-sent events; to administrators, of all users',
+    summary: 'Stream your events as server-sent events; administrators receive those of all users',
     description:
-      'A comment comes every 10 seconds while nothing happens. The stream ends after 5 minutes, ' +
-      'when the server stops, and within 5 seconds of the end of your access: come again with ' +
-      `the id of the last event. ${limits.streamsOfUser} may be open at a time.`,
+      'A comment is sent every 10 seconds if nothing happens. The stream ends after 5 minutes, ' +
+      'when the server stops, and within 5 seconds of the end of your access. Connect again with ' +
+      `the id of the last event. ${limits.streamsOfUser} can be open at a time.`,
     tag: 'Events',
     access: 'transactions:read',
     answer: StreamEventSchema,
@@ -80,7 +80,7 @@ function idOf({ logKey, id }: StreamPlace): string {
 function placeOf(text: string): StreamPlace {
   const [, logKey, id] = /^([0-9]{1,18})\.([0-9]{1,18})$/.exec(text) ?? []
   if (logKey === undefined || id === undefined) {
-    const message = 'This is no id of this stream. Send the last one that you saw, or none.'
+    const message = 'This id is not from this stream. Send the last one that you saw, or none.'
     throw invalidRequest([{ field: 'header.last-event-id', code: 'bad_cursor', message }])
   }
   return { logKey: BigInt(logKey), id: BigInt(id) }

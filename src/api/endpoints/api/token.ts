@@ -25,7 +25,7 @@ export function tokenEndpoint(deps: {
     route: 'POST /api/token',
     operationId: 'createToken',
     tag: 'Access',
-    summary: 'Get an access token by username and password',
+    summary: 'Get an access token with a username and a password',
     access: 'public',
     body: TokenRequestSchema,
     answer: TokenAnswerSchema,
@@ -76,7 +76,7 @@ class WrongPasswordError extends RequestError {
 
 class BusyError extends RequestError {
   constructor() {
-    super('unavailable', 'Too many logins are under way. Try again in 1 s.', {
+    super('unavailable', 'Too many logins are in progress. Try again in 1 s.', {
       headers: { 'retry-after': '1' },
       retryable: true,
     })

@@ -53,12 +53,12 @@ function transferCreate(deps: TransferDeps): Endpoint {
   return defineEndpoint({
     route: 'POST /api/transfers',
     operationId: 'createTransfer',
-    summary: 'Sends money to an account at a bank',
+    summary: 'Send money to a bank account',
     description:
-      'It takes from your main wallet, or from the credit line that an administrator has set; ' +
-      'what comes back goes back there. The answer comes at once; the bank has the transfer a ' +
+      'The money comes from your main wallet, or from the credit line that an administrator set, ' +
+      'and returns there. The answer arrives at once; the bank receives the transfer a ' +
       'little later. Without `recipient_info` it goes to the account that the bank keeps on file ' +
-      'for the institution. A transfer that comes back after it was completed is `refunded`.',
+      'for the institution. A transfer that is returned after it was completed is `refunded`.',
     tag: 'Transfers',
     access: 'transfers:write',
     body: TransferCreateSchema,
@@ -116,7 +116,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
 const transferStatus = defineEndpoint({
   route: 'GET /api/transfers/{transaction_id}/status',
   operationId: 'getTransferStatus',
-  summary: 'Tells how far a transfer has got',
+  summary: 'Read the state of a transfer',
   tag: 'Transfers',
   access: 'transfers:read',
   params: TransactionParamsSchema,
@@ -158,7 +158,7 @@ function requireInstitution(
     throw invalidRequest([{ field: 'institution_id', code: 'unknown_institution', message }])
   }
   if (!institution.currencies.includes(body.currency)) {
-    const message = `This institution takes ${institution.currencies.join(', ')}.`
+    const message = `This institution accepts ${institution.currencies.join(', ')}. Use one.`
     throw invalidRequest([{ field: 'currency', code: 'currency_not_taken', message }])
   }
   const routingNumber = body.recipient_info?.routing_number

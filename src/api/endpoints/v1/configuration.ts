@@ -5,7 +5,7 @@ import { defineEndpoint } from '../../admission/endpoint.ts'
 export const configurationEndpoint = defineEndpoint({
   route: 'GET /v1/configuration',
   operationId: 'getConfiguration',
-  summary: 'Names your main wallet',
+  summary: 'Read which wallet is your main one',
   tag: 'Management',
   access: 'wallets:read',
   answer: ConfigurationSchema,

@@ -31,11 +31,11 @@ function paymentCreate({ ledger, bank }: { ledger: LedgerContext; bank: PayingBa
   return defineEndpoint({
     route: 'POST /v1/payments',
     operationId: 'createPayment',
-    summary: 'Pays from a wallet to a bank account by wire',
+    summary: 'Pay from a wallet to a bank account by wire',
     description:
-      'The money is held at once. When the bank has taken the wire, the payment is `confirmed`; ' +
-      'when it is through, `paid`. If the bank refuses it or sends it back, the payment is ' +
-      '`failed` and the money is in the wallet again.',
+      'The money is held at once. When the bank accepts the wire, the payment is `confirmed`; ' +
+      'when the wire is paid, `paid`. If the bank refuses or returns it, the payment is ' +
+      '`failed` and the money returns to the wallet.',
     tag: 'Payments',
     access: 'payments:write',
     body: PaymentCreateSchema,
@@ -76,7 +76,7 @@ function paymentCreate({ ledger, bank }: { ledger: LedgerContext; bank: PayingBa
 const paymentRead = defineEndpoint({
   route: 'GET /v1/payments/{payment_id}',
   operationId: 'getPayment',
-  summary: 'Reads a payment',
+  summary: 'Read a payment',
   tag: 'Payments',
   access: 'payments:read',
   params: PaymentParamsSchema,
@@ -92,7 +92,7 @@ const paymentRead = defineEndpoint({
 const paymentList = defineEndpoint({
   route: 'GET /v1/payments',
   operationId: 'listPayments',
-  summary: 'Lists your payments, newest first',
+  summary: 'List your payments, newest first',
   tag: 'Payments',
   access: 'payments:read',
   query: PaymentListQuerySchema,

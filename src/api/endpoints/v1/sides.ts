@@ -40,7 +40,7 @@ export async function destinationWallet(
 
 /** One of somebody else is as unknown as one that does not exist. */
 export function notFound(what: string, groupA: number): RequestError {
-  return new RequestError('not_found', `You have no such ${what}. Check its id.`, { groupA })
+  return new RequestError('not_found', `You have no ${what} with this id. Check it.`, { groupA })
 }
 
 /** The bank that sends what Group A pays; undefined where there is none. */
@@ -49,7 +49,8 @@ export type PayingBank = { kick: () => void } | undefined
 /** Without a bank no wire would ever be sent, so that nothing is held or burnt for one. */
 export function requireBank(bank: PayingBank): void {
   if (bank !== undefined) return
-  const message = 'There is no bank that sends wires. Set QUITTANCE_BANK_KEY and its account.'
+  const message =
+    'No bank is configured that sends wires. Set QUITTANCE_BANK_KEY and QUITTANCE_BANK_ACCOUNT.'
   throw new RequestError('bank_not_configured', message, {
     problems: [{ field: 'destination.type', code: 'bank_not_configured', message, value: 'wire' }],
   })
@@ -68,7 +69,7 @@ export async function answeringFunds<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function insufficientFunds(): RequestError {
-  const message = 'The wallet holds less than this. Send less, or put money into it first.'
+  const message = 'The wallet has less than this. Send a smaller amount, or fund the wallet first.'
   const problems = [{ field: 'amount', code: 'insufficient_funds', message }]
   return new RequestError('insufficient_funds', message, { problems })
 }
@@ -85,7 +86,7 @@ export function requireChain<Chain extends DollarChain>(
   const chain = chainCoded(chains, { field, code })
   const { stablecoin } = chain
   if (stablecoin !== undefined) return { ...chain, stablecoin }
-  const message = 'There is no stablecoin on this chain. Set STABLECOIN_ADDRESS, or deploy one.'
+  const message = 'This chain has no stablecoin. Set STABLECOIN_ADDRESS, or deploy one.'
   throw new RequestError('contract_not_configured', message, {
     problems: [{ field, code: 'contract_not_configured', message, value: code }],
   })
@@ -110,14 +111,14 @@ export async function requireIssuable(
   if (issuer === undefined) {
     const needed = what === 'minted' ? 'mintWithMemo' : 'burnWithMemo'
     const why =
-      `the token ${checksummed(token)} has no ${needed}, by which an order is recognized. ` +
+      `the token ${checksummed(token)} has no ${needed}, which identify an order. ` +
       'Configure a token that has it: STABLECOIN_ADDRESS.'
     throw refuse('token_without_memos', why)
   }
   if (await isMinter(issuer)) return
   const why =
     `the platform's address ${checksummed(issuer.address)} is not a minter of the token ` +
-    `${checksummed(token)}. Its issuer mints and redeems it; pay and be paid in it here.`
+    `${checksummed(token)}. Its issuer mints and redeems it. Here you can pay and receive it.`
   throw refuse('not_a_minter', why)
 }
 
@@ -125,7 +126,7 @@ async function isMinter(issuer: Issuer): Promise<boolean> {
   try {
     return await issuer.isMinter()
   } catch (cause) {
-    const message = 'No Ethereum node says now whether the platform is a minter. Try again later.'
+    const message = 'No provider answers now whether the platform is a minter. Try again later.'
     throw new RequestError('upstream_failed', message, { cause })
   }
 }
@@ -135,7 +136,7 @@ export function requireAddress(named: { field: string; text: string; token: Hex 
   const { field, text, token } = named
   const address = parseAddress(text)
   if (address !== undefined && address !== token && BigInt(address) !== 0n) return address
-  const message = 'Nobody can hold money at this address. Check it, and its checksum.'
+  const message = 'This address cannot hold money, or its checksum is wrong. Check it.'
   throw refusal({ field, code: 'address', message, value: text.slice(0, 100) }, 5014)
 }
 
@@ -146,10 +147,10 @@ export async function requireHolder(
 ): Promise<void> {
   const field = 'source.address'
   if (holder === undefined) {
-    const message = 'This token has no memos. Name the address that sends it back.'
+    const message = 'This token has no memos. Send the address that returns the tokens.'
     throw invalidRequest([{ field, code: 'required', message }])
   }
   if (!(await isHolderOfAnother(db, { userId, holder }))) return
-  const message = 'Another user redeems from this address. Name one of your own.'
+  const message = 'Another user redeems from this address. Use your own address.'
   throw refusal({ field, code: 'address', message, value: holder }, 5014)
 }

@@ -96,15 +96,15 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/transfers',
     operationId: 'createTransfer',
-    summary: 'Moves money between wallets, pays it out on a chain, or redeems stablecoin to a bank',
+    summary: 'Move money between wallets, withdraw it to a chain, or redeem stablecoin to a bank',
     description:
-      'From wallet to wallet it is complete at once. From wallet to blockchain it is a ' +
-      'withdrawal: the stablecoin is paid to the address, the transfer is complete when that is ' +
-      'final, and if it fails, the money is in the wallet again. From blockchain to wire it is ' +
-      'a redeem: the answer says in `redemption` what the holder burns, and by when; when the ' +
-      'burn is final, the wire is sent, and when that is paid, the transfer is complete. With ' +
-      '`source.custodial` the platform burns from your own address at it. Whatever is burnt ' +
-      'otherwise is never paid silently.',
+      'From wallet to wallet, it is complete at once. From wallet to blockchain, it is a ' +
+      'withdrawal: the stablecoin is paid to the address. The transfer is complete when that is ' +
+      'final; if it fails, the money returns to the wallet. From blockchain to wire, it is ' +
+      'a redeem: `redemption` in the answer says what the holder burns, and until when. When the ' +
+      'burn is final, the wire is sent; when that is paid, the transfer is complete. With ' +
+      '`source.custodial`, the platform burns from your own address. Any other burn ' +
+      'is not paid, and is reported.',
     tag: 'Transfers',
     access: 'transfers:write',
     body: TransferCreateSchema,
@@ -246,7 +246,7 @@ function transferRead({ ledger }: Pick<Deps<unknown, unknown>, 'ledger'>): Endpo
   return defineEndpoint({
     route: 'GET /v1/transfers/{id}',
     operationId: 'getTransfer',
-    summary: 'Reads a transfer or a redeem',
+    summary: 'Read a transfer, a withdrawal or a redeem',
     tag: 'Transfers',
     access: 'transfers:read',
     params: IdParamsSchema,
@@ -265,7 +265,7 @@ function transferList({ ledger }: Pick<Deps<unknown, unknown>, 'ledger'>): Endpo
   return defineEndpoint({
     route: 'GET /v1/transfers',
     operationId: 'listTransfers',
-    summary: 'Lists your transfers and redeems, newest first',
+    summary: 'List your transfers, withdrawals and redeems, newest first',
     tag: 'Transfers',
     access: 'transfers:read',
     query: TransferListQuerySchema,
@@ -309,18 +309,18 @@ type Sides = `${Body['source']['type']} ${Body['destination']['type']}`
 const BY_SIDES: Readonly<Record<Sides, (request: Request) => Promise<Transfer>>> = {
   'wallet wallet': betweenWallets,
   'blockchain wire': redeem,
-  'wallet wire': (request) => refuse(request, 'Pay to a bank by POST /v1/payments.'),
+  'wallet wire': (request) => refuse(request, 'Use POST /v1/payments to pay to a bank.'),
   'wallet blockchain': ({ payOut }) => {
     if (payOut === undefined) throw new ImpossibleError('a withdrawal is prepared')
     return payOut()
   },
   'blockchain wallet': (request) => refuse(request, 'Redeem to a wire.'),
-  'blockchain blockchain': (request) => refuse(request, 'On the chain the holder pays.'),
+  'blockchain blockchain': (request) => refuse(request, 'The holder pays on the chain.'),
 }
 
 async function refuse({ body }: Request, instead: string): Promise<never> {
   const { source, destination } = body
-  const message = `Nothing goes from ${source.type} to ${destination.type} here. ${instead}`
+  const message = `A transfer from ${source.type} to ${destination.type} is refused. ${instead}`
   const problem = { field: 'destination.type', code: 'combination', message }
   throw refusal({ ...problem, value: destination.type }, 2007)
 }
@@ -332,11 +332,11 @@ async function betweenWallets({ ledger, db, body, caller }: Request): Promise<Tr
   const money = readMoney(body, { decimals: LEDGER_DECIMALS })
   const to = destination.id ?? ''
   if (!WALLET_ID.test(to)) {
-    const message = 'This is no id of a wallet.'
+    const message = 'This is not the id of a wallet. Check it.'
     throw invalidRequest([{ field: 'destination.id', code: 'pattern', message, value: to }])
   }
   if (source.id === to) {
-    const message = 'The money is in this wallet already. Name another one.'
+    const message = 'The money is in this wallet already. Choose another wallet.'
     throw refusal({ field: 'destination.id', code: 'combination', message, value: to }, 2007)
   }
   const from = await sourceWallet(db, { caller, id: source.id, money })
@@ -371,7 +371,7 @@ async function redeem({
       ? undefined
       : requireAddress({ field: 'source.address', text: source.address, token })
   if (burn !== undefined && named !== undefined && named !== burn.address) {
-    const message = 'Your own address at the platform burns. Leave the address out.'
+    const message = 'The platform burns from your own address. Leave this address out.'
     const problem = { field: 'source.address', code: 'combination', message }
     throw refusal({ ...problem, value: source.address }, 2007)
   }

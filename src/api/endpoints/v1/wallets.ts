@@ -24,7 +24,7 @@ export function walletEndpoints(): Endpoint[] {
 const walletList = defineEndpoint({
   route: 'GET /v1/wallets',
   operationId: 'listWallets',
-  summary: 'Lists your wallets and what is in them, newest first',
+  summary: 'List your wallets with their balances, newest first',
   tag: 'Wallets',
   access: 'wallets:read',
   query: WalletListQuerySchema,
@@ -41,7 +41,7 @@ const walletList = defineEndpoint({
 const walletRead = defineEndpoint({
   route: 'GET /v1/wallets/{walletId}',
   operationId: 'getWallet',
-  summary: 'Reads a wallet and what is in it',
+  summary: 'Read a wallet with its balance',
   tag: 'Wallets',
   access: 'wallets:read',
   params: WalletParamsSchema,
@@ -58,8 +58,8 @@ const walletRead = defineEndpoint({
 const walletCreate = defineEndpoint({
   route: 'POST /v1/wallets',
   operationId: 'createWallet',
-  summary: 'Opens another wallet',
-  description: 'An account has 1,000 wallets at most.',
+  summary: 'Open another wallet',
+  description: 'An account has at most 1,000 wallets.',
   tag: 'Wallets',
   access: 'wallets:write',
   body: WalletCreateSchema,
@@ -69,7 +69,10 @@ const walletCreate = defineEndpoint({
   handle: async ({ body, caller, db }) => {
     const { userId } = caller
     if ((await countWallets(db, userId)) >= MAX_WALLETS) {
-      throw new RequestError('limit_exceeded', `You have ${MAX_WALLETS} wallets. Use one of them.`)
+      throw new RequestError(
+        'limit_exceeded',
+        `You have ${MAX_WALLETS} wallets, which is the limit. Use one of them.`,
+      )
     }
     const wallet = await insertWallet(db, { userId, description: body.description ?? '' })
     return { data: walletBody(wallet) }

@@ -185,8 +185,52 @@ describe('batches of payments', () => {
     expect(problemsOf(dust)).to.deep.equal([['items.1.amount', 'amount_not_positive']])
     const none = await send({ items: [] })
     expect(problemsOf(none)[0]?.[0]).to.equal('items')
+  })
+
+  it('refuses 1,001 items, and stores none of them', async () => {
     const many = await send({ items: itemsOf(1_001) })
+    expect(many.status).to.equal(400)
     expect(problemsOf(many)[0]?.[0]).to.equal('items')
+    expect(await bench.isEmpty()).to.equal(true)
+  })
+
+  it('pays an amount of dust to the last wei, and refuses what is less', async () => {
+    const { status } = await send({ items: itemsOf(2, () => ({ amount: '0.000000000000000001' })) })
+    expect(status).to.equal(201)
+    await finish()
+    for (const place of [0, 1]) {
+      expect(await bench.world.balanceOf(payeeOf(place))).to.equal(1n)
+    }
+    const less = await send({ items: itemsOf(1, () => ({ amount: '0.0000000000000000001' })) })
+    expect(less.status).to.equal(400)
+    expect(problemsOf(less)).to.deep.equal([['items.0.amount', 'amount_not_decimal']])
+  })
+
+  it('pays an external_id once, also where it comes again with another body', async () => {
+    const item = { ...itemsOf(1)[0], external_id: 'invoice-9' }
+    expect((await send({ items: [item] })).status).to.equal(201)
+    for (const change of [{ amount: '0.02' }, { to_address: payeeOf(7) }, { description: 'b' }]) {
+      const again = await send({ items: [{ ...item, ...change }] })
+      expect(again.status).to.equal(409)
+      expect(problemsOf(again)).to.deep.equal([['items.0.external_id', 'external_id_used']])
+    }
+    await finish()
+    expect(await bench.world.balanceOf(payeeOf(0))).to.equal(10n ** 16n)
+    expect(await bench.world.balanceOf(payeeOf(7))).to.equal(0n)
+  })
+
+  it('is paid once where a reorg takes its block in the middle', async () => {
+    const { body } = await send({ on_failure: 'each', items: itemsOf(3) })
+    await bench.pass(sender)
+    await bench.world.mine(1)
+    await bench.pass(sender)
+    await bench.world.rpc('anvil_reorg', [1, []])
+    await finish()
+    const batch = await read(`/api/blockchain/batches/${String(body['batch_id'])}`)
+    expect(batch['status']).to.equal('completed')
+    for (const place of [0, 1, 2]) {
+      expect(await bench.world.balanceOf(payeeOf(place))).to.equal(10n ** 16n)
+    }
   })
 
   it('pays an external_id at most once, whoever asks first', async () => {

@@ -35,6 +35,7 @@ describe('GET /api/events', () => {
         status: 'pending',
         previous_status: null,
         reason: 'made by a test',
+        eth_transaction_hash: null,
       },
       {
         id: 2,
@@ -44,6 +45,7 @@ describe('GET /api/events', () => {
         status: 'failed',
         previous_status: 'pending',
         reason: 'made by a test',
+        eth_transaction_hash: null,
       },
     ])
   })

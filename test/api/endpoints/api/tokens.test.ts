@@ -279,7 +279,7 @@ describe('payments in tokens', () => {
         const refused = await pay({ amount: '1', currency, use_contract })
         expect(refused.status).to.equal(503)
         expect(refused.body['code']).to.equal('unavailable')
-        expect(refused.body['error']).to.include('The token is paused by its issuer')
+        expect(refused.body['error']).to.include('The issuer has paused the token')
         expect(refused.headers['retry-after']).to.equal('1')
       }
     }

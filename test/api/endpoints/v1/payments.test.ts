@@ -1,9 +1,11 @@
 import { expect } from 'chai'
 
 import { moveByWire } from '../../../../src/ledger/wires.ts'
+import { readBalance } from '../../../../src/store/ledger/ledger.ts'
 import type { WireProgress } from '../../../../src/store/rails/wires.ts'
 import { findWire } from '../../../../src/store/rails/wires.ts'
 import {
+  DOLLAR,
   ledgerOf,
   listNotificationBodies,
   readLedger,
@@ -112,6 +114,9 @@ describe('/v1/payments', () => {
     const told = await listNotificationBodies(money.db)
     expect(told.map(({ status }) => status)).to.deep.equal(['pending', 'confirmed', 'paid'])
     expect(await money.balanceOf(money.main)).to.equal('74.50')
+    expect(await readBalance(money.db, { heldOf: money.main })).to.equal(0n)
+    // The bank owes what came in, less what it has sent.
+    expect(await readBalance(money.db, { system: 'bank' })).to.equal((-745n * DOLLAR) / 10n)
     expect(await readLedger(money.db)).to.deep.equal({ sum: 0n, astray: 0 })
   })
 

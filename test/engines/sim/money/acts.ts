@@ -11,48 +11,9 @@ import { transact } from '../../../../src/store/database/transact.ts'
 import { findOrderOf } from '../../../../src/store/orders/orders.ts'
 import { recordTransaction } from '../../../../src/store/transactions/transactions.ts'
 import type { Random } from '../../../fixtures/random.ts'
-import {
-  drop,
-  giveFunds,
-  mine,
-  raisePrice,
-  reorg,
-  takeFunds,
-  useNonceOutside,
-  wait,
-} from '../acts.ts'
 import { survive } from '../life.ts'
 import { addressFrom, CHAIN_ID, GWEI } from '../world.ts'
 import type { MoneySim } from './sim.ts'
-
-/** What may happen to the money, the chain or the bank, and how likely each is. */
-export const ACTS: Readonly<
-  Record<string, { weight: number; act: (sim: MoneySim) => Promise<void> }>
-> = {
-  mint: { weight: 4, act: mint },
-  redeem: { weight: 3, act: redeem },
-  redeemOwn: { weight: 2, act: redeemOwn },
-  payOut: { weight: 2, act: payOut },
-  payOutTogether: { weight: 2, act: payOutTogether },
-  freeze: { weight: 2, act: freeze },
-  withdraw: { weight: 3, act: withdraw },
-  depositEther: { weight: 2, act: depositEther },
-  depositDollars: { weight: 2, act: depositDollars },
-  burn: { weight: 4, act: burn },
-  burnOtherwise: { weight: 1, act: burnOtherwise },
-  moveBank: { weight: 2, act: moveBank },
-  mine: { weight: 2, act: mine },
-  mineToFinal: { weight: 2, act: mineToFinal },
-  reorg: { weight: 2, act: reorg },
-  drop: { weight: 1, act: drop },
-  raisePrice: { weight: 1, act: raisePrice },
-  useNonceOutside: { weight: 1, act: useNonceOutside },
-  cancel: { weight: 1, act: cancel },
-  takeFunds: { weight: 1, act: noted(takeFunds) },
-  giveFunds: { weight: 2, act: noted(giveFunds) },
-  turnMinter: { weight: 1, act: turnMinter },
-  wait: { weight: 1, act: wait },
-}
 
 const USD = 'USD' as const
 
@@ -63,11 +24,11 @@ function createUuid({ bytes }: Random): string {
 }
 
 /** As the endpoint does it: the chain is asked, then order, mint and hold are one transaction. */
-export async function mint(sim: MoneySim): Promise<void> {
+export async function mint(sim: MoneySim, to?: Hex): Promise<void> {
   const { random, holders, minter, custodian, ledger, userId, wallet: walletId } = sim
   const { db, sender } = sim.living()
   const id = createUuid(random)
-  const address = random.pick([...holders.addresses, custodian, custodian])
+  const address = to ?? random.pick([...holders.addresses, custodian, custodian])
   const amount = BigInt(1 + random.below(20)) * 500_000n
   const { signal } = new AbortController()
   const made = await survive(async () => {
@@ -97,7 +58,7 @@ export async function mint(sim: MoneySim): Promise<void> {
   if (made !== undefined) sim.toldMints.push(made.id)
 }
 
-async function redeem(sim: MoneySim): Promise<void> {
+export async function redeem(sim: MoneySim): Promise<void> {
   const { random, ledger, userId, wallet: walletId, toldRedeems } = sim
   const amount = BigInt(1 + random.below(6)) * 500_000n
   const made = await survive(() =>
@@ -114,7 +75,7 @@ async function redeem(sim: MoneySim): Promise<void> {
 }
 
 /** As the endpoint does it: the order of the burn and the redeem are one transaction. */
-async function redeemOwn(sim: MoneySim): Promise<void> {
+export async function redeemOwn(sim: MoneySim): Promise<void> {
   const { random, custodian, ledger, userId, wallet: walletId } = sim
   const { db, sender } = sim.living()
   const [id, reference] = [createUuid(random), newReference({ randomBytes: random.bytes })]
@@ -141,7 +102,7 @@ async function redeemOwn(sim: MoneySim): Promise<void> {
 }
 
 /** In dollars, by a plain transfer or through the contract with its allowance. */
-async function payOut(sim: MoneySim): Promise<void> {
+export async function payOut(sim: MoneySim): Promise<void> {
   const { random, custodian } = sim
   const { db, sender } = sim.living()
   const payout = promise(sim)
@@ -159,15 +120,8 @@ async function payOut(sim: MoneySim): Promise<void> {
   payout.isTold = accepted !== undefined
 }
 
-function noted(act: (sim: MoneySim) => Promise<void>) {
-  return async (sim: MoneySim): Promise<void> => {
-    sim.fundsMoved.push(await sim.world.head())
-    await act(sim)
-  }
-}
-
 /** As the endpoint does it: order, record and held money are one transaction. */
-async function withdraw(sim: MoneySim): Promise<void> {
+export async function withdraw(sim: MoneySim): Promise<void> {
   const { random, ledger, seed, userId, wallet: walletId, withdrawals } = sim
   const { db, withdrawing } = sim.living()
   const subject = `TX${String(seed * 1_000 + withdrawals.length).padStart(20, '0')}`
@@ -198,12 +152,12 @@ async function withdraw(sim: MoneySim): Promise<void> {
   withdrawal.isTold = made !== undefined
 }
 
-async function depositEther(sim: MoneySim): Promise<void> {
+export async function depositEther(sim: MoneySim): Promise<void> {
   const value = BigInt(1 + sim.random.below(1_000))
   await sendFromOutside(sim, { to: sim.custodian, value, data: '0x', gas: 21_000n })
 }
 
-async function depositDollars(sim: MoneySim): Promise<void> {
+export async function depositDollars(sim: MoneySim): Promise<void> {
   // What the platform has pays withdrawals.
   const to = sim.random.pick([sim.custodian, sim.minter])
   const words = [to.slice(2), (1 + sim.random.below(2_000_000)).toString(16)]
@@ -212,7 +166,7 @@ async function depositDollars(sim: MoneySim): Promise<void> {
 }
 
 /** By one of the holders, who are no users. */
-async function sendFromOutside(
+export async function sendFromOutside(
   { world, random, holders }: MoneySim,
   call: { to: Hex; value: bigint; data: Hex; gas: bigint },
 ): Promise<void> {
@@ -225,7 +179,7 @@ async function sendFromOutside(
 }
 
 /** By bundles: all or none of them, or each by itself. */
-async function payOutTogether(sim: MoneySim): Promise<void> {
+export async function payOutTogether(sim: MoneySim): Promise<void> {
   const { random, custodian, seed, payouts } = sim
   const { db, sender } = sim.living()
   const subject = `batch-${seed}-${payouts.length}`
@@ -240,8 +194,9 @@ async function payOutTogether(sim: MoneySim): Promise<void> {
   for (const payment of payments) payment.isTold = accepted !== undefined
 }
 
-function promise({ random, seed, payouts }: MoneySim): MoneySim['payouts'][number] {
-  const subject = `payout-${seed}-${payouts.length}`
+export function promise({ random, seed, payouts }: MoneySim): MoneySim['payouts'][number] {
+  // Under the id of a transaction, as the API pays; a transfer under another id is a redeem's.
+  const subject = `TX${String(seed * 1_000 + 500 + payouts.length).padStart(20, '0')}`
   const payee = addressFrom(`${subject} of money`)
   const amount = BigInt(1 + random.below(4)) * 250_000n
   const payout = { subject, payee, amount, isTold: false }
@@ -250,7 +205,7 @@ function promise({ random, seed, payouts }: MoneySim): MoneySim['payouts'][numbe
 }
 
 /** From now on the token refuses a payee, whatever was simulated for the order; or no more. */
-async function freeze({ random, payouts, withdrawals, asAdmin }: MoneySim): Promise<void> {
+export async function freeze({ random, payouts, withdrawals, asAdmin }: MoneySim): Promise<void> {
   const latest = [...payouts.slice(-3), ...withdrawals.slice(-2)]
   if (latest.length === 0) return
   const { payee } = random.pick(latest)
@@ -258,7 +213,7 @@ async function freeze({ random, payouts, withdrawals, asAdmin }: MoneySim): Prom
 }
 
 /** As ordered, by one of the holders; maybe a second time, by the other one as well. */
-async function burn(sim: MoneySim): Promise<void> {
+export async function burn(sim: MoneySim): Promise<void> {
   const { random, toldRedeems } = sim
   if (toldRedeems.length === 0) return
   const { reference, amount } = random.pick(toldRedeems)
@@ -266,7 +221,7 @@ async function burn(sim: MoneySim): Promise<void> {
 }
 
 /** Another amount than was ordered, or for nothing at all. */
-async function burnOtherwise(sim: MoneySim): Promise<void> {
+export async function burnOtherwise(sim: MoneySim): Promise<void> {
   const { random, toldRedeems } = sim
   const isOrdered = toldRedeems.length > 0 && random.chance(0.5)
   const other: Hex = `0x${random
@@ -296,7 +251,7 @@ async function sendBurn(
 }
 
 /** The bank tells of a wire what it has told before, or something new, once or twice. */
-async function moveBank(sim: MoneySim): Promise<void> {
+export async function moveBank(sim: MoneySim): Promise<void> {
   const { db, random, ledger } = sim
   const { rows } = await sql<{ subject: string }>`
     select subject from wires where purpose = 'redeem' order by id`.execute(db)
@@ -314,11 +269,11 @@ async function moveBank(sim: MoneySim): Promise<void> {
   }
 }
 
-async function mineToFinal({ world }: MoneySim): Promise<void> {
+export async function mineToFinal({ world }: MoneySim): Promise<void> {
   await world.mine(12)
 }
 
-async function cancel(sim: MoneySim): Promise<void> {
+export async function cancel(sim: MoneySim): Promise<void> {
   const paid = [...sim.payouts, ...sim.withdrawals].map(({ subject }) => subject)
   const told = [...sim.toldMints, ...sim.toldOwnRedeems, ...paid]
   if (told.length === 0) return
@@ -327,7 +282,12 @@ async function cancel(sim: MoneySim): Promise<void> {
 }
 
 /** The minter may mint nothing any more, or again: what was simulated well reverts. */
-async function turnMinter({ world, random, dollar: token, minter }: MoneySim): Promise<void> {
+export async function turnMinter({
+  world,
+  random,
+  dollar: token,
+  minter,
+}: MoneySim): Promise<void> {
   const [admin] = (await world.rpc('eth_accounts')) as [Hex]
   const allowance = random.pick([0n, 10n ** 15n])
   const call = { from: admin, gas: '0x989680', ...grantCall({ token, minter, allowance }) }

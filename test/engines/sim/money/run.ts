@@ -43,8 +43,10 @@ import {
   START,
   toHex,
 } from '../world.ts'
-import { ACTS, mint } from './acts.ts'
+import { mint } from './acts.ts'
+import { ACTS } from './chances.ts'
 import { countMoney, lateAccounts, moneyWrongs } from './check.ts'
+import { countPermits, wrongsOfPermits } from './permits.ts'
 import { DEPOSIT, type Living, type MoneySim } from './sim.ts'
 
 /** Money: it is minted, burnt and paid through the faults of a plan, and all of it is checked. */
@@ -52,6 +54,13 @@ export const MONEY_PLAY: Play = {
   acts: Object.keys(ACTS),
   // One worker, whose price is right.
   faults: FAULT_KINDS.filter((kind) => kind !== 'pause' && kind !== 'quote'),
+  outcomes: [
+    'payments by permit completed',
+    'permits used ahead',
+    'bundled payouts completed',
+    'withdrawals complete',
+    'deposits',
+  ],
   plan: (seed) => drawPlan(seed, { weights: weightsOf(ACTS), count: [18, 22] }),
   async run(options) {
     const { plan } = options
@@ -65,8 +74,9 @@ export const MONEY_PLAY: Play = {
     }
     sim.random = createRandom(`rest ${plan.seed}`)
     await comeToRest(sim)
-    const counts = { ...(await countMoney(sim)), ...countFaults(plan, sim.faults) }
-    const wrongs = await moneyWrongs(sim)
+    const money = { ...(await countMoney(sim)), ...(await countPermits(sim)) }
+    const counts = { ...money, ...countFaults(plan, sim.faults) }
+    const wrongs = [...(await moneyWrongs(sim)), ...(await wrongsOfPermits(sim))]
     return { seed: plan.seed, wrongs, counts: { ...counts, crashes: crashes() } }
   },
 }
@@ -114,6 +124,7 @@ async function startMoneySim({
     payouts: [],
     withdrawals: [],
     fundsMoved: [],
+    usedPermits: [],
     since: 0,
   }
   const whose = { minter, custodian, holders, userId, wallet }
@@ -199,7 +210,9 @@ async function watchInPeace(sim: MoneySim): Promise<void> {
 /** So that there is something to burn from the start. */
 async function mintInPeace(sim: MoneySim): Promise<void> {
   sim.faults.areOn = false
-  for (let mints = 0; mints < 6; mints++) await mint(sim)
+  for (const to of [...sim.holders.addresses, sim.custodian]) {
+    for (let mints = 0; mints < 2; mints++) await mint(sim, to)
+  }
   await passOnce(sim)
   await sim.world.mine(CONFIRMATIONS + 1)
   sim.faults.areOn = true
@@ -232,7 +245,7 @@ async function comeToRest(sim: MoneySim): Promise<void> {
     faults.areOn = round < 3
     await passOnce(sim)
     await world.mine(3)
-    if (round > 3 && (await countOpenOrders(db)) === 0) break
+    if (round > 3 && (await countOpenOrders(db, world)) === 0) break
   }
   await world.mine(CONFIRMATIONS)
   const { signal } = new AbortController()

@@ -35,6 +35,8 @@ export type MoneySim = Ground & {
   withdrawals: { subject: string; payee: Hex; isTold: boolean }[]
   /** After which blocks a signer came to have another balance, without a transaction. */
   fundsMoved: number[]
+  /** Of whose payments a stranger has used the permit. */
+  usedPermits: string[]
   /** The first block whose deposits are recorded. */
   since: number
 }

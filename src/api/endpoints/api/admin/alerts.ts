@@ -31,7 +31,7 @@ export function alertEndpoints({ clock, chains }: { clock: Clock; chains: Chains
     ...SHARED,
     route: 'GET /api/admin/alerts',
     operationId: 'listAlerts',
-    summary: 'Lists the open alerts of the sender, oldest first',
+    summary: 'List the open alerts of the sender, oldest first',
     query: OfChainQuerySchema,
     answer: AlertListSchema,
     handle: async ({ query, db }) => {
@@ -60,7 +60,7 @@ export function alertEndpoints({ clock, chains }: { clock: Clock; chains: Chains
     ...SHARED,
     route: 'POST /api/admin/alerts/{alert_id}/acknowledge',
     operationId: 'acknowledgeAlert',
-    summary: 'Notes on an open alert that somebody knows of it',
+    summary: 'Acknowledge an open alert with a note',
     params: AlertParamsSchema,
     body: AlertNoteSchema,
     answer: AlertNotedSchema,

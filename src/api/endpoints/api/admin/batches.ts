@@ -18,7 +18,7 @@ export function everyonesBatchListEndpoint({ chains }: { chains: Chains }): Endp
   return defineEndpoint({
     route: 'GET /api/admin/batches',
     operationId: 'listEveryonesBatches',
-    summary: 'Lists the batches of all users, newest first',
+    summary: 'List the batches of all users, newest first',
     tag: 'Administration',
     access: 'admin',
     query: OwnedBatchListQuerySchema,
@@ -49,7 +49,7 @@ export function everyonesBatchListEndpoint({ chains }: { chains: Chains }): Endp
 export const everyonesBatchEndpoint = defineEndpoint({
   route: 'GET /api/admin/batches/{batch_id}',
   operationId: 'readEveryonesBatch',
-  summary: 'Reads a batch of any user, and what became of its items',
+  summary: 'Read a batch of any user with the state of its items',
   tag: 'Administration',
   access: 'admin',
   params: BatchParamsSchema,

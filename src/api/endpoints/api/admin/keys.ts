@@ -41,7 +41,7 @@ const keyListEndpoint = defineEndpoint({
   ...shared,
   route: 'GET /api/admin/keys',
   operationId: 'listApiKeys',
-  summary: 'Lists API keys, oldest first',
+  summary: 'List API keys, oldest first',
   query: KeyListQuerySchema,
   answer: KeyListSchema,
   handle: async ({ query, db }) => {
@@ -62,7 +62,7 @@ function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
     ...shared,
     route: 'POST /api/admin/keys',
     operationId: 'createApiKey',
-    summary: 'Makes an API key for a user; it is told once',
+    summary: 'Create an API key for a user; the key is shown once',
     body: KeyCreateSchema,
     status: 201,
     answer: KeyCreatedSchema,
@@ -75,7 +75,7 @@ function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
       }
       const scopes = commonScopes(body.scopes, user.scopes)
       if (scopes.length === 0) {
-        const message = 'The user may do none of this. Give the key scopes that its user has.'
+        const message = 'The user has none of these scopes. Give the key scopes of its user.'
         throw invalidRequest([{ field: 'scopes', code: 'beyond_user', message }])
       }
       const { text, sha256, shown } = createApiKey({ environment, randomBytes })
@@ -92,7 +92,7 @@ function keyRevokeEndpoint({ forgetUser }: KeyDeps): Endpoint {
     ...shared,
     route: 'POST /api/admin/keys/{key_id}/revoke',
     operationId: 'revokeApiKey',
-    summary: 'Ends an API key for good',
+    summary: 'Revoke an API key for good',
     params: KeyParamsSchema,
     answer: KeyAnswerSchema,
     handle: async ({ params, db }) => {

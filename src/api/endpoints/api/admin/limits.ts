@@ -45,7 +45,7 @@ function limitList({ clock }: Deps): Endpoint {
     ...shared,
     route: 'GET /api/admin/limits',
     operationId: 'listLimits',
-    summary: 'Lists the limits of every way out, what is used today, and who has set them',
+    summary: 'List the limits of every way out, what is used today, and who set them',
     query: LimitListQuerySchema,
     answer: LimitListSchema,
     handle: async ({ query, db }) => {
@@ -70,11 +70,11 @@ function limitSet({ clock }: Deps): Endpoint {
     ...shared,
     route: 'POST /api/admin/limits',
     operationId: 'setLimits',
-    summary: 'Sets the limits of one way out in one currency, for everybody or for one user',
+    summary: 'Set the limits of one way out in one currency, for everyone or for one user',
     description:
-      'A limit of the user counts before that of everybody, and that before the default. What ' +
-      'is absent stays as it is, and null takes back what was set here. It counts from the next ' +
-      'payment on. The answer has what is in force then.',
+      'A limit of the user has priority over that of everyone, and that over the default. What ' +
+      'is absent stays unchanged, and null removes what was set here. It applies from the next ' +
+      'payment on. The answer has the limits that apply then.',
     body: LimitSetSchema,
     answer: LimitAnswerSchema,
     handle: async ({ body, caller, db }) => {

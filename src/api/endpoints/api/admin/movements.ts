@@ -18,7 +18,7 @@ import { fieldsOf } from '../fields.ts'
 export const movementListEndpoint = defineEndpoint({
   route: 'GET /api/admin/movements',
   operationId: 'listEveryonesMovements',
-  summary: 'Lists the mints, the redeems or the wires of all users, newest first',
+  summary: 'List the mints, redeems or wires of all users, newest first',
   tag: 'Administration',
   access: 'admin',
   query: MovementListQuerySchema,
@@ -50,7 +50,7 @@ function toMovementWire(movement: Movement): MovementWire {
 export const disputeListEndpoint = defineEndpoint({
   route: 'GET /api/admin/disputes',
   operationId: 'listEveryonesDisputes',
-  summary: 'Lists the disputes of all users, newest first',
+  summary: 'List the disputes of all users, newest first',
   tag: 'Administration',
   access: 'admin',
   query: DisputeListQuerySchema,

@@ -26,7 +26,7 @@ export function overviewEndpoint(deps: OverviewDeps): Endpoint {
   return defineEndpoint({
     route: 'GET /api/admin/overview',
     operationId: 'readOverview',
-    summary: 'Reads where the platform stands: records against the chain, and what waits',
+    summary: 'Read the state of the platform: records compared with the chain, and what waits',
     tag: 'Administration',
     access: 'admin',
     query: OfChainQuerySchema,

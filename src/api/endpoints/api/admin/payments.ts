@@ -39,11 +39,11 @@ export const undecidedListEndpoint = defineEndpoint({
   ...shared,
   route: 'GET /api/admin/payments',
   operationId: 'listUndecidedPayments',
-  summary: 'Lists payments on chain that wait for a decision, oldest first',
+  summary: 'List the crypto checkouts that wait for a decision, oldest first',
   description:
-    'Less than the whole, or late: each with what has come for it. While it is in time, its page ' +
-    'still asks for the rest. With ' +
-    '`transaction_id` that one alone, however many are older.',
+    'Those that are short or late, each with what arrived for it. While one is in time, its page ' +
+    'still asks for the remaining amount. With ' +
+    '`transaction_id` only that one.',
   query: UndecidedListQuerySchema,
   answer: UndecidedListSchema,
   handle: async ({ query, db }) => {
@@ -63,10 +63,10 @@ export const paymentDecideEndpoint = defineEndpoint({
   ...shared,
   route: 'POST /api/admin/payments/{transaction_id}/decide',
   operationId: 'decidePayment',
-  summary: 'Accepts what has come for a payment on chain as it is, or refuses it',
+  summary: 'Accept what arrived for a crypto checkout, or refuse it',
   description:
-    'For a payment that is `processing` because less, more or late has come. Refused, it has ' +
-    'failed; what has come stays where it is until you send it back.',
+    'For a payment that is `processing` because it is short, over or late. A refused payment has ' +
+    'failed, and what arrived stays where it is until you send it back.',
   params: TransactionParamsSchema,
   body: DecisionSchema,
   answer: DecidedPaymentSchema,
@@ -74,11 +74,15 @@ export const paymentDecideEndpoint = defineEndpoint({
   handle: async ({ params, body, caller, db }) => {
     // Whatever else arrives waits for the end of this, and is then judged by what was decided.
     const charge = await lockCharge(db, params.transaction_id)
-    if (charge === undefined) throw new RequestError('not_found', 'There is no such payment.')
+    if (charge === undefined)
+      throw new RequestError('not_found', 'No payment has this id. Check it.')
     requireUndecided(charge)
     const seen = receivedOf(charge)
     if (seen !== body.received_decimal) {
-      throw new RequestError('conflict', `By now ${seen} has come. Look again, then decide.`)
+      throw new RequestError(
+        'conflict',
+        `Meanwhile ${seen} has arrived. Read the payment again, then decide.`,
+      )
     }
     await decide(db, { charge, caller, ...body })
     const decided = (await findCharge(db, charge.transactionId)) ?? charge
@@ -89,7 +93,10 @@ export const paymentDecideEndpoint = defineEndpoint({
 
 function requireUndecided({ kind, status, gatewayStatus, received }: Charge): void {
   if (kind !== 'crypto_checkout') {
-    throw new RequestError('conflict', 'Only a payment on chain is decided here.')
+    throw new RequestError(
+      'conflict',
+      'Only crypto checkouts can be decided. Refund another payment instead.',
+    )
   }
   if (status !== 'processing' || received === undefined) {
     const sentence = `The payment is ${status} (${gatewayStatus}). There is nothing to decide.`
@@ -108,7 +115,10 @@ async function decide(db: Db, { charge, caller, decision, note }: Decision): Pro
   const { transactionId, externalId } = charge
   const isAccepted = decision === 'accept'
   if (isAccepted && !charge.received) {
-    throw new RequestError('conflict', 'Nothing has come in the right coin. Refuse it.')
+    throw new RequestError(
+      'conflict',
+      'Nothing arrived in the right coin or token. Refuse the payment.',
+    )
   }
   const facts = isAccepted
     ? { gatewayStatus: 'RESOLVED' }

@@ -19,7 +19,7 @@ export const postingListEndpoint = defineEndpoint({
   tag: 'Administration',
   access: 'admin',
   operationId: 'listPostings',
-  summary: 'Lists the postings of the ledger, of a wallet or for one thing, newest first',
+  summary: 'List the postings of the ledger, of a wallet or of one record, newest first',
   query: PostingListQuerySchema,
   answer: PostingListSchema,
   handle: async ({ query, db }) => {

@@ -11,7 +11,7 @@ export function sampleListEndpoint(deps: { clock: Clock; chains: Chains }): Endp
   return defineEndpoint({
     route: 'GET /api/admin/samples',
     operationId: 'listOverviewSamples',
-    summary: 'Lists what the overview said each minute, oldest first',
+    summary: 'List the overview of each minute, oldest first',
     tag: 'Administration',
     access: 'admin',
     query: SampleListQuerySchema,

@@ -10,7 +10,7 @@ import { fieldsOf } from '../fields.ts'
 export const everywhereEndpoint = defineEndpoint({
   route: 'GET /api/admin/search',
   operationId: 'findEverywhere',
-  summary: 'Finds whatever a text names: transactions, batches, breaks, runs, wallets and users',
+  summary: 'Search transactions, batches, breaks, runs, wallets and users',
   tag: 'Administration',
   access: 'admin',
   query: SearchQuerySchema,

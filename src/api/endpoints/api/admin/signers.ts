@@ -36,10 +36,10 @@ export function signerListEndpoint({ chains }: { chains: Chains<SignersDeps> }):
   return defineEndpoint({
     route: 'GET /api/admin/signers',
     operationId: 'listSigners',
-    summary: 'Lists the addresses that sign: what each is for, what it has and what it needs',
+    summary: 'List the addresses that sign: what each is for, what it has and what it needs',
     description:
-      'A balance, a nonce or an allowance that no provider says at the moment is null. What is ' +
-      'needed is what the next hundred payments of the address cost at the fees of now.',
+      'A balance, a nonce or an allowance is null while no provider answers. What is ' +
+      'needed is the cost of the next hundred payments of the address at the current fees.',
     tag: 'Administration',
     access: 'admin',
     query: SignerListQuerySchema,

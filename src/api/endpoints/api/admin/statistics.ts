@@ -32,7 +32,7 @@ export function statisticsEndpoint({ clock, chains }: { clock: Clock; chains: Ch
   return defineEndpoint({
     route: 'GET /api/admin/statistics',
     operationId: 'readStatistics',
-    summary: 'Reads volume, failures, time to final, fees and breaks, by day',
+    summary: 'Read volume, failures, time to finality, fees and breaks by day',
     tag: 'Administration',
     access: 'admin',
     query: StatisticsQuerySchema,

@@ -37,7 +37,7 @@ export function everyonesListEndpoint({ chains }: { chains: Chains }): Endpoint 
   return defineEndpoint({
     route: 'GET /api/admin/transactions',
     operationId: 'listEveryonesTransactions',
-    summary: 'Lists the transactions of all users, newest first',
+    summary: 'List the transactions of all users, newest first',
     tag: 'Administration',
     access: 'admin',
     query: OwnedListQuerySchema,
@@ -87,7 +87,7 @@ const MAX_COUNTED = 100_000
 export const lifeEndpoint = defineEndpoint({
   route: 'GET /api/admin/transactions/{transaction_id}',
   operationId: 'readTransactionLife',
-  summary: 'Reads all that is known of a transaction of any user',
+  summary: 'Read everything about a transaction of any user',
   tag: 'Administration',
   access: 'admin',
   params: LifeParamsSchema,

@@ -35,7 +35,7 @@ const userListEndpoint = defineEndpoint({
   ...shared,
   route: 'GET /api/admin/users',
   operationId: 'listUsers',
-  summary: 'Lists the users, oldest first',
+  summary: 'List the users, oldest first',
   query: UserListQuerySchema,
   answer: UserListSchema,
   handle: async ({ query, db }) => {
@@ -54,7 +54,7 @@ const userCreateEndpoint = defineEndpoint({
   ...shared,
   route: 'POST /api/admin/users',
   operationId: 'createUser',
-  summary: 'Adds a user who may sign in with a password',
+  summary: 'Add a user who can sign in with a password',
   body: UserCreateSchema,
   status: 201,
   answer: UserAnswerSchema,
@@ -71,7 +71,9 @@ const userCreateEndpoint = defineEndpoint({
   handle: async ({ body: { username, scopes }, db, prepared }) => {
     const user = await insertUser(db, { username, scopes, ...prepared }).catch((error: unknown) => {
       if (codeOf(error) !== 'username_taken') throw error
-      throw new RequestError('conflict', `There is a user named ${username}.`, { cause: error })
+      throw new RequestError('conflict', `The name ${username} is taken. Choose another one.`, {
+        cause: error,
+      })
     })
     return { success: true as const, ...toUserWire(user) }
   },
@@ -87,8 +89,8 @@ function setUser(
     operationId: `${verb}User`,
     summary:
       verb === 'disable'
-        ? 'Ends the tokens of a user for good, and keeps the keys out until it is enabled'
-        : 'Lets a disabled user in again; tokens from before stay ended',
+        ? 'Disable a user: tokens end for good, and keys stop until the user is enabled'
+        : 'Enable a disabled user; tokens from before stay ended',
     params: UserParamsSchema,
     answer: UserAnswerSchema,
     failures: ['conflict'],
@@ -97,7 +99,7 @@ function setUser(
       if (verb === 'disable' && user.id === caller.userId) {
         throw new RequestError(
           'conflict',
-          'You would shut yourself out. Ask another administrator.',
+          'You cannot disable yourself. Ask another administrator.',
         )
       }
       const change = verb === 'disable' ? disableUser : enableUser

@@ -25,7 +25,7 @@ export const everyonesWalletListEndpoint = defineEndpoint({
   tag: 'Administration',
   access: 'admin',
   operationId: 'listEveryonesWallets',
-  summary: 'Lists the wallets of all users, oldest first, and what is in none',
+  summary: 'List the wallets of all users, oldest first, and the accounts that are not wallets',
   query: OwnedWalletListQuerySchema,
   answer: OwnedWalletListSchema,
   handle: async ({ query, db }) => {
@@ -53,7 +53,7 @@ export const creditLineEndpoint = defineEndpoint({
   tag: 'Administration',
   access: 'admin',
   operationId: 'setCreditLine',
-  summary: 'Sets how far transfers to a bank may take a wallet below zero',
+  summary: 'Set how far transfers to a bank can take a wallet below zero',
   params: WalletParamsSchema,
   body: CreditLineSchema,
   answer: CreditLineAnswerSchema,
@@ -65,10 +65,11 @@ export const creditLineEndpoint = defineEndpoint({
     const creditLine = isNone ? 0n : parseAmount({ text, decimals: LEDGER_DECIMALS })
     const isSet = await setCreditLine(db, { walletId, creditLine })
     if (isSet === undefined) {
-      throw new RequestError('not_found', 'There is no such wallet. Check its id.')
+      throw new RequestError('not_found', 'No wallet has this id. Check it.')
     }
     if (!isSet) {
-      const message = 'The wallet has drawn more than that. Set a higher line, or let it be repaid.'
+      const message =
+        'The wallet has used more than this. Set a higher credit line, or wait until it is repaid.'
       throw new RequestError('conflict', message)
     }
     const { wallet_id } = params

@@ -16,7 +16,7 @@ export function blockchainBalanceEndpoint(deps: {
   return defineEndpoint({
     route: 'GET /api/blockchain/balance',
     operationId: 'getBlockchainBalance',
-    summary: 'Reads what your address holds, in ETH and in tokens',
+    summary: 'Read the balances of your address, in ETH and in tokens',
     tag: 'Blockchain',
     access: 'blockchain:read',
     query: BlockchainBalanceQuerySchema,

@@ -64,12 +64,12 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
   return defineEndpoint({
     route: 'POST /api/blockchain/batches',
     operationId: 'createBatch',
-    summary: 'Pays many at once, through the settlement contract',
+    summary: 'Pay up to 1,000 payees at once through the settlement contract',
     description:
-      'The batch is checked as a whole before anything is stored. Each item is a transaction of ' +
-      'its own, with a reference, a receipt and an outcome of its own; several of them share one ' +
-      'transaction on the chain. An item that its payee refuses fails alone where `on_failure` ' +
-      'is `each`, and what was not paid comes back.',
+      'The whole batch is checked before anything is stored. Each item is a transaction with ' +
+      'its own reference, receipt and result. Several items share one ' +
+      'transaction on the chain. An item that its payee refuses fails alone if `on_failure` ' +
+      'is `each`, and its money returns to you.',
     tag: 'Blockchain',
     access: 'blockchain:write',
     body: BatchCreateSchema,
@@ -146,7 +146,7 @@ function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
   return defineEndpoint({
     route: 'POST /api/blockchain/batches/estimate',
     operationId: 'estimateBatch',
-    summary: 'Checks a batch and tells what it would cost, without paying anything',
+    summary: 'Check a batch and estimate its cost, without a payment',
     tag: 'Blockchain',
     access: 'blockchain:write',
     body: BatchCreateSchema,
@@ -261,7 +261,7 @@ function batchList({ chains }: { chains: Chains }): Endpoint {
   return defineEndpoint({
     route: 'GET /api/blockchain/batches',
     operationId: 'listBatches',
-    summary: 'Lists your batches, newest first',
+    summary: 'List your batches, newest first',
     tag: 'Blockchain',
     access: 'blockchain:read',
     query: BatchListQuerySchema,
@@ -281,7 +281,7 @@ function batchList({ chains }: { chains: Chains }): Endpoint {
 const batchDetail = defineEndpoint({
   route: 'GET /api/blockchain/batches/{batch_id}',
   operationId: 'getBatch',
-  summary: 'Reads one of your batches, and what became of its items',
+  summary: 'Read a batch with the state of its items',
   tag: 'Blockchain',
   access: 'blockchain:read',
   params: BatchParamsSchema,

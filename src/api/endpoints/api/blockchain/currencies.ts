@@ -13,6 +13,6 @@ export function readPaidIn(tokens: readonly Token[], currency = 'ETH'): PaidIn {
   // Where the chain has no dollar, the sender says what to do.
   if (currency === 'ETH' || currency === 'USD') return { unit: { currency }, token: undefined }
   const known = ['ETH', ...tokens.map((one) => one.currency)].join(', ')
-  const message = `${JSON.stringify(currency)} is not paid here. Name one of these: ${known}.`
+  const message = `${JSON.stringify(currency)} is not configured here. Use one of these: ${known}.`
   throw invalidRequest([{ field: 'currency', code: 'currency_unknown', message }])
 }

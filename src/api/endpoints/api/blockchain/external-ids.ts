@@ -21,7 +21,7 @@ export async function requireNew(
   const places = Map.groupBy(given, ({ externalId }) => externalId)
   const repeated = [...places.values()].flatMap(([first, ...others]) =>
     others.map(({ field }) => {
-      const message = `${first!.field} is the same. Give each payment an id of its own.`
+      const message = `${first!.field} has the same id. Give each payment its own id.`
       return { field, code: 'repeated', message }
     }),
   )
@@ -30,11 +30,11 @@ export async function requireNew(
   if (used.length === 0) return
   const problems = used.slice(0, MAX_TOLD).map(({ externalId, transactionId }) => {
     const [{ field } = { field: 'external_id' }] = places.get(externalId) ?? []
-    const message = `${externalId} is the external_id of ${transactionId} already.`
+    const message = `${externalId} is already the external_id of ${transactionId}. Use another one.`
     return { field, code: 'external_id_used', message, value: externalId }
   })
   const message =
-    `${used.length} of the external_ids stand for other transactions of yours, so nothing was ` +
+    `${used.length} of the external_ids belong to other transactions of yours, so nothing was ` +
     `done. ${problems[0]!.message}`
   throw new RequestError('conflict', message, { problems })
 }

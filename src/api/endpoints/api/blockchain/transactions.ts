@@ -29,10 +29,10 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
   return defineEndpoint({
     route: 'POST /api/blockchain/transactions',
     operationId: 'createBlockchainTransaction',
-    summary: 'Sends ETH, dollars of the stablecoin or another token from your address',
+    summary: 'Send ETH, the stablecoin or another token from your address',
     description:
-      'Gas is paid in ETH whatever is sent. The answer comes at once, with the hash of the ' +
-      'transaction that was signed and stored. A fee that is raised later changes the hash; the ' +
+      'Gas is paid in ETH for every currency. The answer arrives at once, with the hash of the ' +
+      'transaction that is signed and stored. A higher fee later changes the hash; the ' +
       'detail lists every attempt.',
     tag: 'Blockchain',
     access: 'blockchain:write',

@@ -95,7 +95,7 @@ export function requireAmount(options: {
   if (amount >= min && (max === undefined || amount <= max)) return
   const decimals = CURRENCY_DECIMALS[currency]
   const [least, most] = [min, max ?? 0n].map((one) => formatAmount({ amount: one, decimals }))
-  const message = `The amount must be from ${least} to ${most} ${currency} here.`
+  const message = `Send an amount from ${least} to ${most} ${currency}.`
   throw new RequestError('limit_exceeded', message, {
     problems: [{ field: 'amount', code: 'amount_out_of_range', message }],
   })

@@ -66,10 +66,10 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
   return defineEndpoint({
     route: 'POST /api/payments',
     operationId: 'createPayment',
-    summary: 'Asks a payer for money through a gateway',
+    summary: 'Ask a payer for money through a gateway',
     description:
-      'The answer tells how the payer goes on: `client_secret` for a card, `approval_url` for a ' +
-      'wallet, `hosted_url` for a crypto checkout. Nothing is charged before the payer has agreed.',
+      'The answer says how the payer continues: `client_secret` for a card, `approval_url` for a ' +
+      'wallet, `hosted_url` for a crypto checkout. Nothing is charged before the payer agrees.',
     tag: 'Payments',
     access: 'payments:write',
     body: PaymentCreateSchema,
@@ -138,12 +138,12 @@ function requireCheckout(asked: {
   const { desk, chains, gateway, body } = asked
   if (gateway.kind !== 'crypto_checkout') {
     if (body.chain === undefined) return undefined
-    const message = 'This gateway is paid on no chain. Leave it out.'
+    const message = 'This gateway uses no chain. Leave the field out.'
     throw invalidRequest([{ field: 'chain', code: 'unknown_field', message }])
   }
   const { chainId, name } = chainNamed(chains, body.chain)
   if (desk.checkoutCurrencies(chainId) !== undefined) return chainId
-  const message = `The chain ${name} has no settlement contract to be paid through.`
+  const message = `The chain ${name} has no settlement contract. Use another chain.`
   throw new RequestError('contract_not_configured', message, {
     problems: [{ field: 'chain', code: 'contract_not_configured', message }],
   })
@@ -160,16 +160,19 @@ function currenciesAt(
 
 function requireCurrency({ currency }: PaymentCreate, taken: readonly string[]): void {
   if (taken.includes(currency)) return
-  const message = `This gateway takes ${taken.join(', ')}.`
+  const message = `This gateway accepts ${taken.join(', ')}. Use one of them.`
   throw invalidRequest([{ field: 'currency', code: 'currency_not_taken', message }])
 }
 
 async function requireCharge(db: Db, transactionId: string): Promise<Charge> {
   const charge = await findCharge(db, transactionId)
-  if (charge === undefined) throw new RequestError('not_found', 'There is no such payment.')
+  if (charge === undefined) throw new RequestError('not_found', 'No payment has this id. Check it.')
   if (charge.externalId === undefined) {
     const why = charge.errorCode ?? 'refused'
-    throw new RequestError('upstream_failed', `The gateway refused the payment (${why}).`)
+    throw new RequestError(
+      'upstream_failed',
+      `The gateway refused the payment (${why}). Correct the request, or use another gateway.`,
+    )
   }
   return charge
 }

@@ -85,14 +85,14 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
   return defineEndpoint({
     route: 'POST /api/payments/{transaction_id}/refund',
     operationId: 'refundPayment',
-    summary: 'Sends a completed payment back, the whole or a part of it',
+    summary: 'Refund a completed payment, in full or in part',
     description:
-      'Without an `amount` all goes back that has not gone yet. There may be several refunds, ' +
-      'together at most the payment. It stays `completed` while only a part is back, and is ' +
-      '`refunded` when all of it has arrived. A gateway sends the money to its payer. What came ' +
-      'at the crypto checkout goes to the `to_address` that you name, in the coin that it came ' +
-      'in, by a payment through the settlement contract. Where several have paid, `payer` names ' +
-      'whose payment goes back, at most what that payer has paid. An administrator refunds any ' +
+      'Without `amount`, it returns everything that is left. There can be several refunds, ' +
+      'together at most the payment. It stays `completed` after a partial refund, and is ' +
+      '`refunded` when all of it is returned. A gateway pays back its payer. What was paid ' +
+      'at the crypto checkout goes to your `to_address`, in the coin or token that was ' +
+      'paid, through the settlement contract. If several have paid, `payer` names the one ' +
+      'whose payment is refunded, at most what that payer has paid. An administrator refunds any ' +
       'payment, within the limits of its user.',
     tag: 'Payments',
     access: 'payments:write',
@@ -111,14 +111,15 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
       }
       const field = (['to_address', 'payer'] as const).find((name) => body?.[name] !== undefined)
       if (field === undefined) return undefined
-      const message = 'The gateway sends the money back to its payer. Leave it out.'
+      const message = 'The gateway sends the money back to its payer. Leave the field out.'
       throw invalidRequest([{ field, code: 'unknown_field', message }])
     },
     handle: async ({ params, body, caller, db, prepared }) => {
       await requireChargeOf(db, caller, params.transaction_id)
       // Another refund, and whatever still comes on the chain, waits for the end of this.
       const charge = await lockCharge(db, params.transaction_id)
-      if (charge === undefined) throw new RequestError('not_found', 'There is no such payment.')
+      if (charge === undefined)
+        throw new RequestError('not_found', 'No payment has this id. Check it.')
       await requireRefundable(db, charge)
       const { transactionId, currency } = charge
       const sums = await sumRefunds(db, transactionId)
@@ -149,12 +150,12 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
 
 async function requireRefundable(db: Db, { transactionId, status }: Charge): Promise<void> {
   if (status !== 'completed') {
-    const sentence = `The payment is ${status}. Only one that is completed can be refunded.`
+    const sentence = `The payment is ${status}. Only a completed payment can be refunded.`
     throw new RequestError('conflict', sentence)
   }
   if (await areRefundsFrozen(db, transactionId)) {
     const sentence =
-      'The block in which this payment came was replaced, and a break is open. Nothing is ' +
+      'The block of this payment was replaced, and a break is open. Nothing is ' +
       'refunded until the payment is back or an operator has closed the break.'
     throw new RequestError('conflict', sentence)
   }
@@ -172,11 +173,12 @@ async function prepareOnChain(facts: {
   const payBack = chainId === undefined ? undefined : desk.payBacks().get(chainId)
   const payee = (body?.to_address ?? body?.payer) as Hex | undefined
   if (payBack === undefined || refundableOf(charge) === 0n || reference === undefined) {
-    const sentence = 'This payment on chain is sent back by a payment of yours, not by us.'
+    const sentence =
+      'The platform does not have the key of this payee. Send the money back yourself.'
     throw new RequestError('conflict', sentence)
   }
   if (payee === undefined) {
-    const message = 'Name the address that gets the money back, or the payer.'
+    const message = 'Send the address that receives the refund, or the payer.'
     throw invalidRequest([{ field: 'to_address', code: 'required', message }])
   }
   const sums = await sumRefunds(db, charge.transactionId)
@@ -226,7 +228,7 @@ async function acceptOnChain(facts: {
   const { db, charge, prepared, sums, amount } = facts
   const { transactionId, payee, accept } = prepared
   if (prepared.amount !== amount || prepared.earlier !== sums.count) {
-    const sentence = 'More has come or gone back meanwhile. Send the request again.'
+    const sentence = 'Meanwhile more has arrived or was refunded. Send the request again.'
     throw new RequestError('conflict', sentence)
   }
   const { hash } = await accept(db)
@@ -261,7 +263,7 @@ async function payerOf(
   const paid = await sumByPayer(db, transactionId)
   const [named, to] = [body?.payer, body?.to_address].map((text) => text?.toLowerCase() as Hex)
   if (named !== undefined && !paid.has(named)) {
-    const message = 'This address has not paid. The arrivals of the payment name those who have.'
+    const message = 'This address has not paid. Use a payer of the arrivals of the payment.'
     throw invalidRequest([{ field: 'payer', code: 'unknown_payer', message }])
   }
   const payer = named ?? to
@@ -286,12 +288,12 @@ function requireRest(facts: {
   if (rest <= 0n) {
     const sentence =
       whole > 0n
-        ? 'All that this payer has paid is being refunded. Read the status of the payment.'
-        : 'The payment is being refunded. Read its status.'
+        ? 'Everything that this payer has paid is being refunded already. Read the status of the payment.'
+        : 'The payment is being refunded already. Read its status.'
     throw new RequestError('conflict', sentence)
   }
   if (sums.count >= MAX_REFUNDS) {
-    const sentence = `There are ${MAX_REFUNDS} refunds of this payment, and no more are taken.`
+    const sentence = `The limit of ${MAX_REFUNDS} refunds is reached. Send the rest yourself.`
     throw new RequestError('conflict', sentence)
   }
   if (asked <= rest) return asked

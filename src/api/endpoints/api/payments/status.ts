@@ -11,7 +11,7 @@ import { readChargeBack, receivedFields, requireOwn, toArrivalWire } from './cha
 export const paymentStatusEndpoint = defineEndpoint({
   route: 'GET /api/payments/{transaction_id}/status',
   operationId: 'getPaymentStatus',
-  summary: 'Tells how far a payment has got',
+  summary: 'Read the state of a payment',
   tag: 'Payments',
   access: 'payments:read',
   params: TransactionParamsSchema,

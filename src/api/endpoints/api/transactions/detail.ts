@@ -14,7 +14,7 @@ import { toMoveWire, toTransactionWire } from './wire.ts'
 export const transactionDetailEndpoint = defineEndpoint({
   route: 'GET /api/transactions/{transaction_id}',
   operationId: 'getTransaction',
-  summary: 'Reads one of your transactions',
+  summary: 'Read a transaction with its history and the reasons',
   tag: 'Transactions',
   access: 'transactions:read',
   params: TransactionParamsSchema,

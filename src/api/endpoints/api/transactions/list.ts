@@ -18,7 +18,7 @@ export function transactionListEndpoint({ chains }: { chains: Chains }): Endpoin
   return defineEndpoint({
     route: 'GET /api/transactions',
     operationId: 'listTransactions',
-    summary: 'Lists your transactions, newest first',
+    summary: 'List your transactions, newest first',
     tag: 'Transactions',
     access: 'transactions:read',
     query: TransactionListQuerySchema,
@@ -46,7 +46,7 @@ export function transactionListEndpoint({ chains }: { chains: Chains }): Endpoin
 
 function placeOf(query: TransactionListQuery): ListPlace {
   if (query.offset !== 0) {
-    const message = 'A cursor is a place already. Leave the offset out.'
+    const message = 'A cursor has its own position. Leave the offset out.'
     throw invalidRequest([{ field: 'query.offset', code: 'conflict', message }])
   }
   return placeOfCursor(query.cursor ?? '')
@@ -54,6 +54,6 @@ function placeOf(query: TransactionListQuery): ListPlace {
 
 /** So many pass that no more of them are counted than this offset skips. */
 function offsetTooDeep(): RequestError {
-  const message = 'Too many pass these filters to be skipped. Go on by next_cursor instead.'
+  const message = 'Too many rows match these filters to skip them. Use next_cursor instead.'
   return invalidRequest([{ field: 'query.offset', code: 'too_deep', message }])
 }

@@ -37,9 +37,9 @@ export function receiptCreateEndpoint(deps: {
   return defineEndpoint({
     route: 'POST /api/transactions/{transaction_id}/receipt',
     operationId: 'createReceipt',
-    summary: 'Makes a page that proves a payment to the payee, once for a transaction',
+    summary: 'Make a public page that proves a final payment to its payee',
     description:
-      'The page is public for whoever knows its address, which nobody can guess. The payment ' +
+      'Anyone who knows its address can read the page, and nobody can guess it. The payment ' +
       'must be final on the chain.',
     tag: 'Transactions',
     access: 'transactions:write',
@@ -51,7 +51,8 @@ export function receiptCreateEndpoint(deps: {
       if (await findReceiptOf(db, transaction.transactionId)) return ''
       const payment = await findFinal(db, transaction)
       if (payment === undefined) {
-        const message = 'Only a payment that is final on the chain has a receipt. Come back later.'
+        const message =
+          'Only a payment that is final on the chain has a receipt. Try again when it is final.'
         throw new RequestError('conflict', message)
       }
       const proof = await chainOf(chains, payment.chainId).provePayment(payment)

@@ -14,7 +14,7 @@ export function readSearch(chains: Chains, query: TransactionSearch): Omit<Wante
   const toAddress = query.to_address === undefined ? undefined : parseAddress(query.to_address)
   const problems = [...amountProblems(query)]
   if (query.to_address !== undefined && toAddress === undefined) {
-    const message = 'The case of this address does not fit its checksum. Check it.'
+    const message = 'The checksum of this address is wrong. Check the address.'
     problems.push({ field: 'query.to_address', code: 'checksum', message })
   }
   if (problems.length > 0) throw invalidRequest(problems)
@@ -39,11 +39,11 @@ function amountProblems(query: TransactionSearch): FieldProblem[] {
   const { currency, min_amount: min, max_amount: max } = query
   if (min === undefined && max === undefined) return []
   if (currency === undefined) {
-    const message = 'An amount is one of a currency. Name it.'
+    const message = 'An amount needs a currency. Send `currency` as well.'
     return [{ field: 'query.currency', code: 'required', message }]
   }
   if (min === undefined || max === undefined || unitsOf(min) <= unitsOf(max)) return []
-  const message = 'This is more than max_amount. Exchange the two.'
+  const message = 'This is more than `max_amount`. Exchange the two.'
   return [{ field: 'query.min_amount', code: 'above_max_amount', message }]
 }
 

@@ -31,7 +31,7 @@ function recipientCreate({ ledger, chains }: Deps): Endpoint {
   return defineEndpoint({
     route: `POST ${PATH}`,
     operationId: 'createRecipientAddress',
-    summary: 'Registers an address that mints may name by its id',
+    summary: 'Register an address, so that mints can name it by its id',
     tag: 'Addresses',
     access: 'mint:write',
     body: RecipientCreateSchema,
@@ -40,7 +40,7 @@ function recipientCreate({ ledger, chains }: Deps): Endpoint {
     failures: ['contract_not_configured'],
     handle: async ({ body, caller, db }) => {
       if (body.currency !== undefined && body.currency !== null && body.currency !== 'USD') {
-        const message = 'This currency is not served. Send USD, in upper case.'
+        const message = 'This currency is not supported. Send USD, in upper case.'
         const { currency: value } = body
         throw refusal({ field: 'currency', code: 'enum', message, value }, 1078)
       }
@@ -59,7 +59,7 @@ function recipientList({ ledger }: Deps): Endpoint {
   return defineEndpoint({
     route: `GET ${PATH}`,
     operationId: 'listRecipientAddresses',
-    summary: 'Lists your registered addresses, newest first',
+    summary: 'List your registered addresses, newest first',
     tag: 'Addresses',
     access: 'mint:read',
     query: requestObject(pageQuery(UuidSchema)),

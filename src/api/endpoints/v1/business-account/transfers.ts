@@ -71,11 +71,11 @@ function mintCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/businessAccount/transfers',
     operationId: 'createMint',
-    summary: 'Mints stablecoin to an address, for money of a wallet',
+    summary: 'Mint stablecoin to an address with money from a wallet',
     description:
       'The money is held at once. When the mint is final on the chain, with its event, its ' +
-      'transfer, its memo and its amount, the transfer is `complete`. If it fails, the money is ' +
-      'in the wallet again. A fee that is raised later changes `transactionHash`.',
+      'transfer, its memo and its amount, the transfer is `complete`. If it fails, the money ' +
+      'returns to the wallet. A higher fee later changes `transactionHash`.',
     tag: 'Transfers',
     access: 'mint:write',
     body: MintCreateSchema,
@@ -122,7 +122,7 @@ function mintRead({ ledger }: { ledger: LedgerContext }): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/businessAccount/transfers/{id}',
     operationId: 'getMint',
-    summary: 'Reads a mint',
+    summary: 'Read a mint',
     tag: 'Transfers',
     access: 'mint:read',
     params: IdParamsSchema,
@@ -140,7 +140,7 @@ function mintList({ ledger }: { ledger: LedgerContext }): Endpoint {
   return defineEndpoint({
     route: 'GET /v1/businessAccount/transfers',
     operationId: 'listMints',
-    summary: 'Lists your mints, newest first',
+    summary: 'List your mints, newest first',
     tag: 'Transfers',
     access: 'mint:read',
     query: MintListQuerySchema,
@@ -211,7 +211,7 @@ async function readRecipient<Prepared>({
     }
     case 'wallet':
     case 'wire': {
-      const message = 'A mint goes to a blockchain. Move money elsewhere by POST /v1/transfers.'
+      const message = 'A mint goes to a blockchain. Use POST /v1/transfers for other destinations.'
       const value = destination.type
       throw refusal({ field: `${at}.type`, code: 'combination', message, value }, 2007)
     }

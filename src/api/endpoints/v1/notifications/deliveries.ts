@@ -27,7 +27,7 @@ const tag = 'Notifications'
 const deliveryList = defineEndpoint({
   route: 'GET /v1/notifications/subscriptions/{id}/deliveries',
   operationId: 'listDeliveries',
-  summary: 'List what was sent to a subscription and what came of it, newest first',
+  summary: 'List the deliveries of a subscription with each try, newest first',
   tag,
   access: 'notifications:read',
   params: SubscriptionParamsSchema,
@@ -40,7 +40,7 @@ const deliveryList = defineEndpoint({
     if (!subscription) throw subscriptionNotFound()
     const { status: state, pageAfter: after } = query
     if (after !== undefined && (await findDelivery(db, { userId, id: after })) === undefined) {
-      const message = 'There is no such delivery. Take the last id of the page before.'
+      const message = 'No delivery has this id. Send the last id of the previous page.'
       throw invalidRequest([{ field: 'query.pageAfter', code: 'bad_cursor', message }])
     }
     const limit = effectiveLimit(query.pageSize)
@@ -54,8 +54,8 @@ const deliveryReplay = defineEndpoint({
   operationId: 'replayDelivery',
   summary: 'Send a notification again, now',
   description:
-    'It is the same notification with the same `webhook-id`, and a whole schedule of tries is ' +
-    'ahead of it. Replaying the ping of a disabled url gives that another chance.',
+    'It is the same notification with the same `webhook-id`, and the schedule of tries starts ' +
+    'again. Replay the ping of a disabled URL to try that URL again.',
   tag,
   access: 'notifications:write',
   params: DeliveryParamsSchema,

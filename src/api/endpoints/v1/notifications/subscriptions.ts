@@ -50,11 +50,11 @@ function subscriptionCreate(deps: SubscriptionDeps): Endpoint {
   return defineEndpoint({
     route: 'POST /v1/notifications/subscriptions',
     operationId: 'createSubscription',
-    summary: 'Have your notifications sent to you',
+    summary: 'Send your notifications to a URL, or each type to its own',
     description:
-      'Each url gets a signed ping, and is told nothing else until it has answered that with a ' +
-      '2xx. Notifications are signed as in Standard Webhooks 1.0, come at least once, and count ' +
-      'in `sequence` what happened to you. An account has at most 20 subscriptions.',
+      'Each URL gets a signed ping, and receives nothing else until it answers that with a ' +
+      '2xx. Notifications are signed (Standard Webhooks 1.0), arrive at least once, and count ' +
+      'in `sequence`. An account has at most 20 subscriptions.',
     tag,
     access: 'notifications:write',
     body: SubscriptionCreateSchema,
@@ -98,7 +98,7 @@ const subscriptionList = defineEndpoint({
 const subscriptionDetail = defineEndpoint({
   route: 'GET /v1/notifications/subscriptions/{id}',
   operationId: 'getSubscription',
-  summary: 'Read one subscription',
+  summary: 'Read a subscription',
   tag,
   access: 'notifications:read',
   params: SubscriptionParamsSchema,
@@ -113,7 +113,7 @@ const subscriptionDetail = defineEndpoint({
 const subscriptionDelete = defineEndpoint({
   route: 'DELETE /v1/notifications/subscriptions/{id}',
   operationId: 'deleteSubscription',
-  summary: 'Send no more notifications there, not even those on their way',
+  summary: 'End a subscription; notifications in progress are not sent either',
   tag,
   access: 'notifications:write',
   params: SubscriptionParamsSchema,
@@ -129,10 +129,10 @@ function secretCreate({ randomBytes }: Pick<SubscriptionDeps, 'randomBytes'>): E
   return defineEndpoint({
     route: 'POST /v1/notifications/subscriptions/{id}/secret',
     operationId: 'rotateSubscriptionSecret',
-    summary: 'Get a new secret for a subscription',
+    summary: 'Get a new secret for a subscription; the old one also signs for 24 hours',
     description:
-      'The one so far signs as well for 24 hours, so that you can change without a gap. One that ' +
-      'was replaced before ends at once.',
+      'The old secret also signs for 24 hours, so that you can change without a gap. One that ' +
+      'was replaced before that ends at once.',
     tag,
     access: 'notifications:write',
     params: SubscriptionParamsSchema,
@@ -159,7 +159,7 @@ type Entry = {
 function readEntries(body: SubscriptionCreate): Entry[] {
   const { url, endpoint, subscriptionDetails = [] } = body
   if (url !== undefined && endpoint !== undefined && url !== endpoint) {
-    throw invalid('endpoint', 'conflict', 'This is another address than url. Send one of them.')
+    throw invalid('endpoint', 'conflict', 'This differs from `url`. Send one of them.')
   }
   const top = { field: url === undefined ? 'endpoint' : 'url', url: url ?? endpoint }
   const entries = subscriptionDetails.map((detail, index) => ({
@@ -173,7 +173,7 @@ function readEntries(body: SubscriptionCreate): Entry[] {
     const { url: found } = entry
     if (found !== undefined) return { ...entry, url: found }
     const field = subscriptionDetails.length === 0 ? 'url' : `subscriptionDetails.${index}.url`
-    throw invalid(field, 'required', 'Send a url here, or one at the top for all entries.')
+    throw invalid(field, 'required', 'Send a `url` here, or one at the top for all entries.')
   })
 }
 
@@ -203,7 +203,11 @@ function endpointsOf(entries: readonly Entry[]): Array<{ url: string; types: Not
     const known = found.get(url) ?? []
     if (types.some((type) => known.includes(type))) {
       const field = `subscriptionDetails.${index}`
-      throw invalid(field, 'duplicate', 'An entry before has this type and url already.')
+      throw invalid(
+        field,
+        'duplicate',
+        'Another entry has this type and `url` already. Remove one of them.',
+      )
     }
     found.set(url, [...known, ...types])
   }

@@ -1,0 +1,94 @@
+/**
+ * Writes `src/api/docs/examples.json`, the examples of the API's documents, from what the tests of
+ * the API were answered: one answer for each operation, and one for each way in which it fails.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+type Kept = { operation: string; status: number; type: string; text: string }
+
+const OUT = new URL('../src/api/docs/examples.json', import.meta.url)
+const TESTS = ['api/**', 'rails', 'client', 'ledger'].map((room) => `test/${room}/*.test.ts`)
+/** The test that wants the examples. */
+const BUT = ['--reporter', 'dot', '--fgrep', 'are there for each operation', '--invert']
+/** More than that is read by nobody. */
+const LONGEST = 2500
+const IS_SERVED = / \/(?:api|v1)\//
+/** Operations that only tests have. */
+const OF_TESTS = /\/(?:asked|echo|failure|greeting|items|later|slow)\b/
+/** What only a test would send. */
+const STRANGE = /[<>]|\\u|[^\x20-\x7e…’]|attack|evil|hostile|(.)\1{63}/
+
+const operations: Record<string, Record<string, string>> = {}
+const failures: Record<'a' | 'b', Record<string, string>> = { a: {}, b: {} }
+const groups = Map.groupBy(answersOfTests(), keyOf)
+for (const [key, some] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  const [operation = '', status = ''] = key.split(' = ')
+  const text = best(some)
+  if (text === undefined) continue
+  const isServed = !OF_TESTS.test(operation)
+  if (isServed && (status === 'ok' || /^4(?:00|04|09|22)/.test(status))) {
+    ;(operations[operation] ??= {})[status] = text
+  }
+  if (status === 'ok') continue
+  const group = operation.includes(' /v1/') ? 'a' : 'b'
+  // Operations that only tests have are refused in words of the tests.
+  if (isServed) failures[group][status] = text
+}
+writeFileSync(OUT, `${JSON.stringify({ operations, failures }, null, 2)}\n`)
+console.log(`${Object.keys(operations).length} operations`)
+
+function answersOfTests(): Kept[] {
+  const folder = mkdtempSync(path.join(tmpdir(), 'quittance-answers-'))
+  try {
+    const env = { ...process.env, QUITTANCE_KEEP_ANSWERS: folder }
+    const { status } = spawnSync('mocha', [...TESTS, ...BUT], {
+      env,
+      stdio: ['ignore', 2, 'inherit'],
+    })
+    if (status !== 0) throw new Error('The tests above fail. Mend them first.')
+    return readdirSync(folder)
+      .flatMap((name) => readFileSync(path.join(folder, name), 'utf8').trimEnd().split('\n'))
+      .map((line) => JSON.parse(line) as Kept)
+      .filter(({ operation, type }) => type === 'application/json' && IS_SERVED.test(operation))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Group A's codes are numbers, of which several failures have the same. */
+function keyOf({ operation, status, text }: Kept): string {
+  if (status < 300) return `${operation} = ok`
+  const { code } = JSON.parse(text) as { code?: string | number }
+  return `${operation} = ${status} ${code ?? ''}`
+}
+
+/** The one that says most, and of those the first by its text, so that a run changes little. */
+function best(some: readonly Pick<Kept, 'text'>[]): string | undefined {
+  const plain = some.map(({ text }) => published(text)).filter((text) => !STRANGE.test(text))
+  const short = plain.filter((text) => text.length <= LONGEST)
+  const shortest = plain.toSorted((a, b) => a.length - b.length).slice(0, 1)
+  const [first] = (short.length > 0 ? short : shortest).toSorted(
+    (a, b) => wordsIn(JSON.parse(b)) - wordsIn(JSON.parse(a)) || (a < b ? -1 : 1),
+  )
+  return first
+}
+
+/** How many fields say something. */
+function wordsIn(value: unknown): number {
+  if (value === null || value === '') return 0
+  if (typeof value !== 'object') return 1
+  const parts = Array.isArray(value) ? value.slice(0, 2) : Object.values(value)
+  return parts.reduce<number>((sum, part) => sum + wordsIn(part), 0)
+}
+
+/** A test's server is gone, and its secrets with it; what has their form would be taken for one. */
+function published(text: string): string {
+  return text
+    .replaceAll(/http:\/\/(?:127\.0\.0\.1|localhost)(?::\d+)?/g, 'https://example.com')
+    .replaceAll(/\b(sk_(?:live|sandbox)_)\w+/g, '$1EXAMPLE')
+    .replaceAll(/eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/g, 'eyJhbGciOiJFZERTQSJ9.e30.EXAMPLE')
+    .replaceAll(/whsec_[\w+/]+=*/g, 'whsec_EXAMPLE')
+}
