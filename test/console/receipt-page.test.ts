@@ -84,7 +84,7 @@ describeInChromium('the receipt page when something fails', (chromium) => {
     await verify({})
     await page.getByText(`${facts.amount_decimal} ETH to ${payee}.`).waitFor()
     await page.getByText('Not yet.').waitFor()
-    await page.getByText(`as ${contract} is the contract that you mean`).waitFor()
+    await page.getByText(`only if ${contract} is the contract that you mean`).waitFor()
     const other = `0x${'0b'.repeat(20)}`
     await verify({ to_address: other })
     await page.getByText(`The payee is ${payee}, not ${other}.`).waitFor()

@@ -38,7 +38,7 @@ describe('the deployment by Hardhat', () => {
     expect((await chain.client.getCode({ address: settlementAddress }))?.length).to.be.above(1000)
     expect(await sent()).to.equal(2)
 
-    expect(await runScript()).to.include('nothing was changed')
+    expect(await runScript()).to.include('Nothing was changed')
     expect(await sent()).to.equal(2)
   })
 
