@@ -75,11 +75,14 @@ async function openServer(url: string): Promise<Server> {
   }
   const backend = await number('select pg_backend_pid() as value')
   const postmaster = parentOf(backend ?? 0)
-  const extension = 'create extension if not exists pg_stat_statements'
-  const counts = await client.query(extension).then(
-    () => true,
-    () => false,
-  )
+  // It can be created, and not be read, where the server has not loaded it.
+  const counts = await client
+    .query('create extension if not exists pg_stat_statements')
+    .then(() => client.query('select from pg_stat_statements limit 1'))
+    .then(
+      () => true,
+      () => false,
+    )
   const statements = (which: string) =>
     number(`select sum(calls) as value from pg_stat_statements
       where ${which} and dbid = (select oid from pg_database where datname = current_database())`)
