@@ -92,11 +92,6 @@ async function prepare(db: Db, { endpoint, request, signal }: Post): Promise<unk
   }
 }
 
-/** A caller pays from one lane. */
-function ownerOf({ request }: PreparedPost): number {
-  return request.caller.userId
-}
-
 /** Another list held the lane, and has done its work by now. */
 function isLaneBusy(error: unknown): boolean {
   return error instanceof Error && codeOf(error.cause) === 'lane_busy'
@@ -104,8 +99,7 @@ function isLaneBusy(error: unknown): boolean {
 
 function createCommit(db: Db): (post: PreparedPost) => Promise<CommittedAnswer> {
   const groups = new WeakMap<Endpoint, ReturnType<typeof createGroup>>()
-  const createGroup = () =>
-    createTogether(createCommitTogether(db), { passes: isLaneBusy, ownerOf })
+  const createGroup = () => createTogether(createCommitTogether(db), { passes: isLaneBusy })
   return async (post) => {
     const { endpoint, signal } = post
     if (!endpoint.isShared) return commitAlone(db, post)

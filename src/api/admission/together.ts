@@ -17,48 +17,28 @@ export type ListWork<Item, Value> = (
  * waits for others to come: those that arrive while one list is at work are the next one. A list
  * that fails as a whole is done again one by one, so that what one item breaks is its own; all of
  * that has one limit together, and an item that is not done by then is refused. A caller whose
- * signal has aborted is left out, and an owner who is in one list already waits for its end. What
- * is refused for a reason that passes by itself goes with one of the next lists, a few times.
+ * signal has aborted is left out. What is refused for a reason that passes by itself goes with one
+ * of the next lists, a few times.
  */
 export function createTogether<Item, Value>(
   work: ListWork<Item, Value>,
-  { limitMs = limits.togetherMs, passes = () => false, ownerOf }: TogetherOptions<Item> = {},
+  { limitMs = limits.togetherMs, passes = () => false }: TogetherOptions = {},
 ): (item: Item, signal?: AbortSignal) => Promise<Value> {
-  let waiting: Waiting<Item, Value>[] = []
+  const waiting: Waiting<Item, Value>[] = []
   let running = 0
   // Who comes before a list has taken its items still goes with it.
   let isTaking = false
-  const atWork = new Set<unknown>()
-  const isFree = ({ item }: Waiting<Item, Value>): boolean =>
-    ownerOf === undefined || !atWork.has(ownerOf(item))
   const isNextDue = (): boolean => {
-    if (isTaking || !waiting.some(isFree)) return false
+    if (isTaking || waiting.length === 0) return false
     isTaking = true
     return true
   }
   const take = (): Waiting<Item, Value>[] => {
     isTaking = false
-    const taken = waiting.filter(isFree).slice(0, MAX_AT_ONCE)
-    const isTaken = new Set(taken)
-    waiting = waiting.filter((one) => !isTaken.has(one))
-    return taken.filter(isInTime)
-  }
-  const doList = async (): Promise<void> => {
-    let owners = new Set<unknown>()
-    const takeOwned = (): Waiting<Item, Value>[] => {
-      const taken = take()
-      owners = new Set(ownerOf && taken.map(({ item }) => ownerOf(item)))
-      for (const owner of owners) atWork.add(owner)
-      return taken
-    }
-    try {
-      waiting.push(...(await settle(work, takeOwned, { limitMs, passes })).filter(isInTime))
-    } finally {
-      for (const owner of owners) atWork.delete(owner)
-    }
+    return waiting.splice(0, MAX_AT_ONCE).filter(isInTime)
   }
   const keepGoing = async (): Promise<void> => {
-    do await doList()
+    do waiting.push(...(await settle(work, take, { limitMs, passes })).filter(isInTime))
     while (isNextDue())
     running -= 1
   }
@@ -76,17 +56,13 @@ export function createTogether<Item, Value>(
     })
 }
 
-type TogetherOptions<Item> = {
+type TogetherOptions = {
   limitMs?: number
-  /**
-   * Whose it is: nobody's items are in two lists at one time, since both would want the same locks.
-   */
-  ownerOf?: (item: Item) => unknown
   /** Whether what was refused may well be done a moment later. */
   passes?: (error: unknown) => boolean
 }
 
-/** While one list waits for the disk or a lock, another works. */
+/** While one list waits for a lock, another works. */
 const LISTS_AT_ONCE = 2
 const MAX_AT_ONCE = 64
 const MAX_WAITING = 10_000
@@ -106,7 +82,7 @@ type Waiting<Item, Value> = {
 async function settle<Item, Value>(
   work: ListWork<Item, Value>,
   take: () => Waiting<Item, Value>[],
-  { limitMs, passes }: Required<Pick<TogetherOptions<Item>, 'limitMs' | 'passes'>>,
+  { limitMs, passes }: Required<TogetherOptions>,
 ): Promise<Waiting<Item, Value>[]> {
   const deadline = startDeadline(limitMs)
   const { signal } = deadline

@@ -84,29 +84,6 @@ describe('what is done together', () => {
     expect(Math.max(...goes.map((go) => go.length))).to.equal(64)
   })
 
-  it('has nobody in two lists at one time, and keeps no others waiting', async () => {
-    const goes: string[][] = []
-    const end = Promise.withResolvers<void>()
-    const pay = createTogether<string, string>(
-      async (take) => {
-        await turn()
-        const names = take()
-        goes.push([...names])
-        await end.promise
-        return names.map((value) => ({ ok: true, value }))
-      },
-      { ownerOf: (name) => name[0] },
-    )
-    const first = [pay('a1'), pay('b1')]
-    for (let turns = 0; turns < 4; turns++) await turn()
-    const second = [pay('a2'), pay('c1'), pay('b2')]
-    for (let turns = 0; turns < 4; turns++) await turn()
-    expect(goes).to.deep.equal([['a1', 'b1'], ['c1']])
-    end.resolve()
-    expect(await Promise.all([...first, ...second])).to.have.length(5)
-    expect(goes.slice(2)).to.deep.equal([['a2', 'b2']])
-  })
-
   it('fails for one, and goes on, where it fails before anybody was taken', async () => {
     let isDown = true
     const double = createTogether<number, number>(async (take) => {
