@@ -11,8 +11,14 @@ type Kept = { operation: string; status: number; type: string; text: string }
 
 const OUT = new URL('../src/api/docs/examples.json', import.meta.url)
 const TESTS = ['api/**', 'rails', 'client', 'ledger'].map((room) => `test/${room}/*.test.ts`)
-/** The test that wants the examples. */
-const BUT = ['--reporter', 'dot', '--fgrep', 'are there for each operation', '--invert']
+/** The tests of the examples. */
+const BUT = [
+  '--reporter',
+  'dot',
+  '--grep',
+  'are there for each operation|fit what they are',
+  '--invert',
+]
 /** More than that is read by nobody. */
 const LONGEST = 2500
 const IS_SERVED = / \/(?:api|v1)\//
