@@ -25,11 +25,13 @@ describe('a withdrawal of the running program', () => {
   let streamed = ''
   const watching = new AbortController()
 
-  const ask = async (path: string, { key = app.groupB.apiKey, body }: Asking = {}) => {
-    const answer = await fetch(`${app.url}${path}`, {
+  const send = (path: string, { key = app.groupB.apiKey, body }: Asking = {}) =>
+    fetch(`${app.url}${path}`, {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
     })
+  const ask = async (path: string, asking?: Asking) => {
+    const answer = await send(path, asking)
     expect(answer.ok, `${path} answered ${answer.status}`).to.equal(true)
     return (await answer.json()) as Json
   }
@@ -109,6 +111,8 @@ describe('a withdrawal of the running program', () => {
     const claim = { payee: PAYEE, amount: UNITS, token: app.facts.stablecoin! }
     const trust = { providers: [plainProvider(app.facts.rpcUrl)], confirmations: 1, claim }
     const path = `/api/transactions/${id}/receipt`
+    // The supply may show it before the sender knows that its transaction is final.
+    await until(async () => (await send(path, { body: {} })).status !== 409)
     const { quittance_path: from } = await ask(path, { body: {} })
     const quittance = await (await fetch(`${app.url}${String(from)}`)).text()
     expect((await check(quittance, trust)).status).to.equal('holds')
