@@ -22,7 +22,7 @@ const BUT = [
 /** More than that is read by nobody. */
 const LONGEST = 2500
 const IS_SERVED = / \/(?:api|v1)\//
-/** Operations that only tests have. */
+/** Operations that only tests have, which are refused in words of the tests. */
 const OF_TESTS = /\/(?:asked|echo|failure|greeting|items|later|slow)\b/
 /** What only a test would send. */
 const STRANGE = /[<>]|\\u|[^\x20-\x7e…’]|attack|evil|hostile|(.)\1{63}/
@@ -34,14 +34,12 @@ for (const [key, some] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) 
   const [operation = '', status = ''] = key.split(' = ')
   const text = best(some)
   if (text === undefined) continue
-  const isServed = !OF_TESTS.test(operation)
-  if (isServed && (status === 'ok' || /^4(?:00|04|09|22)/.test(status))) {
+  if (status === 'ok' || /^4(?:00|04|09|22)/.test(status)) {
     ;(operations[operation] ??= {})[status] = text
   }
   if (status === 'ok') continue
   const group = operation.includes(' /v1/') ? 'a' : 'b'
-  // Operations that only tests have are refused in words of the tests.
-  if (isServed) failures[group][status] = text
+  failures[group][status] = text
 }
 writeFileSync(OUT, `${JSON.stringify({ operations, failures }, null, 2)}\n`)
 console.log(`${Object.keys(operations).length} operations`)
@@ -59,6 +57,7 @@ function answersOfTests(): Kept[] {
       .flatMap((name) => readFileSync(path.join(folder, name), 'utf8').trimEnd().split('\n'))
       .map((line) => JSON.parse(line) as Kept)
       .filter(({ operation, type }) => type === 'application/json' && IS_SERVED.test(operation))
+      .filter(({ operation }) => !OF_TESTS.test(operation))
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -120,7 +120,7 @@ describe('a quorum', () => {
     expect(agreedOf(['A', 'a'], 2, (text) => text.toLowerCase())).to.equal('A')
   })
 
-  it('attests the height that enough reach, whoever is ahead or behind', () => {
+  it('attests the height that enough reach, even if others are ahead or behind', () => {
     expect(attestedOf([18n, 10n], 2)).to.equal(10n)
     expect(attestedOf([4n, 18n, 10n], 2)).to.equal(10n)
     expect(attestedOf([2n ** 64n, 2n ** 64n + 1n], 1)).to.equal(2n ** 64n + 1n)

@@ -10,7 +10,7 @@ import { allBreaks, runOnce, runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 
-describe('a payment that our records claim twice', () => {
+describe('a payment that two of our records claim', () => {
   let bench: Bench
   let deps: RunsDeps
   const { signal } = new AbortController()
@@ -21,7 +21,7 @@ describe('a payment that our records claim twice', () => {
   })
   after(() => bench.stop())
 
-  it('is told of a second record beside our order, and which order that is', async () => {
+  it('is reported with the second record and our order', async () => {
     const paid = [await bench.pay({ route: 'direct' }), await bench.pay({ route: 'contract' })]
     await bench.finish()
     const { id: userId } = await makeUser(bench.db)

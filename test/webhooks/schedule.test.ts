@@ -42,7 +42,7 @@ describe('the schedule of tries', () => {
     expect([0, 0.5, 1].map((random) => pause({ random }))).to.deep.equal([4000, 5000, 6000])
   })
 
-  it('never tries earlier than it was asked to, but within a day', () => {
+  it('waits as long as the receiver asks, but at most a day', () => {
     expect(pause({ retryAfterMs: 60_000 })).to.equal(60_000)
     expect(pause({ retryAfterMs: 1 })).to.equal(5000)
     expect(pause({ retryAfterMs: 1e12 })).to.equal(24 * HOUR_MS)

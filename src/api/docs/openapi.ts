@@ -109,12 +109,10 @@ function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
         content: Object.fromEntries(
           mediaTypesOf(endpoint).map((type) => [
             type,
-            type === 'application/json'
-              ? {
-                  schema: documentSchema(endpoint.answer, schemas),
-                  ...shown(examplesOfAnswer(endpoint)),
-                }
-              : { schema: type === 'text/csv' ? CSV : documentSchema(endpoint.answer, schemas) },
+            {
+              schema: type === 'text/csv' ? CSV : documentSchema(endpoint.answer, schemas),
+              ...(type === 'application/json' && shown(examplesOfAnswer(endpoint))),
+            },
           ]),
         ),
       },

@@ -105,7 +105,7 @@ describe('/v1/payments', () => {
     expect(made).to.deep.include({ destination })
   })
 
-  it('are confirmed, then paid, and each is told of once', async () => {
+  it('are confirmed, then paid, with one notification for each', async () => {
     const { id } = await pay()
     for (const state of ['accepted', 'accepted', 'paid', 'paid', 'accepted'] as const) {
       await move(id, state)
