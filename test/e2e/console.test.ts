@@ -16,6 +16,7 @@ import {
   obstaclesOf,
   pagesInPrint,
   startBrowser,
+  tooWideOf,
 } from '../fixtures/console/browser.ts'
 import { workByKeys } from '../fixtures/console/keyboard.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
@@ -104,8 +105,7 @@ describeInChromium('the console in a browser', (chromium) => {
     for (const [width, colorScheme] of LOOKS) {
       await page.setViewportSize({ width, height: 800 })
       await page.emulateMedia({ colorScheme })
-      const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-      expect(beyond, `${what} at ${width}`).to.be.at.most(0)
+      expect(await tooWideOf(page), `${what} at ${width}`).to.deep.equal([])
       await alsoIn()
     }
   }
