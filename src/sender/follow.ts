@@ -1,4 +1,5 @@
 import { codeOf } from '../base/errors.ts'
+import { groupsOf } from '../base/groups.ts'
 import { signedFor, type Attempt } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { forgetBlock, recordBlocks } from '../store/orders/attempts.ts'
@@ -43,7 +44,7 @@ export async function followLanes(
   const all = known.flatMap(({ lease }) =>
     (taken.get(lease.signer) ?? []).map((slot) => ({ lease, slot })),
   )
-  await eachByItself(inBatches(all), async (some) => {
+  await eachByItself(groupsOf(all, SLOTS_AT_ONCE), async (some) => {
     const news = await Promise.all(some.map(({ slot }) => newsOf(slot, look)))
     const told = some.map((one, at): SlotReport => ({
       ...one,
@@ -56,13 +57,6 @@ export async function followLanes(
 }
 
 type LaneSlot = { lease: Lease; slot: Slot }
-
-function inBatches(slots: readonly LaneSlot[]): LaneSlot[][] {
-  const length = Math.ceil(slots.length / SLOTS_AT_ONCE)
-  return Array.from({ length }, (_, batch) =>
-    slots.slice(batch * SLOTS_AT_ONCE, (batch + 1) * SLOTS_AT_ONCE),
-  )
-}
 
 /** One that fails keeps no other from its turn; the first failure is thrown at the end. */
 async function eachByItself<T>(

@@ -1,4 +1,5 @@
 import { ImpossibleError } from '../base/errors.ts'
+import { groupsOf } from '../base/groups.ts'
 import { data as bytes } from '../chain/answers.ts'
 import type { Quorum } from '../chain/quorum.ts'
 import { BatchRefusedError, type PlacedProblem } from '../domain/batches.ts'
@@ -168,11 +169,7 @@ async function splitUp(
   if (!isOpen(route)) {
     return [whole(context, payments, await gasOfEther(context, split, payments))]
   }
-  const parts: BundledPayment[][] = []
-  for (let at = 0; at < payments.length; at += OPEN_AT_ONCE) {
-    parts.push(payments.slice(at, at + OPEN_AT_ONCE))
-  }
-  const bundles = parts.map((part, place) => {
+  const bundles = groupsOf(payments, OPEN_AT_ONCE).map((part, place) => {
     const before = BigInt(place * (OPEN_AT_ONCE + 1))
     return halved(context, { ...split, counter: split.counter + before }, part)
   })

@@ -1,4 +1,5 @@
 import { codeOf, messageOf, type Result } from '../base/errors.ts'
+import { forEachAtOnce } from '../base/groups.ts'
 import { createLoop } from '../base/loop.ts'
 import { quantity } from '../chain/answers.ts'
 import { neededOf, type Quorum } from '../chain/quorum.ts'
@@ -152,10 +153,10 @@ async function takeTurns(context: SenderContext, { leases, quorum, look }: Work)
   const held = leases.filter((lease) => !lost.has(lease))
   const lanes = await readTurns(context, held, quorum)
   const replaced: Turn[] = []
-  for (const lane of lanes) {
+  await forEachAtOnce(lanes, SIGNING_AT_ONCE, async (lane) => {
     const isReplaced = await step('replace', () => replaceLane(context, lane), lane.lease)
     if (isReplaced !== false) replaced.push(lane)
-  }
+  })
   const again = await listStanding(
     db,
     replaced.map(({ lease }) => lease),
@@ -164,10 +165,14 @@ async function takeTurns(context: SenderContext, { leases, quorum, look }: Work)
   const sending = lanes
     .filter(({ lease }) => !lost.has(lease))
     .map((lane) => ({ ...lane, standing: again.get(lane.lease.signer) ?? lane.standing }))
-  for (const lane of sending)
+  await forEachAtOnce(sending, SIGNING_AT_ONCE, async (lane) => {
     await step('resend', () => resendLane(context, quorum, lane), lane.lease)
+  })
   await step('broadcast', () => broadcastLanes(context, quorum, sending))
 }
+
+/** A signer or a provider that is slow must not outlast the lease of all. */
+const SIGNING_AT_ONCE = 8
 
 type Turn = Replacing & Broadcasting
 

@@ -1,3 +1,4 @@
+import { groupsOf } from '../base/groups.ts'
 import type { Attempt } from '../domain/orders.ts'
 import {
   findAttempt,
@@ -68,8 +69,7 @@ async function findLost(
   const from = below > DEPTH ? below - DEPTH : 0n
   const blocks = await listFinalBlocks(db, { chainId, from })
   let isComplete = true
-  for (let start = 0; start < blocks.length; start += BLOCKS_AT_ONCE) {
-    const some = blocks.slice(start, start + BLOCKS_AT_ONCE)
+  for (const some of groupsOf(blocks, BLOCKS_AT_ONCE)) {
     const hashes = await Promise.all(some.map(({ number }) => look.hashAt(number)))
     for (const [at, block] of some.entries()) {
       const hash = hashes[at]

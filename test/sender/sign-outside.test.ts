@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises'
+
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
@@ -30,7 +32,7 @@ describe('a signer that is elsewhere', () => {
   const senderBy = (sign: SignTransaction) =>
     bench.sender({
       signers: {
-        addresses: bench.signers.addresses.slice(0, 1),
+        addresses: bench.signers.addresses,
         sign: signOutside(
           async (signer, transaction) => {
             asked.push(transaction.nonce)
@@ -84,5 +86,23 @@ describe('a signer that is elsewhere', () => {
     expect(asked).to.deep.equal([0n, 0n])
     await bench.finish()
     expect(await bench.stateOf(order)).to.equal('completed')
+  })
+
+  it('is asked for several lanes at once, so that a slow one outlasts no lease', async () => {
+    const sender = senderBy(bench.signers.sign)
+    for (const payer of bench.signers.addresses) {
+      await sender.pay(bench.requestOf({ payer }), bench.signal)
+    }
+    let [signing, most] = [0, 0]
+    const slow = senderBy(async (...what) => {
+      signing += 1
+      most = Math.max(most, signing)
+      await setTimeout(50)
+      signing -= 1
+      return bench.signers.sign(...what)
+    })
+    await bench.pass(sender)
+    for (let pass = 0; pass < 3; pass++) await bench.pass(slow)
+    expect(most).to.equal(2)
   })
 })

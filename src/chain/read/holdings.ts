@@ -1,5 +1,6 @@
 import { concatHex } from 'viem/utils'
 
+import { groupsOf } from '../../base/groups.ts'
 import { data, quantity, readFrom, toQuantity, word } from '../answers.ts'
 import type { Hex } from '../hex.ts'
 import type { Providers } from '../rpc/providers.ts'
@@ -33,7 +34,7 @@ export function createHoldingReader(providers: Pick<Providers, 'askAll'>): Holdi
       const at = toQuantity(blockNumber)
       const read = new Map<HeldAccount, PromiseSettledResult<bigint>>()
       await Promise.all(
-        groupsOf(accounts).map(async (group) => {
+        inCalls(accounts).map(async (group) => {
           const outcomes = await readGroup(providers, { group, at, signal })
           for (const [place, account] of group.entries()) read.set(account, outcomes[place]!)
         }),
@@ -52,11 +53,9 @@ export function createHoldingReader(providers: Pick<Providers, 'askAll'>): Holdi
   }
 }
 
-function groupsOf(accounts: readonly HeldAccount[]): HeldAccount[][] {
-  return [...Map.groupBy(accounts, ({ token }) => token).values()].flatMap((own) => {
-    const count = Math.ceil(own.length / AT_ONCE)
-    return Array.from({ length: count }, (_, at) => own.slice(at * AT_ONCE, (at + 1) * AT_ONCE))
-  })
+function inCalls(accounts: readonly HeldAccount[]): HeldAccount[][] {
+  const byToken = [...Map.groupBy(accounts, ({ token }) => token).values()]
+  return byToken.flatMap((own) => groupsOf(own, AT_ONCE))
 }
 
 /** A million gas in a token that is a proxy, and 6 KB of answer: nodes allow many times that. */

@@ -8,6 +8,7 @@ import { publicKeyToAddress } from 'viem/accounts'
 import { hexToBytes, keccak256 } from 'viem/utils'
 
 import { BaseError, codeOf, messageOf } from '../../base/errors.ts'
+import { groupsOf } from '../../base/groups.ts'
 import { limits } from '../../base/limits.ts'
 import { recoverSigner } from './secp256k1.ts'
 import { createSigner, listSigners, type Signer, type Signers } from './signer.ts'
@@ -55,8 +56,8 @@ export async function connectKms({ kind, keys, url, signal }: KmsOptions): Promi
     })
   }
   const signers: Signer[] = []
-  for (let at = 0; at < keys.length; at += AT_ONCE) {
-    signers.push(...(await Promise.all(keys.slice(at, at + AT_ONCE).map(connect))))
+  for (const some of groupsOf(keys, AT_ONCE)) {
+    signers.push(...(await Promise.all(some.map(connect))))
   }
   return listSigners(kind, signers)
 }

@@ -3,6 +3,7 @@ import { rename, writeFile } from 'node:fs/promises'
 
 import { csvRow } from '../../base/csv.ts'
 import { BaseError } from '../../base/errors.ts'
+import { groupsOf } from '../../base/groups.ts'
 import {
   ApiError,
   type BatchItem,
@@ -84,8 +85,8 @@ export async function someAtOnce<T, Done>(
   work: (item: T) => Promise<Done>,
 ): Promise<Done[]> {
   const done: Done[] = []
-  for (let at = 0; at < items.length; at += AT_ONCE) {
-    done.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(work))))
+  for (const some of groupsOf(items, AT_ONCE)) {
+    done.push(...(await Promise.all(some.map(work))))
   }
   return done
 }
@@ -93,12 +94,9 @@ export async function someAtOnce<T, Done>(
 const AT_ONCE = 3
 
 function partsOf(rows: readonly PayRow[]): Part[] {
-  return [...Map.groupBy(rows, ({ currency }) => currency)].flatMap(([currency, own]) => {
-    const count = Math.ceil(own.length / MAX_BATCH)
-    return Array.from({ length: count }, (_, at) => {
-      return { currency, rows: own.slice(at * MAX_BATCH, (at + 1) * MAX_BATCH) }
-    })
-  })
+  return [...Map.groupBy(rows, ({ currency }) => currency)].flatMap(([currency, own]) =>
+    groupsOf(own, MAX_BATCH).map((some) => ({ currency, rows: some })),
+  )
 }
 
 /** Leaves out what the server has under the same id, and asks again for the rest. */

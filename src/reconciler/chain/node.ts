@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { BaseError } from '../../base/errors.ts'
+import { forEachAtOnce, groupsOf } from '../../base/groups.ts'
 import { inRounds } from '../../base/loop.ts'
 import {
   AnswerError,
@@ -150,7 +151,7 @@ async function askAll(
   const { clock, provider } = deps
   const pace = { clock, rounds: ROUNDS, firstPauseMs: 250, maxPauseMs: 8000, signal }
   await inRounds(pace, async () => {
-    await inGroups(open, group, async (part) => {
+    await forEachAtOnce(groupsOf(open, group), GROUPS_AT_ONCE, async (part) => {
       const asked = part.flatMap((index) => items[index] ?? [])
       const answers = await provider.batch(asked, signal)
       for (const [at, index] of part.entries()) {
@@ -166,19 +167,6 @@ async function askAll(
 
 function isPassing(outcome: RpcOutcome | undefined): boolean {
   return outcome?.ok === false && outcome.error.retryable
-}
-
-async function inGroups(
-  indexes: readonly number[],
-  size: number,
-  work: (group: readonly number[]) => Promise<void>,
-): Promise<void> {
-  const groups: (readonly number[])[] = []
-  for (let at = 0; at < indexes.length; at += size) groups.push(indexes.slice(at, at + size))
-  const worker = async (): Promise<void> => {
-    for (let group = groups.shift(); group !== undefined; group = groups.shift()) await work(group)
-  }
-  await Promise.all(Array.from({ length: GROUPS_AT_ONCE }, worker))
 }
 
 function answersOf<Key, Value>(
@@ -269,9 +257,9 @@ function densityOf(
 ): { blocks: ReadonlySet<bigint>; density: number } {
   const blocks = new Set<bigint>()
   let places = 0
-  for (let at = 0; at < sample.length; at += NEIGHBOURS) {
+  for (const some of groupsOf(sample, NEIGHBOURS)) {
     const shared = new Set<bigint>()
-    for (const hash of sample.slice(at, at + NEIGHBOURS)) {
+    for (const hash of some) {
       const receipt = found.get(hash)
       if (receipt && !(receipt instanceof BaseError)) shared.add(receipt.block.number)
     }

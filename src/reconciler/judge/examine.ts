@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { BaseError, messageOf } from '../../base/errors.ts'
+import { groupsOf } from '../../base/groups.ts'
 import type { MinedReceipt } from '../../chain/answers.ts'
 import type { Hex } from '../../chain/hex.ts'
 import { askEach, neededOf, type Failure } from '../../chain/quorum.ts'
@@ -142,8 +143,7 @@ async function judgeAll(
     if (fact.kind === 'absent' && judgement.state !== 'matched') lost.push(one)
   }
   // Each takes a dozen answers, one after the other.
-  for (let at = 0; at < lost.length; at += LOST_AT_ONCE) {
-    const some = lost.slice(at, at + LOST_AT_ONCE)
+  for (const some of groupsOf(lost, LOST_AT_ONCE)) {
     await Promise.all(some.map((one) => findTaker(deps, { lost: one, panel, signal })))
   }
   return examined

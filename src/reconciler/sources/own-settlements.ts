@@ -1,3 +1,4 @@
+import { groupsOf } from '../../base/groups.ts'
 import type { Hex } from '../../chain/hex.ts'
 import type { Db } from '../../store/database/database.ts'
 import { listFinalHashes, listOwnHashes } from '../../store/reconciliation/recorded-payments.ts'
@@ -56,8 +57,7 @@ async function* listOwn(
   for (const one of await listFinalHashes(db, { chainId, from, to, limit: 2 * open.size })) {
     if (open.delete(one.hash)) yield one
   }
-  const rest = [...open]
-  for (let at = 0; at < rest.length; at += HASHES_AT_ONCE) {
-    yield* await listOwnHashes(db, { chainId, hashes: rest.slice(at, at + HASHES_AT_ONCE) })
+  for (const hashes of groupsOf([...open], HASHES_AT_ONCE)) {
+    yield* await listOwnHashes(db, { chainId, hashes })
   }
 }

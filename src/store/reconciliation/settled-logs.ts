@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { groupsOf } from '../../base/groups.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll } from '../database/rows.ts'
@@ -61,8 +62,7 @@ export async function storeSettledLogs(
     where sweep_cursors.block_number = ${from - 1n}
     returning 1`.execute(db)
   if (moved.length === 0) return false
-  for (let at = 0; at < logs.length; at += ROWS_AT_ONCE) {
-    const rows = logs.slice(at, at + ROWS_AT_ONCE)
+  for (const rows of groupsOf(logs, ROWS_AT_ONCE)) {
     await sql`
       insert into settled_logs (chain_id, contract, block_number, log_index, block_hash, hash,
         reference, payer, payee, token, amount, order_id, fee)
