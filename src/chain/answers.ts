@@ -163,15 +163,15 @@ function gasOf(receipt: Fields): GasFacts {
  * L1 part as gas (`gasUsedForL1` within `gasUsed`), so nothing is beside it.
  */
 function rollupFeeOf(receipt: Fields, gasUsed: bigint): bigint {
-  if (receipt['type'] === DEPOSIT) return 0n
+  if (quantityOr0(receipt, 'type') === DEPOSIT) return 0n
   const scaled = gasUsed * quantityOr0(receipt, 'operatorFeeScalar')
   const isJovian = isTold(receipt['daFootprintGasScalar'])
   const operatorFee = isJovian ? scaled * 100n : scaled / 1_000_000n
   return quantityOr0(receipt, 'l1Fee') + operatorFee + quantityOr0(receipt, 'operatorFeeConstant')
 }
 
-/** A transaction that L1 has paid for. */
-const DEPOSIT = '0x7e'
+/** The type of a transaction that L1 has paid for; anvil writes it as `0x7E`. */
+const DEPOSIT = 0x7en
 
 function quantityOr0(fields: Fields, name: string): bigint {
   const value = fields[name]
