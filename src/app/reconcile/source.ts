@@ -31,6 +31,8 @@ export type { ReportJson } from '../../reconciler/reports/json.ts'
 
 export type ReconcileRequest = {
   config: Config
+  /** The chain whose records a server is asked for; absent: of all that it has. */
+  chain?: string | undefined
   source: RecordSource
   urls: readonly string[]
   chainId?: number | undefined
@@ -51,7 +53,7 @@ export type ReconcileRequest = {
 /** A CSV, JSON lines, or the address of a server of Group B. */
 export function openSource(
   where: string,
-  { config, since, until }: Pick<ReconcileRequest, 'config' | 'since' | 'until'>,
+  { config, chain, since, until }: Pick<ReconcileRequest, 'config' | 'chain' | 'since' | 'until'>,
 ): RecordSource {
   if (!/^https?:\/\//.test(where)) return createFileSource(where)
   const { sourceKey } = config
@@ -64,7 +66,7 @@ export function openSource(
     )
   }
   const client = createPlatformClient({ baseUrl: where, apiKey: sourceKey })
-  return createApiSource(client, { name: nameOfProvider(where), since, until })
+  return createApiSource(client, { name: nameOfProvider(where), chain, since, until })
 }
 
 /** Reconciles a file, or what a server lists, against the chain, without a database. */
@@ -143,7 +145,8 @@ async function examinerOf(
   const chainId = request.chainId ?? (await readChainId({ urls, signal }))
   const providers = createProviders({ urls, chainId, clock: systemClock, random: Math.random })
   const running = readReady(config.dataFolder)
-  const known = running?.chainId === chainId ? running : undefined
+  const runs = running?.chains ?? (running === undefined ? [] : [running])
+  const known = runs.find((one) => one.chainId === chainId)
   const contracts = await findContracts(providers, {
     settlement: config.settlementAddress ?? (known?.settlement as HexAddress | undefined),
     stablecoin: config.stablecoinAddress ?? (known?.stablecoin as HexAddress | undefined),

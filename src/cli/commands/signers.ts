@@ -10,14 +10,16 @@ import type {
   StablecoinWire,
 } from '../../wire/group-b/signers.ts'
 import { parseId } from '../access.ts'
+import { chainOption } from '../chain.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
 
-type Flags = { url?: string; after: number; users?: boolean; json?: boolean }
+type Flags = { chain?: string; url?: string; after: number; users?: boolean; json?: boolean }
 
 export function signersCommand(): Command {
   return new Command('signers')
     .description('Show the addresses that sign: what each is for, what it has and what it needs')
     .option('--url <url>', 'the server (default: the one that runs on this data folder)')
+    .addOption(chainOption())
     .option('--users', 'also the addresses of the users, a hundred per page')
     .addOption(
       new Option('--after <id>', 'of the users: start after this id').default(0).argParser(parseId),
@@ -32,6 +34,7 @@ export function signersCommand(): Command {
 const HELP_AFTER = `
 Examples:
   $ quittance signers
+  $ quittance signers --chain base
   $ quittance signers --users --after 100
   $ QUITTANCE_ADMIN_KEY=… quittance signers --url https://pay.example.com
 
@@ -41,7 +44,8 @@ Exit code: 0 nothing is missing, 1 a signer of the platform needs the operator, 
 async function run(flags: Flags): Promise<number> {
   const output = createOutput(flags)
   const client = connect(flags)
-  const list = await client.admin.signers({ limit: 100, after_id: flags.after })
+  const page = { limit: 100, after_id: flags.after }
+  const list = await client.admin.signers({ ...page, chain: flags.chain })
   output.result(list)
   for (const signer of list.platform) tellOwn(output, signer as PlatformSignerWire)
   if (list.stablecoin !== null) tellToken(output, list.stablecoin as StablecoinWire)

@@ -11,9 +11,14 @@ const CHUNK = 2_000
  */
 export function createApiSource(
   client: Pick<PlatformClient, 'transactions'>,
-  options: { name: string; since?: Date | undefined; until?: Date | undefined },
+  options: {
+    name: string
+    chain?: string | undefined
+    since?: Date | undefined
+    until?: Date | undefined
+  },
 ): RecordSource {
-  const { name, since, until } = options
+  const { name, chain, since, until } = options
   let total = 0
   return {
     name,
@@ -26,8 +31,8 @@ export function createApiSource(
     async *chunks({ after, signal }) {
       const { read, next, least = Infinity } = placeOf(after)
       if (next === null) return
-      const days = { start_date: dayOf(since), end_date: dayOf(until) }
-      const pages = client.transactions.pages({ ...days, ...next, limit: PAGE }, { signal })
+      const wanted = { chain, start_date: dayOf(since), end_date: dayOf(until) }
+      const pages = client.transactions.pages({ ...wanted, ...next, limit: PAGE }, { signal })
       const place: ListPosition = { read, next, least }
       let filling = empty()
       for await (const page of pages) {

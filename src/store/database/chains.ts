@@ -25,6 +25,11 @@ export async function recordChain(db: Db, chain: ChainNames): Promise<void> {
 
 const UNIQUE_VIOLATION = '23505'
 
+/** All that the database knows. */
+export async function listChains(db: Db): Promise<ChainNames[]> {
+  return readAll<ChainNames>(db)`select ${CHAIN} from chains order by name`
+}
+
 /** Those that the database knows, and of which orders are still on their way. */
 export async function listUnsettledChains(db: Db): Promise<ChainNames[]> {
   return readAll<ChainNames>(db)`

@@ -35,7 +35,7 @@ async function* exportTransactions(db: Db, wanted: ExportWanted): AsyncGenerator
   const { from, to } = wanted
   const { rows } = await sql<{ currency: string; sum: string }>`
     select currency, coalesce(sum(${COUNTED}) filter (where created_at < ${from}), 0)::text as sum
-    from transactions t where created_at < ${to} ${ofUser(wanted)}
+    from transactions t where created_at < ${to} ${ofWanted(wanted)}
     group by currency order by currency`.execute(db)
   const tokens = rows.map(({ currency }) => currency).filter((name) => !isCurrency(name))
   const openings = [...CURRENCIES, ...tokens].map((currency): ExportBalance => {
@@ -77,7 +77,7 @@ async function* transactionEntries(db: Db, wanted: ExportWanted): AsyncGenerator
         'institution_id', institution_id::text,
         'chain', chain_name(t.chain_id)) as fields
       from transactions t
-      where created_at >= ${last?.at ?? from} and created_at < ${to} ${ofUser(wanted)}
+      where created_at >= ${last?.at ?? from} and created_at < ${to} ${ofWanted(wanted)}
         ${after ?? sql``}
       order by created_at, id limit ${PAGE}`.execute(db)
     return rows
@@ -89,27 +89,29 @@ async function* transactionEntries(db: Db, wanted: ExportWanted): AsyncGenerator
 
 /** One section for each account. */
 async function* exportPostings(db: Db, wanted: ExportWanted): AsyncGenerator<ExportSection> {
-  const { userId, from } = wanted
+  const { userId, chainId, from } = wanted
   const owner = userId === undefined ? sql`` : sql`and w.user_id = ${userId}`
+  const place = chainId === undefined ? sql`` : sql`and a.chain_id = ${chainId}`
   const accounts = pagesOf<AccountRow>(async (last) => {
     const { rows } = await sql<AccountRow>`
-      select a.id, a.kind, a.wallet_id::text as "walletId", a.currency, a.balance - coalesce((
+      select a.id, a.kind, a.wallet_id::text as "walletId", a.currency,
+        chain_name(a.chain_id) as chain, a.balance - coalesce((
           select sum(case when p.to_account = a.id then p.amount else -p.amount end) from (
             select * from postings where from_account = a.id
             union all select * from postings where to_account = a.id
           ) p where p.posted_at >= ${from}
         ), 0) as opening
       from accounts a left join wallets w on w.id = a.wallet_id
-      where a.id > ${last?.id ?? 0n} ${owner}
+      where a.id > ${last?.id ?? 0n} ${owner} ${place}
       order by a.id limit 100`.execute(db)
     return rows
   }, 100)
-  for await (const { id, kind, walletId, currency, opening } of accounts) {
+  for await (const { id, kind, walletId, currency, chain, opening } of accounts) {
     const account = walletId === null ? kind : `${kind}:${walletId}`
     const units = BigInt(opening)
     yield {
       openings: [{ account, currency, decimals: LEDGER_DECIMALS, units }],
-      entries: postingEntries(db, { ...wanted, id, account, walletId }),
+      entries: postingEntries(db, { ...wanted, id, account, walletId, chain }),
     }
   }
 }
@@ -119,6 +121,8 @@ type AccountRow = {
   kind: string
   walletId: string | null
   currency: string
+  /** Of what is owed to the holders of a stablecoin. */
+  chain: string | null
   opening: string
 }
 
@@ -126,9 +130,9 @@ type PostingRow = { id: bigint; at: Date; change: string; kind: string; subject:
 
 async function* postingEntries(
   db: Db,
-  of: ExportWanted & { id: bigint; account: string; walletId: string | null },
+  of: ExportWanted & Pick<AccountRow, 'id' | 'walletId' | 'chain'> & { account: string },
 ): AsyncGenerator<ExportEntry> {
-  const { from, to, id: accountId, account, walletId } = of
+  const { from, to, id: accountId, account, walletId, chain } = of
   const pages = pagesOf<PostingRow>(async (last) => {
     const after = last?.id ?? 0n
     const side = (column: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
@@ -143,7 +147,7 @@ async function* postingEntries(
     return rows
   })
   for await (const { id, at, change, kind, subject } of pages) {
-    const fields = { posting_id: String(id), wallet_id: walletId, kind, subject }
+    const fields = { posting_id: String(id), wallet_id: walletId, kind, subject, chain }
     yield { account, at, change: BigInt(change), fields }
   }
 }
@@ -181,14 +185,16 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
 }
 
 /** Whose address pays them: allowances and bundles have no transaction of the user's. */
-function fees({ userId }: ExportWanted): RawBuilder<unknown> {
+function fees({ userId, chainId }: ExportWanted): RawBuilder<unknown> {
   return sql`from attempts a join orders o on o.id = a.order_id
     left join users u on u.address = o.signer
-    where a.state = 'final' ${userId === undefined ? sql`` : sql`and u.id = ${userId}`}`
+    where a.state = 'final' ${userId === undefined ? sql`` : sql`and u.id = ${userId}`}
+      ${chainId === undefined ? sql`` : sql`and a.chain_id = ${chainId}`}`
 }
 
-function ofUser({ userId }: ExportWanted): RawBuilder<unknown> {
-  return userId === undefined ? sql`` : sql`and t.user_id = ${userId}`
+function ofWanted({ userId, chainId }: ExportWanted): RawBuilder<unknown> {
+  const owner = userId === undefined ? sql`` : sql`and t.user_id = ${userId}`
+  return chainId === undefined ? owner : sql`${owner} and t.chain_id = ${chainId}`
 }
 
 /** One row after the other, each page after the last row of the one before. */
