@@ -348,11 +348,11 @@ function isOnLaptop({ environment, host }: Config): boolean {
   return environment === 'sandbox' && /^(?:127\.|::1$|localhost$)/.test(host)
 }
 
-function checksOf({ database, watchdog, checks }: Ground, chains: ServedChains): HealthCheck[] {
+function checksOf({ database, db, watchdog, checks }: Ground, chains: ServedChains): HealthCheck[] {
   return [
     { name: 'database', check: () => database.ping() },
     { name: 'migrations', check: () => requireMigrated(database) },
-    ...chainChecks(chains),
+    ...chainChecks(db, chains),
     ...watchdog.checks(),
     ...checks,
   ]

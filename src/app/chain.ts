@@ -64,10 +64,11 @@ export async function startChain(options: {
   return { url: anvil.url, chainId, isEmbedded: true, providers, detail }
 }
 
-/** Asks every provider, and is content with one that serves the chain. */
-export async function requireChain({ providers }: Pick<Chain, 'providers'>): Promise<void> {
+/** Asks every provider, and is content with one that serves the chain. Says how many do. */
+export async function requireChain({ providers }: Pick<Chain, 'providers'>): Promise<number> {
   const checks = await providers.checkAll(AbortSignal.timeout(READY_TIMEOUT_MS))
-  if (checks.some(({ error }) => error === undefined)) return
+  const count = checks.filter(({ error }) => error === undefined).length
+  if (count > 0) return count
   const wrong = checks.find(({ wrongChainId }) => wrongChainId !== undefined)
   throw wrong?.error ?? checks[0]?.error ?? new NoProviderError()
 }

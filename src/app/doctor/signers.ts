@@ -60,7 +60,9 @@ async function checkHoldings(
   signer: Hex,
   { config, chain, signal, report }: Asking & { chain: FoundChain },
 ): Promise<void> {
-  const running = findRunning(config.dataFolder)?.stablecoin
+  // What runs says it of its default chain only.
+  const isNamed = config.name !== undefined
+  const running = isNamed ? undefined : findRunning(config.dataFolder)?.stablecoin
   const mintsIn = (config.stablecoinAddress ?? running) as Hex | undefined
   const { balance, mint } = await readSignerOnChain(chain.providers, { signer, mintsIn, signal })
   if (balance === undefined) {
