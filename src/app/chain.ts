@@ -12,17 +12,24 @@ import { readChainId } from '../chain/rpc/chain-id.ts'
 import type { ProviderEvent } from '../chain/rpc/http-provider.ts'
 import { createProviders, type Providers } from '../chain/rpc/providers.ts'
 import { nameOfProvider } from '../chain/rpc/rpc.ts'
+import { coinOfChain } from '../domain/coins.ts'
 import { isDevelopmentChain, type ChainNames } from '../domain/chains.ts'
 
 export type Chain = { url: string; chainId: number; isEmbedded: boolean; providers: Providers }
 
-/** How the chain is called: as it is configured, or as it is known. */
+/** How the chain is called, and its coin: as it is configured, or as it is known. */
 export function namesOf(
-  { name, code }: Pick<ChainConfig, 'name' | 'code'>,
+  { name, code, coin }: Pick<ChainConfig, 'name' | 'code' | 'coin'>,
   { chainId }: { chainId: number },
 ): ChainNames {
   const usual = isDevelopmentChain(chainId) ? 'local' : `chain-${chainId}`
-  return { chainId, name: name ?? findKnownChainById(chainId)?.name ?? usual, code }
+  const known = findKnownChainById(chainId)
+  return {
+    chainId,
+    name: name ?? known?.name ?? usual,
+    code,
+    coin: coin ?? coinOfChain(chainId),
+  }
 }
 
 export async function startChain(options: {

@@ -81,6 +81,8 @@ export function createChainRails(
     config: Config
     shutdown: Shutdown
     chain: Chain
+    /** What gas is paid in there. */
+    coin: string
     contracts: FoundContracts
     /** Pays, and signs for the platform's own address. */
     paying: Paying
@@ -197,6 +199,7 @@ function createCheckout(
   deps: Deps & {
     config: Config
     chain: Chain
+    coin: string
     contracts: FoundContracts
     platform: Hex
     watch: Watchdog['watch']
@@ -210,6 +213,7 @@ function createCheckout(
   const stablecoin = contracts.stablecoin && lower(contracts.stablecoin)
   const terms: CheckoutTerms = {
     chainId,
+    coin: deps.coin,
     settlement: lower(contracts.settlement),
     payee,
     stablecoin,
@@ -280,6 +284,7 @@ function createDeposits(
   deps: Deps & {
     config: Config
     chain: Chain
+    coin: string
     contracts: FoundContracts
     platform: Hex
     watch: Watchdog['watch']
@@ -289,13 +294,10 @@ function createDeposits(
   const { providers, chainId } = chain
   const settlement = contracts.settlement && lower(contracts.settlement)
   const { tokens } = contracts
+  const own = [deps.platform]
+  const shared = { db, clock, logger, chainId, coin: deps.coin, tokens, own }
   const deposits = {
-    db,
-    clock,
-    logger,
-    chainId,
-    tokens,
-    own: [deps.platform],
+    ...shared,
     checkoutPayee: checkoutPayeeOf(deps),
     randomBytes,
     readFinal: createFinal({ providers, finality: config.confirmations }),
@@ -307,12 +309,7 @@ function createDeposits(
     }),
   }
   const balances = {
-    db,
-    clock,
-    logger,
-    chainId,
-    tokens,
-    own: [deps.platform],
+    ...shared,
     holding: createHoldingReader(providers),
     policy: BALANCE_POLICY,
   }

@@ -32,6 +32,7 @@ export type Paying = {
 }
 
 export async function createPaying(deps: {
+  coin: string
   config: Config
   chain: Chain
   contracts: FoundContracts
@@ -73,6 +74,7 @@ export async function createPaying(deps: {
     },
     stablecoin,
     mintsPlainly: contracts.token?.profile === 'fiat_token',
+    coin: deps.coin,
     tokens: contracts.tokens,
     pool: [platform],
     policy: policyOf(chain, config),

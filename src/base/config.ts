@@ -148,6 +148,7 @@ function readChains(
     stablecoinAddress: read('STABLECOIN_ADDRESS', parseAddress),
     stablecoinProfile: undefined,
     tokens: read('QUITTANCE_TOKENS', parseTokens) ?? [],
+    coin: undefined,
     stack: undefined,
     startBlock: undefined,
   }

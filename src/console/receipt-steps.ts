@@ -1,4 +1,5 @@
 import { check } from '../verify/check.ts'
+import { isCoinOf } from '../verify/coins.ts'
 import type { Coin, Disagreement, DisagreementKind, Provider, Verdict } from '../verify/index.ts'
 import { readCoin } from '../verify/index.ts'
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
@@ -36,12 +37,14 @@ export function shownBy(facts: ReceiptFactsWire): Shown {
   const decimals = facts.token_decimals ?? (currency === 'ETH' ? 18 : 6)
   const amount = BigInt(paid?.amount_units ?? wei ?? unitsOf(amount_decimal, decimals))
   const { to_address: payee, token, reference, contract } = paid ?? {}
+  // Another coin than ether has its decimals with it, as tokens have.
+  const isCoin = currency === 'ETH' || (facts.token_decimals !== null && token === null)
   return {
     hash,
     currency,
     decimals,
     amount,
-    token: currency === 'ETH' ? null : token,
+    token: isCoin ? null : (token ?? undefined),
     payee,
     reference: reference ?? undefined,
     settlement: contract ?? undefined,
@@ -165,13 +168,14 @@ function samePayment(
   { evidence, disagreements }: Verdict,
   { shown, coin }: { shown: Shown; coin: Coin | undefined },
 ): ReceiptStep {
-  const { payment, transaction } = evidence ?? {}
+  const { payment, transaction, chainId } = evidence ?? {}
   if (payment === undefined || transaction?.hash !== shown.hash) {
     return fails(SAME, `The file proves another transaction: ${transaction?.hash}.`)
   }
   const { currency, decimals } = shown
-  const proven = payment.token === null ? 'ETH' : 'a token'
-  if ((payment.token === null) !== (currency === 'ETH')) {
+  const isCoin = shown.token === null && isCoinOf(chainId, currency)
+  const proven = payment.token === null ? (coin?.symbol ?? 'native coin') : 'a token'
+  if ((payment.token === null) !== isCoin) {
     return fails(SAME, `The file proves a payment in ${proven}, and this page one in ${currency}.`)
   }
   const paid = textOf(payment.amount, { coin, shown })

@@ -32,6 +32,8 @@ export type CheckoutTerms = {
   chainId: number
   settlement: Hex
   payee: Hex
+  /** What gas is paid in; absent: ether. Nothing but ether and dollars is asked for. */
+  coin?: string | undefined
   /** The dollar token, one to one; absent: dollars cannot be paid. */
   stablecoin: Hex | undefined
   /** What a payer knows that token by, such as "USDC on Base". */

@@ -7,6 +7,7 @@ import type { Incoming, IncomingBlock, IncomingReader } from '../chain/read/inco
 import { createId, type RandomBytes } from '../domain/ids.ts'
 import { decimalsOf, isAmount, type Unit } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
+import { unitOfCoin } from '../domain/coins.ts'
 import { unitOf, type Token } from '../domain/tokens.ts'
 import type { Db } from '../store/database/database.ts'
 import { findReferenced } from '../store/rails/checkouts.ts'
@@ -38,6 +39,8 @@ import { closeReorged, openReorged } from './checkout-reorgs.ts'
 export type DepositDeps = {
   db: Db
   chainId: number
+  /** What gas is paid in; absent: ether. */
+  coin?: string | undefined
   /** Those that are configured. */
   tokens: readonly Token[]
   /** The platform's own addresses, where nothing is a deposit, and all is accounted for. */
@@ -185,12 +188,12 @@ async function isOfCheckout(
  * amount can be.
  */
 function recordableIn(
-  { tokens }: DepositDeps,
+  { coin = 'ETH', tokens }: DepositDeps,
   { token: address, amount }: Pick<Incoming, 'token' | 'amount'>,
 ): Unit | undefined {
   const token = tokens.find((one) => one.address === address)
-  const coin = address === undefined ? { currency: 'ETH' } : token && unitOf(token)
-  const unit = coin && { ...coin, type: 'deposit' }
+  const paid = address === undefined ? unitOfCoin(coin) : token && unitOf(token)
+  const unit = paid && { ...paid, type: 'deposit' }
   return unit && isAmount({ amount, decimals: decimalsOf(unit) }) ? unit : undefined
 }
 

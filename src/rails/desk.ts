@@ -196,9 +196,11 @@ function termsNow(kind: GatewayKind, checkouts: readonly CheckoutTerms[]): Terms
   return { ...terms, currencies: terms.currencies.filter((currency) => taken.has(currency)) }
 }
 
-/** Without a dollar token the checkout is paid in ETH alone. */
-function currenciesOf({ stablecoin }: CheckoutTerms): readonly Currency[] {
-  return stablecoin === undefined ? ['ETH'] : termsOf('crypto_checkout').currencies
+/** Ether where it is the coin of the chain, dollars where the chain has a token for them. */
+function currenciesOf({ coin = 'ETH', stablecoin }: CheckoutTerms): readonly Currency[] {
+  return termsOf('crypto_checkout').currencies.filter((currency) =>
+    currency === 'ETH' ? coin === 'ETH' : stablecoin !== undefined,
+  )
 }
 
 /** Nobody outside is asked: the charge has its name and its reference from the start. */

@@ -26,6 +26,8 @@ export type SenderContext = {
   stablecoin: Hex | undefined
   /** Its mints have no memo, as those of USDC. */
   mintsPlainly?: boolean | undefined
+  /** What gas is paid in; absent: ether. */
+  coin?: string | undefined
   /** Those that payments can be made in, the dollar among them. */
   tokens: readonly Token[]
   /** Platform signers, in lower case, for orders that the caller's own address does not pay. */

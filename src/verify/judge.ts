@@ -51,14 +51,15 @@ export async function judge(claim: Case, options: CheckedOptions): Promise<Judge
   const { payment } = match
   const confirmations = confirmationsOf(consultation, sighting)
   const state = await stateOf(payment, { claim, consultation, options, sighting })
-  const coin = payment && coinOf(payment, state.tokenState)
+  const { chainId } = claim.question
+  const coin = payment && coinOf(payment, { chainId, state: state.tokenState })
   const { expected } = claim
   const open = finalityOf(consultation, { sighting, options, confirmations })
   const verdict = conclude({
     disagreements: [
       ...consultation.disagreements,
       ...placeOf(sighting, claim),
-      ...(expected ? inCoin(match, { expected, coin }) : match.disagreements),
+      ...(expected ? inCoin(match, { expected, coin, chainId }) : match.disagreements),
       ...(payment ? supplyOf(payment, claim) : []),
       ...open,
     ],

@@ -1,5 +1,5 @@
 import { hashOfBytes, type Hex } from '../chain/hex.ts'
-import { ETHER, formatMoney, type Coin } from './coins.ts'
+import { formatMoney, nativeCoin, type Coin } from './coins.ts'
 import type { Payment, PaymentKind } from './read-payments.ts'
 import type { Disagreement, DisagreementKind } from './verdict.ts'
 
@@ -198,12 +198,13 @@ function briefly(payment: Payment): string {
 /** What differs, with amounts as a person reads them, and the coin that was paid. */
 export function inCoin(
   { payment, disagreements }: Match,
-  { expected, coin }: { expected: Expected; coin: Coin | undefined },
+  { expected, ...of }: { expected: Expected; coin: Coin | undefined; chainId: bigint },
 ): readonly Disagreement[] {
+  const { coin } = of
   if (payment === undefined) return disagreements
   return disagreements.map((one) => {
     if (one.kind === 'wrong_amount' && expected.amount !== undefined) {
-      const claimed = formatMoney(expected.amount, claimedCoin(payment, { expected, coin }))
+      const claimed = formatMoney(expected.amount, claimedCoin(payment, { expected, ...of }))
       const message = `The amount is ${formatMoney(payment.amount, coin)}, not ${claimed}.`
       return { ...one, message }
     }
@@ -217,9 +218,9 @@ export function inCoin(
 
 function claimedCoin(
   { token }: Payment,
-  { expected, coin }: { expected: Expected; coin: Coin | undefined },
+  { expected, coin, chainId }: { expected: Expected; coin: Coin | undefined; chainId: bigint },
 ): Coin | undefined {
-  if (expected.token === null) return ETHER
+  if (expected.token === null) return nativeCoin(chainId)
   return expected.token === undefined || expected.token === token ? coin : undefined
 }
 function otherToken(

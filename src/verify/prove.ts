@@ -13,7 +13,7 @@ import {
   type CheckedOptions,
   type VerifyOptions,
 } from './claim.ts'
-import { coinOf, formatMoney, type Coin } from './coins.ts'
+import { formatMoney, nativeCoin, type Coin } from './coins.ts'
 import { contradictionsOf, readFacts } from './facts.ts'
 import { judge } from './judge.ts'
 import type { Sighting } from './look.ts'
@@ -80,7 +80,7 @@ export async function prove(request: ProofRequest, options: VerifyOptions): Prom
   if (contradictions.length > 0) return refuse(...contradictions)
   const quittance = formatQuittance(bodyOf(sighting, { chainId, payment: chosen, order }))
   if (quittance.length > MAX_QUITTANCE_BYTES) return refuse(TOO_LARGE)
-  const coin = await coinOfChosen(chosen, { verdict, options: checked })
+  const coin = await coinOfChosen(chosen, { chainId, verdict, options: checked })
   const amountText = formatMoney(chosen.amount, coin)
   const evidence = verdict.evidence && { ...verdict.evidence, payment: chosen, amountText }
   const claimed = { token: 'token' in order ? chosen.token : undefined, amount: undefined }
@@ -99,12 +99,13 @@ function orderOf(given: Readonly<Record<string, string>>): Readonly<Record<strin
 /** By the word of those who agree on the block. */
 function coinOfChosen(
   payment: Payment,
-  { verdict, options }: { verdict: Verdict; options: CheckedOptions },
+  of: { chainId: bigint; verdict: Verdict; options: CheckedOptions },
 ): Coin | undefined | Promise<Coin | undefined> {
   const { token } = payment
+  const { chainId, verdict, options } = of
   const agreeing = verdict.evidence?.agreeing ?? []
   const providers = options.providers.filter(({ name }) => agreeing.includes(name))
-  return token === null ? coinOf(payment, undefined) : coinFrom(token, { ...options, providers })
+  return token === null ? nativeCoin(chainId) : coinFrom(token, { ...options, providers })
 }
 
 const TOO_LARGE: Disagreement = {

@@ -112,6 +112,11 @@ export const OnChainSchema = Type.String({
   examples: ['base'],
 })
 
+export const CoinSchema = Type.String({
+  description: 'The native coin of the chain, in which gas is paid.',
+  examples: ['ETH'],
+})
+
 /** Of a list: what is on this chain alone. */
 export const ChainFilterSchema = Type.Optional({
   ...ChainNameSchema,

@@ -8,10 +8,8 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
-import { connectDeployer } from '../../src/deploy/connect.ts'
-import { NETWORKS } from '../../src/deploy/networks.ts'
 import { check } from '../../src/verify/check.ts'
-import { account, forgetfulRecords } from '../fixtures/chain/deployment.ts'
+import { account, deployForFile } from '../fixtures/chain/deployment.ts'
 import { depositTransaction, L1_FEE, startOpChain } from '../fixtures/chain/rollup.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
@@ -81,13 +79,13 @@ describe('several chains in one installation', () => {
     ])
     shaky = anvil
     ending.push(rollup.stop, () => shaky.stop())
-    const [one, two] = await Promise.all([deployOn(rollup.url), deployOn(anvil.url)])
+    const [one, two] = await Promise.all([deployForFile(rollup.url), deployForFile(anvil.url)])
     const file = join(folder.path, 'chains.json')
     writeFileSync(
       file,
       JSON.stringify([
         { name: 'rollup', id: 31_337, code: 'OP', providers: [rollup.url], fees: 'op', ...one },
-        { name: 'shaky', id: 31_338, code: 'ETH', providers: [anvil.url], ...two },
+        { name: 'shaky', id: 31_338, code: 'MATIC', coin: 'POL', providers: [anvil.url], ...two },
       ]),
     )
     const QUITTANCE_DATA = join(folder.path, 'data')
@@ -109,7 +107,7 @@ describe('several chains in one installation', () => {
   it('each pay, mint, take a batch and a deposit, reconcile and prove, at one time', async () => {
     const chains: Served[] = [
       { code: 'OP', ...facts.chains![0]! },
-      { code: 'ETH', ...facts.chains![1]! },
+      { code: 'MATIC', ...facts.chains![1]! },
     ]
     const used = await Promise.all(chains.map((chain) => useChain(ask, facts, chain)))
     const [one, other] = used
@@ -195,6 +193,41 @@ describe('several chains in one installation', () => {
     expect(unknown.stderr).to.include('rollup, shaky')
   }).timeout(120_000)
 
+  it('name an amount of native coin by the coin of its chain', async () => {
+    const list = async (query: string) => {
+      const { body } = await ask.b(`/api/transactions?${query}&limit=100`)
+      return body['transactions'] as Wire[]
+    }
+    const coinsOf = (rows: readonly Wire[]) => new Set(rows.map(({ currency }) => currency))
+    expect(coinsOf(await list('chain=shaky'))).to.deep.equal(new Set(['POL']))
+    expect(coinsOf(await list('chain=rollup'))).to.deep.equal(new Set(['ETH']))
+    const [deposit] = await list('chain=shaky&type=deposit')
+    expect(deposit).to.deep.include({ currency: 'POL', amount_decimal: '0.000000000000000007' })
+    const { body: detail } = await ask.b(`/api/transactions/${String(deposit!['transaction_id'])}`)
+    expect(detail).to.have.nested.property('blockchain_transaction.coin', 'POL')
+    const send = (currency: string) =>
+      ask.b('/api/blockchain/transactions', { ...payment('shaky'), currency })
+    const refused = await send('ETH')
+    expect(refused.status).to.equal(400)
+    expect(refused.body['error']).to.include('The coin of shaky is POL, not ETH. Send POL')
+    expect((await send('POL')).body).to.include({ currency: 'POL', chain: 'shaky' })
+    expect((await ask.b('/api/blockchain/balance?chain=shaky')).body).to.include({ coin: 'POL' })
+    const checkout = await ask.b('/api/payments', {
+      ...{ amount: 1, currency: 'ETH', gateway_id: 2, description: 'a checkout', chain: 'shaky' },
+    })
+    expect(checkout.body['error']).to.include('This gateway accepts USD')
+    const signers = await command('signers --chain shaky')
+    expect(signers.stdout)
+      .to.match(/balance +[\d.]+ POL/)
+      .and.not.to.include('ETH')
+    const { parts } = (await (await fetch(`${facts.url}/readyz`)).json()) as {
+      parts: Record<string, { message: string }>
+    }
+    expect(parts['signers of shaky']!.message).to.match(/has [\d.]+ POL/)
+    const dry = await command(`pay ${join(folder.path, 'payroll.csv')} --chain shaky --dry-run`)
+    expect(dry.stdout).to.include('at most 0 POL')
+  }).timeout(60_000)
+
   it('are served on, under load, while the providers of one are down', async () => {
     const pay = async (chain: string) => ask.b('/api/blockchain/transactions', payment(chain))
     const isDone = async (id: unknown) => (await statusOf(ask, id)) === 'completed'
@@ -237,27 +270,19 @@ describe('several chains in one installation', () => {
       expect(await chainsIn(kind), kind).to.include.all.keys('rollup', 'shaky')
       expect(await chainsIn(kind, ' --chain shaky'), kind).to.deep.equal(new Set(['shaky']))
     }
+    const { stdout } = await command('export --kind fees --format jsonl')
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Wire)
+    const accounts = rows.map(({ account, chain }) => `${String(account)} ${String(chain ?? '')}`)
+    expect(new Set(accounts)).to.deep.equal(new Set(['ETH ', 'POL ', 'ETH rollup', 'POL shaky']))
     const refused = await command('export --kind fees --chain base')
     expect(refused.stderr).to.include('rollup, shaky')
   }).timeout(60_000)
 })
 
 const BLOCK_MS = 100
-
-/** As the file of chains names what is deployed. */
-async function deployOn(url: string): Promise<object> {
-  const deployer = await connectDeployer(
-    {
-      network: NETWORKS.localhost,
-      rpcUrls: [url],
-      minter: { address: account(0).address, allowance: 10n ** 30n },
-    },
-    { records: forgetfulRecords, waiting: { pollIntervalMs: 20 } },
-  )
-  const { addresses } = await deployer.execute()
-  const tokens = [{ symbol: 'QUSD', address: addresses.ReferenceDollar, profile: 'memo' }]
-  return { settlement: addresses.Settlement, stablecoin: 'QUSD', tokens, finality: 2 }
-}
 
 type Used = { paid: string; hash: string; rollupFee: unknown }
 type Served = { name: string; code: string; chainId: number; rpcUrl: string }

@@ -19,8 +19,8 @@ Examples:
   $ quittance doctor --webhook https://shop.example/hook
 
 It checks the configuration, the database, each provider, the contracts and tokens, the signers,
-the clock, and the way out for webhooks. Of several chains it checks each. It changes nothing. Signer 0 signs once, a text that no
-contract accepts.
+the clock, and the way out for webhooks. Of several chains it checks each. It changes nothing.
+Signer 0 signs once, a text that no contract accepts.
 Exit code: 0 no problem, 1 at least one problem, 2 could not run.`
 
 const LIMIT_MS = 60_000

@@ -60,8 +60,8 @@ const EXAMPLES = `
   $ quittance export --kind transactions | head
 
 Each account has an opening line, its entries with the balance after each, and a closing line.
-With --chain, postings are those of the account of its stablecoin. Postings continue where an earlier export ended. Transactions and fees belong to the time when they
-began, with their current state.`
+Postings continue where an earlier export ended. Transactions and fees belong to the time when they
+began, with their current state. With --chain, postings are those of the account of its stablecoin.`
 
 async function write(options: Options): Promise<void> {
   const { kind, format, from, user, chain, out } = options

@@ -5,6 +5,7 @@ import { BaseError } from '../../base/errors.ts'
 import { readReady } from '../../base/ready.ts'
 import { createPlatformClient, type Balance } from '../../client/index.ts'
 import { ON_FAILURE, type OnFailure } from '../../domain/batches.ts'
+import { COIN_DECIMALS } from '../../domain/coins.ts'
 import { CURRENCY_DECIMALS, formatAmount, LEDGER_PER_CENT } from '../../domain/money.ts'
 import { chainOption } from '../chain.ts'
 import { confirm } from '../confirm.ts'
@@ -66,8 +67,8 @@ Examples:
   $ QUITTANCE_PAY_KEY=… quittance pay payroll.csv --url https://pay.example.com --yes
 
 It pays from your address at the platform, with the key in QUITTANCE_PAY_KEY, through the settlement
-contract, up to 1,000 payments in a request. The currency is ETH, USD or the symbol of a token
-that the platform has. Without a currency it is ETH.
+contract, up to 1,000 payments in a request. The currency is the coin of the chain (ETH, on Polygon
+POL), USD or the symbol of a token that the platform has. Without a currency it is the coin.
 If it stops for any reason, run it again: it pays no row twice. A row is identified by its
 external_id, or without one by the name of the file and its text. A row that is paid on one chain
 is refused on another.
@@ -140,12 +141,23 @@ function connect({ url }: PayFlags): PayClient {
   return createPlatformClient({ baseUrl, apiKey, timeoutMs: 300_000, tryTimeoutMs: 60_000 })
 }
 
+/** What gas is paid in, as the server says; one that says nothing means ether. */
+function coinOf({ coin }: Pick<Balance, 'coin'>): string {
+  return typeof coin === 'string' ? coin : 'ETH'
+}
+
 /** What is held, by what it is paid in, and in how many decimals that counts. */
 type Purse = ReadonlyMap<string, { held: bigint; decimals: number }>
 
-function purseOf({ balance_wei: wei, tokens = [] }: Balance): Purse {
-  const ether = { held: BigInt(wei), decimals: CURRENCY_DECIMALS.ETH as number }
-  const purse = new Map([['ETH', ether]])
+/** The coin of the chain comes first. */
+function coinIn(purse: Purse): string {
+  const [coin = 'ETH'] = purse.keys()
+  return coin
+}
+
+function purseOf({ balance_wei: wei, tokens = [], ...balance }: Balance): Purse {
+  const own = { held: BigInt(wei), decimals: COIN_DECIMALS as number }
+  const purse = new Map([[coinOf(balance), own]])
   for (const { currency, decimals, balance_units: units } of tokens ?? []) {
     if (typeof currency !== 'string') continue
     const held = BigInt(units ?? 0)
@@ -186,7 +198,7 @@ function tellPlan(
   const { file, rows, plan, purse } = found
   const { parts, before, feeWei, transactions, contracts } = plan
   const currencies = [...purse].filter(([one]) => rows.some(({ currency }) => currency === one))
-  const fees = moneyOf(purse, { amount: feeWei, currency: 'ETH' })
+  const fees = moneyOf(purse, { amount: feeWei, currency: coinIn(purse) })
   const repeated = repeatedAmong(rows)
   const unnamed = rows.filter(({ hasId }) => !hasId).length
   const lines: (readonly [string, string])[] = [
@@ -229,7 +241,7 @@ function linesOf(rows: readonly PayRow[]): string {
 /** Each part alone was within the funds; all of them together may not be. */
 function requireFunds(plan: Plan, purse: Purse): void {
   for (const [currency, { held }] of purse) {
-    const needed = sumOf(plan, currency) + (currency === 'ETH' ? plan.feeWei : 0n)
+    const needed = sumOf(plan, currency) + (currency === coinIn(purse) ? plan.feeWei : 0n)
     if (needed <= held) continue
     const lacking = moneyOf(purse, { amount: needed - held, currency })
     const message = `Your address lacks ${lacking}. Send it that amount, and run the command again.`

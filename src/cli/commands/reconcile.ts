@@ -68,8 +68,9 @@ The first line of the file has transaction_id and eth_transaction_hash, and can 
 to_address, amount, currency, token, reference, status, created_at, from_address, nonce, block_hash,
 gas_used, gas_price, rollup_fee and raw_transaction. It reads a server by GET /api/transactions with
 QUITTANCE_SOURCE_KEY.
+With --chain, it reads only the records of that chain.
 An amount without a currency is in ETH, or in the column token. USD is the token of --token or
-STABLECOIN_ADDRESS. With --chain, it reads of a server what is on that chain. A currency without a token is not compared, and its line is reported.
+STABLECOIN_ADDRESS. A currency without a token is not compared, and its line is reported.
 Exit code: 0 all records hold or are pending, 1 a break, an unreadable row or a record that is not
 compared was found, 2 could not run.`
 

@@ -47,7 +47,8 @@ async function run(flags: Flags): Promise<number> {
   const page = { limit: 100, after_id: flags.after }
   const list = await client.admin.signers({ ...page, chain: flags.chain })
   output.result(list)
-  for (const signer of list.platform) tellOwn(output, signer as PlatformSignerWire)
+  for (const signer of list.platform)
+    tellOwn(output, signer as PlatformSignerWire, list.coin ?? 'ETH')
   if (list.stablecoin !== null) tellToken(output, list.stablecoin as StablecoinWire)
   if (flags.users) tellUsers(output, list as Pick<SignerListWire, 'users' | 'next_after_id'>)
   return list.platform.some(({ alerts }) => alerts.length > 0) ? EXIT.disagrees : EXIT.holds
@@ -70,14 +71,15 @@ function connect({ url }: Flags) {
   return createPlatformClient({ baseUrl, apiKey, timeoutMs: 30_000 })
 }
 
-function tellOwn(output: Output, signer: PlatformSignerWire): void {
+function tellOwn(output: Output, signer: PlatformSignerWire, coin: string): void {
   const { mint } = signer
+  const held = (decimal: string | null): string => amountOf(decimal, coin)
   output.line(`${signer.address} signs ${signer.purposes.join(', ')}`)
   output.line(
     formatPairs([
-      ['balance', ethOf(signer.balance_decimal)],
-      ['next 100 payments', ethOf(signer.needed_decimal)],
-      ['gas today', ethOf(signer.gas_today_decimal)],
+      ['balance', held(signer.balance_decimal)],
+      ['next 100 payments', held(signer.needed_decimal)],
+      ['gas today', held(signer.gas_today_decimal)],
       ['next nonce', String(signer.next_nonce ?? 'unknown')],
       ['in progress', String(signer.on_its_way)],
       ...(mint === null ? [] : [['can mint', mintOf(mint)] as const]),
@@ -102,8 +104,8 @@ function tellToken(output: Output, token: StablecoinWire): void {
   )
 }
 
-function ethOf(decimal: string | null): string {
-  return decimal === null ? 'unknown: no provider answers now' : `${decimal} ETH`
+function amountOf(decimal: string | null, coin: string): string {
+  return decimal === null ? 'unknown: no provider answers now' : `${decimal} ${coin}`
 }
 
 function mintOf(mint: NonNullable<PlatformSignerWire['mint']>): string {

@@ -23,7 +23,8 @@ export function statusCommand(): Command {
 const HELP_AFTER = `
 It shows each part of the program that runs on this data folder, and what the operator must do:
 open breaks and alerts, low signers, orders and webhooks that lag, a drift of the
-supply. Of several chains it shows each. In production set QUITTANCE_STATUS_PORT, or QUITTANCE_ADMIN_KEY.
+supply. Of several chains it shows each. In production set QUITTANCE_STATUS_PORT, or
+QUITTANCE_ADMIN_KEY.
 
 Exit code: 0 all is well, 1 a part failed or the operator must act, 2 nothing runs here.`
 

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { COIN_DECIMALS } from '../../domain/coins.ts'
 import type {
   ExportBalance,
   ExportEntry,
@@ -9,7 +10,6 @@ import type {
 } from '../../domain/exports.ts'
 import {
   CURRENCIES,
-  CURRENCY_DECIMALS,
   decimalsOf,
   isCurrency,
   LEDGER_DECIMALS,
@@ -152,15 +152,24 @@ async function* postingEntries(
   }
 }
 
-type FeeRow = { id: bigint; at: Date; fee: string; fields: Record<string, string | null> }
+type FeeRow = {
+  id: bigint
+  at: Date
+  coin: string
+  fee: string
+  fields: Record<string, string | null>
+}
 
 /** What the transactions of orders have cost: those that pay, and those that took their place. */
 async function* exportFees(db: Db, wanted: ExportWanted): AsyncGenerator<ExportSection> {
-  const { rows } = await sql<{ sum: string }>`
-    select coalesce(sum(gas_used * gas_price + rollup_fee), 0)::text as sum ${fees(wanted)}
-      and a.signed_at < ${wanted.from}`.execute(db)
-  const units = -BigInt(rows[0]?.sum ?? 0)
-  const openings = [{ account: 'ETH', currency: 'ETH', decimals: CURRENCY_DECIMALS.ETH, units }]
+  const { rows } = await sql<{ coin: string; sum: string }>`
+    select chain_coin(a.chain_id) as coin, coalesce(sum(gas_used * gas_price + rollup_fee)
+      filter (where a.signed_at < ${wanted.from}), 0)::text as sum ${fees(wanted)}
+      and a.signed_at < ${wanted.to} group by coin order by coin`.execute(db)
+  const coins = rows.length > 0 ? rows : [{ coin: 'ETH', sum: '0' }]
+  const openings = coins.map(({ coin, sum }): ExportBalance => {
+    return { account: coin, currency: coin, decimals: COIN_DECIMALS, units: -BigInt(sum) }
+  })
   yield { openings, entries: feeEntries(db, wanted) }
 }
 
@@ -168,7 +177,8 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
   const { from, to } = wanted
   const pages = pagesOf<FeeRow>(async (last) => {
     const { rows } = await sql<FeeRow>`
-      select a.id, a.signed_at as at, (a.gas_used * a.gas_price + a.rollup_fee)::text as fee,
+      select a.id, a.signed_at as at, chain_coin(a.chain_id) as coin,
+        (a.gas_used * a.gas_price + a.rollup_fee)::text as fee,
         jsonb_build_object(
         'transaction_id', o.subject, 'user_id', u.id::text, 'kind', a.kind,
         'eth_tx_hash', a.hash, 'block_number', a.block_number::text,
@@ -179,8 +189,8 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
       order by a.id limit ${PAGE}`.execute(db)
     return rows
   })
-  for await (const { at, fee, fields } of pages) {
-    yield { account: 'ETH', at, change: -BigInt(fee), fields }
+  for await (const { at, coin, fee, fields } of pages) {
+    yield { account: coin, at, change: -BigInt(fee), fields }
   }
 }
 
