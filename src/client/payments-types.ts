@@ -71,7 +71,7 @@ type ChainSource = {
   type: 'blockchain'
   chain: string
   address?: string | undefined
-  /** The platform burns from the caller's own address at it. */
+  /** The holder is the caller's own address at the platform, which signs. */
   custodial?: boolean | undefined
 }
 

@@ -40,7 +40,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
     title: 'a FiatToken (USDC, EURC)',
     mint: 'Proven by Mint and Transfer of one amount side by side; that the minter is one of the issuer is proven only against a list of minters. A mint names no order.',
     redeem:
-      'Only the receipt by an address of the issuer is proven. The issuer burns in sums, and a single burn belongs to no redeem.',
+      'A transfer by the named holder to the named address of the issuer is proven. The issuer burns in sums, and a single burn belongs to no redeem.',
     redeemedBy: 'transfer-to-issuer',
     mintNamesRecipient: true,
     hasReference: false,
@@ -61,7 +61,8 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
     name: 'usdt',
     title: 'Tether (USDT)',
     mint: 'Not provable: Issue has no recipient and no Transfer. Only totals are.',
-    redeem: 'Only the receipt by an address of the issuer is proven. Redeem has no holder.',
+    redeem:
+      'A transfer by the named holder to the named address of the issuer is proven. The event Redeem has no holder.',
     redeemedBy: 'transfer-to-issuer',
     mintNamesRecipient: false,
     hasReference: false,

@@ -129,10 +129,10 @@ function supplyCommand(name: 'mint' | 'redeem', run: Run): Command {
       hexAddresses,
     )
   } else {
-    command.requiredOption('--payer <address>', 'the address that redeemed', hexAddress)
+    command.requiredOption('--payer <address>', 'the holder that redeemed', hexAddress)
     command.option(
       '--issuer <address>',
-      'the address that received, if a redeem is a transfer',
+      'the address of the issuer that the holder sent it to, for fiat-token and usdt',
       hexAddress,
     )
   }
