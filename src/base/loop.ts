@@ -18,7 +18,10 @@ export type LoopOptions = {
   restMs?: (tookMs: number) => number
   /** Called at the end of each pass; a pass of many rounds may call it for each of them. */
   onProgress?: (() => void) | undefined
-  /** True: there is more to do, and the next pass begins at once. */
+  /**
+   * True: there is more to do, and the next pass begins at once. A number: nothing is due for so
+   * many milliseconds, of which the loop rests the first two seconds, or until it is kicked.
+   */
   pass: (signal: AbortSignal, how: { isKicked: boolean }) => Promise<unknown>
 }
 
@@ -29,18 +32,21 @@ export function createLoop(options: LoopOptions): Loop {
   let isKicked = true
   let wake: (() => void) | undefined
   let failures = 0
+  let waitMs = intervalMs
 
-  /** How long to rest before the next pass; undefined where there is more to do. */
+  /** How long to rest before the next pass, kicked or not; undefined where there is more to do. */
   const passOnce = async (signal: AbortSignal): Promise<number | undefined> => {
     const how = { isKicked }
     isKicked = false
     const startedAt = performance.now()
     try {
-      const hasMore = (await pass(signal, how)) === true
+      const next = await pass(signal, how)
       failures = 0
-      return hasMore ? undefined : (restMs?.(performance.now() - startedAt) ?? 0)
+      waitMs = typeof next === 'number' ? atRest(next, intervalMs) : intervalMs
+      return next === true ? undefined : (restMs?.(performance.now() - startedAt) ?? 0)
     } catch (error) {
       failures += 1
+      waitMs = intervalMs
       if (!signal.aborted) logger.error({ err: error, loop: name }, 'a pass of a loop failed')
       return backoffMs({ tries: failures, firstMs: FIRST_REST_MS, maxMs: MAX_REST_MS })
     } finally {
@@ -53,7 +59,7 @@ export function createLoop(options: LoopOptions): Loop {
     if (isKicked) return
     const woken = new AbortController()
     wake = () => woken.abort()
-    await clock.sleep(intervalMs, AbortSignal.any([signal, woken.signal]))
+    await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal]))
     wake = undefined
   }
 
@@ -71,6 +77,13 @@ export function createLoop(options: LoopOptions): Loop {
       }
     },
   }
+}
+
+/** What is new in another process kicks nobody here, and waits for so long at most. */
+const MAX_IDLE_MS = 2000
+
+function atRest(dueInMs: number, intervalMs: number): number {
+  return Math.max(intervalMs, Math.min(dueInMs, MAX_IDLE_MS))
 }
 
 const FIRST_REST_MS = 250

@@ -1,6 +1,7 @@
 import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import { isFinal, type TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
+import { msUntilDue } from '../store/database/leases.ts'
 import {
   findCharge,
   learnCharge,
@@ -29,11 +30,21 @@ export function createChargeRail(deps: ChargeRailDeps): ChargeRail {
     await refundPass(deps, signal)
     await disputePass(deps, signal)
   }
-  const { pollIntervalMs: intervalMs } = policy
-  const loop = createLoop({ name: 'charges', clock, logger, intervalMs, onProgress, pass })
+  const loop = createLoop({
+    name: 'charges',
+    clock,
+    logger,
+    intervalMs: policy.pollIntervalMs,
+    onProgress,
+    async pass(signal) {
+      const restMs = await msUntilDue(deps.db, { tables: TABLES, now: clock.now() })
+      return restMs > 0 ? restMs : pass(signal)
+    },
+  })
   return { ...loop, pass, open: async (id, signal) => openCharge(deps, id, signal) }
 }
 
+const TABLES = ['charges', 'refunds', 'disputes'] as const
 const BATCH = 10
 const MAX_ROUNDS = 1000
 

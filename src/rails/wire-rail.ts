@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts'
 import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import { isLegalMove, type TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
+import { msUntilDue } from '../store/database/leases.ts'
 import {
   leaseWires,
   moveWire,
@@ -66,7 +67,10 @@ export function createWireRail(deps: WireRailDeps): WireRail {
     logger,
     intervalMs: policy.pollIntervalMs,
     onProgress,
-    pass,
+    async pass(signal) {
+      const restMs = await msUntilDue(deps.db, { tables: ['wires'], now: clock.now() })
+      return restMs > 0 ? restMs : pass(signal)
+    },
   })
   return { ...loop, pass }
 }
