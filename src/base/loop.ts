@@ -1,9 +1,13 @@
+import type { Bell } from './bells.ts'
 import type { Clock } from './clock.ts'
 import type { Logger } from './logger.ts'
 
 /** Work that is looked for again and again: one pass after the other, until a signal ends it. */
 export type Loop = {
-  /** Begins the next pass now. A kick that is lost costs one interval, and nothing else. */
+  /**
+   * Begins the next pass now, and rings the bell. A kick that is lost costs the rest of a wait, and
+   * nothing else.
+   */
   kick: () => void
   run: (signal: AbortSignal) => Promise<void>
 }
@@ -14,6 +18,8 @@ export type LoopOptions = {
   clock: Clock
   logger: Logger
   intervalMs: number
+  /** Kicks it from elsewhere, and is rung by a kick here. */
+  bell?: Bell | undefined
   /** How long it rests after a pass that took so long, kicked or not. */
   restMs?: (tookMs: number) => number
   /** Called at the end of each pass; a pass of many rounds may call it for each of them. */
@@ -27,7 +33,7 @@ export type LoopOptions = {
 
 /** A pass that fails is logged, and after each failure in a row the loop rests for longer. */
 export function createLoop(options: LoopOptions): Loop {
-  const { name, clock, logger, intervalMs, restMs, onProgress, pass } = options
+  const { name, clock, logger, intervalMs, bell, restMs, onProgress, pass } = options
   // The first pass looks at everything, as a kicked one does.
   let isKicked = true
   let wake: (() => void) | undefined
@@ -63,23 +69,30 @@ export function createLoop(options: LoopOptions): Loop {
     wake = undefined
   }
 
+  const kickHere = (): void => {
+    isKicked = true
+    wake?.()
+  }
+
   return {
     kick() {
-      isKicked = true
-      wake?.()
+      kickHere()
+      bell?.ring()
     },
     async run(signal) {
+      const endListening = bell?.listen(kickHere)
       while (!signal.aborted) {
         const rest = await passOnce(signal)
         if (rest === undefined) continue
         if (rest > 0) await clock.sleep(rest, signal)
         await untilKicked(signal)
       }
+      endListening?.()
     },
   }
 }
 
-/** What is new in another process kicks nobody here, and waits for so long at most. */
+/** What nobody kicks for, as a process that cannot be heard, waits for so long at most. */
 const MAX_IDLE_MS = 2000
 
 function atRest(dueInMs: number, intervalMs: number): number {

@@ -24,7 +24,7 @@ export type ChargeRail = Loop & {
 
 /** Brings charges to their gateways, and follows them, their refunds and their disputes. */
 export function createChargeRail(deps: ChargeRailDeps): ChargeRail {
-  const { clock, logger, policy, onProgress } = deps
+  const { clock, logger, policy, bell, onProgress } = deps
   const pass = async (signal: AbortSignal): Promise<void> => {
     await chargePass(deps, signal)
     await refundPass(deps, signal)
@@ -35,6 +35,7 @@ export function createChargeRail(deps: ChargeRailDeps): ChargeRail {
     clock,
     logger,
     intervalMs: policy.pollIntervalMs,
+    bell,
     onProgress,
     async pass(signal) {
       const restMs = await msUntilDue(deps.db, { tables: TABLES, now: clock.now() })

@@ -1,3 +1,4 @@
+import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
@@ -60,12 +61,13 @@ export function createWireRail(deps: WireRailDeps): WireRail {
       if (leased.length < BATCH) return
     }
   }
-  const { clock, logger, policy, onProgress } = deps
+  const { clock, logger, policy, bell, onProgress } = deps
   const loop = createLoop({
     name: 'wires',
     clock,
     logger,
     intervalMs: policy.pollIntervalMs,
+    bell,
     onProgress,
     async pass(signal) {
       const restMs = await msUntilDue(deps.db, { tables: ['wires'], now: clock.now() })
@@ -83,6 +85,7 @@ export type WireRailDeps = {
   logger: Logger
   policy: WirePolicy
   onMoved: OnWireMoved
+  bell?: Bell
   onProgress?: (() => void) | undefined
 }
 

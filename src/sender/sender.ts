@@ -50,12 +50,13 @@ export type Sender = {
 }
 
 export function createSender(context: SenderContext): Sender {
-  const { db, policy, clock, logger, onProgress } = context
+  const { db, policy, clock, logger, onProgress, bell } = context
   const loop = createLoop({
     name: 'sender',
     clock,
     logger,
     intervalMs: policy.pollIntervalMs,
+    bell,
     onProgress,
     pass: (signal, { isKicked }) =>
       runPass(context, signal, isKicked ? 0 : policy.pollIntervalMs * RESTED),

@@ -1,3 +1,4 @@
+import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { createLoop } from '../base/loop.ts'
@@ -23,8 +24,6 @@ import type { Send, SendResult } from './send.ts'
 
 /** Delivers what is due, from any number of processes at once, until its signal aborts. */
 export type WebhookWorker = {
-  /** Looks for what is due now, rather than at the next poll. */
-  kick: () => void
   /** Resolves when all that was under way has been recorded or given back. */
   done: Promise<void>
 }
@@ -37,6 +36,8 @@ export type WebhookWorkerDeps = {
   send: Send
   schedule: Schedule
   signal: AbortSignal
+  /** Rung when something to deliver was committed, in whichever process. */
+  bell?: Bell
   pace?: Partial<WebhookPace>
   /** Told after each try, with how long it took. */
   onTry?: (made: { outcome: TryOutcome; durationMs: number }) => void
@@ -98,7 +99,8 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
     },
   })
   const running = [sound.run(), failing.run(), events.run(deps.signal)]
-  return { kick: sound.kick, done: (async () => void (await Promise.all(running)))() }
+  const endListening = deps.bell?.listen(sound.kick)
+  return { done: Promise.all(running).then(() => endListening?.()) }
 }
 
 /** A page for each user, so that none waits for the backlog of another. False: nothing was new. */
