@@ -42,7 +42,7 @@ import {
 import { lower } from '../sender/accounts.ts'
 import { createPayBack } from '../sender/pay-back.ts'
 import type { Db } from '../store/database/database.ts'
-import type { Chain } from './chain.ts'
+import { watchMs, type Chain } from './chain.ts'
 import type { Paying } from './sender.ts'
 import { SANDBOX_DAY_MS, startSimulators } from './simulators.ts'
 
@@ -237,7 +237,7 @@ function createCheckout(
     name: 'checkout',
     clock,
     logger,
-    intervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+    intervalMs: watchMs(chain, config),
     onProgress,
     async pass(signal) {
       await judgeOnce()
@@ -339,7 +339,7 @@ function createDeposits(
   return [
     loopOf({
       name: 'deposits',
-      intervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+      intervalMs: watchMs(chain, config),
       pass: (signal) => depositPass(deposits, signal),
       onProgress: deps.watch('deposits', limits.railsStillMs),
     }),
