@@ -212,9 +212,8 @@ describe('several chains in one installation', () => {
     expect(refused.body['error']).to.include('The coin of shaky is POL, not ETH. Send POL')
     expect((await send('POL')).body).to.include({ currency: 'POL', chain: 'shaky' })
     expect((await ask.b('/api/blockchain/balance?chain=shaky')).body).to.include({ coin: 'POL' })
-    const checkout = await ask.b('/api/payments', {
-      ...{ amount: 1, currency: 'ETH', gateway_id: 2, description: 'a checkout', chain: 'shaky' },
-    })
+    const asked = { amount: 1, currency: 'ETH', gateway_id: 2, description: 'a checkout' }
+    const checkout = await ask.b('/api/payments', { ...asked, chain: 'shaky' })
     expect(checkout.body['error']).to.include('This gateway accepts USD')
     const signers = await command('signers --chain shaky')
     expect(signers.stdout)
@@ -275,7 +274,7 @@ describe('several chains in one installation', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Wire)
-    const accounts = rows.map(({ account, chain }) => `${String(account)} ${String(chain ?? '')}`)
+    const accounts = rows.map(({ account, chain = '' }) => [account, chain].join(' '))
     expect(new Set(accounts)).to.deep.equal(new Set(['ETH ', 'POL ', 'ETH rollup', 'POL shaky']))
     const refused = await command('export --kind fees --chain base')
     expect(refused.stderr).to.include('rollup, shaky')

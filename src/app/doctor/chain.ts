@@ -14,7 +14,7 @@ type Asking = { config: Config; signal: AbortSignal; report: Report; clock: Repo
 
 /** Undefined where no provider says which chain it serves. */
 export async function checkChain(asking: Asking): Promise<FoundChain | undefined> {
-  const { config, report, signal } = asking
+  const { config, report } = asking
   const running = findRunning(config.dataFolder)?.rpcUrl
   const urls = config.rpcUrls.length > 0 ? config.rpcUrls : running === undefined ? [] : [running]
   if (urls.length === 0) {
