@@ -110,14 +110,17 @@ async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson>
     const { config } = chooseChain(flags.chain, { ...request, ready })
     return reconcileOwn({ ...request, config })
   }
-  const { openSource, reconcileSource } = await import('../../app/reconcile/source.ts')
+  const { contractsKnownTo, openSource, reconcileSource } =
+    await import('../../app/reconcile/source.ts')
   // A source that cannot be read is told of before any node is looked for.
-  const records = openSource(source, request)
+  const { sourceKey } = request.config
+  const records = openSource(source, { ...request, sourceKey })
   const { chainId, ...chain } = addressesOf(flags)
   return reconcileSource({
     ...request,
     ...chain,
     source: records,
+    contractsOn: contractsKnownTo(request.config),
     chainId: chainId === undefined ? undefined : Number(chainId),
     graceMs: grace * 60_000,
     tokens: flags.token,
