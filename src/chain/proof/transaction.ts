@@ -49,8 +49,8 @@ export function payloadOf(request: TransactionRequest): Hex {
 }
 
 /**
- * Joins request and signature, and compares the result with the request. A result, even if another
- * machine signed it, pays what was requested from the requested address; otherwise this throws.
+ * Joins request and signature, and compares the result with the request. The result pays what was
+ * requested from the requested address, even if another machine signed it; otherwise this throws.
  */
 export function assemble(signed: {
   request: TransactionRequest

@@ -123,7 +123,7 @@ async function askOnce(
   return undefined
 }
 
-/** Another provider would answer the same, or the caller no longer needs the answer. */
+/** After these no other provider is asked: it would say the same, or the caller has given up. */
 const VERDICTS: ReadonlySet<string> = new Set(['rpc_reverted', 'rpc_aborted', 'rpc_queue_full'])
 
 /** Repeats while the outcome may change, and then throws the error that explains most. */

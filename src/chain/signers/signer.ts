@@ -40,7 +40,7 @@ export type Signers = {
 /** Where the signature itself comes from: of the keccak256 of the payload, in 65 bytes. */
 export type SignPayload = (payload: Hex, signal: AbortSignal) => Promise<Hex>
 
-/** Makes every signer, so that each signature is checked, no matter where it is made. */
+/** Makes every signer, so that each signature is checked, whichever key store made it. */
 export function createSigner(deps: { address: Address; signPayload: SignPayload }): Signer {
   const { address, signPayload } = deps
   return {
