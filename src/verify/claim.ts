@@ -38,7 +38,7 @@ export type CheckedOptions = {
   providers: readonly Provider[]
   confirmations: Finality
   agreement: number
-  /** The same where no checkpoint counts as a source: how many providers must agree. */
+  /** The same where the checkpoint is not a source: how many providers must agree. */
   needed: number
   checkpoint: Hex | undefined
   maxHeadAgeMs: number
