@@ -65,7 +65,7 @@ export type Role = 'up' | 'serve' | 'work'
 /** A program that runs. `stop` ends all its parts, and resolves to what failed meanwhile. */
 export type App = {
   facts: ReadyFacts
-  /** Resolves to the reason when a part that the rest stands on has ended by itself. */
+  /** Resolves to the reason when a part that the others need ends by itself. */
   failed: Promise<BaseError>
   stop: () => Promise<BaseError[]>
 }
@@ -146,7 +146,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     facts.statusUrl = await serveStatus(ground, chains)
   } else {
     facts.url = await serve(ground, { chains, ledger, rails })
-    // One registry holds each metric once: beside the API, its requests are the ones that count.
+    // A registry holds each metric once. The shared one counts the requests of the API.
     facts.statusUrl = (await serveStatus(ground, chains, new Registry())) ?? facts.url
     rails.announce(facts.url)
     facts.console = `${facts.url}/console`
@@ -156,7 +156,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   return { facts, failed: failure.promise, stop: shutdown.stop }
 }
 
-/** What other programs are told of it. */
+/** The facts about the app that other programs read. */
 async function factsOf(
   options: AppOptions,
   ground: Ground,
@@ -237,7 +237,7 @@ async function openGround(
   for (const warning of forgotten) logger.warn(warning)
   warnings.push(...forgotten)
   const clock = systemClock
-  // The lock of the folder says that whoever held them is gone.
+  // The lock of the folder proves that the process that held these leases has ended.
   if (role === 'up' && database.kind === 'embedded') {
     await takeBackLeases(db, { now: clock.now(), leaseMs: CHARGE_POLICY.leaseMs })
   }
@@ -270,7 +270,7 @@ function measure({ registry, db, clock }: Ground, { all, waiting }: ServedChains
   measureSigners(registry, all)
 }
 
-/** What goes on by itself; any number of processes may do it beside each other. */
+/** Starts the background work. Any number of processes may do it at the same time. */
 function work(
   { shutdown, watchdog, ...ground }: Ground,
   { chains, rails }: { chains: ServedChains; rails: Rails },
@@ -371,8 +371,8 @@ function checksOf({ database, watchdog, checks }: Ground, chains: ServedChains):
 }
 
 /**
- * The sandbox's own accounts; whoever runs the parts one by one makes accounts by `users` and
- * `keys`.
+ * The sandbox's own accounts. An operator who starts the parts one by one makes accounts with
+ * `users` and `keys`.
  */
 async function startDemo(
   options: AppOptions,

@@ -49,8 +49,8 @@ export async function startChain(options: {
     folder: join(config.dataFolder, place === 0 ? 'chain' : `chain-${config.chainId}`),
     blockMs: config.blockMs,
     mnemonic: SANDBOX_MNEMONIC,
-    // A known address is handy for a wallet; whoever asks for any port wants no fixed one here
-    // either.
+    // A fixed address is handy for a wallet. Where the server takes any free port, the chain does
+    // as well.
     preferredPort: config.port === 0 ? 0 : 8545 + place,
     chainId: config.chainId ?? SANDBOX_CHAIN_ID,
   })

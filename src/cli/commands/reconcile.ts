@@ -95,7 +95,7 @@ async function run(flags: Flags): Promise<number> {
   }
 }
 
-/** Each of the two stands on packages that the other does without. */
+/** Each of the two loads packages that the other does not need. */
 async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson> {
   const { chainId, grace, source } = flags
   if (source === undefined) {
@@ -103,7 +103,7 @@ async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson>
     return reconcileOwn(request)
   }
   const { openSource, reconcileSource } = await import('../../app/reconcile/source.ts')
-  // A source that cannot be read is told of before any node is looked for.
+  // A source that cannot be read is reported before the program looks for a node.
   const records = openSource(source, request)
   return reconcileSource({
     ...addressesOf(flags),
@@ -116,7 +116,7 @@ async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson>
   })
 }
 
-/** Our own records are held against the chain as the installation is set up, and not otherwise. */
+/** Our own records are compared with the chain only by the settings of the installation. */
 function refuseForeign(command: Command): void {
   const given = ['rpcUrl', 'chainId', 'confirmations', 'grace', 'resume', 'token'].filter(
     (name) => command.getOptionValueSource(name) === 'cli',

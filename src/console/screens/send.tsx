@@ -47,7 +47,7 @@ export function Tab(props: { to: string; isHere?: boolean; children: ComponentCh
   )
 }
 
-/** Whose money it is: the address of whoever is signed in, and what it holds. */
+/** Whose money it is: the address of the user who is signed in, and what it holds. */
 export function useBalance() {
   return useLoaded('balance', (api, signal) =>
     api.get<Balance>('/api/blockchain/balance', { signal }),
