@@ -6,6 +6,7 @@ import type { Chains } from './api/chains.ts'
 import type { HealthCheck } from './api/health.ts'
 import { listen, requireListenable, type Where } from './api/server/listen.ts'
 import { createServer, createStatusServer } from './api/server/server.ts'
+import { startBells } from './app/bells.ts'
 import { chainChecks, startChainParts, type RunningChain } from './app/chain-parts.ts'
 import { SANDBOX_MNEMONIC } from './app/chain.ts'
 import { requireMigrated, startDatabase } from './app/database.ts'
@@ -33,7 +34,6 @@ import { measureSigners } from './app/signers.ts'
 import { measureSupply } from './app/supply.ts'
 import { requireTrustedProviders } from './app/trusted-providers.ts'
 import { startWebhooks } from './app/webhooks.ts'
-import { createBells, type Bells } from './base/bells.ts'
 import { systemClock } from './base/clock.ts'
 import { configOf, type Config } from './base/config.ts'
 import type { BaseError } from './base/errors.ts'
@@ -53,7 +53,6 @@ import { CHARGE_POLICY } from './rails/charge-deps.ts'
 import { refuseDefaultSecrets } from './store/access/default-secrets.ts'
 import { ensureDemoAccounts } from './store/access/demo-accounts.ts'
 import { ensureSigningKey } from './store/access/signing-keys.ts'
-import { runBellLine } from './store/database/bell-line.ts'
 import { claimInstallation } from './store/database/installation.ts'
 import { takeBackLeases } from './store/database/leases.ts'
 
@@ -242,21 +241,10 @@ async function openGround(
     await takeBackLeases(db, { now: clock.now(), leaseMs: CHARGE_POLICY.leaseMs })
   }
   const watchdog = createWatchdog({ clock, logger })
-  const bells = ringing({ ...shared, database, clock })
+  const bells = startBells({ ...shared, database, clock })
   const found = { database, db, bells, signers, referenceKey, checks: [] }
   const ground: Ground = { ...shared, clock, watchdog, warnings, registry, ...found }
   return { ground, connecting, opened, away }
-}
-
-/** Bells that are heard in every process that shares the database. */
-function ringing(of: Pick<Ground, 'config' | 'database' | 'clock' | 'logger' | 'shutdown'>): Bells {
-  const { config, database, shutdown } = of
-  const bells = createBells()
-  const { databaseUrl: url } = config
-  if (url === undefined) return bells
-  const running = runBellLine(bells, { ...of, url, db: database.db, signal: shutdown.signal })
-  shutdown.add('the line of the bells', () => running)
-  return bells
 }
 
 type ServedChains = Chains<RunningChain>

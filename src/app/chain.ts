@@ -101,7 +101,7 @@ function report(logger: Logger, event: ProviderEvent): void {
   }
 }
 
-/** How often final blocks are looked for: once a block, or twice a second where they are quicker. */
+/** How often final blocks are looked for: once a block, but at most twice a second. */
 export function watchMs(
   { isEmbedded }: Pick<Chain, 'isEmbedded'>,
   { blockMs }: Pick<Config, 'blockMs'>,
