@@ -27,7 +27,7 @@ import { createPaying, type Paying } from './sender.ts'
 import { startSigners, type OwnSigners } from './signers.ts'
 import { startSupply } from './supply.ts'
 
-/** A chain with all that works on it, and what its operations stand on. */
+/** A chain, the parts that work on it, and what its operations need. */
 export type RunningChain = OpenChain &
   ServedChain<PreparedOrder, PreparedOrder, PreparedWithdrawal> & {
     paying: Paying

@@ -56,8 +56,8 @@ export async function startChain(options: {
     folder: join(config.dataFolder, place === 0 ? 'chain' : `chain-${config.chainId}`),
     blockMs: config.blockMs,
     mnemonic: SANDBOX_MNEMONIC,
-    // A known address is handy for a wallet; whoever asks for any port wants no fixed one here
-    // either.
+    // A fixed address is handy for a wallet. Where the server takes any free port, the chain does
+    // as well.
     preferredPort: config.port === 0 ? 0 : 8545 + place,
     chainId: config.chainId ?? SANDBOX_CHAIN_ID,
   })
@@ -109,7 +109,7 @@ function report(logger: Logger, event: ProviderEvent): void {
   }
 }
 
-/** How often final blocks are looked for: once a block, or twice a second where they are quicker. */
+/** How often final blocks are looked for: once a block, but at most twice a second. */
 export function watchMs(
   { isEmbedded }: Pick<Chain, 'isEmbedded'>,
   { blockMs }: Pick<Config, 'blockMs'>,

@@ -34,7 +34,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** `up` migrates by itself; processes that share a server leave it to whoever runs `migrate`. */
+/** `up` migrates by itself. On a shared server the operator runs `migrate`. */
 export async function startDatabase(options: {
   config: Config
   logger: Logger

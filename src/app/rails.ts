@@ -47,7 +47,7 @@ import type { Paying } from './sender.ts'
 import { SANDBOX_DAY_MS, startSimulators } from './simulators.ts'
 
 export type Rails = {
-  /** What the endpoints of payments and transfers stand on, and the usual bank. */
+  /** What the endpoints of payments and transfers need, and the usual bank. */
   ground: {
     desk: PaymentDesk
     institutions: readonly Institution[]

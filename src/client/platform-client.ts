@@ -119,8 +119,8 @@ export type PlatformClient = {
 }
 
 /**
- * Makes a client of Group B. Sends nothing yet; throws `invalid_call` for a base address that is
- * none, and where there is neither a key nor a username with its password.
+ * Makes a client of Group B. Sends nothing yet; throws `invalid_call` for an invalid base address,
+ * and where there is neither a key nor a username with its password.
  *
  * @example
  *   ```ts

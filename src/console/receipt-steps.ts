@@ -63,7 +63,7 @@ export function formatShown({
 /**
  * Checks a quittance as a person follows it: is the file whole, is the payment in the block that it
  * names, is it the payment of this page, and does a node that the visitor chose know that block?
- * Each step stands on those before it, and none is made after one that fails.
+ * Each step relies on those before it, and none is made after one that fails.
  */
 export async function checkReceipt(options: {
   file: string
@@ -72,7 +72,7 @@ export async function checkReceipt(options: {
   confirmations: number
 }): Promise<Checked> {
   const { file, shown, node, confirmations } = options
-  // Here the page's word for the contract does not count, so that a contract of its own is told.
+  // This check expects the standard contract, whatever the page says, and reports any other one.
   const offline = await check(file, { claim: claimOf({ ...shown, settlement: undefined }) })
   const broken = offline.disagreements.find(({ kind }) => BROKEN.has(kind))
   if (broken) {

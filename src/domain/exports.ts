@@ -28,7 +28,7 @@ export type ExportSection = {
   entries: AsyncIterable<ExportEntry>
 }
 
-/** The columns that each kind has beside those of all. */
+/** The columns of each kind, in addition to those that all kinds have. */
 export const EXPORT_FIELDS: Readonly<Record<ExportKind, readonly string[]>> = {
   transactions: [
     'transaction_id',

@@ -66,7 +66,7 @@ export async function depositPass(deps: DepositDeps, signal: AbortSignal): Promi
   if (final === undefined) return false
   let cursor = await readDepositCursor(db, chainId)
   if (cursor === undefined) {
-    // What came before the platform knew its users' addresses is none of its records.
+    // The records do not include payments from before the platform knew its users' addresses.
     const block = await readBlock(final, signal)
     if (block !== undefined) await moveDepositCursor(db, chainId, { from: undefined, to: block })
     return false
@@ -133,7 +133,7 @@ async function arrivalsOf(
   const isOurs = (payee: Hex): boolean => owners.has(payee) || deps.own.includes(payee)
   const ours = incoming.filter(({ payer, payee }) => isOurs(payee) && payer !== payee)
   if (ours.length === 0) return []
-  // A payment of ours is one movement, and its own transaction tells of it.
+  // A payment that we signed is one movement, and its own transaction already shows it.
   const hashes = ours.map(({ transactionHash }) => transactionHash)
   const signed = await listSignedHashes(db, { chainId, hashes })
   const receiptOf = readOnce((transactionHash: Hex) =>
@@ -164,7 +164,7 @@ async function arrivalsOf(
   return arrivals
 }
 
-/** One transaction may pay hundreds of addresses, and its receipt tells of them all. */
+/** One transaction may pay hundreds of addresses. Its receipt covers all and is read once. */
 function readOnce<T>(read: (key: Hex) => Promise<T>): (key: Hex) => Promise<T> {
   const known = new Map<Hex, Promise<T>>()
   return (key) => {

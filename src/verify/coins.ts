@@ -5,7 +5,7 @@ import type { Payment } from './read-payments.ts'
 
 /** In what a person reads an amount. */
 export type Coin = {
-  /** Undefined where the token tells none that can be shown. */
+  /** Undefined where the token has no symbol that can be shown. */
   symbol: string | undefined
   decimals: number
 }

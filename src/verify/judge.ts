@@ -187,7 +187,7 @@ function supplyOf(payment: Payment, { profile, minters, expected }: Case): Disag
   return [{ kind: 'wrong_minter', message, expected: minters.join(', '), found: payment.minter }]
 }
 
-/** The event that must stand beside a Transfer, where the profile knows one. */
+/** The event that must be next to a Transfer, where the profile knows one. */
 const BESIDE: Record<string, Record<string, string>> = {
   'fiat-token': { mint: 'Mint', burn: 'Burn' },
   paxos: { mint: 'SupplyIncreased', burn: 'SupplyDecreased' },

@@ -1,4 +1,4 @@
-/** How a token tells of money that is made and destroyed. */
+/** How a token logs the money that it makes and destroys. */
 export type ProfileName = 'memo' | 'fiat-token' | 'paxos' | 'usdt' | 'erc20'
 
 /** What can be concluded from a token's events, repeated in every verdict on it. */
@@ -19,7 +19,7 @@ export type Profile = ProfileStatement & {
   mintNamesRecipient: boolean
   /** Whether mints and burns name their order. */
   hasReference: boolean
-  /** The view that tells whether an account is frozen. */
+  /** The view that answers whether an account is frozen. */
   frozenView: string | undefined
 }
 

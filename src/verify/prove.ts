@@ -27,16 +27,16 @@ import { conclude, timeOf, type Disagreement, type Verdict } from './verdict.ts'
 export type ProofRequest = {
   chainId: bigint | number
   hash: string
-  /** Tells payments of one transaction apart. */
+  /** Distinguishes the payments of one transaction. */
   reference?: string | undefined
-  /** Tells payments of one transaction apart: the place of the event in the receipt. */
+  /** The place of the event in the receipt: distinguishes the payments of one transaction. */
   log?: number | undefined
   /** The settlement contract; absent for the address that it has on every chain. */
   contract?: string | undefined
   /**
-   * Public facts of the order that stand in the file beside the proof, such as its id. What the
-   * chain knows of them (payee, payer, token, amount in the smallest unit, reference, chainId, …)
-   * must be so.
+   * Public facts of the order that the file contains with the proof, such as its id. The facts that
+   * the chain knows (payee, payer, token, amount in the smallest unit, reference, chainId, …) must
+   * match the chain.
    */
   order?: Readonly<Record<string, string>> | undefined
 }
@@ -119,7 +119,7 @@ type Chosen = { payments: readonly Payment[] } & (
   { chosen: Payment; disagreement?: undefined } | { chosen?: undefined; disagreement: Disagreement }
 )
 
-/** The most telling payment: settled, or with a reference, or any; alone of its rank. */
+/** The payment that shows most: settled, or with a reference, or any. It is alone in its rank. */
 function choose({ transaction, receipt }: Sighting, { reference, log, contract }: Choice): Chosen {
   const payments = paymentsOf({ transaction, receipt })
   const meant = payments.filter(

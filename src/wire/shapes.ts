@@ -70,7 +70,7 @@ export const UuidSchema = Type.String({
   examples: ['b3d9d2d5-4c12-4946-a09d-953e82fae2b0'],
 })
 
-/** A whole day; February 30th is no day, and neither is any before the year 1000. */
+/** A whole day. February 30th is not valid, and neither is any day before the year 1000. */
 export const DaySchema = Type.String({
   format: 'date',
   pattern: '^[1-9][0-9]{3}-',

@@ -20,7 +20,7 @@ import { createReconciliation } from './reconciliation.ts'
 
 const PAGE = 1_000
 
-/** A worker for as long as the work at the desk takes; others may be at work beside it. */
+/** Runs a worker until the work at the desk is done. Other workers may run at the same time. */
 export async function withDatabaseDesk<T>(
   { config, signal }: { config: Config; signal: AbortSignal },
   work: (desk: Desk) => Promise<T>,

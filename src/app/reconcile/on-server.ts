@@ -32,7 +32,7 @@ const PAGE = 100
 const TRIES = 10
 const PAUSE_MS = 1_000
 
-/** The program that runs beside this one does the work; it is asked as an administrator. */
+/** The running program does the work. It is asked as an administrator. */
 export function createServerDesk(server: Server): Desk {
   return {
     chainId: server.chainId,
@@ -57,7 +57,7 @@ export function createServerDesk(server: Server): Desk {
   }
 }
 
-/** Waits where the server asks for it; any other refusal is told in the server's words. */
+/** Waits where the server asks for it. Any other refusal is reported in the server's words. */
 async function ask<Answer>(
   { url, apiKey, signal }: Server,
   path: string,

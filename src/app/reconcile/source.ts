@@ -53,7 +53,7 @@ export type ReconcileRequest = {
   since?: Date | undefined
   until?: Date | undefined
   graceMs: number
-  /** Tokens beside the configured stablecoin, by the currency that records call them. */
+  /** Tokens in addition to the configured stablecoin, by the currency that the records use. */
   tokens?: readonly NamedToken[] | undefined
   /** The folder for the files of the report, and for what a stopped run goes on from. */
   out?: string | undefined

@@ -101,7 +101,7 @@ async function run(flags: Flags): Promise<number> {
   }
 }
 
-/** Each of the two stands on packages that the other does without. */
+/** Each of the two loads packages that the other does not need. */
 async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson> {
   const { grace, source } = flags
   if (source === undefined) {
@@ -112,7 +112,7 @@ async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson>
   }
   const { contractsKnownTo, openSource, reconcileSource } =
     await import('../../app/reconcile/source.ts')
-  // A source that cannot be read is told of before any node is looked for.
+  // A source that cannot be read is reported before the program looks for a node.
   const { sourceKey } = request.config
   const records = openSource(source, { ...request, sourceKey })
   const { chainId, ...chain } = addressesOf(flags)
@@ -128,7 +128,7 @@ async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson>
   })
 }
 
-/** Our own records are held against the chain as the installation is set up, and not otherwise. */
+/** Our own records are compared with the chain only by the settings of the installation. */
 function refuseForeign(command: Command): void {
   const given = ['rpcUrl', 'chainId', 'confirmations', 'grace', 'resume', 'token'].filter(
     (name) => command.getOptionValueSource(name) === 'cli',

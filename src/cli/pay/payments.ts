@@ -242,7 +242,7 @@ function otherPayments(lines: readonly string[]): BaseError {
   )
 }
 
-/** Beside the file, whole or not at all: each row with what became of it. */
+/** Writes the results next to the file, completely or not at all: each row with its outcome. */
 export async function writeResults(
   path: string,
   rows: readonly PayRow[],

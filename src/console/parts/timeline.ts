@@ -21,7 +21,7 @@ type Attempt = NonNullable<TransactionLifeWire['order']>['attempts'][number]
 /** Everything that is known of a transaction, in the order in which it happened. */
 export function stepsOf(life: Life): Step[] {
   const [first, ...moves] = life.history.map((move) => moveStep(move, life))
-  // At the same moment the cause stands before the status that follows from it.
+  // At the same moment the cause comes before the status that follows from it.
   const ranked = [
     ...(first ? [{ step: first, rank: 0 }] : []),
     ...[

@@ -47,7 +47,7 @@ export function SendBatchScreen() {
               <input
                 type="file"
                 accept=".csv,text/csv"
-                // Who corrects the file chooses the same one again, which is no change.
+                // Choosing a corrected file again does not fire a change event by itself.
                 onClick={(event) => (event.currentTarget.value = '')}
                 onChange={(event) => void read(event.currentTarget.files?.[0])}
               />

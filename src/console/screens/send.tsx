@@ -57,7 +57,7 @@ function Tab(props: { to: string; isHere: boolean; children: ComponentChildren }
   )
 }
 
-/** Whose money it is: the address of whoever is signed in, and what it holds. */
+/** Whose money it is: the address of the user who is signed in, and what it holds. */
 export function useBalance(chain: string | undefined) {
   return useLoaded(`balance ${chain}`, (api, signal) =>
     api.get<Balance>('/api/blockchain/balance', { signal, query: { chain } }),

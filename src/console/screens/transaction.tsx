@@ -43,7 +43,7 @@ export function TransactionScreen({ route }: ScreenProps) {
   const refresh = useThrottled(life.reload, 200)
   useEvents((event) => event.transaction_id === id && refresh())
   const { data } = life
-  // Confirmations grow with the chain, and no event tells of them.
+  // Confirmations grow with the chain, and no event reports them.
   useInterval(() => {
     if (data?.blockchain_transaction?.pending_reason) life.reload()
   }, REFRESH_MS)

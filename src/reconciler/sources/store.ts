@@ -102,7 +102,7 @@ const SHARED: Record<
   transactions: async (db, wanted) => (await listSharedHashes(db, wanted)).map(recordOfHash),
 }
 
-/** The record behind a public id, as it stands now. */
+/** The current record of a public id. */
 export async function findStoreRecord(
   db: Db,
   of: { chainId: number; transactionId: string },

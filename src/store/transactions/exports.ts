@@ -51,7 +51,7 @@ function decimalsIn(currency: string): number {
   return isCurrency(currency) ? decimalsOf({ currency, type: 'deposit' }) : MAX_DECIMALS
 }
 
-/** What has come in for good, less what has gone out for good, in the smallest unit of any. */
+/** What arrived minus what left, for good, in the smallest unit that the currency can have. */
 const COUNTED = sql`trunc(
   case when status <> 'completed' then 0 when type in ('deposit', 'payment') then 1 else -1 end
   * amount * case currency when 'USD' then 1000000 when 'EUR' then 100 when 'GBP' then 100

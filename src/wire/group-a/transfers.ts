@@ -157,7 +157,7 @@ const TransferSchema = namedObject('Transfer', {
 export const TransferAnswerSchema = Type.Object({ data: TransferSchema })
 export const TransferListSchema = Type.Object({ data: Type.Array(TransferSchema) })
 
-/** Addresses stand in the database in lower case, and are shown with their checksum. */
+/** The database has addresses in lower case. They are shown with their checksum. */
 export type ChainView = {
   checksummed: (address: Hex) => string
   redemptionOf: (redeem: Transfer & { kind: 'redeem' }) => Redemption | undefined

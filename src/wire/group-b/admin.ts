@@ -47,7 +47,7 @@ const ProviderHealthSchema = namedObject('ProviderHealth', {
   failures: Type.Integer({ description: 'Consecutive, up to now.', examples: [0] }),
 })
 
-/** Of which chain something is told. */
+/** Selects the chain that the answer is about. */
 export const OfChainQuerySchema = requestObject({ chain: Type.Optional(ChainNameSchema) })
 
 export const OverviewSchema = namedAnswer('Overview', {
@@ -276,7 +276,7 @@ const PaidSchema = namedObject('PaidOnChain', {
   contract: nullable(EthereumAddressSchema),
 })
 
-/** What the payee's page shows; the proof stands in the quittance. */
+/** What the payee's page shows. The proof is in the quittance. */
 export const ReceiptFactsSchema = namedAnswer('ReceiptFacts', {
   transaction_id: TransactionIdSchema,
   ...AMOUNT_FIELDS,

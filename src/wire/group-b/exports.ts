@@ -57,7 +57,7 @@ const COLUMNS = ['row', 'at', 'account', 'currency', 'change', 'balance'] as con
 
 /**
  * The lines of an export: what each account begins with, each entry with the balance after it, and
- * what each account ends with. Whoever has no closing line has not got all of it.
+ * what each account ends with. An export without its closing lines is incomplete.
  */
 export async function* exportLines(
   sections: AsyncIterable<ExportSection>,

@@ -306,7 +306,7 @@ type Request = {
 }
 type Sides = `${Body['source']['type']} ${Body['destination']['type']}`
 
-/** The types of both sides tell what is asked for. */
+/** The types of both sides select the kind of transfer. */
 const BY_SIDES: Readonly<Record<Sides, (request: Request) => Promise<Transfer>>> = {
   'wallet wallet': betweenWallets,
   'blockchain wire': redeem,

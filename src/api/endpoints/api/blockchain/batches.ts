@@ -178,7 +178,7 @@ function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
   })
 }
 
-/** Reads a batch, refusing what can be told without the chain. */
+/** Reads a batch. Refuses the mistakes that can be found without the chain. */
 async function readBatch<Prepared>(
   { chains, randomBytes }: BatchDeps<Prepared>,
   { body, caller, db }: { body: BatchCreate; caller: Caller; db: Db },
