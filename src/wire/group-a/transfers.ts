@@ -35,8 +35,8 @@ export const TransferCreateSchema = requestObject({
       address: Type.Optional({
         ...AddressTextSchema,
         description:
-          'Of a redeem: the only holder that can burn for it. A token without memos, such as USDC, ' +
-          'is not burnt: this holder sends it to the address of the issuer.',
+          'Of a redeem: the only holder that can burn for it. A token without memos, such as ' +
+          'USDC, is not burnt: this holder sends it to the address of the issuer.',
       }),
       custodial: Type.Optional(
         Type.Boolean({

@@ -101,9 +101,9 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
       'From wallet to wallet, it is complete at once. From wallet to blockchain, it is a ' +
       'withdrawal: the stablecoin is paid to the address. The transfer is complete when that is ' +
       'final; if it fails, the money returns to the wallet. From blockchain to wire, it is ' +
-      'a redeem: `redemption` in the answer says what the holder burns, and until when. Of a token ' +
-      'without memos, such as USDC, the holder who is named sends it to the address of the issuer ' +
-      'instead. When that is final, the wire is sent; when the wire is paid, the transfer is ' +
+      'a redeem: `redemption` in the answer says what the holder burns, and until when. A token ' +
+      'without memos, such as USDC, is not burnt: the named holder sends it to the address of ' +
+      'the issuer. When that is final, the wire is sent; when the wire is paid, the transfer is ' +
       'complete. With `source.custodial`, the holder is your own address, and the platform ' +
       'signs. Any other burn is not paid, and is reported.',
     tag: 'Transfers',
