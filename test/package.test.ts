@@ -17,7 +17,7 @@ const ENTRIES = ['.', './client', './verify', './contracts', './reconcile', './s
 const SOURCES = [
   'src/checked/index.ts',
   'src/verify/index.ts',
-  'src/app/reconcile/index.ts',
+  'src/app/reconcile.ts',
   'src/app/server.ts',
 ]
 

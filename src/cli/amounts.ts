@@ -24,7 +24,7 @@ export async function unitsOf(flags: AmountFlags, found: Found): Promise<bigint 
   const { amount: text, amountUnits, token } = flags
   if (text === undefined) return amountUnits
   if (amountUnits !== undefined) throw new TwiceError()
-  // All have the same decimals, so a chain that nobody has named is no reason to ask a node.
+  // All have the same decimals, so no node has to be asked for a chain without a name.
   const coin =
     token === undefined ? nativeCoin(found.chainId ?? 0n) : await coinOfToken(token, found)
   try {

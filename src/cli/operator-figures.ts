@@ -6,7 +6,7 @@ export type ChainCount = { chain: string; kind: string; count: number }
 
 /** What an operator acts on. */
 export type OperatorFigures = {
-  /** Those that the figures tell of. */
+  /** The chains of the figures. */
   chains: readonly string[]
   openBreaks: readonly ChainCount[]
   senderAlerts: readonly ChainCount[]

@@ -32,7 +32,7 @@ describe('the Node that is needed', () => {
   })
 
   const entries = [
-    'app/reconcile/index',
+    'app/reconcile',
     'app/server',
     'bindings/index',
     'checked/index',

@@ -100,8 +100,8 @@ function addressOf(text: string): Hex {
 class NotResumableError extends BaseError {
   constructor() {
     super(
-      'A run continues in its folder, over the same file or server. Set `out` to the folder of the ' +
-        'run that stopped, or leave out `resume`.',
+      'A run continues in its folder, over the same file or server. Set `out` to the folder of ' +
+        'the run that stopped, or leave out `resume`.',
       { code: 'not_resumable' },
     )
   }

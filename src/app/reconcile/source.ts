@@ -78,8 +78,8 @@ export function openSource(
   if (!/^https?:\/\//.test(where)) return createFileSource(where)
   if (sourceKey === undefined) {
     throw new BaseError(
-      'The server requires an API key with the scope `read`. Set QUITTANCE_SOURCE_KEY, or `apiKey` ' +
-        'in a program.',
+      'The server requires an API key with the scope `read`. Set QUITTANCE_SOURCE_KEY, or ' +
+        '`apiKey` in a program.',
       { code: 'source_key_missing' },
     )
   }

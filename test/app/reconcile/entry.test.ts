@@ -8,7 +8,7 @@ import {
   reconcile,
   type PaymentRow,
   type ReconcileOptions,
-} from '../../../src/app/reconcile/index.ts'
+} from '../../../src/app/reconcile.ts'
 import { csvFile, removeFiles } from '../../fixtures/books/reconcile.ts'
 import { startPaidChain, type PaidChain } from '../../fixtures/books/verify.ts'
 import { failureOf } from '../../fixtures/errors.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import { reconcile } from '../../../src/app/reconcile/index.ts'
+import { reconcile } from '../../../src/app/reconcile.ts'
 import { faults, startBarePlatform } from '../../fixtures/api/bare-platform.ts'
 import { csvFile, removeFiles, textFile } from '../../fixtures/books/reconcile.ts'
 import { startPaidChain, type PaidChain } from '../../fixtures/books/verify.ts'
