@@ -17,7 +17,7 @@ export type Bells = {
 /** A ring that nobody hears costs time, and nothing else: every listener polls as well. */
 export function createBells(): Bells {
   const listening = new Map<string, Set<() => void>>()
-  let carry: (name: string) => void = () => undefined
+  let carry: ((name: string) => void) | undefined
   const ringHere = (name: string): void => {
     for (const wake of listening.get(name) ?? []) wake()
   }
@@ -29,7 +29,7 @@ export function createBells(): Bells {
     of: (name) => ({
       ring() {
         ringHere(name)
-        carry(name)
+        carry?.(name)
       },
       listen(wake) {
         const all = listening.get(name) ?? new Set()

@@ -5,7 +5,6 @@ import { expect } from 'chai'
 import { encodeFunctionData, type Hex } from 'viem'
 
 import { reconcileSource, type ReconcileRequest } from '../../src/app/reconcile/source.ts'
-import { parseConfig } from '../../src/base/config.ts'
 import { BaseError } from '../../src/base/errors.ts'
 import { settlementAbi } from '../../src/bindings/abis.ts'
 import { readCurrencies } from '../../src/reconciler/sources/currencies.ts'
