@@ -57,8 +57,8 @@ function logSafely(
 function strikingChild(logger: Logger): Logger['child'] {
   const child: Logger['child'] = Reflect.get(logger, 'child')
   return function (this: Logger, bindings, options) {
-    return child.call(this, strike(bindings), options)
-  } as Logger['child']
+    return Reflect.apply(child, this, [strike(bindings), options])
+  }
 }
 
 const SECRET_NAMES: ReadonlySet<string> = new Set([

@@ -4,11 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import {
-  reconcile,
-  type PaymentRow,
-  type ReconcileOptions,
-} from '../../../src/app/reconcile.ts'
+import { reconcile, type PaymentRow, type ReconcileOptions } from '../../../src/app/reconcile.ts'
 import { csvFile, removeFiles } from '../../fixtures/books/reconcile.ts'
 import { startPaidChain, type PaidChain } from '../../fixtures/books/verify.ts'
 import { failureOf } from '../../fixtures/errors.ts'
