@@ -46,6 +46,31 @@ describeInChromium('lists in the console', (chromium) => {
     expect(await shownIds()).to.deep.equal([ids.at(-1)])
   })
 
+  it('turns the order by keys, which stands in the address, and goes back', async () => {
+    await showAll()
+    const head = page.getByRole('columnheader', { name: 'Created' })
+    expect(await head.getAttribute('aria-sort')).to.equal('descending')
+    await page.getByRole('link', { name: 'Created' }).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/#\/transactions\?sort=oldest$/)
+    await page.locator('[aria-sort=ascending]').waitFor()
+    expect(await shownIds()).to.deep.equal(ids.toReversed())
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Created ↑')
+    // A filter keeps the order, and one that is a search has none to turn.
+    await page.getByLabel('Status').selectOption('completed')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.waitForURL(/status=completed&sort=oldest/)
+    await page.getByLabel('Currency').selectOption('USD')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.locator('[aria-sort]').waitFor({ state: 'detached' })
+    await page.goBack()
+    await page.goBack()
+    await page.locator('[aria-sort=ascending]').waitFor()
+    await page.goBack()
+    await page.locator('[aria-sort=descending]').waitFor()
+    expect(await shownIds()).to.deep.equal(ids)
+  })
+
   it('keeps the focus where a filter was applied, and goes back to the one before', async () => {
     await showAll()
     const user = page.getByLabel('User')
