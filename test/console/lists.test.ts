@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { insertCharge } from '../../src/store/rails/charges.ts'
-import { describeInChromium } from '../fixtures/console/browser.ts'
+import { describeInChromium, keepSession, tooWideOf } from '../fixtures/console/browser.ts'
 import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
 import { insertManyTransactions } from '../fixtures/store/many-transactions.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
@@ -161,6 +161,43 @@ describeInChromium('lists in the console', (chromium) => {
       expect(filtered().some((query) => query.has(param))).to.equal(false)
     })
   }
+
+  it('shows an amount of 18 decimals whole, and where the others begin on a narrow one', async () => {
+    const { db, alice } = opened.admin
+    const amount = { amount: 12_345_678_901_234_567_890n, currency: 'ETH' } as const
+    await makeTransaction(db, { userId: alice.id, ...amount })
+    await opened.show('transactions?currency=ETH')
+    const cell = page.getByRole('cell').filter({ hasText: '12.34567890123456789 ETH' })
+    await cell.waitFor()
+    const over = () => cell.evaluate((one: Element) => one.scrollWidth - one.clientWidth)
+    expect(await over()).to.be.at.most(0)
+    await page.setViewportSize({ width: 360, height: 780 })
+    const left = (column: string) =>
+      page
+        .locator(`.rows .body [data-column=${column}] > :first-child`)
+        .evaluate((one: Element) => Math.round(one.getBoundingClientRect().left))
+    expect(await left('Amount')).to.equal(await left('Transaction'))
+    expect(await over()).to.be.at.most(0)
+    await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
+  it('stays within a narrow window while it connects, and when the connection is lost', async () => {
+    const narrow = await opened.browser.newPage({ viewport: { width: 360, height: 780 } })
+    await keepSession(narrow, opened.admin.keys.admin)
+    let refuse = (): void => undefined
+    const refused = new Promise<void>((resolve) => (refuse = resolve))
+    await narrow.route('**/api/stream*', async (route) => {
+      await refused
+      await route.abort()
+    })
+    await narrow.goto(`${opened.url}/console#/transactions`)
+    await narrow.getByText('Connecting …').waitFor()
+    expect(await tooWideOf(narrow)).to.deep.equal([])
+    refuse()
+    await narrow.getByText(/^Connection lost/).waitFor()
+    expect(await tooWideOf(narrow)).to.deep.equal([])
+    await narrow.close()
+  })
 
   it('keeps the longest name of a break within the narrowest window of columns', async () => {
     const seen = new Date().toISOString()
