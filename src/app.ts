@@ -32,7 +32,8 @@ import type { Paying } from './app/sender.ts'
 import { measureSigners } from './app/signers.ts'
 import { measureSupply } from './app/supply.ts'
 import { requireTrustedProviders } from './app/trusted-providers.ts'
-import { startWebhooks, type Webhooks } from './app/webhooks.ts'
+import { startWebhooks } from './app/webhooks.ts'
+import { createBells, type Bells } from './base/bells.ts'
 import { systemClock } from './base/clock.ts'
 import { configOf, type Config } from './base/config.ts'
 import type { BaseError } from './base/errors.ts'
@@ -52,6 +53,7 @@ import { CHARGE_POLICY } from './rails/charge-deps.ts'
 import { refuseDefaultSecrets } from './store/access/default-secrets.ts'
 import { ensureDemoAccounts } from './store/access/demo-accounts.ts'
 import { ensureSigningKey } from './store/access/signing-keys.ts'
+import { runBellLine } from './store/database/bell-line.ts'
 import { claimInstallation } from './store/database/installation.ts'
 import { takeBackLeases } from './store/database/leases.ts'
 
@@ -139,11 +141,11 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   })
   facts.simulators = rails.simulators
   if (works) work(ground, { chains, rails })
-  const webhooks = works ? startWebhooks(ground) : undefined
+  if (works) startWebhooks(ground)
   if (role === 'work') {
     facts.statusUrl = await serveStatus(ground, chains)
   } else {
-    facts.url = await serve(ground, { chains, ledger, rails, webhooks })
+    facts.url = await serve(ground, { chains, ledger, rails })
     // One registry holds each metric once: beside the API, its requests are the ones that count.
     facts.statusUrl = (await serveStatus(ground, chains, new Registry())) ?? facts.url
     rails.announce(facts.url)
@@ -240,9 +242,21 @@ async function openGround(
     await takeBackLeases(db, { now: clock.now(), leaseMs: CHARGE_POLICY.leaseMs })
   }
   const watchdog = createWatchdog({ clock, logger })
-  const found = { database, db, signers, referenceKey, checks: [] }
+  const bells = ringing({ ...shared, database, clock })
+  const found = { database, db, bells, signers, referenceKey, checks: [] }
   const ground: Ground = { ...shared, clock, watchdog, warnings, registry, ...found }
   return { ground, connecting, opened, away }
+}
+
+/** Bells that are heard in every process that shares the database. */
+function ringing(of: Pick<Ground, 'config' | 'database' | 'clock' | 'logger' | 'shutdown'>): Bells {
+  const { config, database, shutdown } = of
+  const bells = createBells()
+  const { databaseUrl: url } = config
+  if (url === undefined) return bells
+  const running = runBellLine(bells, { ...of, url, db: database.db, signal: shutdown.signal })
+  shutdown.add('the line of the bells', () => running)
+  return bells
 }
 
 type ServedChains = Chains<RunningChain>
@@ -276,12 +290,11 @@ type Served = {
   chains: ServedChains
   ledger: LedgerContext
   rails: Rails
-  webhooks: Webhooks | undefined
 }
 
 async function serve(ground: Ground, served: Served): Promise<string> {
   const { config, db, shutdown } = ground
-  const { chains, ledger, rails, webhooks } = served
+  const { chains, ledger, rails } = served
   const drain = createDrain(ground)
   const { environment, host } = config
   const server = createServer({
@@ -300,7 +313,6 @@ async function serve(ground: Ground, served: Served): Promise<string> {
       ledger,
       ...rails.ground,
       closing: drain.closing,
-      kickWebhooks: webhooks?.kick,
     }),
     pages: { db, loadPages, visitorRpcUrl: (name) => ownNodeOf(chains, name) },
     checks: () => checksOf(ground, chains),

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 
 import { sql } from 'kysely'
 
+import { createBells } from '../../src/base/bells.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { openDatabase, type Db } from '../../src/store/database/database.ts'
@@ -57,6 +58,7 @@ async function measure(
   for (const userId of userIds) await subscribe(db, { userId, url: receiver.url })
   for (const userId of userIds.slice(0, dead)) await subscribe(db, { userId, url: hanging.url })
   const controller = new AbortController()
+  const bell = createBells().of('webhooks')
   const worker = startWebhookWorker({
     db,
     clock: systemClock,
@@ -69,8 +71,9 @@ async function measure(
     }),
     schedule: SCHEDULES.production,
     signal: controller.signal,
+    bell,
   })
-  const commits = await tellSteadily(db, { userIds, onCommit: kicks ? worker.kick : undefined })
+  const commits = await tellSteadily(db, { userIds, onCommit: kicks ? bell.ring : undefined })
   for (let waited = 0; arrivals.size < commits.size && waited < 600; waited++) {
     await new Promise((later) => setTimeout(later, 100))
   }

@@ -101,6 +101,14 @@ function report(logger: Logger, event: ProviderEvent): void {
   }
 }
 
+/** How often final blocks are looked for: once a block, or twice a second where they are quicker. */
+export function watchMs(
+  { isEmbedded }: Pick<Chain, 'isEmbedded'>,
+  { blockMs }: Pick<Config, 'blockMs'>,
+): number {
+  return isEmbedded ? Math.min(Math.max(blockMs, 500), 1000) : 4000
+}
+
 /** The seed that every Ethereum development tool knows: worth nothing, and meant to be. */
 export const SANDBOX_MNEMONIC = 'test test test test test test test test test test test junk'
 

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 
 import type { HealthCheck } from '../api/health.ts'
+import type { Bells } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/logger.ts'
@@ -26,6 +27,8 @@ export type Ground = {
   warnings: readonly string[]
   database: Database
   db: Db
+  /** What loops are woken by. */
+  bells: Bells
   signers: Signers
   referenceKey: Uint8Array
 }

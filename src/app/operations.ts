@@ -6,6 +6,7 @@ import { createIdempotently } from '../api/admission/idempotently.ts'
 import { createEndpoints, type Ground } from '../api/endpoints/all.ts'
 import type { ProvePayment } from '../api/endpoints/api/transactions/receipt.ts'
 import type { SubscriptionDeps } from '../api/endpoints/v1/notifications/subscriptions.ts'
+import type { Bells } from '../base/bells.ts'
 import type { Config, Environment } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
 import type { Providers } from '../chain/rpc/providers.ts'
@@ -20,10 +21,11 @@ export function createOperations<Payment, Mint, PayOut>(
   deps: Omit<Ground<Payment, Mint, PayOut>, MadeHere> & {
     /** Where this program listens. */
     host: string
-    kickWebhooks?: (() => void) | undefined
+    bells: Bells
   },
 ): { endpoints: Endpoint[]; hooks: EndpointHooks } {
   const { db } = deps
+  const webhooks = deps.bells.of('webhooks')
   const access = createAccess(deps)
   const { authenticate, limitRate } = access
   const made = { randomBytes, createUuid: randomUUID, requireTarget: createRequireTarget(deps) }
@@ -31,7 +33,7 @@ export function createOperations<Payment, Mint, PayOut>(
     db,
     // Whoever uses Group A is notified of it, and need not wait for the next poll.
     onCommitted({ group }) {
-      if (group === 'a') deps.kickWebhooks?.()
+      if (group === 'a') webhooks.ring()
     },
   })
   return {

@@ -4,6 +4,7 @@ import type { PaymentDesk } from '../api/endpoints/api/payments/create.ts'
 import type { PayBack } from '../api/endpoints/api/payments/refund.ts'
 import type { PayingBank } from '../api/endpoints/v1/sides.ts'
 import type { GatewayDoor } from '../api/gateway-routes.ts'
+import type { Bells } from '../base/bells.ts'
 import { once, recent } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
@@ -41,7 +42,7 @@ import {
 import { lower } from '../sender/accounts.ts'
 import { createPayBack } from '../sender/pay-back.ts'
 import type { Db } from '../store/database/database.ts'
-import type { Chain } from './chain.ts'
+import { watchMs, type Chain } from './chain.ts'
 import type { Paying } from './sender.ts'
 import { SANDBOX_DAY_MS, startSimulators } from './simulators.ts'
 
@@ -109,6 +110,7 @@ export async function startRails(
     config: Config
     role: 'up' | 'serve' | 'work'
     shutdown: Shutdown
+    bells: Bells
     /** Of the chains that are open now. */
     chains: () => ReadonlyArray<{ chainId: number; rails: ChainRails }>
     /** What the ledger makes of wires that pay its own payments and redeems. */
@@ -116,7 +118,7 @@ export async function startRails(
     watch: Watchdog['watch']
   },
 ): Promise<Rails> {
-  const { config, role, shutdown, chains } = options
+  const { config, role, shutdown, bells, chains } = options
   const isSimulated = role === 'up' && config.environment === 'sandbox'
   const simulators = isSimulated ? await startSimulators({ config, shutdown }) : undefined
   const parties = simulators?.rails ?? config.rails
@@ -127,13 +129,14 @@ export async function startRails(
     ...options,
     parties,
     policy: isSimulated ? QUICK_CHARGES : CHARGE_POLICY,
+    bell: bells.of('charges'),
     onProgress: options.watch('charges', limits.railsStillMs),
     publicUrl: () => parties.publicUrl ?? ownUrl,
     checkouts: () => byChain(chains(), ({ terms }) => terms),
     seenOn: (chainId) => chains().find((one) => one.chainId === chainId)?.rails.seen,
     signal: shutdown.signal,
   })
-  const kickWires = wires?.kick ?? (() => undefined)
+  const kickWires = bells.of('wires').ring
   return {
     ground: {
       desk: { ...desk, payBacks: () => byChain(chains(), ({ payBack }) => payBack) },
@@ -169,6 +172,7 @@ function createWires(
   deps: Deps & {
     parties: RailsConfig
     isSimulated: boolean
+    bells: Bells
     moveByWire: OnWireMoved
     watch: Watchdog['watch']
   },
@@ -184,6 +188,7 @@ function createWires(
     logger,
     banks,
     policy: deps.isSimulated ? QUICK_WIRES : WIRE_POLICY,
+    bell: deps.bells.of('wires'),
     onProgress: deps.watch('wires', limits.railsStillMs),
     onMoved: async (db, moved) => {
       if (moved.purpose === 'transfer') await moveTransferByWire(db, moved)
@@ -232,7 +237,7 @@ function createCheckout(
     name: 'checkout',
     clock,
     logger,
-    intervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+    intervalMs: watchMs(chain, config),
     onProgress,
     async pass(signal) {
       await judgeOnce()
@@ -334,7 +339,7 @@ function createDeposits(
   return [
     loopOf({
       name: 'deposits',
-      intervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+      intervalMs: watchMs(chain, config),
       pass: (signal) => depositPass(deposits, signal),
       onProgress: deps.watch('deposits', limits.railsStillMs),
     }),

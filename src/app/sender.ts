@@ -1,4 +1,5 @@
 import type { BlockchainPayments } from '../api/endpoints/api/blockchain/payments.ts'
+import type { Bells } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/logger.ts'
@@ -38,6 +39,7 @@ export async function createPaying(deps: {
   signers: Signers
   db: Db
   clock: Clock
+  bells: Bells
   logger: Logger
   shutdown: Shutdown
   referenceKey: Uint8Array
@@ -57,6 +59,7 @@ export async function createPaying(deps: {
     db,
     clock,
     logger,
+    bell: deps.bells.of(`sender of ${chainId}`),
     onMoved,
     onEvent,
     onProgress,

@@ -15,7 +15,7 @@ import type { LedgerContext, Stablecoin } from '../ledger/context.ts'
 import { createSupplyWatch } from '../ledger/watch-supply.ts'
 import type { Db } from '../store/database/database.ts'
 import { countFindings, readSolvency } from '../store/ledger/supply.ts'
-import type { Chain } from './chain.ts'
+import { watchMs, type Chain } from './chain.ts'
 
 type SupplyGround = {
   config: Config
@@ -53,7 +53,7 @@ export function startSupply(
     context: ledger,
     readFinal: createFinal({ providers, finality: config.confirmations }),
     supply: supplyReaderOf(providers, stablecoin),
-    pollIntervalMs: chain.isEmbedded ? Math.min(config.blockMs, 1000) : 4000,
+    pollIntervalMs: watchMs(chain, config),
     onProgress: watchLoop('supply watch', limits.supplyStillMs),
   })
   const watching = watch.run(shutdown.signal)

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 
+import type { Bells } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
@@ -13,11 +14,6 @@ import { createTargets, resolveByDns } from '../webhooks/targets.ts'
 import { startWebhookWorker } from '../webhooks/worker.ts'
 import { countWebhooks } from './metrics.ts'
 
-export type Webhooks = {
-  /** What has just been committed goes out at once; without it, at the next poll. */
-  kick: () => void
-}
-
 /** Delivers webhooks until the program stops. */
 export function startWebhooks(ground: {
   config: Pick<Config, 'environment' | 'host'>
@@ -26,9 +22,10 @@ export function startWebhooks(ground: {
   logger: Logger
   registry: Registry
   shutdown: Shutdown
+  bells: Bells
   watchdog: Watchdog
-}): Webhooks {
-  const { db, clock, logger, registry, shutdown } = ground
+}): void {
+  const { db, clock, logger, registry, shutdown, bells } = ground
   const { environment, host } = ground.config
   const targets = createTargets({ environment, host, resolve: resolveByDns })
   const { watch } = ground.watchdog
@@ -44,9 +41,9 @@ export function startWebhooks(ground: {
     send: createSend({ targets, clock, timeoutMs: limits.webhookTimeoutMs }),
     schedule: SCHEDULES[environment],
     signal: shutdown.signal,
+    bell: bells.of('webhooks'),
     onTry: countWebhooks(registry),
     onPass: (kind) => onPass[kind](),
   })
   shutdown.add('the webhooks', () => worker.done)
-  return { kick: worker.kick }
 }

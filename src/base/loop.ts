@@ -1,9 +1,13 @@
+import type { Bell } from './bells.ts'
 import type { Clock } from './clock.ts'
 import type { Logger } from './logger.ts'
 
 /** Work that is looked for again and again: one pass after the other, until a signal ends it. */
 export type Loop = {
-  /** Begins the next pass now. A kick that is lost costs one interval, and nothing else. */
+  /**
+   * Begins the next pass now, and rings the bell. A kick that is lost costs the rest of a wait, and
+   * nothing else.
+   */
   kick: () => void
   run: (signal: AbortSignal) => Promise<void>
 }
@@ -14,33 +18,41 @@ export type LoopOptions = {
   clock: Clock
   logger: Logger
   intervalMs: number
+  /** Kicks it from elsewhere, and is rung by a kick here. */
+  bell?: Bell | undefined
   /** How long it rests after a pass that took so long, kicked or not. */
   restMs?: (tookMs: number) => number
   /** Called at the end of each pass; a pass of many rounds may call it for each of them. */
   onProgress?: (() => void) | undefined
-  /** True: there is more to do, and the next pass begins at once. */
+  /**
+   * True: there is more to do, and the next pass begins at once. A number: nothing is due for so
+   * many milliseconds, of which the loop rests the first two seconds, or until it is kicked.
+   */
   pass: (signal: AbortSignal, how: { isKicked: boolean }) => Promise<unknown>
 }
 
 /** A pass that fails is logged, and after each failure in a row the loop rests for longer. */
 export function createLoop(options: LoopOptions): Loop {
-  const { name, clock, logger, intervalMs, restMs, onProgress, pass } = options
+  const { name, clock, logger, intervalMs, bell, restMs, onProgress, pass } = options
   // The first pass looks at everything, as a kicked one does.
   let isKicked = true
   let wake: (() => void) | undefined
   let failures = 0
+  let waitMs = intervalMs
 
-  /** How long to rest before the next pass; undefined where there is more to do. */
+  /** How long to rest before the next pass, kicked or not; undefined where there is more to do. */
   const passOnce = async (signal: AbortSignal): Promise<number | undefined> => {
     const how = { isKicked }
     isKicked = false
     const startedAt = performance.now()
     try {
-      const hasMore = (await pass(signal, how)) === true
+      const next = await pass(signal, how)
       failures = 0
-      return hasMore ? undefined : (restMs?.(performance.now() - startedAt) ?? 0)
+      waitMs = typeof next === 'number' ? atRest(next, intervalMs) : intervalMs
+      return next === true ? undefined : (restMs?.(performance.now() - startedAt) ?? 0)
     } catch (error) {
       failures += 1
+      waitMs = intervalMs
       if (!signal.aborted) logger.error({ err: error, loop: name }, 'a pass of a loop failed')
       return backoffMs({ tries: failures, firstMs: FIRST_REST_MS, maxMs: MAX_REST_MS })
     } finally {
@@ -53,24 +65,38 @@ export function createLoop(options: LoopOptions): Loop {
     if (isKicked) return
     const woken = new AbortController()
     wake = () => woken.abort()
-    await clock.sleep(intervalMs, AbortSignal.any([signal, woken.signal]))
+    await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal]))
     wake = undefined
+  }
+
+  const kickHere = (): void => {
+    isKicked = true
+    wake?.()
   }
 
   return {
     kick() {
-      isKicked = true
-      wake?.()
+      kickHere()
+      bell?.ring()
     },
     async run(signal) {
+      const endListening = bell?.listen(kickHere)
       while (!signal.aborted) {
         const rest = await passOnce(signal)
         if (rest === undefined) continue
         if (rest > 0) await clock.sleep(rest, signal)
         await untilKicked(signal)
       }
+      endListening?.()
     },
   }
+}
+
+/** What nobody kicks for, as a process that cannot be heard, waits for so long at most. */
+const MAX_IDLE_MS = 2000
+
+function atRest(dueInMs: number, intervalMs: number): number {
+  return Math.max(intervalMs, Math.min(dueInMs, MAX_IDLE_MS))
 }
 
 const FIRST_REST_MS = 250

@@ -1,3 +1,4 @@
+import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
@@ -31,6 +32,7 @@ export type ChargeRailDeps = {
   clock: Clock
   logger: Logger
   policy: ChargePolicy
+  bell?: Bell
   onProgress?: (() => void) | undefined
 }
 

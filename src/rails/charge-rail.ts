@@ -1,6 +1,7 @@
 import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import { isFinal, type TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
+import { msUntilDue } from '../store/database/leases.ts'
 import {
   findCharge,
   learnCharge,
@@ -23,17 +24,28 @@ export type ChargeRail = Loop & {
 
 /** Brings charges to their gateways, and follows them, their refunds and their disputes. */
 export function createChargeRail(deps: ChargeRailDeps): ChargeRail {
-  const { clock, logger, policy, onProgress } = deps
+  const { clock, logger, policy, bell, onProgress } = deps
   const pass = async (signal: AbortSignal): Promise<void> => {
     await chargePass(deps, signal)
     await refundPass(deps, signal)
     await disputePass(deps, signal)
   }
-  const { pollIntervalMs: intervalMs } = policy
-  const loop = createLoop({ name: 'charges', clock, logger, intervalMs, onProgress, pass })
+  const loop = createLoop({
+    name: 'charges',
+    clock,
+    logger,
+    intervalMs: policy.pollIntervalMs,
+    bell,
+    onProgress,
+    async pass(signal) {
+      const restMs = await msUntilDue(deps.db, { tables: TABLES, now: clock.now() })
+      return restMs > 0 ? restMs : pass(signal)
+    },
+  })
   return { ...loop, pass, open: async (id, signal) => openCharge(deps, id, signal) }
 }
 
+const TABLES = ['charges', 'refunds', 'disputes'] as const
 const BATCH = 10
 const MAX_ROUNDS = 1000
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 import { createFreshCache } from '../base/cache.ts'
+import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
@@ -38,6 +39,7 @@ export function createPaymentGateways(deps: {
   logger: Logger
   parties: RailsConfig
   policy: ChargePolicy
+  bell?: Bell
   onProgress?: () => void
   /** Under which address the world reaches this program. */
   publicUrl: () => string

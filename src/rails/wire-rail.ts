@@ -1,9 +1,11 @@
+import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
 import { isLegalMove, type TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
+import { msUntilDue } from '../store/database/leases.ts'
 import {
   leaseWires,
   moveWire,
@@ -59,14 +61,18 @@ export function createWireRail(deps: WireRailDeps): WireRail {
       if (leased.length < BATCH) return
     }
   }
-  const { clock, logger, policy, onProgress } = deps
+  const { clock, logger, policy, bell, onProgress } = deps
   const loop = createLoop({
     name: 'wires',
     clock,
     logger,
     intervalMs: policy.pollIntervalMs,
+    bell,
     onProgress,
-    pass,
+    async pass(signal) {
+      const restMs = await msUntilDue(deps.db, { tables: ['wires'], now: clock.now() })
+      return restMs > 0 ? restMs : pass(signal)
+    },
   })
   return { ...loop, pass }
 }
@@ -79,6 +85,7 @@ export type WireRailDeps = {
   logger: Logger
   policy: WirePolicy
   onMoved: OnWireMoved
+  bell?: Bell
   onProgress?: (() => void) | undefined
 }
 

@@ -59,8 +59,9 @@ export function createRuns(deps: RunsDeps): Runs {
     intervalMs,
     onProgress,
     async pass(signal) {
-      await beginWhenDue(deps)
+      const restMs = await beginWhenDue(deps)
       while (!signal.aborted && (await takeNext(deps, signal)));
+      return restMs
     },
   })
   return {
@@ -69,14 +70,16 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 }
 
-/** One at a time, whoever asked for the last one. */
-async function beginWhenDue(deps: RunsDeps): Promise<void> {
+/** One at a time, whoever asked for the last one. Tells how long it is until the next is due. */
+async function beginWhenDue(deps: RunsDeps): Promise<number | undefined> {
   const { db, chainId, clock, everyMs } = deps
   const latest = await latestRun(db, { chainId, source: STORE })
-  if (latest !== undefined && latest.endedAt === undefined) return
+  if (latest !== undefined && latest.endedAt === undefined) return undefined
   const dueMs = latest === undefined ? 0 : nextAfter(latest, everyMs)
-  if (clock.now().getTime() < dueMs) return
+  const restMs = dueMs - clock.now().getTime()
+  if (restMs > 0) return restMs
   await requestRun(deps, { chainId, requestedBy: 'schedule' })
+  return undefined
 }
 
 /** What grows with all that was ever recorded takes a tenth of the time, but is due once a day. */

@@ -1,3 +1,4 @@
+import type { Bell } from '../base/bells.ts'
 import type { Finality } from '../base/chains/config.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
@@ -41,6 +42,8 @@ export type SenderContext = {
   onEvent: (event: SenderEvent) => void
   /** Called at the end of each pass, and of each lane's turn within it. */
   onProgress?: () => void
+  /** Rung when an order is accepted, in whichever process. */
+  bell?: Bell
 }
 
 /** One whose circuit is open, or that is paused, may answer late. Without a state it never is. */

@@ -50,12 +50,13 @@ export type Sender = {
 }
 
 export function createSender(context: SenderContext): Sender {
-  const { db, policy, clock, logger, onProgress } = context
+  const { db, policy, clock, logger, onProgress, bell } = context
   const loop = createLoop({
     name: 'sender',
     clock,
     logger,
     intervalMs: policy.pollIntervalMs,
+    bell,
     onProgress,
     pass: (signal, { isKicked }) =>
       runPass(context, signal, isKicked ? 0 : policy.pollIntervalMs * RESTED),
@@ -83,7 +84,7 @@ export function createSender(context: SenderContext): Sender {
       return accepted
     },
     cancel: (id) => requestCancel(db, { id, code: 'cancelled', now: clock.now() }),
-    pass: (signal) => runPass(context, signal),
+    pass: async (signal) => void (await runPass(context, signal)),
     run: loop.run,
     kick: loop.kick,
   }
@@ -96,15 +97,21 @@ export function createSender(context: SenderContext): Sender {
  */
 const RESTED = 0.8
 
-async function runPass(context: SenderContext, signal: AbortSignal, restMs = 0): Promise<void> {
+/** Resolves to how long nothing is due, where no lane has anything open. */
+async function runPass(
+  context: SenderContext,
+  signal: AbortSignal,
+  restMs = 0,
+): Promise<number | undefined> {
   const quorum = quorumOf(context, await findRightProviders(context, signal), signal)
-  if (quorum.providers.length === 0) return
+  if (quorum.providers.length === 0) return undefined
   const look = await lookAt(quorum, context.policy.confirmations)
   if (look !== undefined) await watchChain(context, look)
   const before = new Date(context.clock.now().getTime() - restMs)
   const { chainId, policy } = context
   // Each lane is leased once, since the release moves it behind `before`.
-  for (let lanes = 0; lanes < MAX_LANES && !signal.aborted;) {
+  let lanes = 0
+  while (lanes < MAX_LANES && !signal.aborted) {
     const until = new Date(context.clock.now().getTime() + policy.leaseMs)
     const limit = policy.lanesAtOnce
     const leases = await leaseLanes(context.db, { chainId, before, until, limit })
@@ -114,6 +121,7 @@ async function runPass(context: SenderContext, signal: AbortSignal, restMs = 0):
     context.onProgress?.()
   }
   if (look !== undefined) await tendAlerts(context, look)
+  return lanes === 0 ? Infinity : undefined
 }
 
 const MAX_LANES = 10_000

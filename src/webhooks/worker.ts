@@ -1,3 +1,4 @@
+import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { createLoop } from '../base/loop.ts'
@@ -7,8 +8,8 @@ import type { EveryonesEvent } from '../store/access/everyone.ts'
 import type { Db } from '../store/database/database.ts'
 import {
   cancelDeliveries,
-  hasDueDeliveries,
   leaseDeliveries,
+  lookForDeliveries,
   recordDelivered,
   recordFailed,
   releaseDelivery,
@@ -23,8 +24,6 @@ import type { Send, SendResult } from './send.ts'
 
 /** Delivers what is due, from any number of processes at once, until its signal aborts. */
 export type WebhookWorker = {
-  /** Looks for what is due now, rather than at the next poll. */
-  kick: () => void
   /** Resolves when all that was under way has been recorded or given back. */
   done: Promise<void>
 }
@@ -37,6 +36,8 @@ export type WebhookWorkerDeps = {
   send: Send
   schedule: Schedule
   signal: AbortSignal
+  /** Rung when something to deliver was committed, in whichever process. */
+  bell?: Bell
   pace?: Partial<WebhookPace>
   /** Told after each try, with how long it took. */
   onTry?: (made: { outcome: TryOutcome; durationMs: number }) => void
@@ -90,16 +91,16 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
     clock: deps.clock,
     logger: deps.logger,
     intervalMs: EVENTS_POLL_MS,
-    pass: async () => {
-      if (await tellFollowers(deps.db)) {
-        sound.kick()
-        // A user may have more than one page of events.
-        events.kick()
-      }
+    async pass() {
+      if (!(await tellFollowers(deps.db))) return sound.hasEndpoints() ? undefined : Infinity
+      sound.kick()
+      // A user may have more than one page of events.
+      return true
     },
   })
   const running = [sound.run(), failing.run(), events.run(deps.signal)]
-  return { kick: sound.kick, done: (async () => void (await Promise.all(running)))() }
+  const endListening = deps.bell?.listen(sound.kick)
+  return { done: Promise.all(running).then(() => endListening?.()) }
 }
 
 /** A page for each user, so that none waits for the backlog of another. False: nothing was new. */
@@ -123,16 +124,26 @@ type LanePace = Pick<LeaseWanted, 'kind' | 'perEndpoint' | 'perUser' | 'leaseMs'
   pollMs: number
 }
 
-type Lane = { kick: () => void; run: () => Promise<void> }
+type Lane = {
+  kick: () => void
+  run: () => Promise<void>
+  /** As of its last look. */
+  hasEndpoints: () => boolean
+}
 
 /** Takes deliveries of one kind as slots become free, and waits for each try by itself. */
 function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
   const { clock, logger, signal } = deps
   const held = new Map<DeliveryLease, Promise<void>>()
+  let hasEndpoints = true
 
-  async function take(): Promise<void> {
+  /** Resolves to how long nothing is due, where there is nobody to tell. */
+  async function take(): Promise<number | undefined> {
     const limit = pace.slots - held.size
-    if (limit === 0 || !(await hasDueDeliveries(deps.db))) return
+    if (limit === 0) return undefined
+    const look = await lookForDeliveries(deps.db)
+    hasEndpoints = look.hasEndpoints
+    if (!look.isDue) return hasEndpoints ? undefined : Infinity
     const leases = await leaseDeliveries(deps.db, { ...pace, limit, held: [...held.keys()] })
     const disabled = leases.filter((lease) => lease.isDisabled)
     if (disabled.length > 0) {
@@ -142,6 +153,7 @@ function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
     for (const lease of leases.filter((one) => !one.isDisabled)) {
       held.set(lease, finish(lease))
     }
+    return undefined
   }
 
   async function finish(lease: DeliveryLease): Promise<void> {
@@ -177,6 +189,7 @@ function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
   })
   return {
     kick: loop.kick,
+    hasEndpoints: () => hasEndpoints,
     async run() {
       await loop.run(signal)
       await Promise.all(held.values())

@@ -12,6 +12,7 @@ import { createServer } from '../../src/api/server/server.ts'
 import { measureWebhooks } from '../../src/app/metrics.ts'
 import { createRequireTarget } from '../../src/app/operations.ts'
 import { startWebhooks } from '../../src/app/webhooks.ts'
+import { createBells } from '../../src/base/bells.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { createShutdown, type Shutdown } from '../../src/base/shutdown.ts'
@@ -78,6 +79,7 @@ describe('subscriptions by the published SDK', () => {
       logger,
       registry,
       shutdown,
+      bells: createBells(),
       watchdog: createWatchdog({ clock, logger }),
     })
     const server = createServer({

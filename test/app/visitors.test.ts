@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { Registry } from 'prom-client'
 
+import { createBells } from '../../src/base/bells.ts'
 import type { Endpoint } from '../../src/api/admission/endpoint.ts'
 import type { BlockchainPayments } from '../../src/api/endpoints/api/blockchain/payments.ts'
 import type { PaymentDesk } from '../../src/api/endpoints/api/payments/create.ts'
@@ -145,6 +146,7 @@ describe('every operation that takes an id', () => {
       clock,
       environment: 'sandbox',
       host: '127.0.0.1',
+      bells: createBells(),
       chains: oneChain({
         payments: noPayments,
         stablecoin: ledger.stablecoin,

@@ -87,6 +87,22 @@ describe('a loop', () => {
     await running
   })
 
+  it('rests for longer where nothing is due, yet never for long, and is kicked out of it', async () => {
+    const due = [5000, 700, 30, Infinity, undefined]
+    const loop = create({ pass: async () => due.shift() })
+    const running = loop.run(end.signal)
+    for (let pass = 1; pass < 4; pass++) {
+      await turns()
+      wakeUp()
+    }
+    await turns()
+    loop.kick()
+    await turns()
+    end.abort()
+    await running
+    expect(slept).to.deep.equal([2000, 700, 100, 2000, 100])
+  })
+
   it('logs a pass that fails, and rests for longer after each in a row', async () => {
     const clock = createJumpingClock()
     let passes = 0

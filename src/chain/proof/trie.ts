@@ -11,8 +11,27 @@ export type ListTrie = {
   prove: (index: number) => Hex[]
 }
 
-/** Builds the trie of a list: the key of a value is the RLP of its place. */
+/**
+ * The trie of a list: the key of a value is the RLP of its place. Several payments of one block are
+ * often verified one after the other, so the last few tries are kept, each with what it is of.
+ */
 export function buildListTrie(values: readonly Hex[]): ListTrie {
+  const known = recent.find((one) => isSame(one.values, values))
+  if (known !== undefined) return known.trie
+  const trie = build(values)
+  recent.unshift({ values: [...values], trie })
+  recent.length = Math.min(recent.length, MAX_RECENT)
+  return trie
+}
+
+const recent: Array<{ values: readonly Hex[]; trie: ListTrie }> = []
+const MAX_RECENT = 4
+
+function isSame(one: readonly Hex[], other: readonly Hex[]): boolean {
+  return one.length === other.length && one.every((value, at) => value === other[at])
+}
+
+function build(values: readonly Hex[]): ListTrie {
   const entries = values.map((value, index) => ({ path: pathOf(index), value: hexToBytes(value) }))
   const root = entries.length === 0 ? undefined : buildNode(entries, 0)
   return {

@@ -16,6 +16,7 @@ export async function watchSigners(
   const { db, clock, logger, chainId } = deps
   for (const facts of await deps.signers.platform(signal)) {
     for (const [kind, isLacking] of needsOf(facts)) {
+      if (isLacking === facts.alerts.some((alert) => alert.kind === kind)) continue
       const key = { kind, chainId, signer: facts.address }
       const change = isLacking ? openSignerAlert : closeSignerAlert
       if (!(await change(db, key, clock.now()))) continue

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 import type { PostgresPool } from 'kysely'
-import { Pool, type CustomTypesConfig, type PoolClient } from 'pg'
+import { Pool, type ClientBase, type CustomTypesConfig, type PoolClient } from 'pg'
 
 import { parseDatabaseAddress, type DatabaseAddress } from '../../base/database-address.ts'
 import { BaseError, codeOf } from '../../base/errors.ts'
@@ -201,7 +201,7 @@ function breakOff(client: PoolClient, answerMs: number): void {
  * The driver waits without end for a server to answer our goodbye, and its socket would keep a
  * program that has stopped.
  */
-function hangUp(client: PoolClient): void {
+export function hangUp(client: ClientBase): void {
   const stream = streamOf(client)
   stream.once('finish', () => {
     const timer = setTimeout(() => stream.destroy(), limits.databaseGoodbyeMs)
@@ -209,7 +209,7 @@ function hangUp(client: PoolClient): void {
   })
 }
 
-function streamOf(client: PoolClient): Socket {
+function streamOf(client: ClientBase): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream
 }
 

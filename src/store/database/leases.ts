@@ -37,6 +37,18 @@ type Followed = keyof typeof FOLLOWED
 
 const FOLLOWED_TABLES = Object.keys(FOLLOWED) as readonly Followed[]
 
+/** How long it is until one of them is due: 0 or less where one is, infinite where none is open. */
+export async function msUntilDue(
+  db: Db,
+  { tables, now }: { tables: readonly Followed[]; now: Date },
+): Promise<number> {
+  const firsts = tables.map((table) => sql`select min(due_at) as at from ${sql.table(table)}`)
+  const { rows } = await sql<{ at: Date | null }>`
+    select min(at) as at from (${sql.join(firsts, sql` union all `)}) as due`.execute(db)
+  const at = rows[0]?.at
+  return at ? at.getTime() - now.getTime() : Infinity
+}
+
 export type Due = { now: Date; until: Date; limit: number }
 
 /**

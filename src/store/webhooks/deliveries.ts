@@ -164,13 +164,18 @@ export async function cancelDeliveries(db: Db, endpointIds: readonly bigint[]): 
     `.execute(db)
 }
 
-/** Whether it is worth to lease: much cheaper than a lease that finds nothing. */
-export async function hasDueDeliveries(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`
+/**
+ * Much cheaper than a lease that finds nothing: whether there is one to try now, and whether any
+ * endpoint is there at all.
+ */
+export async function lookForDeliveries(
+  db: Db,
+): Promise<{ isDue: boolean; hasEndpoints: boolean }> {
+  const { rows } = await sql<{ isDue: boolean; hasEndpoints: boolean }>`
     select exists (
       select from webhook_deliveries where state = 'pending' and due_at <= now()
-    ) as found`.execute(db)
-  return rows[0]?.found === true
+    ) as "isDue", exists (select from webhook_endpoints) as "hasEndpoints"`.execute(db)
+  return rows[0] ?? { isDue: false, hasEndpoints: false }
 }
 
 /** How long the oldest delivery that is due has been waiting for a worker; 0 where none is. */

@@ -56,6 +56,8 @@ describe('the real mainnet block', () => {
   })
 })
 
+const valueOf = (at: number): Hex => `0x${String(at).padStart(80, '0')}`
+
 describe('a list trie', () => {
   it('proves every place of lists of any length, with small and large values', () => {
     const values = fc.array(
@@ -82,6 +84,20 @@ describe('a list trie', () => {
     expect(readProof({ root: one.root, index: 0, proof: one.prove(0) })).to.equal('0x1234')
     const moved = { root: one.root, index: 1, proof: one.prove(0) }
     await expectFailure(() => readProof(moved), 'encoding_invalid')
+  })
+
+  it('is built once for a list that comes again, and anew where any value differs', () => {
+    const list: Hex[] = Array.from({ length: 40 }, (_, at) => valueOf(at))
+    const trie = buildListTrie(list)
+    expect(buildListTrie([...list])).to.equal(trie)
+    for (const changed of [list.with(39, '0xff'), list.slice(1), [...list, list[0]!]]) {
+      expect(buildListTrie(changed).root).not.to.equal(trie.root)
+    }
+    list[0] = '0xff'
+    expect(buildListTrie(list).root).not.to.equal(trie.root)
+    for (let other = 0; other < 5; other++) buildListTrie([`0x0${other}`])
+    list[0] = valueOf(0)
+    expect(buildListTrie(list)).to.deep.include({ root: trie.root }).and.not.to.equal(trie)
   })
 
   it('reads a path in one form only', async () => {

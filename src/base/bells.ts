@@ -1,0 +1,41 @@
+/** What one kind of work is told by, when there is more of it. */
+export type Bell = {
+  /** Wakes whoever listens, in this process and in the others that share the database. */
+  ring: () => void
+  /** Returns what ends it. */
+  listen: (wake: () => void) => () => void
+}
+
+export type Bells = {
+  of: (name: string) => Bell
+  /** Wakes those of this process alone, as when another one has rung. */
+  ringHere: (name: string) => void
+  /** Called with the name of each bell that is rung in this process. */
+  carry: (onRing: (name: string) => void) => void
+}
+
+/** A ring that nobody hears costs time, and nothing else: whoever listens looks by itself as well. */
+export function createBells(): Bells {
+  const listening = new Map<string, Set<() => void>>()
+  let carry: (name: string) => void = () => undefined
+  const ringHere = (name: string): void => {
+    for (const wake of listening.get(name) ?? []) wake()
+  }
+  return {
+    ringHere,
+    carry(onRing) {
+      carry = onRing
+    },
+    of: (name) => ({
+      ring() {
+        ringHere(name)
+        carry(name)
+      },
+      listen(wake) {
+        const all = listening.get(name) ?? new Set()
+        listening.set(name, all.add(wake))
+        return () => void all.delete(wake)
+      },
+    }),
+  }
+}

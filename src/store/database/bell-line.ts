@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+
+import { sql } from 'kysely'
+import { Client } from 'pg'
+
+import type { Bells } from '../../base/bells.ts'
+import type { Clock } from '../../base/clock.ts'
+import { parseDatabaseAddress } from '../../base/database-address.ts'
+import { messageOf } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+import type { Logger } from '../../base/logger.ts'
+import { hangUp } from './connections.ts'
+import type { Db } from './database.ts'
+
+export type BellLineDeps = {
+  url: string
+  db: Db
+  clock: Clock
+  logger: Logger
+  signal: AbortSignal
+}
+
+/**
+ * Carries rings between the processes that share a server, by NOTIFY. It is told apart from the
+ * transaction that made the work: to notify in that one would hold up the commits of all others.
+ * PgBouncer keeps no session that could listen, so behind it everybody looks by itself alone.
+ */
+export async function runBellLine(bells: Bells, deps: BellLineDeps): Promise<void> {
+  const address = parseDatabaseAddress(deps.url)
+  if (address === undefined || address.isPooled) return
+  const own = randomUUID()
+  bells.carry(carrier(deps, own))
+  while (!deps.signal.aborted) {
+    for (const host of address.hosts) {
+      await listenAt(host, deps, (payload) => {
+        const [from, name] = payload.split(' ', 2)
+        if (from !== own && name !== undefined) bells.ringHere(name)
+      })
+    }
+    await deps.clock.sleep(RECONNECT_MS, deps.signal)
+  }
+}
+
+/** Tells at once, and of all that follow in the next moment once, at its end. */
+function carrier({ db, logger }: BellLineDeps, own: string): (name: string) => void {
+  const waiting = new Map<string, boolean>()
+  const tell = (name: string): void => {
+    waiting.set(name, false)
+    sql`select pg_notify(${CHANNEL}, ${`${own} ${name}`})`.execute(db).catch((error: unknown) => {
+      logger.debug({ bell: name, reason: messageOf(error) }, 'a ring was not carried')
+    })
+    setTimeout(() => {
+      const isRungAgain = waiting.get(name)
+      waiting.delete(name)
+      if (isRungAgain) tell(name)
+    }, QUIET_MS).unref()
+  }
+  return (name) => {
+    if (waiting.has(name)) waiting.set(name, true)
+    else tell(name)
+  }
+}
+
+/** Resolves when the connection has ended, whoever ended it. */
+async function listenAt(
+  host: URL,
+  { logger, signal }: BellLineDeps,
+  onRing: (payload: string) => void,
+): Promise<void> {
+  const client = new Client({
+    connectionString: host.href,
+    connectionTimeoutMillis: limits.databaseConnectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: limits.databaseKeepAliveMs,
+    application_name: 'quittance',
+  })
+  const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
+  client.on('error', (error) => {
+    logger.debug({ reason: messageOf(error) }, 'the connection that listens broke')
+  })
+  client.on('notification', ({ payload = '' }) => onRing(payload))
+  const leave = (): void => void client.end().catch(() => undefined)
+  signal.addEventListener('abort', leave)
+  try {
+    await client.connect()
+    hangUp(client)
+    // A standby passes nothing on: it refuses to listen, and the next host is asked.
+    await client.query(`listen ${CHANNEL}`)
+    if (!signal.aborted) await ended
+  } catch (error) {
+    logger.debug({ reason: messageOf(error) }, 'no connection to listen on')
+  } finally {
+    signal.removeEventListener('abort', leave)
+    leave()
+  }
+}
+
+const CHANNEL = 'quittance'
+const QUIET_MS = 50
+const RECONNECT_MS = 1000
