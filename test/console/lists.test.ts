@@ -8,6 +8,13 @@ import { insertManyTransactions } from '../fixtures/store/many-transactions.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 import { until } from '../fixtures/until.ts'
 
+/** What a test asks of an element. */
+type Box = {
+  scrollWidth: number
+  clientWidth: number
+  getBoundingClientRect: () => { left: number }
+}
+
 /** All of them are in sight of a window of this height. */
 const ROWS = 15
 
@@ -169,13 +176,13 @@ describeInChromium('lists in the console', (chromium) => {
     await opened.show('transactions?currency=ETH')
     const cell = page.getByRole('cell').filter({ hasText: '12.34567890123456789 ETH' })
     await cell.waitFor()
-    const over = () => cell.evaluate((one: Element) => one.scrollWidth - one.clientWidth)
+    const over = () => cell.evaluate((one: Box) => one.scrollWidth - one.clientWidth)
     expect(await over()).to.be.at.most(0)
     await page.setViewportSize({ width: 360, height: 780 })
     const left = (column: string) =>
       page
         .locator(`.rows .body [data-column=${column}] > :first-child`)
-        .evaluate((one: Element) => Math.round(one.getBoundingClientRect().left))
+        .evaluate((one: Box) => Math.round(one.getBoundingClientRect().left))
     expect(await left('Amount')).to.equal(await left('Transaction'))
     expect(await over()).to.be.at.most(0)
     await page.setViewportSize({ width: 1440, height: 900 })
