@@ -169,7 +169,7 @@ describeInChromium('lists in the console', (chromium) => {
     })
   }
 
-  it('shows an amount of 18 decimals whole, and where the others begin on a narrow one', async () => {
+  it('shows an amount of 18 decimals whole, in its place on a narrow screen', async () => {
     const { db, alice } = opened.admin
     const amount = { amount: 12_345_678_901_234_567_890n, currency: 'ETH' } as const
     await makeTransaction(db, { userId: alice.id, ...amount })
@@ -188,7 +188,7 @@ describeInChromium('lists in the console', (chromium) => {
     await page.setViewportSize({ width: 1440, height: 900 })
   })
 
-  it('stays within a narrow window while it connects, and when the connection is lost', async () => {
+  it('stays within a narrow window while it connects, and cut off', async () => {
     const narrow = await opened.browser.newPage({ viewport: { width: 360, height: 780 } })
     await keepSession(narrow, opened.admin.keys.admin)
     let refuse = (): void => undefined

@@ -5,7 +5,6 @@ import { openAlert } from '../../../../src/store/orders/sender-alerts.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
 import { startAdminApi, type AdminApi } from '../../../fixtures/api/admin-api.ts'
 import { makeBatch } from '../../../fixtures/store/made-batch.ts'
-import { insertManyTransactions } from '../../../fixtures/store/many-transactions.ts'
 import { makeTransaction } from '../../../fixtures/store/transactions.ts'
 
 type Row = Record<string, unknown>
@@ -53,28 +52,6 @@ describe('what the console asks for beside its lists', () => {
     for (const strange of ["'", '%', '\u0000', '0x12', 'TX1', '9'.repeat(40), '1e9']) {
       const { status } = await get(`/api/admin/search?q=${encodeURIComponent(strange)}`)
       expect(status, strange).to.be.oneOf([200, 400])
-    }
-  })
-
-  it('finds what is old by its words and its amount, however much is new', async () => {
-    const { db, alice } = admin
-    const old = { userId: alice.id, amount: 123_456n, description: "May's rent, O'Neil (Büro)" }
-    const { transactionId } = await makeTransaction(db, old)
-    await makeTransaction(db, { userId: alice.id, description: 'Rent of April', amount: 99n })
-    const younger = { userId: alice.id, description: 'Büros', amount: 99n }
-    const { transactionId: longer } = await makeTransaction(db, younger)
-    await insertManyTransactions(db, { userId: alice.id, count: 2000, from: '2100-01-01' })
-    const wanted = `transaction ${transactionId}`
-    for (const q of ["rent o'neil", 'neil may', '1234.56', '1,234.560', '1\u202f234.56']) {
-      expect(await search(q), q).to.deep.equal([wanted])
-    }
-    expect(await search('rent')).to.have.length(2)
-    // A whole word comes before one that only begins so, which is younger.
-    expect(await search('büro')).to.deep.equal([wanted, `transaction ${longer}`])
-    // The beginning of a word is enough, but not one or two letters, and only of the last word.
-    expect(await search('may ren')).to.deep.equal([wanted])
-    for (const q of ['re', 'ren may', 'may april', '=1234.56', "'", '!', '| &']) {
-      expect(await search(q), q).to.deep.equal([])
     }
   })
 
