@@ -8,7 +8,7 @@ import { listen, requireListenable, type Where } from './api/server/listen.ts'
 import { createServer, createStatusServer } from './api/server/server.ts'
 import { chainChecks, startChainParts, type RunningChain } from './app/chain-parts.ts'
 import { SANDBOX_MNEMONIC } from './app/chain.ts'
-import { requireMigrated, startDatabase } from './app/database.ts'
+import { requireMigrated, startBells, startDatabase } from './app/database.ts'
 import { createDrain } from './app/drain.ts'
 import type { Ground, OpenChain } from './app/ground.ts'
 import { createLedger } from './app/ledger.ts'
@@ -33,7 +33,6 @@ import { measureSigners } from './app/signers.ts'
 import { measureSupply } from './app/supply.ts'
 import { requireTrustedProviders } from './app/trusted-providers.ts'
 import { startWebhooks } from './app/webhooks.ts'
-import { createBells, type Bells } from './base/bells.ts'
 import { systemClock } from './base/clock.ts'
 import { configOf, type Config } from './base/config.ts'
 import type { BaseError } from './base/errors.ts'
@@ -53,7 +52,6 @@ import { CHARGE_POLICY } from './rails/charge-deps.ts'
 import { refuseDefaultSecrets } from './store/access/default-secrets.ts'
 import { ensureDemoAccounts } from './store/access/demo-accounts.ts'
 import { ensureSigningKey } from './store/access/signing-keys.ts'
-import { runBellLine } from './store/database/bell-line.ts'
 import { claimInstallation } from './store/database/installation.ts'
 import { takeBackLeases } from './store/database/leases.ts'
 
@@ -65,7 +63,7 @@ export type Role = 'up' | 'serve' | 'work'
 /** A program that runs. `stop` ends all its parts, and resolves to what failed meanwhile. */
 export type App = {
   facts: ReadyFacts
-  /** Resolves to the reason when a part that the rest stands on has ended by itself. */
+  /** Resolves to the reason when a part that the others need ends by itself. */
   failed: Promise<BaseError>
   stop: () => Promise<BaseError[]>
 }
@@ -146,7 +144,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
     facts.statusUrl = await serveStatus(ground, chains)
   } else {
     facts.url = await serve(ground, { chains, ledger, rails })
-    // One registry holds each metric once: beside the API, its requests are the ones that count.
+    // A registry holds each metric once. The shared one counts the requests of the API.
     facts.statusUrl = (await serveStatus(ground, chains, new Registry())) ?? facts.url
     rails.announce(facts.url)
     facts.console = `${facts.url}/console`
@@ -156,7 +154,7 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   return { facts, failed: failure.promise, stop: shutdown.stop }
 }
 
-/** What other programs are told of it. */
+/** The facts about the app that other programs read. */
 async function factsOf(
   options: AppOptions,
   ground: Ground,
@@ -237,26 +235,15 @@ async function openGround(
   for (const warning of forgotten) logger.warn(warning)
   warnings.push(...forgotten)
   const clock = systemClock
-  // The lock of the folder says that whoever held them is gone.
+  // The lock of the folder proves that the process that held these leases has ended.
   if (role === 'up' && database.kind === 'embedded') {
     await takeBackLeases(db, { now: clock.now(), leaseMs: CHARGE_POLICY.leaseMs })
   }
   const watchdog = createWatchdog({ clock, logger })
-  const bells = ringing({ ...shared, database, clock })
+  const bells = startBells({ ...shared, database, clock })
   const found = { database, db, bells, signers, referenceKey, checks: [] }
   const ground: Ground = { ...shared, clock, watchdog, warnings, registry, ...found }
   return { ground, connecting, opened, away }
-}
-
-/** Bells that are heard in every process that shares the database. */
-function ringing(of: Pick<Ground, 'config' | 'database' | 'clock' | 'logger' | 'shutdown'>): Bells {
-  const { config, database, shutdown } = of
-  const bells = createBells()
-  const { databaseUrl: url } = config
-  if (url === undefined) return bells
-  const running = runBellLine(bells, { ...of, url, db: database.db, signal: shutdown.signal })
-  shutdown.add('the line of the bells', () => running)
-  return bells
 }
 
 type ServedChains = Chains<RunningChain>
@@ -270,7 +257,7 @@ function measure({ registry, db, clock }: Ground, { all, waiting }: ServedChains
   measureSigners(registry, all)
 }
 
-/** What goes on by itself; any number of processes may do it beside each other. */
+/** Starts the background work. Any number of processes may do it at the same time. */
 function work(
   { shutdown, watchdog, ...ground }: Ground,
   { chains, rails }: { chains: ServedChains; rails: Rails },
@@ -360,19 +347,19 @@ function isOnLaptop({ environment, host }: Config): boolean {
   return environment === 'sandbox' && /^(?:127\.|::1$|localhost$)/.test(host)
 }
 
-function checksOf({ database, watchdog, checks }: Ground, chains: ServedChains): HealthCheck[] {
+function checksOf({ database, db, watchdog, checks }: Ground, chains: ServedChains): HealthCheck[] {
   return [
     { name: 'database', check: () => database.ping() },
     { name: 'migrations', check: () => requireMigrated(database) },
-    ...chainChecks(chains),
+    ...chainChecks(db, chains),
     ...watchdog.checks(),
     ...checks,
   ]
 }
 
 /**
- * The sandbox's own accounts; whoever runs the parts one by one makes accounts by `users` and
- * `keys`.
+ * The sandbox's own accounts. An operator who starts the parts one by one makes accounts with
+ * `users` and `keys`.
  */
 async function startDemo(
   options: AppOptions,

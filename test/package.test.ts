@@ -13,17 +13,23 @@ import { runFile, type Program } from './fixtures/program.ts'
 import { examplesOf } from './fixtures/published-examples.ts'
 import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
 
-const ENTRIES = ['.', './client', './verify', './contracts', './server']
-const SOURCES = ['src/checked/index.ts', 'src/verify/index.ts', 'src/app/server.ts']
+const ENTRIES = ['.', './client', './verify', './contracts', './reconcile', './server']
+const SOURCES = [
+  'src/checked/index.ts',
+  'src/verify/index.ts',
+  'src/app/reconcile.ts',
+  'src/app/server.ts',
+]
 
 const USE = `
 import { createPlatform } from 'quittance'
 import { ApiError, createPlatformClient } from 'quittance/client'
 import { settlementAbi, settlementAddress } from 'quittance/contracts'
+import { reconcile } from 'quittance/reconcile'
 import { startApp } from 'quittance/server'
 import { verifyTransaction } from 'quittance/verify'
 
-const named = [createPlatform, createPlatformClient, verifyTransaction, startApp]
+const named = [createPlatform, createPlatformClient, verifyTransaction, reconcile, startApp]
 console.log(process.version, settlementAddress, settlementAbi.length)
 console.log(named.map(({ name }) => name).join(' '))
 const platform = createPlatformClient({ baseUrl: 'http://127.0.0.1:9', apiKey: 'k', timeoutMs: 50 })
@@ -168,7 +174,9 @@ describe('the package', () => {
       write('use.js', USE)
       const stdout = await run(file, [...args, 'use.js'])
       expect(stdout).to.match(new RegExp(`^v${version}\\.`))
-      expect(stdout).to.include('createPlatform createPlatformClient verifyTransaction startApp')
+      expect(stdout).to.include(
+        'createPlatform createPlatformClient verifyTransaction reconcile startApp',
+      )
     })
   }
 

@@ -44,6 +44,12 @@ describe('the words of the documentation', () => {
     ['in a cell of a table', 'docs/a.md', '| `POST /a` | whoever asks |'],
     ['in a string', 'src/a.ts', "throw new Error('The server wants a key.')"],
     ['in the text of a screen', 'src/a.tsx', 'const a = <p>Ask whoever sent it to you.</p>'],
+    ['in a comment', 'src/a.ts', '/** The owner is\n * told. */\nconst a = 1'],
+    [
+      'in a comment of a line',
+      'src/a.ts',
+      'const a = 1\n// Whoever asks\n// gets it.\nconst b = 2',
+    ],
     ['in a template', 'src/a.ts', 'const a = `${b} is no variable of this program`'],
   ]
   for (const [where, path, text] of planted) {
@@ -56,6 +62,7 @@ describe('the words of the documentation', () => {
     ['in code', 'docs/a.md', 'Print `is told`.\n\n```text\nbeside\n```\n'],
     ['in a value without words', 'src/a.ts', "const a = ['is', 'told', 'beside']"],
     ['in a statement of SQL', 'src/a.ts', 'const a = sql`select beside from a`'],
+    ['in code of a comment', 'src/a.ts', '// Use `beside`.\nconst a = 1'],
     ['in a name of code', 'src/a.ts', 'const beside = whoever(1)'],
     ['in what is right', 'docs/a.md', 'It is no longer counted. It is no more than 3.'],
   ]

@@ -3,7 +3,7 @@ import { RequestError } from '../wire/errors.ts'
 import { refusal } from '../wire/group-a/money.ts'
 import { invalidRequest } from './admission/checks.ts'
 
-/** The chains that are served, each with what its operations stand on. */
+/** The chains that are served, each with what its operations need. */
 export type Chains<Chain extends object = object> = {
   /** Those that are open now, the default one first. */
   all: () => readonly [Chain & ChainNames, ...(Chain & ChainNames)[]]

@@ -67,7 +67,7 @@ export function formatEvent(event: { id: string; data: unknown }): string {
   return `id: ${event.id}\ndata: ${JSON.stringify(event.data)}\n\n`
 }
 
-/** Without data it is no event, but the client learns from where to go on. */
+/** Without data it is not an event, but the client learns where to resume. */
 export function heartbeat(id: string): string {
   return `: still here\nid: ${id}\n\n`
 }

@@ -20,8 +20,8 @@ export type GatewayDoor = {
 }
 
 /**
- * Where gateways tell of changes. The signature is checked over the bytes as they came, so the body
- * is read by nobody before.
+ * The routes on which gateways report changes. The signature is checked over the bytes as they
+ * arrived, so nothing parses the body before.
  */
 export function addGatewayRoutes(
   server: FastifyInstance,

@@ -21,7 +21,7 @@ export type HealthCheck = {
   check: () => Promise<Said>
 }
 
-/** What `/readyz` shows of a part that serves, beside its status. */
+/** What `/readyz` shows of a part that serves, in addition to its status. */
 type Said = { message: string; signers?: PlatformSignerWire[]; stablecoin?: StablecoinWire } | void
 
 /** `/healthz`: the process lives. `/readyz`: it can serve, part by part. */
@@ -39,7 +39,7 @@ export function addHealthRoutes(
   const alive: DoorConfig = { lane: 'alive' }
   server.get('/healthz', { config: alive }, async () => ({ status: 'ok' }))
 
-  // Whoever asks while others do gets their answer, so that many askers are one to the database.
+  // Requests that arrive during a check share its answer, so many callers are one to the database.
   const runAll = recent({
     load: async () => Promise.all(options.checks().map(runCheck)),
     maxAgeMs: 0,

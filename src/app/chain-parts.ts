@@ -21,11 +21,13 @@ import {
 import { createOperating } from './operations.ts'
 import { createChainRails, type ChainRails } from './rails.ts'
 import { createReconciliation } from './reconcile/reconciliation.ts'
+import { readCursor } from '../store/orders/chain-cursor.ts'
+import type { Db } from '../store/database/database.ts'
 import { createPaying, type Paying } from './sender.ts'
 import { startSigners, type OwnSigners } from './signers.ts'
 import { startSupply } from './supply.ts'
 
-/** A chain with all that works on it, and what its operations stand on. */
+/** A chain, the parts that work on it, and what its operations need. */
 export type RunningChain = OpenChain &
   ServedChain<PreparedOrder, PreparedOrder, PreparedWithdrawal> & {
     paying: Paying
@@ -97,11 +99,11 @@ export async function startChainParts(
  * One chain must answer for the program to serve. Of several, those that do not are shown, and hold
  * up no other one.
  */
-export function chainChecks({ all, waiting }: Chains<RunningChain>): HealthCheck[] {
+export function chainChecks(db: Db, { all, waiting }: Chains<RunningChain>): HealthCheck[] {
   const running = all()
   const known: readonly ChainNames[] = [...running, ...waiting()]
   if (known.length === 1) {
-    return [{ name: 'chain', check: () => requireChain(running[0].chain) }]
+    return [{ name: 'chain', check: () => requireChain(running[0].chain).then(() => undefined) }]
   }
   return [
     {
@@ -111,17 +113,44 @@ export function chainChecks({ all, waiting }: Chains<RunningChain>): HealthCheck
         await first.catch(() => requireChain(running[0].chain))
       },
     },
-    ...known.map(({ name }) => ({ name: `chain ${name}`, check: () => tellOf(name, running) })),
+    ...known.map(({ name }) => ({
+      name: `chain ${name}`,
+      check: () =>
+        tellOf(
+          db,
+          running.find((one) => one.name === name),
+        ),
+    })),
   ]
 }
 
-async function tellOf(name: string, running: readonly RunningChain[]) {
-  const found = running.find((one) => one.name === name)
+async function tellOf(db: Db, found: RunningChain | undefined): Promise<{ message: string }> {
   if (found === undefined) return { message: 'No provider has answered since the start.' }
   try {
-    await requireChain(found.chain)
-    return undefined
+    return { message: await describeChain(db, found) }
   } catch (error) {
     return { message: `It cannot be used now: ${messageOf(error)}` }
   }
+}
+
+/** Its providers, how far it is, what is final, what is on it, and what it lacks. */
+async function describeChain(db: Db, found: RunningChain): Promise<string> {
+  const { chain, chainId, config, contracts } = found
+  const { confirmations } = config
+  const answering = await requireChain(chain)
+  const cursor = await readCursor(db, chainId)
+  const tokens = contracts.tokens.map(({ currency }) => currency).filter((one) => one !== 'USD')
+  const how = typeof confirmations === 'number' ? `${confirmations} confirmations` : confirmations
+  return [
+    `${answering} of ${chain.providers.all.length} providers answer`,
+    cursor === undefined ? 'no block is read yet' : `block ${cursor.head.number}`,
+    `${cursor?.final === undefined ? 'nothing is final yet' : `final to block ${cursor.final.number}`} (${how})`,
+    contracts.settlement === undefined
+      ? 'no settlement contract, so use_contract is refused'
+      : `settlement at ${contracts.settlement}`,
+    contracts.stablecoin === undefined
+      ? 'no stablecoin, so mints and redeems are refused'
+      : `${contracts.token?.symbol ?? 'the stablecoin'} at ${contracts.stablecoin}`,
+    ...(tokens.length > 0 ? [`tokens ${tokens.join(', ')}`] : []),
+  ].join(', ')
 }

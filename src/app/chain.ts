@@ -12,17 +12,24 @@ import { readChainId } from '../chain/rpc/chain-id.ts'
 import type { ProviderEvent } from '../chain/rpc/http-provider.ts'
 import { createProviders, type Providers } from '../chain/rpc/providers.ts'
 import { nameOfProvider } from '../chain/rpc/rpc.ts'
+import { coinOfChain } from '../domain/coins.ts'
 import { isDevelopmentChain, type ChainNames } from '../domain/chains.ts'
 
 export type Chain = { url: string; chainId: number; isEmbedded: boolean; providers: Providers }
 
-/** How the chain is called: as it is configured, or as it is known. */
+/** How the chain is called, and its coin: as it is configured, or as it is known. */
 export function namesOf(
-  { name, code }: Pick<ChainConfig, 'name' | 'code'>,
+  { name, code, coin }: Pick<ChainConfig, 'name' | 'code' | 'coin'>,
   { chainId }: { chainId: number },
 ): ChainNames {
   const usual = isDevelopmentChain(chainId) ? 'local' : `chain-${chainId}`
-  return { chainId, name: name ?? findKnownChainById(chainId)?.name ?? usual, code }
+  const known = findKnownChainById(chainId)
+  return {
+    chainId,
+    name: name ?? known?.name ?? usual,
+    code,
+    coin: coin ?? coinOfChain(chainId),
+  }
 }
 
 export async function startChain(options: {
@@ -49,8 +56,8 @@ export async function startChain(options: {
     folder: join(config.dataFolder, place === 0 ? 'chain' : `chain-${config.chainId}`),
     blockMs: config.blockMs,
     mnemonic: SANDBOX_MNEMONIC,
-    // A known address is handy for a wallet; whoever asks for any port wants no fixed one here
-    // either.
+    // A fixed address is handy for a wallet. Where the server takes any free port, the chain does
+    // as well.
     preferredPort: config.port === 0 ? 0 : 8545 + place,
     chainId: config.chainId ?? SANDBOX_CHAIN_ID,
   })
@@ -64,10 +71,11 @@ export async function startChain(options: {
   return { url: anvil.url, chainId, isEmbedded: true, providers, detail }
 }
 
-/** Asks every provider, and is content with one that serves the chain. */
-export async function requireChain({ providers }: Pick<Chain, 'providers'>): Promise<void> {
+/** Asks every provider, and is content with one that serves the chain. Says how many do. */
+export async function requireChain({ providers }: Pick<Chain, 'providers'>): Promise<number> {
   const checks = await providers.checkAll(AbortSignal.timeout(READY_TIMEOUT_MS))
-  if (checks.some(({ error }) => error === undefined)) return
+  const count = checks.filter(({ error }) => error === undefined).length
+  if (count > 0) return count
   const wrong = checks.find(({ wrongChainId }) => wrongChainId !== undefined)
   throw wrong?.error ?? checks[0]?.error ?? new NoProviderError()
 }
@@ -101,7 +109,7 @@ function report(logger: Logger, event: ProviderEvent): void {
   }
 }
 
-/** How often final blocks are looked for: once a block, or twice a second where they are quicker. */
+/** How often final blocks are looked for: once a block, but at most twice a second. */
 export function watchMs(
   { isEmbedded }: Pick<Chain, 'isEmbedded'>,
   { blockMs }: Pick<Config, 'blockMs'>,

@@ -7,7 +7,7 @@ import type { Providers } from '../chain/rpc/providers.ts'
 /** How a chain charges for a transaction. */
 export type Charges = {
   feePolicy: FeePolicy
-  /** What it charges beside the gas; undefined where that is nothing. */
+  /** What it charges in addition to the gas. Undefined where that is nothing. */
   readRollupFee: ReadRollupFee | undefined
 }
 

@@ -35,7 +35,7 @@ export async function startContracts(options: {
 }
 
 /** What the operator expects of the dollar, and the chain does not show, stops the start. */
-function requireProfile(
+export function requireProfile(
   { stablecoinProfile: wanted, stablecoinAddress: address }: Config,
   token: FoundContracts['token'],
 ): void {

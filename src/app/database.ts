@@ -1,15 +1,18 @@
 import { join, relative, resolve } from 'node:path'
 
+import { createBells, type Bells } from '../base/bells.ts'
 import type { Config } from '../base/config.ts'
 import { nameOfDatabase } from '../base/database-address.ts'
 import { BaseError, messageOf } from '../base/errors.ts'
 import { lockFolder } from '../base/lock.ts'
 import { createLogger, type Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
+import { runBellLine } from '../store/database/bell-line.ts'
 import { MIGRATION_PATIENCE } from '../store/database/connections.ts'
 import { openDatabase, type Database, type DatabaseOptions } from '../store/database/database.ts'
 import { migrate, readSchemaState } from '../store/database/migrate.ts'
 import { continueLogs } from '../store/reconciliation/settled-logs.ts'
+import type { Ground } from './ground.ts'
 
 /** Opens the database that the configuration names, for commands that need no more than that. */
 export async function withDatabase<T>(
@@ -34,7 +37,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** `up` migrates by itself; processes that share a server leave it to whoever runs `migrate`. */
+/** `up` migrates by itself. On a shared server the operator runs `migrate`. */
 export async function startDatabase(options: {
   config: Config
   logger: Logger
@@ -99,4 +102,18 @@ class MigrationsPendingError extends BaseError {
       details: { pending },
     })
   }
+}
+
+/** Bells that are heard in every process that shares the database. */
+export function startBells(
+  ground: Pick<Ground, 'config' | 'database' | 'clock' | 'logger' | 'shutdown'>,
+): Bells {
+  const { config, database, shutdown } = ground
+  const bells = createBells()
+  const { databaseUrl: url } = config
+  if (url === undefined) return bells
+  const { signal } = shutdown
+  const running = runBellLine(bells, { ...ground, url, db: database.db, signal })
+  shutdown.add('the line of the bells', () => running)
+  return bells
 }

@@ -13,7 +13,7 @@ import type { ChainNames } from '../domain/chains.ts'
 import type { Database, Db } from '../store/database/database.ts'
 import type { Chain } from './chain.ts'
 
-/** What every part stands on. */
+/** What every part needs. */
 export type Ground = {
   config: Config
   logger: Logger
@@ -21,7 +21,7 @@ export type Ground = {
   registry: Registry
   shutdown: Shutdown
   watchdog: Watchdog
-  /** The parts of `/readyz` that are no loops, as they are started. */
+  /** The parts of `/readyz` that are not loops. Each is added when it starts. */
   checks: HealthCheck[]
   /** What the operator has accepted, and should not forget. */
   warnings: readonly string[]

@@ -24,7 +24,7 @@ import { NeededFirstError } from '../store/database/trouble.ts'
 import type { Chain } from './chain.ts'
 import type { Paying } from './sender.ts'
 
-/** What payments, transfers, mints and redeems stand on. */
+/** What payments, transfers, mints and redeems need. */
 export function createLedger(deps: {
   clock: Clock
   stablecoinOn: LedgerContext['stablecoinOn']
@@ -48,7 +48,7 @@ export function dollarOf({
   return { ...coin, issuer: isFiat ? issuerOf(providers, { coin, signers }) : undefined }
 }
 
-/** The platform, where the token has minters beside it. */
+/** The platform as an issuer, for a token that can have other minters as well. */
 function issuerOf(
   providers: Chain['providers'],
   of: { coin: Stablecoin; signers: Pick<Signers, 'at'> },
@@ -203,7 +203,7 @@ function holdingsTooSmall(cause: unknown): BaseError {
   )
 }
 
-/** The platform's own signer mints, whoever it is for. */
+/** The platform's own signer mints, for every user. */
 export function createMinting(
   { sender, platform }: Paying,
   signal: AbortSignal,

@@ -151,7 +151,7 @@ export function measureOrders(deps: {
   })
 }
 
-/** Those that are open or wait for their providers: the database tells of both. */
+/** Those that are open or wait for their providers. The database has the data of both. */
 export type MeasuredChains = () => readonly ChainNames[]
 
 /** How far behind the webhooks are, asked of the database at each scrape. */

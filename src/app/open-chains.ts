@@ -20,20 +20,20 @@ export type Connecting = {
   onEnd: (reason: BaseError) => void
   /** By the name of the chain. */
   onEvent: (chain: string) => (event: ProviderEvent) => void
-  /** How each step is told to a person who watches. */
+  /** Reports each step to a person who watches the start. */
   timed: <T extends { detail: string }>(name: string, work: () => Promise<T>) => Promise<T>
 }
 
 type ConnectedChain = ChainNames & { config: Config; chain: Chain; detail: string }
 
-/** A chain that is configured, and of which no provider answers. */
+/** A configured chain whose providers do not answer. */
 type AwayChain = { chainConfig: ChainConfig; names: ChainNames }
 
 export type ConnectedChains = { there: [ConnectedChain, ...ConnectedChain[]]; away: AwayChain[] }
 
 /**
- * All of them at once. The default one must answer; another one may be away, which is no mistake of
- * the configuration and holds up no other one.
+ * Connects to all chains at once. The default one must answer. Another one may be away: that is not
+ * a mistake of the configuration, and it delays no other chain.
  */
 export async function connectChains(connecting: Connecting): Promise<ConnectedChains> {
   const [usual, ...others] = connecting.config.chains

@@ -16,7 +16,7 @@ import { createTargets, resolveByDns, type Resolve } from '../webhooks/targets.t
 import type { OverviewWire } from '../wire/group-b/admin.ts'
 import type { Chain } from './chain.ts'
 
-/** Every operation of both groups, and what they stand on. */
+/** Every operation of both groups, and what they need. */
 export function createOperations<Payment, Mint, PayOut>(
   deps: Omit<Ground<Payment, Mint, PayOut>, MadeHere> & {
     /** Where this program listens. */
@@ -31,7 +31,7 @@ export function createOperations<Payment, Mint, PayOut>(
   const made = { randomBytes, createUuid: randomUUID, requireTarget: createRequireTarget(deps) }
   const idempotently = createIdempotently({
     db,
-    // Whoever uses Group A is notified of it, and need not wait for the next poll.
+    // Callers of Group A are notified of it, and need not wait for the next poll.
     onCommitted({ group }) {
       if (group === 'a') webhooks.ring()
     },
@@ -56,7 +56,7 @@ export function createRequireTarget(options: {
   }
 }
 
-/** What an operator needs to know of a chain beside the database. */
+/** What an operator needs to know of a chain and the database does not contain. */
 export type Operating = {
   providers: () => OverviewWire['providers']
   provePayment: ProvePayment

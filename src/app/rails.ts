@@ -47,7 +47,7 @@ import type { Paying } from './sender.ts'
 import { SANDBOX_DAY_MS, startSimulators } from './simulators.ts'
 
 export type Rails = {
-  /** What the endpoints of payments and transfers stand on, and the usual bank. */
+  /** What the endpoints of payments and transfers need, and the usual bank. */
   ground: {
     desk: PaymentDesk
     institutions: readonly Institution[]
@@ -82,6 +82,8 @@ export function createChainRails(
     config: Config
     shutdown: Shutdown
     chain: Chain
+    /** What gas is paid in there. */
+    coin: string
     contracts: FoundContracts
     /** Pays, and signs for the platform's own address. */
     paying: Paying
@@ -202,6 +204,7 @@ function createCheckout(
   deps: Deps & {
     config: Config
     chain: Chain
+    coin: string
     contracts: FoundContracts
     platform: Hex
     watch: Watchdog['watch']
@@ -215,6 +218,7 @@ function createCheckout(
   const stablecoin = contracts.stablecoin && lower(contracts.stablecoin)
   const terms: CheckoutTerms = {
     chainId,
+    coin: deps.coin,
     settlement: lower(contracts.settlement),
     payee,
     stablecoin,
@@ -285,6 +289,7 @@ function createDeposits(
   deps: Deps & {
     config: Config
     chain: Chain
+    coin: string
     contracts: FoundContracts
     platform: Hex
     watch: Watchdog['watch']
@@ -294,13 +299,10 @@ function createDeposits(
   const { providers, chainId } = chain
   const settlement = contracts.settlement && lower(contracts.settlement)
   const { tokens } = contracts
+  const own = [deps.platform]
+  const shared = { db, clock, logger, chainId, coin: deps.coin, tokens, own }
   const deposits = {
-    db,
-    clock,
-    logger,
-    chainId,
-    tokens,
-    own: [deps.platform],
+    ...shared,
     checkoutPayee: checkoutPayeeOf(deps),
     randomBytes,
     readFinal: createFinal({ providers, finality: config.confirmations }),
@@ -312,12 +314,7 @@ function createDeposits(
     }),
   }
   const balances = {
-    db,
-    clock,
-    logger,
-    chainId,
-    tokens,
-    own: [deps.platform],
+    ...shared,
     holding: createHoldingReader(providers),
     policy: BALANCE_POLICY,
   }

@@ -33,6 +33,7 @@ export type Paying = {
 }
 
 export async function createPaying(deps: {
+  coin: string
   config: Config
   chain: Chain
   contracts: FoundContracts
@@ -76,6 +77,7 @@ export async function createPaying(deps: {
     },
     stablecoin,
     mintsPlainly: contracts.token?.profile === 'fiat_token',
+    coin: deps.coin,
     tokens: contracts.tokens,
     pool: [platform],
     policy: policyOf(chain, config),

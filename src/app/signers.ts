@@ -20,6 +20,7 @@ export type OwnSigners = () => Promise<readonly SignerFacts[]>
 
 type SignersGround = {
   db: Db
+  coin: string
   chain: { chainId: number; isEmbedded: boolean }
   clock: Clock
   logger: Logger
@@ -48,7 +49,7 @@ export function startSigners(
     maxAgeMs: MAX_AGE_MS,
     now: () => performance.now(),
   })
-  const shown = [signersCheck(own), stablecoinCheck(of.signers)]
+  const shown = [signersCheck(own, ground.coin), stablecoinCheck(of.signers)]
   checks.push(...shown.map((one) => ({ ...one, name: `${one.name}${of.suffix}` })))
   if (!of.works) return own
   const deps = { ...ground, chainId: chain.chainId, signers: of.signers }
@@ -73,12 +74,15 @@ const MAX_AGE_MS = 3000
 const READ_MS = 2000
 
 /** Shows them, and never takes the program out of service: what is low still serves. */
-function signersCheck(own: OwnSigners): HealthCheck {
+function signersCheck(own: OwnSigners, coin: string): HealthCheck {
   return {
     name: 'signers',
     async check() {
       const signers = (await own().catch(() => [])).map(toPlatformSigner)
-      return { message: signers.map(sentenceOf).join('; ') || 'cannot be read now', signers }
+      return {
+        message: signers.map((one) => sentenceOf(one, coin)).join('; ') || 'cannot be read now',
+        signers,
+      }
     },
   }
 }
@@ -106,11 +110,11 @@ const PROFILES: Readonly<Record<StablecoinWire['profile'], string>> = {
   erc20: 'a plain ERC-20',
 }
 
-function sentenceOf(signer: PlatformSignerWire): string {
+function sentenceOf(signer: PlatformSignerWire, coin: string): string {
   const { address, purposes, balance_decimal: balance, on_its_way: count, mint, alerts } = signer
   const parts = [
     `${address} signs ${purposes.join(', ')}`,
-    balance === null ? 'balance unknown' : `has ${balance} ETH`,
+    balance === null ? 'balance unknown' : `has ${balance} ${coin}`,
     `${count} in progress`,
     ...(mint === null ? [] : [mint.is_minter ? `can mint ${mint.allowance}` : 'is not a minter']),
     ...alerts.map(({ kind }) => `needs the operator: ${kind}`),
@@ -144,7 +148,9 @@ export function measureSigners(registry: Registry, chains: MeasuredSigners): voi
       },
     })
   }
-  gauge('balance_eth', 'Balance of the address', ({ balance }) => ether(balance))
+  gauge('balance_eth', 'Balance of the address, in the coin of its chain', ({ balance }) =>
+    ether(balance),
+  )
   gauge('needed_eth', 'Cost of its next hundred payments', ({ needed }) => ether(needed))
   gauge('next_nonce', 'The nonce of its next transaction', ({ nextNonce }) => number(nextNonce))
   gauge('on_its_way', 'Its transactions that are not final yet', ({ onItsWay }) => onItsWay)

@@ -8,7 +8,7 @@ export async function* ahead<T>(parts: AsyncGenerator<T>): AsyncGenerator<T, voi
       const { value, done } = await next
       if (done === true) return
       next = parts.next()
-      // It is awaited later, or never where whoever works on the parts ends before.
+      // It is awaited later, or never if the consumer of the parts stops before.
       next.catch(() => undefined)
       // What is asked for leaves this process first: the work may let nothing else by.
       await turn()

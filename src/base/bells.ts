@@ -1,8 +1,8 @@
-/** What one kind of work is told by, when there is more of it. */
+/** Wakes the loops of one kind of work, when there is more of it. */
 export type Bell = {
-  /** Wakes whoever listens, in this process and in the others that share the database. */
+  /** Wakes all listeners, in this process and in the others that share the database. */
   ring: () => void
-  /** Returns what ends it. */
+  /** Returns a function that ends it. */
   listen: (wake: () => void) => () => void
 }
 
@@ -14,10 +14,10 @@ export type Bells = {
   carry: (onRing: (name: string) => void) => void
 }
 
-/** A ring that nobody hears costs time, and nothing else: whoever listens looks by itself as well. */
+/** A ring that nobody hears costs time, and nothing else: every listener polls as well. */
 export function createBells(): Bells {
   const listening = new Map<string, Set<() => void>>()
-  let carry: (name: string) => void = () => undefined
+  let carry: ((name: string) => void) | undefined
   const ringHere = (name: string): void => {
     for (const wake of listening.get(name) ?? []) wake()
   }
@@ -29,7 +29,7 @@ export function createBells(): Bells {
     of: (name) => ({
       ring() {
         ringHere(name)
-        carry(name)
+        carry?.(name)
       },
       listen(wake) {
         const all = listening.get(name) ?? new Set()

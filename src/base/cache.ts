@@ -33,7 +33,7 @@ export function createCache<V>(capacity: number): Cache<V> {
   }
 }
 
-/** Remembers what it loads, and never tells anything older than its limit. */
+/** Remembers what it loads, and never returns anything older than its limit. */
 export type FreshCache<V> = {
   get: (key: string, options?: { maxAgeMs?: number }) => Promise<V | undefined>
   /** Also keeps loads that are under way from being remembered. */
@@ -44,9 +44,9 @@ export type FreshCacheOptions<V> = {
   /** Undefined, which is not remembered, where there is no such thing. */
   load: (key: string) => Promise<V | undefined>
   capacity: number
-  /** Past this age a value is told, and loaded again meanwhile. */
+  /** Past this age a value is still returned, and loaded again in the background. */
   refreshMs: number
-  /** Past this age it is loaded before it is told. */
+  /** Past this age a value is loaded before it is returned. */
   limitMs: number
   clock: Clock
 }
@@ -86,7 +86,7 @@ export function createFreshCache<V>(options: FreshCacheOptions<V>): FreshCache<V
       if (!known) return load(key)
       const age = clock.now().getTime() - known.loadedAt
       if (age >= maxAgeMs) return load(key)
-      // A failed refresh is told to whoever comes once the value is too old.
+      // A failed refresh reaches a caller only once the value is too old: that call loads again.
       if (age >= refreshMs) load(key).catch(() => undefined)
       return known.value
     },

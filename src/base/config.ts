@@ -38,7 +38,7 @@ export type Config = ChainConfig & {
   host: string
   /** 0 stands for any free port. */
   port: number
-  /** Where a process tells how it is, to those who watch over it; absent: `work` tells nowhere. */
+  /** The port where a process reports its status, for monitoring; absent: `work` reports none. */
   statusPort: number | undefined
   /** For how long a server that stops serves on, while `/readyz` says that it stops. */
   drainMs: number
@@ -148,6 +148,7 @@ function readChains(
     stablecoinAddress: read('STABLECOIN_ADDRESS', parseAddress),
     stablecoinProfile: undefined,
     tokens: read('QUITTANCE_TOKENS', parseTokens) ?? [],
+    coin: undefined,
     stack: undefined,
     startBlock: undefined,
   }

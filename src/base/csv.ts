@@ -6,8 +6,8 @@ export function csvRow(cells: readonly string[]): string {
 }
 
 /**
- * A spreadsheet runs what begins with one of these signs, so such a cell begins with an apostrophe,
- * unless it is a number; separators and line breaks of any kind stand in quotes.
+ * A spreadsheet runs a cell that begins with one of these signs. Such a cell gets an apostrophe in
+ * front, unless it is a number. A cell with a separator or any kind of line break is quoted.
  */
 function csvCell(text: string): string {
   const isSafe = /^-\d+(\.\d+)?$/.test(text) || !RUNS.test(text)
@@ -25,8 +25,8 @@ const MAX_ROW_LENGTH = 65_536
 const MAX_ROW_LINES = 64
 
 /**
- * Reads rows as RFC 4180 has them. A row that is none is told by its line, and the lines after it
- * are rows again: one quote that nobody closed does not swallow the file.
+ * Reads rows in the format of RFC 4180. An invalid row is reported with its line, and the lines
+ * after it are read as rows again: one quote that nobody closed does not swallow the file.
  */
 export async function* readCsv(lines: AsyncIterable<string>): AsyncGenerator<CsvRow> {
   let number = 0

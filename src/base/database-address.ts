@@ -4,7 +4,7 @@ export type DatabaseAddress = {
   hosts: [URL, ...URL[]]
   /** Whether a server that only reads has to be left for another one. */
   needsPrimary: boolean
-  /** Whether PgBouncer stands before it, which keeps no session for us. */
+  /** Whether PgBouncer is in front of the server. It keeps no session for us. */
   isPooled: boolean
 }
 

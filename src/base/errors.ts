@@ -44,8 +44,9 @@ export function messageOf(error: unknown): string {
 export type DatabaseFacts = { code: string; table?: string; constraint?: string }
 
 /**
- * Of an error of either driver, undefined for any other. Its message, its detail and its parameters
- * quote what was to be stored: secrets, and transactions that whoever reads them could send.
+ * The facts of an error of either driver, undefined for any other. Its message, detail and
+ * parameters are left out. They quote what was to be stored: secrets, and transactions that any
+ * reader could send.
  */
 export function databaseFactsOf(error: unknown): DatabaseFacts | undefined {
   if (!(error instanceof Error)) return undefined
@@ -66,7 +67,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Says of a setting what it must be; whoever reads it adds which one, and what it is. */
+/** Says what a setting must be. The code that reads the setting adds its name and its value. */
 export class BadValue extends Error {}
 
 /** What came of one of several that are done together. */

@@ -1,4 +1,4 @@
-/** Lets so many through at once, and so many more wait; whoever comes then is told no. */
+/** Runs a number of calls at once, and lets a number of others wait. It refuses the rest. */
 export type Gate = {
   /** Resolves to undefined, without having worked, where the queue is full. */
   run: <T>(work: () => Promise<T>) => Promise<{ value: T } | undefined>
@@ -11,7 +11,7 @@ export function createGate(options: { width: number; maxWaiting: number }): Gate
     async run(work) {
       if (inside >= options.width) {
         if (waiting.length >= options.maxWaiting) return undefined
-        // Whoever leaves hands the place over, so it is counted already.
+        // A call that ends hands its place over, so this call is counted already.
         await new Promise<void>((enter) => void waiting.push(enter))
       } else {
         inside += 1

@@ -26,8 +26,8 @@ export const limits = {
   /** Requests that wait for their turn, in each lane. */
   doorWaiting: 2_000,
   /**
-   * Who would wait for longer is refused at once. Who waits three times as long, as the estimate
-   * was wrong, is refused then, so that whoever is let in has an answer within two seconds.
+   * A request that would wait longer is refused at once. If the estimate was wrong, it is refused
+   * after three times as long, so that each admitted request has an answer within two seconds.
    */
   doorWaitMs: 500,
   /** Above it fewer requests are at work at once. */

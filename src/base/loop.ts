@@ -92,7 +92,7 @@ export function createLoop(options: LoopOptions): Loop {
   }
 }
 
-/** What nobody kicks for, as a process that cannot be heard, waits for so long at most. */
+/** Work that nobody kicks for, such as that of an unreachable process, waits this long at most. */
 const MAX_IDLE_MS = 2000
 
 function atRest(dueInMs: number, intervalMs: number): number {

@@ -29,10 +29,7 @@ export function commandLineOf(pid: number): string {
   }
 }
 
-/**
- * Names one life of a process id, which the system gives again after a while: empty when it cannot
- * be told.
- */
+/** Identifies one life of a process id, because the system reuses ids. Empty where unknown. */
 export function birthOf(pid: number): string {
   try {
     if (process.platform === 'linux') {

@@ -21,9 +21,9 @@ export type RailsConfig = {
   institutions: readonly InstitutionChoice[]
   /** The one of each kind that gateways and institutions without a name choose. */
   usual: { readonly [Kind in PartyKind]?: Party<Kind> | undefined }
-  /** Beside those, by the names that gateways and institutions choose them by. */
+  /** The others, by the names that gateways and institutions choose them by. */
   named: { readonly [Kind in PartyKind]: ReadonlyMap<string, Party<Kind>> }
-  /** Where the crypto checkout wants to be paid; absent: the platform's own address. */
+  /** The address that receives crypto checkouts; absent: the platform's own address. */
   checkoutPayee: `0x${string}` | undefined
 }
 
@@ -141,8 +141,8 @@ function readParty(
 }
 
 /**
- * Under which id requests choose an outside party of which kind. A party beside the usual one has a
- * name, under which its own settings stand.
+ * The id under which requests choose an outside party, and its kind. A party other than the usual
+ * one has a name, and its own settings under that name.
  */
 export type Choice<Kind extends string> = { id: number; kind: Kind; party: string | undefined }
 

@@ -35,7 +35,7 @@ export type ReadyFacts = {
   /** Where the outside parties are that the sandbox simulates. */
   simulators?: Readonly<Record<string, string>> | undefined
   pid: number
-  /** Tells the process from a later one of its id. */
+  /** Distinguishes the process from a later one with the same id. */
   birth?: string
 }
 
@@ -53,15 +53,15 @@ export function announceReady(dataFolder: string, facts: ReadyFacts): () => void
 }
 
 /**
- * One folder tells of one program. The second one, as a `work` beside a `serve`, would be taken for
- * the first, and leave it untold of when it ends.
+ * One folder announces one program. A second one, such as a `work` next to a `serve`, would be
+ * mistaken for the first, and would leave the first unannounced when it ends.
  */
 export function requireUnannounced(dataFolder: string): void {
   const other = findRunning(dataFolder)
   if (other !== undefined && other.pid !== process.pid) throw new AnnouncedError(dataFolder, other)
 }
 
-/** What the program tells that runs on the folder; undefined where none does any more. */
+/** The facts of the program that runs on the folder; undefined where none runs any more. */
 export function findRunning(dataFolder: string): ReadyFacts | undefined {
   const facts = readReady(dataFolder)
   return facts && isAlive({ birth: '', ...facts }) ? facts : undefined

@@ -2,16 +2,13 @@ import { BaseError, messageOf } from './errors.ts'
 import { limits } from './limits.ts'
 
 export type Shutdown = {
-  /** Aborts as soon as the stop begins, for whoever takes on nothing new from then on. */
+  /** Aborts as soon as the stop begins: from then on nothing new is accepted. */
   begun: AbortSignal
   /** Aborts when what others wait for has ended; every loop and wait watches it. */
   signal: AbortSignal
   /** Registers what others wait for, which is brought to its end before the signal aborts. */
   finish: (name: string, end: () => Promise<void>) => void
-  /**
-   * Registers what to do at the stop; the last registered goes first, as each stands on those
-   * before it.
-   */
+  /** Registers a step of the stop. The last one runs first: each depends on those before it. */
   add: (name: string, stop: () => Promise<void> | void) => void
   /**
    * Runs all steps once, however often it is called. Resolves to what went wrong, empty when all

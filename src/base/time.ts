@@ -9,7 +9,7 @@ export function parseTime(text: string): Date | undefined {
   return isDay ? time : undefined
 }
 
-/** What a Retry-After says, in seconds or as a date; anything else is no wish. */
+/** The milliseconds that a Retry-After (seconds or a date) asks for; undefined for other text. */
 export function parseRetryAfter(
   header: string | null | undefined,
   nowMs: number,

@@ -24,7 +24,7 @@ export type MinedReceipt = {
   gasUsed: bigint
   /** In wei for each unit of gas. */
   gasPrice: bigint
-  /** In wei, what a rollup charges beside the gas. */
+  /** What a rollup charges in addition to the gas, in wei. */
   rollupFee: bigint
   from: Hex
   to: Hex | null
@@ -158,20 +158,20 @@ function gasOf(receipt: Fields): GasFacts {
 }
 
 /**
- * The OP stack charges for the data on L1 and, since Isthmus, a fee of its operator. Since Jovian,
- * whose receipts have a footprint scalar, that fee is counted in other units. Arbitrum counts its
- * L1 part as gas (`gasUsedForL1` within `gasUsed`), so nothing is beside it.
+ * The OP stack charges for the data on L1 and, since Isthmus, an operator fee. Since Jovian, whose
+ * receipts have a footprint scalar, the operator fee has other units. Arbitrum includes its L1 part
+ * in the gas (`gasUsedForL1` within `gasUsed`), so it charges no separate fee.
  */
 function rollupFeeOf(receipt: Fields, gasUsed: bigint): bigint {
-  if (receipt['type'] === DEPOSIT) return 0n
+  if (quantityOr0(receipt, 'type') === DEPOSIT) return 0n
   const scaled = gasUsed * quantityOr0(receipt, 'operatorFeeScalar')
   const isJovian = isTold(receipt['daFootprintGasScalar'])
   const operatorFee = isJovian ? scaled * 100n : scaled / 1_000_000n
   return quantityOr0(receipt, 'l1Fee') + operatorFee + quantityOr0(receipt, 'operatorFeeConstant')
 }
 
-/** A transaction that L1 has paid for. */
-const DEPOSIT = '0x7e'
+/** The type of a transaction that L1 has paid for; anvil writes it as `0x7E`. */
+const DEPOSIT = 0x7en
 
 function quantityOr0(fields: Fields, name: string): bigint {
   const value = fields[name]
@@ -200,7 +200,7 @@ export function word(value: unknown, field: string): bigint {
   return number
 }
 
-/** As `word`; undefined for what is none, since a contract may answer anything. */
+/** Like `word`, but undefined for any other value, since a contract may answer anything. */
 export function readWord(value: unknown): bigint | undefined {
   const isWord = typeof value === 'string' && /^0x[0-9a-fA-F]{64}$/.test(value)
   return isWord ? BigInt(value) : undefined

@@ -14,8 +14,8 @@ export function hashOfBytes(bytes: Hex): Hex {
 }
 
 /**
- * The address in lower case; undefined for what is none, or was mistyped, which the case of its
- * letters shows where it is mixed.
+ * The address in lower case. Undefined where the text is not an address, or where its letters have
+ * mixed case and the checksum in that case is wrong.
  */
 export function parseAddress(text: unknown): Hex | undefined {
   if (typeof text !== 'string' || !text.startsWith('0x')) return undefined

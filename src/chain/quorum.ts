@@ -7,7 +7,7 @@ export type Quorum<Asked extends { name: string } = Provider> = {
   providers: readonly Asked[]
   needed: number
   signal: AbortSignal
-  /** Told of each question that a provider failed to answer. */
+  /** Receives each question that a provider failed to answer. */
   onFailure: (failure: Failure) => void
 }
 
@@ -68,7 +68,7 @@ export function weigh(
   return isEnough ? 'agreed' : 'too_few'
 }
 
-/** What enough say alike; undefined is no fact: too few answered, or they disagree. */
+/** The answer that enough share. Undefined is not an answer: too few answered, or they disagree. */
 export function agreedOf<T>(
   answers: readonly T[],
   needed: number,
@@ -118,7 +118,7 @@ async function valuesOf<Asked extends { name: string }, T>(
   return told.map(({ value }) => value).filter((value) => value !== undefined)
 }
 
-/** Equal facts have equal text: the fields stand in one order, and bigints as digits. */
+/** Equal facts have equal text: their fields have one order, and bigints are digits. */
 function textOf(fact: unknown): string {
   return JSON.stringify(fact, (_key, part: unknown) =>
     typeof part === 'bigint' ? String(part) : part,

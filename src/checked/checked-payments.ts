@@ -16,7 +16,7 @@ export type PaymentsOptions = PaymentsClientOptions &
   ProofOptions & {
     /** The token's contract, from a source of the caller's own. */
     stablecoin: string
-    /** How the token tells of mints and burns; that of our own dollar by default. */
+    /** How the token logs mints and burns; the profile of our own dollar by default. */
     profile?: ProfileName | undefined
     /** Who may mint; absent, the minter is not checked. */
     minters?: readonly string[] | undefined

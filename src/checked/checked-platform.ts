@@ -131,7 +131,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   }
 }
 
-/** The intent, and what the server has told of it so far. */
+/** The intent, and what the server has reported about it so far. */
 type Known = {
   intent: Intent
   paid: { token: string | null; amount: bigint }

@@ -13,11 +13,11 @@ export type SettleOptions = {
 
 /** What `settled()` resolves to: the transaction that paid, and the evidence for it. */
 export type Settled<Record> = {
-  /** The transaction that paid, which is another one than was told first where a fee was raised. */
+  /** The transaction that paid. After a raised fee it is not the one that was reported first. */
   hash: Hex
   /** Its status is `holds`. */
   verdict: Verdict
-  /** The record as the server told it last; undefined where it did not. */
+  /** The last record that the server returned; undefined where it returned none. */
   record: Record | undefined
 }
 

@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 
 import { BaseError } from '../base/errors.ts'
 import { AmountError, DECIMAL_PATTERN, parseAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
-import { ETHER, type Coin } from '../verify/coins.ts'
+import { nativeCoin, type Coin } from '../verify/coins.ts'
 import { readCoin } from '../verify/token-state.ts'
 import { wholeNumber, type Found } from './providers.ts'
 
@@ -24,7 +24,9 @@ export async function unitsOf(flags: AmountFlags, found: Found): Promise<bigint 
   const { amount: text, amountUnits, token } = flags
   if (text === undefined) return amountUnits
   if (amountUnits !== undefined) throw new TwiceError()
-  const coin = token === undefined ? ETHER : await coinOfToken(token, found)
+  // All have the same decimals, so no node has to be asked for a chain without a name.
+  const coin =
+    token === undefined ? nativeCoin(found.chainId ?? 0n) : await coinOfToken(token, found)
   try {
     return parseAmount({ text, decimals: coin.decimals })
   } catch (error) {

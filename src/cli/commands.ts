@@ -2,7 +2,7 @@ import { Command } from 'commander'
 
 export type CommandEntry = {
   name: string
-  /** Its line in the help, which is printed without loading what the command stands on. */
+  /** Its line in the help, which is printed without loading what the command needs. */
   description: string
   load: () => Promise<Command>
 }

@@ -23,7 +23,7 @@ const program = new Command('quittance')
   .showHelpAfterError('Add --help to see its options.')
   .exitOverride()
 
-// Whoever read it is gone, as a terminal that was closed: what is under way ends as it should.
+// The reader of the output is gone, such as a closed terminal. Work in progress ends as usual.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 
 for (const command of await commandsFor(process.argv.slice(2))) program.addCommand(command)

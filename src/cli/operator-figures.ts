@@ -1,11 +1,16 @@
 import { parseConfig } from '../base/config.ts'
 import type { ReadyFacts } from '../base/ready.ts'
 
-/** What an operator acts on. Counts by kind have no zeros. */
+/** How many of a kind there are on one chain, never none. */
+export type ChainCount = { chain: string; kind: string; count: number }
+
+/** What an operator acts on. */
 export type OperatorFigures = {
-  openBreaks: Record<string, number>
-  senderAlerts: Record<string, number>
-  signerAlerts: Record<string, number>
+  /** The chains of the figures. */
+  chains: readonly string[]
+  openBreaks: readonly ChainCount[]
+  senderAlerts: readonly ChainCount[]
+  signerAlerts: readonly ChainCount[]
   oldestOrderSeconds: number
   oldestWebhookSeconds: number
   supplyDriftDollars: number
@@ -28,22 +33,19 @@ export async function readFigures(facts: ReadyFacts): Promise<OperatorFigures | 
 
 const TIMEOUT_MS = 5000
 
-/** Reads Prometheus' text form. Of several chains the counts are added, and the worst one shows. */
+/** Reads Prometheus' text form. Of several chains the longest lag and the largest drift show. */
 export function figuresOf(metrics: string): OperatorFigures {
   const samples = [...metrics.matchAll(SAMPLE)].map(([, name = '', labels = '', value]) => {
-    return { name, kind: KIND.exec(labels)?.[1] ?? '', value: Number(value) }
+    const [kind = '', chain = ''] = [KIND, CHAIN].map((label) => label.exec(labels)?.[1])
+    return { name, kind, chain, value: Number(value) }
   })
   const of = (name: string) => samples.filter((sample) => sample.name === `quittance_${name}`)
-  const counts = (name: string): Record<string, number> => {
-    const sums: Record<string, number> = {}
-    for (const { kind, value } of of(name)) {
-      if (value > 0) sums[kind] = (sums[kind] ?? 0) + value
-    }
-    return sums
-  }
+  const counts = (name: string): ChainCount[] =>
+    of(name).flatMap(({ kind, chain, value }) => (value > 0 ? [{ kind, chain, count: value }] : []))
   const worst = (name: string): number =>
     of(name).reduce((most, { value }) => (Math.abs(value) > Math.abs(most) ? value : most), 0)
   return {
+    chains: [...new Set(samples.flatMap(({ chain }) => (chain === '' ? [] : [chain])))],
     openBreaks: counts('open_breaks'),
     senderAlerts: counts('sender_alerts'),
     signerAlerts: counts('signer_alerts'),
@@ -56,15 +58,17 @@ export function figuresOf(metrics: string): OperatorFigures {
 /** A name, its labels, and the figure. */
 const SAMPLE = /^(quittance_\w+)(?:\{(.*)\})? (-?[\d.e+-]+)$/gm
 const KIND = /\bkind="([^"]*)"/
+const CHAIN = /\bchain="([^"]*)"/
 
 /** What is wrong, each in a sentence that says where to go on. Empty: nothing to do. */
 export function attentionOf(figures: OperatorFigures): string[] {
-  const { openBreaks, senderAlerts, signerAlerts } = figures
+  const { chains, openBreaks, senderAlerts, signerAlerts } = figures
+  const isOne = chains.length < 2
   const { oldestOrderSeconds, oldestWebhookSeconds, supplyDriftDollars } = figures
   return [
-    ...lineOf(openBreaks, 'Open breaks', 'Read them with GET /api/breaks?state=open.'),
-    ...lineOf(senderAlerts, 'Open alerts of the sender', 'Read them in the console.'),
-    ...lineOf(signerAlerts, 'Low signers', 'Run: quittance signers'),
+    ...linesOf(openBreaks, 'Open breaks', { isOne, remedy: BREAKS_REMEDY }),
+    ...linesOf(senderAlerts, 'Open alerts of the sender', { isOne, remedy: ALERTS_REMEDY }),
+    ...linesOf(signerAlerts, 'Low signers', { isOne, remedy: SIGNERS_REMEDY }),
     ...(oldestOrderSeconds > LAG_SECONDS
       ? [`An order has been open for ${minutes(oldestOrderSeconds)}. Check that \`work\` runs.`]
       : []),
@@ -82,9 +86,27 @@ export function attentionOf(figures: OperatorFigures): string[] {
 /** The alert rules in deploy have the same limit. */
 const LAG_SECONDS = 600
 
-function lineOf(counts: Record<string, number>, what: string, remedy: string): string[] {
-  const kinds = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
-  return kinds.length === 0 ? [] : [`${what}: ${kinds.join(', ')}. ${remedy}`]
+type Remedy = (chain: string | undefined) => string
+
+const BREAKS_REMEDY: Remedy = (chain) => {
+  const filter = chain === undefined ? '' : `&chain=${chain}`
+  return `Read them with GET /api/breaks?state=open${filter}.`
+}
+const ALERTS_REMEDY: Remedy = () => 'Read them in the console.'
+const SIGNERS_REMEDY: Remedy = (chain) =>
+  `Run: quittance signers${chain === undefined ? '' : ` --chain ${chain}`}`
+
+/** One line for each chain; the only one goes without its name. */
+function linesOf(
+  counts: readonly ChainCount[],
+  what: string,
+  { isOne, remedy }: { isOne: boolean; remedy: Remedy },
+): string[] {
+  return [...Map.groupBy(counts, ({ chain }) => chain)].map(([name, own]) => {
+    const chain = isOne || name === '' ? undefined : name
+    const kinds = own.map(({ kind, count }) => `${kind} ${count}`).join(', ')
+    return `${what}${chain === undefined ? '' : ` on ${chain}`}: ${kinds}. ${remedy(chain)}`
+  })
 }
 
 function minutes(seconds: number): string {

@@ -1,6 +1,6 @@
-/** How far long work has come, for a person who waits. */
+/** The progress of long work, for a person who waits. */
 export type Progress = {
-  /** `done` of `total` in any unit; `counted` is what the rate is told in. */
+  /** `done` of `total` in any unit. The rate is that of `counted`. */
   update: (state: ProgressState) => void
   /** Leaves the terminal as it was found. */
   end: () => void

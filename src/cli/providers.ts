@@ -8,8 +8,10 @@ import { parseTime } from '../base/time.ts'
 import { quantity } from '../chain/answers.ts'
 import { parseAddress, parseHash, type Hex } from '../chain/hex.ts'
 import { plainProvider, type Provider } from '../chain/rpc/provider.ts'
+import { chainOption, chooseChain } from './chain.ts'
 
 export type ProviderFlags = {
+  chain?: string
   rpcUrl?: string
   chainId?: bigint
   confirmations?: Finality
@@ -26,11 +28,15 @@ export type Asked = {
 }
 
 /** What is known before a node is asked. */
-export type Found = Omit<Asked, 'chainId'>
+export type Found = Omit<Asked, 'chainId'> & {
+  /** Undefined where nothing but a node says it. */
+  chainId: bigint | undefined
+}
 
 /** The options of every command that asks nodes. */
 export function withProviders(command: Command): Command {
   return command
+    .addOption(chainOption().conflicts('chainId'))
     .option(
       '--rpc-url <url>',
       'the nodes to ask instead of ETH_RPC_URL; separate several with commas',
@@ -49,7 +55,7 @@ export async function providersOf(flags: ProviderFlags): Promise<Asked> {
   const [first] = found.providers
   if (first === undefined) throw noProvider()
   const chainId =
-    flags.chainId ?? quantity(await first.request({ method: 'eth_chainId' }), 'eth_chainId')
+    found.chainId ?? quantity(await first.request({ method: 'eth_chainId' }), 'eth_chainId')
   return { ...found, chainId }
 }
 
@@ -76,6 +82,9 @@ export function addressesOf(flags: ProviderFlags): Addresses {
 }
 
 type Addresses = {
+  /** The settings of the chain. */
+  config: Config
+  chainId: bigint | undefined
   urls: string[]
   confirmations: Finality
   settlement: string | undefined
@@ -83,17 +92,21 @@ type Addresses = {
 }
 
 function findAddresses(flags: ProviderFlags): Addresses {
-  const config = parseConfig(process.env)
+  const settings = parseConfig(process.env)
+  const ready = readReady(settings.dataFolder)
+  const { config, running } = chooseChain(flags.chain, { config: settings, ready })
   const named = flags.rpcUrl?.split(',').map((url) => url.trim()) ?? config.rpcUrls
-  const ready = readReady(config.dataFolder)
-  const running = ready?.rpcUrl
-  const urls = [...new Set(named.length > 0 || running === undefined ? named : [running])]
-  const isEmbedded = urls.length === 1 && urls[0] === running
+  const urls = [...new Set(named.length > 0 || !running ? named : [running.rpcUrl])]
+  const isRunning = urls.length === 1 && urls[0] === running?.rpcUrl
+  const isAnyChain = flags.rpcUrl !== undefined && flags.chain === undefined
+  const chainId = isAnyChain || config.chainId === undefined ? undefined : BigInt(config.chainId)
   return {
+    config,
+    chainId: flags.chainId ?? chainId,
     urls,
-    confirmations: flags.confirmations ?? confirmationsOf(config, isEmbedded),
-    settlement: config.settlementAddress ?? (isEmbedded ? ready?.settlement : undefined),
-    stablecoin: config.stablecoinAddress ?? (isEmbedded ? ready?.stablecoin : undefined),
+    confirmations: flags.confirmations ?? confirmationsOf(config, { isRunning, isAnyChain }),
+    settlement: config.settlementAddress ?? (isRunning ? running?.settlement : undefined),
+    stablecoin: config.stablecoinAddress ?? (isRunning ? running?.stablecoin : undefined),
   }
 }
 
@@ -135,10 +148,14 @@ function confirmations(text: string): Finality {
   return Number(text)
 }
 
-/** The embedded chain's default is for the embedded chain only. */
-function confirmationsOf(config: Config, isEmbedded: boolean): Finality {
+/** What is set for a chain is for that one, and the embedded chain's default for it alone. */
+function confirmationsOf(
+  config: Config,
+  { isRunning, isAnyChain }: { isRunning: boolean; isAnyChain: boolean },
+): Finality {
   const isSet = Boolean(process.env['QUITTANCE_CONFIRMATIONS'])
-  return isSet || isEmbedded ? config.confirmations : DEFAULT_CONFIRMATIONS
+  const isOfChain = config.name !== undefined && !isAnyChain
+  return isSet || isRunning || isOfChain ? config.confirmations : DEFAULT_CONFIRMATIONS
 }
 
 const DEFAULT_CONFIRMATIONS = 12

@@ -20,7 +20,7 @@ export type RunHardhat = (args: string[], env: Record<string, string>) => Promis
 /** The services that publish source code. Etherscan asks for a key, the others for none. */
 const SERVICES = ['sourcify', 'blockscout', 'etherscan'] as const
 
-/** Publishes the source of each contract, so that explorers show it beside the code. */
+/** Publishes the source of each contract, so that explorers show it with the code. */
 export async function verifySources(options: {
   network: Network
   rpcUrl: string

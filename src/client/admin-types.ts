@@ -77,7 +77,7 @@ type Asked<T> = { [Key in keyof T]?: T[Key] | undefined }
 
 type ParsedAnswer<T> = Parsed<Omit<T, 'success'>>
 
-/** Supply on the chain beside what the ledger owes. */
+/** Supply on the chain compared with what the ledger owes. */
 export type Solvency = ParsedAnswer<SolvencyWire>
 
 /** The addresses that sign; `next_after_id` leads to the next page of the users'. */
@@ -153,11 +153,11 @@ export type OwnedTransactionQuery = Asked<Static<typeof OwnedListQuerySchema>>
 /** One transaction with its history and every attempt at its order. */
 export type TransactionLife = ParsedAnswer<TransactionLifeWire>
 
-/** A crypto checkout for which less, more or late money has come. */
+/** A crypto checkout whose payment is short, over or late. */
 export type UndecidedPayment = Parsed<UndecidedWire>
-/** Those that an administrator has to decide. */
+/** The payments that an administrator has to decide. */
 export type UndecidedPayments = ParsedAnswer<Static<typeof UndecidedListSchema>>
-/** To accept what has come as payment, or to refuse it, and why. */
+/** Whether to accept what arrived as payment or to refuse it, and why. */
 export type Decision = Static<typeof DecisionSchema>
 
 /** The wallets of all users, and what the platform itself holds. */
@@ -191,7 +191,7 @@ export type UserRequest = Static<typeof UserCreateSchema>
 
 /** An API key, of which only the beginning is shown. */
 export type Key = Parsed<KeyWire>
-/** `api_key` is the key itself, which is told this once. */
+/** `api_key` is the key itself, which is shown only once. */
 export type NewKey = ParsedAnswer<KeyCreatedWire>
 /** Keys; `next_after_id` leads to the next page. */
 export type KeyPage = ParsedAnswer<KeyListWire>

@@ -160,7 +160,7 @@ function listsOf(call: Call) {
 
 type Around = 'search' | 'statistics' | 'movements' | 'disputes' | 'webhookEndpoints' | 'alerts'
 
-/** What an operator looks at beside the lists of one thing. */
+/** What an operator looks at in addition to the lists of one thing. */
 function lookingAround(call: Call): Pick<Administration, Around> {
   const list = listsOf(call)
   return {

@@ -70,7 +70,7 @@ function wordFor(facts: {
 }): ApiErrorCode {
   const { serverCode, status, isToldToWait } = facts
   if (isText(serverCode)) return serverCode
-  // Group A has one number for both; who is told to wait is not told that the key is spent.
+  // Group A has one number for both. An answer that says to wait does not mean a spent key.
   if (serverCode === 1083 && isToldToWait) return 'idempotency_in_flight'
   return WORDS[serverCode ?? -1] ?? WORDS[status] ?? `http_${status}`
 }

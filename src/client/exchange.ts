@@ -48,7 +48,7 @@ async function fetchWhole(
     ...(body !== undefined && { body }),
     signal,
     redirect: 'manual',
-    // A browser's cookies are no credential of this client, and an old answer is no answer.
+    // This client uses neither a browser's cookies as credentials nor cached answers.
     credentials: 'omit',
     cache: 'no-store',
   })

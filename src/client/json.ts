@@ -1,9 +1,9 @@
 import { invalidCall } from './errors.ts'
 
 /**
- * Reads JSON without sending a number through a double that cannot hold it. Amounts become strings
- * of decimal digits, always; any other number that is whole and safe stays a number, and the rest
- * become strings with the text that came. Throws a SyntaxError for what is no JSON.
+ * Reads JSON without rounding a number to a double. Amounts always become strings of decimal
+ * digits. Any other number that is whole and safe stays a number, and the rest become strings with
+ * their original text. Throws a SyntaxError for text that is not JSON.
  *
  * `JSON.parse` gives the text of a number only since Node 22 and the browsers of 2025, so the
  * numbers are put in quotes before it reads them.
@@ -55,7 +55,7 @@ function isSafe(number: string): boolean {
   return /^-?\d+$/.test(number) && Number.isSafeInteger(Number(number))
 }
 
-/** A number in the place of a key is no JSON, and quotes would make it so. */
+/** A number in the place of a key is not valid JSON, and quotes would make it valid. */
 function isKey(text: string, end: number): boolean {
   AFTER.lastIndex = end
   return AFTER.test(text)

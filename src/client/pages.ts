@@ -61,13 +61,13 @@ export function nextPosition(page: {
 
 const MAX_REPEATED_PAGES = 5
 
-/** Another server may leave its ids out; then a row is what stands in it. */
+/** Another server may leave its ids out; then the content of a row identifies it. */
 function nameOf(row: Transaction): string {
   const id: unknown = row.transaction_id
   return typeof id === 'string' ? id : JSON.stringify(row)
 }
 
-/** Some pages' worth; what repeats does so soon, and a list may have millions of rows. */
+/** A few pages: a repeated row comes soon after the first, and a list may have millions of rows. */
 const REMEMBERED_ROWS = 1000
 
 function createMemory(size: number): { isNew: (id: string) => boolean } {

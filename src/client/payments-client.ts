@@ -56,8 +56,8 @@ export type PaymentsClient = {
 }
 
 /**
- * Makes a client of Group A. Sends nothing yet; throws `invalid_call` for a base address that is
- * none, and without a key.
+ * Makes a client of Group A. Sends nothing yet; throws `invalid_call` for an invalid base address,
+ * and without a key.
  *
  * @example
  *   ```ts
@@ -102,7 +102,7 @@ function createsOf<Order extends { amount: string }, Row>(
 ): Creates<Order, Row> {
   return {
     create: (order, options) => {
-      // Group A takes amounts as text; what is no decimal text is refused before it is sent.
+      // Group A takes amounts as text. Text that is not decimal is refused before it is sent.
       decimal(order.amount)
       return one(transport, post(path, order), options)
     },
@@ -171,7 +171,7 @@ function post(path: string, body: object = {}): WireCall {
   return { method: 'POST', path, body, requires: [] }
 }
 
-/** What stands in `data`; some servers have that envelope for wallets only. */
+/** The content of `data`; some servers have that envelope for wallets only. */
 async function one<Row>(
   transport: Transport,
   wire: WireCall,
@@ -194,7 +194,7 @@ async function many<Row>(
   return data.map(flat) as Row[]
 }
 
-/** A `nested` key is told `{amount, currency}` where a `flat` one is told two fields. */
+/** A `nested` key receives `{amount, currency}` where a `flat` one receives two fields. */
 export function flat(data: AnswerFields): AnswerFields {
   const { amount, fees } = data
   return {

@@ -11,7 +11,7 @@ import type { Redemption, TransferAnswerSchema } from '../wire/group-a/transfers
 import type { WalletAnswerSchema } from '../wire/group-a/wallets.ts'
 import type { Answered, Parsed } from './parsed.ts'
 
-/** In either dialect of the server an amount is handed over as text beside its currency. */
+/** In either dialect of the server, the amount and its currency are separate text fields here. */
 type Flat<T> = Omit<T, 'amount' | 'currency' | 'fees'> & {
   amount: string
   currency: string
@@ -26,7 +26,7 @@ type Transfer = Flat<Static<typeof TransferAnswerSchema>['data']>
  */
 export type PaymentMade = Answered<Payment, 'id' | 'amount' | 'currency' | 'status'>
 
-/** Between wallets, a mint or a redeem: the types of its sides tell. */
+/** Between wallets, a mint or a redeem: the types of its sides show which. */
 export type TransferMade = Answered<
   Omit<Transfer, 'redemption'>,
   'id' | 'amount' | 'currency' | 'status'
@@ -41,13 +41,13 @@ export type Wallet = Answered<
   'walletId' | 'currency' | 'balance'
 >
 
-/** Where notifications of one type go. It is told nothing until its `status` is confirmed. */
+/** Where notifications of one type go. It receives nothing until its `status` is confirmed. */
 export type Subscription = Answered<SubscriptionWire, 'id'> & {
-  /** Verifies its webhooks; told only once. */
+  /** Verifies its webhooks; shown only once. */
   secret?: string
 }
 
-/** The new secret of a subscription, which is not told again. */
+/** The new secret of a subscription, which is not shown again. */
 export type SubscriptionSecret = Answered<Static<typeof SecretCreatedSchema>['data'], 'secret'>
 
 /** One notification on its way to one subscription, with every try so far. */
@@ -71,7 +71,7 @@ type ChainSource = {
   type: 'blockchain'
   chain: string
   address?: string | undefined
-  /** The platform burns from the caller's own address at it. */
+  /** The holder is the caller's own address at the platform, which signs. */
   custodial?: boolean | undefined
 }
 
@@ -97,7 +97,7 @@ export type MintOrder = Money & {
   destination: { type: 'blockchain'; address: string; chain: string }
 }
 
-/** Where to tell of what: a `url` for all types, or one for each type in `subscriptionDetails`. */
+/** Where to send events: a `url` for all types, or one for each type in `subscriptionDetails`. */
 export type SubscriptionOrder = Omit<SubscriptionCreate, 'idempotencyKey' | 'endpoint'>
 
 /** Newest first; `pageAfter` is the id of the last row of the page before. */

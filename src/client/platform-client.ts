@@ -102,7 +102,8 @@ export type PlatformClient = {
       /** What became of each payment, in their order. */
       items: (batchId: string, options?: CallOptions) => AsyncGenerator<BatchItem>
     }
-    balance: (options?: CallOptions) => Promise<Balance>
+    /** On the chain of that name, or on the default one. */
+    balance: (options?: CallOptions & { chain?: string | undefined }) => Promise<Balance>
   }
   events: {
     after: (
@@ -118,8 +119,8 @@ export type PlatformClient = {
 }
 
 /**
- * Makes a client of Group B. Sends nothing yet; throws `invalid_call` for a base address that is
- * none, and where there is neither a key nor a username with its password.
+ * Makes a client of Group B. Sends nothing yet; throws `invalid_call` for an invalid base address,
+ * and where there is neither a key nor a username with its password.
  *
  * @example
  *   ```ts
@@ -168,7 +169,8 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         return call({ ...wire, requires: [...requires, 'eth_transaction_hash'] }, options)
       },
       ...batchesOf(call),
-      balance: (options) => call(get('/api/blockchain/balance', ['balance_wei']), options),
+      balance: ({ chain, ...options } = {}) =>
+        call(get('/api/blockchain/balance', ['balance_wei'], { chain }), options),
     },
     events: eventsOf(transport, runtime),
     gateways: {

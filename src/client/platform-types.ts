@@ -54,7 +54,7 @@ type TransactionName =
 /** A row of the list. Its amount is text, digit for digit as the server wrote it. */
 export type Transaction = Answered<TransactionWire, TransactionName>
 
-/** What the server says of the chain. It is a claim: `quittance/verify` tells whether it holds. */
+/** What the server says of the chain. It is a claim, which `quittance/verify` can check. */
 export type BlockchainTransaction = Answered<
   BlockchainTransactionWire,
   | 'eth_tx_hash'
@@ -70,10 +70,7 @@ export type BlockchainTransaction = Answered<
 
 type Detail = Omit<Static<typeof TransactionDetailSchema>, 'blockchain_transaction'>
 
-/**
- * All that the server tells of one transaction; `blockchain_transaction` is null until it is
- * signed.
- */
+/** One transaction in full; `blockchain_transaction` is null until it is signed. */
 export type TransactionDetail = Answered<
   Detail,
   TransactionName | 'user_id' | 'institution_id' | 'gateway_id'
@@ -88,9 +85,9 @@ export type TransactionQuery = {
   end_date?: string | undefined
   /** Of a transaction on the chain that pays it, or was to. */
   hash?: string | undefined
-  /** Under which it stands on the chain. */
+  /** The reference that it has on the chain. */
   reference?: string | undefined
-  /** What you know it by. */
+  /** Your own id of it. */
   external_id?: string | undefined
   /** Whose payments to list. */
   batch_id?: string | undefined

@@ -38,7 +38,7 @@ export async function sleep(
   await unlessAborted(signal, (resolve: (value: void) => void) => runtime.after(ms, resolve))
 }
 
-/** Work that others share: whoever waits may leave it, without ending it. */
+/** Waits for shared work. A caller may stop waiting without ending the work. */
 export function waitFor<T>(
   work: Promise<T>,
   limits: { runtime: Runtime; timeoutMs: number; signal: AbortSignal | undefined },

@@ -90,7 +90,7 @@ export function createTransport(options: TransportOptions): Transport {
     )
     try {
       const answer = await exchange(runtime, request, { timeoutMs, signal: state.options.signal })
-      // A proxy in between says nothing of the server, so a bad answer without the header is none.
+      // A bad answer without the header may come from a proxy, so it says nothing of the server.
       if (answer.headers.has('accept-idempotency-key')) keys.support ??= 'honoured'
       else if (answer.status < 400) keys.support ??= 'ignored'
       const body = readAnswer(answer, runtime.now)

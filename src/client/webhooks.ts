@@ -8,14 +8,14 @@ import type { PlatformEvent } from './platform-types.ts'
 
 /** A webhook as the HTTP server received it. */
 export type SignedRequest = {
-  /** As it came, to the byte: JSON that was parsed and written again has another signature. */
+  /** The exact bytes: JSON that was parsed and written again has another signature. */
   body: string | Uint8Array
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
-/** What a webhook tells: the object that changed stands under its type, whole. */
+/** The content of a webhook: the field of its type has the whole object that changed. */
 export type WebhookNotification = {
-  /** The same at each delivery: what was seen already is passed over by it. */
+  /** The same at each delivery, so that you can skip a notification that you have seen. */
   id: string
   notificationType: Open<
     'payments' | 'transfers' | 'chargebacks' | 'transactions' | 'batches' | 'ping'
@@ -28,7 +28,7 @@ export type WebhookNotification = {
   payment?: PaymentMade
   transfer?: TransferMade
   chargeback?: Record<string, unknown>
-  /** Of a transaction or a batch, as the log of events tells it. */
+  /** Of a transaction or a batch, as in the log of events. */
   event?: PlatformEvent
 }
 

@@ -14,7 +14,7 @@ export type GetOptions = {
 
 export type OpenOptions = { headers: Record<string, string>; signal: AbortSignal }
 
-/** Calls with the token of the session; `onExpired` is told when the platform takes it no more. */
+/** Calls with the token of the session. `onExpired` is called when the platform refuses it. */
 export function createApi(session: { token: string; onExpired: () => void }): Api {
   const call = async (path: string, init: Call): Promise<Response> => {
     const headers = { ...init.headers, authorization: `Bearer ${session.token}` }
@@ -70,7 +70,7 @@ export async function reach(path: string, init: RequestInit): Promise<Response> 
   }
 }
 
-/** A page that is scrolled fast asks often: whoever is told to wait waits, and goes on. */
+/** Fast scrolling asks often. A request that has to wait is repeated after that time. */
 async function patiently(
   call: () => Promise<Response>,
   signal: AbortSignal | undefined,

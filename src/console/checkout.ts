@@ -4,8 +4,8 @@ import './theme.css'
 import './checkout.css'
 
 /**
- * The payer's page has come whole from the platform. This says when it is no longer so, and makes
- * what helps a person: the time of here, and buttons that copy.
+ * The payer's page arrives complete from the platform. This program keeps it up to date, and adds
+ * what helps a person: local times, and buttons that copy or open a wallet.
  */
 const page = document.querySelector<HTMLElement>('main[data-state]')
 if (page) {
@@ -27,7 +27,7 @@ function tellTimes(page: HTMLElement): void {
   }
 }
 
-/** Tells of each wallet that announces itself; some do so late. */
+/** Reports each wallet that announces itself. Some do so late. */
 function findWallets(onWallet: (wallet: AnnouncedWallet) => void): void {
   const known = new Set<string>()
   addEventListener('eip6963:announceProvider', (event) => {
@@ -39,7 +39,7 @@ function findWallets(onWallet: (wallet: AnnouncedWallet) => void): void {
   dispatchEvent(new Event('eip6963:requestProvider'))
 }
 
-/** A button of the wallet's own beside each link, which only wallets of phones follow. */
+/** Adds a button of the wallet next to each link, which only wallets of phones follow. */
 function offerWallet(page: HTMLElement, wallet: AnnouncedWallet): void {
   for (const link of page.querySelectorAll<HTMLAnchorElement>('a.button[href^="ethereum:"]')) {
     const call = callOf(link.getAttribute('href') ?? '')
@@ -98,7 +98,7 @@ async function copy(button: HTMLButtonElement): Promise<void> {
 const PAUSE_MS = 2000
 const MOST_PAUSE_MS = 15_000
 
-/** Loads the page again once it would say something else; a lost connection is told, and tried. */
+/** Reloads the page once it would say something else. Reports and retries a lost connection. */
 async function follow(page: HTMLElement): Promise<void> {
   const note = document.querySelector('#connection')
   const say = (words: string): void => {

@@ -5,11 +5,11 @@ import type { OverviewWire, StreamEventWire } from '../wire/group-b/admin.ts'
 import type { Api } from './api.ts'
 import type { Connection } from './stream.ts'
 
-/** What every screen stands on. */
+/** What every screen needs. */
 export type Platform = {
   api: Api
   connection: Connection
-  /** Tells the listener of each event until it is told to stop. */
+  /** Calls the listener with each event. The returned function ends that. */
   listen: (listener: (event: StreamEventWire) => void) => () => void
 }
 

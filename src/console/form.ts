@@ -1,4 +1,4 @@
-/** What stands in the fields of a form, by their names; files are left out. */
+/** The values of the fields of a form, by their names. Files are left out. */
 export function textsOf(form: HTMLFormElement): Record<string, string> {
   const fields: Record<string, string> = {}
   for (const [name, value] of new FormData(form)) {

@@ -19,7 +19,7 @@ import {
 
 type Loaded = { facts: ReceiptFactsWire; file: string }
 
-/** What the file says; the steps tell whether it is so. */
+/** What the file says. The steps check whether it is so. */
 type Said = {
   chainId: string
   block: { number: string; hash: string; time: string }
@@ -58,7 +58,7 @@ async function loadReceipt(path: string): Promise<Loaded> {
   return { facts, file }
 }
 
-/** Whoever reads this is no operator: a failure says what to do. */
+/** The reader is not an operator: a failure says what to do. */
 async function open(path: string): Promise<Response> {
   const answer = await reach(path, {})
   if (answer.ok) return answer

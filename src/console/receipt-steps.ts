@@ -1,4 +1,5 @@
 import { check } from '../verify/check.ts'
+import { isCoinOf } from '../verify/coins.ts'
 import type { Coin, Disagreement, DisagreementKind, Provider, Verdict } from '../verify/index.ts'
 import { readCoin } from '../verify/index.ts'
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
@@ -36,12 +37,14 @@ export function shownBy(facts: ReceiptFactsWire): Shown {
   const decimals = facts.token_decimals ?? (currency === 'ETH' ? 18 : 6)
   const amount = BigInt(paid?.amount_units ?? wei ?? unitsOf(amount_decimal, decimals))
   const { to_address: payee, token, reference, contract } = paid ?? {}
+  // Another coin than ether has its decimals with it, as tokens have.
+  const isCoin = currency === 'ETH' || (facts.token_decimals !== null && token === null)
   return {
     hash,
     currency,
     decimals,
     amount,
-    token: currency === 'ETH' ? null : token,
+    token: isCoin ? null : (token ?? undefined),
     payee,
     reference: reference ?? undefined,
     settlement: contract ?? undefined,
@@ -60,7 +63,7 @@ export function formatShown({
 /**
  * Checks a quittance as a person follows it: is the file whole, is the payment in the block that it
  * names, is it the payment of this page, and does a node that the visitor chose know that block?
- * Each step stands on those before it, and none is made after one that fails.
+ * Each step relies on those before it, and none is made after one that fails.
  */
 export async function checkReceipt(options: {
   file: string
@@ -69,7 +72,7 @@ export async function checkReceipt(options: {
   confirmations: number
 }): Promise<Checked> {
   const { file, shown, node, confirmations } = options
-  // Here the page's word for the contract does not count, so that a contract of its own is told.
+  // This check expects the standard contract, whatever the page says, and reports any other one.
   const offline = await check(file, { claim: claimOf({ ...shown, settlement: undefined }) })
   const broken = offline.disagreements.find(({ kind }) => BROKEN.has(kind))
   if (broken) {
@@ -165,13 +168,14 @@ function samePayment(
   { evidence, disagreements }: Verdict,
   { shown, coin }: { shown: Shown; coin: Coin | undefined },
 ): ReceiptStep {
-  const { payment, transaction } = evidence ?? {}
+  const { payment, transaction, chainId } = evidence ?? {}
   if (payment === undefined || transaction?.hash !== shown.hash) {
     return fails(SAME, `The file proves another transaction: ${transaction?.hash}.`)
   }
   const { currency, decimals } = shown
-  const proven = payment.token === null ? 'ETH' : 'a token'
-  if ((payment.token === null) !== (currency === 'ETH')) {
+  const isCoin = shown.token === null && isCoinOf(chainId, currency)
+  const proven = payment.token === null ? (coin?.symbol ?? 'native coin') : 'a token'
+  if ((payment.token === null) !== isCoin) {
     return fails(SAME, `The file proves a payment in ${proven}, and this page one in ${currency}.`)
   }
   const paid = textOf(payment.amount, { coin, shown })

@@ -40,13 +40,12 @@ export function judgeOverview(overview: OverviewWire, more: Compared = {}): Over
     : { tone: 'good', sentence: 'The books and the chain agree.', reasons: [] }
 }
 
-function disagreements({ claimed, settled, alerts }: OverviewWire): string[] {
+function disagreements({ coin, claimed, settled, alerts }: OverviewWire): string[] {
   const reasons = alerts.map(({ kind, count }) => `${plural(count, 'alert')}: ${sentenceOf(kind)}`)
   if (claimed.amount_wei !== settled.amount_wei || claimed.count !== settled.count) {
-    reasons.unshift(
-      `The records claim ${claimed.amount_decimal} ETH in ${plural(claimed.count, 'payment')}, ` +
-        `and the chain settled ${settled.amount_decimal} ETH in ${plural(settled.count, 'payment')}.`,
-    )
+    const told = ({ amount_decimal: decimal, count }: OverviewWire['claimed']): string =>
+      `${decimal} ${coin} in ${plural(count, 'payment')}`
+    reasons.unshift(`The records claim ${told(claimed)}, and the chain settled ${told(settled)}.`)
   }
   return reasons
 }

@@ -23,7 +23,7 @@ export type RuntimeCode = {
   immutables: readonly { start: number; length: number }[]
 }
 
-/** At the same address on every chain, whoever deploys it. */
+/** At the same address on every chain, independent of the deployer. */
 export function settlement(): Deployable {
   return deployable('Settlement', { ...settlementCode, constructorArguments: '0x' })
 }

@@ -68,7 +68,7 @@ async function hasCode(client: Client, address: Address): Promise<boolean> {
   return ((await codeAt(client, address)) ?? '0x') !== '0x'
 }
 
-/** One line for each of the three, for whoever has just deployed. */
+/** One line for each of the three, for the person who has just deployed. */
 export function missingLines(missing: readonly Missing[]): string[] {
   return (['pay', 'mint', 'redeem'] as const).map((to) => {
     const lacking = missing.filter((one) => one.to === to).map(({ what }) => what)

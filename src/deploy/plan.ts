@@ -48,7 +48,7 @@ export type PlanStep = StepSubject & {
   gas: bigint
   /** Coin that is sent along, in wei. */
   value: bigint
-  /** What the chain charges in wei for the data, beside the gas. */
+  /** What the chain charges in wei for the data, in addition to the gas. */
   dataFee: bigint
 }
 

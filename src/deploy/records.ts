@@ -31,7 +31,7 @@ export type DeploymentEntry = {
 
 export type DeploymentRecord = { version: 1; chainId: number; entries: DeploymentEntry[] }
 
-/** What deployments did, a file per chain. The chain tells what is there, and this how it came. */
+/** What deployments did, a file per chain. The chain shows what is there, the file how it came. */
 export type DeploymentRecords = {
   read(chainId: number): Promise<DeploymentRecord>
   append(chainId: number, entry: DeploymentEntry): Promise<void>

@@ -31,7 +31,7 @@ export type Submission = {
   chainId: number
   call: { to: Address; data?: Hex; value?: bigint; gas: bigint }
   fees: { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }
-  /** Whether the chain shows what the call is for, whoever brought it about. */
+  /** Whether the chain shows the effect of the call, whichever transaction caused it. */
   isDone: () => Promise<boolean>
   onSent: (hash: Hash) => void
   waiting: Waiting
@@ -60,7 +60,7 @@ export async function submit(submission: Submission): Promise<TransactionReceipt
   return waitForEffect(submission, { nonce, hash, broadcast })
 }
 
-/** Polls until there is a value or the time is over. A failure of the line is no answer yet. */
+/** Polls until there is a value or the time is over. A failed connection is not an answer. */
 export async function waitFor<Value>(
   waiting: Waiting,
   poll: () => Promise<Value | undefined>,
@@ -207,7 +207,7 @@ async function waitForEffect(
   throw timedOut({ hash, timeoutMs: waiting.timeoutMs, cause: lastError })
 }
 
-/** What a node says of a repeated transaction is no verdict on the first one. Only these are. */
+/** The answer to a repeated transaction does not decide the first one. Only these codes do. */
 const FINAL: ReadonlySet<string> = new Set(['deploy_reverted', 'deploy_replaced'])
 
 /** Nodes behind one address lag behind each other, so one look without a receipt says nothing. */

@@ -39,7 +39,7 @@ export function mayUse(caller: Pick<Caller, 'scopes'>, scope: Scope): boolean {
   return scope.endsWith(':read') && caller.scopes.includes(writing(scope))
 }
 
-/** What is left when one credential stands on another, as a key does on its user. */
+/** The scopes that remain when one credential depends on another, as a key does on its user. */
 export function commonScopes(first: readonly Scope[], second: readonly Scope[]): Scope[] {
   return SCOPES.filter(
     (scope) => mayUse({ scopes: first }, scope) && mayUse({ scopes: second }, scope),

@@ -14,7 +14,7 @@ export type NewApiKey = {
 export type ApiKeyForm =
   { kind: 'key'; environment: Environment } | { kind: 'mistyped' } | { kind: 'other' }
 
-/** Fills a buffer with randomness; passed in so that a test can tell what comes out. */
+/** Fills a buffer with randomness; passed in so that a test knows the result. */
 export type RandomBytes = (size: number) => Uint8Array
 
 /**
@@ -32,7 +32,7 @@ export function createApiKey(options: {
   return { text, sha256: hashOfKey(text), shown: shownOfKey(text) }
 }
 
-/** What can be told from the text alone, which whoever has the text could tell as well. */
+/** What the text alone shows, to anyone who has it. */
 export function readApiKey(text: string): ApiKeyForm {
   const match = KEY_FORM.exec(text)
   if (!match) return text.startsWith('sk_') ? { kind: 'mistyped' } : { kind: 'other' }

@@ -7,6 +7,8 @@ export type ChainNames = {
   name: string
   /** By Group A. */
   code: string
+  /** What gas is paid in there. */
+  coin: string
 }
 
 /** The ids that anvil, Hardhat and geth give a chain of one machine, where nothing is of worth. */

@@ -5,6 +5,8 @@ export type ExportKind = (typeof EXPORT_KINDS)[number]
 export type ExportWanted = {
   /** Undefined: everybody's. */
   userId: number | undefined
+  /** Undefined: what is on any chain, and on none. */
+  chainId?: number | undefined
   from: Date
   to: Date
 }
@@ -26,7 +28,7 @@ export type ExportSection = {
   entries: AsyncIterable<ExportEntry>
 }
 
-/** The columns that each kind has beside those of all. */
+/** The columns of each kind, in addition to those that all kinds have. */
 export const EXPORT_FIELDS: Readonly<Record<ExportKind, readonly string[]>> = {
   transactions: [
     'transaction_id',
@@ -40,7 +42,7 @@ export const EXPORT_FIELDS: Readonly<Record<ExportKind, readonly string[]>> = {
     'institution_id',
     'chain',
   ],
-  postings: ['posting_id', 'wallet_id', 'kind', 'subject'],
+  postings: ['posting_id', 'wallet_id', 'kind', 'subject', 'chain'],
   fees: [
     'transaction_id',
     'user_id',

@@ -33,8 +33,8 @@ export function dueOf({ amount, currency }: { amount: bigint; currency: string }
 }
 
 /**
- * Whether it is so little beside what is due that it says nothing: anybody can send it to a charge,
- * for what it costs to send.
+ * Whether the amount is so small compared with what is due that it says nothing. Anyone can send it
+ * to a charge, at the cost of sending it.
  */
 export function isDust({ amount, due }: { amount: bigint; due: bigint }): boolean {
   return amount * DUST_PART < due

@@ -19,7 +19,7 @@ export type Wallet = LedgerAmount & {
   createdAt: Date
 }
 
-/** Where a wire goes. The bank is told all of it; `id` is the caller's own name for it. */
+/** Where a wire goes. The bank receives all of it; `id` is the caller's own name for it. */
 export type WireDestination = {
   name: string
   addressLine1?: string | undefined
@@ -75,7 +75,7 @@ export type Mint = AnyTransfer & {
   transactionHash: Hex | undefined
 }
 
-/** Stablecoin from the chain to a bank. Whoever burns it with the reference has asked for it. */
+/** Stablecoin from the chain to a bank. A holder requests it by burning with the reference. */
 export type Redeem = AnyTransfer & {
   kind: 'redeem'
   chain: string

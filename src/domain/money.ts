@@ -16,7 +16,7 @@ export const STABLECOIN_DECIMALS = 6
 /** No amount of a token can have more. */
 export const MAX_DECIMALS = 18
 
-/** What tells how many decimals an amount has. */
+/** What determines how many decimals an amount has. */
 export type Unit = {
   currency: string
   /** Set where the currency is a token's symbol. */
@@ -36,7 +36,7 @@ export function isCurrency(name: string): name is Currency {
   return CURRENCIES.some((currency) => currency === name)
 }
 
-/** A token's symbol as it stands for a currency: it can be seen, and typed in a list. */
+/** Whether a token's symbol can be a currency: it is visible, and can be typed in a list. */
 export function isSymbol(text: string): boolean {
   return /^[^\p{C}\p{Z},:=]{1,32}$/u.test(text)
 }

@@ -1,15 +1,15 @@
-/** What changes in Group A, of which a subscription that names no type is told. */
+/** The changes in Group A, which a subscription that names no type receives. */
 export const LEDGER_NOTIFICATIONS = ['payments', 'transfers', 'chargebacks'] as const
 
 /** The events of Group B. */
 export const EVENT_NOTIFICATIONS = ['transactions', 'batches'] as const
 
-/** What a user can be told of, as the notifications name it. */
+/** The types that a user can receive, as the notifications name them. */
 export const NOTIFICATION_TYPES = [...LEDGER_NOTIFICATIONS, ...EVENT_NOTIFICATIONS] as const
 
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number]
 
-/** A ping asks an endpoint whether it listens. It tells of no change and has no sequence. */
+/** A ping asks an endpoint whether it listens. It reports no change and has no sequence. */
 export type Notification = {
   id: string
   userId: number
@@ -19,14 +19,14 @@ export type Notification = {
   createdAt: Date
 }
 
-/** Pending until it has answered a ping; only a confirmed one is told anything. */
+/** Pending until it has answered a ping. Only a confirmed endpoint receives anything else. */
 export const ENDPOINT_STATES = ['pending', 'confirmed', 'disabled'] as const
 
 export type EndpointState = (typeof ENDPOINT_STATES)[number]
 
 /**
- * Why an endpoint is told nothing any more: it answered 410, it failed for days, it never answered
- * its ping, or its subscription was deleted.
+ * Why an endpoint no longer receives anything: it answered 410, it failed for days, it never
+ * answered its ping, or its subscription was deleted.
  */
 export type DisabledCode = 'gone' | 'failing' | 'unconfirmed' | 'deleted'
 

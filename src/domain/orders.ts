@@ -37,7 +37,7 @@ export type OrderState = 'accepted' | 'mined' | 'completed' | 'failed'
 /** `superseded`: another transaction took its nonce for good. */
 export type AttemptState = 'signed' | 'mined' | 'final' | 'superseded'
 
-/** What a transaction at a nonce is for. A filler closes a gap that no order stands behind. */
+/** What a transaction at a nonce is for. A filler closes a gap that has no order. */
 export type AttemptKind = 'payment' | 'cancel' | 'filler'
 
 /** The instruction to move money on chain, immutable once accepted. Addresses are lower case. */
@@ -86,7 +86,7 @@ export function isInEther(route: Route): boolean {
 
 export const ETHER_ROUTES: readonly Route[] = ['direct', 'contract', 'bundle', 'open_bundle']
 
-/** How each payment of a bundle stands in the contract. */
+/** The route that each payment of a bundle has in the contract. */
 export const ROUTES_IN: Readonly<Record<BundleRoute, 'contract' | 'token'>> = {
   bundle: 'contract',
   open_bundle: 'contract',
@@ -142,7 +142,7 @@ export type AttemptBlock = {
   succeeded: boolean
   gasUsed: bigint
   gasPrice: bigint
-  /** In wei, what a rollup has charged beside the gas. */
+  /** In wei, what a rollup has charged on top of the gas. */
   rollupFee: bigint
 }
 

@@ -82,8 +82,8 @@ export function refundReference(reference: Reference): Reference {
 }
 
 /**
- * The references under which one charge is paid: its own, and those that differ from it in the last
- * byte alone. A payer can settle a reference once, so whoever pays a further part needs another.
+ * The references under which one charge is paid: its own, and those that differ from it only in the
+ * last byte. A payer can settle a reference once, and so needs another one for each further part.
  */
 export function partReferences(reference: Reference): Reference[] {
   const bytes = referenceBytes(reference)

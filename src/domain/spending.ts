@@ -87,7 +87,7 @@ export function problemOfSetting(setting: {
 /** Whose spending it counts as, in which way. */
 export type SpendKind = { spender: string; way: WayOut; currency: string }
 
-/** One payment as it counts; without a payee where that is no address. */
+/** One payment as it counts; without a payee where the payee is not an address. */
 export type Spent = SpendKind & { payee: string | undefined; amount: bigint }
 
 /** Nothing of the payment was stored. */

@@ -69,8 +69,8 @@ export async function movePaymentByWire(
 const BANK = { system: 'bank' } as const
 
 /**
- * The money goes back into the wallet, once: from what is held, or from the bank when the wire was
- * paid already. A paid payment stays so, and its code tells that it came back.
+ * Returns the money to the wallet, once: from what is held, or from the bank where the wire was
+ * paid already. A paid payment stays paid, and its error code shows that the money came back.
  */
 async function giveBack(
   context: LedgerContext,

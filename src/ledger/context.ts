@@ -24,13 +24,13 @@ export type Issuer = {
   isMinter: () => Promise<boolean>
 }
 
-/** Tells the owner how a change left it; last in the transaction that made the change. */
+/** Notifies the owner of the new state. Call it last in the transaction that makes the change. */
 export type Teller = {
   tellOfPayment: (db: Db, payment: Payment) => Promise<void>
   tellOfTransfer: (db: Db, transfer: Transfer) => Promise<void>
 }
 
-/** What the operations on the ledger stand on. */
+/** What the operations on the ledger depend on. */
 export type LedgerContext = Teller & {
   /** Undefined where the chain has none, or is not served: then nothing is redeemed there. */
   stablecoinOn: (chainId: number) => Stablecoin | undefined

@@ -61,7 +61,7 @@ const MAYBE_MINTED: ReadonlySet<string> = new Set([
   'nonce_taken_by_like_payment',
 ])
 
-/** It is on the chain for good: the platform now owes it to whoever holds the stablecoin. */
+/** The mint is on the chain for good: the platform now owes it to the holders of the stablecoin. */
 export async function completeMint(
   context: LedgerContext,
   db: Db,

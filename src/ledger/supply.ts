@@ -26,13 +26,13 @@ type Settling = {
   context: LedgerContext
   stablecoin: Stablecoin
   event: SupplyEvent
-  /** The block that it stands in. */
+  /** The block that it is in. */
   block: TimedBlock
 }
 
 /**
- * Takes a mint or a burn of a final block to the books, in one SQL transaction of its own. Whatever
- * nobody ordered, or not like this, becomes a finding, and no money moves for it.
+ * Books a mint or a burn of a final block, in one SQL transaction of its own. An event that nobody
+ * ordered, or that differs from its order, becomes a finding, and no money moves for it.
  */
 export async function settleSupplyEvent(db: Db, settling: Settling): Promise<Settled> {
   return db
@@ -43,8 +43,8 @@ export async function settleSupplyEvent(db: Db, settling: Settling): Promise<Set
 }
 
 /**
- * A mint that is as ordered, in a final block, is complete whether or not the sender has come that
- * far: what it minted may be burnt in the very next block, and the ledger must owe it by then.
+ * A mint that is as ordered, in a final block, is complete even if the sender has not seen it yet.
+ * The very next block may burn what it minted, and the ledger must owe it by then.
  */
 async function settleMint(db: Db, { context, stablecoin, event }: Settling): Promise<Settled> {
   if (event.token !== stablecoin.token) return undefined

@@ -31,6 +31,8 @@ import { ensureWatchRun } from '../store/reconciliation/runs.ts'
 export type BalanceDeps = {
   db: Db
   chainId: number
+  /** What gas is paid in; absent: ether. */
+  coin?: string | undefined
   tokens: readonly Pick<Token, 'address' | 'decimals'>[]
   /** The platform's own addresses, which are accounted for like those of users. */
   own: readonly Hex[]
@@ -226,7 +228,7 @@ async function openGap(
     cursor,
   }: { account: AccountBalance; gap: Span & { nonce: bigint }; cursor: DepositCursor },
 ): Promise<void> {
-  const { db, clock, logger } = deps
+  const { db, clock, logger, coin = 'ETH' } = deps
   const { chainId, address, token } = account
   const { from, to, nonce, isNarrow } = gap
   const now = clock.now()
@@ -242,7 +244,7 @@ async function openGap(
     transactionId,
     hash,
     recorded: { moved: inWords(recorded) },
-    onChain: { moved: inWords(moved), address: checksummed(address), coin: token || 'ETH' },
+    onChain: { moved: inWords(moved), address: checksummed(address), coin: token || coin },
     evidence: {
       unexplained: inWords(moved - recorded),
       after_block: String(from.blockNumber),

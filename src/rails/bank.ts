@@ -115,7 +115,7 @@ function bodyOf(wire: Wire, accountId: string): object {
 
 /**
  * Where the money goes: an account, or the account that the bank keeps on file for this name and
- * address. It is registered there, by whoever may, under the key of the beneficiary.
+ * address. Anyone with access to the bank registers it under the key of the beneficiary.
  */
 async function payeeOf(
   beneficiary: Beneficiary,
@@ -190,7 +190,7 @@ function reasonOf(status: string, body: Fields): string {
   return codeFrom(reason, status)
 }
 
-/** Only an error in the bank's own form is a refusal; a proxy's page on the way is none. */
+/** Only an error in the bank's own form is a refusal; a page from a proxy is not. */
 function refusalOf(reply: { status: number; body: Fields }): RailError {
   const type = textAt(reply.body, 'type')
   return type !== undefined && REFUSALS.has(type) && reply.body['status'] === reply.status
@@ -205,7 +205,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'object_not_found_error',
 ])
 
-/** Those that a bank stands behind. */
+/** The institutions that are connected to a bank. */
 export function institutionsOf(
   parties: Pick<RailsConfig, 'institutions' | 'usual' | 'named'>,
 ): Institution[] {

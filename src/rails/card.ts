@@ -125,8 +125,8 @@ async function asking<T>(connection: Connection, work: (stripe: Stripe) => Promi
     if (error instanceof Stripe.errors.StripePermissionError) {
       throw new RailError('rail_unauthorized', 'permission', error)
     }
-    // The library makes an error of each kind from any status and body: both must say the same. A
-    // limit, or a key that is in use at the same moment, is no refusal either.
+    // The library derives each kind of error from any status and body, so both must agree. A rate
+    // limit, or a key that is in use at the same moment, is not a refusal either.
     const { statusCode = 0, rawType = '' } = error
     const isRefusal = [400, 402, 404].includes(statusCode) && REFUSALS.has(rawType)
     if (!isRefusal) throw unknown(error)
@@ -157,7 +157,7 @@ function viewOf(intent: Fields, charge: Charge) {
   const status = STATUSES[gatewayStatus ?? '']
   if (externalId === undefined) throw new RailError('rail_reply_wrong', 'id')
   if (status === undefined) throw new RailError('rail_reply_wrong', 'status')
-  // Less than the whole is no payment, whatever its status is called.
+  // Less than the whole amount is not a payment, whatever the status says.
   if (status === 'completed') requireSame(intent, 'amount_received', Number(charge.amount))
   const problem = objectAt(intent, 'last_payment_error')
   const declined = textAt(problem, 'decline_code') ?? textAt(problem, 'code')
@@ -182,7 +182,7 @@ const STATUSES: Readonly<Record<string, 'pending' | 'processing' | 'completed' |
   canceled: 'failed',
 }
 
-/** One that was made before, though we have never heard of it. */
+/** A refund that was made before, but whose answer did not arrive here. */
 async function findRefund(
   stripe: Connection,
   wanted: { externalId: string; refundId: string },
@@ -190,7 +190,7 @@ async function findRefund(
   const { data, has_more: isCut } = await asking(stripe, async ({ refunds }) =>
     refunds.list({ payment_intent: wanted.externalId, limit: 100 }),
   ).catch((error: unknown) => {
-    // A refusal to be asked is none of the refund, which may have been made.
+    // A refused query is not a refused refund: the refund may have been made.
     throw codeOf(error) === 'rail_refused' ? unknown(error) : error
   })
   const found = data.map(fieldsOf).find((one) => {

@@ -18,7 +18,7 @@ import { codeFrom, RailError } from './reply.ts'
 
 export type ChargeRail = Loop & {
   pass: (signal: AbortSignal) => Promise<void>
-  /** Brings a charge to its gateway, unless it is there; safe to repeat and to do beside others. */
+  /** Brings a charge to its gateway, unless it is there. Safe to repeat and to run concurrently. */
   open: (transactionId: string, signal: AbortSignal) => Promise<void>
 }
 

@@ -8,8 +8,8 @@ import { applyView } from './charge-rail.ts'
 import type { ChargeView } from './gateway.ts'
 
 /**
- * What the charge is paid in, the native coin where it names no token. Undefined where that cannot
- * be told: the program that made a charge in dollars knew a dollar token, and this one knows none.
+ * What the charge is paid in: the native coin where it names no token. Undefined where a charge in
+ * dollars was made by a program that had a dollar token, and this program has none.
  */
 export function coinOf(
   { currency }: Pick<Charge, 'currency'>,
@@ -19,7 +19,7 @@ export function coinOf(
   return stablecoin && { token: stablecoin }
 }
 
-/** Moves a charge that the caller has locked to what all that has come for it makes of it. */
+/** Moves a charge to the status that all its payments give it. The caller has locked it. */
 export async function judge(db: Db, charge: Charge): Promise<void> {
   const { transactionId } = charge
   const view = viewOf(charge, await sumCheckoutPayments(db, transactionId))
@@ -28,8 +28,8 @@ export async function judge(db: Db, charge: Charge): Promise<void> {
 }
 
 /**
- * In time, what is enough completes, whoever has paid it; what is more is left for a refund. Less,
- * or late, is left to people once the time has passed.
+ * Enough money in time completes the charge, from any payer; an excess is left for a refund. People
+ * decide on short or late payments once the time has passed.
  */
 function viewOf(charge: Charge, { counted, late }: Arrived): ChargeView {
   const { externalId, errorCode } = charge

@@ -17,11 +17,11 @@ export type CheckoutPage = {
   state: string
 }
 
-/** A charge, and what has come for it in the right coin under each of its references. */
+/** A charge, and what arrived for it in the right coin under each of its references. */
 type Paid = {
   charge: Charge
   paidUnder: ReadonlyMap<Hex, bigint>
-  /** What stands in blocks that are not final yet. */
+  /** What arrived in blocks that are not final yet. */
   seen?: bigint | undefined
 }
 
@@ -67,9 +67,9 @@ function decimalOf(charge: Charge, amount: bigint, minDecimals = 2): string {
 type Asking = { charge: Charge; amount: bigint; reference: Hex }
 
 /**
- * A payer settles a reference once, so whoever has paid a part finds another one here. It is the
- * first of those with the least under them: to offer one again under which a customer has paid,
- * others would have to pay as much under each of the 255 others.
+ * A payer can settle a reference only once, so a payer of a part finds another one here. The page
+ * offers the first reference with the smallest total. It offers a customer's reference again only
+ * after others have paid as much under each of the 255 others.
  */
 function askingOf({ charge, paidUnder }: Paid): Asking | undefined {
   if (charge.reference === undefined) return undefined
@@ -247,7 +247,7 @@ function newsNow(charge: Charge, isOpen: boolean): PageNotice {
   return charge.received ? partOf(charge) : WAITING
 }
 
-/** It may still leave the chain, so it is seen and no more; whoever pays again pays twice. */
+/** The payment may still leave the chain, so it is only seen. A payer who pays again pays twice. */
 function seenOf(charge: Charge, seen: bigint): PageNotice {
   return {
     tone: 'waiting',

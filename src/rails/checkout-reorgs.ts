@@ -24,8 +24,8 @@ export type ReorgDeps = {
 }
 
 /**
- * Counts no more what was paid in blocks of the range that are gone. A charge that was completed
- * stays so: a break opens, and while it is open nothing of the charge is refunded.
+ * Stops counting payments in blocks of the range that were replaced. A completed charge stays
+ * completed: a break opens, and while it is open nothing of the charge is refunded.
  */
 export async function forgetReplaced(
   deps: ReorgDeps,
@@ -43,7 +43,7 @@ export async function forgetReplaced(
 
 const MAX_PAID_BLOCKS = 100_000
 
-/** `now` is the block that stands in the place of the one that is gone. */
+/** `now` is the block that replaced the one that is gone. */
 async function forget(
   { db, clock, logger }: ReorgDeps,
   gone: PaidBlock & { chainId: number; now: Hex },

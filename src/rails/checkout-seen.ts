@@ -12,8 +12,8 @@ import { coinOf } from './checkout-judge.ts'
 import type { CheckoutTerms } from './checkout.ts'
 
 /**
- * How much of a charge stands in blocks that are not final yet, in the smallest unit of its coin. A
- * payer is told of it; nothing counts by it, since such a block may leave the chain.
+ * How much of a charge was paid in blocks that are not final yet, in the smallest unit of its coin.
+ * The page shows it to the payer. It does not count, since such a block may leave the chain.
  */
 export type CheckoutSeen = (charge: Charge) => Promise<bigint>
 

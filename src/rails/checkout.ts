@@ -32,6 +32,8 @@ export type CheckoutTerms = {
   chainId: number
   settlement: Hex
   payee: Hex
+  /** What gas is paid in; absent: ether. Nothing but ether and dollars is asked for. */
+  coin?: string | undefined
   /** The dollar token, one to one; absent: dollars cannot be paid. */
   stablecoin: Hex | undefined
   /** What a payer knows that token by, such as "USDC on Base". */
@@ -99,8 +101,8 @@ export const GRACE_MS = 15 * 60_000
 const REWIND_BLOCKS = 256n
 
 /**
- * The first block in which a charge that waits can have been paid: they are made while nobody reads
- * as well. Without one it is the last that is final, since what is younger is still to be read.
+ * The first block in which a waiting charge can have been paid: charges are also made while nobody
+ * reads. Where none waits, it is the last final block, since younger ones are still to be read.
  */
 async function firstBlock(
   { db, readBlock, terms }: CheckoutDeps,
@@ -109,7 +111,7 @@ async function firstBlock(
 ): Promise<bigint | undefined> {
   const oldest = await findOldestUnpaid(db, terms.chainId)
   if (oldest === undefined) return final
-  // The clock of whoever made it may be ahead of the chain's.
+  // The clock of the program that made it may be ahead of the chain's.
   const since = new Date(oldest.getTime() - GRACE_MS)
   let [low, high] = [0n, final]
   while (low < high) {
@@ -149,7 +151,7 @@ async function takeIn(
     throw new BlockReplacedError()
   }
   await db.transaction().execute(async (db) => {
-    // Whoever takes in another part, or decides on what has come, waits for this one.
+    // Work that takes in another part, or decides on the payments, waits for this lock.
     const charge = await lockCharge(db, transactionId)
     if (charge === undefined) return
     const payment = paymentOf({ terms, charge, settled, paidAt: block.time })
@@ -234,8 +236,8 @@ async function expire(db: Db, transactionId: string): Promise<void> {
 }
 
 /**
- * Reads what the transactions that closed charges have cost. The first one that nobody can tell of
- * ends it until the next pass, which begins with others: no charge waits for its gas.
+ * Reads the cost of the transactions that closed charges. The first one without an answer ends the
+ * pass, and the next pass begins with others: no charge waits for its gas.
  */
 export async function priceClosings(
   deps: { db: Db; readReceipt: PaidReceiptReader; logger: Logger; chainId: number },

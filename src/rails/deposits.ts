@@ -7,6 +7,7 @@ import type { Incoming, IncomingBlock, IncomingReader } from '../chain/read/inco
 import { createId, type RandomBytes } from '../domain/ids.ts'
 import { decimalsOf, isAmount, type Unit } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
+import { unitOfCoin } from '../domain/coins.ts'
 import { unitOf, type Token } from '../domain/tokens.ts'
 import type { Db } from '../store/database/database.ts'
 import { findReferenced } from '../store/rails/checkouts.ts'
@@ -38,6 +39,8 @@ import { closeReorged, openReorged } from './checkout-reorgs.ts'
 export type DepositDeps = {
   db: Db
   chainId: number
+  /** What gas is paid in; absent: ether. */
+  coin?: string | undefined
   /** Those that are configured. */
   tokens: readonly Token[]
   /** The platform's own addresses, where nothing is a deposit, and all is accounted for. */
@@ -63,7 +66,7 @@ export async function depositPass(deps: DepositDeps, signal: AbortSignal): Promi
   if (final === undefined) return false
   let cursor = await readDepositCursor(db, chainId)
   if (cursor === undefined) {
-    // What came before the platform knew its users' addresses is none of its records.
+    // The records do not include payments from before the platform knew its users' addresses.
     const block = await readBlock(final, signal)
     if (block !== undefined) await moveDepositCursor(db, chainId, { from: undefined, to: block })
     return false
@@ -130,7 +133,7 @@ async function arrivalsOf(
   const isOurs = (payee: Hex): boolean => owners.has(payee) || deps.own.includes(payee)
   const ours = incoming.filter(({ payer, payee }) => isOurs(payee) && payer !== payee)
   if (ours.length === 0) return []
-  // A payment of ours is one movement, and its own transaction tells of it.
+  // A payment that we signed is one movement, and its own transaction already shows it.
   const hashes = ours.map(({ transactionHash }) => transactionHash)
   const signed = await listSignedHashes(db, { chainId, hashes })
   const receiptOf = readOnce((transactionHash: Hex) =>
@@ -161,7 +164,7 @@ async function arrivalsOf(
   return arrivals
 }
 
-/** One transaction may pay hundreds of addresses, and its receipt tells of them all. */
+/** One transaction may pay hundreds of addresses. Its receipt covers all and is read once. */
 function readOnce<T>(read: (key: Hex) => Promise<T>): (key: Hex) => Promise<T> {
   const known = new Map<Hex, Promise<T>>()
   return (key) => {
@@ -185,12 +188,12 @@ async function isOfCheckout(
  * amount can be.
  */
 function recordableIn(
-  { tokens }: DepositDeps,
+  { coin = 'ETH', tokens }: DepositDeps,
   { token: address, amount }: Pick<Incoming, 'token' | 'amount'>,
 ): Unit | undefined {
   const token = tokens.find((one) => one.address === address)
-  const coin = address === undefined ? { currency: 'ETH' } : token && unitOf(token)
-  const unit = coin && { ...coin, type: 'deposit' }
+  const paid = address === undefined ? unitOfCoin(coin) : token && unitOf(token)
+  const unit = paid && { ...paid, type: 'deposit' }
   return unit && isAmount({ amount, decimals: decimalsOf(unit) }) ? unit : undefined
 }
 

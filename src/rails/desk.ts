@@ -75,7 +75,7 @@ export function createPaymentGateways(deps: {
       const charge = own && (await findChargeByExternalId(db, { gatewayId: own.id, externalId }))
       const terms = charge?.chainId === undefined ? undefined : checkouts().get(charge.chainId)
       if (!charge || !terms) return undefined
-      // Before anything has come, which most of the time is so, there is nothing to add up.
+      // Usually nothing has arrived yet, and there is nothing to add up.
       const paidUnder = charge.received
         ? await sumByReference(db, charge.transactionId)
         : new Map<Hex, bigint>()
@@ -198,9 +198,11 @@ function termsNow(kind: GatewayKind, checkouts: readonly CheckoutTerms[]): Terms
   return { ...terms, currencies: terms.currencies.filter((currency) => taken.has(currency)) }
 }
 
-/** Without a dollar token the checkout is paid in ETH alone. */
-function currenciesOf({ stablecoin }: CheckoutTerms): readonly Currency[] {
-  return stablecoin === undefined ? ['ETH'] : termsOf('crypto_checkout').currencies
+/** Ether where it is the coin of the chain, dollars where the chain has a token for them. */
+function currenciesOf({ coin = 'ETH', stablecoin }: CheckoutTerms): readonly Currency[] {
+  return termsOf('crypto_checkout').currencies.filter((currency) =>
+    currency === 'ETH' ? coin === 'ETH' : stablecoin !== undefined,
+  )
 }
 
 /** Nobody outside is asked: the charge has its name and its reference from the start. */
@@ -215,7 +217,7 @@ function newCheckout(clock: Clock) {
 
 const CHECKOUT_MS = 3_600_000
 
-/** What a gateway does not answer is told as such; the same request again drives it on. */
+/** Reports that a gateway did not answer. The same request, sent again, continues the work. */
 async function answering(work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -245,13 +247,13 @@ export async function receiveWebhook(
 ): Promise<Received> {
   const verify = deps.adapters.get(gatewayId)?.verify
   if (verify === undefined) return 'unknown'
-  // What names no charge of ours is no news, and nobody need be asked about it.
+  // News that names no charge of ours is ignored, so the gateway is not asked about it.
   const isExpected = async (news: GatewayNews): Promise<boolean> =>
     (await chargeOf(deps.db, gatewayId, news)) !== undefined
   const news = await verify(webhook, { signal, isExpected })
   if (news === undefined) return 'refused'
   const charge = await chargeOf(deps.db, gatewayId, news)
-  // Other programs may share the account at the gateway: what is theirs is none of our business.
+  // Other programs may share the account at the gateway. Their charges are ignored.
   if (charge === undefined) return 'received'
   const { transactionId } = charge
   await deps.db.transaction().execute(async (db) => {

@@ -69,7 +69,7 @@ async function keep(deps: ChargeRailDeps, { charge, dispute, view }: DisputeLook
   })
 }
 
-/** The chargeback as a subscription of Group A is told of it: whole, with its history. */
+/** The chargeback that a subscription of Group A receives: whole, with its history. */
 async function chargebackOf(
   db: Db,
   { charge, disputeId }: { charge: Charge; disputeId: string },

@@ -4,7 +4,7 @@ import type { GatewayAdapter } from './gateway.ts'
 import type { Simulated, SimulatorGround } from './simulators/serve.ts'
 import { createWallet } from './wallet.ts'
 
-/** What every adapter is given beside the settings of its party. */
+/** What every adapter receives in addition to the settings of its party. */
 export type AdapterGround = {
   now: () => Date
   /** Where the payer comes back to. */

@@ -87,13 +87,13 @@ async function settle(
 ): Promise<void> {
   const { refundId, transactionId } = refund
   await deps.db.transaction().execute(async (db) => {
-    // Of two that end at one time, the second sees the first, and what has come meanwhile.
+    // Of two refunds that end at one time, the second sees the first, and what arrived meanwhile.
     const charge = await lockCharge(db, transactionId)
     if (charge === undefined) return
     if (!(await settleRefund(db, { refundId, ...view })) || view.state === 'failed') return
     const { completed } = await sumRefunds(db, transactionId)
     const reason = `refund ${refundId} has arrived`
-    // A payment of which a part is back is still a completed one.
+    // A partly refunded payment is still completed.
     if (completed < (await wholeOf(db, charge))) {
       await tellOfTransaction(db, { transactionId, type: 'transaction.partly_refunded', reason })
       return

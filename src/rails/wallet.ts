@@ -63,7 +63,7 @@ export function createWallet(settings: WalletSettings): GatewayAdapter {
       // The whole needs no amount.
       const part = refund.amount === charge.amount ? {} : { amount }
       const json = { custom_id: refund.refundId, ...part }
-      // The same key again tells how the same refund stands now.
+      // The same key again returns the current state of the same refund.
       const reply = await ask(path, { json, key: refund.refundId, signal })
       if (reply.status !== 200 && reply.status !== 201) throw refusalOf(reply)
       return refundViewOf(reply.body, value)
@@ -81,8 +81,8 @@ export function createWallet(settings: WalletSettings): GatewayAdapter {
 }
 
 /**
- * Whoever knows an open payment can have the gateway asked about it. One that is lost comes
- * again.
+ * Anyone who knows an open payment can make us ask the gateway about it. The gateway repeats a
+ * webhook that is lost.
  */
 const ASKED_AT_ONCE = { width: 4, maxWaiting: 32 }
 

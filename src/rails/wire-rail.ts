@@ -208,7 +208,7 @@ function statusFor(state: WireProgress['state'], from: TransactionStatus): Trans
     accepted: 'processing',
     paid: 'completed',
     rejected: 'failed',
-    // What comes back after it had arrived is told apart from what never arrived.
+    // Money that had arrived and comes back is refunded; money that never arrived has failed.
     returned: from === 'completed' ? 'refunded' : 'failed',
   } as const
   return statuses[state]

@@ -60,7 +60,7 @@ async function append(file: FileHandle, line: string): Promise<void> {
   await file.datasync()
 }
 
-/** How many bytes of it hold; what stands behind was being written when the run was killed. */
+/** How many bytes of it are complete. The run was killed while it wrote the rest. */
 async function readJournal(
   path: string,
   { head, onEntry }: { head: string; onEntry: (entry: JournalEntry) => Promise<void> },

@@ -11,7 +11,7 @@ import type {
   UnreadableRow,
 } from './sources/records.ts'
 
-/** What a run has come to so far. Each record is matched, pending, not compared or broken. */
+/** The totals of a run so far. Each record is matched, pending, not compared or broken. */
 export type RunTotals = {
   records: number
   matched: number
@@ -58,7 +58,7 @@ export type ReconcileOptions = {
   source: RecordSource
   examiner: Examiner
   signal: AbortSignal
-  /** Where an earlier run was stopped, and what it had come to. */
+  /** Where an earlier run was stopped, and its totals up to there. */
   from?: StoppedRun | undefined
   since?: Date | undefined
   until?: Date | undefined

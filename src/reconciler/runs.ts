@@ -13,7 +13,7 @@ import {
 } from '../store/reconciliation/runs.ts'
 import { performRun, type RunsDeps } from './perform.ts'
 
-/** The runs over our own records: whoever asks for one writes a row, and a worker takes it. */
+/** The runs over our own records: a request for one writes a row, and a worker takes it. */
 export type Runs = {
   /** Takes the next run that waits, or that a stopped worker left. False: there is none. */
   pass: (signal: AbortSignal) => Promise<boolean>
@@ -70,7 +70,7 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 }
 
-/** One at a time, whoever asked for the last one. Tells how long it is until the next is due. */
+/** Begins one run at a time. Returns the milliseconds until the next one is due. */
 async function beginWhenDue(deps: RunsDeps): Promise<number | undefined> {
   const { db, chainId, clock, everyMs } = deps
   const latest = await latestRun(db, { chainId, source: STORE })
@@ -111,8 +111,8 @@ async function takeNext(deps: RunsDeps, signal: AbortSignal): Promise<boolean> {
 }
 
 /**
- * A worker that was killed is known by its silence, and not by how long a step may take. One that
- * is only slow loses nothing but its turn: whoever takes the run raises its fence.
+ * Missing renewals show that a worker was killed; a long step does not. A worker that is only slow
+ * loses just its turn: the next worker that takes the run raises its fence.
  */
 async function whileRenewed(
   deps: RunsDeps & { leaseMs: number },
@@ -124,13 +124,13 @@ async function whileRenewed(
   try {
     await work()
   } finally {
-    // Before the lease is given back: a renewal behind that would take it again.
+    // Renewals end before the lease is given back: a later one would take it again.
     ended.abort()
     await renewing
   }
 }
 
-/** In real time, as the processes beside it see it. */
+/** It waits in real time, as the other processes do. */
 async function renew(
   { db, clock, logger, leaseMs }: RunsDeps & { leaseMs: number },
   lease: RunLease,
@@ -147,7 +147,7 @@ async function renew(
   }
 }
 
-/** A run that is stopped goes on elsewhere; one that failed says why, and the next one may do. */
+/** Another worker continues a stopped run. A failed run says why, and the next may succeed. */
 async function giveUp(
   { db, clock }: RunsDeps,
   { lease, error, signal }: { lease: RunLease; error: unknown; signal: AbortSignal },

@@ -121,7 +121,7 @@ function unknownOutgoing(
   })
 }
 
-/** Settlements in the sweep that no order stands behind, or that pay an order once more. */
+/** Settlements in the sweep that belong to no order, or that pay an order once more. */
 export async function* findStraySettlements(
   { db, chainId, signal, chunkRecords: count = CHUNK }: Omit<StrayDeps, 'nodes' | 'panel'>,
   cursor: string | undefined,

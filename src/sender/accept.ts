@@ -168,7 +168,7 @@ function byAllowance({ permit: _permit, ...order }: PreparedOrder): PreparedOrde
   return { ...order, route: 'token', before: [allowance] }
 }
 
-/** Whether it needs no permit, or has one that nothing stands in the way of. */
+/** Whether it needs no permit, or has a permit that nothing blocks. */
 function isPermitted({ permit, token }: PreparedOrder, { allowed }: OpenLane): boolean {
   if (permit === undefined || token === undefined) return true
   return permit.after === allowed.last && !allowed.open.includes(token)

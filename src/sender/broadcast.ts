@@ -117,7 +117,7 @@ const BY_WEIGHT: readonly SendAnswer[] = [
   'refused',
 ]
 
-/** "Already known" is success. "Nonce too low" is no verdict: the follower finds what took it. */
+/** "Already known" is success. "Nonce too low" decides nothing: the follower finds what took it. */
 function answerOf(error: unknown): SendAnswer {
   if (!isRefusal(error)) return 'unreachable'
   const text = messageOf(error)

@@ -11,7 +11,7 @@ import type { ReferenceCodec } from '../domain/reference.ts'
 import type { Db } from '../store/database/database.ts'
 import type { SignTransaction, SignTyped } from './sign.ts'
 
-/** What the sender stands on; everything it must remember is in the tables behind `db`. */
+/** What the sender depends on. Everything it must remember is in the tables behind `db`. */
 export type SenderContext = {
   db: Db
   chainId: number
@@ -27,6 +27,8 @@ export type SenderContext = {
   stablecoin: Hex | undefined
   /** Its mints have no memo, as those of USDC. */
   mintsPlainly?: boolean | undefined
+  /** What gas is paid in; absent: ether. */
+  coin?: string | undefined
   /** Those that payments can be made in, the dollar among them. */
   tokens: readonly Token[]
   /** Platform signers, in lower case, for orders that the caller's own address does not pay. */
@@ -36,9 +38,9 @@ export type SenderContext = {
   logger: Logger
   /** Runs in the SQL transaction that moves the orders, so that their records move with them. */
   onMoved: (db: Db, moves: readonly HashedOrder[]) => Promise<void>
-  /** What a rollup may charge beside the gas; undefined on a chain that charges nothing. */
+  /** What a rollup may charge on top of the gas; undefined on a chain that charges nothing. */
   readRollupFee?: ReadRollupFee | undefined
-  /** For metrics; told at once, even where the open transaction will not commit. */
+  /** For metrics. Called at once, even where the open transaction will not commit. */
   onEvent: (event: SenderEvent) => void
   /** Called at the end of each pass, and of each lane's turn within it. */
   onProgress?: () => void
@@ -55,7 +57,7 @@ export type SenderEvent =
   /** Another transaction for a nonce that has one: at a higher price, or to cancel. */
   { kind: 'replaced'; by: AttemptKind } | { kind: 'reorged' } | { kind: 'final'; gasWei: bigint }
 
-/** `isCode` tells the contract's own code from any other that stands at its address. */
+/** `isCode` distinguishes the contract's own code from any other code at its address. */
 export type Settlement = { address: Hex; isCode: (code: Hex) => boolean }
 
 export type SenderPolicy = {

@@ -50,8 +50,8 @@ function leastGas(data: Hex): bigint {
 export const FIRST_IN_WORD_GAS = 25_000n
 
 /**
- * What a rollup may charge for a payment beside its gas, so that no payment is accepted whose fee
- * the balance cannot carry.
+ * What a rollup may charge for a payment on top of its gas. With it, no payment is accepted whose
+ * fee the balance cannot cover.
  */
 export async function mostRollupFee(
   { readRollupFee, quorum }: SenderContext & { quorum: Quorum },

@@ -26,15 +26,16 @@ export type Permissible = {
 }
 
 /**
- * Signs a permit for a payment and simulates it, before anything is locked. Undefined where the
- * payment has to have an allowance instead: the token takes no permits, the signer signs none, as a
- * service may that knows transactions alone, or the simulation fails, as it does where the payer's
- * account has delegated its code (EIP-7702) and the token asks that code. Why else it fails, the
- * payment by an allowance tells.
+ * Signs a permit for a payment and simulates it, before anything is locked. Returns undefined where
+ * the payment requires an allowance instead:
+ * - The token takes no permits.
+ * - The signer signs no permits, for example a service that signs transactions alone.
+ * - The simulation fails, for example where the payer's account has delegated its code (EIP-7702)
+ *   and the token asks that code. The payment by an allowance reports any other cause of a failure.
  *
  * A permit is used only while the payer has nothing else on its way that needs an allowance of the
- * token. Anyone who sees a permit can use it early, ahead of what stands before it in the lane, and
- * so change an allowance that something else counts on.
+ * token. Anyone who sees a permit can use it early, before the orders ahead of it in the lane, and
+ * so change an allowance that another order relies on.
  */
 export async function preparePermit(
   context: SenderContext & { quorum: Quorum },

@@ -119,7 +119,7 @@ async function codesOf(quorum: Quorum, addresses: readonly Hex[]): Promise<Map<H
 
 type Bundle = { bundled: readonly BundledPayment[]; gas: bigint }
 
-/** All that is wrong with them is told at once, each by its place. */
+/** Reports all problems of the payments at once, each with its place. */
 async function checkPayments(
   context: SenderContext,
   db: Db,
@@ -237,7 +237,7 @@ async function gasOfEther(
   return gas > least ? gas : least
 }
 
-/** What the contract wants to be left when it tries an item. */
+/** The gas that the contract requires to be left when it tries an item. */
 const ITEM_RESERVE = 325_000n
 const PAID_ITEM_GAS = 15_000n
 
@@ -287,7 +287,7 @@ function whole({ policy }: SenderContext, bundled: readonly BundledPayment[], ga
   )
 }
 
-/** What is no refusal concerns all of them. */
+/** Throws an error that concerns all payments: it is not a refusal, or may be retried. */
 function placed(error: unknown, place: number): PlacedProblem {
   if (!isRefusal(error) || error.retryable) throw error
   return { place, code: error.code, message: error.message }

@@ -39,9 +39,9 @@ export type PaymentRequest = {
   amount: bigint
   /** What is paid where the route is a token's; absent: the dollar. */
   token?: Hex | undefined
-  /** What it stands under on the chain; absent: the next one of the payer. */
+  /** Its reference on the chain; absent: the next one of the payer. */
   reference?: Reference | undefined
-  /** The settlement contract is let to take its tokens by a permit, or by an order just before. */
+  /** A permit, or an order just before, lets the settlement contract take its tokens. */
   withAllowance?: true | undefined
 }
 
@@ -58,7 +58,7 @@ export type PreparedOrder = Omit<PaymentRequest, 'payer' | 'withAllowance'> & {
   balance: bigint
   /** What the signer holds of the token. */
   tokens: bigint
-  /** In wei, what a rollup may charge beside the gas. */
+  /** In wei, what a rollup may charge on top of the gas. */
   rollupFee: bigint
   /** What it pays where it is a bundle; else none. */
   bundled: readonly BundledPayment[]
@@ -81,7 +81,7 @@ export async function prepareOrder(
   try {
     return await prepareNow(context, db, request)
   } catch (error) {
-    // A limit is held where it is accepted, and told before whatever else keeps it from there.
+    // The limits apply at acceptance. A limit that is reached is reported before any other refusal.
     if (isRefusal(error) && request.route !== 'allowance') {
       const limits = await readLimitsOf(context, db, request)
       limits.check(spentAs(context, request))
@@ -111,7 +111,7 @@ async function prepareNow(
     return gasOf(quorum, { ...call, calldata })
   }
   const estimating = simulate(counter)
-  // It is awaited last, for a lack of funds is told as such.
+  // It is awaited last, so that a lack of funds is reported as such.
   estimating.catch(() => undefined)
   const standing = await readPayer(context, { signer, token })
   requireFunds(standing, { signer, route, token, amount })
@@ -223,7 +223,7 @@ export async function simulateNext<T>(
   throw error
 }
 
-/** A counter that has moved each time tells of a busy lane, and no longer of this payment. */
+/** A counter that moves each time shows a busy lane, and no longer concerns this payment. */
 const MORE_SIMULATIONS = 3
 
 /** Of the payment itself, or of what shows that it will succeed. */

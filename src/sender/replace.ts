@@ -119,7 +119,7 @@ function isStuck(context: SenderContext, { slot, quote, expected }: ReplacingSlo
   if (clock.now().getTime() - newest.sentAt.getTime() < policy.bumpAfterMs) return false
   // A higher price helps neither a broken line nor a signer without money.
   if (newest.lastAnswer === 'unreachable' || newest.lastAnswer === 'no_funds') return false
-  // Those behind the one that the chain waits for are not stuck, they stand in line.
+  // Transactions behind the one that the chain waits for are not stuck: they wait for their turn.
   return (
     nonce === expected || isPricedOut(newest.fees, quote) || newest.lastAnswer === 'underpriced'
   )

@@ -92,8 +92,8 @@ export function createSender(context: SenderContext): Sender {
 }
 
 /**
- * How much of an interval a lane rests, whoever looked at it: so several workers look as often as
- * one. Not all of it, for a timer that is early would have it wait for the next one.
+ * How much of an interval a lane rests, no matter which worker looked at it: several workers look
+ * as often as one. It is less than 1, or a timer that is early would wait for the next interval.
  */
 const RESTED = 0.8
 

@@ -12,7 +12,7 @@ import {
 import type { SignatureNumbers } from '../chain/signers/secp256k1.ts'
 import { weiOf, type BundleRoute, type Fees, type Hex, type Order } from '../domain/orders.ts'
 
-/** What a transaction does, whoever signs it and whatever it costs. */
+/** What a transaction does, independent of its signer and its cost. */
 export type Call = { to: Hex; value: bigint; data: Hex }
 
 export type UnsignedTransaction = Call & {

@@ -1,4 +1,5 @@
-import { CURRENCY_DECIMALS, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import { COIN_DECIMALS } from '../domain/coins.ts'
+import { STABLECOIN_DECIMALS } from '../domain/money.ts'
 import { isInEther, type Order } from '../domain/orders.ts'
 import { spendAmount, type Spent, type WayOut } from '../domain/spending.ts'
 import type { Db } from '../store/database/database.ts'
@@ -11,7 +12,7 @@ type Payment = Pick<Order, 'spender' | 'route' | 'payee' | 'amount'> &
 /** With what it pays where it is a bundle. */
 type Bundle = Payment & { bundled: ReadonlyArray<Pick<Order, 'payee' | 'amount'>> }
 
-type Known = Pick<SenderContext, 'tokens'>
+type Known = Pick<SenderContext, 'coin' | 'tokens'>
 
 /** What an order pays to whom, as it counts against the limits: a bundle that of its payments. */
 export function spentBy(context: Known, { bundled, ...order }: Bundle): Spent[] {
@@ -22,16 +23,17 @@ export function spentBy(context: Known, { bundled, ...order }: Bundle): Spent[] 
 }
 
 export function spentAs(
-  { tokens }: Known,
+  { coin = 'ETH', tokens }: Known,
   { spender, way, route, token, payee, amount }: Payment,
 ): Spent {
-  const coin = tokens.find(({ address }) => address === token) ?? DOLLAR
-  const { currency, decimals } = isInEther(route) ? ETHER : coin
+  const paid = tokens.find(({ address }) => address === token) ?? DOLLAR
+  const { currency, decimals } = isInEther(route)
+    ? { currency: coin, decimals: COIN_DECIMALS }
+    : paid
   const counted = { payee: route === 'burn' ? undefined : payee }
   return { spender, way, currency, ...counted, amount: spendAmount({ amount, decimals }) }
 }
 
-const ETHER = { currency: 'ETH', decimals: CURRENCY_DECIMALS.ETH }
 const DOLLAR = { currency: 'USD', decimals: STABLECOIN_DECIMALS }
 
 /** What one payment like this may be; what the day allows is checked where it is accepted. */

@@ -119,7 +119,7 @@ async function heal(
 ): Promise<void> {
   const { id, hash } = attempt
   const isFinal = look.final !== undefined && seen.block.number <= look.final.number
-  // The same transaction with another result is no repair: it stays for an operator to see.
+  // The same transaction with another result repairs nothing: the alert stays open for an operator.
   if (!isFinal || seen.block.succeeded !== attempt.block?.succeeded) return
   await db.transaction().execute(async (transaction) => {
     await recordBlock(transaction, { id, from: 'final', to: 'final', block: seen.block })

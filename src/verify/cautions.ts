@@ -32,17 +32,17 @@ export function cautionsOf(
   ]
 }
 
-/** Said beside a payment that has too few blocks on it. */
+/** The caution for a payment that has too few blocks after it. */
 export const NOT_FINAL = 'It is not final yet: the chain can still lose it.'
 
-/** Said where one provider vouches for the block, and nobody confirms it. */
+/** The caution for a block that one provider names and no other confirms. */
 export function aloneFor(agreeing: readonly string[]): string[] {
   const [only, ...others] = agreeing
   if (only === undefined || others.length > 0) return []
   return [`Only ${only} says that the block is part of the chain.`]
 }
 
-/** Said where nothing was found, and there is nobody else to ask. */
+/** The caution for a search that finds nothing and has only one provider. */
 export function aloneAsked(providers: readonly { name: string }[]): string[] {
   const [only, ...others] = providers
   if (only === undefined || others.length > 0) return []

@@ -83,8 +83,9 @@ export async function check(file: string | Uint8Array, trust: Trust = {}): Promi
   }
   const { header, payment } = facts
   const anchor = await anchorOf(header, { quittance, trust: { ...trust, confirmations }, trusted })
-  const coin = await coinFor(payment, { trust, anchor })
-  const claim = isClaimed(trust.claim) ? differences(payment, { expected, coin }) : []
+  const on = { chainId: BigInt(quittance.chainId) }
+  const coin = await coinFor(payment, { ...on, trust, anchor })
+  const claim = isClaimed(trust.claim) ? differences(payment, { ...on, expected, coin }) : []
   return conclude({
     disagreements: [...claim, ...anchor.disagreements],
     evidence: evidenceOf(quittance, { ...facts, anchor, coin }),
@@ -107,19 +108,21 @@ function expectedOf(claim: QuittanceClaim): Expected {
 
 function differences(
   payment: Payment,
-  { expected, coin }: { expected: Expected; coin: Coin | undefined },
+  of: { expected: Expected; coin: Coin | undefined; chainId: bigint },
 ): readonly Disagreement[] {
-  return inCoin(matchPayment([payment], expected), { expected, coin })
+  return inCoin(matchPayment([payment], of.expected), of)
 }
 
 /** By the word of the nodes that know the block. */
 async function coinFor(
   payment: Payment,
-  { trust, anchor }: { trust: Trust; anchor: Anchor },
+  { trust, anchor, chainId }: { trust: Trust; anchor: Anchor; chainId: bigint },
 ): Promise<Coin | undefined> {
   const { token } = payment
   const providers = (trust.providers ?? []).filter(({ name }) => anchor.agreeing.includes(name))
-  if (token === null || providers.length === 0) return coinOf(payment, undefined)
+  if (token === null || providers.length === 0) {
+    return coinOf(payment, { chainId, state: undefined })
+  }
   return coinFrom(token, { providers, agreement: providers.length, signal: trust.signal })
 }
 

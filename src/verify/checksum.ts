@@ -1,2 +1,2 @@
-/** For the receipt's page, which stands on this folder alone. */
+/** For the page of the receipt, which imports only this folder. */
 export { checksummed } from '../chain/hex.ts'

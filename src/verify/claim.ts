@@ -19,7 +19,7 @@ export type BaseClaim = {
 
 /** Who must be asked, and when their answer is enough. */
 export type VerifyOptions = {
-  /** Independent nodes. One is believed on which block stands at a number; two are compared. */
+  /** Independent nodes. One alone is believed on which block has a number; two are compared. */
   providers: readonly Provider[]
   /** Blocks until a payment is final, its own included, or the tag of the chain. 12 by default. */
   confirmations?: Finality | undefined
@@ -38,7 +38,7 @@ export type CheckedOptions = {
   providers: readonly Provider[]
   confirmations: Finality
   agreement: number
-  /** As many of them where a trusted block is no source: how many providers must agree. */
+  /** The same where the checkpoint is not a source: how many providers must agree. */
   needed: number
   checkpoint: Hex | undefined
   maxHeadAgeMs: number

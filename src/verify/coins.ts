@@ -1,22 +1,38 @@
-import { formatAmount } from '../domain/money.ts'
+import { findKnownChainById } from '../base/chains/known.ts'
+import { COIN_DECIMALS, coinOfChain } from '../domain/coins.ts'
+import { formatAmount, isCurrency } from '../domain/money.ts'
 import type { Payment } from './read-payments.ts'
 
 /** In what a person reads an amount. */
 export type Coin = {
-  /** Undefined where the token tells none that can be shown. */
+  /** Undefined where the token has no symbol that can be shown. */
   symbol: string | undefined
   decimals: number
 }
 
-export const ETHER: Coin = { symbol: 'ETH', decimals: 18 }
+/** What gas is paid in on a chain, as far as the chain is known. */
+export function nativeCoin(chainId: bigint): Coin {
+  return { symbol: coinOfChain(chainId), decimals: COIN_DECIMALS }
+}
+
+type TokenState = { symbol: string | undefined; decimals: number | undefined }
+
+/**
+ * Whether that is the coin of the chain, as far as the chain is known; of another one, any name may
+ * be that of its coin, but none of money that banks hold.
+ */
+export function isCoinOf(chainId: bigint | undefined, name: string): boolean {
+  const known = findKnownChainById(Number(chainId))
+  return known === undefined ? name === 'ETH' || !isCurrency(name) : name === known.coin
+}
 
 /** The coin of a payment, by what its token says of itself; undefined where that is not known. */
 export function coinOf(
   { token }: Pick<Payment, 'token'>,
-  state: { symbol: string | undefined; decimals: number | undefined } | undefined,
+  of: { chainId: bigint; state: TokenState | undefined },
 ): Coin | undefined {
-  if (token === null) return ETHER
-  const { symbol, decimals } = state ?? {}
+  if (token === null) return nativeCoin(of.chainId)
+  const { symbol, decimals } = of.state ?? {}
   return decimals === undefined ? undefined : { symbol, decimals }
 }
 

@@ -112,7 +112,7 @@ type Agreement = {
   outvoted: Complaint | undefined
 }
 
-/** Asks everybody else which block stands at the number. */
+/** Asks every other provider which block has the number. */
 async function agree(
   sighting: Sighting,
   { source, fit, options }: { source: Fit; fit: readonly Fit[]; options: CheckedOptions },
@@ -139,7 +139,7 @@ async function agree(
   }
 }
 
-/** With one voice on each side nobody can tell who is right; with more, the single one is named. */
+/** One provider against one decides nothing. One against more is reported as outvoted. */
 function outvote(
   answers: readonly (Witness & { standing: Fit })[],
   { sighting, options }: { sighting: Sighting; options: CheckedOptions },
@@ -207,7 +207,7 @@ function settle(
   }
 }
 
-/** Whoever is outvoted may be complained of twice, once by each side of the comparison. */
+/** An outvoted provider may have two complaints, one from each side of the comparison. */
 function isFirstOfItsKind(complaint: Complaint, at: number, all: readonly Complaint[]): boolean {
   const { provider, kind } = complaint
   return all.findIndex((one) => one.provider === provider && one.kind === kind) === at

@@ -12,11 +12,11 @@ export type Proven = {
 }
 
 type Fact = {
-  /** The one way to write it; undefined for what is none. */
+  /** Its canonical text; undefined for a text that is not such a fact. */
   read: (text: string) => string | undefined
   found: (proven: Proven) => string
   kind: DisagreementKind
-  /** Where a rail logs a hash of it, being the same is another thing than looking alike. */
+  /** Compares it where a rail logs its hash, so that the texts of equal facts differ. */
   is?: (text: string, proven: Proven) => boolean
 }
 
@@ -29,7 +29,7 @@ const blockNumber: Fact = {
   kind: 'wrong_block',
 }
 
-/** The facts of an order that the chain knows too; every other is the word of who gave it. */
+/** The facts of an order that the chain also knows. Every other fact is only a claim. */
 const FACTS: Readonly<Record<string, Fact>> = {
   payer: addressOf('payer', 'wrong_payer'),
   payee: addressOf('payee', 'wrong_recipient'),

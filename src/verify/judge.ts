@@ -51,14 +51,15 @@ export async function judge(claim: Case, options: CheckedOptions): Promise<Judge
   const { payment } = match
   const confirmations = confirmationsOf(consultation, sighting)
   const state = await stateOf(payment, { claim, consultation, options, sighting })
-  const coin = payment && coinOf(payment, state.tokenState)
+  const { chainId } = claim.question
+  const coin = payment && coinOf(payment, { chainId, state: state.tokenState })
   const { expected } = claim
   const open = finalityOf(consultation, { sighting, options, confirmations })
   const verdict = conclude({
     disagreements: [
       ...consultation.disagreements,
       ...placeOf(sighting, claim),
-      ...(expected ? inCoin(match, { expected, coin }) : match.disagreements),
+      ...(expected ? inCoin(match, { expected, coin, chainId }) : match.disagreements),
       ...(payment ? supplyOf(payment, claim) : []),
       ...open,
     ],
@@ -186,7 +187,7 @@ function supplyOf(payment: Payment, { profile, minters, expected }: Case): Disag
   return [{ kind: 'wrong_minter', message, expected: minters.join(', '), found: payment.minter }]
 }
 
-/** The event that must stand beside a Transfer, where the profile knows one. */
+/** The event that must be next to a Transfer, where the profile knows one. */
 const BESIDE: Record<string, Record<string, string>> = {
   'fiat-token': { mint: 'Mint', burn: 'Burn' },
   paxos: { mint: 'SupplyIncreased', burn: 'SupplyDecreased' },

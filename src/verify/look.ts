@@ -138,7 +138,7 @@ async function sight(asker: Asker, { block, raw, transaction, shown }: Found): P
   return { provider: asker.name, header, index, raw, transaction, receipt, gasUsed, tries }
 }
 
-/** What a node writes around a receipt is no part of the root, but programs read it. */
+/** The root does not cover the fields that a node adds to a receipt, but programs read them. */
 function checkSurroundings(
   value: unknown,
   facts: { header: Header; index: number; transaction: ChainTransaction; gasUsed: bigint },

@@ -1,5 +1,5 @@
 import { hashOfBytes, type Hex } from '../chain/hex.ts'
-import { ETHER, formatMoney, type Coin } from './coins.ts'
+import { formatMoney, nativeCoin, type Coin } from './coins.ts'
 import type { Payment, PaymentKind } from './read-payments.ts'
 import type { Disagreement, DisagreementKind } from './verdict.ts'
 
@@ -15,7 +15,7 @@ export type Expected = {
   payee: Hex | undefined
   amount: bigint | undefined
   reference: Hex | undefined
-  /** The place of its event in the receipt, which tells equal payments apart. */
+  /** The place of its event in the receipt, which distinguishes equal payments. */
   log?: number | undefined
 }
 
@@ -35,8 +35,8 @@ export const ANY_PAYMENT: Expected['kinds'] = ['settlement', 'native', 'transfer
 export type Match = { payment: Payment | undefined; disagreements: readonly Disagreement[] }
 
 /**
- * Finds the one payment of a transaction that is as expected. Where there is none, the nearest one
- * tells what is different; where there are several, none of them is taken.
+ * Finds the one payment of a transaction that is as expected. Where none is, the differences of the
+ * nearest one are reported; where several are, none of them is taken.
  */
 export function matchPayment(payments: readonly Payment[], expected: Expected): Match {
   const matching = matchingPayments(payments, expected)
@@ -51,8 +51,8 @@ export function matchPayment(payments: readonly Payment[], expected: Expected): 
 }
 
 /**
- * Every payment that is as expected, each movement of money once: a settlement tells more than the
- * transfers and the native coin that it consists of, so it stands for them.
+ * Every payment that is as expected, each movement of money once: a settlement shows more than the
+ * transfers and the native coin that it consists of, so it replaces them.
  */
 export function matchingPayments(payments: readonly Payment[], expected: Expected): Payment[] {
   const matching = payments.filter(
@@ -146,8 +146,8 @@ const LABELS: Partial<Record<DisagreementKind, string>> = {
 }
 
 /**
- * A reference is an order's identity, so the payment that has it is the one that was meant. Of two
- * that differ alike, a settlement tells more.
+ * A reference identifies an order, so the payment that has it is the one that was meant. Of two
+ * payments with as many differences, a settlement shows more.
  */
 function weigh({ payment, disagreements }: Match): number {
   const isOther = disagreements.some(({ kind }) => kind === 'wrong_reference')
@@ -198,12 +198,13 @@ function briefly(payment: Payment): string {
 /** What differs, with amounts as a person reads them, and the coin that was paid. */
 export function inCoin(
   { payment, disagreements }: Match,
-  { expected, coin }: { expected: Expected; coin: Coin | undefined },
+  { expected, ...of }: { expected: Expected; coin: Coin | undefined; chainId: bigint },
 ): readonly Disagreement[] {
+  const { coin } = of
   if (payment === undefined) return disagreements
   return disagreements.map((one) => {
     if (one.kind === 'wrong_amount' && expected.amount !== undefined) {
-      const claimed = formatMoney(expected.amount, claimedCoin(payment, { expected, coin }))
+      const claimed = formatMoney(expected.amount, claimedCoin(payment, { expected, ...of }))
       const message = `The amount is ${formatMoney(payment.amount, coin)}, not ${claimed}.`
       return { ...one, message }
     }
@@ -217,9 +218,9 @@ export function inCoin(
 
 function claimedCoin(
   { token }: Payment,
-  { expected, coin }: { expected: Expected; coin: Coin | undefined },
+  { expected, coin, chainId }: { expected: Expected; coin: Coin | undefined; chainId: bigint },
 ): Coin | undefined {
-  if (expected.token === null) return ETHER
+  if (expected.token === null) return nativeCoin(chainId)
   return expected.token === undefined || expected.token === token ? coin : undefined
 }
 function otherToken(

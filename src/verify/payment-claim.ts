@@ -11,13 +11,13 @@ export type PaymentClaim = {
   amount?: bigint | undefined
   /** The ERC-20 that was paid. Absent for native coin. */
   token?: string | undefined
-  /** Of the settlement, or in an event right beside the transfer: a memo, EIP-3009, ERC-7699. */
+  /** Of the settlement, or in an event next to the transfer: a memo, EIP-3009, ERC-7699. */
   reference?: string | undefined
   /** The only contract whose events count: another settlement contract, or a proxy of Request. */
   contract?: string | undefined
   /** The settlement contract; absent for the address that it has on every chain. */
   settlement?: string | undefined
-  /** The place of its event in the receipt, which tells equal payments apart. */
+  /** The place of its event in the receipt, which distinguishes equal payments. */
   log?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** How a token tells of money that is made and destroyed. */
+/** How a token logs the money that it makes and destroys. */
 export type ProfileName = 'memo' | 'fiat-token' | 'paxos' | 'usdt' | 'erc20'
 
 /** What can be concluded from a token's events, repeated in every verdict on it. */
@@ -19,7 +19,7 @@ export type Profile = ProfileStatement & {
   mintNamesRecipient: boolean
   /** Whether mints and burns name their order. */
   hasReference: boolean
-  /** The view that tells whether an account is frozen. */
+  /** The view that answers whether an account is frozen. */
   frozenView: string | undefined
 }
 
@@ -40,7 +40,7 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
     title: 'a FiatToken (USDC, EURC)',
     mint: 'Proven by Mint and Transfer of one amount side by side; that the minter is one of the issuer is proven only against a list of minters. A mint names no order.',
     redeem:
-      'Only the receipt by an address of the issuer is proven. The issuer burns in sums, and a single burn belongs to no redeem.',
+      'A transfer by the named holder to the named address of the issuer is proven. The issuer burns in sums, and a single burn belongs to no redeem.',
     redeemedBy: 'transfer-to-issuer',
     mintNamesRecipient: true,
     hasReference: false,
@@ -61,7 +61,8 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
     name: 'usdt',
     title: 'Tether (USDT)',
     mint: 'Not provable: Issue has no recipient and no Transfer. Only totals are.',
-    redeem: 'Only the receipt by an address of the issuer is proven. Redeem has no holder.',
+    redeem:
+      'A transfer by the named holder to the named address of the issuer is proven. The event Redeem has no holder.',
     redeemedBy: 'transfer-to-issuer',
     mintNamesRecipient: false,
     hasReference: false,

@@ -13,7 +13,7 @@ import {
   type CheckedOptions,
   type VerifyOptions,
 } from './claim.ts'
-import { coinOf, formatMoney, type Coin } from './coins.ts'
+import { formatMoney, nativeCoin, type Coin } from './coins.ts'
 import { contradictionsOf, readFacts } from './facts.ts'
 import { judge } from './judge.ts'
 import type { Sighting } from './look.ts'
@@ -27,16 +27,16 @@ import { conclude, timeOf, type Disagreement, type Verdict } from './verdict.ts'
 export type ProofRequest = {
   chainId: bigint | number
   hash: string
-  /** Tells payments of one transaction apart. */
+  /** Distinguishes the payments of one transaction. */
   reference?: string | undefined
-  /** Tells payments of one transaction apart: the place of the event in the receipt. */
+  /** The place of the event in the receipt: distinguishes the payments of one transaction. */
   log?: number | undefined
   /** The settlement contract; absent for the address that it has on every chain. */
   contract?: string | undefined
   /**
-   * Public facts of the order that stand in the file beside the proof, such as its id. What the
-   * chain knows of them (payee, payer, token, amount in the smallest unit, reference, chainId, …)
-   * must be so.
+   * Public facts of the order that the file contains with the proof, such as its id. The facts that
+   * the chain knows (payee, payer, token, amount in the smallest unit, reference, chainId, …) must
+   * match the chain.
    */
   order?: Readonly<Record<string, string>> | undefined
 }
@@ -80,7 +80,7 @@ export async function prove(request: ProofRequest, options: VerifyOptions): Prom
   if (contradictions.length > 0) return refuse(...contradictions)
   const quittance = formatQuittance(bodyOf(sighting, { chainId, payment: chosen, order }))
   if (quittance.length > MAX_QUITTANCE_BYTES) return refuse(TOO_LARGE)
-  const coin = await coinOfChosen(chosen, { verdict, options: checked })
+  const coin = await coinOfChosen(chosen, { chainId, verdict, options: checked })
   const amountText = formatMoney(chosen.amount, coin)
   const evidence = verdict.evidence && { ...verdict.evidence, payment: chosen, amountText }
   const claimed = { token: 'token' in order ? chosen.token : undefined, amount: undefined }
@@ -99,12 +99,13 @@ function orderOf(given: Readonly<Record<string, string>>): Readonly<Record<strin
 /** By the word of those who agree on the block. */
 function coinOfChosen(
   payment: Payment,
-  { verdict, options }: { verdict: Verdict; options: CheckedOptions },
+  of: { chainId: bigint; verdict: Verdict; options: CheckedOptions },
 ): Coin | undefined | Promise<Coin | undefined> {
   const { token } = payment
+  const { chainId, verdict, options } = of
   const agreeing = verdict.evidence?.agreeing ?? []
   const providers = options.providers.filter(({ name }) => agreeing.includes(name))
-  return token === null ? coinOf(payment, undefined) : coinFrom(token, { ...options, providers })
+  return token === null ? nativeCoin(chainId) : coinFrom(token, { ...options, providers })
 }
 
 const TOO_LARGE: Disagreement = {
@@ -118,7 +119,7 @@ type Chosen = { payments: readonly Payment[] } & (
   { chosen: Payment; disagreement?: undefined } | { chosen?: undefined; disagreement: Disagreement }
 )
 
-/** The most telling payment: settled, or with a reference, or any; alone of its rank. */
+/** The payment that shows most: settled, or with a reference, or any. It is alone in its rank. */
 function choose({ transaction, receipt }: Sighting, { reference, log, contract }: Choice): Chosen {
   const payments = paymentsOf({ transaction, receipt })
   const meant = payments.filter(

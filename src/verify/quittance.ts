@@ -2,8 +2,8 @@ import { sha256OfText, type Hex } from '../chain/hex.ts'
 import type { Payment } from './read-payments.ts'
 
 /**
- * The proof of one payment, as the file holds it. There is one text for one quittance: the keys
- * stand in this order, all hex is in lower case, and the digest covers every byte before it.
+ * The proof of one payment, as the file contains it. There is one text for one quittance: the keys
+ * have this order, all hex is in lower case, and the digest covers every byte before it.
  */
 export type Quittance = {
   version: 1

@@ -21,17 +21,17 @@ export type Payment = {
   amount: bigint
   reference: Hex | null
   rail: Rail | null
-  /** The first event that stands right beside it, and tells more: Mint, SupplyIncreased, … */
+  /** An event next to it that shows more: Mint, SupplyIncreased, … */
   beside: string | null
-  /** Who a Mint or Burn beside it names: the minter. */
+  /** The minter, whom a Mint or Burn next to it names. */
   minter: Hex | null
   /** The place of its event among the logs of its receipt. */
   log: number | null
 }
 
 /**
- * Every movement that the transaction and its receipt tell of. Which contract may be believed is
- * not decided here: the claim names it.
+ * Every movement that the transaction and its receipt show. This function does not decide which
+ * contract may be believed: the claim names it.
  */
 export function paymentsOf(facts: {
   transaction: Pick<ChainTransaction, 'from' | 'to' | 'value'>
@@ -48,7 +48,7 @@ export function paymentsOf(facts: {
   ]
 }
 
-/** Since EIP-7708 the chain itself logs a Transfer here for native coin, which is no token. */
+/** Since EIP-7708 the chain itself logs a Transfer here for native coin, which is not a token. */
 const NATIVE_LOGGER = '0xfffffffffffffffffffffffffffffffffffffffe'
 
 type Events = readonly (DecodedEvent | undefined)[]
@@ -59,7 +59,7 @@ function nativeOf({ from, to, value }: Pick<ChainTransaction, 'from' | 'to' | 'v
   return [{ ...BLANK, kind: 'native', payer: from, payee: to, amount: value }]
 }
 
-/** Says nothing yet but what is put in. */
+/** The fields of a payment that are not known yet. */
 export const BLANK: Omit<Payment, 'kind' | 'amount'> = {
   contract: null,
   token: null,
@@ -72,7 +72,7 @@ export const BLANK: Omit<Payment, 'kind' | 'amount'> = {
   log: null,
 }
 
-/** What each event says of money; one that only stands beside a transfer says nothing alone. */
+/** The payments that an event shows. An event that only adds to a transfer shows none itself. */
 function paymentOfEvent(event: DecodedEvent, place: EventPlace): Payment[] {
   if (event.name === 'Transfer') return transferOf(event, place)
   if (event.name === 'Settled') return [settlementOf(event, place)]
@@ -128,7 +128,7 @@ function transferOf(event: DecodedEvent, place: EventPlace): Payment[] {
   ]
 }
 
-/** A reference belongs to a transfer by standing next to it, in the way of its own standard. */
+/** A reference belongs to the transfer next to it. Its standard defines the exact place. */
 function referenceOf(
   transfer: DecodedEvent,
   { log, events }: EventPlace,
@@ -153,7 +153,7 @@ function isSameMovement(a: DecodedEvent, b: DecodedEvent): boolean {
   return ['from', 'to', 'amount'].every((name) => a.args[name] === b.args[name])
 }
 
-/** The event by which the issuer's supply changed, right before the transfer that follows of it. */
+/** The event that changes the issuer's supply, directly before the transfer that results. */
 function supplyBeside(
   transfer: DecodedEvent,
   { log, events }: EventPlace,
@@ -175,7 +175,7 @@ function supplyBeside(
   return isSupply ? { name, minter: null } : undefined
 }
 
-/** The event that tells a burn of seized funds from a redeem, wherever in the receipt it stands. */
+/** The event that distinguishes a burn of seized funds from a redeem, anywhere in the receipt. */
 function seizureOf(transfer: DecodedEvent, events: Events): DecodedEvent | undefined {
   if (transfer.args['to'] !== ZERO) return undefined
   return events.find(

@@ -8,8 +8,8 @@ import type { Disagreement } from './verdict.ts'
 type Lost = { payer: Hex; nonce: bigint; hash: Hex; options: CheckedOptions }
 
 /**
- * Whether another transaction took the nonce, so that this one can never be mined. Whoever believes
- * that pays again, so enough providers must say it, and of a block that is final.
+ * Whether another transaction took the nonce, so that this one can never be mined. The caller may
+ * then pay again, so enough providers must confirm it, in a block that is final.
  */
 export async function findReplacement(
   standings: readonly { name: string; asker: Asker; head: bigint }[],
@@ -32,7 +32,7 @@ export async function findReplacement(
     : { kind: 'not_final', message: `${what}; that is not final yet.`, ...pair }
 }
 
-/** How many transactions of the payer one provider counts. What it cannot say is none. */
+/** How many transactions of the payer one provider counts; 0 where it does not answer. */
 async function countsOf(
   { name, asker, head }: { name: string; asker: Asker; head: bigint },
   { payer, hash, nonce, options: { confirmations } }: Lost,

@@ -151,7 +151,7 @@ async function findIn(
     for (const value of array(await asker.ask('eth_getLogs', filter), 'logs')) {
       const log = record(value, 'log')
       const hash = parseHash(log['transactionHash'])
-      // With a reference the order is known, and another amount is what must be told.
+      // A reference identifies the order, so a different amount must be reported.
       const isMeant = expected.reference !== undefined || readWord(log['data']) === expected.amount
       if (hash !== undefined && isMeant) found.add(hash)
     }

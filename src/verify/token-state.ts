@@ -8,16 +8,16 @@ import { addressField, checkOptions, type CheckedOptions, type VerifyOptions } f
 import type { Coin } from './coins.ts'
 import type { Profile } from './profiles.ts'
 
-/** How the token stood at the block. Undefined is what the provider could not tell. */
+/** The state of the token at the block. Undefined: the provider did not answer it. */
 export type TokenState = {
   /** The code behind a proxy, which its admin can exchange. */
   implementation: Hex | undefined
   paused: boolean | undefined
   /** Whether the account that received, or redeemed, was frozen after the block. */
   frozen: boolean | undefined
-  /** What the token calls itself, which no other token need respect. */
+  /** What the token calls itself. Another token may use the same symbol. */
   symbol: string | undefined
-  /** How many digits of its amounts stand behind the point. */
+  /** How many digits of its amounts follow the decimal point. */
   decimals: number | undefined
 }
 
@@ -117,7 +117,7 @@ export function commonState(told: readonly { name: string; state: TokenState }[]
   return { state, exceptions: [...exceptions] }
 }
 
-/** What more say than anything else. Where both sides are as many, nobody can tell who is right. */
+/** The answer that most providers share. A tie decides nothing. */
 function mostSay<State extends Partial<TokenState>, Part extends keyof State & keyof TokenState>(
   told: readonly { name: string; state: State }[],
   part: Part,
@@ -150,7 +150,7 @@ function flagOf(value: unknown): boolean | undefined {
   return word === 0n || word === 1n ? word === 1n : undefined
 }
 
-/** It stands beside amounts in verdicts, where no letter of another script may pass for one. */
+/** Verdicts show it with amounts, so it has no letters of other scripts that look like Latin. */
 function plainSymbol(answer: unknown): string | undefined {
   const symbol = readSymbol(answer) ?? ''
   return /^[!-~]{1,16}$/.test(symbol) ? symbol : undefined

@@ -82,7 +82,7 @@ export type Evidence = {
   chainId: bigint
   /** Who showed the block. */
   provider: string
-  /** Who says that this block stands at its number: providers, and `checkpoint`. */
+  /** Who says that this block has its number: providers, and `checkpoint`. */
   agreeing: readonly string[]
   block: { number: bigint; hash: Hex; time: string }
   transaction: {

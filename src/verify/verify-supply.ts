@@ -21,7 +21,7 @@ import { conclude, type Verdict } from './verdict.ts'
 
 type SupplyClaim = BaseClaim & {
   token: string
-  /** How the token tells of mints and redeems. */
+  /** How the token logs mints and redeems. */
   profile: ProfileName
   amount: bigint
   /** The order's memo, where the token has memos. */

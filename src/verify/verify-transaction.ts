@@ -19,7 +19,7 @@ import type { Verdict } from './verdict.ts'
 export type TransactionClaim = BaseClaim &
   PaymentClaim & {
     hash: string
-    /** The nonce that the record has, which tells a replaced transaction from a missing one. */
+    /** The recorded nonce, which distinguishes a replaced transaction from a missing one. */
     nonce?: bigint | undefined
   }
 
@@ -89,7 +89,7 @@ export function transactionCase(claim: TransactionClaim): Case {
   const { payer, settlement, token, payee, amount, reference, contract, log } = expected
   const common = commonOf(claim, payer)
   const isPayment = token !== null || [payee, amount, reference, contract, log].some(isGiven)
-  // A payer alone is whoever sent the transaction, or paid by it, whether or not it pays anybody.
+  // A payer alone must have sent the transaction or paid in it, whether or not it pays anybody.
   return isPayment
     ? { ...common, expected }
     : { ...common, sender: payer && { payer, settlement }, caveats: [NO_PAYMENT_CLAIMED] }

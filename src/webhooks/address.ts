@@ -16,7 +16,7 @@ export function isPublic({ address, family }: Address): boolean {
   return GLOBAL_UNICAST.check(address, 'ipv6') && !RESERVED.check(address, 'ipv6')
 }
 
-/** Written as IPv6, an IPv4 address is none: such forms have one meaning too many. */
+/** An IPv4 address written as IPv6 is not loopback: such forms have one meaning too many. */
 export function isLoopback({ address, family }: Address): boolean {
   return family === 4 ? LOOPBACK_4.check(address, 'ipv4') : LOOPBACK_6.check(address, 'ipv6')
 }

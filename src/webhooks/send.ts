@@ -88,7 +88,7 @@ function post(
   })
   request.on('response', resolve)
   request.on('error', reject)
-  // A receiver that wants to speak another protocol (101) ends the request without an answer.
+  // A receiver that switches to another protocol (101) ends the request without an answer.
   request.on('close', () => reject(new NoAnswerError()))
   request.end(body)
   return promise

@@ -146,7 +146,7 @@ export const resolveByDns: Resolve = async (name, signal) => {
 
 const QUESTION_TIMEOUT_MS = 1500
 
-/** Having no address of one family is no failure, and neither is a server that knows just one. */
+/** A missing address of one family is not a failure, nor is a server that knows one alone. */
 function addressesOf(answer: PromiseSettledResult<string[]>, family: 4 | 6): Address[] {
   if (answer.status === 'rejected') return []
   return answer.value.map((address) => ({ address, family }))

@@ -29,8 +29,8 @@ export const AnyCurrencySchema = Type.String({
 export type AmountInput = number | ExactNumber | string
 
 /**
- * An amount in a request of Group B. What the documents say of it stands under `x-documented`,
- * since the check sees the number's text and not a number.
+ * An amount in a request of Group B. Its documentation is in `x-documented`, since the check sees
+ * the text of the number and not a number.
  */
 export const AmountInputSchema = Type.Refine(
   Type.Unsafe<AmountInput>({

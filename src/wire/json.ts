@@ -17,8 +17,8 @@ export type JsonValue =
 
 /**
  * Reads JSON strictly: no key twice in one object, no key that reaches a prototype, no nesting
- * without end, and no number that silently becomes another one. Refusals name the path, never the
- * text, which may hold a password.
+ * without end, and no number that would change its value. Refusals name the path, never the text,
+ * which may hold a password.
  */
 export function parseJson(text: string): JsonValue {
   checkStructure(text)
@@ -98,8 +98,8 @@ type Frame = {
 }
 
 /**
- * Walks over the brackets and keys, which `JSON.parse` forgets. Text that is no JSON goes through
- * here as well as it may: the parser refuses it afterwards.
+ * Walks over the brackets and keys, which `JSON.parse` does not keep. Text that is not JSON may
+ * pass here: the parser refuses it afterwards.
  */
 function checkStructure(text: string): void {
   const stack: Frame[] = []
@@ -181,7 +181,7 @@ function endOfString(text: string, start: number): number {
   return position
 }
 
-/** The string itself, so that an escape is no way around a check. */
+/** Decodes the string, so that an escape cannot bypass a check. */
 function decode(literal: string): string {
   if (!literal.includes('\\')) return literal.slice(1, -1)
   try {

@@ -70,7 +70,7 @@ export const UuidSchema = Type.String({
   examples: ['b3d9d2d5-4c12-4946-a09d-953e82fae2b0'],
 })
 
-/** A whole day; February 30th is no day, and neither is any before the year 1000. */
+/** A whole day. February 30th is not valid, and neither is any day before the year 1000. */
 export const DaySchema = Type.String({
   format: 'date',
   pattern: '^[1-9][0-9]{3}-',
@@ -110,6 +110,11 @@ export const ChainNameSchema = Type.String({
 export const OnChainSchema = Type.String({
   description: 'The chain that it is on, by its name, or by its id if it no longer has a name.',
   examples: ['base'],
+})
+
+export const CoinSchema = Type.String({
+  description: 'The native coin of the chain, in which gas is paid.',
+  examples: ['ETH'],
 })
 
 /** Of a list: what is on this chain alone. */

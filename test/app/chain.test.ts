@@ -31,4 +31,19 @@ describe('the chain of the program', () => {
     await expectFailure(() => requireChain(chain), 'rpc_wrong_chain')
     await turning.stop()
   })
+
+  it('is not begun on a provider of another chain than the file names', async () => {
+    const node = await startNode(5, () => null)
+    const start = (chainId: number) =>
+      startChain({
+        config: { ...parseConfig({ ETH_RPC_URL: node.url }), chainId },
+        logger: pino({ level: 'silent' }),
+        shutdown: createShutdown(),
+        onEnd: () => undefined,
+        onEvent: () => undefined,
+      })
+    expect(await start(5)).to.include({ chainId: 5 })
+    await expectFailure(() => start(6), 'rpc_wrong_chain')
+    await node.stop()
+  })
 })

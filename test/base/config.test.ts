@@ -55,6 +55,7 @@ describe('parseConfig', () => {
       code: 'ETH',
       chainId: undefined,
       stablecoinProfile: undefined,
+      coin: undefined,
       stack: undefined,
       startBlock: undefined,
       port: 0,

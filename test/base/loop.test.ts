@@ -87,7 +87,7 @@ describe('a loop', () => {
     await running
   })
 
-  it('rests for longer where nothing is due, yet never for long, and is kicked out of it', async () => {
+  it('rests for up to two seconds where nothing is due, or until it is kicked', async () => {
     const due = [5000, 700, 30, Infinity, undefined]
     const loop = create({ pass: async () => due.shift() })
     const running = loop.run(end.signal)

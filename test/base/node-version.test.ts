@@ -31,7 +31,14 @@ describe('the Node that is needed', () => {
     }
   })
 
-  const entries = ['app/server', 'bindings/index', 'checked/index', 'client/index', 'verify/index']
+  const entries = [
+    'app/reconcile',
+    'app/server',
+    'bindings/index',
+    'checked/index',
+    'client/index',
+    'verify/index',
+  ]
   for (const entry of [...entries, 'cli/main']) {
     it(`is asked for before anything else by ${entry}`, () => {
       const text = readFileSync(`src/${entry}.ts`, 'utf8')

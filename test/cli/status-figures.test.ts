@@ -36,13 +36,13 @@ describe('the figures of an operator', () => {
       'an open break',
       '{kind="missing",chain="base"} 0',
       '{kind="missing",chain="base"} 2',
-      'Open breaks: missing 2',
+      'Open breaks on base: missing 2. Read them with GET /api/breaks?state=open&chain=base.',
     ],
     [
       'a signer that is low',
       'kind="signer_funds_low"} 0',
       'kind="signer_funds_low"} 1',
-      'Run: quittance signers',
+      'Low signers on local: signer_funds_low 1. Run: quittance signers --chain local',
     ],
     ['an order that waits', '} 12.5', '} 601', 'open for 10 minutes'],
     ['a webhook that waits', 'due_seconds 0', 'due_seconds 7.3e+3', 'due for 121 minutes'],
@@ -59,6 +59,14 @@ describe('the figures of an operator', () => {
       'reorg_after_final 1',
     ],
   ]
+  it('name no chain where there is one', () => {
+    const one = QUIET.replaceAll('chain="base"', 'chain="local"')
+    const low = one.replaceAll(/(kind="signer_funds_low"}) 0/g, '$1 1')
+    expect(attentionOf(figuresOf(low))).to.deep.equal([
+      'Low signers: signer_funds_low 1. Run: quittance signers',
+    ])
+  })
+
   for (const [what, was, is, sentence] of cases) {
     it(`name ${what}, and nothing else`, () => {
       const attention = attentionOf(figuresOf(QUIET.replace(was, is)))

@@ -77,7 +77,7 @@ describe('the timeline of a transaction', () => {
   })
 
   it('says why it is pending, also for a reason that is new to it', () => {
-    expect(explainPending(life([], 'no_funds'))?.advice).to.match(/ETH/)
+    expect(explainPending(life([], 'no_funds'))?.advice).to.match(/native coin/)
     expect(explainPending(life([], 'moon_phase'))?.reason).to.equal('Moon phase')
     expect(explainPending(life([]))).to.equal(undefined)
   })

@@ -8,13 +8,11 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
-import { connectDeployer } from '../../src/deploy/connect.ts'
-import { NETWORKS } from '../../src/deploy/networks.ts'
 import { check } from '../../src/verify/check.ts'
-import { account, forgetfulRecords } from '../fixtures/chain/deployment.ts'
+import { account, deployForFile } from '../fixtures/chain/deployment.ts'
 import { depositTransaction, L1_FEE, startOpChain } from '../fixtures/chain/rollup.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { runProgram } from '../fixtures/program.ts'
+import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -70,6 +68,9 @@ describe('several chains in one installation', () => {
   let shaky: EmbeddedChain
   let facts: ReadyFacts
   let ask: Asker
+  let program: Program
+  let env: Record<string, string>
+  const command = (line: string) => runToEnd(line.split(' '), env)
 
   before(async () => {
     const [rollup, anvil] = await Promise.all([
@@ -78,18 +79,19 @@ describe('several chains in one installation', () => {
     ])
     shaky = anvil
     ending.push(rollup.stop, () => shaky.stop())
-    const [one, two] = await Promise.all([deployOn(rollup.url), deployOn(anvil.url)])
+    const [one, two] = await Promise.all([deployForFile(rollup.url), deployForFile(anvil.url)])
     const file = join(folder.path, 'chains.json')
     writeFileSync(
       file,
       JSON.stringify([
         { name: 'rollup', id: 31_337, code: 'OP', providers: [rollup.url], fees: 'op', ...one },
-        { name: 'shaky', id: 31_338, code: 'ETH', providers: [anvil.url], ...two },
+        { name: 'shaky', id: 31_338, code: 'MATIC', coin: 'POL', providers: [anvil.url], ...two },
       ]),
     )
     const QUITTANCE_DATA = join(folder.path, 'data')
     fillDataFolder(QUITTANCE_DATA)
-    const program = runProgram(['up'], { QUITTANCE_DATA, QUITTANCE_CHAINS: file, PORT: '0' })
+    env = { QUITTANCE_DATA, QUITTANCE_CHAINS: file }
+    program = runProgram(['up'], { ...env, PORT: '0' })
     ending.unshift(async () => {
       program.kill('SIGTERM')
       await program.ended
@@ -105,7 +107,7 @@ describe('several chains in one installation', () => {
   it('each pay, mint, take a batch and a deposit, reconcile and prove, at one time', async () => {
     const chains: Served[] = [
       { code: 'OP', ...facts.chains![0]! },
-      { code: 'ETH', ...facts.chains![1]! },
+      { code: 'MATIC', ...facts.chains![1]! },
     ]
     const used = await Promise.all(chains.map((chain) => useChain(ask, facts, chain)))
     const [one, other] = used
@@ -130,6 +132,101 @@ describe('several chains in one installation', () => {
     expect((await books.text()).split('\n')[0]).to.match(/,chain\r?$/)
   }).timeout(120_000)
 
+  it('are named by --chain on the command line, the first one where it is absent', async () => {
+    const [rollup, shaky] = facts.chains!
+    const { body } = await ask.b('/api/blockchain/transactions', payment('shaky', 0.002))
+    await until(async () => (await statusOf(ask, body['transaction_id'])) === 'completed')
+    const { body: paid } = await ask.b(`/api/transactions/${String(body['transaction_id'])}`)
+    const hash = String(paid['eth_transaction_hash'])
+    const claim = `${hash} --payee ${PAYEE} --amount 0.002`
+    const verified = await command(`verify tx ${claim} --chain shaky`)
+    expect(verified.code, verified.stdout + verified.stderr).to.equal(0)
+    expect((await command(`verify tx ${claim}`)).code).to.equal(1)
+    expect((await command(`verify tx ${claim} --chain rollup`)).code).to.equal(1)
+    const wrong = await command(`verify tx ${claim} --chain shaky --rpc-url ${rollup!.rpcUrl}`)
+    expect(wrong.stdout).to.include('31337')
+    const file = join(folder.path, 'quittance.json')
+    expect((await command(`prove ${hash} --out ${file}`)).code).to.equal(1)
+    expect((await command(`prove ${hash} --chain shaky --out ${file}`)).code).to.equal(0)
+    expect((await command(`check ${file} --chain shaky`)).code).to.equal(0)
+    expect((await command(`check ${file} --chain rollup`)).code).to.equal(1)
+    for (const [flag, on] of [
+      ['', rollup],
+      [' --chain shaky', shaky],
+    ] as const) {
+      const signers = await command(`signers --json${flag}`)
+      expect(JSON.parse(signers.stdout)).to.include({ chain: on!.name, chain_id: on!.chainId })
+      const run = await command(`reconcile --json${flag}`)
+      const { summary } = JSON.parse(run.stdout) as { summary: Wire }
+      expect(summary['chain_id']).to.equal(on!.chainId)
+      // The rollup tells a fee for L1 that anvil never charges, so a balance there fits no record.
+      if (on === shaky) expect(summary).to.include({ breaks: 0 })
+    }
+    for (const name of ['verify tx ' + claim, 'signers', 'reconcile', `prove ${hash} --out x`]) {
+      const refused = await command(`${name} --chain base`)
+      expect(refused.code, name).to.equal(2)
+      expect(refused.stderr, name).to.include('rollup, shaky')
+    }
+  }).timeout(120_000)
+
+  it('each pay a file once, and refuse its rows on another chain', async () => {
+    const file = join(folder.path, 'payroll.csv')
+    writeFileSync(file, `to_address,amount\n${PAYEE},0.003\n`)
+    const paid = await command(`pay ${file} --chain shaky --yes`)
+    expect(paid.code, paid.stdout + paid.stderr).to.equal(0)
+    const { body } = await ask.b('/api/transactions?chain=shaky&limit=1')
+    expect((body['transactions'] as Wire[])[0]).to.include({ amount_decimal: '0.003' })
+    const again = await command(`pay ${file} --chain shaky --yes`)
+    expect(again.stdout).to.include('paid before')
+    for (const other of [' --chain rollup', '']) {
+      const refused = await command(`pay ${file}${other} --yes`)
+      expect(refused.code).to.equal(2)
+      expect(refused.stderr).to.include('belongs to another payment')
+    }
+    const status = await command('status')
+    for (const { name } of facts.chains!)
+      expect(status.stdout).to.match(
+        new RegExp(`chain ${name} +1 of 1 providers answer, block \\d+.*\\w+USD at 0x`),
+      )
+    const unknown = await command(`pay ${file} --chain base --yes`)
+    expect(unknown).to.have.property('code', 2)
+    expect(unknown.stderr).to.include('rollup, shaky')
+  }).timeout(120_000)
+
+  it('name an amount of native coin by the coin of its chain', async () => {
+    const list = async (query: string) => {
+      const { body } = await ask.b(`/api/transactions?${query}&limit=100`)
+      return body['transactions'] as Wire[]
+    }
+    const coinsOf = (rows: readonly Wire[]) => new Set(rows.map(({ currency }) => currency))
+    expect(coinsOf(await list('chain=shaky'))).to.deep.equal(new Set(['POL']))
+    expect(coinsOf(await list('chain=rollup'))).to.deep.equal(new Set(['ETH']))
+    const [deposit] = await list('chain=shaky&type=deposit')
+    expect(deposit).to.deep.include({ currency: 'POL', amount_decimal: '0.000000000000000007' })
+    const { body: detail } = await ask.b(`/api/transactions/${String(deposit!['transaction_id'])}`)
+    expect(detail).to.have.nested.property('blockchain_transaction.coin', 'POL')
+    const send = (currency: string) =>
+      ask.b('/api/blockchain/transactions', { ...payment('shaky'), currency })
+    const refused = await send('ETH')
+    expect(refused.status).to.equal(400)
+    expect(refused.body['error']).to.include('The coin of shaky is POL, not ETH. Send POL')
+    expect((await send('POL')).body).to.include({ currency: 'POL', chain: 'shaky' })
+    expect((await ask.b('/api/blockchain/balance?chain=shaky')).body).to.include({ coin: 'POL' })
+    const asked = { amount: 1, currency: 'ETH', gateway_id: 2, description: 'a checkout' }
+    const checkout = await ask.b('/api/payments', { ...asked, chain: 'shaky' })
+    expect(checkout.body['error']).to.include('This gateway accepts USD')
+    const signers = await command('signers --chain shaky')
+    expect(signers.stdout)
+      .to.match(/balance +[\d.]+ POL/)
+      .and.not.to.include('ETH')
+    const { parts } = (await (await fetch(`${facts.url}/readyz`)).json()) as {
+      parts: Record<string, { message: string }>
+    }
+    expect(parts['signers of shaky']!.message).to.match(/has [\d.]+ POL/)
+    const dry = await command(`pay ${join(folder.path, 'payroll.csv')} --chain shaky --dry-run`)
+    expect(dry.stdout).to.include('at most 0 POL')
+  }).timeout(60_000)
+
   it('are served on, under load, while the providers of one are down', async () => {
     const pay = async (chain: string) => ask.b('/api/blockchain/transactions', payment(chain))
     const isDone = async (id: unknown) => (await statusOf(ask, id)) === 'completed'
@@ -148,30 +245,43 @@ describe('several chains in one installation', () => {
     expect(ready.status).to.equal(200)
     const { parts } = (await ready.json()) as { parts: Record<string, { message?: string }> }
     expect(parts['chain shaky']!.message).to.include('cannot be used now')
-    expect(parts['chain rollup']!.message).to.equal(undefined)
+    expect(parts['chain rollup']!.message).to.match(
+      /^1 of 1 providers answer, block \d+, final to block \d+ \(2 confirmations\), settlement/,
+    )
     const port = Number(new URL(shaky.url).port)
     shaky = await startShaky(port)
     expect(new URL(shaky.url).port).to.equal(String(port))
     await until(() => isDone(waiting))
   }).timeout(120_000)
+
+  it('are each exported by themselves', async () => {
+    program.kill('SIGTERM')
+    await program.ended
+    const chainsIn = async (kind: string, flag = '') => {
+      const { stdout } = await command(`export --kind ${kind} --format jsonl${flag}`)
+      const rows = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Wire)
+      return new Set(rows.filter(({ row }) => row === 'entry').map(({ chain }) => chain))
+    }
+    for (const kind of ['transactions', 'fees', 'postings']) {
+      expect(await chainsIn(kind), kind).to.include.all.keys('rollup', 'shaky')
+      expect(await chainsIn(kind, ' --chain shaky'), kind).to.deep.equal(new Set(['shaky']))
+    }
+    const { stdout } = await command('export --kind fees --format jsonl')
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Wire)
+    const accounts = rows.map(({ account, chain = '' }) => [account, chain].join(' '))
+    expect(new Set(accounts)).to.deep.equal(new Set(['ETH ', 'POL ', 'ETH rollup', 'POL shaky']))
+    const refused = await command('export --kind fees --chain base')
+    expect(refused.stderr).to.include('rollup, shaky')
+  }).timeout(60_000)
 })
 
 const BLOCK_MS = 100
-
-/** As the file of chains names what is deployed. */
-async function deployOn(url: string): Promise<object> {
-  const deployer = await connectDeployer(
-    {
-      network: NETWORKS.localhost,
-      rpcUrls: [url],
-      minter: { address: account(0).address, allowance: 10n ** 30n },
-    },
-    { records: forgetfulRecords, waiting: { pollIntervalMs: 20 } },
-  )
-  const { addresses } = await deployer.execute()
-  const tokens = [{ symbol: 'QUSD', address: addresses.ReferenceDollar, profile: 'memo' }]
-  return { settlement: addresses.Settlement, stablecoin: 'QUSD', tokens, finality: 2 }
-}
 
 type Used = { paid: string; hash: string; rollupFee: unknown }
 type Served = { name: string; code: string; chainId: number; rpcUrl: string }

@@ -5,7 +5,6 @@ import { expect } from 'chai'
 import { encodeFunctionData, type Hex } from 'viem'
 
 import { reconcileSource, type ReconcileRequest } from '../../src/app/reconcile/source.ts'
-import { parseConfig } from '../../src/base/config.ts'
 import { BaseError } from '../../src/base/errors.ts'
 import { settlementAbi } from '../../src/bindings/abis.ts'
 import { readCurrencies } from '../../src/reconciler/sources/currencies.ts'
@@ -76,7 +75,7 @@ describe('amounts in tokens that nobody vouches for', () => {
     Object.values(lies).map((hash, at) => row(`TX${at}`, hash, { amount: '25', currency: 'USD' }))
   const reconcile = async (rows: readonly Row[], more: Partial<ReconcileRequest> = {}) =>
     reconcileSource({
-      config: parseConfig({ QUITTANCE_DATA: join(folder.path, 'none') }),
+      contractsOn: () => ({ settlement: undefined, stablecoin: undefined }),
       source: createFileSource(csvFile(rows)),
       urls: [world.chain.url],
       confirmations: 1,

@@ -13,8 +13,8 @@ import { expectFailure } from '../fixtures/errors.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 
-const BASE = { chainId: 8453, name: 'base', code: 'BASE' }
-const OP = { chainId: 10, name: 'optimism', code: 'OP' }
+const BASE = { chainId: 8453, name: 'base', code: 'BASE', coin: 'ETH' }
+const OP = { chainId: 10, name: 'optimism', code: 'OP', coin: 'ETH' }
 
 describe('the records of several chains', () => {
   let db: Db

@@ -8,10 +8,11 @@ import type { Authenticate } from '../admission/endpoint.ts'
 import type { Credentials } from './credentials.ts'
 
 /**
- * Finds out who asks. Both groups take an API key as `Authorization: Bearer` or as `X-API-Key`, and
- * an access token as `Authorization: Bearer`; two credentials at once are refused, since nobody
- * could tell whose request it is. Unknown, revoked, expired and disabled are one answer. What the
- * text of a key tells by itself, a typing error or another environment, is told in words.
+ * Finds out who the caller is. Both groups take an API key as `Authorization: Bearer` or as
+ * `X-API-Key`, and an access token as `Authorization: Bearer`. Two credentials at once are refused,
+ * since nobody could say whose request it is. Unknown, revoked, expired and disabled credentials
+ * get the same answer. If the text of a key shows a typing error or another environment, the answer
+ * says so.
  */
 export function createAuthenticate(deps: {
   environment: Environment
@@ -23,7 +24,7 @@ export function createAuthenticate(deps: {
     try {
       return await identify(headers, deps)
     } catch (error) {
-      // Whoever sends nothing tries nothing. A valid credential never waits for this limit.
+      // A request without a credential is not a try. A valid credential never waits for this limit.
       if (error instanceof UnauthorizedError && !error.isMissing) {
         await deps.limitFailures(remoteAddress)
       }

@@ -9,8 +9,8 @@ import type { Db } from '../../store/database/database.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
- * Who stands behind a credential now. Rows are remembered for at most 5 seconds, so a request that
- * comes again costs no query, and what another process disables or revokes ends within that time.
+ * Finds the caller of a credential. Rows are remembered for at most 5 seconds, so a repeated
+ * request costs no query, and what another process disables or revokes ends within that time.
  */
 export type Credentials = {
   /** Undefined where the key is unknown or revoked, or its user disabled. */

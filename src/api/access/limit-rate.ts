@@ -9,7 +9,7 @@ import type { RateLimiter, RatePolicy, RateVerdict } from './rate-limiter.ts'
 export type RateLimits = {
   /** For each request with a credential; a public operation sees to its own limit. */
   limitRate: LimitRate
-  /** For a credential that was no good. */
+  /** For a credential that was not valid. */
   limitFailures: (remoteAddress: string) => Promise<void>
   /** For one try of one user's password; tell afterwards whether it was right. */
   limitLogin: (attempt: LoginAttempt) => Promise<{ succeeded: () => void }>
@@ -87,7 +87,7 @@ function headersOf(policy: RatePolicy, verdict: RateVerdict): Record<string, str
 }
 
 /**
- * Whoever has one IPv6 address has all 2^64 of its network, so those count as one; an IPv4 address
+ * The owner of one IPv6 address has all 2^64 of its network, so those count as one. An IPv4 address
  * counts as itself, however the socket writes it.
  */
 export function networkOf(remoteAddress: string): string {

@@ -18,7 +18,7 @@ export type TokenClaims = {
 
 export type Tokens = {
   issue: (claims: TokenClaims) => Promise<string>
-  /** Undefined for everything that is no valid token, without telling why. */
+  /** Undefined for everything that is not a valid token, without the reason. */
   verify: (token: string) => Promise<TokenClaims | undefined>
 }
 
@@ -96,7 +96,7 @@ type Keyring = {
   verifiers: ReadonlyMap<string, Verifier>
 }
 
-/** Both name the environment, so that a token of one is none in another. */
+/** Both name the environment, so that a token of one is not valid in another. */
 function namesOf(environment: Environment): Names {
   return {
     issuer: `urn:quittance:${environment}`,

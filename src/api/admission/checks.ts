@@ -41,7 +41,7 @@ function areWords(params: unknown): boolean {
   return Object.values(params ?? {}).every((value) => /^[\w-]{1,64}$/.test(String(value)))
 }
 
-/** A word that is no id is as unknown as an id that nobody has; text that is no word is refused. */
+/** A word that is not an id is as unknown as an id that nobody has. Other text is refused. */
 function nothingThere(): RequestError {
   return new RequestError('not_found', 'Nothing has this id. Check it.')
 }

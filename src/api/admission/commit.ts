@@ -70,7 +70,7 @@ async function doAll(db: Db, posts: readonly PreparedPost[]): Promise<Committed[
   return posts.map((post) => results.get(post)!)
 }
 
-/** Locks the keys. Tells of those that are answered already, or are at work elsewhere. */
+/** Locks the keys. Resolves to the posts that are answered already, or are at work elsewhere. */
 async function lockKeys(
   db: Db,
   posts: readonly PreparedPost[],
@@ -82,7 +82,7 @@ async function lockKeys(
   if (keyed.length === 0) return known
   const keys = keyed.map(({ requestKey }) => requestKey)
   const locked = await tryLockKeys(db, keys)
-  // Read after the lock: whoever held it may have stored its answer since the first look.
+  // Read after the lock: the previous holder may have stored its answer since the first look.
   const stored = await findAnswers(db, keys)
   for (const [place, { post }] of keyed.entries()) {
     const answer = stored[place]

@@ -25,7 +25,7 @@ type Facts = {
   isBodyOptional?: true
   /** Where a body may be longer than those of all others. */
   bodyBytes?: number
-  /** Failures of this operation's own, beside those that its form implies. */
+  /** Failures of this operation's own, in addition to those that its form implies. */
   failures?: readonly FailureCode[]
   /** What others refuse, by their codes, in the words of this operation. */
   refusals?: Refusals
@@ -38,7 +38,7 @@ type Facts = {
 
 /** Answers with a stream instead of a body. `answer` is then the form of one of its parts. */
 type Streamed<Query> = {
-  /** Tells what is sent, until it returns: server-sent events, unless `media` says otherwise. */
+  /** Yields what is sent, until it returns: server-sent events, unless `media` says otherwise. */
   follow?: (request: FollowRequest<Query>) => AsyncIterable<string>
   media?: { types: readonly string[]; of: (query: Query) => Media }
 }
@@ -86,7 +86,7 @@ export type Endpoint = Facts &
     onCommitted?: (value: unknown) => void
   }
 
-/** How a stream is sent that is none of events. */
+/** How a stream is sent that does not consist of events. */
 export type Media = { type: string; file: string }
 
 export type FollowRequest<Query = unknown> = {
@@ -115,9 +115,9 @@ export type EndpointRequest<Params = unknown, Query = unknown, Body = unknown> =
 /** With what `prepare` resolved to. */
 export type PreparedRequest = EndpointRequest & { prepared: unknown }
 
-/** What the operations stand on; the composition root puts it together. */
+/** What the operations need. The composition root puts it together. */
 export type EndpointHooks = {
-  /** Serves whatever is no POST with a credential. */
+  /** Serves every request except a POST with a credential. */
   db: Db
   authenticate: Authenticate
   limitRate: LimitRate
@@ -132,8 +132,9 @@ export type EndpointHooks = {
 export type Authenticate = (headers: IncomingHttpHeaders, remoteAddress: string) => Promise<Caller>
 
 /**
- * Counts the request. Resolves to the headers that tell what is left, and rejects with RequestError
- * `rate_limited`, whose headers include Retry-After. Without a caller the operation is public.
+ * Counts the request. Resolves to the headers that say how much is left, and rejects with
+ * RequestError `rate_limited`, whose headers include Retry-After. Without a caller the operation is
+ * public.
  */
 export type LimitRate = (options: {
   caller?: Caller

@@ -22,7 +22,7 @@ import { createTogether } from './together.ts'
 /** Makes every POST one SQL transaction, and one with a key happen once. */
 export function createIdempotently(deps: {
   db: Db
-  /** Called for each POST that was committed and is no replay. */
+  /** Called for each POST that was committed and is not a replay. */
   onCommitted?: (endpoint: Endpoint) => void
 }): Idempotently {
   const { db, onCommitted } = deps

@@ -233,7 +233,7 @@ function failuresOf(endpoint: Endpoint, schemas: Components): Record<string, Res
   )
 }
 
-/** How a group tells of a failure. */
+/** How a group reports a failure. */
 function entryOf(group: Group, name: FailureCode) {
   const { title, ...entry }: FailureEntry = failures[name]
   if (group === 'b') return { name, title, status: String(entry.status), code: name }

@@ -15,9 +15,9 @@ import { leaveUnlogged } from '../server/request-logger.ts'
 import { createLane, type Lane } from './lane.ts'
 
 /**
- * What stands before all work: a request goes on when its turn comes in one of a few lanes, and is
- * refused at once where that would take too long. Each lane has places of its own, so that a flood
- * in one leaves the others as they are.
+ * Admits requests before any work is done for them. A request goes on when its turn comes in one of
+ * a few lanes, and is refused at once where that would take too long. Each lane has places of its
+ * own, so that a flood in one does not affect the others.
  */
 export type Door = {
   /**
@@ -34,7 +34,7 @@ export type Door = {
 export type LaneName =
   'alive' | 'status' | 'pages' | 'outside' | 'strangers' | 'reads' | 'writes' | 'bulk' | 'admins'
 
-/** What a route says in its `config`: where it belongs, if it is no page. */
+/** What a route says in its `config`: its lane, if it is not a page. */
 export type DoorConfig = { lane: 'alive' | 'status' | 'outside' | 'reads' | 'writes' | 'bulk' }
 
 /** How many requests are at work in each lane at once; of a caller half as many. */
@@ -102,10 +102,10 @@ export function addDoor(
   server.addHook('preValidation', async (request) => {
     if (isReadFirst(request)) await enter(request, 'outside', networkOf(request.ip))
   })
-  // Whoever is slow to take the answer holds no place.
+  // A client that is slow to read the answer holds no place.
   server.addHook('onSend', async (request, { statusCode }) => {
     leave(request)
-    // Who asks again at once, without a pause, takes that much longer for it.
+    // The delay slows down a client that repeats at once, without a pause.
     if (statusCode === 429) await sleep(limits.rateRefusalMs, undefined, { ref: false })
   })
   server.addHook('onResponse', async (request) => leave(request))
@@ -187,7 +187,7 @@ function leave(request: FastifyRequest): void {
 }
 
 /**
- * Anybody can send a body slowly. Where no credential stands before it, it is read before the
+ * Anybody can send a body slowly. Where no credential is required, the body is read before the
  * request takes a place.
  */
 function isReadFirst({ method, routeOptions }: FastifyRequest): boolean {

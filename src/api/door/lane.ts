@@ -42,7 +42,7 @@ export function createLane(options: LaneOptions): Lane {
       state.serviceMs += (now() - startedAt - state.serviceMs) * WEIGHT
       adapt(state, options)
       // A place is given away at the end of a turn of the event loop. So no more than `width` quick
-      // requests are answered in one turn, and whoever waits for a database gets the next.
+      // requests are answered in one turn, and those that wait for a database get the next.
       if (state.left.push(caller) === 1) setImmediate(giveAway)
     }
     return { isIn: true, leave }
@@ -199,8 +199,8 @@ function estimateMs(
 }
 
 /**
- * The estimate was wrong for them: whoever has waited for too long, and, from the ends of the
- * queues, whoever will have.
+ * Refuses requests whose estimate was wrong: those that have waited for too long and, from the ends
+ * of the queues, those that would.
  */
 function refuseLate(state: State, { now, maxWaitMs }: { now: number; maxWaitMs: number }): void {
   const width = Math.floor(state.width)

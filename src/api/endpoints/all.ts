@@ -51,7 +51,7 @@ import type { PayingBank } from './v1/sides.ts'
 import { walletTransferEndpoints, type TransferChain } from './v1/transfers.ts'
 import { walletEndpoints } from './v1/wallets.ts'
 
-/** What the endpoints stand on; the composition root puts it together. */
+/** What the endpoints need. The composition root puts it together. */
 export type Ground<Payment, Mint, PayOut> = Pick<Access, 'tokens' | 'limitLogin'> &
   AdminGround &
   GroupAGround<Mint, PayOut> & {
@@ -66,7 +66,7 @@ export type Ground<Payment, Mint, PayOut> = Pick<Access, 'tokens' | 'limitLogin'
     chains: Chains<ServedChain<Payment, Mint, PayOut>>
   }
 
-/** What the operations on one chain stand on. */
+/** What the operations on one chain need. */
 export type ServedChain<Payment = unknown, Mint = unknown, PayOut = unknown> = AdminChain &
   MintingChain<Mint> &
   TransferChain<Mint, PayOut> & {
@@ -119,7 +119,7 @@ export function createEndpoints<Payment, Mint, PayOut>(
   ]
 }
 
-/** What the console stands on, beside the operations that everybody may use. */
+/** What the console needs, in addition to the operations that everybody may use. */
 export function adminEndpoints(ground: AdminGround): Endpoint[] {
   return [
     overviewEndpoint(ground),

@@ -171,7 +171,7 @@ const RECEIPT_POLICY = [
   "connect-src 'self' https: http://127.0.0.1:* http://localhost:*",
 ].join('; ')
 
-/** What a caller has written stands in the page, so nothing but our own files may run or load. */
+/** The page contains text of a caller, so only our own files may run or load. */
 const CHECKOUT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -7,13 +7,13 @@ export type PageFiles = {
 
 export type PageName = 'console' | 'receipt' | 'checkout'
 
-/** The documents that the pages' programs fill. Nothing of a record stands in them. */
+/** The documents that the programs of the pages fill. They contain nothing of a record. */
 export function shellOf(page: {
   title: string
   entry: { script: string; style: string }
   /** Instead of what the program makes. */
   body?: string
-  /** Whether the program runs beside the body. */
+  /** Whether the program runs in addition to the body. */
   runs?: boolean
 }): string {
   const { title, entry, body, runs = body === undefined } = page

@@ -5,7 +5,7 @@ import { parseJson, type JsonValue } from '../../wire/json.ts'
 
 /**
  * Leaves one way to read a body: whole and as bytes, whatever the type says it is. The framework
- * ends the connection when its own parsing fails, and a slip in a body is no reason for that.
+ * ends the connection when its own parsing fails, and a slip in a body does not justify that.
  */
 export function addBodyParser(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()

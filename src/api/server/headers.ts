@@ -10,7 +10,7 @@ export function groupOf(url: string): Group {
   return /^\/(?:v1|ping)(?:[/?]|$)/.test(url) ? 'a' : 'b'
 }
 
-/** Every answer carries these, whoever writes it. */
+/** Every answer has these headers, whichever part writes it. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
   // Without it a client must not repeat a POST whose answer was lost.

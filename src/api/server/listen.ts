@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { BaseError, codeOf, messageOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 
-/** With the variable that the port is from, for whoever has to set another one. */
+/** `variable` sets the port. An error names it, so that the operator can set another port. */
 export type Where = { host: string; port: number; variable: string }
 
 /** Makes the end of the server the end of its listeners; a server that is ready takes no hook. */
@@ -20,7 +20,7 @@ export function addListeners(server: FastifyInstance): void {
 
 const OPEN = 'quittanceListeners'
 
-/** Starts to listen and tells where. */
+/** Starts to listen, and resolves to the URL. */
 export async function listen(server: FastifyInstance, where: Where): Promise<string> {
   // Listeners that share a port would share it with another program of the same user as well.
   await requireListenable(where)

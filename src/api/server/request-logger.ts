@@ -61,7 +61,7 @@ class RequestLogger implements FastifyBaseLogger {
   #write(level: Level, line: unknown[]): void {
     if (!this.#parent.isLevelEnabled(level)) return
     this.#own ??= this.#parent.child(this.#bindings)
-    // Whoever calls the methods above keeps to the logger's own signature.
+    // Callers of the methods above keep to the signature of the logger.
     this.#own[level](...(line as [object, string]))
   }
 }

@@ -51,7 +51,7 @@ export function addRouteGuard(
   })
 }
 
-/** Whoever drains a server asks these until it is gone. */
+/** Operators and balancers ask these while a server drains, until it is gone. */
 const SERVED_TO_THE_END: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
 type Route = { url: string; pattern: RegExp; methods: string[] }

@@ -26,7 +26,7 @@ export type StatusServerOptions = {
   /** Where the server counts its own requests; absent: in what it shows. */
   ownRegistry?: Registry
   checks: () => readonly HealthCheck[]
-  /** What `/readyz` says beside its status. */
+  /** What `/readyz` says in addition to its status. */
   warnings?: readonly string[]
   /** Whether `/readyz` sends balancers away. */
   isStopping: () => boolean
@@ -80,7 +80,7 @@ export function createStatusServer(
     }),
     childLoggerFactory: (_logger, bindings) => createRequestLogger(options.logger, bindings),
     genReqId: (request) => requestIdOf(request.headers),
-    // The nearest address in X-Forwarded-For that is no such proxy is the caller's.
+    // The caller has the nearest address in X-Forwarded-For that is not a trusted proxy.
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: limits.requestBodyBytes,
     // Every id has a shape of its own. A path that the router gave up on would be a 404, whatever

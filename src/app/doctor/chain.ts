@@ -2,6 +2,7 @@ import { systemClock } from '../../base/clock.ts'
 import type { Config } from '../../base/config.ts'
 import { findRunning } from '../../base/ready.ts'
 import { quantity } from '../../chain/answers.ts'
+import { createFinal } from '../../chain/read/final.ts'
 import { readChainId } from '../../chain/rpc/chain-id.ts'
 import { createProviders, type Providers } from '../../chain/rpc/providers.ts'
 import { callRpc, nameOfProvider } from '../../chain/rpc/rpc.ts'
@@ -13,7 +14,7 @@ type Asking = { config: Config; signal: AbortSignal; report: Report; clock: Repo
 
 /** Undefined where no provider says which chain it serves. */
 export async function checkChain(asking: Asking): Promise<FoundChain | undefined> {
-  const { config, report, signal } = asking
+  const { config, report } = asking
   const running = findRunning(config.dataFolder)?.rpcUrl
   const urls = config.rpcUrls.length > 0 ? config.rpcUrls : running === undefined ? [] : [running]
   if (urls.length === 0) {
@@ -23,19 +24,47 @@ export async function checkChain(asking: Asking): Promise<FoundChain | undefined
     })
     return undefined
   }
-  let chainId: number
-  try {
-    chainId = await readChainId({ urls, signal, timeoutMs: ANSWER_MS })
-  } catch (error) {
-    report(problemOf(error))
-    return undefined
-  }
+  const chainId = await findChainId(urls, asking)
+  if (chainId === undefined) return undefined
   const heads = await Promise.all(urls.map((url) => checkProvider(url, chainId, asking)))
   const known = heads.filter((head) => head !== undefined)
   reportLag(known, asking)
   if (known.length > 0) checkClock(known, asking.clock)
   const providers = createProviders({ urls, chainId, clock: systemClock, random: Math.random })
+  if (known.length > 0 && config.name !== undefined) await reportFinal(providers, asking)
   return { chainId, providers }
+}
+
+/** Of a chain that a file names it is known; else its providers must agree on it. */
+async function findChainId(
+  urls: string[],
+  { config, report, signal }: Asking,
+): Promise<number | undefined> {
+  try {
+    return config.chainId ?? (await readChainId({ urls, signal, timeoutMs: ANSWER_MS }))
+  } catch (error) {
+    report(problemOf(error))
+    return undefined
+  }
+}
+
+/** A chain whose nodes know no final block would complete no payment. */
+async function reportFinal(
+  providers: Providers,
+  { config: { confirmations }, report, signal }: Asking,
+): Promise<void> {
+  const how = typeof confirmations === 'number' ? `${confirmations} confirmations` : confirmations
+  const read = createFinal({ providers, finality: confirmations })
+  const final = await read(signal).catch(() => undefined)
+  report(
+    final === undefined
+      ? {
+          status: 'warning',
+          message: `no block is final yet (${how})`,
+          remedy: 'Wait for the chain, or correct `finality` in QUITTANCE_CHAINS.',
+        }
+      : { status: 'ok', message: `block ${final} is final (${how})` },
+  )
 }
 
 type Head = { name: string; number: bigint; time: Date }
@@ -43,15 +72,20 @@ type Head = { name: string; number: bigint; time: Date }
 async function checkProvider(
   url: string,
   chainId: number,
-  { report, signal }: Asking,
+  { config, report, signal }: Asking,
 ): Promise<Head | undefined> {
   const name = nameOfProvider(url)
   const line = { url, signal, timeoutMs: ANSWER_MS }
   try {
     const served = Number(quantity(await callRpc({ ...line, method: 'eth_chainId' }), 'chain id'))
     if (served !== chainId) {
-      const message = `${name} serves chain ${served}, and the others serve chain ${chainId}`
-      report({ status: 'problem', message, remedy: 'Correct ETH_RPC_URL.' })
+      const isNamed = config.name !== undefined
+      const what = isNamed ? `${config.name} is chain` : 'the others serve chain'
+      report({
+        status: 'problem',
+        message: `${name} serves chain ${served}, and ${what} ${chainId}`,
+        remedy: isNamed ? 'Correct its providers in QUITTANCE_CHAINS.' : 'Correct ETH_RPC_URL.',
+      })
       return undefined
     }
     const params = ['latest', false]

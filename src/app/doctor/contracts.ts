@@ -1,6 +1,8 @@
 import type { Config } from '../../base/config.ts'
 import { findRunning } from '../../base/ready.ts'
 import { findContracts } from '../../chain/read/contracts.ts'
+import type { TokenFacts } from '../../chain/read/stablecoin.ts'
+import { requireProfile } from '../contracts.ts'
 import type { FoundChain } from './chain.ts'
 import { problemOf, type Report } from './finding.ts'
 
@@ -20,6 +22,8 @@ export async function checkContracts(asking: {
   }
   try {
     const { settlement, stablecoin, token } = await findContracts(chain.providers, named)
+    requireProfile(config, token)
+    const isNamed = config.name !== undefined
     if (settlement === undefined) {
       report({
         status: 'warning',
@@ -33,12 +37,12 @@ export async function checkContracts(asking: {
       report({
         status: 'warning',
         message: 'no stablecoin is configured, so mints, redeems and payments in USD are refused',
-        remedy: 'Set STABLECOIN_ADDRESS.',
+        remedy: isNamed ? 'Name it in QUITTANCE_CHAINS.' : 'Set STABLECOIN_ADDRESS.',
       })
     } else {
       report({
         status: 'ok',
-        message: `the stablecoin is ${token?.symbol ?? 'a token'} at ${stablecoin}`,
+        message: `the stablecoin is ${token?.symbol ?? 'a token'} at ${stablecoin}${isNamed && token ? looksOf(token) : ''}`,
       })
     }
     for (const { symbol, address } of config.tokens) {
@@ -47,6 +51,10 @@ export async function checkContracts(asking: {
   } catch (error) {
     report(problemOf(error))
   }
+}
+
+function looksOf({ decimals, profile }: TokenFacts): string {
+  return `, ${decimals} decimals, profile ${profile}`
 }
 
 function hex(address: string | undefined): `0x${string}` | undefined {

@@ -1,7 +1,7 @@
-import { parseConfig, ConfigError, type Config } from '../../base/config.ts'
+import { configOf, parseConfig, ConfigError, type Config } from '../../base/config.ts'
 import { findRunning } from '../../base/ready.ts'
 import { requireTrustedProviders } from '../trusted-providers.ts'
-import { checkChain } from './chain.ts'
+import { checkChain, type FoundChain } from './chain.ts'
 import { checkContracts } from './contracts.ts'
 import { checkDatabase } from './database.ts'
 import { DOCTOR_PARTS, problemOf, type DoctorFinding, type Report } from './finding.ts'
@@ -23,21 +23,42 @@ export type DoctorOptions = {
 export async function examine(options: DoctorOptions): Promise<DoctorFinding[]> {
   const findings: DoctorFinding[] = []
   const reporter =
-    (part: DoctorFinding['part']): Report =>
+    (part: DoctorFinding['part'], chain?: string): Report =>
     (finding) =>
-      void findings.push({ part, ...finding })
+      void findings.push({ part, ...(chain !== undefined && { chain }), ...finding })
   const config = checkConfiguration(options.env, reporter('configuration'))
   if (config === undefined) return findings
   const { signal } = options
   const clock = reporter('clock')
-  const chain = await checkChain({ config, signal, report: reporter('chain'), clock })
+  const [usual] = await Promise.all(
+    config.chains.map((settings) => {
+      const own = configOf(config, settings)
+      // One chain goes without a name.
+      const name = config.chains.length > 1 ? settings.name : undefined
+      const of = (part: DoctorFinding['part']): Report => reporter(part, name)
+      return checkOneChain({ config: own, signal, of })
+    }),
+  )
   await Promise.all([
-    checkDatabase({ config, chain, signal, report: reporter('database'), clock }),
-    chain && checkContracts({ config, chain, report: reporter('contracts') }),
-    checkSigners({ config, chain, signal, report: reporter('signers') }),
+    checkDatabase({ config, chain: usual, signal, report: reporter('database'), clock }),
     checkWebhooks({ ...options, config, report: reporter('webhooks') }),
   ])
   return findings.toSorted((a, b) => DOCTOR_PARTS.indexOf(a.part) - DOCTOR_PARTS.indexOf(b.part))
+}
+
+/** The nodes of a chain, what is on it, and what its signers have there. */
+async function checkOneChain(asking: {
+  config: Config
+  signal: AbortSignal
+  of: (part: DoctorFinding['part']) => Report
+}): Promise<FoundChain | undefined> {
+  const { of, ...rest } = asking
+  const chain = await checkChain({ ...rest, report: of('chain'), clock: of('clock') })
+  await Promise.all([
+    chain && checkContracts({ ...rest, chain, report: of('contracts') }),
+    checkSigners({ ...rest, chain, report: of('signers') }),
+  ])
+  return chain
 }
 
 function checkConfiguration(env: DoctorOptions['env'], report: Report): Config | undefined {
@@ -76,7 +97,10 @@ function checkProduction(config: Config, report: Report): void {
     })
   }
   try {
-    for (const message of requireTrustedProviders(config)) report({ status: 'warning', message })
+    for (const chain of config.chains) {
+      const warnings = requireTrustedProviders(configOf(config, chain))
+      for (const message of warnings) report({ status: 'warning', message })
+    }
   } catch (error) {
     report(problemOf(error))
   }

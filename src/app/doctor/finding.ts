@@ -6,6 +6,8 @@ export type FindingStatus = 'ok' | 'warning' | 'problem' | 'skipped'
 /** What the doctor found out about one part, and what to do about it. */
 export type DoctorFinding = {
   part: DoctorPart
+  /** By its name, where several are served. */
+  chain?: string
   status: FindingStatus
   message: string
   /** An instruction; absent where there is nothing to do. */
@@ -24,9 +26,9 @@ export const DOCTOR_PARTS = [
 
 export type DoctorPart = (typeof DOCTOR_PARTS)[number]
 
-export type Report = (finding: Omit<DoctorFinding, 'part'>) => void
+export type Report = (finding: Omit<DoctorFinding, 'part' | 'chain'>) => void
 
 /** Most errors of this program say what to do in their last sentence. */
-export function problemOf(error: unknown): Omit<DoctorFinding, 'part'> {
+export function problemOf(error: unknown): Omit<DoctorFinding, 'part' | 'chain'> {
   return { status: 'problem', message: messageOf(error) }
 }

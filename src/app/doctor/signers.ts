@@ -5,7 +5,8 @@ import { openSigners } from '../../chain/signers/open-signers.ts'
 import type { Signers } from '../../chain/signers/signer.ts'
 import { findWellKnownSigner } from '../../chain/signers/well-known-signers.ts'
 import { isDevelopmentChain } from '../../domain/chains.ts'
-import { CURRENCY_DECIMALS, formatAmount, STABLECOIN_DECIMALS } from '../../domain/money.ts'
+import { COIN_DECIMALS, coinOfChain } from '../../domain/coins.ts'
+import { formatAmount, STABLECOIN_DECIMALS } from '../../domain/money.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { FoundChain } from './chain.ts'
 import { problemOf, type Report } from './finding.ts'
@@ -60,20 +61,23 @@ async function checkHoldings(
   signer: Hex,
   { config, chain, signal, report }: Asking & { chain: FoundChain },
 ): Promise<void> {
-  const running = findRunning(config.dataFolder)?.stablecoin
+  // What runs says it of its default chain only.
+  const isNamed = config.name !== undefined
+  const running = isNamed ? undefined : findRunning(config.dataFolder)?.stablecoin
   const mintsIn = (config.stablecoinAddress ?? running) as Hex | undefined
   const { balance, mint } = await readSignerOnChain(chain.providers, { signer, mintsIn, signal })
+  const coin = config.coin ?? coinOfChain(chain.chainId)
   if (balance === undefined) {
     report({ status: 'warning', message: `no provider says what ${signer} has` })
   } else if (balance === 0n) {
     report({
       status: 'problem',
-      message: `${signer} has 0 ETH, so it cannot pay gas`,
+      message: `${signer} has 0 ${coin}, so it cannot pay gas`,
       remedy: 'Send it coin of the chain.',
     })
   } else {
-    const ether = formatAmount({ amount: balance, decimals: CURRENCY_DECIMALS.ETH })
-    report({ status: 'ok', message: `${signer} has ${ether} ETH` })
+    const amount = formatAmount({ amount: balance, decimals: COIN_DECIMALS })
+    report({ status: 'ok', message: `${signer} has ${amount} ${coin}` })
   }
   if (mint === undefined || mint.allowance > 0n) {
     if (mint === undefined) return

@@ -20,24 +20,27 @@ import { createReconciliation } from './reconciliation.ts'
 
 const PAGE = 1_000
 
-/** A worker for as long as the work at the desk takes; others may be at work beside it. */
+/** Runs a worker until the work at the desk is done. Other workers may run at the same time. */
 export async function withDatabaseDesk<T>(
   { config, signal }: { config: Config; signal: AbortSignal },
   work: (desk: Desk) => Promise<T>,
 ): Promise<T> {
   const urls = config.rpcUrls
   if (urls.length === 0) {
-    throw new BaseError('DATABASE_URL is set, and ETH_RPC_URL is not. Set ETH_RPC_URL.', {
-      code: 'provider_missing',
-    })
+    throw new BaseError(
+      'DATABASE_URL is set, and no provider is. Set ETH_RPC_URL or QUITTANCE_CHAINS.',
+      { code: 'provider_missing' },
+    )
   }
   const logger = createLogger({ level: config.logLevel ?? 'warn' })
   for (const warning of requireTrustedProviders(config)) logger.warn(warning)
   return withDatabase({ config, signal }, async (database) => {
     await requireMigrated(database)
     const { db } = database
-    const chainId = await readChainId({ urls, signal })
-    await claimInstallation(db, { environment: config.environment, chainId })
+    const chainId = config.chainId ?? (await readChainId({ urls, signal }))
+    const [usual] = config.chains
+    const usualId = usual?.chainId ?? chainId
+    await claimInstallation(db, { environment: config.environment, chainId: usualId })
     const clock = systemClock
     const providers = createProviders({ urls, chainId, clock, random: Math.random })
     const done = new AbortController()

@@ -16,7 +16,14 @@ export type Desk = {
   }>
 }
 
-type Server = { url: string; chainId: number; apiKey: string; signal: AbortSignal }
+type Server = {
+  url: string
+  chainId: number
+  /** As requests name it; undefined for the default one. */
+  chain: string | undefined
+  apiKey: string
+  signal: AbortSignal
+}
 
 const TIMEOUT_MS = 30_000
 const MAX_ANSWER_BYTES = 16 * 2 ** 20
@@ -25,12 +32,13 @@ const PAGE = 100
 const TRIES = 10
 const PAUSE_MS = 1_000
 
-/** The program that runs beside this one does the work; it is asked as an administrator. */
+/** The running program does the work. It is asked as an administrator. */
 export function createServerDesk(server: Server): Desk {
   return {
     chainId: server.chainId,
     async begin({ since, until }) {
-      const json = { since: since?.toISOString(), until: until?.toISOString() }
+      const { chain } = server
+      const json = { chain, since: since?.toISOString(), until: until?.toISOString() }
       const { run } = await ask<{ run: RunWire }>(server, '/api/runs', json)
       return run
     },
@@ -40,6 +48,7 @@ export function createServerDesk(server: Server): Desk {
     },
     async openBreaks(cursor) {
       const query = new URLSearchParams({ state: 'open', limit: String(PAGE) })
+      if (server.chain !== undefined) query.set('chain', server.chain)
       if (cursor !== undefined) query.set('cursor', cursor)
       type Page = { breaks: BreakWire[]; next_cursor: string | null }
       const page = await ask<Page>(server, `/api/breaks?${query.toString()}`)
@@ -48,7 +57,7 @@ export function createServerDesk(server: Server): Desk {
   }
 }
 
-/** Waits where the server asks for it; any other refusal is told in the server's words. */
+/** Waits where the server asks for it. Any other refusal is reported in the server's words. */
 async function ask<Answer>(
   { url, apiKey, signal }: Server,
   path: string,

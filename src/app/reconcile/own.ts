@@ -10,7 +10,10 @@ import { createServerDesk, type Desk } from './on-server.ts'
 import { createReportFiles, type ReportFiles } from './report-files.ts'
 
 export type OwnRequest = {
+  /** As it is for the chain whose records are wanted. */
   config: Config
+  /** By its name; absent: the default one. */
+  chain?: string | undefined
   since?: Date | undefined
   until?: Date | undefined
   /** The folder for the files of the report. */
@@ -28,11 +31,18 @@ const MAX_KEPT = 100_000
  * database is named. A run that is given up goes on with the next worker.
  */
 export async function reconcileOwn(request: OwnRequest): Promise<ReportJson> {
-  const { config, signal } = request
+  const { config, chain, signal } = request
   const facts = findRunning(config.dataFolder)
   if (facts?.url !== undefined && facts.admin !== undefined) {
-    const { url, chainId, admin } = facts
-    const desk = createServerDesk({ url, chainId, apiKey: admin.apiKey, signal })
+    const { url, admin, chains: [usual] = [] } = facts
+    const desk = createServerDesk({
+      url,
+      chain: chain ?? usual?.name,
+      // Of one that is configured and away, the server says so.
+      chainId: chain === undefined ? facts.chainId : (config.chainId ?? facts.chainId),
+      apiKey: admin.apiKey,
+      signal,
+    })
     return follow(desk, request)
   }
   if (config.databaseUrl === undefined) throw new NoRecordsError(config.dataFolder)

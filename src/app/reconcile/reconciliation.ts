@@ -18,7 +18,7 @@ import type { Chain } from '../chain.ts'
 import type { MeasuredChains } from '../metrics.ts'
 import { createPanelOf } from './source.ts'
 
-/** The runs over our own records, and what the endpoints that show them stand on. */
+/** The runs over our own records, and what the endpoints that show them need. */
 export type Reconciliation = Runs & {
   ground: { requestRun: RequestRun; breakChecks: BreakChecks }
 }

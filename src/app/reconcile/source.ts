@@ -26,19 +26,34 @@ import { createFileSource } from '../../reconciler/sources/file.ts'
 import type { RecordSource } from '../../reconciler/sources/records.ts'
 import { keepRun, type KeptRun } from './kept-run.ts'
 
+/** Those of the configuration, and of the program that runs on its data folder. */
+export function contractsKnownTo(config: Config): ReconcileRequest['contractsOn'] {
+  const running = readReady(config.dataFolder)
+  const runs = running?.chains ?? (running === undefined ? [] : [running])
+  return (chainId) => {
+    const known = runs.find((one) => one.chainId === chainId)
+    return {
+      settlement: config.settlementAddress ?? (known?.settlement as HexAddress | undefined),
+      stablecoin: config.stablecoinAddress ?? (known?.stablecoin as HexAddress | undefined),
+      tokens: config.tokens,
+    }
+  }
+}
+
 export type { NamedToken } from '../../reconciler/sources/currencies.ts'
 export type { ReportJson } from '../../reconciler/reports/json.ts'
 
 export type ReconcileRequest = {
-  config: Config
   source: RecordSource
+  /** What is known of the contracts on that chain. */
+  contractsOn: (chainId: number) => Parameters<typeof findContracts>[1]
   urls: readonly string[]
   chainId?: number | undefined
   confirmations: Finality
   since?: Date | undefined
   until?: Date | undefined
   graceMs: number
-  /** Tokens beside the configured stablecoin, by the currency that records call them. */
+  /** Tokens in addition to the configured stablecoin, by the currency that the records use. */
   tokens?: readonly NamedToken[] | undefined
   /** The folder for the files of the report, and for what a stopped run goes on from. */
   out?: string | undefined
@@ -48,23 +63,28 @@ export type ReconcileRequest = {
   onProgress: (state: { done: number; total: number | undefined; counted: number }) => void
 }
 
+/** What a server is asked for. */
+type ServerRequest = Pick<ReconcileRequest, 'since' | 'until'> & {
+  sourceKey: string | undefined
+  /** The chain whose records are wanted; absent: of all that it has. */
+  chain?: string | undefined
+}
+
 /** A CSV, JSON lines, or the address of a server of Group B. */
 export function openSource(
   where: string,
-  { config, since, until }: Pick<ReconcileRequest, 'config' | 'since' | 'until'>,
+  { sourceKey, chain, since, until }: ServerRequest,
 ): RecordSource {
   if (!/^https?:\/\//.test(where)) return createFileSource(where)
-  const { sourceKey } = config
   if (sourceKey === undefined) {
     throw new BaseError(
-      'The server requires an API key. Set QUITTANCE_SOURCE_KEY to a key with the scope to read.',
-      {
-        code: 'source_key_missing',
-      },
+      'The server requires an API key with the scope `read`. Set QUITTANCE_SOURCE_KEY, or ' +
+        '`apiKey` in a program.',
+      { code: 'source_key_missing' },
     )
   }
   const client = createPlatformClient({ baseUrl: where, apiKey: sourceKey })
-  return createApiSource(client, { name: nameOfProvider(where), since, until })
+  return createApiSource(client, { name: nameOfProvider(where), chain, since, until })
 }
 
 /** Reconciles a file, or what a server lists, against the chain, without a database. */
@@ -139,16 +159,10 @@ function headOf(
 async function examinerOf(
   request: ReconcileRequest,
 ): Promise<{ examiner: Examiner; contracts: Contracts; currencies: Currencies }> {
-  const { config, urls, signal, confirmations, graceMs } = request
+  const { urls, signal, confirmations, graceMs } = request
   const chainId = request.chainId ?? (await readChainId({ urls, signal }))
   const providers = createProviders({ urls, chainId, clock: systemClock, random: Math.random })
-  const running = readReady(config.dataFolder)
-  const known = running?.chainId === chainId ? running : undefined
-  const contracts = await findContracts(providers, {
-    settlement: config.settlementAddress ?? (known?.settlement as HexAddress | undefined),
-    stablecoin: config.stablecoinAddress ?? (known?.stablecoin as HexAddress | undefined),
-    tokens: config.tokens,
-  })
+  const contracts = await findContracts(providers, request.contractsOn(chainId))
   const nodes = nodesOf(providers, confirmations)
   const stablecoin = parseAddress(contracts.stablecoin)
   const named = [

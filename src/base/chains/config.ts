@@ -24,6 +24,8 @@ export type ChainConfig = {
   stablecoinProfile: string | undefined
   /** Other tokens that payments can be made in, by their symbols. */
   tokens: readonly { symbol: string; address: HexAddress }[]
+  /** What gas is paid in; undefined: as is known of the chain, or ether. */
+  coin: string | undefined
   /** How it charges; undefined: as Ethereum does, or as is known of the chain. */
   stack: Stack | undefined
   /** Before it nothing of ours can be, so that nothing is read there. */
@@ -121,11 +123,11 @@ function readChain(file: Reading, value: unknown, path: JsonPlace): ChainConfig 
   if (providers === undefined && fields['providers'] === undefined && !known) {
     file.tell(path, 'is not a known chain, so it needs providers')
   }
-  const coin = read('coin', (text) => matching(text, /^[A-Z]{2,8}$/, 'must be a symbol'))
-  if ((coin ?? known?.coin ?? 'ETH') !== 'ETH') {
-    file.tell(path, `pays gas in ${coin ?? known?.coin}; only chains of ETH are served`)
-  }
+  const coin = read('coin', coinOf) ?? known?.coin
   const { stablecoin, tokens } = readTokens(file, { value: fields['tokens'], path, read })
+  if (tokens.some(({ symbol }) => symbol === (coin ?? 'ETH'))) {
+    file.tell([...path, 'tokens'], `has ${coin ?? 'ETH'}, which is the coin of the chain`)
+  }
   const code = (name ?? '').toUpperCase().slice(0, MAX_CODE)
   return {
     name,
@@ -142,6 +144,7 @@ function readChain(file: Reading, value: unknown, path: JsonPlace): ChainConfig 
     tokens: tokens
       .filter((one) => one !== stablecoin)
       .map(({ symbol, address }) => ({ symbol, address })),
+    coin,
     stack: read('fees', (text) => oneOf(text, STACKS)) ?? known?.stack,
     startBlock: read('startBlock', (at) => BigInt(whole(at, { min: 0, max: 2 ** 48 }))),
   }
@@ -164,6 +167,14 @@ function findKnown(
   file.tell([...path, 'id'], `is ${givenId}, but ${named.name} is chain ${named.chainId}`)
   return named
 }
+
+function coinOf(value: unknown): string {
+  const symbol = matching(value, /^[A-Z]{2,8}$/, 'must be a symbol')
+  if (MONEY.includes(symbol)) throw new BadValue('is the name of money that banks hold')
+  return symbol
+}
+
+const MONEY = ['USD', 'EUR', 'GBP']
 
 type NamedToken = { symbol: string; address: HexAddress; profile: string | undefined }
 

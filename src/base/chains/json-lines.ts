@@ -6,7 +6,7 @@ export type JsonPlace = readonly (string | number)[]
 /** A JSON text that a person has written, with the line on which each of its values begins. */
 export function parseJsonLines(text: string): {
   value: unknown
-  /** Why it is no JSON, with the line. */
+  /** Why the text is not JSON, with the line. */
   problem: string | undefined
   /** Of a value that is not there: the line of what would hold it. */
   lineOf: (place: JsonPlace) => number

@@ -8,8 +8,8 @@ import { BaseError, messageOf } from '../../base/errors.ts'
 import { callRpc } from '../rpc/rpc.ts'
 
 /**
- * anvil can write its state by itself, but writes over the old file: killed in that moment, it
- * leaves half a chain. Here each state is written beside the last one and put in its place whole.
+ * anvil can save its state by itself, but overwrites the old file: if it is killed meanwhile, half
+ * a chain remains. This function writes each state to a new file and then replaces the old file.
  */
 export async function saveState(options: { folder: string; url: string }): Promise<void> {
   const dump = await callRpc({

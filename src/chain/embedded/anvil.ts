@@ -22,7 +22,7 @@ export type EmbeddedChain = {
   url: string
   chainId: number
   pid: number
-  /** Calls back when the process has ended, whoever ended it. */
+  /** Calls back when the process has ended, for any reason. */
   onEnd: (listener: () => void) => void
   /** Saves the chain and ends the process. */
   stop: () => Promise<void>
@@ -72,7 +72,7 @@ export async function startAnvil(options: AnvilOptions): Promise<EmbeddedChain> 
     if (restored) rmSync(restored, { force: true })
   }
   const keeper = keepState({ folder: options.folder, url })
-  // Whoever ended it, nothing is left to save, and the wait for the next time would go on for ever.
+  // An ended process has no state to save, and the wait for the next save would never end.
   anvil.onEnd(() => void keeper.stop())
   return {
     url,
@@ -135,14 +135,14 @@ function launch(files: AnvilFiles, args: string[]) {
     { stdio: ['ignore', log, log], detached: true },
   )
   closeSync(log)
-  // A shell that cannot be started has no process id, which is told below.
+  // A shell that cannot be started has no process id. The check below reports that.
   child.once('error', () => undefined)
   const { pid } = child
   if (pid === undefined) throw new AnvilFailedError('the shell could not be started')
   return {
     pid,
     onEnd: (listener: () => void) => void child.once('exit', listener),
-    // A process that has ended is gone before its parent is told so.
+    // The operating system removes an ended process before it notifies the parent.
     isRunning: () => child.exitCode === null && child.signalCode === null && isRunning(pid),
   }
 }

@@ -125,7 +125,7 @@ function encodeField(name: Field, transaction: Shown): RlpItem {
   return encode === undefined ? numberBytes(quantity(value, name)) : encode(value)
 }
 
-/** Every field that is no number, or may be absent. */
+/** Every field that is not a number, or may be absent. */
 const ENCODERS: Partial<Record<Field, (value: unknown) => RlpItem>> = {
   to: (value) => (value === null || value === undefined ? '0x' : data(value, 'to', 20)),
   from: (value) => data(value, 'from', 20),

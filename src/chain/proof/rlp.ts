@@ -31,7 +31,7 @@ export function bytesOf(item: RlpItem | undefined, length?: number): Hex {
   throw new EncodingError(`${(item.length - 2) / 2} bytes where ${length} must stand`)
 }
 
-/** Numbers have no leading zeros in RLP, and 0 is no byte at all. */
+/** Numbers have no leading zeros in RLP, and 0 has no bytes at all. */
 export function numberOf(item: RlpItem | undefined): bigint {
   const bytes = bytesOf(item)
   if (bytes === '0x') return 0n

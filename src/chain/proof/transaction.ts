@@ -10,9 +10,9 @@ import {
 import { BaseError } from '../../base/errors.ts'
 import { recoverSigner, type SignatureNumbers } from '../signers/secp256k1.ts'
 
-// Beside this encoder of what we sign stands block-transaction.ts, which reads every type that a
-// block may hold. They are two on purpose: viem's serializer would make the checker in a browser a
-// quarter larger, and what is signed is better compared with the work of somebody else.
+// This file encodes what we sign; block-transaction.ts reads every type that a block may hold. They
+// are separate on purpose: viem's serializer would make the checker in a browser a quarter larger,
+// and an independent library is the better check of what we sign.
 
 /** Reads a signature of 65 bytes, and refuses one that is not the address's for the payload. */
 export function readSignature(
@@ -49,8 +49,8 @@ export function payloadOf(request: TransactionRequest): Hex {
 }
 
 /**
- * Puts request and signature together and holds the whole against the request: whoever signed, be
- * it another machine, the result pays what was asked from the address that was asked, or nothing.
+ * Joins request and signature, and compares the result with the request. The result pays what was
+ * requested from the requested address, even if another machine signed it; otherwise this throws.
  */
 export function assemble(signed: {
   request: TransactionRequest
@@ -173,7 +173,7 @@ function parseRaw(raw: Hex): Parsed {
       if (again === raw.toLowerCase()) return { ...fields, to: fields.to, signature }
     }
   } catch {
-    // Falls through: what cannot be read is refused like what is no transaction of ours.
+    // Falls through: an unreadable transaction is refused like one that is not ours.
   }
   throw new TransactionUnreadableError(raw)
 }

@@ -4,7 +4,7 @@ import { bytesToHex, concat, hexToBytes, keccak256, toRlp } from 'viem/utils'
 import { bytesOf, decodeRlp, EncodingError, encodeRlp, listOf, numberBytes } from './rlp.ts'
 import type { RlpItem } from './rlp.ts'
 
-/** A block's transactions or receipts as the Merkle trie whose root stands in its header. */
+/** A block's transactions or receipts as the Merkle trie whose root its header contains. */
 export type ListTrie = {
   root: Hex
   /** The nodes from the root down to the value at this place, which prove it. */
@@ -104,7 +104,7 @@ function node(item: Item, child: Node['child'], length: number): Node {
   return { encoded: toRlp(item as never, 'bytes'), item, child, length }
 }
 
-/** A node of less than 32 bytes stands in its parent; of any other, its hash does. */
+/** A parent contains a node of less than 32 bytes itself, and the hash of any other node. */
 function embed({ encoded, item }: Node): Item {
   return encoded.length < HASH_BYTES ? item : keccak256(encoded, 'bytes')
 }

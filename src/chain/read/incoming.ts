@@ -35,9 +35,9 @@ export type IncomingBlock = { block: TimedBlock; parentHash: Hex; incoming: read
 export type IncomingReceipt = { succeeded: boolean; gasUsed: bigint; gasPrice: bigint }
 
 /**
- * Reads what moved in a block, whoever it is for: by the transactions of the block and one question
- * for logs, however many addresses there are. All of it is what two providers agree on where there
- * are as many. Rejects, and may succeed later, while they do not.
+ * Reads all movements of a block, for any payee: from the block's transactions and one query for
+ * logs, however many addresses there are. With two providers or more, two must agree on all of it.
+ * While they do not, it rejects, and may succeed later.
  */
 export type IncomingReader = {
   /** Undefined while there is no such block. A transaction that carries coin may have failed. */
@@ -118,7 +118,7 @@ function readCarried(
 
 /**
  * What tokens and the settlement contract log. A settlement of a token is the same movement as the
- * transfer beside it, and says more.
+ * transfer next to it, and has more details.
  */
 function readMoved(
   logs: readonly MinedLog[],

@@ -6,7 +6,7 @@ import type { Provider } from '../rpc/provider.ts'
 import { RpcError } from '../rpc/rpc-error.ts'
 
 export type LogQuery = {
-  /** Undefined: whoever logged it. */
+  /** Undefined: the logs of any contract. */
   address: Address | undefined
   /** As `eth_getLogs` takes them: null stands for anything. */
   topics: readonly (Hex | null)[]

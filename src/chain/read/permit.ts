@@ -14,9 +14,9 @@ import type { Hex } from '../../domain/orders.ts'
 export type CallToken = (data: Hex) => Promise<unknown>
 
 /**
- * What the token's permits are signed for, where they are those of ERC-2612: it has nonces, and its
- * separator is the one that follows from what it says of itself. A permit of another kind, such as
- * DAI's, is none.
+ * The domain that the token's permits are signed for, where they follow ERC-2612: the token has
+ * nonces, and its separator is the hash of the name and the version that it returns. Undefined for
+ * permits of another kind, such as DAI's.
  */
 export async function readPermitDomain(
   call: CallToken,

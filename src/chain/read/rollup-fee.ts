@@ -8,12 +8,12 @@ import { isRevert } from '../rpc/rpc-error.ts'
 /** A transaction before it is signed: how long it is at most, and the gas that it may use. */
 export type SizedTransaction = { bytes: number; gas: bigint }
 
-/** What a rollup may charge for it beside its gas, in wei. */
+/** What a rollup may charge for it in addition to its gas, in wei. */
 export type ReadRollupFee = (of: SizedTransaction, signal: AbortSignal) => Promise<bigint>
 
 /**
- * Asks the OP stack's own contract for what a transaction costs beside its gas. Undefined where the
- * chain has no such contract. On Arbitrum the estimate of the gas has that part in it.
+ * Asks the OP stack's own contract for what a transaction costs in addition to its gas. Undefined
+ * where the chain has no such contract. On Arbitrum the gas estimate includes that cost.
  */
 export async function findRollupFee(
   { ask }: Pick<Providers, 'ask'>,
@@ -26,7 +26,7 @@ export async function findRollupFee(
     try {
       return (await ask({ method: 'eth_call', params, signal })).result
     } catch (error) {
-      // A function that came with a later fork than this chain has.
+      // A later fork than this chain has introduced this function.
       if (isRevert(error)) return undefined
       throw error
     }

@@ -67,7 +67,7 @@ export function readHash(value: unknown): Hex | undefined {
   return WORD.test(lower) ? (lower as Hex) : undefined
 }
 
-/** Undefined where the word is no address: the bytes before one are empty. */
+/** Undefined where the word is not an address: the bytes before an address are zeros. */
 function addressOf(value: unknown): Hex | undefined {
   if (typeof value !== 'string' || !value.startsWith(BEFORE_ADDRESS)) return undefined
   const address = value.slice(BEFORE_ADDRESS.length)

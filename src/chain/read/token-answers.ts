@@ -15,8 +15,8 @@ import { readSymbol, TOKEN_VIEWS } from './token.ts'
 
 /**
  * `memo`: its mints and burns name their order, as those of a ReferenceDollar do. `fiat_token`: it
- * has the functions of USDC, whose mint is known by its transaction. `erc20`: it moves money, and
- * nothing on the chain tells which order a mint or a burn belongs to.
+ * has the functions of USDC, and its transaction identifies a mint. `erc20`: it moves money, and
+ * nothing on the chain links a mint or a burn to an order.
  */
 export type TokenProfile = (typeof STABLECOIN_PROFILES)[number]
 
@@ -89,9 +89,9 @@ async function readBy(
 type ViewAnswer = { result?: unknown; revertData?: Hex | undefined }
 
 /**
- * Both functions refuse an order without a reference before they look at anything else, whoever
- * calls, and a token without them reverts with nothing or succeeds in its fallback. A node that
- * keeps revert data to itself is believed for the view beside them.
+ * For every caller, both functions first refuse an order without a reference. A token without them
+ * reverts without data or succeeds in its fallback. Where a node does not return revert data, the
+ * answer of the view `isMemoUsed` decides.
  */
 async function readsMemos(call: (data: Hex) => Promise<ViewAnswer>): Promise<boolean> {
   const isUsed = await call(
@@ -123,7 +123,10 @@ async function readsMemos(call: (data: Hex) => Promise<ViewAnswer>): Promise<boo
   })
 }
 
-/** It has a frozen list, and minters with an allowance each. What answers anything is none. */
+/**
+ * It has a frozen list, and minters with an allowance each. A contract that also answers an unknown
+ * function is not one.
+ */
 async function isFiatToken(call: (data: Hex) => Promise<ViewAnswer>): Promise<boolean> {
   const answers = await Promise.all(
     FIAT_VIEWS.map((name) => call(`${selectorOf(name)}${ZERO_WORD.slice(2)}`)),

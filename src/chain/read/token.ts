@@ -39,7 +39,7 @@ export function readSymbol(answer: unknown): string | null | undefined {
   return READABLE.test(symbol) ? symbol : null
 }
 
-/** It is shown to people, so it holds nothing that could hide or turn around what is beside it. */
+/** People see it, so it contains nothing that could hide or reverse the text next to it. */
 const READABLE = /^[\p{L}\p{N}\p{P}\p{S} ]{1,32}$/u
 
 function withoutZeros(bytes: Uint8Array): Uint8Array {

@@ -7,8 +7,8 @@ import type { Providers } from '../rpc/providers.ts'
 import { readTokenAnswers, shorten } from './token-answers.ts'
 
 /**
- * Reads the tokens that the operator names beside the stablecoin, and refuses one that is not what
- * its name says, so that nobody is paid in another token than they were told.
+ * Reads the tokens that the operator names in addition to the stablecoin. It refuses a token that
+ * does not match its name, so that nobody is paid in another token than the one that was announced.
  */
 export async function readTokens(
   providers: Pick<Providers, 'all'>,

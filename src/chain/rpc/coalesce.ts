@@ -8,8 +8,8 @@ export type Batching = Provider & {
 }
 
 /**
- * Calls that begin at the same time travel in one request. Whoever asks knows nothing of it: each
- * call has its own answer and its own end.
+ * Calls that begin at the same time travel in one request. The callers do not notice: each call has
+ * its own answer and its own end.
  */
 export function coalescing(provider: Batching): Provider {
   let waiting: Waiting[] = []

@@ -270,8 +270,8 @@ function wrongChain(facts: { name: string; chainId: number; actual: string }): R
 }
 
 /**
- * What one provider's calls tell of it. Only failures of the line and nonsense count against it: an
- * error that it returns is an answer.
+ * The health of one provider, derived from its calls. Only failed connections and unreadable
+ * answers count as failures: an error that it returns is an answer.
  */
 export type Health = {
   onAnswered: (call: { nowMs: number; tookMs: number }) => void

@@ -5,9 +5,9 @@ export type HttpExchange = {
   url: string
   /** Sent as JSON by POST; a GET without it. */
   json?: object
-  /** Beside those that follow from the address and the body. */
+  /** In addition to those that follow from the address and the body. */
   headers?: Readonly<Record<string, string>>
-  /** A body that is no JSON, by POST; its type is among the headers. */
+  /** A body that is not JSON, sent by POST; the headers contain its type. */
   text?: string
   timeoutMs: number
   maxAnswerBytes: number

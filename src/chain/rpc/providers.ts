@@ -15,7 +15,7 @@ import { nameOfProvider } from './rpc.ts'
 /** All providers of one chain. Each answer comes with the name of the provider that gave it. */
 export type Providers = {
   chainId: number
-  /** Each by itself, for whoever compares what they say. */
+  /** Each by itself, for code that compares their answers. */
   all: readonly HttpProvider[]
   /** Asks the best provider, then the others, then after a pause all of them again. */
   ask: (call: RpcCall) => Promise<Answered>
@@ -93,7 +93,7 @@ async function checkOne(provider: HttpProvider, signal: AbortSignal): Promise<Pr
   }
 }
 
-/** Two addresses at one host are told apart by a number, since their keys must not be shown. */
+/** A number distinguishes two addresses at one host, since their keys must not be shown. */
 function namesOf(urls: readonly string[]): string[] {
   const hosts = urls.map(nameOfProvider)
   return hosts.map((host, index) => {
@@ -123,10 +123,10 @@ async function askOnce(
   return undefined
 }
 
-/** What no other provider would say otherwise, or the caller does not want to know any more. */
+/** After these no other provider is asked: it would say the same, or the caller has given up. */
 const VERDICTS: ReadonlySet<string> = new Set(['rpc_reverted', 'rpc_aborted', 'rpc_queue_full'])
 
-/** Repeats while something may change, and throws what told most when nothing does. */
+/** Repeats while the outcome may change, and then throws the error that explains most. */
 async function persistently<T>(
   { clock, random, retry }: Pool,
   signal: AbortSignal | undefined,
@@ -143,7 +143,7 @@ async function persistently<T>(
   return answer
 }
 
-/** A refusal tells more than a broken line, and a broken line more than a provider out of use. */
+/** A refusal explains more than a failed connection, and that more than a wrong chain. */
 function worstOf(errors: readonly RpcError[]): RpcError {
   const refusal = errors.find((error) => !error.retryable && error.code !== 'rpc_wrong_chain')
   const failure = errors.find((error) => error.code !== 'rpc_wrong_chain')

@@ -7,7 +7,7 @@ export type RpcErrorCode =
   | 'rpc_aborted'
   | 'rpc_unreachable'
   | 'rpc_timeout'
-  /** HTML, text or JSON that is no answer to what was asked. */
+  /** HTML, text or JSON that does not answer the question. */
   | 'rpc_garbage'
   | 'rpc_answer_too_large'
   | 'rpc_batch_too_large'
@@ -87,8 +87,8 @@ export function revertDataOf(error: unknown): Hex | undefined {
 export type JsonRpcError = { code?: unknown; message?: unknown; data?: unknown }
 
 /**
- * Names what a JSON-RPC error means. Codes are shared by unrelated faults, so the words decide
- * where they are clear; a revert is told apart first, because a contract chooses its words.
+ * Names what a JSON-RPC error means. Unrelated faults share codes, so the words decide where they
+ * are clear. A revert is recognised first, because a contract chooses its words.
  */
 export function refusalOf(call: { provider: string; method: string }, error: JsonRpcError) {
   const text = typeof error.message === 'string' ? error.message : ''

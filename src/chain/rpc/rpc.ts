@@ -68,7 +68,7 @@ export async function callRpcBatch(
   })
 }
 
-/** Keys stand in the path or the query of many providers' addresses, so only the host is shown. */
+/** Many providers' addresses contain keys in their path or query, so only the host is shown. */
 export function nameOfProvider(url: string): string {
   return URL.parse(url)?.host ?? 'the provider'
 }

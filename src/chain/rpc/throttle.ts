@@ -91,7 +91,7 @@ function createSlots({ name, maxConcurrent, maxQueued }: ThrottleDeps): Slots {
 }
 
 type Pace = {
-  /** Books the next moment to call at, and tells how far off it is. */
+  /** Reserves the next moment to call at, and returns how far away it is. */
   reserve: (nowMs: number) => number
   slowDown: (nowMs: number, retryAfterMs: number | undefined) => void
   speedUp: (nowMs: number) => void

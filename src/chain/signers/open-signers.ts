@@ -110,7 +110,7 @@ async function openList(
     const connected = await connect(added, signal)
     const all = [...signers, ...added.map((_, place) => connected.at(place))]
     requireDistinct(all.map(({ address }) => address))
-    // Whoever refreshed meanwhile has taken up the same lines of the same file.
+    // Another refresh that ran meanwhile read the same lines of the same file.
     if (all.length > signers.length) [names, signers] = [wanted, all]
   }
   await refresh(signal)

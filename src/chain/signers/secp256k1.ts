@@ -2,7 +2,7 @@ import { recover, signRecoverable, type RecoveryIdType } from 'tiny-secp256k1'
 import type { Address, Hex } from 'viem'
 import { getAddress, keccak256, slice } from 'viem/utils'
 
-/** The numbers of a signature: the point R has x = r, and yParity tells which of its two y. */
+/** The numbers of a signature: the point R has x = r, and yParity selects one of its two y. */
 export type SignatureNumbers = { r: Hex; s: Hex; yParity: number }
 
 /** Signs as RFC 6979 says, with the smaller s: the same key and digest give the same 65 bytes. */
@@ -21,7 +21,7 @@ export function recoverSigner(
     const point = recover(bytesOf(digest), signature, yParity as RecoveryIdType, false)
     return point === null ? undefined : addressOfPoint(point)
   } catch {
-    // It throws where a number is none of the curve's.
+    // It throws where a number is not valid on the curve.
     return undefined
   }
 }

@@ -19,7 +19,7 @@ export type Signer = {
   sign: (request: TransactionRequest, signal: AbortSignal) => Promise<SignedTransaction>
   /**
    * Signs typed data (EIP-712). The payload is the bytes that are hashed: 1901, the domain and the
-   * data. Their beginning is none of a transaction.
+   * data. No transaction begins with these bytes.
    */
   signTyped: (payload: Hex, signal: AbortSignal) => Promise<SignatureNumbers>
 }
@@ -33,14 +33,14 @@ export type Signers = {
   count: number
   /** The signer at a place, from 0. Throws where there is none. */
   at: (index: number) => Signer
-  /** Takes up those that have come since, where they are listed in a file. */
+  /** Adds the signers that were added to the file since, where a file lists them. */
   refresh?: (signal: AbortSignal) => Promise<void>
 }
 
 /** Where the signature itself comes from: of the keccak256 of the payload, in 65 bytes. */
 export type SignPayload = (payload: Hex, signal: AbortSignal) => Promise<Hex>
 
-/** Every signer is made here, so that each signature is checked, whoever made it. */
+/** Makes every signer, so that each signature is checked, whichever key store made it. */
 export function createSigner(deps: { address: Address; signPayload: SignPayload }): Signer {
   const { address, signPayload } = deps
   return {

@@ -37,7 +37,7 @@ export type DeployFlags = {
   json?: boolean
 }
 
-/** What the command has of the world, so that a test can stand in for a person. */
+/** What the command uses of the world, so that a test can act as a person. */
 export type DeployTerminal = {
   env: Readonly<Record<string, string | undefined>>
   output: Output

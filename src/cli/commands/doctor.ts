@@ -19,8 +19,8 @@ Examples:
   $ quittance doctor --webhook https://shop.example/hook
 
 It checks the configuration, the database, each provider, the contracts and tokens, the signers,
-the clock, and the way out for webhooks. It changes nothing. Signer 0 signs once, a text that no
-contract accepts.
+the clock, and the way out for webhooks. Of several chains it checks each. It changes nothing.
+Signer 0 signs once, a text that no contract accepts.
 Exit code: 0 no problem, 1 at least one problem, 2 could not run.`
 
 const LIMIT_MS = 60_000
@@ -41,9 +41,10 @@ async function run(flags: { webhook?: string; json?: boolean }): Promise<number>
   return problems === 0 ? EXIT.holds : EXIT.disagrees
 }
 
-function lineOf({ part, status, message, remedy }: DoctorFinding): string {
-  const [first = '', ...rest] = message
-  const sentence = `${first.toUpperCase()}${rest.join('')}`.replace(/[^.]$/, '$&.')
+function lineOf({ part, chain, status, message, remedy }: DoctorFinding): string {
+  const [first = '', ...rest] = chain === undefined ? message : `${chain}: ${message}`
+  const begin = chain === undefined ? first.toUpperCase() : first
+  const sentence = `${begin}${rest.join('')}`.replace(/[^.]$/, '$&.')
   const line = `  ${status.padEnd(8)} ${part.padEnd(14)} ${sentence}`
   return remedy === undefined ? line : `${line}\n  ${' '.repeat(24)}${remedy}`
 }

@@ -156,7 +156,7 @@ function rotateSigningCommand(): Command {
     })
 }
 
-/** A key that asks for more than its user may do would silently get less. */
+/** A key that asks for more than its user may do would get less without an error. */
 function requireAllowed(user: User, scopes: readonly Scope[]): void {
   if (user.disabledAt !== null) throw new UserDisabledError(user.username)
   const refused = scopes.filter((scope) => !mayUse(user, scope))

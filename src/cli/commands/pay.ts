@@ -5,7 +5,9 @@ import { BaseError } from '../../base/errors.ts'
 import { readReady } from '../../base/ready.ts'
 import { createPlatformClient, type Balance } from '../../client/index.ts'
 import { ON_FAILURE, type OnFailure } from '../../domain/batches.ts'
+import { COIN_DECIMALS } from '../../domain/coins.ts'
 import { CURRENCY_DECIMALS, formatAmount, LEDGER_PER_CENT } from '../../domain/money.ts'
+import { chainOption } from '../chain.ts'
 import { confirm } from '../confirm.ts'
 import { createOutput, EXIT, formatPairs, type Output } from '../output.ts'
 import {
@@ -22,6 +24,7 @@ import { readPayFile, type PayRow } from '../pay/rows.ts'
 import { createProgress, untilSignal, type Progress } from '../progress.ts'
 
 export type PayFlags = {
+  chain?: string
   url?: string
   out?: string
   onFailure: OnFailure
@@ -35,6 +38,7 @@ export function payCommand(): Command {
     .description('Pay each row of a CSV once')
     .argument('<file>', 'a CSV with to_address, amount, currency, external_id, description')
     .option('--url <url>', 'the server (default: the one that runs on this data folder)')
+    .addOption(chainOption())
     .option('--out <file>', 'the file for the result of each row (default: next to the CSV)')
     .addOption(
       new Option('--on-failure <how>', 'what to do when one payment cannot be made')
@@ -59,24 +63,30 @@ const HELP_AFTER = `
 Examples:
   $ quittance pay payroll.csv --dry-run
   $ quittance pay payroll.csv
+  $ quittance pay payroll.csv --chain base
   $ QUITTANCE_PAY_KEY=… quittance pay payroll.csv --url https://pay.example.com --yes
 
 It pays from your address at the platform, with the key in QUITTANCE_PAY_KEY, through the settlement
-contract, up to 1,000 payments in a request. The currency is ETH, USD or the symbol of a token
-that the platform has. Without a currency it is ETH.
+contract, up to 1,000 payments in a request. The currency is the coin of the chain (ETH, on Polygon
+POL), USD or the symbol of a token that the platform has. Without a currency it is the coin.
 If it stops for any reason, run it again: it pays no row twice. A row is identified by its
-external_id, or without one by the name of the file and its text.
+external_id, or without one by the name of the file and its text. A row that is paid on one chain
+is refused on another.
 Exit code: 0 everything is paid, 1 something is not paid, 2 could not run.`
 
 async function runPay(file: string, flags: PayFlags, signal: AbortSignal): Promise<number> {
   const output = createOutput(flags)
   const { out = `${file.replace(/\.csv$/i, '')}.result.csv`, onFailure } = flags
   const client = connect(flags)
-  const purse = purseOf(await client.blockchain.balance({ signal }))
+  const balance = await client.blockchain.balance({ signal, chain: flags.chain })
+  const chain = balance.chain ?? undefined
+  if (flags.chain !== undefined && chain !== flags.chain) throw new OtherChainError(flags.chain)
+  const purse = purseOf(balance)
   const rows = await readPayFile(file, { currencies: decimalsIn(purse), signal })
   const checking = progressOf('Checking', 'rows')
   let checked = 0
   const plan = await makePlan(client, rows, {
+    chain,
     onFailure,
     signal,
     onPart: (count) => {
@@ -96,7 +106,11 @@ async function runPay(file: string, flags: PayFlags, signal: AbortSignal): Promi
   const paid = new Map<PayRow, PaidRow>(plan.before)
   const batches = new Set(plan.batches)
   await someAtOnce(plan.parts, async (part) => {
-    const { batchId, transactions } = await payPart(client, part, { onFailure, signal })
+    const { batchId, transactions } = await payPart(client, part, {
+      chain: flags.chain,
+      onFailure,
+      signal,
+    })
     batches.add(batchId)
     for (const [place, row] of part.rows.entries()) {
       const transactionId = transactions[place] ?? ''
@@ -127,12 +141,23 @@ function connect({ url }: PayFlags): PayClient {
   return createPlatformClient({ baseUrl, apiKey, timeoutMs: 300_000, tryTimeoutMs: 60_000 })
 }
 
+/** What gas is paid in, as the server says; one that says nothing means ether. */
+function coinOf({ coin }: Pick<Balance, 'coin'>): string {
+  return typeof coin === 'string' ? coin : 'ETH'
+}
+
 /** What is held, by what it is paid in, and in how many decimals that counts. */
 type Purse = ReadonlyMap<string, { held: bigint; decimals: number }>
 
-function purseOf({ balance_wei: wei, tokens = [] }: Balance): Purse {
-  const ether = { held: BigInt(wei), decimals: CURRENCY_DECIMALS.ETH as number }
-  const purse = new Map([['ETH', ether]])
+/** The coin of the chain comes first. */
+function coinIn(purse: Purse): string {
+  const [coin = 'ETH'] = purse.keys()
+  return coin
+}
+
+function purseOf({ balance_wei: wei, tokens = [], ...balance }: Balance): Purse {
+  const own = { held: BigInt(wei), decimals: COIN_DECIMALS as number }
+  const purse = new Map([[coinOf(balance), own]])
   for (const { currency, decimals, balance_units: units } of tokens ?? []) {
     if (typeof currency !== 'string') continue
     const held = BigInt(units ?? 0)
@@ -173,7 +198,7 @@ function tellPlan(
   const { file, rows, plan, purse } = found
   const { parts, before, feeWei, transactions, contracts } = plan
   const currencies = [...purse].filter(([one]) => rows.some(({ currency }) => currency === one))
-  const fees = moneyOf(purse, { amount: feeWei, currency: 'ETH' })
+  const fees = moneyOf(purse, { amount: feeWei, currency: coinIn(purse) })
   const repeated = repeatedAmong(rows)
   const unnamed = rows.filter(({ hasId }) => !hasId).length
   const lines: (readonly [string, string])[] = [
@@ -216,7 +241,7 @@ function linesOf(rows: readonly PayRow[]): string {
 /** Each part alone was within the funds; all of them together may not be. */
 function requireFunds(plan: Plan, purse: Purse): void {
   for (const [currency, { held }] of purse) {
-    const needed = sumOf(plan, currency) + (currency === 'ETH' ? plan.feeWei : 0n)
+    const needed = sumOf(plan, currency) + (currency === coinIn(purse) ? plan.feeWei : 0n)
     if (needed <= held) continue
     const lacking = moneyOf(purse, { amount: needed - held, currency })
     const message = `Your address lacks ${lacking}. Send it that amount, and run the command again.`
@@ -332,4 +357,12 @@ function tellEnd(
     output.line(`  line ${row.line}: ${row.toAddress} is not paid: ${error || state}`)
   }
   return failed.length === 0 ? EXIT.holds : EXIT.disagrees
+}
+
+class OtherChainError extends BaseError {
+  constructor(chain: string) {
+    super(`The server does not pay on ${chain}. Nothing was paid. Leave out --chain.`, {
+      code: 'chain_unknown',
+    })
+  }
 }

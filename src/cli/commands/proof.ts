@@ -16,12 +16,11 @@ import {
   providersOf,
   withProviders,
   type Found,
+  type ProviderFlags,
 } from '../providers.ts'
 import { printVerdict } from '../verdict.ts'
 
-type ProveFlags = {
-  rpcUrl?: string
-  chainId?: bigint
+type ProveFlags = ProviderFlags & {
   json?: boolean
   out: string
   reference?: string
@@ -30,17 +29,16 @@ type ProveFlags = {
   fact?: string[]
 }
 
-type CheckFlags = AmountFlags & {
-  rpcUrl?: string
-  chainId?: bigint
-  json?: boolean
-  trustedBlockHash?: string
-  offline?: boolean
-  payer?: string
-  payee?: string
-  reference?: string
-  contract?: string
-}
+type CheckFlags = AmountFlags &
+  ProviderFlags & {
+    json?: boolean
+    trustedBlockHash?: string
+    offline?: boolean
+    payer?: string
+    payee?: string
+    reference?: string
+    contract?: string
+  }
 
 export function proveCommand(): Command {
   const command = new Command('prove')
@@ -61,16 +59,18 @@ Examples:
   $ quittance prove HASH --out invoice-42.json
   $ quittance prove HASH --out invoice-42.json --fact id=invoice-42 payer_name=Zoë
   $ quittance prove HASH --out invoice-42.json --fact payee=ADDRESS amount=0.25
+  $ quittance prove HASH --chain base --out invoice-42.json
 
 These facts must agree with the chain: payee, payer, amount, token, reference, chain_id,
 transaction_hash, block_hash, block_number. An amount is in native coin, or in the fact token.
 
-Without --rpc-url and ETH_RPC_URL, it asks the chain of a running \`quittance up\`.
+It asks the nodes of --chain, of --rpc-url or of ETH_RPC_URL, or else a running \`quittance up\`.
 Exit code: 0 written, 1 the payment does not hold, 2 could not run.`
 
 const CHECK_HELP = `
 Examples:
   $ quittance check invoice-42.json --rpc-url https://one.example
+  $ quittance check invoice-42.json --chain base
   $ quittance check invoice-42.json --trusted-block-hash HASH_OF_ITS_BLOCK
   $ quittance check invoice-42.json --payee ADDRESS --amount 0.25
   $ quittance check invoice-42.json --payee ADDRESS --amount 12.345678 --token ADDRESS
@@ -137,12 +137,14 @@ async function write(file: string, text: string): Promise<void> {
 }
 
 async function runCheck(file: string, flags: CheckFlags): Promise<number> {
-  const { trustedBlockHash, chainId, offline = false } = flags
+  const { trustedBlockHash, offline = false } = flags
   const content = await contentOf(file)
   const asksNobody = offline || trustedBlockHash !== undefined
   const found = findProviders(flags)
   const asked = asksNobody ? { ...found, providers: [] } : found
   const { stablecoin } = found
+  // A quittance names its chain; another one is refused only where somebody asks for one.
+  const { chainId } = flags.chain === undefined ? flags : found
   const verdict = await check(content, {
     ...asked,
     trustedBlockHash,

@@ -4,6 +4,8 @@ import type { OwnRequest } from '../../app/reconcile/own.ts'
 import type { NamedToken, ReportJson } from '../../app/reconcile/source.ts'
 import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
+import { findRunning } from '../../base/ready.ts'
+import { chooseChain } from '../chain.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
 import { createProgress, untilSignal } from '../progress.ts'
 import { addressesOf, hexAddress, time, withProviders, type ProviderFlags } from '../providers.ts'
@@ -51,19 +53,22 @@ const HELP_AFTER = `
 Examples:
   $ quittance reconcile                                 our own records, all of them
   $ quittance reconcile --since 2025-03-01 --out report
+  $ quittance reconcile --chain base                    our own records on base
   $ quittance reconcile --source payments.csv --rpc-url https://NODE --json
   $ quittance reconcile --source payments.csv --token 0xA0b8…6eB48 --token EURC=0x1aBa…33eB4c
   $ quittance reconcile --source https://HOST --since 2025-03-01
   $ quittance reconcile --source payments.csv --out report --resume
 
-Without --source, it asks the program that runs here for a run over its records. If none runs,
-this process does the run on DATABASE_URL and ETH_RPC_URL. It reports all open breaks.
+Without --source, it asks the program that runs here for a run over its records on one chain. If
+none runs, this process does the run on DATABASE_URL and the providers of the chain. It reports all
+open breaks of the chain.
 With --out, a run over a source keeps its progress in journal.jsonl there until it ends;
 --resume continues it, however the process ended.
 The first line of the file has transaction_id and eth_transaction_hash, and can have
 to_address, amount, currency, token, reference, status, created_at, from_address, nonce, block_hash,
 gas_used, gas_price, rollup_fee and raw_transaction. It reads a server by GET /api/transactions with
 QUITTANCE_SOURCE_KEY.
+With --chain, it reads only the records of that chain.
 An amount without a currency is in ETH, or in the column token. USD is the token of --token or
 STABLECOIN_ADDRESS. A currency without a token is not compared, and its line is reported.
 Exit code: 0 all records hold or are pending, 1 a break, an unreadable row or a record that is not
@@ -80,7 +85,8 @@ async function run(flags: Flags): Promise<number> {
   try {
     const { since, until, out } = flags
     const config = parseConfig(process.env)
-    const request = { config, since, until, out, signal, onProgress: progress.update }
+    const { chain } = flags
+    const request = { config, chain, since, until, out, signal, onProgress: progress.update }
     const report = await reconcile(flags, request).finally(progress.end)
     const output = createOutput(flags)
     output.result(report)
@@ -95,20 +101,26 @@ async function run(flags: Flags): Promise<number> {
   }
 }
 
-/** Each of the two stands on packages that the other does without. */
+/** Each of the two loads packages that the other does not need. */
 async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson> {
-  const { chainId, grace, source } = flags
+  const { grace, source } = flags
   if (source === undefined) {
     const { reconcileOwn } = await import('../../app/reconcile/own.ts')
-    return reconcileOwn(request)
+    const ready = findRunning(request.config.dataFolder)
+    const { config } = chooseChain(flags.chain, { ...request, ready })
+    return reconcileOwn({ ...request, config })
   }
-  const { openSource, reconcileSource } = await import('../../app/reconcile/source.ts')
-  // A source that cannot be read is told of before any node is looked for.
-  const records = openSource(source, request)
+  const { contractsKnownTo, openSource, reconcileSource } =
+    await import('../../app/reconcile/source.ts')
+  // A source that cannot be read is reported before the program looks for a node.
+  const { sourceKey } = request.config
+  const records = openSource(source, { ...request, sourceKey })
+  const { chainId, ...chain } = addressesOf(flags)
   return reconcileSource({
-    ...addressesOf(flags),
     ...request,
+    ...chain,
     source: records,
+    contractsOn: contractsKnownTo(request.config),
     chainId: chainId === undefined ? undefined : Number(chainId),
     graceMs: grace * 60_000,
     tokens: flags.token,
@@ -116,7 +128,7 @@ async function reconcile(flags: Flags, request: OwnRequest): Promise<ReportJson>
   })
 }
 
-/** Our own records are held against the chain as the installation is set up, and not otherwise. */
+/** Our own records are compared with the chain only by the settings of the installation. */
 function refuseForeign(command: Command): void {
   const given = ['rpcUrl', 'chainId', 'confirmations', 'grace', 'resume', 'token'].filter(
     (name) => command.getOptionValueSource(name) === 'cli',

@@ -25,7 +25,7 @@ async function run(role: Role, options: { json?: boolean; chains?: number }): Pr
   const output = createOutput(options)
   const logger = createLogger({ level: config.logLevel ?? (role === 'up' ? 'warn' : 'info') })
   const startedAt = performance.now()
-  // After the configuration: a bad one is told at once, and help needs none of it.
+  // After the configuration: an error in it is reported at once, and help does not load this.
   const { startApp } = await import('../../app.ts')
   const ended = untilSignal()
   const waiting = new AbortController()

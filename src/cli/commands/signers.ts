@@ -10,14 +10,16 @@ import type {
   StablecoinWire,
 } from '../../wire/group-b/signers.ts'
 import { parseId } from '../access.ts'
+import { chainOption } from '../chain.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
 
-type Flags = { url?: string; after: number; users?: boolean; json?: boolean }
+type Flags = { chain?: string; url?: string; after: number; users?: boolean; json?: boolean }
 
 export function signersCommand(): Command {
   return new Command('signers')
     .description('Show the addresses that sign: what each is for, what it has and what it needs')
     .option('--url <url>', 'the server (default: the one that runs on this data folder)')
+    .addOption(chainOption())
     .option('--users', 'also the addresses of the users, a hundred per page')
     .addOption(
       new Option('--after <id>', 'of the users: start after this id').default(0).argParser(parseId),
@@ -32,6 +34,7 @@ export function signersCommand(): Command {
 const HELP_AFTER = `
 Examples:
   $ quittance signers
+  $ quittance signers --chain base
   $ quittance signers --users --after 100
   $ QUITTANCE_ADMIN_KEY=… quittance signers --url https://pay.example.com
 
@@ -41,9 +44,11 @@ Exit code: 0 nothing is missing, 1 a signer of the platform needs the operator, 
 async function run(flags: Flags): Promise<number> {
   const output = createOutput(flags)
   const client = connect(flags)
-  const list = await client.admin.signers({ limit: 100, after_id: flags.after })
+  const page = { limit: 100, after_id: flags.after }
+  const list = await client.admin.signers({ ...page, chain: flags.chain })
   output.result(list)
-  for (const signer of list.platform) tellOwn(output, signer as PlatformSignerWire)
+  for (const signer of list.platform)
+    tellOwn(output, signer as PlatformSignerWire, list.coin ?? 'ETH')
   if (list.stablecoin !== null) tellToken(output, list.stablecoin as StablecoinWire)
   if (flags.users) tellUsers(output, list as Pick<SignerListWire, 'users' | 'next_after_id'>)
   return list.platform.some(({ alerts }) => alerts.length > 0) ? EXIT.disagrees : EXIT.holds
@@ -66,14 +71,15 @@ function connect({ url }: Flags) {
   return createPlatformClient({ baseUrl, apiKey, timeoutMs: 30_000 })
 }
 
-function tellOwn(output: Output, signer: PlatformSignerWire): void {
+function tellOwn(output: Output, signer: PlatformSignerWire, coin: string): void {
   const { mint } = signer
+  const held = (decimal: string | null): string => amountOf(decimal, coin)
   output.line(`${signer.address} signs ${signer.purposes.join(', ')}`)
   output.line(
     formatPairs([
-      ['balance', ethOf(signer.balance_decimal)],
-      ['next 100 payments', ethOf(signer.needed_decimal)],
-      ['gas today', ethOf(signer.gas_today_decimal)],
+      ['balance', held(signer.balance_decimal)],
+      ['next 100 payments', held(signer.needed_decimal)],
+      ['gas today', held(signer.gas_today_decimal)],
       ['next nonce', String(signer.next_nonce ?? 'unknown')],
       ['in progress', String(signer.on_its_way)],
       ...(mint === null ? [] : [['can mint', mintOf(mint)] as const]),
@@ -98,8 +104,8 @@ function tellToken(output: Output, token: StablecoinWire): void {
   )
 }
 
-function ethOf(decimal: string | null): string {
-  return decimal === null ? 'unknown: no provider answers now' : `${decimal} ETH`
+function amountOf(decimal: string | null, coin: string): string {
+  return decimal === null ? 'unknown: no provider answers now' : `${decimal} ${coin}`
 }
 
 function mintOf(mint: NonNullable<PlatformSignerWire['mint']>): string {

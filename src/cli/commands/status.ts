@@ -3,7 +3,12 @@ import { Command } from 'commander'
 import { parseConfig } from '../../base/config.ts'
 import { messageOf } from '../../base/errors.ts'
 import { findRunning, type ReadyFacts } from '../../base/ready.ts'
-import { attentionOf, readFigures, type OperatorFigures } from '../operator-figures.ts'
+import {
+  attentionOf,
+  readFigures,
+  type ChainCount,
+  type OperatorFigures,
+} from '../operator-figures.ts'
 import { createOutput, EXIT, formatPairs } from '../output.ts'
 
 export function statusCommand(): Command {
@@ -18,7 +23,8 @@ export function statusCommand(): Command {
 const HELP_AFTER = `
 It shows each part of the program that runs on this data folder, and what the operator must do:
 open breaks and alerts, low signers, orders and webhooks that lag, a drift of the
-supply. In production set QUITTANCE_STATUS_PORT, or QUITTANCE_ADMIN_KEY.
+supply. Of several chains it shows each. In production set QUITTANCE_STATUS_PORT, or
+QUITTANCE_ADMIN_KEY.
 
 Exit code: 0 all is well, 1 a part failed or the operator must act, 2 nothing runs here.`
 
@@ -68,13 +74,20 @@ const NO_FIGURES =
 
 function toJson(figures: OperatorFigures) {
   return {
-    open_breaks: figures.openBreaks,
-    sender_alerts: figures.senderAlerts,
-    signer_alerts: figures.signerAlerts,
+    open_breaks: byKind(figures.openBreaks),
+    sender_alerts: byKind(figures.senderAlerts),
+    signer_alerts: byKind(figures.signerAlerts),
     oldest_open_order_seconds: figures.oldestOrderSeconds,
     webhook_oldest_due_seconds: figures.oldestWebhookSeconds,
     supply_drift_dollars: figures.supplyDriftDollars,
   }
+}
+
+/** On all chains together. */
+function byKind(counts: readonly ChainCount[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const { kind, count } of counts) sums[kind] = (sums[kind] ?? 0) + count
+  return sums
 }
 
 /** What runs without a status port cannot be asked how its parts are. */

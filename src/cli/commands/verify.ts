@@ -16,29 +16,29 @@ import {
   wholeNumber,
   withProviders,
   type Asked,
+  type ProviderFlags,
 } from '../providers.ts'
 import { printVerdict } from '../verdict.ts'
 
-type Flags = AmountFlags & {
-  rpcUrl?: string
-  chainId?: bigint
-  json?: boolean
-  payer?: string
-  payee?: string
-  reference?: string
-  contract?: string
-  nonce?: bigint
-  log?: bigint
-  profile?: ProfileName
-  hash?: string
-  issuer?: string
-  minter?: string[]
-  fromBlock?: bigint
-  toBlock?: bigint
-  blockHash?: string
-  since?: Date
-  until?: Date
-}
+type Flags = AmountFlags &
+  ProviderFlags & {
+    json?: boolean
+    payer?: string
+    payee?: string
+    reference?: string
+    contract?: string
+    nonce?: bigint
+    log?: bigint
+    profile?: ProfileName
+    hash?: string
+    issuer?: string
+    minter?: string[]
+    fromBlock?: bigint
+    toBlock?: bigint
+    blockHash?: string
+    since?: Date
+    until?: Date
+  }
 
 export function verifyCommand(): Command {
   return new Command('verify')
@@ -58,6 +58,7 @@ Examples:
   $ quittance verify tx HASH --payee ADDRESS --amount 12.345678 --token ADDRESS
   $ quittance verify tx HASH --payee ADDRESS --amount 0.25 --reference REFERENCE
   $ quittance verify tx HASH --payer ADDRESS --nonce 42
+  $ quittance verify tx HASH --chain base --payee ADDRESS --amount 0.25
 
 A payment through the settlement contract is found like any other. --nonce and --payer show whether
 another transaction replaced one that is missing.
@@ -128,10 +129,10 @@ function supplyCommand(name: 'mint' | 'redeem', run: Run): Command {
       hexAddresses,
     )
   } else {
-    command.requiredOption('--payer <address>', 'the address that redeemed', hexAddress)
+    command.requiredOption('--payer <address>', 'the holder that redeemed', hexAddress)
     command.option(
       '--issuer <address>',
-      'the address that received, if a redeem is a transfer',
+      'the address of the issuer that the holder sent it to, for fiat-token and usdt',
       hexAddress,
     )
   }

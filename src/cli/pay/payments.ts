@@ -47,6 +47,13 @@ export type Plan = {
   contracts: readonly PayRow[]
 }
 
+type PayOptions = {
+  /** As the server names it; undefined of one that names none. */
+  chain: string | undefined
+  onFailure: OnFailure
+  signal: AbortSignal
+}
+
 /**
  * Asks the server what it would do, by the very checks that the payment meets. What it knows
  * already is looked up, and must be the same payment.
@@ -54,7 +61,7 @@ export type Plan = {
 export async function makePlan(
   client: PayClient,
   rows: readonly PayRow[],
-  options: { onFailure: OnFailure; signal: AbortSignal; onPart: (rows: number) => void },
+  options: PayOptions & { onPart: (rows: number) => void },
 ): Promise<Plan> {
   const parts: Part[] = []
   const contracts: PayRow[] = []
@@ -75,7 +82,7 @@ export async function makePlan(
     transactions += estimate.chain_transactions
     contracts.push(...estimate.contracts.map((place) => open[place]!))
   }
-  const found = await findKnown(client, known, options.signal)
+  const found = await findKnown(client, known, options)
   return { parts, ...found, feeWei, transactions, contracts }
 }
 
@@ -103,12 +110,12 @@ function partsOf(rows: readonly PayRow[]): Part[] {
 async function estimateOpen(
   client: PayClient,
   { currency, rows }: Part,
-  { onFailure, signal }: { onFailure: OnFailure; signal: AbortSignal },
+  { signal, ...how }: PayOptions,
 ) {
   const used: PayRow[] = []
   for (let open = [...rows]; open.length > 0;) {
     try {
-      const request = requestOf({ currency, rows: open }, onFailure)
+      const request = requestOf({ currency, rows: open }, how)
       const estimate = await client.blockchain.batches.estimate(request, { signal })
       return { estimate, open, used }
     } catch (error) {
@@ -146,20 +153,23 @@ function byLines(error: unknown, rows: readonly PayRow[]): unknown {
   return new BaseError(message, { code: error.code, cause: error })
 }
 
-function requestOf({ currency, rows }: Part, onFailure: OnFailure): BatchRequest {
+function requestOf(
+  { currency, rows }: Part,
+  { chain, onFailure }: Omit<PayOptions, 'signal'>,
+): BatchRequest {
   const items = rows.map(({ toAddress, amount, externalId, description }) => {
     return { to_address: toAddress, amount, external_id: externalId, description }
   })
-  return { currency, on_failure: onFailure, items }
+  return { ...(chain !== undefined && { chain }), currency, on_failure: onFailure, items }
 }
 
 /** Pays a part, once however often it is asked for: the key is made of what it says. */
 export async function payPart(
   client: PayClient,
   part: Part,
-  { onFailure, signal }: { onFailure: OnFailure; signal: AbortSignal },
+  { signal, ...how }: PayOptions,
 ): Promise<{ batchId: string; transactions: readonly string[] }> {
-  const request = requestOf(part, onFailure)
+  const request = requestOf(part, how)
   const digest = createHash('sha256').update(JSON.stringify(request)).digest('hex')
   const idempotencyKey = `pay-${digest.slice(0, 40)}`
   try {
@@ -174,7 +184,7 @@ export async function payPart(
 async function findKnown(
   client: PayClient,
   rows: readonly PayRow[],
-  signal: AbortSignal,
+  { chain, signal }: Omit<PayOptions, 'onFailure'>,
 ): Promise<Pick<Plan, 'before' | 'batches'>> {
   const before = new Map<PayRow, PaidRow>()
   const batches = new Set<string>()
@@ -186,8 +196,8 @@ async function findKnown(
         { external_id: row.externalId, limit: 1 },
         { signal },
       )
-      const batchId = transactions[0]?.batch_id
-      if (typeof batchId === 'string') {
+      const { batch_id: batchId, chain: paidOn } = transactions[0] ?? {}
+      if (typeof batchId === 'string' && isOn(chain, paidOn)) {
         batches.add(batchId)
         for await (const item of client.blockchain.batches.items(batchId, { signal })) {
           if (typeof item.external_id === 'string') items.set(item.external_id, item)
@@ -200,6 +210,11 @@ async function findKnown(
   }
   if (others.length > 0) throw otherPayments(others)
   return { before, batches }
+}
+
+/** A server that names no chain has one. */
+function isOn(chain: string | undefined, paidOn: unknown): boolean {
+  return chain === undefined || typeof paidOn !== 'string' || paidOn === chain
 }
 
 function isSame({ toAddress, amount, currency }: PayRow, item: BatchItem): boolean {
@@ -227,7 +242,7 @@ function otherPayments(lines: readonly string[]): BaseError {
   )
 }
 
-/** Beside the file, whole or not at all: each row with what became of it. */
+/** Writes the results next to the file, completely or not at all: each row with its outcome. */
 export async function writeResults(
   path: string,
   rows: readonly PayRow[],

@@ -23,7 +23,7 @@ export type PayRow = {
   description: string
 }
 
-/** In what the server pays, and how many decimals amounts in it have. */
+/** In what the server pays, its coin first, and how many decimals amounts in it have. */
 export type PayCurrencies = ReadonlyMap<string, number>
 
 const REQUIRED = ['to_address', 'amount']
@@ -89,7 +89,8 @@ function readRow({ line, cells, columns, file, currencies, seen }: Reading): Pay
   if (parseAddress(toAddress) === undefined) {
     return `to_address: ${JSON.stringify(toAddress)} is not an address, or its checksum is wrong`
   }
-  const currency = cellOf('currency') || 'ETH'
+  const [coin = 'ETH'] = currencies.keys()
+  const currency = cellOf('currency') || coin
   const decimals = currencies.get(currency)
   if (decimals === undefined) return `currency: use one of ${[...currencies.keys()].join(', ')}`
   const given = cellOf('external_id')
@@ -99,7 +100,9 @@ function readRow({ line, cells, columns, file, currencies, seen }: Reading): Pay
   const amount = cellOf('amount')
   try {
     const units = parseAmount({ text: amount, decimals })
-    const content = JSON.stringify([file, toAddress.toLowerCase(), amount, currency, description])
+    // Without a currency it is the same row on every chain, so that no other one pays it again.
+    const named = cellOf('currency') || 'ETH'
+    const content = JSON.stringify([file, toAddress.toLowerCase(), amount, named, description])
     const earlier = seen.get(content) ?? 0
     seen.set(content, earlier + 1)
     const externalId = given || madeId(content, earlier)

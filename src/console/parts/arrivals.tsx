@@ -9,7 +9,7 @@ const VERDICTS: Readonly<Record<ArrivalWire['verdict'], string>> = {
   wrong_token: 'Another token, not counted',
 }
 
-/** What has come for a crypto checkout, each by its payer. */
+/** What arrived for a crypto checkout, each payment with its payer. */
 export function Arrivals(props: { arrivals: readonly ArrivalWire[]; currency: string }) {
   const { arrivals, currency } = props
   if (arrivals.length === 0) return <Empty title="Nothing has arrived" />

@@ -1,4 +1,4 @@
-/** The one set of icons, 24 by 24 and drawn by a line. Each stands beside its word. */
+/** The one set of icons, 24 by 24 and drawn by a line. Each is next to its word. */
 const PATHS = {
   overview: 'M4 4h7v9H4zM13 4h7v5h-7zM13 11h7v9h-7zM4 15h7v5H4z',
   transactions: 'M4 8h13l-3-3M20 16H7l3 3',

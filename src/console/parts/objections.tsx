@@ -26,7 +26,7 @@ export function Objections({ of }: { of: readonly ObjectionWire[] }) {
   )
 }
 
-/** The status in a list, and beside it whether something speaks against it. */
+/** The status in a list, and next to it whether something contradicts it. */
 export function StatusCell({ status, of }: { status: string; of: readonly ObjectionWire[] }) {
   return (
     <>

@@ -107,7 +107,7 @@ export function Copy(props: {
   value: string
   children: ComponentChildren
   isWhole?: boolean
-  /** Whether the word is shown beside the icon. */
+  /** Whether the word is shown next to the icon. */
   isNamed?: boolean
 }) {
   const { value, children, isWhole = true, isNamed = true } = props
@@ -162,7 +162,7 @@ export function LoadState({ of, what }: { of: Loaded<unknown>; what: string }) {
   return of.data === undefined ? <Loading what={what} /> : null
 }
 
-/** What went wrong, and what to do: try again, or tell the id to whoever reads the logs. */
+/** What went wrong, and what to do: try again, or give the id to the person who reads the logs. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const failure = error instanceof ApiFailure ? error : undefined
   const sentence = failure?.message ?? 'The page failed. Load it again.'

@@ -72,7 +72,7 @@ export function sumOf(amounts: readonly string[]): string {
 
 const DECIMALS = 18
 
-/** Cells may stand in quotes, in which commas, line ends and doubled quotes are text. */
+/** Cells may be in quotes, in which commas, line ends and doubled quotes are text. */
 function rowsOf(text: string): string[][] {
   const rows: string[][] = []
   let row: string[] = []

@@ -34,7 +34,7 @@ const WIDE = { row: 44, query: '(min-width: 1000px)' }
 const NARROW_ROW = 76
 const BEYOND = 12
 
-/** A list of any length: only what is in sight, and a little beyond, stands in the document. */
+/** A list of any length. The document contains only the rows in sight, and a few beyond. */
 export function Rows<T>(props: RowsProps<T>) {
   const { rows, columns, onEnd, sort } = props
   const region = useRef<HTMLDivElement>(null)

@@ -21,7 +21,7 @@ type Attempt = NonNullable<TransactionLifeWire['order']>['attempts'][number]
 /** Everything that is known of a transaction, in the order in which it happened. */
 export function stepsOf(life: Life): Step[] {
   const [first, ...moves] = life.history.map((move) => moveStep(move, life))
-  // At the same moment the cause stands before the status that follows from it.
+  // At the same moment the cause comes before the status that follows from it.
   const ranked = [
     ...(first ? [{ step: first, rank: 0 }] : []),
     ...[
@@ -65,7 +65,8 @@ function actorName(actor: string, { user_id: id, username }: Life): string {
 
 function arrivalStep(arrival: NonNullable<Life['arrivals']>[number], life: Life): Step {
   const { amount_decimal: decimal, amount_units: units, token, verdict } = arrival
-  const coin = token === null ? 'ETH' : (life.currency ?? '')
+  const { coin: native = 'ETH' } = life.blockchain_transaction ?? {}
+  const coin = token === null ? native : (life.currency ?? '')
   const amount = decimal === null ? `${units} units of a token` : `${decimal} ${coin}`
   const counts = verdict === 'counted' ? '' : verdict === 'late' ? ', late' : ', another token'
   return {
@@ -194,7 +195,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     'Providers have it, and it waits for a block. If it is stuck, it is sent again at a higher ' +
     'fee. You have nothing to do.',
   cancelling: 'An empty transaction with its nonce is in progress. The one that is mined decides.',
-  no_funds: 'The payer cannot pay for it. Send ETH to the payer’s address.',
+  no_funds: 'The payer cannot pay for it. Send native coin to the payer’s address.',
   fee_too_low: 'Providers find the fee too low. It is raised automatically, within its budget.',
   providers_unreachable: 'No provider answers. Check ETH_RPC_URL and the providers.',
   refused_by_providers: 'Providers refuse it for another reason. Read their logs.',

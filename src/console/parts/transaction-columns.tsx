@@ -12,7 +12,7 @@ type Row = OwnedTransactionWire
 type Column = {
   width: string
   cell: (row: Row) => ComponentChildren
-  /** As it stands in a file. */
+  /** Its text in a file. */
   text: (row: Row) => string
 }
 
@@ -81,7 +81,7 @@ export function columnsOf(chosen: string | undefined): string[] {
   return Object.keys(COLUMNS).filter((name) => wanted.includes(name))
 }
 
-/** The choice stands in the address beside the filters, so that a view can be kept and sent. */
+/** The address contains the choice and the filters, so that a view can be kept and sent. */
 export function ColumnChoice(props: { query: Route['query']; shown: readonly string[] }) {
   const { query, shown } = props
   const toggle = (name: string): void => {

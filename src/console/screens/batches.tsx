@@ -81,7 +81,7 @@ function States({ batch }: { batch: Batch }) {
   return <>{some.map((state) => `${batch.sums[state].count} ${state}`).join(', ')}</>
 }
 
-/** One batch with its payments, as they come to their ends. */
+/** One batch with its payments, updated until they end. */
 export function BatchScreen({ route }: ScreenProps) {
   const id = route.path[1] ?? ''
   const [from, setFrom] = useState<number>()

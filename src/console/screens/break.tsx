@@ -24,7 +24,7 @@ type Detail = { break: BreakWire; history: Move[] }
 
 const REFRESH_MS = 5000
 
-/** One disagreement: what the record says beside what the chain says, and what was done. */
+/** One disagreement: what the record and the chain say, and what was done. */
 export function BreakScreen({ route }: ScreenProps) {
   const id = route.path[1] ?? ''
   const loaded = useLoaded(id, (api, signal) =>
@@ -127,7 +127,7 @@ function Sides({ found }: { found: BreakWire }) {
   )
 }
 
-/** What one side does not say, it does not say: that is no value. */
+/** A fact that one side does not state has no value. */
 function Fact({ of, name }: { of: BreakWire['recorded']; name: string }) {
   const value = of[name] ?? null
   return value === null ? <span class="faint">not stated</span> : <Foreign text={value} />

@@ -27,7 +27,7 @@ type DeliveryList = { deliveries: AnyDeliveryWire[]; next_after: string | null }
 const REFRESH_MS = 3000
 const STATES = ['pending', 'delivered', 'failed', 'canceled']
 
-/** What users are told by webhooks, what came of it, and the means to tell it again. */
+/** What webhooks report to users, whether it arrived, and the means to send it again. */
 export function DeliveriesScreen({ route }: ScreenProps) {
   const { api } = usePlatform()
   const { status, user_id: userId } = route.query

@@ -9,7 +9,7 @@ import { Paging, useCursor } from './paging.tsx'
 
 const REFRESH_MS = 5000
 
-/** Where webhooks go, what each address is told, and whether it answers. */
+/** Where webhooks go, what each address receives, and whether it answers. */
 export function EndpointsScreen({ route }: ScreenProps) {
   const { user_id: userId } = route.query
   const [after, setAfter] = useCursor(`endpoints ${userId}`)

@@ -14,16 +14,16 @@ type Samples = SampleListWire['samples']
 type Days = StatisticsWire['days']
 
 /** What the platform did: minute by minute lately, and day by day. */
-export function OverviewCharts() {
+export function OverviewCharts({ coin }: { coin: string }) {
   return (
     <>
-      <Lately />
-      <ByDay />
+      <Lately coin={coin} />
+      <ByDay coin={coin} />
     </>
   )
 }
 
-function Lately() {
+function Lately({ coin }: { coin: string }) {
   const [hours, setHours] = useState(24)
   const loaded = useLoaded(`samples ${hours}`, (api, signal) =>
     api.get<SampleListWire>('/api/admin/samples', { signal, query: { hours } }),
@@ -45,19 +45,20 @@ function Lately() {
     <div class="panels charts">
       <Panel title="Minute by minute" aside={span}>
         <LoadState of={loaded} what="samples" />
-        {loaded.data && <SampleCharts samples={loaded.data.samples} since={since} />}
+        {loaded.data && <SampleCharts samples={loaded.data.samples} since={since} coin={coin} />}
       </Panel>
     </div>
   )
 }
 
-function SampleCharts({ samples, since }: { samples: Samples; since: number }) {
+function SampleCharts(props: { samples: Samples; since: number; coin: string }) {
+  const { samples, since, coin } = props
   return (
     <div class="chart-grid">
       <Chart
         title="Claimed and settled in 24 hours"
         since={since}
-        format={ether}
+        format={(value) => `${short(value)} ${coin}`}
         lines={[
           { name: 'claimed', points: pointsOf(samples, (one) => etherOf(one.claimed_wei)) },
           { name: 'settled', points: pointsOf(samples, (one) => etherOf(one.settled_wei)) },
@@ -88,7 +89,7 @@ function SampleCharts({ samples, since }: { samples: Samples; since: number }) {
   )
 }
 
-function ByDay() {
+function ByDay({ coin }: { coin: string }) {
   const [days, setDays] = useState(30)
   const loaded = useLoaded(`statistics ${days}`, (api, signal) =>
     api.get<StatisticsWire>('/api/admin/statistics', { signal, query: { days } }),
@@ -108,13 +109,13 @@ function ByDay() {
     <div class="panels charts">
       <Panel title="Day by day, in UTC" aside={span}>
         <LoadState of={loaded} what="statistics" />
-        {loaded.data && <DayCharts days={loaded.data.days} />}
+        {loaded.data && <DayCharts days={loaded.data.days} coin={coin} />}
       </Panel>
     </div>
   )
 }
 
-function DayCharts({ days }: { days: Days }) {
+function DayCharts({ days, coin }: { days: Days; coin: string }) {
   const currencies = [...new Set(days.flatMap(({ volume }) => volume.map((one) => one.currency)))]
   return (
     <div class="chart-grid">
@@ -148,7 +149,7 @@ function DayCharts({ days }: { days: Days }) {
       <Chart
         title="Fees paid"
         isDaily
-        format={ether}
+        format={(value) => `${short(value)} ${coin}`}
         lines={[{ name: 'fees', points: daily(days, (day) => etherOf(day.fees_wei)) }]}
       />
       <Chart
@@ -191,10 +192,6 @@ const SHORT = new Intl.NumberFormat('en', { maximumSignificantDigits: 4, notatio
 
 function short(value: number): string {
   return SHORT.format(value)
-}
-
-function ether(value: number): string {
-  return `${short(value)} ETH`
 }
 
 function dollars(value: number): string {

@@ -64,7 +64,7 @@ export function OverviewScreen() {
           ]}
         />
       )}
-      {data && isRead && <OverviewCharts />}
+      {data && isRead && <OverviewCharts coin={data.coin} />}
     </>
   )
 }
@@ -123,24 +123,24 @@ function Overview(props: {
 }
 
 function Settled({ data }: { data: OverviewWire }) {
-  const { claimed, settled } = data
+  const { coin, claimed, settled } = data
   return (
     <Panel title="Claimed and settled, last 24 hours">
       <div class="pair">
-        <Figure name="The records claim" {...claimed} />
-        <Figure name="The chain settled" {...settled} />
+        <Figure name="The records claim" coin={coin} {...claimed} />
+        <Figure name="The chain settled" coin={coin} {...settled} />
       </div>
       <p class="faint small">Payments with an open break or alert do not count as settled.</p>
     </Panel>
   )
 }
 
-function Figure(props: { name: string; amount_decimal: string; count: number }) {
+function Figure(props: { name: string; coin: string; amount_decimal: string; count: number }) {
   return (
     <div class="figure">
       <p class="faint">{props.name}</p>
       <p class="big">
-        <Amount decimal={props.amount_decimal} currency="ETH" />
+        <Amount decimal={props.amount_decimal} currency={props.coin} />
       </p>
       <p class="faint">{plural(props.count, 'payment')}</p>
     </div>

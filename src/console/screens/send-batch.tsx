@@ -7,20 +7,30 @@ import { formatUnits, groupDigits, plural } from '../parts/format.ts'
 import { Amount, Choice, Facts, Failure, Foreign, Heading, Panel } from '../parts/parts.tsx'
 import { readPaymentsCsv, sumOf, type CsvBatch, type CsvPayment } from '../parts/payments-csv.ts'
 import { hashOf } from '../route.ts'
-import { From, Tab, useBalance } from './send.tsx'
+import { currenciesOf, From, Tabs, useBalance, useChainChoice } from './send.tsx'
 
-type Estimate = { chain_transactions: number; gas: number; fee_wei: string; contracts: number[] }
+type Estimate = {
+  coin: string
+  chain_transactions: number
+  gas: number
+  fee_wei: string
+  contracts: number[]
+}
 
 /** Shown of a file that may have a thousand. */
 const SHOWN = 50
 
 /** A batch from a file: each payment is shown, and what it would cost, before anything is sent. */
 export function SendBatchScreen() {
-  const balance = useBalance()
+  const { chain, choice } = useChainChoice()
+  const balance = useBalance(chain)
   const [file, setFile] = useState<CsvBatch>()
-  const [currency, setCurrency] = useState('ETH')
+  const [chosen, setCurrency] = useState<string>()
   const [onFailure, setOnFailure] = useState('all_or_nothing')
-  const currencies = ['ETH', ...(balance.data?.tokens.map((token) => token.currency) ?? [])]
+  const currencies = currenciesOf(balance.data)
+  // What another chain has is not what this one has.
+  const [coin = 'ETH'] = currencies
+  const currency = currencies.find((one) => one === chosen) ?? coin
   const read = async (picked: File | undefined): Promise<void> => {
     setFile(undefined)
     if (picked) setFile(readPaymentsCsv(await picked.text()))
@@ -28,13 +38,7 @@ export function SendBatchScreen() {
   return (
     <>
       <Heading>Send a batch</Heading>
-      <nav class="tabs" aria-label="What to send">
-        <Tab to={hashOf(['send'])}>A payment</Tab>
-        <Tab to={hashOf(['send', 'batch'])} isHere>
-          A batch from a CSV file
-        </Tab>
-        <Tab to={hashOf(['send'], { what: 'mint' })}>A mint</Tab>
-      </nav>
+      <Tabs of="batch" />
       <div class="panels two">
         <Panel title="Batch">
           <div class="act">
@@ -43,11 +47,12 @@ export function SendBatchScreen() {
               <input
                 type="file"
                 accept=".csv,text/csv"
-                // Who corrects the file chooses the same one again, which is no change.
+                // Choosing a corrected file again does not fire a change event by itself.
                 onClick={(event) => (event.currentTarget.value = '')}
                 onChange={(event) => void read(event.currentTarget.files?.[0])}
               />
             </label>
+            {choice}
             <Choice
               name="currency"
               title="Currency"
@@ -72,7 +77,13 @@ export function SendBatchScreen() {
       </div>
       {file && file.problems.length > 0 && <Problems problems={file.problems} />}
       {file && file.problems.length === 0 && (
-        <Preview payments={file.payments} currency={currency} onFailure={onFailure} />
+        <Preview
+          key={`${chain} ${currency}`}
+          chain={chain}
+          payments={file.payments}
+          currency={currency}
+          onFailure={onFailure}
+        />
       )}
     </>
   )
@@ -93,14 +104,19 @@ function Problems({ problems }: { problems: readonly string[] }) {
   )
 }
 
-function Preview(props: { payments: CsvPayment[]; currency: string; onFailure: string }) {
-  const { payments, currency, onFailure } = props
+function Preview(props: {
+  chain: string | undefined
+  payments: CsvPayment[]
+  currency: string
+  onFailure: string
+}) {
+  const { chain, payments, currency, onFailure } = props
   const { api } = usePlatform()
   const estimating = useAct()
   const sending = useAct()
   const [estimate, setEstimate] = useState<Estimate>()
-  const batch = { currency, on_failure: onFailure, items: payments }
-  const key = useMemo(() => crypto.randomUUID(), [payments, currency, onFailure])
+  const batch = { chain, currency, on_failure: onFailure, items: payments }
+  const key = useMemo(() => crypto.randomUUID(), [chain, payments, currency, onFailure])
   const ask = async (): Promise<void> => {
     setEstimate(await api.post<Estimate>('/api/blockchain/batches/estimate', batch))
   }
@@ -117,6 +133,7 @@ function Preview(props: { payments: CsvPayment[]; currency: string; onFailure: s
           <Facts
             rows={[
               ['Payments', plural(payments.length, 'payment')],
+              ...(chain === undefined ? [] : [['Chain', chain] as const]),
               ['In all', <Amount decimal={total} currency={currency} />],
               ['If one fails', onFailure === 'each' ? 'the others are paid' : 'none is paid'],
               ...(estimate ? estimateRows(estimate) : []),
@@ -158,11 +175,11 @@ function Preview(props: { payments: CsvPayment[]; currency: string; onFailure: s
 }
 
 function estimateRows(estimate: Estimate) {
-  const { chain_transactions: count, gas, fee_wei: fee, contracts } = estimate
+  const { coin, chain_transactions: count, gas, fee_wei: fee, contracts } = estimate
   return [
     ['Transactions on chain', groupDigits(String(count))],
     ['Gas at most', groupDigits(String(gas))],
-    ['Fee at most', <Amount decimal={formatUnits(BigInt(fee), 18)} currency="ETH" />],
+    ['Fee at most', <Amount decimal={formatUnits(BigInt(fee), 18)} currency={coin} />],
     ...(contracts.length > 0
       ? [['Payees with code', `${contracts.length}, which can refuse`] as const]
       : []),

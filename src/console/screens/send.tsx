@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 
 import { useAct } from '../act.ts'
 import type { Api } from '../api.ts'
-import { useLoaded, usePlatform } from '../context.ts'
+import { useChains, useLoaded, usePlatform } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { formatUnits } from '../parts/format.ts'
 import { Amount, Choice, Facts, Failure, Foreign, Hash, Heading, Panel } from '../parts/parts.tsx'
@@ -12,6 +12,8 @@ import { hashOf } from '../route.ts'
 
 export type Balance = {
   address: string
+  /** The coin of the chain, in which gas is paid. */
+  coin: string
   balance_wei: string
   tokens: { currency: string; decimals: number; balance_units: string }[]
 }
@@ -24,22 +26,30 @@ export function SendScreen({ route }: ScreenProps) {
   return (
     <>
       <Heading>{isMint ? 'Mint' : 'Send a payment'}</Heading>
-      <nav class="tabs" aria-label="What to send">
-        <Tab to={hashOf(['send'])} isHere={!isMint}>
-          A payment
-        </Tab>
-        <Tab to={hashOf(['send', 'batch'])}>A batch from a CSV file</Tab>
-        <Tab to={hashOf(['send'], { what: 'mint' })} isHere={isMint}>
-          A mint
-        </Tab>
-      </nav>
+      <Tabs of={isMint ? 'mint' : 'payment'} />
       {isMint ? <MintForm key="mint" /> : <PaymentForm key="payment" />}
     </>
   )
 }
 
-export function Tab(props: { to: string; isHere?: boolean; children: ComponentChildren }) {
-  const { to, isHere = false, children } = props
+export function Tabs({ of }: { of: 'payment' | 'batch' | 'mint' }) {
+  return (
+    <nav class="tabs" aria-label="What to send">
+      <Tab to={hashOf(['send'])} isHere={of === 'payment'}>
+        A payment
+      </Tab>
+      <Tab to={hashOf(['send', 'batch'])} isHere={of === 'batch'}>
+        A batch from a CSV file
+      </Tab>
+      <Tab to={hashOf(['send'], { what: 'mint' })} isHere={of === 'mint'}>
+        A mint
+      </Tab>
+    </nav>
+  )
+}
+
+function Tab(props: { to: string; isHere: boolean; children: ComponentChildren }) {
+  const { to, isHere, children } = props
   return (
     <a href={to} {...(isHere && { 'aria-current': 'page' })}>
       {children}
@@ -47,11 +57,37 @@ export function Tab(props: { to: string; isHere?: boolean; children: ComponentCh
   )
 }
 
-/** Whose money it is: the address of whoever is signed in, and what it holds. */
-export function useBalance() {
-  return useLoaded('balance', (api, signal) =>
-    api.get<Balance>('/api/blockchain/balance', { signal }),
+/** Whose money it is: the address of the user who is signed in, and what it holds. */
+export function useBalance(chain: string | undefined) {
+  return useLoaded(`balance ${chain}`, (api, signal) =>
+    api.get<Balance>('/api/blockchain/balance', { signal, query: { chain } }),
   )
+}
+
+/** The coin of the chain first, and its tokens. */
+export function currenciesOf(balance: Balance | undefined): string[] {
+  const { coin = 'ETH', tokens = [] } = balance ?? {}
+  return [coin, ...tokens.map(({ currency }) => currency)]
+}
+
+/** A choice of the chain where there are several. Nobody has chosen the default one. */
+export function useChainChoice() {
+  const chains = useChains()
+  const [chain, choose] = useState<string>()
+  const options = chains.map((one) => one.chain)
+  const choice = chains.length > 1 && (
+    <Choice
+      name="chain"
+      title="Chain"
+      options={options}
+      value={chain ?? options[0]}
+      any={false}
+      isCode
+      onChange={choose}
+    />
+  )
+  const found = chains.find((one) => one.chain === chain) ?? chains[0]
+  return { chain, choice, code: found?.code ?? 'ETH' }
 }
 
 export function From({ of }: { of: ReturnType<typeof useBalance> }) {
@@ -65,7 +101,7 @@ export function From({ of }: { of: ReturnType<typeof useBalance> }) {
             ['Address', <Hash value={data.address} />],
             [
               'Balance',
-              <Amount decimal={formatUnits(BigInt(data.balance_wei), 18)} currency="ETH" />,
+              <Amount decimal={formatUnits(BigInt(data.balance_wei), 18)} currency={data.coin} />,
             ],
             ...data.tokens.map(
               ({ currency, decimals, balance_units: units }) =>
@@ -82,8 +118,9 @@ export function From({ of }: { of: ReturnType<typeof useBalance> }) {
 }
 
 function PaymentForm() {
-  const balance = useBalance()
-  const currencies = ['ETH', ...(balance.data?.tokens.map(({ currency }) => currency) ?? [])]
+  const { chain, choice } = useChainChoice()
+  const balance = useBalance(chain)
+  const currencies = currenciesOf(balance.data)
   return (
     <div class="panels two">
       <Panel title="Payment">
@@ -97,6 +134,7 @@ function PaymentForm() {
             ['To', <code>{wanted['to_address']}</code>],
             ['From', <code>{balance.data?.address}</code>],
             ['For', <Foreign text={wanted['description'] ?? ''} />],
+            ...(wanted['chain'] ? [['Chain', wanted['chain']] as const] : []),
             ['Route', wanted['use_contract'] ? 'Settlement contract, paid once' : 'Plain transfer'],
             ...(wanted['external_id'] ? [['External id', wanted['external_id']] as const] : []),
           ]}
@@ -117,7 +155,15 @@ function PaymentForm() {
             <input name="to_address" required pattern="0x[0-9a-fA-F]{40}" spellcheck={false} />
           </label>
           <AmountField />
-          <Choice name="currency" title="Currency" options={currencies} any={false} isCode />
+          {choice}
+          <Choice
+            key={currencies.join(' ')}
+            name="currency"
+            title="Currency"
+            options={currencies}
+            any={false}
+            isCode
+          />
           <label>
             Description
             <input name="description" required maxLength={512} dir="auto" />
@@ -138,6 +184,7 @@ function PaymentForm() {
 }
 
 function MintForm() {
+  const { choice, code } = useChainChoice()
   return (
     <div class="panels two">
       <Panel title="Mint">
@@ -146,10 +193,11 @@ function MintForm() {
           summary={(wanted) => [
             ['Mints', <Amount decimal={wanted['amount'] ?? ''} currency="USD" />],
             ['To', <code>{wanted['address']}</code>],
+            ...(wanted['chain'] ? [['Chain', wanted['chain']] as const] : []),
             ['For', 'the same amount of your main wallet'],
           ]}
           submit={async (api, { amount, address }, key) => {
-            const destination = { type: 'blockchain', address, chain: 'ETH' }
+            const destination = { type: 'blockchain', address, chain: code }
             const body = { amount, currency: 'USD', destination }
             type Made = { data: { id: string } }
             const { data } = await api.post<Made>('/v1/businessAccount/transfers', body, key)
@@ -160,6 +208,7 @@ function MintForm() {
             To address
             <input name="address" required pattern="0x[0-9a-fA-F]{40}" spellcheck={false} />
           </label>
+          {choice}
           <AmountField title="Amount in USD" />
         </TwoSteps>
       </Panel>

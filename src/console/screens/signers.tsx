@@ -44,7 +44,7 @@ export function SignersScreen() {
       {data && (
         <div class="panels">
           {data.platform.map((signer) => (
-            <Own key={signer.address} signer={signer} />
+            <Own key={signer.address} signer={signer} coin={data.coin} />
           ))}
           {data.stablecoin && <Token token={data.stablecoin} />}
         </div>
@@ -55,7 +55,7 @@ export function SignersScreen() {
           <p>A user gets an address with the first payment on the chain.</p>
         </Empty>
       )}
-      {data && data.users.length > 0 && <Table users={data.users} />}
+      {data && data.users.length > 0 && <Table users={data.users} coin={data.coin} />}
       <Paging
         cursor={afterId}
         next={data?.next_after_id}
@@ -67,7 +67,7 @@ export function SignersScreen() {
   )
 }
 
-function Own({ signer }: { signer: PlatformSignerWire }) {
+function Own({ signer, coin }: { signer: PlatformSignerWire; coin: string }) {
   const { mint, alerts } = signer
   return (
     <Panel title="The platform’s own">
@@ -75,9 +75,9 @@ function Own({ signer }: { signer: PlatformSignerWire }) {
         rows={[
           ['Address', <Hash value={signer.address} whole />],
           ['Signs', signer.purposes.map(sentenceOf).join(', ')],
-          ['Balance', <Ether decimal={signer.balance_decimal} />],
-          ['Next 100 payments', <Ether decimal={signer.needed_decimal} />],
-          ['Gas today', <Ether decimal={signer.gas_today_decimal} />],
+          ['Balance', <Held coin={coin} decimal={signer.balance_decimal} />],
+          ['Next 100 payments', <Held coin={coin} decimal={signer.needed_decimal} />],
+          ['Gas today', <Held coin={coin} decimal={signer.gas_today_decimal} />],
           ['Next nonce', String(signer.next_nonce ?? 'Unknown')],
           ['In progress', String(signer.on_its_way)],
           ['Can mint', mint === null ? 'Unknown' : mintOf(mint)],
@@ -119,8 +119,8 @@ const PROFILES: Readonly<Record<StablecoinWire['profile'], string>> = {
   erc20: 'A plain ERC-20',
 }
 
-function Ether({ decimal }: { decimal: string | null }) {
-  return decimal === null ? <>Unknown</> : <Amount decimal={decimal} currency="ETH" />
+function Held({ decimal, coin }: { decimal: string | null; coin: string }) {
+  return decimal === null ? <>Unknown</> : <Amount decimal={decimal} currency={coin} />
 }
 
 function mintOf({ is_minter: isMinter, allowance }: NonNullable<PlatformSignerWire['mint']>) {
@@ -136,7 +136,7 @@ const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], st
   mint_allowance_exceeded: 'Ask the admin of the token to raise its allowance.',
 }
 
-function Table({ users }: { users: readonly UserSignerWire[] }) {
+function Table({ users, coin }: { users: readonly UserSignerWire[]; coin: string }) {
   return (
     <Cards
       rows={users}
@@ -148,10 +148,10 @@ function Table({ users }: { users: readonly UserSignerWire[] }) {
           </a>
         ),
         Address: (user) => <Hash value={user.address} />,
-        Balance: (user) => <Ether decimal={user.balance_decimal} />,
+        Balance: (user) => <Held coin={coin} decimal={user.balance_decimal} />,
         'In progress': (user) => String(user.on_its_way),
         'Next nonce': (user) => String(user.next_nonce ?? 'Unknown'),
-        'Gas today': (user) => <Ether decimal={user.gas_today_decimal} />,
+        'Gas today': (user) => <Held coin={coin} decimal={user.gas_today_decimal} />,
       }}
     />
   )

@@ -43,7 +43,7 @@ export function TransactionScreen({ route }: ScreenProps) {
   const refresh = useThrottled(life.reload, 200)
   useEvents((event) => event.transaction_id === id && refresh())
   const { data } = life
-  // Confirmations grow with the chain, and no event tells of them.
+  // Confirmations grow with the chain, and no event reports them.
   useInterval(() => {
     if (data?.blockchain_transaction?.pending_reason) life.reload()
   }, REFRESH_MS)
@@ -258,15 +258,15 @@ function ChainPanel({ life }: { life: TransactionLifeWire }) {
 
 /** Paid in the coin of the chain, by the receipt. */
 function feeRows(chain: NonNullable<TransactionLifeWire['blockchain_transaction']>) {
-  const { gas_used: used, gas_price: price, rollup_fee: rollup } = chain
+  const { coin, gas_used: used, gas_price: price, rollup_fee: rollup } = chain
   if (used === null || price === null) return []
   const forL1 = BigInt(rollup ?? 0)
   const fee = formatUnits(BigInt(used) * BigInt(price) + forL1, 18)
   return [
-    ['Fee paid', <Amount decimal={fee} currency="ETH" />],
+    ['Fee paid', <Amount decimal={fee} currency={coin} />],
     ...(forL1 === 0n
       ? []
-      : [['Of it for L1', <Amount decimal={formatUnits(forL1, 18)} currency="ETH" />] as const]),
+      : [['Of it for L1', <Amount decimal={formatUnits(forL1, 18)} currency={coin} />] as const]),
     ['Gas used', groupDigits(String(used))],
   ] as const
 }

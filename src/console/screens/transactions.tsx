@@ -93,7 +93,7 @@ function Count({ total, isExact }: { total: number | undefined; isExact: boolean
   )
 }
 
-/** Always there, since a screen reader tells of changes and not of what is new. */
+/** Always there, since a screen reader reports changes and not what is new. */
 function More({ isLoading }: { isLoading: boolean }) {
   return (
     <p class="more" role="status" aria-live="polite">
@@ -142,7 +142,7 @@ async function userIdOf(user: string, api: Api): Promise<string | undefined> {
   return (exact ?? users[0])?.id
 }
 
-/** The filters stand in the address, so that a list can be sent to somebody. */
+/** The address contains the filters, so that a list can be sent to somebody. */
 function Filters(props: { query: Route['query']; columns: string | undefined }) {
   const { query, columns = '' } = props
   const { api } = usePlatform()

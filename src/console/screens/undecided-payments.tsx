@@ -97,8 +97,8 @@ function UserLink({ id }: { id: number }) {
 }
 
 /**
- * One of them: what was asked for beside what has come, and the decision. It is not loaded again by
- * itself: what is decided is what was read, and the platform refuses where more has come since.
+ * One of them: what was asked for, what arrived, and the decision. It is not reloaded by itself: a
+ * decision is about what was read. The platform refuses it where more has arrived since.
  */
 export function PaymentScreen({ route }: ScreenProps) {
   const id = route.path[1] ?? ''
@@ -204,7 +204,7 @@ function DecisionForm({ payment, onDecided, reload }: PaymentProps) {
       const seen = { decision, note, received_decimal: received }
       await api.post(`/api/admin/payments/${encodeURIComponent(id)}/decide`, seen)
     } catch (failure) {
-      // More may have come: whoever decides looks at that first.
+      // More may have arrived: the person who decides looks at that first.
       reload()
       throw failure
     }

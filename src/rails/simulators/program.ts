@@ -21,7 +21,7 @@ import { createWebhookSender, type WebhookSender } from './webhooks.ts'
  */
 const [only, onlySettings = ''] = process.argv.slice(2)
 
-/** What a party is told while it runs, such as where its webhooks go. */
+/** What a party receives while it runs, such as where its webhooks go. */
 type ParentMessage = { webhookUrl?: string }
 type Settings = Record<string, string> & {
   port?: number
@@ -58,7 +58,7 @@ async function runForParent(): Promise<void> {
     )
   }
   process.on('SIGTERM', end)
-  // A terminal sends Ctrl-C to all: whoever started us says when it is over.
+  // A terminal sends Ctrl-C to every process, but our parent decides when to end.
   process.on('SIGINT', () => undefined)
   lines.on('line', (line) => {
     const news = Object.entries(JSON.parse(line) as Record<string, ParentMessage>)

@@ -20,7 +20,7 @@ export type SimulatedReply = {
   isSilent?: boolean
 }
 
-/** What every simulated party is given beside its settings. */
+/** What every simulated party receives in addition to its settings. */
 export type SimulatorGround = {
   now: () => number
   /** How long a day takes there. */

@@ -20,7 +20,7 @@ export async function startSimulators(
   const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
   const { stdin, stdout, pid } = child
   if (pid === undefined) throw new SimulatorError('the program could not be started')
-  // A pipe to a child that has ended breaks; the child's end is told by its exit.
+  // The pipe to an ended child breaks. The child's exit event reports that it ended.
   stdin.on('error', () => undefined)
   const tell = (news: object): void => void stdin.write(`${JSON.stringify(news)}\n`)
   const stop = async (): Promise<void> => {

@@ -24,8 +24,8 @@ const BLOCKS_AT_ONCE = 32
 const BLOCKS_A_REQUEST = 8
 
 /**
- * What transactions have cost, by the receipts of their blocks. Their logs, most of a receipt, are
- * passed over. A receipt from another block than the log was in is none.
+ * The fees of transactions, from the receipts of their blocks. Their logs, most of a receipt, are
+ * skipped. A receipt from another block than the log's is ignored.
  */
 export function createFeeReader(ask: Ask): FeeReader {
   let hasBlocks = true

@@ -70,7 +70,7 @@ function blockOf(hash: Hex, { receipts, blocks }: Pick<Read, 'receipts' | 'block
   return number === undefined ? undefined : known(blocks.get(number))
 }
 
-/** Half an answer is none: a receipt without its block, or without the transaction it needs. */
+/** An incomplete answer is a failure: a receipt without its block, or the transaction it needs. */
 function answerOf(hash: Hex, read: Read): NodeAnswer {
   const receipt = read.receipts.get(hash)
   const told = read.transactions.get(hash)

@@ -39,7 +39,7 @@ export type Node = {
   tokens: (addresses: readonly Hex[], signal: AbortSignal) => Promise<Answers<Hex, TokenFacts>>
   /** What transactions have cost, as far as that can be had. */
   fees: FeeReader
-  /** How many transactions of the account stand in blocks up to the number. */
+  /** How many transactions of the account are in blocks up to the number. */
   nonceAt: (account: Hex, at: bigint, signal: AbortSignal) => Promise<bigint>
 }
 
@@ -179,7 +179,7 @@ function answersOf<Key, Value>(
   )
 }
 
-/** Another thing than the one that was asked for is no answer. */
+/** An answer about something else than the question is an error. */
 function answerOf<Value>(
   outcome: RpcOutcome | undefined,
   read: (value: unknown) => Value | undefined,

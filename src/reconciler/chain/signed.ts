@@ -18,8 +18,8 @@ export type SignedCheck = {
 }
 
 /**
- * Holds a record against the raw transaction that it carries: the recorded hash must be that of the
- * bytes, and the recorded payee, amount and reference must be what they do.
+ * Compares a record with the raw transaction that it carries: the recorded hash must be that of the
+ * bytes, and the bytes must pay the recorded payee, amount and reference.
  */
 export function checkSigned(record: PaymentRecord, contracts: Contracts): SignedCheck {
   const breaks = checkSignedHash(record)
@@ -189,7 +189,7 @@ const keccak = await createKeccak(256)
 /** The same hash as everywhere, in WebAssembly: for those who make a million in a run. */
 export function fastHashOf(bytes: Hex): Hex {
   const read = Buffer.from(bytes.slice(2), 'hex')
-  // Node stops reading at what is no byte.
+  // Node stops decoding at the first characters that are not a byte.
   if (2 + 2 * read.length !== bytes.length) return hashOfBytes(bytes)
   return `0x${keccak.init().update(read).digest('hex')}`
 }

@@ -80,7 +80,7 @@ export function comparePayment(
   return { ...found, kinds: [], uncompared: inParts(recorded.amount), count: 1 }
 }
 
-/** A payment that its own transaction gives back is none, whatever its event says. */
+/** A payment that its own transaction sends back does not count, whatever its event says. */
 function takenBack(payment: Payment, { receipt }: MinedFacts): Uncompared | undefined {
   const returns = shownBy(receipt).byPayee.get(payment.payer ?? '') ?? []
   const back = sentBack(payment, returns)

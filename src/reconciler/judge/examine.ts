@@ -17,10 +17,10 @@ import type { PaymentRecord } from '../sources/records.ts'
 import { comparableOf, provenByEvent, saysWhat, type Contracts } from './compare.ts'
 import { judge, type FoundBreak, type Judgement, type Rules } from './judge.ts'
 
-/** Holds records against the chain, whichever source they come from. */
+/** Compares records of any source with the chain. */
 export type Examiner = {
   chainId: number
-  /** The nodes as they stand now. */
+  /** The current state of the nodes. */
   look: (signal: AbortSignal) => Promise<Panel>
   /** One judgement for each record, in their order. */
   examine: (records: readonly PaymentRecord[], signal: AbortSignal) => Promise<Examined[]>
@@ -73,7 +73,7 @@ type Reading = { records: readonly PaymentRecord[]; panel: Panel; signal: AbortS
 async function readFacts(deps: ExaminerDeps, reading: Reading): Promise<Map<Hex, ChainFact>> {
   const { panel } = reading
   const facts = await askPanel(deps, reading)
-  // Whoever says that something is not there is asked twice: it is the gravest thing to conclude.
+  // Absence is the gravest conclusion, so the nodes are asked twice before it is believed.
   const unseen = reading.records.filter(({ hash }) => facts.get(hash)?.kind === 'absent')
   if (unseen.length === 0) return facts
   const again = await askPanel(deps, { ...reading, records: unseen, panel })
@@ -172,14 +172,14 @@ function signedOf(record: PaymentRecord, contracts: Contracts): SignedCheck {
   return check
 }
 
-/** The bytes behind the hash tell what a receipt leaves out, and better than a node does. */
+/** The signed bytes show what a receipt leaves out, more reliably than a node does. */
 function withTransaction(fact: ChainFact, { transaction }: SignedCheck): ChainFact {
   if (fact.kind !== 'mined' || transaction === undefined) return fact
   const { hash, from } = fact.receipt
   return { ...fact, transaction: { ...transaction, hash, from } }
 }
 
-/** What the bytes show stands, whatever the chain says; what both show is one break. */
+/** Breaks in the bytes remain, whatever the chain says. A kind that both show is one break. */
 function withSigned(judgement: Judgement, breaks: readonly FoundBreak[]): Judgement {
   if (breaks.length === 0) return judgement
   if (judgement.state === 'pending') return { state: 'broken', breaks, isUndecided: true }

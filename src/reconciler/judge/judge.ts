@@ -15,10 +15,10 @@ import { comparePayment, isRefused, type Comparison, type Contracts } from './co
 
 export type PendingCause = 'not_final' | 'waiting' | 'young' | 'lag_grace' | UnknownReason
 
-/** What one record is worth, held against what the chain says. */
+/** The result of comparing one record with the chain. */
 export type Judgement =
   | { state: 'matched'; comparison: Comparison | undefined }
-  /** Nothing contradicts it, and what it says of money is beyond comparison. */
+  /** Nothing contradicts it, but its money cannot be compared. */
   | { state: 'not_compared'; uncompared: Uncompared }
   | { state: 'pending'; cause: PendingCause }
   /** Undecided: the chain may still show more of it, or that older breaks stand. */

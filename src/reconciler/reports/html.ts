@@ -195,7 +195,7 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }
 
-/** Everything that stands in the file goes through here, or is a number or a word of ours. */
+/** Escapes everything in the file except numbers and our own words. */
 function escape(text: string): string {
   return text
     .replaceAll(/\p{C}/gu, '\uFFFD')

@@ -8,7 +8,7 @@ export type ReportJson = {
     records: number
     matched: number
     pending: number
-    /** Records whose money could not be compared, which is no agreement. */
+    /** Records whose money could not be compared. They do not count as matched. */
     not_compared: number
     breaks: number
     unreadable: number

@@ -5,15 +5,20 @@ const PAGE = 100
 const CHUNK = 2_000
 
 /**
- * The transactions of any server of Group B that have a hash. A row that cannot be read is told by
- * its place in the list, one that comes twice is read once, and a list that ends before its total
- * is told at its end.
+ * The transactions of any server of Group B that have a hash. An unreadable row is reported by its
+ * place in the list, and a repeated row is read once. A list that ends before its total is reported
+ * at its end.
  */
 export function createApiSource(
   client: Pick<PlatformClient, 'transactions'>,
-  options: { name: string; since?: Date | undefined; until?: Date | undefined },
+  options: {
+    name: string
+    chain?: string | undefined
+    since?: Date | undefined
+    until?: Date | undefined
+  },
 ): RecordSource {
-  const { name, since, until } = options
+  const { name, chain, since, until } = options
   let total = 0
   return {
     name,
@@ -26,13 +31,13 @@ export function createApiSource(
     async *chunks({ after, signal }) {
       const { read, next, least = Infinity } = placeOf(after)
       if (next === null) return
-      const days = { start_date: dayOf(since), end_date: dayOf(until) }
-      const pages = client.transactions.pages({ ...days, ...next, limit: PAGE }, { signal })
+      const wanted = { chain, start_date: dayOf(since), end_date: dayOf(until) }
+      const pages = client.transactions.pages({ ...wanted, ...next, limit: PAGE }, { signal })
       const place: ListPosition = { read, next, least }
       let filling = empty()
       for await (const page of pages) {
         total = page.total
-        // Rows that come in meanwhile stand before those that were read.
+        // The server lists new rows before those that were read.
         place.least = Math.min(place.least ?? Infinity, total)
         for (const row of page.transactions) {
           place.read += 1
@@ -70,13 +75,13 @@ function empty(): Filling {
   return { records: [], unreadable: [] }
 }
 
-/** What has no hash is no affair of the chain. */
+/** A row without a hash is not on the chain, and is skipped. */
 function take(row: Transaction, line: number, { records, unreadable }: Filling): void {
   const hash: unknown = row.eth_transaction_hash
   if (hash === null || hash === undefined || hash === '') return
   const { transaction_id, amount, currency, status, created_at } = row
   if (textOf(currency) === undefined) {
-    // What it is in is not guessed at.
+    // The currency is not guessed.
     unreadable.push({ line, problem: 'currency is missing' })
     return
   }

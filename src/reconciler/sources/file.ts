@@ -139,7 +139,7 @@ function fieldsOf(text: string): RecordFields | string {
   }
 }
 
-/** Numbers keep the digits that they were written with; what is neither text nor number is none. */
+/** Numbers keep the digits of the file. A value that is neither text nor number is left out. */
 export function recordFields(value: { readonly [name: string]: unknown }): RecordFields {
   const entries = Object.entries(value).map(([name, part]) => [name, textOf(part)] as const)
   return Object.fromEntries(entries)

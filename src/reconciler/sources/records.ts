@@ -17,16 +17,16 @@ export type PaymentRecord = {
   /** The ERC-20 that the record says was paid. */
   token?: Hex | undefined
   createdAt: Date | undefined
-  /** Who signed and with which nonce, which tells what took the place of a lost transaction. */
+  /** Who signed and with which nonce, which identifies the replacement of a lost transaction. */
   signer: Hex | undefined
   nonce: bigint | undefined
-  /** Of whom a settlement must tell that it is theirs, which scopes its reference. */
+  /** The payer that a settlement must name, since each payer has their own references. */
   payer?: Hex
   /** The block in which the record saw it. */
   blockHash: Hex | undefined
   /** In wei, for the whole transaction. */
   fee: RecordedFee | undefined
-  /** The signed transaction, which tells what it does before any node is asked. */
+  /** The signed transaction, which shows what it does before any node is asked. */
   raw: Hex | undefined
   /** Where a person finds it: the line of a file. */
   line: number | undefined
@@ -36,7 +36,7 @@ export type PaymentRecord = {
   signedFor?: string | undefined
 }
 
-/** What a transaction has cost, in wei: its gas, and what a rollup has charged beside it. */
+/** What a transaction cost, in wei: its gas, and what a rollup charged in addition. */
 export type RecordedFee = { gas: bigint; rollup: bigint | undefined }
 
 /** What is paid, in its smallest unit: wei where the token is null. */
@@ -53,7 +53,7 @@ export type RecordedAmount = {
   unknown?: Uncompared | UnknownReason
   /** The amount may also be the price of what was paid in something else. */
   isPrice?: true
-  /** The amount is what was due: it may have come in parts, or as more. */
+  /** The amount is what was due. It may have arrived in parts, or in excess. */
   isDue?: true
 }
 
@@ -88,7 +88,7 @@ export type Chunk = {
 export type RecordSource = {
   /** Shown to people. */
   name: string
-  /** Another one where there is something else to read, as far as that can be told. */
+  /** It changes when there is something else to read, as far as the source can detect it. */
   version: string | undefined
   /** How many there are, where that is known, and of what: for the time that is left. */
   size: { total: number; unit: 'bytes' | 'records' } | undefined

@@ -1,11 +1,6 @@
 import { ahead } from '../../base/ahead.ts'
-import {
-  CURRENCY_DECIMALS,
-  decimalsOf,
-  formatAmount,
-  parseAmount,
-  STABLECOIN_DECIMALS,
-} from '../../domain/money.ts'
+import { COIN_DECIMALS } from '../../domain/coins.ts'
+import { decimalsOf, formatAmount, parseAmount, STABLECOIN_DECIMALS } from '../../domain/money.ts'
 import { isInEther, referenceOf, type OrderState } from '../../domain/orders.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../../store/database/database.ts'
@@ -107,7 +102,7 @@ const SHARED: Record<
   transactions: async (db, wanted) => (await listSharedHashes(db, wanted)).map(recordOfHash),
 }
 
-/** The record behind a public id, as it stands now. */
+/** The current record of a public id. */
 export async function findStoreRecord(
   db: Db,
   of: { chainId: number; transactionId: string },
@@ -204,8 +199,13 @@ function amountOfOrder(order: RecordedOrder): RecordedAmount {
     const text = formatAmount({ amount: units, decimals })
     return { text, currency, money: token && { units, token } }
   }
-  const text = formatAmount({ amount: units, decimals: 18 })
-  return { text, currency: 'ETH', money: { units, token: null } }
+  const text = formatAmount({ amount: units, decimals: COIN_DECIMALS })
+  return { text, currency: coinIn(order), money: { units, token: null } }
+}
+
+/** Another coin than ether has its decimals with it, as tokens have. */
+function coinIn(of: { currency?: string | undefined; tokenDecimals?: number | null | undefined }) {
+  return typeof of.tokenDecimals === 'number' ? (of.currency ?? 'ETH') : 'ETH'
 }
 
 /** Of imports ETH says what must be on the chain; the rest may also be the price of it. */
@@ -245,14 +245,14 @@ function recordOfHash(row: RecordedHash): PaymentRecord {
 function claimOfArrival({ currency, tokenDecimals }: RecordedHash, arrival: RecordedArrival) {
   const { reference, payer, payee, token, amount, blockHash } = arrival
   const units = BigInt(amount)
-  const decimals = token === null ? CURRENCY_DECIMALS.ETH : (tokenDecimals ?? STABLECOIN_DECIMALS)
+  const decimals = token === null ? COIN_DECIMALS : (tokenDecimals ?? STABLECOIN_DECIMALS)
   return {
     payee: payee ?? undefined,
     payer,
     reference: reference ?? undefined,
     amount: {
       text: formatAmount({ amount: units, decimals }),
-      currency: token === null ? 'ETH' : currency,
+      currency: token === null ? coinIn({ currency, tokenDecimals }) : currency,
       money: { units, token },
     },
     blockHash: blockHash ?? undefined,

@@ -8,7 +8,7 @@ import type { MintRight } from '../../domain/signers.ts'
 import { firstAnswer } from '../estimate.ts'
 import { refused, type OrderRefusedError } from '../refused.ts'
 
-/** Asked only of a mint that fails, so that what its own right explains is told as such. */
+/** Called only for a mint that fails, to report a failure that the right to mint explains. */
 export async function mintRefused(
   quorum: Quorum,
   mint: { route: Route; token: Hex | undefined; minter: Hex; amount: bigint },

@@ -11,8 +11,9 @@ type SignerFacts = Pick<Config, 'signer'> & {
 }
 
 /**
- * Outside the sandbox nothing may stand on a secret that everybody knows, and not even a sandbox
- * may sign by one where others could take what is paid to it. Names all of them.
+ * Throws outside the sandbox if any secret is publicly known. A sandbox must not sign with a
+ * publicly known key either, unless its chain is a development chain: others could take what is
+ * paid to it. The error lists every problem.
  */
 export async function refuseDefaultSecrets(
   db: Db,

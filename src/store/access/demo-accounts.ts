@@ -28,8 +28,8 @@ export type DemoAccounts = {
 }
 
 /**
- * Sees to the sandbox's own users and keys at each start. The database has only hashes, so the
- * secrets stand in the data folder, and are made anew where that file or a key of it is gone.
+ * Ensures at each start that the sandbox has its own users and keys. The database has only hashes,
+ * so the secrets are in the data folder. Those that are missing there are generated again.
  */
 export async function ensureDemoAccounts(options: {
   db: Db
@@ -197,8 +197,8 @@ class DemoNameTakenError extends BaseError {
 }
 
 /**
- * Puts money that is none into the wallets of the sandbox's user, once. The user may have moved it
- * since, and opened other wallets.
+ * Puts play money into the wallets of the sandbox's user, once. The user may have moved it since,
+ * and opened other wallets.
  */
 export async function ensureDemoMoney(db: Db, userId: number): Promise<void> {
   if ((await countWallets(db, userId)) < DEPOSITS.length) {

@@ -16,7 +16,7 @@ import {
   type Transaction,
 } from '../transactions/transactions.ts'
 
-/** A transaction of whoever, for those who look after all of them. */
+/** A transaction of any user, for those who look after all of them. */
 export type OwnedTransaction = Transaction & { username: string }
 
 export type EveryonesFilter = Pick<Wanted, 'userId' | 'type' | 'status' | 'from' | 'until'>

@@ -35,8 +35,8 @@ export async function findAnswers(
 }
 
 /**
- * Holds the keys to the end of the transaction. False, at once, for one that another transaction
- * holds. Two keys share a lock once in 2^64 times; then one of them is told to come again.
+ * Locks the keys until the end of the transaction. Returns false, at once, for a key that another
+ * transaction has locked. Two keys share a lock once in 2^64 times; one request then has to retry.
  */
 export async function tryLockKeys(db: Db, keys: readonly RequestKey[]): Promise<boolean[]> {
   const { rows } = await sql<{ name: string; locked: boolean }>`
@@ -50,7 +50,7 @@ function nameOf({ userId, operation, key }: RequestKey): string {
   return JSON.stringify([userId, operation, key])
 }
 
-/** In the transaction that did what the answers tell of, so that there are both or neither. */
+/** Call it in the transaction that does the work, so that both are stored or neither. */
 export async function storeAnswers(
   db: Db,
   answers: ReadonlyArray<RequestKey & StoredAnswer>,
@@ -67,7 +67,7 @@ export async function storeAnswers(
 }
 
 /**
- * Stands in place of the status while there is no answer yet, but only what the request started.
+ * The status that is stored until there is an answer. The body is then what the request started.
  */
 export const STARTED = 202
 

@@ -11,8 +11,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Where there is no user there is no hash: the password is then held against one that nothing
- * matches, so that the time does not tell whether the user exists.
+ * An unknown user has no hash. The password is then compared with a hash that nothing matches, so
+ * that the time does not reveal whether the user exists.
  */
 export async function verifyPassword(
   passwordHash: string | undefined,

@@ -76,7 +76,7 @@ export async function enableUser(db: Db, username: string): Promise<User | undef
   return rows[0]
 }
 
-/** Whoever knew the old password may hold tokens, so those end too. */
+/** Also ends the user's tokens, because anyone who knew the old password may have one. */
 export async function replacePassword(
   db: Db,
   change: { userId: number; passwordHash: string },

@@ -21,9 +21,9 @@ export type BellLineDeps = {
 }
 
 /**
- * Carries rings between the processes that share a server, by NOTIFY. It is told apart from the
- * transaction that made the work: to notify in that one would hold up the commits of all others.
- * PgBouncer keeps no session that could listen, so behind it everybody looks by itself alone.
+ * Carries rings between the processes that share a server, by NOTIFY. The NOTIFY runs outside the
+ * transaction that made the work: inside it, it would hold up the commits of all others. PgBouncer
+ * keeps no session that could listen, so behind it each process only polls.
  */
 export async function runBellLine(bells: Bells, deps: BellLineDeps): Promise<void> {
   const address = parseDatabaseAddress(deps.url)
@@ -41,7 +41,7 @@ export async function runBellLine(bells: Bells, deps: BellLineDeps): Promise<voi
   }
 }
 
-/** Tells at once, and of all that follow in the next moment once, at its end. */
+/** Sends a ring at once. Rings that follow within `QUIET_MS` are sent as one, at its end. */
 function carrier({ db, logger }: BellLineDeps, own: string): (name: string) => void {
   const waiting = new Map<string, boolean>()
   const tell = (name: string): void => {
@@ -61,7 +61,7 @@ function carrier({ db, logger }: BellLineDeps, own: string): (name: string) => v
   }
 }
 
-/** Resolves when the connection has ended, whoever ended it. */
+/** Resolves when either side has ended the connection. */
 async function listenAt(
   host: URL,
   { logger, signal }: BellLineDeps,

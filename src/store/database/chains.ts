@@ -5,18 +5,19 @@ import type { ChainNames } from '../../domain/chains.ts'
 import type { Db } from './database.ts'
 import { columnsOf, readAll } from './rows.ts'
 
-const CHAIN = columnsOf<ChainNames>()('chain_id::float8, name, code')
+const CHAIN = columnsOf<ChainNames>()('chain_id::float8, name, code, coin')
 
 /** Keeps what the chain is called; refuses a name or a code that stands for another one. */
 export async function recordChain(db: Db, chain: ChainNames): Promise<void> {
-  const { chainId, name, code } = chain
+  const { chainId, name, code, coin } = chain
   try {
     await sql`
-      insert into chains (chain_id, name, code) values (${chainId}, ${name}, ${code})
-      on conflict (chain_id) do update set name = excluded.name, code = excluded.code
-        where (chains.name, chains.code) is distinct from (excluded.name, excluded.code)`.execute(
-      db,
-    )
+      insert into chains (chain_id, name, code, coin)
+        values (${chainId}, ${name}, ${code}, ${coin})
+      on conflict (chain_id) do update
+        set name = excluded.name, code = excluded.code, coin = excluded.coin
+        where (chains.name, chains.code, chains.coin)
+          is distinct from (excluded.name, excluded.code, excluded.coin)`.execute(db)
   } catch (error) {
     if (databaseFactsOf(error)?.code !== UNIQUE_VIOLATION) throw error
     throw new NameTakenError(chain, error)
@@ -24,6 +25,17 @@ export async function recordChain(db: Db, chain: ChainNames): Promise<void> {
 }
 
 const UNIQUE_VIOLATION = '23505'
+
+/** All that the database knows. */
+export async function listChains(db: Db): Promise<ChainNames[]> {
+  return readAll<ChainNames>(db)`select ${CHAIN} from chains order by name`
+}
+
+/** What gas is paid in there. */
+export async function readCoin(db: Db, chainId: number): Promise<string> {
+  const [found] = await readAll<{ coin: string }>(db)`select chain_coin(${chainId}) as coin`
+  return found?.coin ?? 'ETH'
+}
 
 /** Those that the database knows, and of which orders are still on their way. */
 export async function listUnsettledChains(db: Db): Promise<ChainNames[]> {

@@ -23,7 +23,7 @@ export type Patience = {
   idleMs: number
 }
 
-/** Of a request, and of all that works beside requests. */
+/** For requests, and for all work outside of requests. */
 export const PATIENCE: Patience = {
   connectMs: limits.databaseConnectTimeoutMs,
   answerMs: limits.databaseAnswerTimeoutMs,
@@ -182,7 +182,7 @@ function bounded(
   }
 }
 
-/** Whoever begins a transaction gives the connection back at its end. */
+/** The caller that begins a transaction gives the connection back at its end. */
 const BEGIN = /^(begin|start transaction)\b/
 
 /**

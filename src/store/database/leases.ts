@@ -4,9 +4,9 @@ import type { Db } from './database.ts'
 import type { Columns } from './rows.ts'
 
 /**
- * Takes back what was in the hands of processes that are gone, instead of waiting for each lease to
- * end: only for whoever knows that nobody else works on this database. What is due within the time
- * of a lease in any case is due at once, which costs one look.
+ * Takes back the leases of processes that are gone, instead of waiting for each lease to end. Call
+ * it only when no other process works on this database. Rows that are due within the time of a
+ * lease anyway become due at once as well, which costs one look.
  */
 export async function takeBackLeases(
   db: Db,

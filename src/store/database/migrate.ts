@@ -14,8 +14,8 @@ export type SchemaState = {
 }
 
 /**
- * Brings the schema up to date and tells which migrations that took. Processes that do it at once
- * take turns.
+ * Migrates the schema to the newest version and returns the migrations that it ran. Processes that
+ * call it at the same time take turns.
  */
 export async function migrate(db: Db): Promise<string[]> {
   await readSchemaState(db)
@@ -55,7 +55,7 @@ async function readApplied(db: Db): Promise<string[]> {
 
 let loaded: Record<string, Migration> | undefined
 
-/** The numbered files beside this module, in their order. */
+/** The numbered files of `../migrations`, in their order. */
 function loadMigrations(): Record<string, Migration> {
   if (loaded) return loaded
   const folder = fileURLToPath(new URL('../migrations', import.meta.url))

@@ -12,7 +12,7 @@ const PRUNABLE = {
 
 export type Prunable = keyof typeof PRUNABLE
 
-/** Removes a batch of what is older, past what others hold; tells how many. */
+/** Deletes a batch of older rows that nobody else has locked, and returns their number. */
 export async function prune(
   db: Db,
   wanted: { what: Prunable; olderThan: Date; limit: number },
@@ -27,9 +27,9 @@ export async function prune(
 }
 
 /**
- * Tends the table that needs it most, as a server does by itself: the embedded database has nobody
- * who does. What is replaced or deleted is room again, and queries are planned by what is there.
- * Tells which table it was; undefined where none needs it.
+ * Vacuums or analyzes the table that needs it most, as autovacuum does on a server: the embedded
+ * database has no autovacuum. This frees the space of replaced and deleted rows, and updates the
+ * statistics of the planner. Returns the name of the table, or undefined where none needs it.
  */
 export async function vacuumNext(db: Db): Promise<string | undefined> {
   const { rows } = await sql<{ name: string; is_dirty: boolean }>`

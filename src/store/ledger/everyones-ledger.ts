@@ -5,7 +5,7 @@ import type { Db } from '../database/database.ts'
 import { columnsOf, readAll } from '../database/rows.ts'
 import type { PostingKind, SystemAccount } from './ledger.ts'
 
-/** A wallet of whoever, with what is held of it. */
+/** A wallet of any user, with the amount that is held of it. */
 export type OwnedWallet = Wallet & { username: string; held: bigint }
 
 export type SystemBalance = {

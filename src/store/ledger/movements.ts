@@ -4,7 +4,7 @@ import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll } from '../database/rows.ts'
 
-/** A mint, a redeem or a wire of whoever, in one form for those who look after all of them. */
+/** A mint, a redeem or a wire of any user, in one form for those who look after all of them. */
 export type Movement = {
   seq: bigint
   id: string

@@ -116,7 +116,7 @@ export async function countFindings(db: Db, chainId: number): Promise<Map<string
   return new Map(rows.map(({ finding, count }) => [finding, Number(count)]))
 }
 
-/** The chain's supply beside the ledger's, as of one final block. */
+/** The chain's supply and the ledger's liability, as of one final block. */
 export type Solvency = {
   blockNumber: bigint
   supply: bigint
@@ -130,10 +130,10 @@ export type Solvency = {
 
 /**
  * Compares the supply at a final block with the ledger, in one statement, so that nothing moves
- * meanwhile. Mints that the one has and the other is about to have are told apart, so that there is
- * no tolerance. Undefined, and nothing stored, where the ledger has events of later blocks: a
- * reader that stopped before it moved the cursor has read further than this one sees. Events whose
- * blocks are gone have breaks of their own and hold up nothing.
+ * meanwhile. Mints that one side has and the other side is about to have are counted separately, so
+ * that no tolerance is needed. Returns undefined and stores nothing where the ledger has events of
+ * later blocks: a reader that stopped before it moved the cursor has read further than this one.
+ * Events whose blocks are gone have breaks of their own and do not hold up the comparison.
  */
 export async function storeSolvency(
   db: Db,

@@ -89,7 +89,7 @@ export async function findTransfer(
   return row && transferOf(row)
 }
 
-/** Whoever's redeem the memo names, with its row locked to the end of the transaction. */
+/** The redeem that the memo names, of any user. Locks its row until the end of the transaction. */
 export async function lockRedeem(db: Db, memo: MemoKey): Promise<Redeem | undefined> {
   const redeem = await lockTransfer(db, memo)
   return redeem?.kind === 'redeem' ? redeem : undefined
@@ -132,8 +132,8 @@ export async function lockRedeemBy(
 }
 
 /**
- * Whether the address is another user's: the platform has it for one, or one has named it for a
- * redeem. Whoever asks at the same time waits.
+ * Whether the address belongs to another user: it is that user's address on the platform, or that
+ * user named it for a redeem. Concurrent calls for one address wait for each other.
  */
 export async function isHolderOfAnother(
   db: Db,

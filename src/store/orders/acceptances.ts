@@ -18,7 +18,7 @@ export type NewPayment = {
   bundled: readonly NewOrder[]
   nonce: bigint
   fees: Fees
-  /** In wei, what a rollup may charge beside the gas. */
+  /** In wei, what a rollup may charge on top of the gas. */
   rollupFee: bigint
   hash: Hex
   raw: Hex

@@ -174,7 +174,7 @@ export type BlockRecord = {
   block: AttemptBlock
 }
 
-/** Records where an attempt stands on the chain; the guard is the state that the caller saw. */
+/** Records the block of an attempt. Rejects if it is no longer in the state that the caller saw. */
 export async function recordBlock(db: Db, record: BlockRecord): Promise<void> {
   await recordBlocks(db, [record])
 }

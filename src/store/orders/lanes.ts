@@ -38,9 +38,9 @@ export async function findLane(db: Db, key: LaneKey): Promise<Lane | undefined> 
 }
 
 /**
- * Holds the rows to the end of the transaction: nobody else hands out their nonces meanwhile. They
- * are locked in the order of their signers, so that two who want the same ones never wait for each
- * other. A signer without a lane is not among them.
+ * Locks the rows until the end of the transaction, so that nobody else hands out their nonces. The
+ * rows are locked in the order of their signers, so that concurrent calls never deadlock. A signer
+ * without a lane is not in the result.
  */
 export async function lockLanes(
   db: Db,

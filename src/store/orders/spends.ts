@@ -51,9 +51,9 @@ export async function readSpends(db: Db, keys: readonly SpendKey[]): Promise<Spe
 }
 
 /**
- * Adds to what was spent, and tells which of them kept within their limit; the others changed
- * nothing. What fails later still counts for its day, since it might have been paid. A key may be
- * there once. The rows are locked in the order of their keys, so that no two wait for each other.
+ * Adds to what was spent, and returns the keys that stayed within their limit; the others are
+ * unchanged. A payment that fails later still counts for its day, since it might have been paid.
+ * Each key may occur once. The rows are locked in the order of their keys, to avoid deadlocks.
  */
 export async function addSpends(db: Db, spends: readonly NewSpend[]): Promise<SpendKey[]> {
   const wanted = spends.map(({ spender, way, currency, day, payee, amount, most }) => {

@@ -57,7 +57,7 @@ export async function insertCharge(
       ${charge.dueAt ?? null})`.execute(db)
 }
 
-/** Whoever's it is; what is shown to a user is asked for by the transaction first. */
+/** The charge of any user. Before you show it to a user, look up that user's transaction. */
 export async function findCharge(db: Db, transactionId: string): Promise<Charge | undefined> {
   return (await findCharges(db, [transactionId]))[0]
 }

@@ -21,8 +21,9 @@ export type Arrival = Omit<CheckoutPayment, 'reference' | 'verdict' | 'place'> &
 export type GasPaid = { gasUsed: bigint; gasPrice: bigint }
 
 /**
- * Names the arrival that closes a charge, and gives the transaction its hash: the arrival with
- * which `due` had come, or the last one where less was accepted. Without any, all stays as it was.
+ * Records the arrival that closes a charge, and gives the transaction its hash. It is the arrival
+ * with which the sum reaches `due`, or the last one where less was accepted. Without any arrival,
+ * nothing changes.
  */
 export async function noteClosing(
   db: Db,

@@ -83,7 +83,7 @@ export async function insertCheckoutPayment(db: Db, payment: CheckoutPayment): P
   return rows.length > 0
 }
 
-/** A transaction is in one block: what it paid for the charge in another one counts no more. */
+/** A transaction is in one block. Its payments for the charge elsewhere are no longer counted. */
 export async function forgetElsewhere(
   db: Db,
   payment: Pick<CheckoutPayment, 'chainId' | 'transactionHash' | 'transactionId' | 'blockHash'>,
@@ -95,7 +95,7 @@ export async function forgetElsewhere(
       and block_hash is distinct from ${payment.blockHash ?? null} and gone_at is null`.execute(db)
 }
 
-/** In which block something came for which charge. */
+/** A block in which something arrived for a charge. */
 export type PaidBlock = { blockNumber: bigint; blockHash: Hex; transactionId: string }
 
 /** From the lowest block up; without those whose block's hash was not kept. */
@@ -113,7 +113,7 @@ export async function listPaidBlocks(
   return rows
 }
 
-/** What had come for the charge in a block that is gone counts no more; it is told once. */
+/** Payments for the charge in a block that is gone are no longer counted. Each is returned once. */
 export async function forgetPaidIn(
   db: Db,
   gone: Omit<PaidBlock, 'blockNumber'> & { chainId: number },
@@ -137,7 +137,7 @@ export async function sumCheckoutPayments(db: Db, transactionId: string): Promis
   return rows[0]!
 }
 
-/** How many arrivals are kept of other tokens, or of dust beside what is due. */
+/** How many stored arrivals are in another token, or are dust compared with what is due. */
 export async function countSmallPayments(
   db: Db,
   { transactionId, due }: { transactionId: string; due: bigint },
@@ -150,7 +150,7 @@ export async function countSmallPayments(
   return rows[0]?.count ?? 0
 }
 
-/** What has come in the right token under each reference. */
+/** What arrived in the right token under each reference. */
 export async function sumByReference(db: Db, transactionId: string): Promise<Map<Hex, bigint>> {
   const { rows } = await sql<{ reference: Hex; amount: bigint }>`
     select reference, sum(amount) as amount from checkout_payments
@@ -169,8 +169,8 @@ export async function sumByPayer(db: Db, transactionId: string): Promise<Map<Hex
 }
 
 /**
- * What has come for charges, oldest first. Where there is more than the limit for each, what came
- * in the right coin goes before what came in another, and large before small.
+ * The payments for charges, oldest first. Where a charge has more than the limit, payments in the
+ * right token go before those in another token, and large ones before small ones.
  */
 export async function listCheckoutPayments(
   db: Db,
@@ -187,7 +187,7 @@ export async function listCheckoutPayments(
     order by p.block_number, p.log_index`
 }
 
-/** Charges for which less than the whole has come, or late, oldest first. */
+/** Charges that were paid in part or late, oldest first. */
 export async function listUndecided(
   db: Db,
   { transactionId: id, limit }: { transactionId?: string | undefined; limit: number },
@@ -211,7 +211,7 @@ export async function listOverpaidOpen(db: Db, chainId: number): Promise<string[
   return rows.map(({ transactionId }) => transactionId)
 }
 
-/** When the oldest charge was made for which nothing has come and whose time is not decided. */
+/** When the oldest charge was made for which nothing arrived and whose expiry is undecided. */
 export async function findOldestUnpaid(db: Db, chainId: number): Promise<Date | undefined> {
   const { rows } = await sql<{ madeAt: Date | null }>`
     select min(t.created_at) as "madeAt" from charges c join transactions t using (transaction_id)
@@ -219,7 +219,7 @@ export async function findOldestUnpaid(db: Db, chainId: number): Promise<Date | 
   return rows[0]?.madeAt ?? undefined
 }
 
-/** Charges whose time has passed on the chain and for which nothing has come. */
+/** Charges that have expired by the time of the chain and for which nothing arrived. */
 export async function listExpired(
   db: Db,
   wanted: { chainId: number; before: Date; limit: number },

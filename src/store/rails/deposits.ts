@@ -15,13 +15,13 @@ export type DepositCursor = {
 /** A block in which deposits are. */
 export type DepositBlock = Pick<Deposit, 'blockNumber' | 'blockHash'>
 
-/** What came to an address of ours and is no deposit. */
+/** An arrival at an address of ours that is not a deposit. */
 export type OwnArrival = Pick<
   Deposit,
   'chainId' | 'transactionHash' | 'logIndex' | 'payee' | 'token' | 'amount' | 'blockNumber'
 >
 
-/** What came to a user's address, and where it stands on the chain. */
+/** An arrival at a user's address, with its place on the chain. */
 export type Deposit = {
   transactionId: string
   chainId: number
@@ -150,7 +150,7 @@ export async function listGoneHashes(
   return new Set(rows.map(({ hash }) => hash))
 }
 
-/** The one of these that was gone and stands in a block again, at whatever place. */
+/** Restores a deposit that was gone and is in a block again, at any place in it. */
 export async function returnDeposit(
   db: Db,
   back: Omit<Deposit, 'transactionId'>,
@@ -180,7 +180,7 @@ export async function listDepositBlocks(
     order by block_number`
 }
 
-/** Those of a block that is gone: they count no more until they stand in another one. */
+/** Deposits of a block that is gone are no longer counted until they are in another block. */
 export async function forgetDeposits(
   db: Db,
   { chainId, block, now }: { chainId: number; block: DepositBlock; now: Date },

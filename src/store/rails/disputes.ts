@@ -93,7 +93,7 @@ export async function listDisputes(
   }))
 }
 
-/** A dispute of whoever, with what it takes back. */
+/** A dispute of any user, with the amount that it takes back. */
 export type OwnedDispute = Pick<
   Dispute,
   'disputeId' | 'transactionId' | 'status' | 'reason' | 'amountMinor' | 'createdAt'

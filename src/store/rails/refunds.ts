@@ -22,7 +22,7 @@ export type Refund = {
 const REFUND = columnsOf<Refund>()(`refund_id, transaction_id, amount, state, payer, external_id,
   error_code, lease, tries`)
 
-/** Rejects where the refunds of the charge are frozen, or would be more than has come for it. */
+/** Rejects where the refunds of the charge are frozen, or would exceed what arrived for it. */
 export async function insertRefund(
   db: Db,
   refund: Pick<Refund, 'refundId' | 'transactionId' | 'amount'> &

@@ -179,7 +179,7 @@ export async function insertTransfer(
     values (${transfer.transactionId}, ${transfer.transferId})`.execute(db)
 }
 
-/** The public id of a transfer, undefined where the transaction is none. */
+/** The public id of a transfer, or undefined where the transaction is not a transfer. */
 export async function findTransferId(db: Db, transactionId: string): Promise<string | undefined> {
   const { rows } = await sql<{ transferId: string }>`
     select transfer_id as "transferId" from bank_transfers

@@ -15,7 +15,7 @@ export type RecordsWanted = {
 export type RecordedOrder = {
   id: bigint
   subject: string
-  /** What is told of it: the transaction's hash, or else the newest attempt's. */
+  /** The hash that is reported: the transaction's, or else the newest attempt's. */
   hash: Hex
   status: TransactionStatus | undefined
   state: OrderState

@@ -8,7 +8,7 @@ import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
 export type RunState = 'queued' | 'running' | 'completed' | 'failed'
 
-/** In this order: a settlement tells more of a payment than its nonce does, so it is told first. */
+/** In order: a settlement says more about a payment than its nonce, so it is reported first. */
 export const RUN_PHASES = ['sweep', 'records', 'repeats', 'nonces'] as const
 
 export type RunPhase = (typeof RUN_PHASES)[number]

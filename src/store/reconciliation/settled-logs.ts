@@ -45,9 +45,9 @@ export async function firstBlockOfOurs(db: Db, chainId: number): Promise<bigint 
 }
 
 /**
- * Stores what was read of these blocks, where the cursor stands before them or nowhere yet. False:
- * somebody else has stored meanwhile, and nothing was stored. The cursor comes first, so that of
- * two who store at once the second waits, and sees.
+ * Stores the logs of these blocks if the cursor is just before them or does not exist yet. False:
+ * another caller has stored them meanwhile, and nothing was stored. The cursor is written first, so
+ * that the second of two concurrent callers waits, and then sees the change.
  */
 export async function storeSettledLogs(
   db: Db,
@@ -122,9 +122,9 @@ export async function logBehind(
 }
 
 /**
- * Settlements that no order stands behind: by a signer of ours and not as the payment of an order,
- * or by anybody who paid once more what an order has paid. Anybody may use a reference of ours for
- * something else, which is nothing to us.
+ * Settlements that no order explains. Either a signer of ours made one that does not pay an order,
+ * or anyone paid again what an order has paid. Anyone may use a reference of ours for something
+ * else, which does not concern us.
  */
 export async function listStraySettlements(
   db: Db,

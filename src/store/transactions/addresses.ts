@@ -4,7 +4,7 @@ import { BaseError } from '../../base/errors.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 
-/** Gives the user the address unless there is one already, and tells which it is. */
+/** Gives the user the address, unless the user has one already. Returns the user's address. */
 export async function claimAddress(db: Db, claim: { userId: number; address: Hex }): Promise<Hex> {
   const { rows } = await sql<{ address: Hex }>`
     update users set address = coalesce(address, ${claim.address}) where id = ${claim.userId}

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { COIN_DECIMALS } from '../../domain/coins.ts'
 import type {
   ExportBalance,
   ExportEntry,
@@ -9,7 +10,6 @@ import type {
 } from '../../domain/exports.ts'
 import {
   CURRENCIES,
-  CURRENCY_DECIMALS,
   decimalsOf,
   isCurrency,
   LEDGER_DECIMALS,
@@ -35,7 +35,7 @@ async function* exportTransactions(db: Db, wanted: ExportWanted): AsyncGenerator
   const { from, to } = wanted
   const { rows } = await sql<{ currency: string; sum: string }>`
     select currency, coalesce(sum(${COUNTED}) filter (where created_at < ${from}), 0)::text as sum
-    from transactions t where created_at < ${to} ${ofUser(wanted)}
+    from transactions t where created_at < ${to} ${ofWanted(wanted)}
     group by currency order by currency`.execute(db)
   const tokens = rows.map(({ currency }) => currency).filter((name) => !isCurrency(name))
   const openings = [...CURRENCIES, ...tokens].map((currency): ExportBalance => {
@@ -51,7 +51,7 @@ function decimalsIn(currency: string): number {
   return isCurrency(currency) ? decimalsOf({ currency, type: 'deposit' }) : MAX_DECIMALS
 }
 
-/** What has come in for good, less what has gone out for good, in the smallest unit of any. */
+/** What arrived minus what left, for good, in the smallest unit that the currency can have. */
 const COUNTED = sql`trunc(
   case when status <> 'completed' then 0 when type in ('deposit', 'payment') then 1 else -1 end
   * amount * case currency when 'USD' then 1000000 when 'EUR' then 100 when 'GBP' then 100
@@ -77,7 +77,7 @@ async function* transactionEntries(db: Db, wanted: ExportWanted): AsyncGenerator
         'institution_id', institution_id::text,
         'chain', chain_name(t.chain_id)) as fields
       from transactions t
-      where created_at >= ${last?.at ?? from} and created_at < ${to} ${ofUser(wanted)}
+      where created_at >= ${last?.at ?? from} and created_at < ${to} ${ofWanted(wanted)}
         ${after ?? sql``}
       order by created_at, id limit ${PAGE}`.execute(db)
     return rows
@@ -89,27 +89,29 @@ async function* transactionEntries(db: Db, wanted: ExportWanted): AsyncGenerator
 
 /** One section for each account. */
 async function* exportPostings(db: Db, wanted: ExportWanted): AsyncGenerator<ExportSection> {
-  const { userId, from } = wanted
+  const { userId, chainId, from } = wanted
   const owner = userId === undefined ? sql`` : sql`and w.user_id = ${userId}`
+  const place = chainId === undefined ? sql`` : sql`and a.chain_id = ${chainId}`
   const accounts = pagesOf<AccountRow>(async (last) => {
     const { rows } = await sql<AccountRow>`
-      select a.id, a.kind, a.wallet_id::text as "walletId", a.currency, a.balance - coalesce((
+      select a.id, a.kind, a.wallet_id::text as "walletId", a.currency,
+        chain_name(a.chain_id) as chain, a.balance - coalesce((
           select sum(case when p.to_account = a.id then p.amount else -p.amount end) from (
             select * from postings where from_account = a.id
             union all select * from postings where to_account = a.id
           ) p where p.posted_at >= ${from}
         ), 0) as opening
       from accounts a left join wallets w on w.id = a.wallet_id
-      where a.id > ${last?.id ?? 0n} ${owner}
+      where a.id > ${last?.id ?? 0n} ${owner} ${place}
       order by a.id limit 100`.execute(db)
     return rows
   }, 100)
-  for await (const { id, kind, walletId, currency, opening } of accounts) {
+  for await (const { id, kind, walletId, currency, chain, opening } of accounts) {
     const account = walletId === null ? kind : `${kind}:${walletId}`
     const units = BigInt(opening)
     yield {
       openings: [{ account, currency, decimals: LEDGER_DECIMALS, units }],
-      entries: postingEntries(db, { ...wanted, id, account, walletId }),
+      entries: postingEntries(db, { ...wanted, id, account, walletId, chain }),
     }
   }
 }
@@ -119,6 +121,8 @@ type AccountRow = {
   kind: string
   walletId: string | null
   currency: string
+  /** Of what is owed to the holders of a stablecoin. */
+  chain: string | null
   opening: string
 }
 
@@ -126,9 +130,9 @@ type PostingRow = { id: bigint; at: Date; change: string; kind: string; subject:
 
 async function* postingEntries(
   db: Db,
-  of: ExportWanted & { id: bigint; account: string; walletId: string | null },
+  of: ExportWanted & Pick<AccountRow, 'id' | 'walletId' | 'chain'> & { account: string },
 ): AsyncGenerator<ExportEntry> {
-  const { from, to, id: accountId, account, walletId } = of
+  const { from, to, id: accountId, account, walletId, chain } = of
   const pages = pagesOf<PostingRow>(async (last) => {
     const after = last?.id ?? 0n
     const side = (column: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
@@ -143,20 +147,29 @@ async function* postingEntries(
     return rows
   })
   for await (const { id, at, change, kind, subject } of pages) {
-    const fields = { posting_id: String(id), wallet_id: walletId, kind, subject }
+    const fields = { posting_id: String(id), wallet_id: walletId, kind, subject, chain }
     yield { account, at, change: BigInt(change), fields }
   }
 }
 
-type FeeRow = { id: bigint; at: Date; fee: string; fields: Record<string, string | null> }
+type FeeRow = {
+  id: bigint
+  at: Date
+  coin: string
+  fee: string
+  fields: Record<string, string | null>
+}
 
 /** What the transactions of orders have cost: those that pay, and those that took their place. */
 async function* exportFees(db: Db, wanted: ExportWanted): AsyncGenerator<ExportSection> {
-  const { rows } = await sql<{ sum: string }>`
-    select coalesce(sum(gas_used * gas_price + rollup_fee), 0)::text as sum ${fees(wanted)}
-      and a.signed_at < ${wanted.from}`.execute(db)
-  const units = -BigInt(rows[0]?.sum ?? 0)
-  const openings = [{ account: 'ETH', currency: 'ETH', decimals: CURRENCY_DECIMALS.ETH, units }]
+  const { rows } = await sql<{ coin: string; sum: string }>`
+    select chain_coin(a.chain_id) as coin, coalesce(sum(gas_used * gas_price + rollup_fee)
+      filter (where a.signed_at < ${wanted.from}), 0)::text as sum ${fees(wanted)}
+      and a.signed_at < ${wanted.to} group by coin order by coin`.execute(db)
+  const coins = rows.length > 0 ? rows : [{ coin: 'ETH', sum: '0' }]
+  const openings = coins.map(({ coin, sum }): ExportBalance => {
+    return { account: coin, currency: coin, decimals: COIN_DECIMALS, units: -BigInt(sum) }
+  })
   yield { openings, entries: feeEntries(db, wanted) }
 }
 
@@ -164,7 +177,8 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
   const { from, to } = wanted
   const pages = pagesOf<FeeRow>(async (last) => {
     const { rows } = await sql<FeeRow>`
-      select a.id, a.signed_at as at, (a.gas_used * a.gas_price + a.rollup_fee)::text as fee,
+      select a.id, a.signed_at as at, chain_coin(a.chain_id) as coin,
+        (a.gas_used * a.gas_price + a.rollup_fee)::text as fee,
         jsonb_build_object(
         'transaction_id', o.subject, 'user_id', u.id::text, 'kind', a.kind,
         'eth_tx_hash', a.hash, 'block_number', a.block_number::text,
@@ -175,20 +189,22 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
       order by a.id limit ${PAGE}`.execute(db)
     return rows
   })
-  for await (const { at, fee, fields } of pages) {
-    yield { account: 'ETH', at, change: -BigInt(fee), fields }
+  for await (const { at, coin, fee, fields } of pages) {
+    yield { account: coin, at, change: -BigInt(fee), fields }
   }
 }
 
 /** Whose address pays them: allowances and bundles have no transaction of the user's. */
-function fees({ userId }: ExportWanted): RawBuilder<unknown> {
+function fees({ userId, chainId }: ExportWanted): RawBuilder<unknown> {
   return sql`from attempts a join orders o on o.id = a.order_id
     left join users u on u.address = o.signer
-    where a.state = 'final' ${userId === undefined ? sql`` : sql`and u.id = ${userId}`}`
+    where a.state = 'final' ${userId === undefined ? sql`` : sql`and u.id = ${userId}`}
+      ${chainId === undefined ? sql`` : sql`and a.chain_id = ${chainId}`}`
 }
 
-function ofUser({ userId }: ExportWanted): RawBuilder<unknown> {
-  return userId === undefined ? sql`` : sql`and t.user_id = ${userId}`
+function ofWanted({ userId, chainId }: ExportWanted): RawBuilder<unknown> {
+  const owner = userId === undefined ? sql`` : sql`and t.user_id = ${userId}`
+  return chainId === undefined ? owner : sql`${owner} and t.chain_id = ${chainId}`
 }
 
 /** One row after the other, each page after the last row of the one before. */

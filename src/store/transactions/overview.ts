@@ -21,9 +21,9 @@ export type Overview = {
 export type AgeCount = { underSeconds: number | undefined; count: number }
 
 /**
- * Where the platform stands. Claimed is what transactions say of the orders that were accepted in
- * the last day; settled is what receipts of final blocks say of the same orders, without those that
- * an open alert or break takes back. Minted dollars are no part of it: they are counted in another
+ * The state of the platform. Claimed is what transactions say of the orders that were accepted in
+ * the last day. Settled is what receipts of final blocks say of the same orders, without those that
+ * an open alert or break takes back. Minted dollars are not included: they are counted in another
  * unit.
  */
 export async function readOverview(

@@ -32,7 +32,7 @@ export async function findReceiptOf(db: Db, transactionId: string): Promise<Rece
   return rows[0]
 }
 
-/** Whoever knows the token may see it. */
+/** Anyone who knows the token may see the receipt. */
 export async function findReceipt(
   db: Db,
   token: string,

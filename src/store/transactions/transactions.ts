@@ -24,7 +24,7 @@ export type Transaction = {
   /** In the smallest unit of the currency. */
   amount: bigint
   currency: string
-  /** Null where the currency is no token's. */
+  /** Null where the currency is not a token. */
   tokenDecimals: number | null
   description: string
   ethTransactionHash: string | null
@@ -96,7 +96,7 @@ export async function recordTransactions(
   }
 }
 
-/** Of two that come at once the second is told so; it is told which one it is where it asks. */
+/** The second of two concurrent requests gets this error. A retry names the other transaction. */
 function externalIdUsed(cause: unknown): BaseError {
   const message = 'Another transaction of yours has this external_id. Nothing was done.'
   return new BaseError(message, { code: 'external_id_used', cause })
@@ -165,7 +165,7 @@ export async function findTransaction(
   return rows[0] && inUnits(rows[0])
 }
 
-/** Whoever's it is; for those who move transactions, not for those who show them. */
+/** The transaction of any user. For code that moves transactions, not for code that shows them. */
 export async function findStatus(
   db: Db,
   transactionId: string,

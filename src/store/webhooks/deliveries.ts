@@ -187,7 +187,7 @@ export async function readOldestDueMs(db: Db): Promise<number> {
   return rows[0]?.ageMs ?? 0
 }
 
-/** Removes a batch of old notifications with all that was done to deliver them; tells how many. */
+/** Deletes a batch of old notifications and all records of their delivery; returns their number. */
 export async function pruneNotifications(
   db: Db,
   wanted: { olderThan: Date; limit: number },

@@ -34,7 +34,7 @@ export type DeliveryWanted = {
   userId?: number | undefined
   subscriptionId?: string | undefined
   state?: DeliveryState | undefined
-  /** The id of what they tell of; a chargeback tells of the payment that it takes back. */
+  /** The id of what they are about; a chargeback is about the payment that it takes back. */
   about?: string | undefined
   /** The last of the page before. */
   after?: string | undefined

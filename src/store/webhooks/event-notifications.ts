@@ -23,8 +23,8 @@ export async function listEventFollowers(db: Db): Promise<number[]> {
 }
 
 /**
- * From this moment on the user is told of events, unless some endpoint is told of them already.
- * Call it in the open transaction that stores the endpoint, and before that.
+ * From this moment on the user receives events, unless an endpoint of the user receives them
+ * already. Call it in the open transaction that stores the endpoint, before the endpoint is stored.
  */
 export async function beginEvents(db: Db, userId: number): Promise<void> {
   await sql`
@@ -38,8 +38,9 @@ export async function beginEvents(db: Db, userId: number): Promise<void> {
 }
 
 /**
- * Writes what is new in the log as notifications, and how far that was, in one SQL transaction:
- * each event once, whatever stops it and however many workers do it. Tells how many it has read.
+ * Writes new events of the log as notifications, and moves the cursor, in one SQL transaction. Each
+ * event is handled once, whatever interrupts it and however many workers run. Returns how many it
+ * read.
  */
 export async function tellOfEvents(
   db: Db,

@@ -5,17 +5,17 @@ import type { Db } from '../database/database.ts'
 
 export type NewNotification = {
   type: NotificationType
-  /** The full object as the API shows it now. It is sent as it stands here. */
+  /** The full object as the API shows it now. It is sent unchanged. */
   body: Readonly<Record<string, unknown>>
 }
 
 /**
- * Tells the user of a change, in the open transaction that makes it: there are both or neither.
+ * Notifies the user of a change, in the open transaction that makes it: both are stored or neither.
  *
- * It takes the next number of the user's sequence and holds the counter to the end of the
- * transaction, so that numbers have no gaps and follow the commits. Others that tell the same user
- * wait for that long. So call it last, after all other locks; and where one transaction tells
- * several users, in the order of their ids, or two of them may wait for each other.
+ * It takes the next number of the user's sequence and locks the counter until the end of the
+ * transaction, so that numbers have no gaps and follow the commits. Other transactions that notify
+ * the same user wait for that long. So call it last, after all other locks. Where one transaction
+ * notifies several users, call it in the order of their ids, or two transactions may deadlock.
  */
 export async function notify(
   db: Db,

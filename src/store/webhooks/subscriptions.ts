@@ -5,7 +5,7 @@ import type { DisabledCode, EndpointState, NotificationType } from '../../domain
 import type { Db } from '../database/database.ts'
 import { beginEvents } from './event-notifications.ts'
 
-/** Where a user wants to be told of what. Its secret is read only by whoever signs. */
+/** Which notifications a user receives, and where. Only the code that signs reads its secret. */
 export type Subscription = {
   id: string
   userId: number
@@ -92,8 +92,8 @@ export async function findSubscription(
 }
 
 /**
- * Ends it for good: its secret is forgotten, and its endpoints are told nothing more; a worker
- * cancels what is on its way there. False where there is none of that id, or it is somebody else's.
+ * Ends the subscription for good: its secret is deleted, and its endpoints receive nothing more. A
+ * worker cancels what is on its way there. False where none has that id, or it is another user's.
  */
 export async function deleteSubscription(
   db: Db,
@@ -116,7 +116,7 @@ export async function deleteSubscription(
   return rows.length > 0
 }
 
-/** The secret so far signs beside the new one for a day; one before that ends at once. */
+/** The current secret keeps signing for a day, with the new one. An older one ends at once. */
 export async function replaceSecret(
   db: Db,
   change: { userId: number; id: string; secret: string },
@@ -149,7 +149,7 @@ async function selectSubscriptions(
   return rows
 }
 
-/** The user's row is held, so that two that come at once are counted one after the other. */
+/** The user's row is locked, so that concurrent requests are counted one after the other. */
 async function requireRoom(db: Db, userId: number): Promise<void> {
   await sql`select 1 from users where id = ${userId} for no key update`.execute(db)
   const { rows } = await sql<{ count: number }>`
@@ -166,7 +166,7 @@ class TooManySubscriptionsError extends BaseError {
   }
 }
 
-/** One address of whoever, with what waits for it. */
+/** An endpoint of any user, with the number of deliveries that wait for it. */
 export type OwnedEndpoint = SubscriptionEndpoint & {
   id: bigint
   subscriptionId: string

@@ -88,7 +88,7 @@ const MoneySchema = namedObject('Money', { amount: DecimalSchema, currency: Curr
 
 export type Money = Static<typeof MoneySchema>
 
-/** An amount by the dialect of the key: text beside a currency, or an object with both. */
+/** An amount by the dialect of the key: text next to a currency, or an object with both. */
 export const AmountSchema = Type.Union([DecimalSchema, MoneySchema], {
   description: 'A string for a `flat` key, an object for a `nested` key.',
 })

@@ -34,11 +34,14 @@ export const TransferCreateSchema = requestObject({
       chain: Type.Optional(ChainTextSchema),
       address: Type.Optional({
         ...AddressTextSchema,
-        description: 'Of a redeem: the only holder that can burn for it.',
+        description:
+          'Of a redeem: the only holder that can burn for it. A token without memos, such as ' +
+          'USDC, is not burnt: this holder sends it to the address of the issuer.',
       }),
       custodial: Type.Optional(
         Type.Boolean({
-          description: 'Of a redeem: the platform burns from your own address at the platform.',
+          description:
+            'Of a redeem: your own address at the platform is the holder, and the platform signs.',
         }),
       ),
     },
@@ -116,12 +119,14 @@ const RedemptionSchema = namedObject(
     token: EthereumAddressSchema,
     chainId: Type.Integer({ examples: [1] }),
     function: Type.Enum(['burnWithMemo(uint256,bytes32)', 'transfer(address,uint256)'], {
-      description: 'A token without memos is sent to its issuer, from the address that is named.',
+      description:
+        '`transfer`: a token without memos is sent by the named holder to the address of the ' +
+        'issuer, which `calldata` names.',
     }),
     calldata: Type.String({ pattern: '^0x[0-9a-f]+$' }),
     expiresAt: TimestampSchema,
   },
-  { description: 'The call of the token that the holder makes for this redeem.' },
+  { description: 'The call of the token that the named holder makes for this redeem.' },
 )
 
 export type Redemption = Static<typeof RedemptionSchema>
@@ -152,7 +157,7 @@ export const TransferSchema = namedObject('Transfer', {
 export const TransferAnswerSchema = Type.Object({ data: TransferSchema })
 export const TransferListSchema = Type.Object({ data: Type.Array(TransferSchema) })
 
-/** Addresses stand in the database in lower case, and are shown with their checksum. */
+/** The database has addresses in lower case. They are shown with their checksum. */
 export type ChainView = {
   checksummed: (address: Hex) => string
   redemptionOf: (redeem: Transfer & { kind: 'redeem' }) => Redemption | undefined

@@ -15,6 +15,7 @@ import {
   TimestampSchema,
   UserIdSchema,
   ChainNameSchema,
+  CoinSchema,
   OnChainSchema,
 } from '../shapes.ts'
 import { BATCH_FIELDS, BATCH_ITEMS, BatchListQuerySchema } from './blockchain.ts'
@@ -34,7 +35,7 @@ const WeiSchema = Type.String({ pattern: '^[0-9]+$', examples: ['150000000000000
 const TotalsSchema = namedObject('SettledTotals', {
   count: Type.Integer({ examples: [12] }),
   amount_wei: WeiSchema,
-  amount_decimal: Type.String({ description: 'In ETH.', examples: ['1.5'] }),
+  amount_decimal: Type.String({ description: 'In the coin of the chain.', examples: ['1.5'] }),
 })
 
 const ProviderHealthSchema = namedObject('ProviderHealth', {
@@ -46,7 +47,7 @@ const ProviderHealthSchema = namedObject('ProviderHealth', {
   failures: Type.Integer({ description: 'Consecutive, up to now.', examples: [0] }),
 })
 
-/** Of which chain something is told. */
+/** Selects the chain that the answer is about. */
 export const OfChainQuerySchema = requestObject({ chain: Type.Optional(ChainNameSchema) })
 
 export const OverviewSchema = namedAnswer('Overview', {
@@ -54,8 +55,14 @@ export const OverviewSchema = namedAnswer('Overview', {
   environment: Type.String({ examples: ['sandbox'] }),
   chain_id: Type.Integer({ examples: [31_337] }),
   chain: OnChainSchema,
+  coin: CoinSchema,
   chains: Type.Array(
-    Type.Object({ chain: OnChainSchema, chain_id: Type.Integer({ examples: [8453] }) }),
+    Type.Object({
+      chain: OnChainSchema,
+      chain_id: Type.Integer({ examples: [8453] }),
+      code: Type.String({ description: 'As Group A names it.', examples: ['BASE'] }),
+      coin: CoinSchema,
+    }),
     { description: 'The chains of this installation, the default one first.' },
   ),
   since: TimestampSchema,
@@ -277,12 +284,12 @@ const PaidSchema = namedObject('PaidOnChain', {
   contract: nullable(EthereumAddressSchema),
 })
 
-/** What the payee's page shows; the proof stands in the quittance. */
+/** What the payee's page shows. The proof is in the quittance. */
 export const ReceiptFactsSchema = namedAnswer('ReceiptFacts', {
   transaction_id: TransactionIdSchema,
   ...AMOUNT_FIELDS,
   currency: Type.String(),
-  /** Set where the currency is a token's symbol. */
+  /** Set where the currency is the symbol of a token, or of another coin than ether. */
   token_decimals: nullable(Type.Integer()),
   description: Type.String(),
   status: TransactionStatusSchema,

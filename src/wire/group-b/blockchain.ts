@@ -17,6 +17,7 @@ import {
   ChainFilterSchema,
   OnChainSchema,
   ChainNameSchema,
+  CoinSchema,
 } from '../shapes.ts'
 import { DescriptionSchema, MetadataSchema } from './payments.ts'
 import {
@@ -32,12 +33,12 @@ const ToAddressSchema = {
 }
 
 const ChainCurrencySchema = Type.String({
-  default: 'ETH',
   minLength: 1,
   maxLength: 32,
   description:
-    'ETH, USD for the stablecoin of the installation (one token is one dollar), or the symbol of ' +
-    'another configured token. The balance lists them.',
+    'The native coin of the chain (ETH, on Polygon POL), USD for its stablecoin (one token is ' +
+    'one dollar), or the symbol of another configured token. Default: the native coin. ' +
+    'The balance lists them.',
   examples: ['USD'],
 })
 
@@ -144,6 +145,7 @@ export const BatchCreatedSchema = namedAnswer('BatchCreated', {
 
 export const BatchEstimateSchema = namedAnswer('BatchEstimate', {
   chain: OnChainSchema,
+  coin: CoinSchema,
   currency: AnyCurrencySchema,
   count: Type.Integer({ examples: [100] }),
   ...AMOUNT_FIELDS,
@@ -220,8 +222,13 @@ export const BlockchainBalanceQuerySchema = requestObject({
 
 export const BlockchainBalanceSchema = namedAnswer('BlockchainBalance', {
   chain: OnChainSchema,
+  coin: CoinSchema,
   address: EthereumAddressSchema,
-  balance_eth: Type.Unsafe<ExactNumber>({ type: 'number', examples: [exactNumber('1.5')] }),
+  balance_eth: Type.Unsafe<ExactNumber>({
+    type: 'number',
+    description: 'In the native coin of the chain, which `coin` names.',
+    examples: [exactNumber('1.5')],
+  }),
   balance_wei: Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] }),
   tokens: Type.Array(
     Type.Object({
@@ -236,6 +243,6 @@ export const BlockchainBalanceSchema = namedAnswer('BlockchainBalance', {
         examples: ['12500000'],
       }),
     }),
-    { description: 'The token that pays a currency other than ETH.' },
+    { description: 'The tokens that pay the other currencies.' },
   ),
 })

@@ -69,7 +69,7 @@ export const EventListSchema = namedAnswer('EventList', {
   has_more: Type.Boolean(),
 })
 
-/** What lists, streams and webhooks tell of an event. */
+/** The fields of an event in lists, streams and webhooks. */
 export function eventFields<Data extends object>(event: {
   type: string
   subject: string

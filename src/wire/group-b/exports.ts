@@ -11,7 +11,7 @@ import {
 } from '../../domain/exports.ts'
 import { formatAmount } from '../../domain/money.ts'
 import { stringifyJson } from '../json.ts'
-import { MomentSchema, namedObject, nullable, requestObject } from '../shapes.ts'
+import { ChainNameSchema, MomentSchema, namedObject, nullable, requestObject } from '../shapes.ts'
 
 export const EXPORT_FORMATS = ['csv', 'jsonl'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
@@ -28,6 +28,10 @@ export const ExportQuerySchema = requestObject({
     description:
       `The end, excluded: at least ${limits.exportSettleMs / 1000} s ago, so that nothing ` +
       'is stored later for a time that is exported already.',
+  }),
+  chain: Type.Optional({
+    ...ChainNameSchema,
+    description: 'Only what is on this chain. Of postings: those of the account of its stablecoin.',
   }),
   format: Type.Enum([...EXPORT_FORMATS], { default: 'csv' }),
 })
@@ -53,7 +57,7 @@ const COLUMNS = ['row', 'at', 'account', 'currency', 'change', 'balance'] as con
 
 /**
  * The lines of an export: what each account begins with, each entry with the balance after it, and
- * what each account ends with. Whoever has no closing line has not got all of it.
+ * what each account ends with. An export without its closing lines is incomplete.
  */
 export async function* exportLines(
   sections: AsyncIterable<ExportSection>,

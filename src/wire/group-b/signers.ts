@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox'
 
 import { SIGNER_ALERT_KINDS, SIGNER_PURPOSES, STABLECOIN_PROFILES } from '../../domain/signers.ts'
 import {
+  CoinSchema,
   EthereumAddressSchema,
   named,
   nullable,
@@ -13,7 +14,7 @@ import {
 } from '../shapes.ts'
 
 const WeiSchema = Type.String({ pattern: '^[0-9]+$', examples: ['1500000000000000000'] })
-const EtherSchema = Type.String({ description: 'In ETH.', examples: ['1.5'] })
+const EtherSchema = Type.String({ description: 'In the coin of the chain.', examples: ['1.5'] })
 
 const SIGNER_FIELDS = {
   address: EthereumAddressSchema,
@@ -91,6 +92,7 @@ export const SignerListSchema = named(
     success: Type.Literal(true),
     chain_id: Type.Integer({ examples: [31_337] }),
     chain: OnChainSchema,
+    coin: CoinSchema,
     stablecoin: nullable(StablecoinSchema),
     platform: Type.Array(PlatformSignerSchema),
     users: Type.Array(UserSignerSchema, { description: 'In the order of the ids of the users.' }),

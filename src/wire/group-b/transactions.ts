@@ -16,6 +16,7 @@ import {
   requestObject,
   TimestampSchema,
   ChainFilterSchema,
+  CoinSchema,
   OnChainSchema,
 } from '../shapes.ts'
 import { CHARGE_BACK_FIELDS } from './charges.ts'
@@ -116,6 +117,7 @@ export const BlockchainTransactionSchema = namedObject('BlockchainTransaction', 
   from_address: EthereumAddressSchema,
   to_address: EthereumAddressSchema,
   ...AMOUNT_FIELDS,
+  coin: CoinSchema,
   gas_used: nullable(int64({ description: 'Null until it is in a block.', examples: [21000] })),
   gas_price: nullable(int64({ description: 'In wei.', examples: [1_000_000_007] })),
   rollup_fee: nullable(

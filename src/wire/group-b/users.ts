@@ -13,7 +13,7 @@ import {
 
 const IdSchema = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, examples: [3] })
 
-/** In a path everything is text; what is no number is refused as text. */
+/** Everything in a path is text. What is not a number is refused as text. */
 const PathIdSchema = Type.String({ pattern: '^[1-9][0-9]{0,8}$', examples: ['3'] })
 
 const ScopesSchema = Type.Array(Type.Enum([...SCOPES]), {

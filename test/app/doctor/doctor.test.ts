@@ -3,7 +3,9 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 
 import { expect } from 'chai'
@@ -51,6 +53,7 @@ describe('the doctor', () => {
   it('finds no problem in a sandbox that nothing is set for', async () => {
     const findings = await look({})
     expect(bad(findings)).to.deep.equal([])
+    expect(findings.some((finding) => 'chain' in finding)).to.equal(false)
     expect(findings.find(({ part }) => part === 'webhooks')?.status).to.equal('skipped')
   })
 
@@ -87,6 +90,32 @@ describe('the doctor', () => {
     const findings = await look({ ETH_RPC_URL: `${twice},${urlOf(17_000)}` })
     expect(bad(findings, 'chain')).to.have.length(1)
     expect(bad(findings, 'chain')[0]).to.include('serves chain 17000')
+  })
+
+  it('looks at each chain of a file by itself', async () => {
+    const file = join(folder.path, 'chains.json')
+    const write = (chains: object[]): void => writeFileSync(file, JSON.stringify(chains))
+    const one = { name: 'one', id: 31_337, providers: [urlOf(31_337)] }
+    const two = { name: 'two', id: 17_000, providers: [urlOf(17_000)], finality: 1 }
+    write([one, two])
+    const findings = await look({ QUITTANCE_CHAINS: file, QUITTANCE_SIGNER: `seed:${MNEMONIC}` })
+    for (const part of ['chain', 'contracts', 'signers', 'clock']) {
+      const of = findings.filter((finding) => finding.part === part)
+      expect(new Set(of.map(({ chain }) => chain)), part).to.deep.equal(new Set(['one', 'two']))
+    }
+    const said = findings.filter(({ chain }) => chain === 'two').map(({ message }) => message)
+    expect(said.join('\n')).to.match(/block \d+ is final \(1 confirmations\)/)
+    // What everybody knows is for the chain of a sandbox alone.
+    const known = findings.filter(({ message }) => message.includes('everyone can sign'))
+    expect(known.map(({ chain }) => chain)).to.deep.equal(['two'])
+    write([one, { ...two, id: 17_001 }])
+    const wrong = await look({ QUITTANCE_CHAINS: file })
+    expect(bad(wrong, 'chain')).to.have.length(1)
+    expect(bad(wrong, 'chain')[0]).to.include('serves chain 17000, and two is chain 17001')
+    write([one, { ...two, providers: ['http://127.0.0.1:1'] }])
+    const away = await look({ QUITTANCE_CHAINS: file })
+    expect(away.find(({ status }) => status === 'problem')).to.include({ chain: 'two' })
+    expect(away.some(({ chain, part }) => chain === 'one' && part === 'contracts')).to.equal(true)
   })
 
   it('warns of a provider that lags', async () => {

@@ -55,6 +55,7 @@ describe('QUITTANCE_CHAINS', () => {
       settlementAddress: TOKEN,
       stablecoinAddress: TOKEN,
       stablecoinProfile: 'fiat_token',
+      coin: 'ETH',
       tokens: [{ symbol: 'EURC', address: `0x${'b'.repeat(40)}` }],
       stack: 'ethereum',
       startBlock: 17n,
@@ -83,7 +84,22 @@ describe('QUITTANCE_CHAINS', () => {
     'line 4: id is 10, but base is chain',
   )
   refuses('an unknown chain without an id', [{ name: 'mine' }], 'line 2: is not a known chain')
-  refuses('a chain of another coin', [{ name: 'polygon' }], 'line 2: pays gas in POL')
+  refuses('a coin that banks have', [{ name: 'base', coin: 'USD' }], 'line 4: coin is the name of')
+  refuses(
+    'a token that is called as the coin is',
+    [{ name: 'polygon', tokens: [{ symbol: 'POL', address: TOKEN }] }],
+    'line 4: tokens has POL, which is the coin of the chain',
+  )
+
+  it('knows the coin of a chain, and takes another one from the file', () => {
+    const coinsOf = (...chains: object[]) => parse(chains).chains.map(({ coin }) => coin)
+    const own = { name: 'mine', id: 77, providers: ['http://one'] }
+    expect(coinsOf({ name: 'polygon' }, { name: 'base' })).to.deep.equal(['POL', 'ETH'])
+    expect(coinsOf(own, { ...own, name: 'other', id: 78, coin: 'XDAI' })).to.deep.equal([
+      undefined,
+      'XDAI',
+    ])
+  })
   refuses(
     'each mistake of all chains',
     [

@@ -76,6 +76,9 @@ describe('what a rollup charges beside the gas', () => {
         operatorFeeScalar: '0x1',
       }
       expect(feeIn(deposit)).to.equal(0n)
+      // As anvil writes it.
+      expect(feeIn({ ...deposit, type: '0x7E' })).to.equal(0n)
+      expect(feeIn({ ...deposit, type: null })).to.equal(5n)
     })
 
     it('and nothing on Arbitrum, whose gas has it', () => {

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import type { Hex } from 'viem'
 
-import { openSource, reconcileSource } from '../../../src/app/reconcile/source.ts'
-import { parseConfig } from '../../../src/base/config.ts'
+import { reconcile } from '../../../src/app/reconcile.ts'
 import { faults, startBarePlatform } from '../../fixtures/api/bare-platform.ts'
 import { csvFile, removeFiles, textFile } from '../../fixtures/books/reconcile.ts'
 import { startPaidChain, type PaidChain } from '../../fixtures/books/verify.ts'
@@ -126,16 +125,7 @@ describe('reconcile on the command line', () => {
     const asked = proxy.calls
       .slice(before)
       .filter(({ method }) => method === 'eth_getTransactionReceipt')
-    const config = parseConfig(env)
-    const unbroken = await reconcileSource({
-      config,
-      source: openSource(file, { config, since: undefined, until: undefined }),
-      urls: [proxy.url],
-      confirmations: 1,
-      graceMs: 3_600_000,
-      signal: new AbortController().signal,
-      onProgress: () => undefined,
-    })
+    const unbroken = await reconcile({ source: file, rpcUrls: [proxy.url], confirmations: 1 })
     await proxy.stop()
     const { summary, ...rest } = JSON.parse(readFileSync(join(out, 'report.json'), 'utf8'))
     expect({ ...summary, elapsed_ms: 0 }).to.deep.equal({ ...unbroken.summary, elapsed_ms: 0 })

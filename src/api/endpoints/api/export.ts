@@ -11,9 +11,10 @@ import {
 } from '../../../wire/group-b/exports.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
+import { wantedChain, type Chains } from '../../chains.ts'
 
 /** Your own books, and to administrators everybody's. */
-export function exportEndpoint({ clock }: { clock: Clock }): Endpoint {
+export function exportEndpoint({ clock, chains }: { clock: Clock; chains: Chains }): Endpoint {
   return defineEndpoint({
     route: 'GET /api/export',
     operationId: 'exportBooks',
@@ -43,8 +44,14 @@ export function exportEndpoint({ clock }: { clock: Clock }): Endpoint {
         const message = `The end is ${to.toISOString()}. Send an earlier \`from\`.`
         throw invalidRequest([{ field: 'query.from', code: 'from_after_to', message }])
       }
+      const chainId = wantedChain(chains, query)
       const userId = mayUse(caller, 'admin') ? undefined : caller.userId
-      return exportLines(EXPORTS[kind](db, { userId, from, to }), { kind, format, from, to })
+      return exportLines(EXPORTS[kind](db, { userId, chainId, from, to }), {
+        kind,
+        format,
+        from,
+        to,
+      })
     },
   })
 }

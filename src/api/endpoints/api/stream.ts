@@ -15,7 +15,7 @@ import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint, type FollowRequest } from '../../admission/endpoint.ts'
 import { formatEvent, heartbeat } from '../../event-stream.ts'
 
-/** Tells what happens as it happens: your own events, and to administrators everybody's. */
+/** Sends events as they happen: to users their own, and to administrators all of them. */
 export function streamEndpoint(deps: { clock: Clock; closing: AbortSignal }): Endpoint {
   return defineEndpoint({
     route: 'GET /api/stream',

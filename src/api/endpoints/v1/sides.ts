@@ -140,7 +140,7 @@ export function requireAddress(named: { field: string; text: string; token: Hex 
   throw refusal({ field, code: 'address', message, value: text.slice(0, 100) }, 5014)
 }
 
-/** What a holder sends without a memo is told by its address alone, which is one user's. */
+/** Tokens without a memo are attributed by their sender alone, so each address is one user's. */
 export async function requireHolder(
   db: Db,
   { userId, holder }: { userId: number; holder: Hex | undefined },

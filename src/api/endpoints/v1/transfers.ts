@@ -101,10 +101,11 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
       'From wallet to wallet, it is complete at once. From wallet to blockchain, it is a ' +
       'withdrawal: the stablecoin is paid to the address. The transfer is complete when that is ' +
       'final; if it fails, the money returns to the wallet. From blockchain to wire, it is ' +
-      'a redeem: `redemption` in the answer says what the holder burns, and until when. When the ' +
-      'burn is final, the wire is sent; when that is paid, the transfer is complete. With ' +
-      '`source.custodial`, the platform burns from your own address. Any other burn ' +
-      'is not paid, and is reported.',
+      'a redeem: `redemption` in the answer says what the holder burns, and until when. A token ' +
+      'without memos, such as USDC, is not burnt: the named holder sends it to the address of ' +
+      'the issuer. When that is final, the wire is sent; when the wire is paid, the transfer is ' +
+      'complete. With `source.custodial`, the holder is your own address, and the platform ' +
+      'signs. Any other burn is not paid, and is reported.',
     tag: 'Transfers',
     access: 'transfers:write',
     body: TransferCreateSchema,
@@ -305,7 +306,7 @@ type Request = {
 }
 type Sides = `${Body['source']['type']} ${Body['destination']['type']}`
 
-/** The types of both sides tell what is asked for. */
+/** The types of both sides select the kind of transfer. */
 const BY_SIDES: Readonly<Record<Sides, (request: Request) => Promise<Transfer>>> = {
   'wallet wallet': betweenWallets,
   'blockchain wire': redeem,
@@ -371,7 +372,7 @@ async function redeem({
       ? undefined
       : requireAddress({ field: 'source.address', text: source.address, token })
   if (burn !== undefined && named !== undefined && named !== burn.address) {
-    const message = 'The platform burns from your own address. Leave this address out.'
+    const message = 'The holder is your own address at the platform. Leave this address out.'
     const problem = { field: 'source.address', code: 'combination', message }
     throw refusal({ ...problem, value: source.address }, 2007)
   }

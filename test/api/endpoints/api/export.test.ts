@@ -7,6 +7,7 @@ import { claimAddress } from '../../../../src/store/transactions/addresses.ts'
 import { recordTransaction } from '../../../../src/store/transactions/transactions.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'
+import { oneChain } from '../../../fixtures/api/chains.ts'
 import { deposit, DOLLAR, makePayment, makeWallets } from '../../../fixtures/books/money.ts'
 import { createTestClock } from '../../../fixtures/clock.ts'
 import { freshDatabase } from '../../../fixtures/store/database.ts'
@@ -38,7 +39,7 @@ describe('/api/export', () => {
     const clock = createTestClock(new Date(Date.now() + 60_000))
     const users = [alice, bob, admin]
     api = await startApi({
-      endpoints: [exportEndpoint({ clock })],
+      endpoints: [exportEndpoint({ clock, chains: oneChain({}) })],
       hooks: {
         db,
         authenticate: async ({ 'x-api-key': key }) =>

@@ -95,10 +95,10 @@ if (process.env['DATABASE_URL'] !== undefined) {
         const [signer] = bench.signers.addresses
         await sql`select 1 from nonce_lanes where signer = ${signer} for update`.execute(open)
         isHeld.resolve()
-        let isOver = false
-        void held.promise.then(() => (isOver = true))
-        // A transaction that says nothing for long is ended by the server.
-        while (!isOver) await sql`select pg_sleep(0.1)`.execute(open)
+        // The server ends a transaction that is idle for long.
+        const timer = setInterval(() => void sql`select 1`.execute(open), 1000)
+        await held.promise
+        clearInterval(timer)
       })
       await isHeld.promise
 

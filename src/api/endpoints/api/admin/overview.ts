@@ -32,7 +32,7 @@ export function overviewEndpoint(deps: OverviewDeps): Endpoint {
     query: OfChainQuerySchema,
     answer: OverviewSchema,
     handle: async ({ query, db }) => {
-      const { chainId, name, providers } = chainNamed(chains, query.chain, 'query.chain')
+      const { chainId, name, coin, providers } = chainNamed(chains, query.chain, 'query.chain')
       const now = clock.now()
       const overview = await readOverview(db, { chainId, now })
       return {
@@ -41,7 +41,10 @@ export function overviewEndpoint(deps: OverviewDeps): Endpoint {
         environment,
         chain_id: chainId,
         chain: name,
-        chains: chains.all().map((one) => ({ chain: one.name, chain_id: one.chainId })),
+        coin,
+        chains: chains.all().map((one) => {
+          return { chain: one.name, chain_id: one.chainId, code: one.code, coin: one.coin }
+        }),
         since: overview.since.toISOString(),
         claimed: toTotals(overview.claimed),
         settled: toTotals(overview.settled),

@@ -136,7 +136,7 @@ async function decide(db: Db, { charge, caller, decision, note }: Decision): Pro
   })
 }
 
-/** With what has come for it, of all that has come. */
+/** With its own arrivals, selected from those of all charges. */
 function undecidedOf(charge: Charge, all: readonly CheckoutPayment[]): UndecidedPayment {
   const arrivals = all.filter((one) => one.transactionId === charge.transactionId)
   return {

@@ -45,7 +45,7 @@ export function signerListEndpoint({ chains }: { chains: Chains<SignersDeps> }):
     query: SignerListQuerySchema,
     answer: SignerListSchema,
     handle: async ({ query }) => {
-      const { chainId, name, signers } = chainNamed(chains, query.chain, 'query.chain')
+      const { chainId, name, coin, signers } = chainNamed(chains, query.chain, 'query.chain')
       const signal = AbortSignal.timeout(limits.healthCheckMs)
       const [platform, stablecoin, { shown, last }] = await Promise.all([
         signers.platform(signal),
@@ -56,6 +56,7 @@ export function signerListEndpoint({ chains }: { chains: Chains<SignersDeps> }):
         success: true as const,
         chain_id: chainId,
         chain: name,
+        coin,
         stablecoin: stablecoin ? toStablecoin(stablecoin) : null,
         platform: platform.map(toPlatformSigner),
         users: shown.map(toUserSigner),

@@ -16,7 +16,7 @@ export function blockchainBalanceEndpoint(deps: {
   return defineEndpoint({
     route: 'GET /api/blockchain/balance',
     operationId: 'getBlockchainBalance',
-    summary: 'Read the balances of your address, in ETH and in tokens',
+    summary: 'Read the balances of your address, in the native coin and in tokens',
     tag: 'Blockchain',
     access: 'blockchain:read',
     query: BlockchainBalanceQuerySchema,
@@ -24,7 +24,7 @@ export function blockchainBalanceEndpoint(deps: {
     // Whatever a provider refuses passes by itself.
     refusals: {},
     handle: async ({ query, caller }) => {
-      const { name, payments } = chainNamed(deps.chains, query.chain, 'query.chain')
+      const { name, coin, payments } = chainNamed(deps.chains, query.chain, 'query.chain')
       const address = await payments.addressOf(caller.userId)
       const [wei, tokens] = await Promise.all([
         payments.balanceOf(address),
@@ -34,6 +34,7 @@ export function blockchainBalanceEndpoint(deps: {
       return {
         success: true as const,
         chain: name,
+        coin,
         address: checksummed(address),
         balance_eth: exactNumber(eth),
         balance_wei: String(wei),

@@ -164,6 +164,7 @@ function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
       return Promise.resolve({
         success: true as const,
         chain: chain.name,
+        coin: chain.coin,
         currency: unit.currency,
         count: amounts.length,
         ...amountFields({ amount, ...unit }),
@@ -177,7 +178,7 @@ function batchEstimate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
   })
 }
 
-/** Reads a batch, refusing what can be told without the chain. */
+/** Reads a batch. Refuses the mistakes that can be found without the chain. */
 async function readBatch<Prepared>(
   { chains, randomBytes }: BatchDeps<Prepared>,
   { body, caller, db }: { body: BatchCreate; caller: Caller; db: Db },
@@ -185,7 +186,7 @@ async function readBatch<Prepared>(
   const { on_failure: onFailure = 'all_or_nothing', items } = body
   const chain = chainNamed(chains, body.chain)
   const { payments } = chain
-  const { unit, token } = readPaidIn(payments.tokens, body.currency)
+  const { unit, token, isCoin } = readPaidIn(chain, body.currency)
   const { currency } = unit
   const externalIds = items.map(({ external_id: externalId }, place) => {
     return { field: `items.${place}.external_id`, externalId }
@@ -197,7 +198,7 @@ async function readBatch<Prepared>(
   const batch: BlockchainBatch = {
     subject: batchId,
     spender: actorOf(caller),
-    route: (currency === 'ETH' ? ETHER_ROUTES : TOKEN_ROUTES)[onFailure],
+    route: (isCoin ? COIN_ROUTES : TOKEN_ROUTES)[onFailure],
     token,
     payer: await payments.addressOf(caller.userId),
     payments: items.map(({ to_address: to }, place) => {
@@ -221,7 +222,7 @@ const BATCH_REFUSALS: Refusals = {
 
 type Routes = Record<OnFailure, BundleRoute>
 
-const ETHER_ROUTES: Routes = { all_or_nothing: 'bundle', each: 'open_bundle' }
+const COIN_ROUTES: Routes = { all_or_nothing: 'bundle', each: 'open_bundle' }
 const TOKEN_ROUTES: Routes = { all_or_nothing: 'token_bundle', each: 'open_token_bundle' }
 
 /** Each in the smallest unit, or all that cannot be read by their places. */

@@ -75,7 +75,7 @@ export type BatchCost = {
 /** What an address holds of a token. */
 export type TokenBalance = { token: Token; amount: bigint }
 
-/** How a payment on the chain can fail, beside what every operation can. */
+/** How a payment on the chain can fail, in addition to the failures of every operation. */
 export const PAYMENT_FAILURES: readonly FailureCode[] = [
   'conflict',
   'contract_not_configured',
@@ -139,7 +139,7 @@ export async function acceptPayments<Prepared>(
   return results
 }
 
-/** Chain by chain, by their ids, so that no two who want the same lanes wait for each other. */
+/** Chain by chain, in the order of their ids: requests for the same lanes cannot deadlock. */
 async function acceptEach<Prepared>(
   db: Db,
   requests: ReadonlyArray<Request<Prepared>>,

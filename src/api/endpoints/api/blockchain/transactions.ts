@@ -29,11 +29,11 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
   return defineEndpoint({
     route: 'POST /api/blockchain/transactions',
     operationId: 'createBlockchainTransaction',
-    summary: 'Send ETH, the stablecoin or another token from your address',
+    summary: 'Send the native coin, the stablecoin or another token from your address',
     description:
-      'Gas is paid in ETH for every currency. The answer arrives at once, with the hash of the ' +
-      'transaction that is signed and stored. A higher fee later changes the hash; the ' +
-      'detail lists every attempt.',
+      'Gas is paid in the coin of the chain for every currency. The answer arrives at once, ' +
+      'with the hash of the transaction that is signed and stored. A higher fee later changes ' +
+      'the hash; the detail lists every attempt.',
     tag: 'Blockchain',
     access: 'blockchain:write',
     body: BlockchainCreateSchema,
@@ -43,7 +43,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     prepare: async ({ body, caller, db }) => {
       const chain = chainNamed(chains, body.chain)
       const { payments } = chain
-      const { unit, token } = readPaidIn(payments.tokens, body.currency)
+      const { unit, token, isCoin } = readPaidIn(chain, body.currency)
       const { currency } = unit
       const amount = readAmount({ amount: body.amount, ...unit })
       const externalIds = [{ field: 'external_id', externalId: body.external_id }]
@@ -52,7 +52,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
       const payment = await payments.prepare(db, {
         subject: transactionId,
         spender: actorOf(caller),
-        ...(currency === 'ETH' ? ETHER_WAYS : TOKEN_WAYS)[body.use_contract ? 'contract' : 'plain'],
+        ...(isCoin ? COIN_WAYS : TOKEN_WAYS)[body.use_contract ? 'contract' : 'plain'],
         token,
         payer: await payments.addressOf(caller.userId),
         payee: body.to_address as Hex,
@@ -68,7 +68,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
 
 type Ways = Record<'plain' | 'contract', Pick<BlockchainPayment, 'route' | 'withAllowance'>>
 
-const ETHER_WAYS: Ways = { plain: { route: 'direct' }, contract: { route: 'contract' } }
+const COIN_WAYS: Ways = { plain: { route: 'direct' }, contract: { route: 'contract' } }
 const TOKEN_WAYS: Ways = {
   plain: { route: 'transfer' },
   contract: { route: 'token', withAllowance: true },

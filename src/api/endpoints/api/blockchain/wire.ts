@@ -4,6 +4,7 @@ import { isOffChain } from '../../../../domain/breaks.ts'
 import { STABLECOIN_DECIMALS } from '../../../../domain/money.ts'
 import { isInEther, pendingReason, type Attempt, type Order } from '../../../../domain/orders.ts'
 import type { Db } from '../../../../store/database/database.ts'
+import { readCoin } from '../../../../store/database/chains.ts'
 import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
 import { readCursor } from '../../../../store/orders/chain-cursor.ts'
 import { findOrderOf } from '../../../../store/orders/orders.ts'
@@ -35,6 +36,7 @@ export async function readBlockchainTransaction(
     from_address: checksummed(order.signer),
     to_address: checksummed(order.payee),
     ...amountOf(transaction, { amount: order.amount, isEther: isInEther(order.route) }),
+    coin: await readCoin(db, order.chainId),
     gas_used: shown.block?.gasUsed ?? null,
     gas_price: shown.block?.gasPrice ?? null,
     rollup_fee: shown.block?.rollupFee ?? null,
@@ -63,6 +65,7 @@ async function readArrival(db: Db, transaction: Shown): Promise<BlockchainTransa
     from_address: checksummed(arrival.payer),
     to_address: checksummed(arrival.payee),
     ...amountOf(transaction, { amount: arrival.amount, isEther: arrival.token === undefined }),
+    coin: await readCoin(db, chainId),
     gas_used: gas?.gasUsed ?? null,
     gas_price: gas?.gasPrice ?? null,
     rollup_fee: null,
@@ -78,12 +81,13 @@ async function readArrival(db: Db, transaction: Shown): Promise<BlockchainTransa
   }
 }
 
-/** Ether, the dollars of the stablecoin, or another token. */
+/** The native coin, the dollars of the stablecoin, or another token. */
 function amountOf(
   { currency, tokenDecimals }: Shown,
   { amount, isEther }: { amount: bigint; isEther: boolean },
 ) {
-  if (isEther) return amountFields({ amount, currency: 'ETH' })
+  // Another coin than ether has its decimals with it, as tokens have.
+  if (isEther && typeof tokenDecimals !== 'number') return amountFields({ amount, currency: 'ETH' })
   return amountFields({ amount, currency, tokenDecimals: tokenDecimals ?? STABLECOIN_DECIMALS })
 }
 

@@ -31,7 +31,7 @@ export async function readChargeBack(
   const completed = refunds
     .filter(({ state }) => state === 'completed')
     .reduce((sum, { amount }) => sum + amount, 0n)
-  // What a bank has sent back has come back as a whole, without a refund of ours.
+  // A bank sends a payment back as a whole, without a refund of ours.
   const back = status === 'refunded' && refunds.length === 0 ? amount : completed
   return {
     refunded_decimal: formatAmount({ amount: back, decimals: decimalsOf(unit) }),
@@ -74,7 +74,7 @@ export function toArrivalWire(arrival: CheckoutPayment): ArrivalWire {
   }
 }
 
-/** What has come at the crypto checkout beside what is due; null at any other gateway. */
+/** What a crypto checkout received, next to what is due. Null at any other gateway. */
 export function receivedFields(charge: Charge) {
   const { kind, received = 0n } = charge
   const decimals = receivedDecimals(charge)

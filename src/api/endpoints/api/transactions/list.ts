@@ -27,7 +27,7 @@ export function transactionListEndpoint({ chains }: { chains: Chains }): Endpoin
       const limit = effectiveLimit(query.limit)
       const page = query.cursor === undefined ? { offset: query.offset } : { after: placeOf(query) }
       const filter = { userId: caller.userId, ...readSearch(chains, query) }
-      // One more tells whether there is a next page.
+      // One more shows whether there is a next page.
       const found = await listTransactions(db, filter, { ...page, limit: limit + 1 })
       if (!found.isExact && query.offset > found.total) throw offsetTooDeep()
       const { shown, next } = cut(found, limit)

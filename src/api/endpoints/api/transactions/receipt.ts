@@ -13,7 +13,7 @@ import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.t
 import { chainOf, type Chains } from '../../../chains.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 
-/** What the chain holds for a transaction of ours: the contract and the reference tell which. */
+/** What the chain holds for a transaction of ours. The contract and the reference identify it. */
 export type ProvenPayment = {
   transactionId: string
   chainId: number
@@ -28,7 +28,7 @@ export type ProvePayment = (
   payment: ProvenPayment,
 ) => Promise<{ quittance: string } | { problem: string }>
 
-/** Makes the page that proves a payment to whoever has its address. */
+/** Makes the page that proves a payment to anyone who has its address. */
 export function receiptCreateEndpoint(deps: {
   chains: Chains<{ provePayment: ProvePayment }>
   randomBytes: RandomBytes

@@ -165,7 +165,7 @@ export const PLATFORM_REFUSALS: Refusals = {
   simulation_failed: { failure: 'payment_would_fail', field: 'destination.address' },
   gas_too_high: { failure: 'payment_would_fail', field: 'destination.address' },
   stablecoin_not_configured: { failure: 'contract_not_configured', field: 'destination.chain' },
-  // The platform lacks ether for the gas, which is no fault of the caller's wallet.
+  // The platform lacks ether for the gas, which is not the fault of the caller's wallet.
   insufficient_funds: later,
 }
 

@@ -44,7 +44,7 @@ export function subscriptionEndpoints(deps: SubscriptionDeps): Endpoint[] {
 
 const tag = 'Notifications'
 
-/** Stores where the caller wants to be told, and sends a ping there. */
+/** Stores where the caller receives notifications, and sends a ping there. */
 function subscriptionCreate(deps: SubscriptionDeps): Endpoint {
   const { randomBytes, requireTarget } = deps
   return defineEndpoint({
