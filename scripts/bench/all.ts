@@ -23,6 +23,7 @@ const PARTS: Readonly<Record<string, Settings>> = {
   breaks: { BENCH_GOOD: '2000', BENCH_BREAKS: '20' },
   runs: { BENCH_SETTLEMENTS: '2000', BENCH_PEER: '100' },
   console: { BENCH_ROWS: '5000', BENCH_ROUNDS: '3' },
+  find: { BENCH_ROWS: '5000', BENCH_ROUNDS: '3' },
 }
 
 /** The parts that `--growth` runs at several sizes, and what sets each one's size. */

@@ -9,6 +9,7 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { insertUser } from '../../src/store/access/users.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
+import { timeOnce } from '../../test/engines/bench/page-times.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
 import { findChromium, keepSession, startBrowser } from '../../test/fixtures/console/browser.ts'
 import { walkThrough } from '../../test/fixtures/console/scroll.ts'
@@ -71,29 +72,6 @@ async function timeOpening(browser: Browser, facts: ReadyFacts): Promise<Times> 
   // The first of all also has the programs of the pages made, which a package carries ready.
   const [doorMs, overviewMs, bareMs] = times.map((each) => spreadOf(each.slice(1)))
   return { doorMs: doorMs!, overviewMs: overviewMs!, bareMs: bareMs! }
-}
-
-async function timeOnce(
-  browser: Browser,
-  wanted: { url: string; until: string; token?: string },
-): Promise<number> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
-  if (wanted.token !== undefined) await keepSession(context, wanted.token)
-  // A task of its own after the frame runs only when the page is free to take an input.
-  await context.addInitScript(`
-    const look = () => document.querySelector(${JSON.stringify(wanted.until)})
-      ? setTimeout(() => performance.mark('usable'))
-      : requestAnimationFrame(look)
-    look()`)
-  const page = await context.newPage()
-  await page.goto(wanted.url)
-  const ms = await page.evaluate<number>(`(async () => {
-    const marks = () => performance.getEntriesByName('usable')
-    while (marks().length === 0) await new Promise(requestAnimationFrame)
-    return marks()[0].startTime
-  })()`)
-  await context.close()
-  return ms
 }
 
 function spreadOf(times: readonly number[]): Spread {

@@ -2,11 +2,18 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { insertCharge } from '../../src/store/rails/charges.ts'
-import { describeInChromium } from '../fixtures/console/browser.ts'
+import { describeInChromium, keepSession, tooWideOf } from '../fixtures/console/browser.ts'
 import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
 import { insertManyTransactions } from '../fixtures/store/many-transactions.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 import { until } from '../fixtures/until.ts'
+
+/** What a test asks of an element. */
+type Box = {
+  scrollWidth: number
+  clientWidth: number
+  getBoundingClientRect: () => { left: number }
+}
 
 /** All of them are in sight of a window of this height. */
 const ROWS = 15
@@ -44,6 +51,31 @@ describeInChromium('lists in the console', (chromium) => {
       .filter({ hasText: /^1 transaction$/ })
       .waitFor()
     expect(await shownIds()).to.deep.equal([ids.at(-1)])
+  })
+
+  it('turns the order by keys, which stands in the address, and goes back', async () => {
+    await showAll()
+    const head = page.getByRole('columnheader', { name: 'Created' })
+    expect(await head.getAttribute('aria-sort')).to.equal('descending')
+    await page.getByRole('link', { name: 'Created' }).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/#\/transactions\?sort=oldest$/)
+    await page.locator('[aria-sort=ascending]').waitFor()
+    expect(await shownIds()).to.deep.equal(ids.toReversed())
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Created ↑')
+    // A filter keeps the order, and one that is a search has none to turn.
+    await page.getByLabel('Status').selectOption('completed')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.waitForURL(/status=completed&sort=oldest/)
+    await page.getByLabel('Currency').selectOption('USD')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.locator('[aria-sort]').waitFor({ state: 'detached' })
+    await page.goBack()
+    await page.goBack()
+    await page.locator('[aria-sort=ascending]').waitFor()
+    await page.goBack()
+    await page.locator('[aria-sort=descending]').waitFor()
+    expect(await shownIds()).to.deep.equal(ids)
   })
 
   it('keeps the focus where a filter was applied, and goes back to the one before', async () => {
@@ -136,6 +168,43 @@ describeInChromium('lists in the console', (chromium) => {
       expect(filtered().some((query) => query.has(param))).to.equal(false)
     })
   }
+
+  it('shows an amount of 18 decimals whole, in its place on a narrow screen', async () => {
+    const { db, alice } = opened.admin
+    const amount = { amount: 12_345_678_901_234_567_890n, currency: 'ETH' } as const
+    await makeTransaction(db, { userId: alice.id, ...amount })
+    await opened.show('transactions?currency=ETH')
+    const cell = page.getByRole('cell').filter({ hasText: '12.34567890123456789 ETH' })
+    await cell.waitFor()
+    const over = () => cell.evaluate((one: Box) => one.scrollWidth - one.clientWidth)
+    expect(await over()).to.be.at.most(0)
+    await page.setViewportSize({ width: 360, height: 780 })
+    const left = (column: string) =>
+      page
+        .locator(`.rows .body [data-column=${column}] > :first-child`)
+        .evaluate((one: Box) => Math.round(one.getBoundingClientRect().left))
+    expect(await left('Amount')).to.equal(await left('Transaction'))
+    expect(await over()).to.be.at.most(0)
+    await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
+  it('stays within a narrow window while it connects, and cut off', async () => {
+    const narrow = await opened.browser.newPage({ viewport: { width: 360, height: 780 } })
+    await keepSession(narrow, opened.admin.keys.admin)
+    let refuse = (): void => undefined
+    const refused = new Promise<void>((resolve) => (refuse = resolve))
+    await narrow.route('**/api/stream*', async (route) => {
+      await refused
+      await route.abort()
+    })
+    await narrow.goto(`${opened.url}/console#/transactions`)
+    await narrow.getByText('Connecting …').waitFor()
+    expect(await tooWideOf(narrow)).to.deep.equal([])
+    refuse()
+    await narrow.getByText(/^Connection lost/).waitFor()
+    expect(await tooWideOf(narrow)).to.deep.equal([])
+    await narrow.close()
+  })
 
   it('keeps the longest name of a break within the narrowest window of columns', async () => {
     const seen = new Date().toISOString()

@@ -4,6 +4,7 @@ import { stringifyJson } from '../../wire/json.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import { ICON } from '../pages/shells.ts'
 import { createStaticFile } from '../pages/static-file.ts'
+import { addGuideRoutes } from './guides.ts'
 import { documentGroup } from './openapi.ts'
 
 /** The documents for programs, and one page that shows both to people. */
@@ -29,6 +30,7 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpo
     load: loadProgram,
   })
   server.get('/docs/page.js', program.send)
+  addGuideRoutes(server, PAGE_POLICY)
 }
 
 /** The page gets nothing from elsewhere, and its browser refuses if it tries. */

@@ -6,12 +6,14 @@ import recorded from './examples.json' with { type: 'json' }
 export type Examples = Record<string, { summary?: string; value: JsonValue }>
 
 type Recorded = {
+  /** By type and what happened: `transactions transaction.completed`. */
+  webhooks: Readonly<Record<string, string>>
   /** By method and path: `ok`, or the status and the code of a failure. */
   operations: Readonly<Record<string, Readonly<Record<string, string>> | undefined>>
   failures: Readonly<Record<'a' | 'b', Readonly<Record<string, string>>>>
 }
 
-const { operations, failures }: Recorded = recorded
+const { webhooks, operations, failures }: Recorded = recorded
 
 /** What a test was answered by this operation. */
 export function examplesOfAnswer({ method, path }: Endpoint): Examples {
@@ -33,4 +35,16 @@ export function examplesOfFailure(
     return [[name, { summary: title, value: parseJson(text) }] as const]
   })
   return Object.fromEntries(found)
+}
+
+/** Bodies of this type that a platform has delivered. */
+export function examplesOfWebhook(type: string): Examples {
+  return Object.fromEntries(
+    Object.entries(webhooks).flatMap(([key, text]) => {
+      const [of, what = ''] = key.split(' ')
+      return of === type
+        ? [[what.replaceAll('.', '_'), { summary: what, value: parseJson(text) }]]
+        : []
+    }),
+  )
 }

@@ -8,6 +8,8 @@ import type { Endpoint } from '../admission/endpoint.ts'
 import { LivenessSchema, ReadinessSchema } from '../health.ts'
 import { GROUP_A_VERSION, type Group } from '../server/headers.ts'
 import { examplesOfAnswer, examplesOfFailure, type Examples } from './examples.ts'
+import { exampleOfRequest, snippetsOf } from './snippets.ts'
+import { documentWebhooks } from './webhooks.ts'
 
 export type OpenApiDocument = {
   openapi: '3.1.1'
@@ -15,6 +17,8 @@ export type OpenApiDocument = {
   servers: Array<{ url: string }>
   tags: Array<{ name: string }>
   paths: Record<string, Record<string, Operation>>
+  /** What subscriptions receive. */
+  webhooks?: ReturnType<typeof documentWebhooks>
   components: { schemas: Components; [part: string]: unknown }
 }
 
@@ -41,12 +45,15 @@ export function documentGroup(group: Group, all: readonly Endpoint[]): OpenApiDo
     path[endpoint.method.toLowerCase()] = documentEndpoint(endpoint, schemas)
   }
   if (group === 'b') Object.assign(paths, documentHealth(schemas))
+  const webhooks =
+    group === 'a' ? documentWebhooks((schema) => documentSchema(schema, schemas)) : undefined
   return {
     openapi: '3.1.1',
     info: INFO[group],
     servers: [{ url: '/' }],
-    tags: tagsOf(paths),
+    tags: [...tagsOf(paths), ...(webhooks ? [{ name: 'Webhooks' }] : [])],
     paths,
+    ...(webhooks && { webhooks }),
     components: { schemas, securitySchemes: SECURITY[group] },
   }
 }
@@ -62,18 +69,20 @@ const ERRORS =
   'letters, digits, `_` or `-`, otherwise a new one. Fields and parameters that are not listed ' +
   'are refused.'
 
+const GUIDES = 'The [guides](/docs/guides) explain how the parts work together.'
+
 const INFO = {
   a: {
     title: 'Payments, wallets and stablecoin',
     version: GROUP_A_VERSION,
-    description: `Amounts are decimal strings. ${ERRORS}`,
+    description: `${GUIDES}\n\nAmounts are decimal strings. ${ERRORS}`,
   },
   b: {
     title: 'Platform',
     version: '1.0.0',
     description:
-      'Amounts are JSON numbers, exact in their text: read them with a parser that keeps all ' +
-      `digits, or read the string next to them. ${ERRORS}`,
+      `${GUIDES}\n\nAmounts are JSON numbers, exact in their text: read them with a parser that ` +
+      `keeps all digits, or read the string next to them. ${ERRORS}`,
   },
 } as const
 
@@ -92,12 +101,14 @@ const SECURITY = {
 
 function documentEndpoint(endpoint: Endpoint, schemas: Components): Operation {
   const { operationId, summary, description, tag, access, group } = endpoint
+  const snippets = snippetsOf(endpoint)
   const scope = access === 'public' ? '' : `Requires the scope \`${access}\`.`
   return {
     operationId,
     summary,
     description: [description, scope].filter(Boolean).join('\n\n'),
     tags: [tag],
+    ...(snippets.length > 0 && { 'x-codeSamples': snippets }),
     security:
       access === 'public' ? [] : Object.keys(SECURITY[group]).map((name) => ({ [name]: [] })),
     parameters: parametersOf(endpoint, schemas),
@@ -129,9 +140,11 @@ function mediaTypesOf({ follow, media }: Endpoint): readonly string[] {
   return [follow ? 'text/event-stream' : 'application/json']
 }
 
-function requestBodyOf({ isBodyOptional }: Endpoint, body: TSchema, schemas: Components) {
+function requestBodyOf(endpoint: Endpoint, body: TSchema, schemas: Components) {
   const schema = documentSchema(body, schemas)
-  return { required: !isBodyOptional, content: { 'application/json': { schema } } }
+  const example = exampleOfRequest(endpoint)
+  const content = { 'application/json': { schema, ...(example !== undefined && { example }) } }
+  return { required: !endpoint.isBodyOptional, content }
 }
 
 function parametersOf(endpoint: Endpoint, schemas: Components) {
@@ -167,7 +180,8 @@ const IDEMPOTENCY_KEY = {
   description:
     'Identifies the request, so that a repeat does it once. The same key and body return the ' +
     'first answer with `Idempotent-Replayed: true`, for 30 days. With or without quotes.',
-  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$', examples: ['order-2025-014'] },
+  // Without an example: a page would send it, and refuse the next request that has it.
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
 }
 
 function fieldsOf(schema: TSchema | undefined, schemas: Components) {

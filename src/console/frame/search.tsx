@@ -7,7 +7,7 @@ import { Amount, Badge, Dialog, Failure, Foreign, Time } from '../parts/parts.ts
 import { hashOf } from '../route.ts'
 import { MENU } from './menu.ts'
 
-const PAUSE_MS = 60
+const PAUSE_MS = 20
 
 /** Where one is led, whichever kind of thing it is. */
 type Hit = { key: string; href: string; group: string; found?: FoundWire; title: string }
@@ -72,7 +72,7 @@ export function Search({ onClose }: { onClose: () => void }) {
       <p class="faint" role="status">
         {isDone &&
           hits.length === 0 &&
-          'Nothing found. Descriptions and amounts are searched in the newest 2,000 transactions.'}
+          'Nothing found. Of a description, type whole words or the beginning of the last one.'}
       </p>
     </Dialog>
   )

@@ -15,9 +15,19 @@ export type RowsProps<T> = {
   total: number | undefined
   /** How wide each column is in a wide window. */
   widths: string
+  sort?: Sort | undefined
   /** How far down one was when one left. */
   top?: number
   onScroll?: (top: number) => void
+}
+
+/** The column that the rows are sorted by, and where they are sorted the other way. */
+export type Sort = {
+  column: string
+  isAscending: boolean
+  href: string
+  /** Whether the order was turned by its link: the link of the new list has the focus then. */
+  isTurned: { current: boolean }
 }
 
 const WIDE = { row: 44, query: '(min-width: 1000px)' }
@@ -26,7 +36,7 @@ const BEYOND = 12
 
 /** A list of any length. The document contains only the rows in sight, and a few beyond. */
 export function Rows<T>(props: RowsProps<T>) {
-  const { rows, columns, onEnd } = props
+  const { rows, columns, onEnd, sort } = props
   const region = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(props.top ?? 0)
   const [height, setHeight] = useState(600)
@@ -69,15 +79,7 @@ export function Rows<T>(props: RowsProps<T>) {
         class={isWide ? 'wide' : 'narrow'}
         style={{ '--columns': props.widths }}
       >
-        <div role="rowgroup" class="head">
-          <div role="row" aria-rowindex={1} class="row">
-            {columns.map((name) => (
-              <span role="columnheader" key={name} data-column={name}>
-                {name}
-              </span>
-            ))}
-          </div>
-        </div>
+        <Head columns={columns} sort={sort} isWide={isWide} />
         <div role="rowgroup" class="body" style={{ height: `${rows.length * rowHeight}px` }}>
           {shown.map((row, index) => (
             <Row
@@ -91,6 +93,48 @@ export function Rows<T>(props: RowsProps<T>) {
         </div>
       </div>
     </div>
+  )
+}
+
+function Head(props: Pick<RowsProps<unknown>, 'columns' | 'sort'> & { isWide: boolean }) {
+  const { columns, sort, isWide } = props
+  return (
+    <div role="rowgroup" class="head">
+      <div role="row" aria-rowindex={1} class="row">
+        {columns.map((name) => (
+          <span
+            role="columnheader"
+            key={name}
+            data-column={name}
+            aria-sort={sort?.column === name ? directionOf(sort) : undefined}
+          >
+            {sort?.column === name && isWide ? <SortLink {...sort} /> : name}
+          </span>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function directionOf({ isAscending }: Sort): 'ascending' | 'descending' {
+  return isAscending ? 'ascending' : 'descending'
+}
+
+function SortLink({ column, isAscending, href, isTurned }: Sort) {
+  const link = useRef<HTMLAnchorElement>(null)
+  useEffect(() => {
+    if (isTurned.current) link.current?.focus()
+    isTurned.current = false
+  }, [])
+  return (
+    <a
+      ref={link}
+      href={href}
+      title={isAscending ? 'Show the newest first' : 'Show the oldest first'}
+      onClick={() => (isTurned.current = true)}
+    >
+      {column} <span aria-hidden="true">{isAscending ? '↑' : '↓'}</span>
+    </a>
   )
 }
 

@@ -23,13 +23,14 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
     cell: (row) => <code>{row.transaction_id}</code>,
     text: (row) => row.transaction_id,
   },
+  // Both hold the longest that there is: 18 decimals, and a status with its mark.
   Amount: {
-    width: '13.5rem',
+    width: '15.6rem',
     cell: (row) => <Amount decimal={row.amount_decimal} currency={row.currency} />,
     text: (row) => `${row.amount_decimal} ${row.currency}`,
   },
   Status: {
-    width: '10.5rem',
+    width: '9.6rem',
     cell: (row) => <StatusCell status={row.status} of={row.disputed_by} />,
     text: (row) => [row.status, ...row.disputed_by.map(({ reason }) => reason)].join(' '),
   },

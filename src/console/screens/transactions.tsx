@@ -19,6 +19,7 @@ import type { ScreenProps } from '../route.ts'
 import { hashOf, type Route } from '../route.ts'
 import { fieldsOf, foundBy, screenOf, wordOf } from '../parts/transaction-filters.ts'
 import { ColumnChoice, COLUMNS, columnsOf, saveShown } from '../parts/transaction-columns.tsx'
+import { OtherOrder, useView } from '../parts/transaction-view.tsx'
 
 const TYPES = ['deposit', 'withdrawal', 'transfer', 'payment', 'settlement']
 const STATUSES = ['pending', 'processing', 'completed', 'failed', 'refunded']
@@ -27,10 +28,7 @@ const PAGE = 100
 
 export function TransactionsScreen({ route }: ScreenProps) {
   // The same object until one goes elsewhere: with a new one the fields would be filled in anew.
-  const { chosen, query } = useMemo(() => {
-    const { columns, ...rest } = route.query
-    return { chosen: columns, query: rest }
-  }, [route])
+  const { chosen, query, sort } = useView(route)
   const place = useMemo(placeName, [route])
   const list = usePages(query, place)
   const { rows, total, failure, isDone, isLoading, loadMore, reload, fresh } = list
@@ -52,6 +50,7 @@ export function TransactionsScreen({ route }: ScreenProps) {
         <button type="button" onClick={() => saveShown(rows, columns)} disabled={rows.length === 0}>
           Export what is shown
         </button>
+        {sort && <OtherOrder sort={sort} />}
         {fresh > 0 && (
           <button type="button" class="primary" onClick={reload}>
             Show {plural(fresh, 'new transaction')}
@@ -62,7 +61,8 @@ export function TransactionsScreen({ route }: ScreenProps) {
       {rows.length > 0 && (
         <Rows
           key={list.lists}
-          label="Transactions, newest first"
+          label={`Transactions, ${sort?.isAscending === true ? 'oldest' : 'newest'} first`}
+          sort={sort}
           rows={rows}
           keyOf={(row) => row.transaction_id}
           columns={columns}
@@ -118,7 +118,7 @@ function Nothing({ isFiltered }: { isFiltered: boolean }) {
 
 async function apply(
   form: HTMLFormElement,
-  { api, columns = '' }: { api: Api; columns: string | undefined },
+  { api, ...kept }: { api: Api; columns: string; sort: string },
 ): Promise<void> {
   const { find = '', word = '', user = '', ...filters } = textsOf(form)
   const [screen, id] = screenOf(find)
@@ -129,7 +129,7 @@ async function apply(
     form.reportValidity()
     return
   }
-  const query = { ...filters, user_id: userId, columns, ...foundBy(find), ...wordOf(word) }
+  const query = { ...filters, user_id: userId, ...kept, ...foundBy(find), ...wordOf(word) }
   location.hash = id === undefined ? hashOf(['transactions'], query) : hashOf([screen, id])
 }
 
@@ -144,7 +144,7 @@ async function userIdOf(user: string, api: Api): Promise<string | undefined> {
 
 /** The address contains the filters, so that a list can be sent to somebody. */
 function Filters(props: { query: Route['query']; columns: string | undefined }) {
-  const { query, columns } = props
+  const { query, columns = '' } = props
   const { api } = usePlatform()
   const act = useAct()
   const chains = useChains()
@@ -161,7 +161,7 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
       onSubmit={(event) => {
         event.preventDefault()
         const form = event.currentTarget
-        act.act(() => apply(form, { api, columns }))
+        act.act(() => apply(form, { api, columns, sort: query['sort'] ?? '' }))
       }}
     >
       <label class="grow">

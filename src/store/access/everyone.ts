@@ -43,19 +43,20 @@ export async function withUsernames<T extends { userId: number }>(
   return owned.map((one) => ({ ...one, username: names.get(one.userId) ?? '' }))
 }
 
-/** One page, newest first. */
+/** One page, newest first unless the oldest are asked for. */
 export async function listEveryonesTransactions(
   db: Db,
   filter: EveryonesFilter,
-  page: { after?: ListPlace | undefined; limit: number },
+  page: { after?: ListPlace | undefined; limit: number; sort?: 'newest' | 'oldest' | undefined },
 ): Promise<OwnedTransaction[]> {
-  const { after } = page
+  const { after, sort = 'newest' } = page
+  const [order, behind] = sort === 'newest' ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`]
   const { rows } = await sql<InDecimals<OwnedTransaction>>`
     select ${TRANSACTION}, u.username
     from transactions t join users u on u.id = t.user_id
     where ${takes(filter)}
-      ${after ? sql`and (t.created_at, t.id) < (${after.createdAt}, ${after.id})` : sql``}
-    order by t.created_at desc, t.id desc limit ${page.limit}`.execute(db)
+      ${after ? sql`and (t.created_at, t.id) ${behind} (${after.createdAt}, ${after.id})` : sql``}
+    order by t.created_at ${order}, t.id ${order} limit ${page.limit}`.execute(db)
   return rows.map(inUnits)
 }
 

@@ -18,12 +18,12 @@ export type Found = {
 /** So many of a kind: who sees more than these types more. */
 const MOST = 6
 
-/** So many of the newest transactions are read for words and amounts, which no index knows. */
+/** So many of the newest transactions are read for any part of a description. */
 const NEWEST = 2000
 
 /**
- * What one text may mean, everywhere at once. Names are looked up in their indexes, however many
- * rows there are; a part of a description, or an amount, is compared with the newest transactions.
+ * What one text may mean, everywhere at once, each looked up in an index, however many rows there
+ * are.
  */
 export async function findEverywhere(db: Db, text: string): Promise<Found[]> {
   const lower = text.toLowerCase()
@@ -45,15 +45,20 @@ async function byHash(db: Db, hash: Hex): Promise<Found[]> {
   const { rows } = await sql<Found>`
     select ${TRANSACTION} from transactions t where t.transaction_id = any(${ids}::text[])
     union all
-    select ${TRANSFER} from transfers m where m.id in (
+    select ${TRANSFER} from transfers m where m.id = any(array(
       select o.subject::uuid from attempts a join orders o on o.id = a.order_id
       where a.chain_id in (select chain_id from chains) and a.hash = ${hash}
         and o.subject like '________-%'
-    ) or m.reference = ${hash}
+      union all
+      select id from transfers where transaction_hash = ${hash}
+      union all
+      select id from transfers
+      where chain_id in (select chain_id from chains) and reference = ${hash}
+    ))
     union all
-    select ${BATCH} from batches b where b.batch_id in (
+    select ${BATCH} from batches b where b.batch_id = any(array(
       select batch_id from transactions where transaction_id = any(${ids}::text[])
-    )
+    ))
     union all
     select * from (
       select ${BREAK} from breaks k where k.hash = ${hash} and k.state = 'open' limit ${MOST}
@@ -70,6 +75,14 @@ async function byAddress(db: Db, address: Hex): Promise<Found[]> {
       select ${TRANSACTION} from transactions t where t.transaction_id = any(${ids}::text[])
       order by t.created_at desc, t.id desc
     ) as transactions
+    union all
+    select * from (
+      select ${TRANSACTION} from transactions t where t.transaction_id = any(array(
+        (select transaction_id from deposits where payer = ${address} limit ${MOST})
+        union all
+        (select transaction_id from checkout_payments where payer = ${address} limit ${MOST})
+      ))
+    ) as paid
     union all
     select * from (
       select ${TRANSFER} from transfers m where m.address = ${address}
@@ -120,16 +133,28 @@ async function byName(db: Db, text: string): Promise<Found[]> {
   return rows
 }
 
+/** By any part of a new description, by words of any description, or by the amount. */
 async function byWords(db: Db, text: string): Promise<Found[]> {
-  const words = `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`
-  const amount = /^[0-9]{1,13}(\.[0-9]{1,18})?$/.test(text) ? text : null
-  const { rows } = await sql<Found>`
+  const part = `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`
+  const digits = text.replaceAll(/(?<=[0-9])[,\s](?=[0-9]{3})/g, '')
+  const amount = /^[0-9]{1,13}(\.[0-9]{1,18})?$/.test(digits) ? digits : null
+  const newest = await sql<Found>`
     select ${TRANSACTION} from (
       select * from transactions order by created_at desc, id desc limit ${NEWEST}
     ) as t
-    where t.description ilike ${words} or t.amount = ${amount}::numeric
+    where t.description ilike ${part} or t.amount = ${amount}::numeric
     order by t.created_at desc, t.id desc limit ${MOST}`.execute(db)
-  return rows
+  const found = [...newest.rows]
+  for (const isOpen of [false, true]) {
+    if (found.length >= MOST) break
+    const { rows } = await sql<Found>`
+      select ${TRANSACTION} from transactions t where t.id = any(array(
+        select transactions_with_words(${text}, ${amount}::numeric, ${isOpen}, ${MOST})
+      ))
+      order by t.created_at desc, t.id desc`.execute(db)
+    found.push(...rows.filter(({ id }) => found.every((one) => one.id !== id)))
+  }
+  return found.slice(0, MOST)
 }
 
 const TRANSACTION = sql`'transaction' as kind, t.transaction_id as id, t.description as title,

@@ -42,7 +42,7 @@ export const PaymentListQuerySchema = requestObject({
 
 export const PaymentParamsSchema = requestObject({ payment_id: UuidSchema })
 
-const PaymentSchema = namedObject('Payment', {
+export const PaymentSchema = namedObject('Payment', {
   id: UuidSchema,
   type: Type.Literal('payment'),
   merchantId: Type.String({ examples: ['3'] }),

@@ -206,11 +206,12 @@ export function webhookHeaders({ id }: Pick<Notification, 'id'>): Record<string,
   }
 }
 
-const OBJECT_FIELDS: Record<Notification['type'], string> = {
+/** Under which name a notification has what it is about. */
+export const OBJECT_FIELDS = {
   payments: 'payment',
   transfers: 'transfer',
   chargebacks: 'chargeback',
   transactions: 'event',
   batches: 'event',
   ping: 'ping',
-}
+} as const satisfies Record<Notification['type'], string>

@@ -131,7 +131,7 @@ const RedemptionSchema = namedObject(
 
 export type Redemption = Static<typeof RedemptionSchema>
 
-const TransferSchema = namedObject('Transfer', {
+export const TransferSchema = namedObject('Transfer', {
   id: UuidSchema,
   source: Type.Union([WalletSideSchema, ChainSideSchema]),
   destination: Type.Union([WalletSideSchema, ChainSideSchema, WireSideSchema]),

@@ -147,6 +147,14 @@ export const OwnedListQuerySchema = requestObject({
   user_id: Type.Optional(UserIdSchema),
   ...SEARCH_FIELDS,
   eth_transaction_hash: Type.Optional(EthereumHashSchema),
+  sort: Type.Optional(
+    Type.Union([Type.Literal('newest'), Type.Literal('oldest')], {
+      default: 'newest',
+      description:
+        '`oldest` takes the filters `user_id`, `type`, `status`, `start_date` and `end_date`.',
+      examples: ['oldest'],
+    }),
+  ),
   limit: ListLimitSchema,
   cursor: Type.Optional(
     Type.String({

@@ -55,6 +55,8 @@ export const EventSchema = namedObject('Event', {
   }),
   ...EVENT_FIELDS,
 })
+/** An event in a webhook, which has an id of its own. */
+export const EventFieldsSchema = namedObject('EventFields', EVENT_FIELDS)
 export type EventWire = Static<typeof EventSchema>
 
 export const EventListSchema = namedAnswer('EventList', {

@@ -40,7 +40,14 @@ describe('the examples of the documents', () => {
     const headers = { ...known, ...(rest.body ? type : {}), ...rest.headers }
     const answer = await fetch(`${app.url}${url}`, { method, ...rest, headers })
     const [status, text] = [answer.status, await answer.text()]
-    expectContract({ method, url, status, headers: Object.fromEntries(answer.headers), text })
+    expectContract({
+      method,
+      url,
+      sent: rest.body,
+      status,
+      headers: Object.fromEntries(answer.headers),
+      text,
+    })
     return { status, body: JSON.parse(text) as Record<string, string> }
   }
 

@@ -117,6 +117,27 @@ describe('what administrators see', () => {
     expect(totals).to.deep.equal([made.length, undefined, undefined])
   })
 
+  it('lists the oldest first, page by page, and refuses that where it searches', async () => {
+    const { db, alice } = admin
+    const made: string[] = []
+    for (let count = 0; count < 5; count++) {
+      made.push((await makeTransaction(db, { userId: alice.id })).transactionId)
+    }
+    const seen: unknown[] = []
+    let cursor = ''
+    do {
+      const page = await get(`/api/admin/transactions?sort=oldest&type=payment&limit=2${cursor}`)
+      seen.push(...rowsOf(page).map((row) => row['transaction_id']))
+      const { next_cursor: next } = page.body
+      cursor = typeof next === 'string' ? `&cursor=${next}` : ''
+    } while (cursor !== '')
+    expect(seen).to.deep.equal(made)
+    for (const query of ['sort=oldest&currency=USD', 'sort=amount']) {
+      expect((await get(`/api/admin/transactions?${query}`)).status).to.equal(400)
+    }
+    expect((await get('/api/admin/transactions?sort=newest&currency=USD')).status).to.equal(200)
+  })
+
   it('refuses a cursor and days that cannot be', async () => {
     for (const query of ['cursor=abc', 'start_date=2026-02-30', 'user_id=x', 'user_id=0']) {
       expect((await get(`/api/admin/transactions?${query}`)).status).to.equal(400)

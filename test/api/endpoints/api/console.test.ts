@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { sql } from 'kysely'
 
 import { openAlert } from '../../../../src/store/orders/sender-alerts.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
@@ -44,7 +45,7 @@ describe('what the console asks for beside its lists', () => {
     for (const q of [made.transactionId.toLowerCase(), 'lease-7', '100% OF', '12.34']) {
       expect(await search(q), q).to.deep.equal([wanted])
     }
-    expect(await search('100_ of')).to.deep.equal([])
+    expect(await search('R_nt')).to.deep.equal([])
     expect(await search('ALI')).to.deep.equal([`user ${alice.id}`])
     expect(await search(HASH)).to.deep.equal([])
     expect(await search(`0x${'ab'.repeat(20)}`)).to.deep.equal([])
@@ -52,6 +53,20 @@ describe('what the console asks for beside its lists', () => {
       const { status } = await get(`/api/admin/search?q=${encodeURIComponent(strange)}`)
       expect(status, strange).to.be.oneOf([200, 400])
     }
+  })
+
+  it('finds what somebody has paid by the address of the payer', async () => {
+    const { db, alice } = admin
+    const { transactionId } = await makeTransaction(db, { userId: alice.id, type: 'deposit' })
+    const payer = `0x${'ab'.repeat(20)}`
+    await sql`
+      insert into deposits (transaction_id, chain_id, transaction_hash, log_index, payer, payee,
+        amount, block_number, block_hash, gas_used, gas_price, paid_at)
+      values (${transactionId}, 31337, ${HASH}, -1, ${payer}, ${`0x${'cd'.repeat(20)}`}, 1, 1,
+        ${HASH}, 21000, 1, now())`.execute(db)
+    expect(await search(payer.toUpperCase().replace('0X', '0x'))).to.deep.equal([
+      `transaction ${transactionId}`,
+    ])
   })
 
   it('finds a batch by its id in any case', async () => {

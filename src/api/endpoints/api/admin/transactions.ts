@@ -24,6 +24,7 @@ import {
   type TransactionLifeWire,
 } from '../../../../wire/group-b/admin.ts'
 import { effectiveLimit } from '../../../../wire/shapes.ts'
+import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import type { Chains } from '../../../chains.ts'
 import { placeOfCursor } from '../../lists.ts'
@@ -43,7 +44,7 @@ export function everyonesListEndpoint({ chains }: { chains: Chains }): Endpoint 
     query: OwnedListQuerySchema,
     answer: OwnedListSchema,
     handle: async ({ query, db }) => {
-      const { user_id: userId, eth_transaction_hash: hash } = query
+      const { user_id: userId, eth_transaction_hash: hash, sort } = query
       const after = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
       const wanted = {
         userId,
@@ -51,9 +52,10 @@ export function everyonesListEndpoint({ chains }: { chains: Chains }): Endpoint 
         ethTransactionHash: hash as Hex | undefined,
       }
       const limit = effectiveLimit(query.limit)
+      if (sort === 'oldest' && isSearch(wanted)) refuseSorted()
       const page = isSearch(wanted)
         ? await search(db, wanted, { after, limit: limit + 1 })
-        : await list(db, wanted, { after, limit: limit + 1 })
+        : await list(db, wanted, { after, limit: limit + 1, sort })
       const { shown, next } = cut(page, limit)
       const wires = await toTransactionWires(db, shown)
       return {
@@ -71,11 +73,22 @@ type OwnedPage = Awaited<ReturnType<typeof findEveryonesTransactions>>
 
 type OwnedRequest = { after: ListPlace | undefined; limit: number }
 
+/** What finds by an index of its own reads it in one direction. */
+function refuseSorted(): never {
+  const filters = '`user_id`, `type`, `status`, `start_date` and `end_date`'
+  const message = `The oldest come first only with the filters ${filters}. Leave out the others.`
+  throw invalidRequest([{ field: 'query.sort', code: 'not_sortable', message }])
+}
+
 function search(db: Db, wanted: Wanted, { after, limit }: OwnedRequest): Promise<OwnedPage> {
   return findEveryonesTransactions(db, wanted, { limit, ...(after ? { after } : { offset: 0 }) })
 }
 
-async function list(db: Db, wanted: Wanted, page: OwnedRequest): Promise<OwnedPage> {
+async function list(
+  db: Db,
+  wanted: Wanted,
+  page: OwnedRequest & { sort: 'newest' | 'oldest' | undefined },
+): Promise<OwnedPage> {
   const transactions = await listEveryonesTransactions(db, wanted, page)
   const isFirst = page.after === undefined
   const total = isFirst ? await countEveryonesTransactions(db, wanted, MAX_COUNTED) : 0

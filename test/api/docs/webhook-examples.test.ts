@@ -1,0 +1,155 @@
+import { expect } from 'chai'
+
+import recorded from '../../../src/api/docs/examples.json' with { type: 'json' }
+import type { OpenApiDocument } from '../../../src/api/docs/openapi.ts'
+import { createAjv, keepDelivered } from '../../fixtures/api/contract.ts'
+import { startReceiver, type Receiver } from '../../fixtures/api/receiver.ts'
+import { startRunningApp, type RunningApp } from '../../fixtures/api/running-app.ts'
+import { until } from '../../fixtures/until.ts'
+
+const TYPES = ['payments', 'transfers', 'chargebacks', 'transactions', 'batches']
+const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+
+/** What this platform does once, in the words of the keys of the examples. */
+const HAPPENS = [
+  'ping ping',
+  'payments paid',
+  'transfers complete',
+  'chargebacks needs_response',
+  'transactions transaction.created',
+  'transactions transaction.processing',
+  'transactions transaction.completed',
+  'transactions transaction.failed',
+  'transactions transaction.partly_refunded',
+  'transactions transaction.refunded',
+  'batches batch.completed',
+]
+
+type Body = {
+  notificationType: string
+  [field: string]: unknown
+}
+
+describe('the payloads of webhooks in the documents', () => {
+  let app: RunningApp
+  let receiver: Receiver
+  let document: OpenApiDocument
+  const delivered = new Map<string, { text: string; body: Body }>()
+
+  before(async () => {
+    ;[app, receiver] = await Promise.all([startRunningApp(), startReceiver()])
+    const answer = await fetch(`${app.url}/openapi/group-a.json`)
+    document = (await answer.json()) as OpenApiDocument
+  })
+  after(async () => {
+    await receiver.close()
+    await app.stop()
+  })
+
+  const ask = async (path: string, body: object) => {
+    const key = path.startsWith('/v1') ? app.groupA.apiKey : app.groupB.apiKey
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    const answer = await fetch(`${app.url}${path}`, init)
+    const text = await answer.text()
+    expect(answer.status, text).to.be.below(300)
+    return JSON.parse(text) as Record<string, string>
+  }
+  const payByCard = async (method: string) => {
+    const order = { gateway_id: 1, amount: 20, currency: 'USD', description: 'A chair' }
+    const made = await ask('/api/payments', order)
+    const { client_secret = '', payment_intent_id: intent, transaction_id: id = '' } = made
+    await fetch(`${app.facts.simulators?.['card']}/v1/payment_intents/${intent}/confirm`, {
+      method: 'POST',
+      body: new URLSearchParams({ client_secret, payment_method: method }),
+    })
+    return id
+  }
+  const collect = (): void => {
+    for (const { body: text } of receiver.received) {
+      const body = JSON.parse(text) as Body
+      const [object] = ['payment', 'transfer', 'chargeback', 'event', 'ping']
+        .map((field) => body[field] as { type?: string; status?: string } | undefined)
+        .filter((one) => one !== undefined)
+      const isEvent = /^(?:transactions|batches)$/.test(body.notificationType)
+      const what = isEvent ? object?.type : (object?.status ?? 'ping')
+      delivered.set(`${body.notificationType} ${what}`, { text, body })
+    }
+  }
+  const sees = (key: string) =>
+    until(async () => {
+      collect()
+      return delivered.has(key)
+    })
+
+  it('are delivered of each type by a platform that runs', async () => {
+    const { url } = receiver
+    const details = TYPES.map((notificationType) => ({ url, notificationType }))
+    await ask('/v1/notifications/subscriptions', { url, subscriptionDetails: details })
+    await sees('ping ping')
+    const amount = { amount: 0.01, to_address: PAYEE }
+    await ask('/api/blockchain/batches', { currency: 'ETH', items: [amount, amount] })
+    await ask('/v1/payments', {
+      amount: '10.00',
+      currency: 'USD',
+      destination: { type: 'wire', name: 'Ada Lovelace', addressLine1: '1 Main Street' },
+      metadata: { beneficiaryEmail: 'ada@example.com' },
+    })
+    await ask('/v1/businessAccount/transfers', {
+      amount: '5.00',
+      currency: 'USD',
+      destination: { type: 'blockchain', chain: 'ETH', address: PAYEE },
+    })
+    await ask('/api/transfers', {
+      institution_id: 1,
+      amount: 12.5,
+      currency: 'USD',
+      description: 'To an account that the bank refuses',
+      recipient_info: { account_number: '1000000004', routing_number: '021000021' },
+    })
+    await payByCard('pm_card_createDispute')
+    const paid = await payByCard('pm_card_visa')
+    await until(async () => {
+      const path = `${app.url}/api/payments/${paid}/status`
+      const answer = await fetch(path, { headers: { 'x-api-key': app.groupB.apiKey } })
+      return ((await answer.json()) as { status: string }).status === 'completed'
+    })
+    await ask(`/api/payments/${paid}/refund`, { amount: 5 })
+    await sees('transactions transaction.partly_refunded')
+    await ask(`/api/payments/${paid}/refund`, {})
+    for (const key of HAPPENS) await sees(key)
+    for (const [key, { text }] of delivered) keepDelivered(key, text)
+  }).timeout(60_000)
+
+  it('fit their schemas, those delivered and those shown', () => {
+    const ajv = createAjv()
+    const { components, webhooks = {} } = document
+    const fitsOf = (type: string) => {
+      const { schema, examples } = webhooks[type]!.post.requestBody.content['application/json']
+      return { fits: ajv.compile({ ...schema, components }), examples }
+    }
+    for (const [type] of Object.entries(webhooks)) {
+      const { fits, examples } = fitsOf(type)
+      const bodies = [...delivered.values()].map(({ body }) => body)
+      const own = bodies.filter((body) => body.notificationType === type)
+      for (const body of [...own, ...Object.values(examples).map(({ value }) => value)]) {
+        expect(fits(body), JSON.stringify([body, fits.errors])).to.equal(true)
+      }
+    }
+  })
+
+  it('are shown for all that happens, with the fields that were delivered', () => {
+    const shown: Record<string, string> = recorded.webhooks
+    expect(Object.keys(shown)).to.include.members(HAPPENS)
+    for (const key of HAPPENS) {
+      expect(fieldsOf(JSON.parse(shown[key] ?? '{}')), key).to.deep.equal(
+        fieldsOf(delivered.get(key)?.body),
+      )
+    }
+  })
+})
+
+function fieldsOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fieldsOf(one)]))
+}
