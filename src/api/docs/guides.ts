@@ -9,7 +9,7 @@ import { renderMarkdown } from './markdown.ts'
 const FOLDER = new URL('../../../docs/', import.meta.url)
 const INDEX = 'README'
 
-/** The pages of `docs/` beside the reference: `/docs/guides` lists them. */
+/** The pages of `docs/` next to the reference: `/docs/guides` lists them. */
 export function addGuideRoutes(server: FastifyInstance, policy: string): void {
   for (const name of [INDEX, ...pageNames()]) {
     const file = createStaticFile({

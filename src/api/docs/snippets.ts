@@ -2,7 +2,7 @@ import { isExactNumber, parseJson, type JsonValue } from '../../wire/json.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import recorded from './examples.json' with { type: 'json' }
 
-/** As Scalar and other pages show them beside an operation. */
+/** As Scalar and other pages show them next to an operation. */
 export type Snippet = { lang: string; label: string; source: string }
 
 type Sent = { url: string; body?: string }

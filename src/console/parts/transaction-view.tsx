@@ -12,7 +12,7 @@ type View = {
   sort: Sort | undefined
 }
 
-/** Filters beside which the platform lists the oldest first, too. */
+/** Filters with which the platform lists the oldest first, too. */
 const SORTABLE: ReadonlySet<string> = new Set([
   'user_id',
   'type',
@@ -21,7 +21,7 @@ const SORTABLE: ReadonlySet<string> = new Set([
   'end_date',
 ])
 
-/** The filters, the order and the columns of a list: all of them stand in the address. */
+/** The filters, the order and the columns of a list: the address has all of them. */
 export function useView(route: Route): View {
   const isTurned = useRef(false)
   // The same object until one goes elsewhere: with a new one the fields would be filled in anew.
