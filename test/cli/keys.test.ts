@@ -65,6 +65,17 @@ describe('quittance keys', () => {
     expect(dialect.code).to.equal(2)
   })
 
+  it('creates one that expires, and lists until when', async () => {
+    const until = ['--user', 'alice', '--expires', '2999-01-01']
+    const { code, answer } = await create(...until)
+    expect([code, answer['expiresAt']]).to.deep.equal([0, '2999-01-01T00:00:00.000Z'])
+    const { stdout } = await bench.show('keys', 'list', '--user', 'alice')
+    expect(stdout).to.match(/valid until 2999-01-01\S* .* never /)
+    const past = await create('--user', 'alice', '--expires', '2020-01-01')
+    expect([past.code, past.answer['error']]).to.deep.include(2)
+    expect(past.answer['error']).to.include({ code: 'expiry_past' })
+  })
+
   it('revokes once', async () => {
     const revoked = await bench.run('keys', 'revoke', '1')
     expect(revoked.answer).to.include({ id: 1, changed: true })

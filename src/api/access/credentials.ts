@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { limits } from '../../base/limits.ts'
 import { actorOf, commonScopes, type Caller } from '../../domain/access.ts'
 import { hashOfKey } from '../../domain/api-keys.ts'
-import { findApiKeyState } from '../../store/access/api-keys.ts'
+import { findApiKeyState, noteKeyUse } from '../../store/access/api-keys.ts'
 import { findUser } from '../../store/access/users.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { Tokens } from './tokens.ts'
@@ -13,7 +13,7 @@ import type { Tokens } from './tokens.ts'
  * request costs no query, and what another process disables or revokes ends within that time.
  */
 export type Credentials = {
-  /** Undefined where the key is unknown or revoked, or its user disabled. */
+  /** Undefined where the key is unknown, revoked or expired, or its user disabled. */
   callerOfKey: (key: string) => Promise<Caller | undefined>
   /** Undefined where the token is not valid, has ended, or its user is disabled. */
   callerOfToken: (token: string) => Promise<Caller | undefined>
@@ -25,7 +25,7 @@ export function createCredentials(deps: { db: Db; clock: Clock; tokens: Tokens }
   const { db, clock, tokens } = deps
   const ages = { refreshMs: limits.accessRefreshMs, limitMs: limits.accessStaleMs, clock }
   const keys = createFreshCache<KeyDoor>({
-    load: (sha256) => loadKey(db, sha256),
+    load: (sha256) => loadKey(deps, sha256),
     capacity: limits.cachedApiKeys,
     ...ages,
   })
@@ -38,7 +38,8 @@ export function createCredentials(deps: { db: Db; clock: Clock; tokens: Tokens }
   return {
     async callerOfKey(key) {
       const door = await keys.get(hashOfKey(key))
-      return door?.isOpen ? door.caller : undefined
+      const hasExpired = door !== undefined && door.expiresAtMs <= clock.now().getTime()
+      return door?.isOpen && !hasExpired ? door.caller : undefined
     },
     async callerOfToken(token) {
       const claims = await tokens.verify(token)
@@ -59,10 +60,16 @@ export function createCredentials(deps: { db: Db; clock: Clock; tokens: Tokens }
   }
 }
 
-type KeyDoor = { caller: Caller; isOpen: boolean }
-type UserDoor = KeyDoor & { generation: number }
+const NOTED_MS = 60_000
 
-async function loadKey(db: Db, sha256: string): Promise<KeyDoor | undefined> {
+type Door = { caller: Caller; isOpen: boolean }
+type KeyDoor = Door & { expiresAtMs: number }
+type UserDoor = Door & { generation: number }
+
+async function loadKey(
+  { db, clock }: { db: Db; clock: Clock },
+  sha256: string,
+): Promise<KeyDoor | undefined> {
   const state = await findApiKeyState(db, sha256)
   if (!state) return undefined
   const caller: Caller = {
@@ -72,7 +79,16 @@ async function loadKey(db: Db, sha256: string): Promise<KeyDoor | undefined> {
     dialect: state.dialect,
     credential: `key:${state.id}`,
   }
-  return { caller, isOpen: state.revokedAt === null && state.userDisabledAt === null }
+  const isOpen = state.revokedAt === null && state.userDisabledAt === null
+  const expiresAtMs = state.expiresAt?.getTime() ?? Infinity
+  const now = clock.now()
+  const isUsed = isOpen && now.getTime() < expiresAtMs
+  const usedAtMs = state.usedAt?.getTime() ?? -Infinity
+  if (isUsed && now.getTime() - usedAtMs >= NOTED_MS) {
+    // A database that takes no writes now still answers who it is.
+    await noteKeyUse(db, state.id, now).catch(() => undefined)
+  }
+  return { caller, isOpen, expiresAtMs }
 }
 
 async function loadUser(db: Db, id: number): Promise<UserDoor | undefined> {

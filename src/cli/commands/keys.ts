@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 import { Command, Option } from 'commander'
 
+import { systemClock } from '../../base/clock.ts'
 import { BaseError } from '../../base/errors.ts'
 import { mayUse, type Dialect, type Scope } from '../../domain/access.ts'
 import { createApiKey } from '../../domain/api-keys.ts'
@@ -21,6 +22,7 @@ import {
   scopesOption,
   withAccess,
 } from '../access.ts'
+import { time } from '../providers.ts'
 import { createOutput, formatPairs, formatTable, formatTime } from '../output.ts'
 
 export function keysCommand(): Command {
@@ -35,6 +37,7 @@ export function keysCommand(): Command {
 const EXAMPLES = `  $ quittance keys create --user alice --name laptop
   $ quittance keys create --user alice --name report --scopes transactions:read
   $ quittance keys create --user alice --name sdk --dialect nested   for @circle-fin/circle-sdk
+  $ quittance keys create --user alice --name audit --expires 2027-01-01
   $ quittance keys list --user alice
   $ quittance keys revoke 17
   $ quittance keys rotate-signing                 tokens stay valid until they expire`
@@ -46,6 +49,7 @@ type CreateOptions = JsonOption & {
   name: string
   scopes?: Scope[]
   dialect: Dialect
+  expires?: Date
 }
 
 function createCommand(): Command {
@@ -59,20 +63,21 @@ function createCommand(): Command {
         .choices(['flat', 'nested'])
         .default('flat'),
     )
+    .option('--expires <time>', 'from when on it is refused (default: it does not expire)', time)
     .option('--json', 'print the answer as JSON')
     .action(async (options: CreateOptions) => {
       const output = createOutput(options)
       if (options.name.length < 1 || options.name.length > 100) throw new BadKeyNameError()
+      const { expires: expiresAt } = options
+      if (expiresAt !== undefined && expiresAt <= systemClock.now()) throw new PastError(expiresAt)
       const { key, text } = await withAccess(async (db, { environment }) => {
         const user = await requireUser(db, options.user)
         const scopes = options.scopes ?? user.scopes
         requireAllowed(user, scopes)
         const { text, sha256, shown } = createApiKey({ environment, randomBytes })
         const { name, dialect } = options
-        return {
-          text,
-          key: await insertApiKey(db, { userId: user.id, name, sha256, shown, scopes, dialect }),
-        }
+        const key = { userId: user.id, name, sha256, shown, scopes, dialect, expiresAt }
+        return { text, key: await insertApiKey(db, key) }
       })
       output.result({ ...describe(key), key: text })
       output.line(`Created key ${key.id} for ${key.username}, ${formatScopes(key.scopes)}:`)
@@ -105,7 +110,17 @@ function listCommand(): Command {
         output.line('There are no keys. Create one: quittance keys create --user NAME --name WHAT')
         return
       }
-      const headings = ['id', 'key', 'user', 'name', 'state', 'created', 'dialect', 'scopes']
+      const headings = [
+        'id',
+        'key',
+        'user',
+        'name',
+        'state',
+        'created',
+        'used',
+        'dialect',
+        'scopes',
+      ]
       output.line(formatTable(headings, keys.map(rowOf)))
       if (keys.length === options.limit) {
         output.line(`There may be more: --after ${keys.at(-1)?.id}`)
@@ -165,8 +180,21 @@ function requireAllowed(user: User, scopes: readonly Scope[]): void {
 }
 
 function describe(key: ApiKey) {
-  const { id, userId, username, name, shown, scopes, dialect, createdAt, revokedAt } = key
-  return { id, userId, username, name, shown, scopes, dialect, createdAt, revokedAt }
+  const { id, userId, username, name, shown, scopes, dialect, ...times } = key
+  const { createdAt, expiresAt, usedAt, revokedAt } = times
+  return {
+    id,
+    userId,
+    username,
+    name,
+    shown,
+    scopes,
+    dialect,
+    createdAt,
+    expiresAt,
+    usedAt,
+    revokedAt,
+  }
 }
 
 function rowOf(key: ApiKey): string[] {
@@ -175,11 +203,26 @@ function rowOf(key: ApiKey): string[] {
     key.shown,
     key.username,
     key.name,
-    key.revokedAt ? 'revoked' : 'valid',
+    stateOf(key),
     formatTime(key.createdAt),
+    key.usedAt ? formatTime(key.usedAt) : 'never',
     key.dialect,
     formatScopes(key.scopes),
   ]
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKey): string {
+  if (revokedAt) return 'revoked'
+  if (expiresAt === null) return 'valid'
+  return `${expiresAt > systemClock.now() ? 'valid until' : 'expired'} ${formatTime(expiresAt)}`
+}
+
+class PastError extends BaseError {
+  constructor(expiresAt: Date) {
+    super(`${formatTime(expiresAt)} has passed. Choose a later time for --expires.`, {
+      code: 'expiry_past',
+    })
+  }
 }
 
 class KeyNotFoundError extends BaseError {

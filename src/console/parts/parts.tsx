@@ -37,6 +37,7 @@ const TONES: Readonly<Record<string, string>> = {
   wrong_chain: 'bad',
   disabled: 'bad',
   revoked: 'bad',
+  expired: 'bad',
 }
 
 /** A state as a word with a colour; the word alone says it, too. */

@@ -57,9 +57,11 @@ function columnsOf(onRevoke: (key: KeyWire) => void): Columns<KeyWire> {
       </>
     ),
     User: (key) => <Foreign text={key.username} />,
-    State: (key) => <Badge state={key.revoked_at === null ? 'valid' : 'revoked'} />,
+    State: (key) => <Badge state={stateOf(key)} />,
     May: (key) => <Scopes scopes={key.scopes} />,
     Made: (key) => <Time iso={key.created_at} />,
+    'Last used': (key) => (key.used_at === null ? 'Never' : <Time iso={key.used_at} />),
+    Expires: (key) => (key.expires_at === null ? 'Never' : <Time iso={key.expires_at} />),
     Do: (key) =>
       key.revoked_at === null && (
         <button type="button" onClick={() => onRevoke(key)}>
@@ -67,6 +69,11 @@ function columnsOf(onRevoke: (key: KeyWire) => void): Columns<KeyWire> {
         </button>
       ),
   }
+}
+
+function stateOf(key: KeyWire): 'valid' | 'revoked' | 'expired' {
+  if (key.revoked_at !== null) return 'revoked'
+  return key.expires_at !== null && Date.parse(key.expires_at) <= Date.now() ? 'expired' : 'valid'
 }
 
 function AddDialog({ onClose }: { onClose: () => void }) {
@@ -78,6 +85,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
       user_id: Number(fields.get('user_id')),
       name: fields.get('name'),
       dialect: fields.get('dialect'),
+      ...expiryOf(fields.get('expires')),
       scopes: scopesOf(fields),
     }
     setMade(await api.post<KeyCreatedWire>('/api/admin/keys', body))
@@ -99,10 +107,22 @@ function AddDialog({ onClose }: { onClose: () => void }) {
           <option value="nested">"amount": {'{ "amount": "1.00" }'}</option>
         </select>
       </label>
+      <label>
+        Last day, in UTC, if it is to expire
+        <input name="expires" type="date" min={new Date().toISOString().slice(0, 10)} />
+      </label>
       <ScopeFields />
     </FormDialog>
   )
 }
+
+/** The end of that day. */
+function expiryOf(day: FormDataEntryValue | null): { expires_at?: string } {
+  if (typeof day !== 'string' || day === '') return {}
+  return { expires_at: new Date(Date.parse(day) + DAY_MS).toISOString() }
+}
+
+const DAY_MS = 86_400_000
 
 function MadeDialog({ apiKey, onClose }: { apiKey: KeyCreatedWire; onClose: () => void }) {
   return (

@@ -12,6 +12,10 @@ export type ApiKey = {
   scopes: Scope[]
   dialect: Dialect
   createdAt: Date
+  /** Null: it does not expire. */
+  expiresAt: Date | null
+  /** When it last opened the door, to the minute; null: never. */
+  usedAt: Date | null
   revokedAt: Date | null
 }
 
@@ -23,6 +27,8 @@ export type ApiKeyState = {
   scopes: Scope[]
   userScopes: Scope[]
   dialect: Dialect
+  expiresAt: Date | null
+  usedAt: Date | null
   revokedAt: Date | null
   userDisabledAt: Date | null
 }
@@ -36,13 +42,14 @@ export async function insertApiKey(
     shown: string
     scopes: readonly Scope[]
     dialect: Dialect
+    expiresAt?: Date | undefined
   },
 ): Promise<ApiKey> {
   const { rows } = await sql<ApiKey>`
     with inserted as (
-      insert into api_keys (user_id, name, key_sha256, shown, scopes, dialect)
+      insert into api_keys (user_id, name, key_sha256, shown, scopes, dialect, expires_at)
       values (${key.userId}, ${key.name}, decode(${key.sha256}, 'hex'), ${key.shown},
-        ${key.scopes}, ${key.dialect})
+        ${key.scopes}, ${key.dialect}, ${key.expiresAt ?? null})
       returning *)
     select ${COLUMNS} from inserted as k join users as u on u.id = k.user_id`.execute(db)
   return rows[0] as ApiKey
@@ -51,10 +58,16 @@ export async function insertApiKey(
 export async function findApiKeyState(db: Db, sha256: string): Promise<ApiKeyState | undefined> {
   const { rows } = await sql<ApiKeyState>`
     select k.id, k.user_id as "userId", u.username, k.scopes, u.scopes as "userScopes", k.dialect,
-      k.revoked_at as "revokedAt", u.disabled_at as "userDisabledAt"
+      k.expires_at as "expiresAt", k.used_at as "usedAt", k.revoked_at as "revokedAt",
+      u.disabled_at as "userDisabledAt"
     from api_keys as k join users as u on u.id = k.user_id
     where k.key_sha256 = decode(${sha256}, 'hex')`.execute(db)
   return rows[0]
+}
+
+/** Once a minute for each key, however often it is used. */
+export async function noteKeyUse(db: Db, id: number, now: Date): Promise<void> {
+  await sql`update api_keys set used_at = greatest(used_at, ${now}) where id = ${id}`.execute(db)
 }
 
 export async function findApiKey(db: Db, id: number): Promise<ApiKey | undefined> {
@@ -98,4 +111,5 @@ export async function revokeApiKeysNamed(
 
 const COLUMNS = sql`
   k.id, k.user_id as "userId", u.username, k.name, k.shown, k.scopes, k.dialect,
-  k.created_at as "createdAt", k.revoked_at as "revokedAt"`
+  k.created_at as "createdAt", k.expires_at as "expiresAt", k.used_at as "usedAt",
+  k.revoked_at as "revokedAt"`

@@ -6,6 +6,7 @@ import {
   namedAnswer,
   namedObject,
   namedRequest,
+  MomentSchema,
   nullable,
   requestObject,
   TimestampSchema,
@@ -44,6 +45,11 @@ const KEY_FIELDS = {
   scopes: ScopesSchema,
   dialect: Type.Enum(['flat', 'nested']),
   created_at: TimestampSchema,
+  expires_at: nullable({ ...TimestampSchema, description: 'Null: the key does not expire.' }),
+  used_at: nullable({
+    ...TimestampSchema,
+    description: 'When the key last opened the door, to the minute. Null: never.',
+  }),
   revoked_at: nullable(TimestampSchema),
 }
 
@@ -115,6 +121,10 @@ export const KeyCreateSchema = namedRequest('ApiKeyCreate', {
   name: Type.String({ minLength: 1, maxLength: 100, examples: ['laptop'] }),
   scopes: ScopesSchema,
   dialect: Type.Optional(Type.Enum(['flat', 'nested'], { default: 'flat' })),
+  expires_at: Type.Optional({
+    ...MomentSchema,
+    description: 'From when on the key is refused. Absent: it does not expire.',
+  }),
 })
 
 export const KeyParamsSchema = requestObject({ key_id: PathIdSchema })

@@ -8,7 +8,7 @@ import { createRateLimits } from '../../../src/api/access/limit-rate.ts'
 import { createRateLimiter } from '../../../src/api/access/rate-limiter.ts'
 import { createTokens, type Tokens } from '../../../src/api/access/tokens.ts'
 import { createApiKey } from '../../../src/domain/api-keys.ts'
-import { revokeApiKey } from '../../../src/store/access/api-keys.ts'
+import { findApiKey, revokeApiKey } from '../../../src/store/access/api-keys.ts'
 import { ensureSigningKey } from '../../../src/store/access/signing-keys.ts'
 import { disableUser, enableUser, type User } from '../../../src/store/access/users.ts'
 import type { Db } from '../../../src/store/database/database.ts'
@@ -55,6 +55,40 @@ describe('authenticate', () => {
     const caller = await door.ask({ authorization: `Bearer ${await tokenOf(alice)}` })
     expect(caller).to.deep.include({ userId: alice.id, credential: `user:${alice.id}` })
     expect(caller.scopes).to.deep.equal(['wallets:write', 'payments:read'])
+  })
+
+  it('refuses a key from the moment on that it expires', async () => {
+    const expiresAt = new Date(clock.now().getTime() + 10_000)
+    const { text, id } = await makeKey(db, { user: alice, expiresAt })
+    await door.ask({ 'x-api-key': text })
+    clock.advance(9_999)
+    expect(await door.ask({ 'x-api-key': text })).to.include({ userId: alice.id })
+    // The row is remembered, and the time is looked at for each request.
+    clock.advance(1)
+    const error = await failureOf(() => door.ask({ 'x-api-key': text }))
+    expect(error.code).to.equal('unauthorized')
+    clock.advance(120_000)
+    await failureOf(() => door.ask({ 'x-api-key': text }))
+    expect((await findApiKey(db, id))?.usedAt).to.be.below(expiresAt)
+  })
+
+  it('notes when a key was used, once a minute', async () => {
+    const { text, id } = await makeKey(db, { user: alice })
+    const usedAt = async () => (await findApiKey(db, id))?.usedAt?.getTime() ?? 0
+    expect(await usedAt()).to.equal(0)
+    await door.ask({ 'x-api-key': text })
+    const first = clock.now().getTime()
+    expect(await usedAt()).to.equal(first)
+    clock.advance(59_999)
+    await door.ask({ 'x-api-key': text })
+    expect(await usedAt()).to.equal(first)
+    clock.advance(6_000)
+    await door.ask({ 'x-api-key': text })
+    expect(await usedAt()).to.equal(first + 65_999)
+    await revokeApiKey(db, id)
+    clock.advance(120_000)
+    await failureOf(() => door.ask({ 'x-api-key': text }))
+    expect(await usedAt()).to.equal(first + 65_999)
   })
 
   it('lets a key do no more than its user may', async () => {

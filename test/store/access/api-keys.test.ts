@@ -20,6 +20,8 @@ describe('API keys', () => {
       scopes: ['wallets:write'],
       userScopes: ['wallets:read'],
       dialect: 'nested',
+      expiresAt: null,
+      usedAt: null,
       revokedAt: null,
       userDisabledAt: null,
     })

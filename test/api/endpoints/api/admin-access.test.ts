@@ -57,6 +57,21 @@ describe('what administrators do to users and keys', () => {
     }
   })
 
+  it('makes a key that expires, and says when it was used', async () => {
+    const { id: userId } = (await addUser({ scopes: ['transactions:read'] })).body
+    const key = { user_id: userId, name: 'audit', scopes: ['transactions:read'] }
+    const made = await post('keys', { ...key, expires_at: '2999-01-01T02:00:00+02:00' })
+    expect(made.body).to.include({ expires_at: '2999-01-01T00:00:00.000Z', used_at: null })
+    expect((await asks(String(made.body['api_key']))).status).to.equal(200)
+    const listed = (await admin.send({ url: '/api/admin/keys' })).body['api_keys'] as Row[]
+    expect(listed.at(-1)?.['used_at']).to.match(/^2\d{3}-.*Z$/)
+    const past = await post('keys', { ...key, expires_at: '2020-01-01T00:00:00Z' })
+    expect([past.status, JSON.stringify(past.body)]).to.satisfy(
+      ([status, text]: [number, string]) => status === 400 && text.includes('expires_at'),
+    )
+    expect((await post('keys', { ...key, expires_at: 'tomorrow' })).status).to.equal(400)
+  })
+
   it('keeps neither a key nor a hash of a password for an idempotency key', async () => {
     const key = { 'idempotency-key': 'the-same-one' }
     const body = { user_id: admin.alice.id, name: 'ci', scopes: ['mint:read'], dialect: 'flat' }

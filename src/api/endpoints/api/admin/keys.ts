@@ -1,3 +1,4 @@
+import type { Clock } from '../../../../base/clock.ts'
 import type { Environment } from '../../../../base/config.ts'
 import { commonScopes } from '../../../../domain/access.ts'
 import { createApiKey, type RandomBytes } from '../../../../domain/api-keys.ts'
@@ -25,6 +26,7 @@ import { pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
 
 export type KeyDeps = {
+  clock: Clock
   environment: Environment
   randomBytes: RandomBytes
   forgetUser: (userId: number) => void
@@ -57,7 +59,7 @@ const keyListEndpoint = defineEndpoint({
   },
 })
 
-function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
+function keyCreateEndpoint({ clock, environment, randomBytes }: KeyDeps): Endpoint {
   return defineEndpoint({
     ...shared,
     route: 'POST /api/admin/keys',
@@ -78,9 +80,14 @@ function keyCreateEndpoint({ environment, randomBytes }: KeyDeps): Endpoint {
         const message = 'The user has none of these scopes. Give the key scopes of its user.'
         throw invalidRequest([{ field: 'scopes', code: 'beyond_user', message }])
       }
+      const { name, dialect = 'flat', expires_at: until } = body
+      const expiresAt = until === undefined ? undefined : new Date(until)
+      if (expiresAt !== undefined && expiresAt <= clock.now()) {
+        const message = 'This time has passed. Send a later one, or leave it out.'
+        throw invalidRequest([{ field: 'expires_at', code: 'past', message }])
+      }
       const { text, sha256, shown } = createApiKey({ environment, randomBytes })
-      const { name, dialect = 'flat' } = body
-      const key = { userId: user.id, name, dialect, sha256, shown, scopes }
+      const key = { userId: user.id, name, dialect, sha256, shown, scopes, expiresAt }
       const inserted = await insertApiKey(db, key)
       return { success: true as const, ...toKeyWire(inserted), api_key: text }
     },
@@ -107,5 +114,5 @@ function keyRevokeEndpoint({ forgetUser }: KeyDeps): Endpoint {
 
 function toKeyWire(key: ApiKey): KeyWire {
   const named = fieldsOf(key, 'id', 'userId', 'username', 'name', 'shown', 'scopes', 'dialect')
-  return { ...named, ...fieldsOf(key, 'createdAt', 'revokedAt') }
+  return { ...named, ...fieldsOf(key, 'createdAt', 'expiresAt', 'usedAt', 'revokedAt') }
 }
