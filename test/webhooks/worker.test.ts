@@ -8,6 +8,7 @@ import {
   recordDelivered,
   recordFailed,
 } from '../../src/store/webhooks/deliveries.ts'
+import { cancelDeliveries } from '../../src/store/webhooks/deliveries.ts'
 import { replayDelivery } from '../../src/store/webhooks/delivery-log.ts'
 import {
   deleteSubscription,
@@ -129,6 +130,19 @@ describe('the webhook worker', () => {
     const { rows } = await sql<{ id: string }>`select id from webhook_deliveries`.execute(bench.db)
     expect(await replayDelivery(bench.db, rows[0]!.id)).to.equal(true)
     await until(async () => (await stateOf(id)) === 'confirmed')
+  })
+
+  it('cancels nothing of an endpoint that a replay has enabled meanwhile', async () => {
+    await bench.subscribe()
+    await bench.tell()
+    const { rows } = await sql<{ id: bigint }>`select id from webhook_endpoints`.execute(bench.db)
+    await cancelDeliveries(bench.db, [rows[0]!.id])
+    expect(await bench.states()).to.deep.equal(['pending'])
+    await sql`update webhook_endpoints set state = 'disabled', disabled_code = 'gone'`.execute(
+      bench.db,
+    )
+    await cancelDeliveries(bench.db, [rows[0]!.id])
+    expect(await bench.states()).to.deep.equal(['canceled'])
   })
 
   it('tries again what was refused, lost or hung up on, and logs each try', async () => {

@@ -156,12 +156,16 @@ export async function releaseDelivery(db: Db, claim: Claim): Promise<void> {
     where ${isClaimed(claim)}`.execute(db)
 }
 
-/** Nothing goes to an endpoint any more that has been disabled. */
+/**
+ * Nothing goes to an endpoint any more that has been disabled. One that a replay has enabled since
+ * keeps its deliveries.
+ */
 export async function cancelDeliveries(db: Db, endpointIds: readonly bigint[]): Promise<void> {
   await sql`
-    update webhook_deliveries set state = 'canceled', is_leased = false, updated_at = now()
-    where endpoint_id = any (${endpointIds.map(String)}::bigint[]) and state = 'pending'
-    `.execute(db)
+    update webhook_deliveries d set state = 'canceled', is_leased = false, updated_at = now()
+    from webhook_endpoints e
+    where e.id = any (${endpointIds.map(String)}::bigint[]) and e.state = 'disabled'
+      and d.endpoint_id = e.id and d.state = 'pending'`.execute(db)
 }
 
 /**
