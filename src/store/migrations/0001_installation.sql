@@ -16,17 +16,10 @@ create table chains (
   chain_id bigint primary key check (chain_id > 0),
   name text not null unique check (name ~ '^[a-z][a-zA-Z0-9_-]{0,31}$'),
   code text not null unique check (code ~ '^[A-Z0-9]{2,16}$'),
-  -- What gas is paid in there, by its symbol.
-  coin text not null default 'ETH' check (coin ~ '^[A-Z]{2,8}$'),
   created_at timestamptz(3) not null default now()
 );
 
 -- The name of a chain; of one that has none, its id.
 create function chain_name(of_chain bigint) returns text language sql stable as $$
   select coalesce((select name from chains where chain_id = of_chain), of_chain::text)
-$$;
-
--- What gas is paid in on a chain; ether on one that is not known any more.
-create function chain_coin(of_chain bigint) returns text language sql stable as $$
-  select coalesce((select coin from chains where chain_id = of_chain), 'ETH')
 $$;

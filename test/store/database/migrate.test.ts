@@ -44,6 +44,19 @@ describe('migrate', () => {
     expect(numbers).to.deep.equal(numbers.map((_, index) => index + 1))
   })
 
+  it('gives a coin to the chains of a database that had none, in a file of its own', async () => {
+    database = await emptyDatabase()
+    const { db } = database
+    await migrate(db)
+    await sql`drop function chain_coin`.execute(db)
+    await sql`alter table chains drop column coin`.execute(db)
+    await sql`insert into chains (chain_id, name, code) values (8453, 'base', 'BASE')`.execute(db)
+    await sql`delete from migrations where name = '0015_coins'`.execute(db)
+    expect(await migrate(db)).to.deep.equal(['0015_coins'])
+    const { rows } = await sql`select coin, chain_coin(chain_id) as told from chains`.execute(db)
+    expect(rows).to.deep.equal([{ coin: 'ETH', told: 'ETH' }])
+  })
+
   it('leaves nothing of a migration that fails, and says which', async () => {
     database = await emptyDatabase()
     await sql`create table installation (id int)`.execute(database.db)
