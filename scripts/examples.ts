@@ -126,7 +126,7 @@ function isStrange(text: string): boolean {
   return STRANGE.test(text)
 }
 
-/** Without what may be sent once: whoever tries an example twice does not mean the same thing. */
+/** Without keys that a server accepts once: a reader may try an example twice. */
 function repeatable(sent: string): string {
   const once = /,?"(?:idempotencyKey|external_id|externalId)":"[^"]*"/g
   return published(sent.replaceAll(once, '').replaceAll('{,', '{'))

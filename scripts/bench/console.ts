@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
 import { timeOnce } from '../../test/engines/bench/page-times.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
-import { findChromium, keepSession, startBrowser } from '../../test/fixtures/console/browser.ts'
+import { runInChromium, keepSession, startBrowser } from '../../test/fixtures/console/browser.ts'
 import { walkThrough } from '../../test/fixtures/console/scroll.ts'
 import { runProgram } from '../../test/fixtures/program.ts'
 import { insertManyTransactions } from '../../test/fixtures/store/many-transactions.ts'
@@ -130,10 +130,4 @@ function tell({ doorMs, overviewMs, bareMs }: Times, found: Found): void {
   ])
 }
 
-const chromium = findChromium()
-if (chromium === undefined) {
-  console.error('There is no Chromium here. Set CHROME_PATH to one.')
-  process.exitCode = 2
-} else {
-  await main(chromium)
-}
+await runInChromium(main)

@@ -13,7 +13,7 @@ import { migrate } from '../../src/store/database/migrate.ts'
 import { timeOnce, timeUntilShown } from '../../test/engines/bench/page-times.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
 import { at } from '../../test/engines/bench/rounds.ts'
-import { findChromium, keepSession, startBrowser } from '../../test/fixtures/console/browser.ts'
+import { runInChromium, keepSession, startBrowser } from '../../test/fixtures/console/browser.ts'
 import { runProgram } from '../../test/fixtures/program.ts'
 import { insertManyTransactions } from '../../test/fixtures/store/many-transactions.ts'
 
@@ -126,10 +126,4 @@ function typing(text: string): string {
     field.dispatchEvent(new Event('input', { bubbles: true }))`
 }
 
-const chromium = findChromium()
-if (chromium === undefined) {
-  console.error('There is no Chromium here. Set CHROME_PATH to one.')
-  process.exitCode = 2
-} else {
-  await main(chromium)
-}
+await runInChromium(main)

@@ -1,6 +1,7 @@
 import type { Chains } from '../api/chains.ts'
 import type { ServedChain } from '../api/endpoints/all.ts'
 import type { HealthCheck } from '../api/health.ts'
+import { describeFinality } from '../base/chains/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Watchdog } from '../base/watchdog.ts'
@@ -140,11 +141,10 @@ async function describeChain(db: Db, found: RunningChain): Promise<string> {
   const answering = await requireChain(chain)
   const cursor = await readCursor(db, chainId)
   const tokens = contracts.tokens.map(({ currency }) => currency).filter((one) => one !== 'USD')
-  const how = typeof confirmations === 'number' ? `${confirmations} confirmations` : confirmations
   return [
     `${answering} of ${chain.providers.all.length} providers answer`,
     cursor === undefined ? 'no block is read yet' : `block ${cursor.head.number}`,
-    `${cursor?.final === undefined ? 'nothing is final yet' : `final to block ${cursor.final.number}`} (${how})`,
+    `${cursor?.final === undefined ? 'nothing is final yet' : `final to block ${cursor.final.number}`} (${describeFinality(confirmations)})`,
     contracts.settlement === undefined
       ? 'no settlement contract, so use_contract is refused'
       : `settlement at ${contracts.settlement}`,

@@ -1,7 +1,6 @@
-import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
+import { backoffMs, type Loop } from '../base/loop.ts'
 import { isFinal, type TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
-import { msUntilDue } from '../store/database/leases.ts'
 import {
   findCharge,
   learnCharge,
@@ -12,6 +11,7 @@ import {
 import { findStatus, moveTransaction } from '../store/transactions/transactions.ts'
 import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
 import { disputePass } from './dispute-rail.ts'
+import { createDueLoop } from './due-loop.ts'
 import type { ChargeView } from './gateway.ts'
 import { refundPass } from './refund-rail.ts'
 import { codeFrom, RailError } from './reply.ts'
@@ -24,24 +24,12 @@ export type ChargeRail = Loop & {
 
 /** Brings charges to their gateways, and follows them, their refunds and their disputes. */
 export function createChargeRail(deps: ChargeRailDeps): ChargeRail {
-  const { clock, logger, policy, bell, onProgress } = deps
   const pass = async (signal: AbortSignal): Promise<void> => {
     await chargePass(deps, signal)
     await refundPass(deps, signal)
     await disputePass(deps, signal)
   }
-  const loop = createLoop({
-    name: 'charges',
-    clock,
-    logger,
-    intervalMs: policy.pollIntervalMs,
-    bell,
-    onProgress,
-    async pass(signal) {
-      const restMs = await msUntilDue(deps.db, { tables: TABLES, now: clock.now() })
-      return restMs > 0 ? restMs : pass(signal)
-    },
-  })
+  const loop = createDueLoop(deps, { name: 'charges', tables: TABLES, pass })
   return { ...loop, pass, open: async (id, signal) => openCharge(deps, id, signal) }
 }
 

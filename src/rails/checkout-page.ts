@@ -1,5 +1,6 @@
 import { renderSVG } from 'uqr'
 
+import { escapeHtml } from '../wire/html.ts'
 import { checksummed } from '../chain/hex.ts'
 import { dueOf, isDust, receivedDecimals } from '../domain/gateways.ts'
 import { formatAmount } from '../domain/money.ts'
@@ -41,11 +42,11 @@ export function renderCheckout(paid: Paid, terms: CheckoutTerms, now: Date): Che
       <div class="heading">
         <p class="faint">${isOpen && !isSeen ? 'To pay' : 'Payment'}</p>
         <h1>${shown}</h1>
-        <p class="foreign" dir="auto">${escape(charge.description)}</p>
+        <p class="foreign" dir="auto">${escapeHtml(charge.description)}</p>
       </div>
       <div class="verdict ${news.tone}" role="status">
-        <strong>${escape(news.sentence)}</strong>
-        <p>${escape(news.advice)}</p>
+        <strong>${escapeHtml(news.sentence)}</strong>
+        <p>${escapeHtml(news.advice)}</p>
       </div>
       ${isOpen && !isSeen ? howToPay(paid, terms) : keepThis(charge)}
       ${isLive ? LIVE : ''}
@@ -95,7 +96,7 @@ function howToPay(paid: Paid, terms: CheckoutTerms): string {
   const asking = askingOf(paid)
   const links = asking === undefined ? [] : linksOf(asking, terms)
   if (asking === undefined || links.length === 0) return CLOSED
-  const token = escape(terms.tokenName ?? 'the token')
+  const token = escapeHtml(terms.tokenName ?? 'the token')
   const steps = links.map((link, index) => {
     const isAllowance = links.length > 1 && index === 0
     const name = isAllowance ? 'Allow the payment' : 'Pay with a wallet'
@@ -107,7 +108,7 @@ function howToPay(paid: Paid, terms: CheckoutTerms): string {
         <div>
           <h2>${title}</h2>
           <p class="faint">${why}</p>
-          <p><a class="button primary" href="${escape(link)}">${name}</a></p>
+          <p><a class="button primary" href="${escapeHtml(link)}">${name}</a></p>
           <p class="faint">Or scan the code with a wallet on a phone.</p>
         </div>
         ${codeOf(link, name)}
@@ -158,8 +159,8 @@ function nameOf(token: string, { tokenName }: CheckoutTerms): string {
 function factOf(name: string, value: string, copied: string): string {
   const words = `Copy<span class="hidden"> ${name.toLowerCase()}</span>`
   const copy = `<button type="button" class="quiet" hidden
-            data-copy="${escape(copied)}">${words}</button>`
-  return `<div><dt>${name}</dt><dd><code>${escape(value)}</code> ${copy}</dd></div>`
+            data-copy="${escapeHtml(copied)}">${words}</button>`
+  return `<div><dt>${name}</dt><dd><code>${escapeHtml(value)}</code> ${copy}</dd></div>`
 }
 
 /** What to name when somebody has to be asked. */
@@ -285,12 +286,4 @@ function newsOf({ status, gatewayStatus = '' }: Charge): PageNotice {
 const ARRIVALS: Readonly<Record<string, string>> = {
   UNDERPAID: 'Less than the whole amount arrived in time.',
   DELAYED: 'It arrived after the time to pay.',
-}
-
-function escape(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }

@@ -2,10 +2,9 @@ import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import { codeOf, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
-import { backoffMs, createLoop, type Loop } from '../base/loop.ts'
+import { backoffMs, type Loop } from '../base/loop.ts'
 import { isLegalMove, type TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
-import { msUntilDue } from '../store/database/leases.ts'
 import {
   leaseWires,
   moveWire,
@@ -18,6 +17,7 @@ import {
 } from '../store/rails/wires.ts'
 import { findStatus, moveTransaction } from '../store/transactions/transactions.ts'
 import type { Bank, BankTransfer } from './bank.ts'
+import { createDueLoop } from './due-loop.ts'
 import { RailError } from './reply.ts'
 
 /** Told in the SQL transaction that moves the wire: there are both or neither. */
@@ -61,19 +61,7 @@ export function createWireRail(deps: WireRailDeps): WireRail {
       if (leased.length < BATCH) return
     }
   }
-  const { clock, logger, policy, bell, onProgress } = deps
-  const loop = createLoop({
-    name: 'wires',
-    clock,
-    logger,
-    intervalMs: policy.pollIntervalMs,
-    bell,
-    onProgress,
-    async pass(signal) {
-      const restMs = await msUntilDue(deps.db, { tables: ['wires'], now: clock.now() })
-      return restMs > 0 ? restMs : pass(signal)
-    },
-  })
+  const loop = createDueLoop(deps, { name: 'wires', tables: ['wires'], pass })
   return { ...loop, pass }
 }
 

@@ -1,5 +1,6 @@
 import { fastify, type FastifyInstance } from 'fastify'
 
+import { escapeHtml } from '../../wire/html.ts'
 import { stringifyJson } from '../../wire/json.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import { ICON } from '../pages/shells.ts'
@@ -45,7 +46,7 @@ const PAGE_POLICY = [
 /** The page's own assistants live elsewhere. */
 const QUIET = { agent: { disabled: true }, mcp: { disabled: true } }
 
-const CONFIGURATION = {
+const CONFIGURATION = JSON.stringify({
   sources: [
     { ...QUIET, slug: 'group-b', title: 'Group B: platform', url: '/openapi/group-b.json' },
     { ...QUIET, slug: 'group-a', title: 'Group A: payments', url: '/openapi/group-a.json' },
@@ -54,7 +55,7 @@ const CONFIGURATION = {
   telemetry: false,
   hideClientButton: true,
   showDeveloperTools: 'never',
-}
+})
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -69,15 +70,11 @@ const PAGE = `<!doctype html>
       <a href="/openapi/group-a.json">Group A</a> and
       <a href="/openapi/group-b.json">Group B</a>.
     </noscript>
-    <script id="api-reference" data-configuration="${escapeAttribute(CONFIGURATION)}"></script>
+    <script id="api-reference" data-configuration="${escapeHtml(CONFIGURATION)}"></script>
     <script src="/docs/page.js"></script>
   </body>
 </html>
 `
-
-function escapeAttribute(value: unknown): string {
-  return JSON.stringify(value).replaceAll('&', '&amp;').replaceAll('"', '&quot;')
-}
 
 /**
  * The page's program is megabytes inside a plugin, so it is loaded when somebody first asks. A

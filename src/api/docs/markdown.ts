@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../wire/html.ts'
+
 /** A page of `docs/` as HTML. It knows what those pages have, and no more of Markdown. */
 export type Rendered = { title: string; html: string }
 
@@ -110,12 +112,4 @@ function renderInline(text: string, linkOf: (target: string) => string | undefin
       return href === undefined ? name : `<a href="${href}">${name}</a>`
     })
     .replaceAll(/\uE000(\d+)\uE000/g, (_all, place: string) => codes[Number(place)] ?? '')
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }

@@ -1,3 +1,4 @@
+import { describeFinality } from '../../base/chains/config.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Config } from '../../base/config.ts'
 import { findRunning } from '../../base/ready.ts'
@@ -53,7 +54,7 @@ async function reportFinal(
   providers: Providers,
   { config: { confirmations }, report, signal }: Asking,
 ): Promise<void> {
-  const how = typeof confirmations === 'number' ? `${confirmations} confirmations` : confirmations
+  const how = describeFinality(confirmations)
   const read = createFinal({ providers, finality: confirmations })
   const final = await read(signal).catch(() => undefined)
   report(

@@ -7,6 +7,10 @@ export type HexAddress = `0x${string}`
 /** So many blocks, the receipt's own included, or whatever the chain itself calls final or safe. */
 export type Finality = number | 'finalized' | 'safe'
 
+export function describeFinality(finality: Finality): string {
+  return typeof finality === 'number' ? `${finality} confirmations` : finality
+}
+
 /** What is set for one chain. */
 export type ChainConfig = {
   /** As requests call it; undefined in the form of one chain, until its node says which it is. */

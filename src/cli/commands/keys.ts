@@ -79,7 +79,7 @@ function createCommand(): Command {
         const key = { userId: user.id, name, sha256, shown, scopes, dialect, expiresAt }
         return { text, key: await insertApiKey(db, key) }
       })
-      output.result({ ...describe(key), key: text })
+      output.result({ ...key, key: text })
       output.line(`Created key ${key.id} for ${key.username}, ${formatScopes(key.scopes)}:`)
       output.line()
       output.line(`  ${text}`)
@@ -105,7 +105,7 @@ function listCommand(): Command {
           limit: options.limit,
         })
       })
-      output.result({ keys: keys.map(describe) })
+      output.result({ keys })
       if (keys.length === 0) {
         output.line('There are no keys. Create one: quittance keys create --user NAME --name WHAT')
         return
@@ -142,7 +142,7 @@ function revokeCommand(): Command {
         if (found?.id !== id) throw new KeyNotFoundError(id)
         return { key: found, isChanged: false }
       })
-      output.result({ ...describe(key), changed: isChanged })
+      output.result({ ...key, changed: isChanged })
       output.line(
         isChanged
           ? `Revoked ${key.shown} of ${key.username}. Running processes follow within 5 seconds.`
@@ -177,24 +177,6 @@ function requireAllowed(user: User, scopes: readonly Scope[]): void {
   const refused = scopes.filter((scope) => !mayUse(user, scope))
   if (refused.length > 0) throw new ScopeError(user, refused)
   if (scopes.length === 0) throw new ScopeError(user, ['any'])
-}
-
-function describe(key: ApiKey) {
-  const { id, userId, username, name, shown, scopes, dialect, ...times } = key
-  const { createdAt, expiresAt, usedAt, revokedAt } = times
-  return {
-    id,
-    userId,
-    username,
-    name,
-    shown,
-    scopes,
-    dialect,
-    createdAt,
-    expiresAt,
-    usedAt,
-    revokedAt,
-  }
 }
 
 function rowOf(key: ApiKey): string[] {

@@ -5,11 +5,10 @@ import { Client } from 'pg'
 
 import type { Bells } from '../../base/bells.ts'
 import type { Clock } from '../../base/clock.ts'
-import { parseDatabaseAddress } from '../../base/database-address.ts'
 import { messageOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import type { Logger } from '../../base/logger.ts'
-import { hangUp } from './connections.ts'
+import { addressOf, hangUp, KEPT_OPEN } from './connections.ts'
 import type { Db } from './database.ts'
 
 export type BellLineDeps = {
@@ -26,12 +25,12 @@ export type BellLineDeps = {
  * keeps no session that could listen, so behind it each process only polls.
  */
 export async function runBellLine(bells: Bells, deps: BellLineDeps): Promise<void> {
-  const address = parseDatabaseAddress(deps.url)
-  if (address === undefined || address.isPooled) return
+  const { hosts, isPooled } = addressOf(deps.url)
+  if (isPooled) return
   const own = randomUUID()
   bells.carry(carrier(deps, own))
   while (!deps.signal.aborted) {
-    for (const host of address.hosts) {
+    for (const host of hosts) {
       await listenAt(host, deps, (payload) => {
         const [from, name] = payload.split(' ', 2)
         if (from !== own && name !== undefined) bells.ringHere(name)
@@ -70,9 +69,7 @@ async function listenAt(
   const client = new Client({
     connectionString: host.href,
     connectionTimeoutMillis: limits.databaseConnectTimeoutMs,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: limits.databaseKeepAliveMs,
-    application_name: 'quittance',
+    ...KEPT_OPEN,
   })
   const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
   client.on('error', (error) => {

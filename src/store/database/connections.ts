@@ -96,10 +96,17 @@ export function openConnections(options: ConnectionsOptions): PostgresPool {
   }
 }
 
-function addressOf(url: string): DatabaseAddress {
+export function addressOf(url: string): DatabaseAddress {
   return (
     parseDatabaseAddress(url) ?? { hosts: [new URL(url)], needsPrimary: false, isPooled: false }
   )
+}
+
+/** A connection that dies without a word is noticed. */
+export const KEPT_OPEN = {
+  keepAlive: true,
+  keepAliveInitialDelayMillis: limits.databaseKeepAliveMs,
+  application_name: 'quittance',
 }
 
 function openPool(
@@ -111,11 +118,9 @@ function openPool(
     max: connections,
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: limits.databaseIdleConnectionMs,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: limits.databaseKeepAliveMs,
+    ...KEPT_OPEN,
     // A pooler in front refuses these, and its database has limits of its own.
     ...(!isPooled && ofSession(patience)),
-    application_name: 'quittance',
     types,
   })
   // An error without a listener would end the process. The pool listens only to connections that

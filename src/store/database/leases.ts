@@ -33,7 +33,7 @@ const FOLLOWED = {
   disputes: 'dispute_id',
 } as const
 
-type Followed = keyof typeof FOLLOWED
+export type Followed = keyof typeof FOLLOWED
 
 const FOLLOWED_TABLES = Object.keys(FOLLOWED) as readonly Followed[]
 
