@@ -2,12 +2,16 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 import { sql } from 'kysely'
+import { Client } from 'pg'
 
 import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.ts'
+import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
+import { makeKey, makeUser } from '../fixtures/api/access.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
+import { until } from '../fixtures/until.ts'
 
 // Processes can only share a server, so these cases exist in the run on PostgreSQL alone.
 if (process.env['DATABASE_URL'] !== undefined) {
@@ -82,6 +86,37 @@ if (process.env['DATABASE_URL'] !== undefined) {
       expect(await runToEnd(['reconcile'], shared)).to.include({ code: 0 })
       const noNode = { ...shared, ETH_RPC_URL: undefined }
       expect(await runToEnd(['reconcile'], noNode)).to.include({ code: 2 })
+    })
+
+    it('wake each other: serve rings for a payment, and work listens', async () => {
+      const { url } = await start('serve', 'e').untilReady()
+      await start('work', 'f').untilReady()
+      const database = await openDatabase({ url: shared['DATABASE_URL'] })
+      const line = new Client({ connectionString: shared['DATABASE_URL'] })
+      await line.connect()
+      const rung: string[] = []
+      line.on('notification', ({ payload = '' }) => rung.push(payload.replace(/^\S+ /, '')))
+      await line.query('listen quittance')
+      const { db } = database
+      await until(async () => {
+        const { rows } = await sql`select 1 from pg_stat_activity where
+          datname = current_database() and query = 'listen quittance'`.execute(db)
+        return rows.length === 3
+      })
+      const { text } = await makeKey(db, { user: await makeUser(db) })
+      const headers = { 'x-api-key': text, 'content-type': 'application/json' }
+      const purse = await fetch(`${url}/api/blockchain/balance`, { headers })
+      const { address } = (await purse.json()) as { address: string }
+      const params = [address, '0xde0b6b3a7640000']
+      await callRpc({ url: chain.url, method: 'anvil_setBalance', params })
+      const to_address = `0x${'0'.repeat(38)}aa`
+      const payment = { to_address, amount: '0.1', description: 'to be woken for' }
+      const init = { method: 'POST', headers, body: JSON.stringify(payment) }
+      const paid = await fetch(`${url}/api/blockchain/transactions`, init)
+      expect(paid.status).to.equal(201)
+      await until(async () => rung.includes('sender of 31337'))
+      await line.end()
+      await database.close()
     })
 
     it('refuse a provider of another chain than the database belongs to', async () => {
