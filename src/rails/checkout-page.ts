@@ -222,7 +222,7 @@ function linksOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): s
   ]
 }
 
-/** A permit for what is asked now. One that is used too late fails, so that no money arrives late. */
+/** For what is asked now. A permit that is used too late fails, so that no money arrives late. */
 function permitOf(asking: Asking, terms: CheckoutTerms): CheckoutPermit | undefined {
   const { charge, amount, reference } = asking
   const token = coinOf(charge, terms)?.token

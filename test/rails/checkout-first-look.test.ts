@@ -88,7 +88,8 @@ describe('the first look at what was paid at our own checkout', () => {
     )
     expect(page.body).to.include('cannot be paid').and.not.to.include('ethereum:')
   })
-  it('carries the permit that a wallet may sign, which ends when the time to pay does', async () => {
+
+  it('carries a permit for a wallet to sign, which ends when the time to pay does', async () => {
     const { id, reference } = await create()
     const charge = (await findCharge(checkout.db, id))!
     const show = (terms: Partial<CheckoutDeps['terms']>) =>
