@@ -36,7 +36,7 @@ describeInChromium('the stories of an operator', (chromium) => {
     const data = join(folder.path, 'data')
     fillDataFolder(data)
     const env = { QUITTANCE_DATA: data, PORT: '0', QUITTANCE_BLOCK_MS: '200' }
-    program = runProgram(['up'], env)
+    program = runProgram(['up', '--chains', '2'], env)
     ;[facts, browser] = await Promise.all([program.untilReady(), startBrowser(chromium)])
     page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
     page.setDefaultTimeout(20_000)
@@ -344,6 +344,12 @@ describeInChromium('the stories of an operator', (chromium) => {
     await page.getByRole('button', { name: 'Replay 0 deliveries' }).waitFor()
     await open('endpoints')
     await page.getByRole('row').filter({ hasText: '/hook' }).getByText('Confirmed').waitFor()
+  })
+
+  it('shows a payment on the second chain of the sandbox', async () => {
+    const { transaction_id: id } = await pay({ chain: 'local2', amount: '0.01' })
+    await open(`transactions/${id}`)
+    await Promise.all([sees('Final on chain'), sees('local2')])
   })
 
   it('says what a break means and what to do, and filters by kind and amount', async () => {
