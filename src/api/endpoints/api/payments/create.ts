@@ -1,9 +1,9 @@
 import type { Clock } from '../../../../base/clock.ts'
 import { GATEWAYS } from '../../../../base/parties.ts'
-import { actorOf } from '../../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../../domain/access.ts'
 import type { Gateway } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
-import type { Currency } from '../../../../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../../../domain/money.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
 import { recordTransaction } from '../../../../store/transactions/transactions.ts'
@@ -18,6 +18,7 @@ import {
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { later, operators } from '../../../admission/refusals.ts'
+import type { Move } from '../../../admission/screen.ts'
 import { chainNamed, type Chains } from '../../../chains.ts'
 import { gatewayListEndpoint } from '../gateways.ts'
 import { requireAmount } from './charges.ts'
@@ -88,6 +89,7 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
       const chainId = requireCheckout({ desk, chains, gateway, body })
       await desk.requireOpen({ chainId, currency: body.currency })
     },
+    moves: ({ body, caller }) => [moveOf(body, caller)],
     handle: async ({ body, caller, db }) => {
       const gateway = requireGateway(desk.gateways, body)
       const chainId = requireCheckout({ desk, chains, gateway, body })
@@ -117,6 +119,17 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
       return createdOf(await requireCharge(db, transactionId), desk)
     },
   })
+}
+
+/** What it asks a payer for, for the screen. */
+function moveOf(body: PaymentCreate, { userId }: Caller): Move {
+  const { gateway_id: gatewayId, chain, currency, description, metadata } = body
+  const amount = formatAmount({
+    amount: readAmount({ amount: body.amount, currency }),
+    decimals: CURRENCY_DECIMALS[currency],
+  })
+  const asked = { amount, currency, gatewayId, chain, description, metadata }
+  return { field: 'gateway_id', way: 'payment', userId, ...asked }
 }
 
 function requireGateway(gateways: readonly Gateway[], body: PaymentCreate): Gateway {
