@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-import type { GatewayKind } from '../base/parties.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Charge, ChargeFacts } from '../store/rails/charges.ts'
 import type { Refund } from '../store/rails/refunds.ts'
@@ -38,7 +37,7 @@ export type GatewayNews = {
 
 /** A way for money in. Each call may be repeated without a second effect; rejects: RailError. */
 export type GatewayAdapter = {
-  kind: GatewayKind
+  kind: string
   create: (charge: Charge, signal: AbortSignal) => Promise<ChargeView>
   /** Reads how it stands, and does what is ours to do next. */
   read: (charge: Charge & { externalId: string }, signal: AbortSignal) => Promise<ChargeView>

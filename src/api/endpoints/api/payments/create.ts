@@ -1,7 +1,6 @@
 import type { Clock } from '../../../../base/clock.ts'
-import { GATEWAYS } from '../../../../base/parties.ts'
 import { actorOf, type Caller } from '../../../../domain/access.ts'
-import type { Gateway } from '../../../../domain/gateways.ts'
+import { payerOf, type Gateway } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
 import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../../../domain/money.ts'
 import type { Db } from '../../../../store/database/database.ts'
@@ -10,7 +9,7 @@ import { recordTransaction } from '../../../../store/transactions/transactions.t
 import { readAmount } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import {
-  PaymentCreatedSchema,
+  paymentCreatedSchema,
   PaymentCreateSchema,
   type PaymentCreate,
   type PaymentCreated,
@@ -75,7 +74,7 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
     access: 'payments:write',
     body: PaymentCreateSchema,
     status: 201,
-    answer: PaymentCreatedSchema,
+    answer: paymentCreatedSchema(desk.gateways),
     failures: [
       'contract_not_configured',
       'limit_exceeded',
@@ -193,7 +192,7 @@ async function requireCharge(db: Db, transactionId: string): Promise<Charge> {
 function createdOf(charge: Charge, desk: PaymentDesk): PaymentCreated {
   const { kind, externalId = '', url = '', clientSecret = '' } = charge
   const told = { externalId, url, clientSecret, checkoutUrl: desk.checkoutUrl(externalId) }
-  const fields = Object.entries(GATEWAYS[kind].payer).map(([name, field]) => {
+  const fields = Object.entries(payerOf(desk.gateways, kind)).map(([name, field]) => {
     return [name, told[field.of]]
   })
   const { transactionId, status } = charge
