@@ -15,14 +15,18 @@ export type RefundView = {
   errorCode: string | undefined
 }
 
+/** How a dispute of a payer stands. */
 export type DisputeView = {
+  /** A word of the gateway, in lower case. */
   status: string
   reason: string
+  /** In the smallest unit of the currency. */
   amountMinor: bigint
   /** Nothing more will become of it. */
   isClosed: boolean
 }
 
+/** A message that says it is from a gateway, with its bytes as they arrived. */
 export type Webhook = { headers: IncomingHttpHeaders; body: Buffer }
 
 /**

@@ -155,7 +155,7 @@ describe('a settlement service with its own parts', () => {
     expect(parties.at('/vault/sign').map(({ address }) => address)).to.include(from)
   })
 
-  it('stores nothing that another key has signed, and nothing while its vault is away', async () => {
+  it('stores nothing that another key has signed, or while its vault is away', async () => {
     const before = await count()
     const sign = parties.answers['/vault/sign']!
     const address = facts.signers?.[0]?.address

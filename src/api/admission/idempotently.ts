@@ -85,7 +85,7 @@ function createInFlight() {
   }
 }
 
-/** Asks whoever must be asked before the SQL transaction opens. */
+/** Asks others, while no SQL transaction is open. */
 async function prepare(
   db: Db,
   { endpoint, request, signal }: Post,

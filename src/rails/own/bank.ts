@@ -8,8 +8,8 @@ import { askOwn, readCode, readText, readWord, requireText } from './ask-own.ts'
  *
  * - Give `order.key` to your bank as its idempotency key. Two calls with one key must move money
  *   once, however far apart they are.
- * - Throw a `RefusedError` only if it is certain that no money moves. Whatever else you throw means
- *   that the outcome is unknown: `find` is asked until it is known.
+ * - Throw a `RefusedError` only if it is certain that no money moves. Anything else that you throw
+ *   leaves the outcome unknown, and `find` is asked until it is known.
  * - The platform checks your answer against what it has recorded. A step back, such as from `paid`
  *   to `accepted`, and another `bankId` for the same key are refused.
  *

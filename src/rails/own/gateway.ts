@@ -28,7 +28,7 @@ export type OpenedCharge = OwnCharge & Pick<Charge, 'captureId'> & { externalId:
 /** Money that goes back to the payer. `refundId` is its idempotency key. */
 export type OwnRefund = Pick<Refund, 'refundId' | 'amount'>
 
-/** How a payment stands at your gateway, once you have compared its amount and its currency. */
+/** The state of a payment at your gateway, once you have compared amount and currency. */
 export type OwnChargeView = {
   status: ChargeView['status']
   /** The gateway's id of the payment. It never changes. */
@@ -60,8 +60,8 @@ export type OwnGatewayNews = Partial<GatewayNews>
  * of its amounts and the documents of the API follow from this value.
  *
  * - Two calls with one key, the id of the payment or of the refund, must have one effect.
- * - Throw a `RefusedError` only if it is certain that nothing can be paid or returned. Whatever else
- *   you throw means that the outcome is unknown, and the platform asks again.
+ * - Throw a `RefusedError` only if it is certain that nothing can be paid or returned. Anything
+ *   else that you throw leaves the outcome unknown, and the platform asks again.
  * - Compare amount and currency with those of the charge before you answer. The platform compares
  *   the id and the order of the states.
  *

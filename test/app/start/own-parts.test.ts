@@ -119,7 +119,7 @@ describe('parts of one’s own', () => {
     })
   }
 
-  it('are refused where the settings say as well who signs, or have the name of a bank', async () => {
+  it('are refused where the settings also say who signs, or have the name', async () => {
     const phrase = `seed:${'test '.repeat(11)}junk`
     await expectFailure(() => fit({ signers: [] }, { QUITTANCE_SIGNER: phrase }), 'own_part_wrong')
     const west = { ...BANK, name: 'west' }

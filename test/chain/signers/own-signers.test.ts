@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { expect } from 'chai'
 import { privateKeyToAccount } from 'viem/accounts'
 
@@ -49,7 +51,9 @@ describe('signers of one’s own', () => {
       () => new Promise<never>(() => undefined),
     ]) {
       const signers = await openOwnSigners([{ ...ownSigner(0), sign }], signal)
-      const error = await failureOf(() => signers.at(0).sign(REQUEST, signal))
+      const waits = sleep(15_000, undefined, { ref: false })
+      const signed = () => Promise.race([signers.at(0).sign(REQUEST, signal), waits])
+      const error = await failureOf(signed)
       expect(error).to.include({ code: 'signer_failed', retryable: true })
     }
   })
@@ -74,7 +78,7 @@ describe('signers of one’s own', () => {
     })
   }
 
-  it('are listed again when one is needed that is not there, and grow at the end alone', async () => {
+  it('are listed again when one is missing, and grow at the end alone', async () => {
     let list = [ownSigner(0)]
     const signers = await openOwnSigners(async () => list, signal)
     list = [ownSigner(0), ownSigner(1)]

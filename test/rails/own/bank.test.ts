@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { expect } from 'chai'
 
 import { createLogger } from '../../../src/base/logger.ts'
@@ -94,7 +96,8 @@ describe('a bank of one’s own', () => {
   ]
   for (const [name, send] of unknown) {
     it(`is asked by the key before anything is sent again, where it ${name}`, async () => {
-      await pass({ send })
+      const waits = sleep(5000, 'waits', { ref: false })
+      expect(await Promise.race([pass({ send }), waits])).to.equal(undefined)
       expect(await wire()).to.include({ state: 'ordered', bankId: undefined })
       await pass({ find: async () => ACCEPTED })
       expect(asked.map((one) => one.split(' ')[0])).to.deep.equal(['send', 'find'])

@@ -18,14 +18,8 @@ import { requireBothNumbers } from '../../../wire/group-a/places.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { LIMIT_REFUSALS } from '../../admission/refusals.ts'
 import { readPage } from '../lists.ts'
-import {
-  answeringFunds,
-  notFound,
-  requireBank,
-  sourceWallet,
-  wireMove,
-  type PayingBank,
-} from './sides.ts'
+import { wireMove } from './moves.ts'
+import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } from './sides.ts'
 
 export function bankPaymentEndpoints(deps: {
   ledger: LedgerContext

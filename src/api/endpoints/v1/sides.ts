@@ -2,16 +2,15 @@ import { codeOf } from '../../../base/errors.ts'
 import { checksummed, parseAddress } from '../../../chain/hex.ts'
 import type { Caller } from '../../../domain/access.ts'
 import type { ChainNames } from '../../../domain/chains.ts'
-import type { LedgerAmount, Wallet, WireDestination } from '../../../domain/ledger.ts'
+import type { LedgerAmount, Wallet } from '../../../domain/ledger.ts'
 import type { Hex } from '../../../domain/orders.ts'
 import type { Issuer, ProfiledStablecoin } from '../../../ledger/context.ts'
 import type { Db } from '../../../store/database/database.ts'
 import { isHolderOfAnother } from '../../../store/ledger/transfers.ts'
 import { findWallet, mainWallet } from '../../../store/ledger/wallets.ts'
 import { RequestError } from '../../../wire/errors.ts'
-import { decimalOf, refusal } from '../../../wire/group-a/money.ts'
+import { refusal } from '../../../wire/group-a/money.ts'
 import { invalidRequest } from '../../admission/checks.ts'
-import type { Move } from '../../admission/screen.ts'
 import { chainCoded, type Chains } from '../../chains.ts'
 
 /** The caller's wallet that pays, the main one where none is named; it holds enough, for now. */
@@ -55,24 +54,6 @@ export function requireBank(bank: PayingBank): void {
   throw new RequestError('bank_not_configured', message, {
     problems: [{ field: 'destination.type', code: 'bank_not_configured', message, value: 'wire' }],
   })
-}
-
-/** What a wire moves, for the screen. */
-export function wireMove(asked: {
-  caller: Caller
-  money: LedgerAmount
-  destination: Partial<WireDestination>
-}): Move {
-  const { caller, money, destination } = asked
-  const { name, addressLine1, accountNumber, routingNumber } = destination
-  return {
-    field: 'destination',
-    way: 'wire',
-    userId: caller.userId,
-    amount: decimalOf(money.amount),
-    currency: money.currency,
-    beneficiary: { name, addressLine1, accountNumber, routingNumber },
-  }
 }
 
 /** Runs the work and answers what the ledger refuses. */

@@ -17,7 +17,7 @@ import { findTransfer, listTransfers } from '../../../store/ledger/transfers.ts'
 import { mainWallet } from '../../../store/ledger/wallets.ts'
 import { recordTransaction } from '../../../store/transactions/transactions.ts'
 import { IdParamsSchema } from '../../../wire/group-a/lists.ts'
-import { decimalOf, readMoney, refusal } from '../../../wire/group-a/money.ts'
+import { readMoney, refusal } from '../../../wire/group-a/money.ts'
 import { requireBothNumbers, requireFields } from '../../../wire/group-a/places.ts'
 import {
   TransferAnswerSchema,
@@ -30,10 +30,10 @@ import {
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { answerTo, SENDER_REFUSALS, type Refusals } from '../../admission/refusals.ts'
-import type { Move } from '../../admission/screen.ts'
 import type { Chains } from '../../chains.ts'
 import { idOf, readPage } from '../lists.ts'
 import { PLATFORM_REFUSALS, type Minting } from './business-account/transfers.ts'
+import { transferMoves } from './moves.ts'
 import {
   answeringFunds,
   destinationWallet,
@@ -44,7 +44,6 @@ import {
   requireHolder,
   requireIssuable,
   sourceWallet,
-  wireMove,
   type DollarChain,
   type PayingBank,
 } from './sides.ts'
@@ -135,7 +134,7 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
       if (!isBurn || source.custodial !== true) return {}
       return { burn: await prepareBurn(deps, { body, caller, db }) }
     },
-    moves: ({ body, caller, prepared }) => movesOf({ body, caller, ...prepared }),
+    moves: ({ body, caller, prepared }) => transferMoves({ body, caller, ...prepared }),
     handle: async ({ body, caller, db, prepared }) => {
       const { withdrawal, burn } = prepared
       const payOut = withdrawal && (() => withdraw(deps, { db, caller, ...withdrawal }))
@@ -176,23 +175,6 @@ async function prepareWithdrawal<Burn, P>(
   const order = { subject: id, spender: actorOf(caller), payee: address, amount }
   const payment = await answeringWithdrawal(() => on.withdrawing.prepare(db, order))
   return { id, walletId: wallet.id, address, ...money, payment, on }
-}
-
-/** What leaves; nothing where the money stays in the caller's wallets. */
-function movesOf<P>(
-  asked: Pick<Request, 'body' | 'caller'> & { withdrawal?: Prepared<P> },
-): Move[] {
-  const { body, caller, withdrawal } = asked
-  const { source, destination } = body
-  if (withdrawal !== undefined) {
-    const { amount, currency, address, on } = withdrawal
-    const money = { userId: caller.userId, amount: decimalOf(amount), currency }
-    const to = { chain: on.name, address: checksummed(address) }
-    return [{ field: 'destination.address', way: 'withdrawal', ...money, ...to }]
-  }
-  if (source.type !== 'blockchain' || destination.type !== 'wire') return []
-  const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
-  return [wireMove({ caller, money, destination })]
 }
 
 /** Order, record and held money are stored together, or none of them is. */
