@@ -92,22 +92,27 @@ const AT_ONCE = 16
 /** The rule that refuses it; undefined where it is allowed. */
 async function ruleAgainst(
   { screen, logger }: { screen: Screen; logger: Logger },
-  { field: _, ...payment }: Move,
+  move: Move,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const { field: _, ...payment } = move
   const within = AbortSignal.any([signal, AbortSignal.timeout(limits.screenMs)])
   try {
-    const answer = await untilAborted(within, () => screen(payment, within))
-    if (answer.allowed === true) return undefined
-    const rule: unknown = answer.allowed === false ? answer.rule : undefined
-    if (typeof rule === 'string' && RULE.test(rule)) return rule
-    throw new TypeError('the answer has neither `allowed: true` nor `allowed: false` and a rule')
+    return readAnswer(await untilAborted(within, () => screen(payment, within)))
   } catch (cause) {
     logger.error({ err: cause, way: payment.way }, 'the screen gave no answer')
     const sentence = 'The payment cannot be screened now, and nothing was done. Try again later.'
     const headers = { 'retry-after': '1' }
     throw new RequestError('unavailable', sentence, { cause, headers, retryable: true })
   }
+}
+
+/** The types promise nothing to a program in JavaScript: only a clear yes lets a payment pass. */
+function readAnswer(answer: unknown): string | undefined {
+  const { allowed, rule } = (answer ?? {}) as { allowed?: unknown; rule?: unknown }
+  if (allowed === true) return undefined
+  if (allowed === false && typeof rule === 'string' && RULE.test(rule)) return rule
+  throw new TypeError('the answer has neither `allowed: true` nor `allowed: false` and a rule')
 }
 
 const RULE = /^[a-z][a-z0-9_]{0,63}$/

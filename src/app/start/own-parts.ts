@@ -60,6 +60,9 @@ function requireBanks(banks: readonly OwnBank[], { institutions }: RailsConfig):
     const what = `The bank ${JSON.stringify(bank.name)}`
     requireForm(bank.name, NAME, `${what} needs a name such as "house"`)
     for (const name of ['send', 'find'] as const) requireFunction(what, name, bank)
+    if (!Array.isArray(bank.institutions)) {
+      throw wrong(`${what} has no list of institutions. Add it; it may be empty.`)
+    }
     if (names.has(bank.name)) throw wrong(`${what} has a name that is taken. Give it another.`)
     names.add(bank.name)
     for (const { id, kind } of bank.institutions) {
@@ -108,15 +111,16 @@ const TAKEN: ReadonlySet<string> = new Set(['success', 'transaction_id', 'status
 const PARTS: ReadonlySet<string> = new Set(['externalId', 'clientSecret', 'url'])
 const MAX_ID = 999_999_999
 
-function areAmounts(amounts: OwnGateway['amounts']): boolean {
-  const ranges = Object.entries(amounts ?? {})
+function areAmounts(amounts: OwnGateway['amounts'] | undefined): boolean {
+  const ranges: Array<[string, unknown]> = Object.entries(amounts ?? {})
   return (
-    ranges.length > 0 &&
-    ranges.every(
-      ([currency, [min, max]]) =>
-        isCurrency(currency) && typeof min === 'bigint' && 0n < min && min <= max,
-    )
+    ranges.length > 0 && ranges.every(([currency, range]) => isCurrency(currency) && isRange(range))
   )
+}
+
+function isRange(range: unknown): boolean {
+  const [min, max]: unknown[] = Array.isArray(range) ? range : []
+  return typeof min === 'bigint' && typeof max === 'bigint' && 0n < min && min <= max
 }
 
 function requireForm(text: unknown, form: RegExp, sentence: string): void {

@@ -199,5 +199,5 @@ function readDispute({ status, reason, amountMinor, isClosed }: DisputeView): Di
   const word = requireText(status, { name: 'status', max: 64 })
   if (!/^[a-z_]+$/.test(word)) throw new RailError('rail_reply_wrong', 'status')
   const why = requireText(reason, { name: 'reason', max: 64 })
-  return { status: word, reason: why, amountMinor, isClosed: isClosed === true }
+  return { status: word, reason: why, amountMinor, isClosed }
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { requireFitting, type OwnParts } from '../../../src/app/start/own-parts.ts'
+import { requireFitting } from '../../../src/app/start/own-parts.ts'
 import { parseConfig } from '../../../src/base/config.ts'
 import type { OwnBank } from '../../../src/rails/own/bank.ts'
 import type { OwnGateway } from '../../../src/rails/own/gateway.ts'
@@ -25,7 +25,7 @@ const FIELD = { of: 'url', description: 'Voucher.', example: 'https://a.example'
 
 describe('parts of one’s own', () => {
   const fit = (own: object, environment: Record<string, string> = {}): void =>
-    requireFitting(own as OwnParts, parseConfig(environment))
+    requireFitting(own, parseConfig(environment))
 
   it('may be none, or all', () => {
     fit({})
@@ -70,6 +70,7 @@ describe('parts of one’s own', () => {
     ],
     ['no amounts', { gateways: [{ ...GATEWAY, amounts: {} }] }, /needs amounts/],
     ['an unknown currency', { gateways: [{ ...GATEWAY, amounts: { CHF: [1n, 2n] } }] }, /amounts/],
+    ['amounts without the least', { gateways: [{ ...GATEWAY, amounts: { USD: 5n } }] }, /amounts/],
     ['amounts of 0', { gateways: [{ ...GATEWAY, amounts: { USD: [0n, 2n] } }] }, /amounts/],
     ['amounts in doubles', { gateways: [{ ...GATEWAY, amounts: { USD: [1, 2] } }] }, /amounts/],
     ['the most below the least', { gateways: [{ ...GATEWAY, amounts: { USD: [2n, 1n] } }] }, /am/],
@@ -89,6 +90,7 @@ describe('parts of one’s own', () => {
       /The bank "house" has no function find/,
     ],
     ['a bank twice', { banks: [BANK, { ...BANK, institutions: [] }] }, /name that is taken/],
+    ['a bank without a list', { banks: [{ ...BANK, institutions: undefined }] }, /no list of inst/],
     ['a bank without a name', { banks: [{ ...BANK, name: '' }] }, /needs a name/],
     [
       'an institution of the settings',
