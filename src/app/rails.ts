@@ -230,6 +230,7 @@ function createCheckout(
     payee,
     stablecoin,
     tokenName: nameOfToken(contracts.token?.symbol, chainId),
+    permitDomain: contracts.token?.permitDomain,
     readObstacle: stablecoin && obstacleReader(providers, { token: stablecoin, account: payee }),
   }
   const checkout = {
