@@ -276,6 +276,25 @@ describe('a settlement service with its own parts', () => {
     expect(parties.at('/bank/find')[0]).to.include({ key })
   })
 
+  it('mints and burns with its own vault, and sends the wire of a redeem by its bank', async () => {
+    const usd = { amount: '1.00', currency: 'USD' }
+    const post = async (path: string, body: object): Promise<string> => {
+      const idempotencyKey = crypto.randomUUID()
+      const answer = await ask(`POST ${path}`, { ...usd, ...body, idempotencyKey })
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
+      const { id } = answer.body['data'] as { id: string }
+      await untilStatus(`${path}/${id}`, 'complete')
+      return id
+    }
+    const address = facts.groupB?.address
+    const chain = { type: 'blockchain', chain: 'ETH' }
+    await post('/v1/businessAccount/transfers', { destination: { ...chain, address } })
+    const source = { ...chain, custodial: true }
+    const id = await post('/v1/transfers', { source, destination: WIRE })
+    const keys = parties.at('/bank/send').map(({ key }) => key)
+    expect(keys).to.deep.equal([`quittance-redeem-${id}`])
+  })
+
   it('sends transfers through its institution, and returns what its bank refuses', async () => {
     const transfer = { institution_id: 7, amount: 12.5, currency: 'USD', description: 'salary' }
     const { body } = await answering(
