@@ -14,7 +14,6 @@ import {
   obstaclesOf,
   startBrowser,
 } from '../fixtures/console/browser.ts'
-import { readSecondChain } from '../fixtures/console/chains.ts'
 import { openCheckout, payByPermit, payInSteps } from '../fixtures/console/checkouts.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
@@ -37,7 +36,7 @@ describeInChromium('the stories of an operator', (chromium) => {
     const data = join(folder.path, 'data')
     fillDataFolder(data)
     const env = { QUITTANCE_DATA: data, PORT: '0', QUITTANCE_BLOCK_MS: '200' }
-    program = runProgram(['up', '--chains', '2'], env)
+    program = runProgram(['up'], env)
     ;[facts, browser] = await Promise.all([program.untilReady(), startBrowser(chromium)])
     page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
     page.setDefaultTimeout(20_000)
@@ -346,9 +345,6 @@ describeInChromium('the stories of an operator', (chromium) => {
     await open('endpoints')
     await page.getByRole('row').filter({ hasText: '/hook' }).getByText('Confirmed').waitFor()
   })
-
-  it('finds a payment of the second chain, whose receipt holds there', () =>
-    readSecondChain(page, { facts, other: paid.transaction_id }))
 
   it('says what a break means and what to do, and filters by kind and amount', async () => {
     const from = facts.groupB?.address ?? ''
