@@ -77,8 +77,6 @@ const SIGNATURE = /^0x([0-9a-f]{64})([0-9a-f]{64})(00|01|1b|1c)$/i
 
 function typedData(permit: CheckoutPermit, { owner, nonce }: { owner: string; nonce: string }) {
   const { chainId, name, version, token, settlement: spender, amount: value, deadline } = permit
-  const typed = (fields: Record<string, string>) =>
-    Object.entries(fields).map(([name, type]) => ({ name, type }))
   return {
     domain: { name, version, chainId, verifyingContract: token },
     primaryType: 'Permit',
@@ -99,6 +97,10 @@ function typedData(permit: CheckoutPermit, { owner, nonce }: { owner: string; no
     },
     message: { owner, spender, value, nonce, deadline: String(deadline) },
   }
+}
+
+function typed(fields: Record<string, string>): { name: string; type: string }[] {
+  return Object.entries(fields).map(([name, type]) => ({ name, type }))
 }
 
 /** Resolves to the account that the wallet lets this page use, on the chain that it pays on. */

@@ -347,8 +347,7 @@ describeInChromium('the stories of an operator', (chromium) => {
   })
 
   it('shows a payment on the second chain of the sandbox', async () => {
-    const { transaction_id: id } = await pay({ chain: 'local2', amount: '0.01' })
-    await open(`transactions/${id}`)
+    await open(`transactions/${(await pay({ chain: 'local2', amount: '0.01' })).transaction_id}`)
     await Promise.all([sees('Final on chain'), sees('local2')])
   })
 

@@ -70,7 +70,8 @@ gas_used, gas_price, rollup_fee and raw_transaction. It reads a server by GET /a
 QUITTANCE_SOURCE_KEY.
 With --chain, it reads only the records of that chain.
 An amount without a currency is in the coin of the chain (ETH, on Polygon POL), or in the column
-token. USD is the token of --token or STABLECOIN_ADDRESS. A currency without a token is not compared, and its line is reported.
+token. USD is the token of --token or STABLECOIN_ADDRESS. A currency without a token is not
+compared, and its line is reported.
 Exit code: 0 all records hold or are pending, 1 a break, an unreadable row or a record that is not
 compared was found, 2 could not run.`
 
