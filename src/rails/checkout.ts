@@ -64,26 +64,32 @@ export type CheckoutDeps = {
  * whose time passed in them. True while there are more.
  */
 export async function checkoutPass(deps: CheckoutDeps, signal: AbortSignal): Promise<boolean> {
-  const isMore = await readBlocks(deps, signal)
-  await priceClosings({ ...deps, chainId: deps.terms.chainId }, signal)
-  return isMore
+  const blocks = await readBlocks(deps, signal)
+  if (blocks !== 'quiet') await priceClosings({ ...deps, chainId: deps.terms.chainId }, signal)
+  return blocks === 'more'
 }
 
-async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<boolean> {
-  const { db, terms, readFinal, readBlock, settlements } = deps
+async function readBlocks(
+  deps: CheckoutDeps,
+  signal: AbortSignal,
+): Promise<'more' | 'all' | 'quiet'> {
+  const { db, terms, readFinal, readBlock, settlements, clock } = deps
   const final = await readFinal(signal)
-  if (final === undefined) return false
-  const cursor = await readCheckoutCursor(db, terms)
+  if (final === undefined) return 'all'
+  const since = new Date(clock.now().getTime() - RECENT_MS)
+  const cursor = await readCheckoutCursor(db, { ...terms, since })
+  const isQuiet = cursor !== undefined && !cursor.isAwaited
+  if (isQuiet && final < cursor.blockNumber + QUIET_BLOCKS) return 'quiet'
   const from =
     cursor === undefined
       ? await firstBlock(deps, final, signal)
       : await nextAfter(deps, cursor, signal)
-  if (from === undefined || from > final) return false
+  if (from === undefined || from > final) return 'all'
   const { chainId } = terms
   await forgetReplaced(deps, { chainId, from, to: final }, signal)
   const to = final < from + MAX_BLOCKS ? final : from + MAX_BLOCKS - 1n
   const last = await readBlock(to, signal)
-  if (last === undefined) return false
+  if (last === undefined) return 'all'
   for (const settled of await settlements({ from, to }, signal)) {
     await takeIn(deps, settled, signal)
   }
@@ -92,10 +98,16 @@ async function readBlocks(deps: CheckoutDeps, signal: AbortSignal): Promise<bool
     await expire(db, transactionId)
   }
   await writeCheckoutCursor(db, terms, { blockNumber: to, blockHash: last.hash })
-  return to < final
+  return to < final ? 'more' : 'all'
 }
 
 const MAX_BLOCKS = 10_000n
+
+/** So many blocks may gather while nobody is to pay: looking at each would cost for nothing. */
+const QUIET_BLOCKS = 16n
+
+/** For so long after its time, what still comes for a charge is shown at once. */
+const RECENT_MS = 24 * 3_600_000
 
 /** So long a payment that is late still finds its charge undecided, and people may accept it. */
 export const GRACE_MS = 15 * 60_000

@@ -32,16 +32,28 @@ export const ARRIVAL = columnsOf<CheckoutPayment>()(`chain_id::float8, transacti
   transaction_id, reference, payer, contract as place.contract, payee as place.payee, token, amount,
   verdict, block_number, block_hash, paid_at`)
 
+/**
+ * `isAwaited` where something may be paid in the next block, is still to be priced, or was open at
+ * the time. What comes later for a charge that is decided can wait for some blocks.
+ */
 export async function readCheckoutCursor(
   db: Db,
-  place: CheckoutPlace,
-): Promise<CheckoutCursor | undefined> {
-  const { rows } = await sql<CheckoutCursor>`
-    select block_number as "blockNumber", block_hash as "blockHash" from checkout_cursors
-    where chain_id = ${place.chainId} and settlement = ${place.settlement}
-      and payee = ${place.payee}`.execute(db)
+  { chainId, settlement, payee, since }: CheckoutPlace & { since: Date },
+): Promise<(CheckoutCursor & { isAwaited: boolean }) | undefined> {
+  const { rows } = await sql<CheckoutCursor & { isAwaited: boolean }>`
+    select block_number as "blockNumber", block_hash as "blockHash",
+      exists (select from charges c where c.chain_id = ${chainId} and ${IS_AWAITED})
+        or exists (select from charges where chain_id = ${chainId} and expires_at > ${since})
+        or exists (select from charges where closed_by is not null and gas_used is null)
+        as "isAwaited"
+    from checkout_cursors
+    where chain_id = ${chainId} and settlement = ${settlement} and payee = ${payee}`.execute(db)
   return rows[0]
 }
+
+/** As the index of them has it. A charge that is pending has arrived nowhere yet, so it is new. */
+const IS_AWAITED = sql`c.chain_id is not null
+  and coalesce(c.gateway_status, 'NEW') in ('NEW', 'UNDERPAID')`
 
 /** No guard: payments count once by their own key, so reading a range again does no harm. */
 export async function writeCheckoutCursor(
@@ -228,7 +240,7 @@ export async function listExpired(
     select c.transaction_id as "transactionId" from charges c
     join transactions t using (transaction_id)
     where c.chain_id = ${wanted.chainId} and c.expires_at < ${wanted.before}
-      and t.status = 'pending'
+      and ${IS_AWAITED} and t.status = 'pending'
     order by c.expires_at limit ${wanted.limit}`.execute(db)
   return rows.map(({ transactionId }) => transactionId)
 }
