@@ -62,6 +62,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     },
     refusals: PAYMENT_REFUSALS,
     handleAll: acceptPayments,
+    subjectsOf: ({ transaction_id: id }) => [id],
     onCommitted: () => kickAll(chains),
   })
 }

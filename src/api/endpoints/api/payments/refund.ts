@@ -141,6 +141,7 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
         currency,
       }
     },
+    subjectsOf: ({ refund_transaction_id: id }) => (id === undefined ? [] : [id]),
     onCommitted: () => {
       desk.kick()
       for (const payBack of desk.payBacks().values()) payBack.kick()
