@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Span, Tracing } from '../../base/tracing/tracing.ts'
 import { isUnlogged } from './request-logger.ts'
@@ -12,16 +12,16 @@ export function addTraces(server: FastifyInstance, tracing: Tracing | undefined)
   if (tracing === undefined) return
   server.addHook('onRequest', async (request, reply) => {
     const { method, headers, routeOptions } = request
+    // As in the log: a path may have in it what opens a door.
     const { url: route } = routeOptions
     if (PROBES.has(route ?? '')) return
     const { traceparent } = headers
-    const span = tracing.start(request.is404 ? method : `${method} ${route}`, {
+    const span = tracing.start(route === undefined ? method : `${method} ${route}`, {
       kind: 'server',
       parent: typeof traceparent === 'string' ? traceparent : undefined,
       attributes: {
         'http.request.method': method,
-        'http.route': request.is404 ? undefined : route,
-        'url.path': request.url.split('?', 1)[0],
+        'http.route': route,
         'url.scheme': request.protocol,
         'quittance.request_id': request.id,
       },
@@ -30,16 +30,20 @@ export function addTraces(server: FastifyInstance, tracing: Tracing | undefined)
     request.log = request.log.child({ trace_id: span.traceId })
     reply.log = request.log
     reply.header(TRACE_HEADER, span.traceId)
+    reply.raw.once('close', () => endOf(span, request, reply))
   })
-  server.addHook('onResponse', async (request, reply) => {
-    const span = spanOf(request)
-    // A flood leaves no spans behind, as it leaves no lines in the log.
-    if (span === undefined || isUnlogged(request)) return
-    const { statusCode } = reply
-    span.set({ 'http.response.status_code': statusCode })
-    if (statusCode >= 500) span.fail(String(statusCode))
-    span.end()
-  })
+}
+
+function endOf(span: Span, request: FastifyRequest, { raw }: FastifyReply): void {
+  // A flood leaves no spans behind, as it leaves no lines in the log.
+  if (isUnlogged(request)) return
+  if (raw.writableFinished) {
+    span.set({ 'http.response.status_code': raw.statusCode })
+    if (raw.statusCode >= 500) span.fail(String(raw.statusCode))
+  } else {
+    span.fail('disconnected', 'The client has gone before its answer was sent.')
+  }
+  span.end()
 }
 
 /**
