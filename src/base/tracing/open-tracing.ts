@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 
 import type * as Api from '@opentelemetry/api'
 import type * as Sdk from '@opentelemetry/sdk-trace'
@@ -40,10 +42,14 @@ type Options = {
 export async function openTracing(options: Options): Promise<OpenTracing> {
   const { api, sdk, resources, exporting } = await load()
   const { config, resource } = options
+  const ways = { keepAlive: true }
+  const isHttps = config.url.startsWith('https:')
+  const agent = isHttps ? new HttpsAgent(ways) : new HttpAgent(ways)
   const exporter = new exporting.OTLPTraceExporter({
     url: config.url,
     headers: { ...config.headers },
     timeoutMillis: EXPORT_MS,
+    httpAgentOptions: () => agent,
   })
   const own = resources.resourceFromAttributes({
     'service.name': config.serviceName,
@@ -70,6 +76,8 @@ export async function openTracing(options: Options): Promise<OpenTracing> {
       // What could not be sent is counted where it failed.
       await Promise.race([provider.shutdown().catch(() => undefined), promise])
       clearTimeout(timer)
+      // A collector that never ends its answer must not keep the program.
+      agent.destroy()
     },
   }
 }
