@@ -9,6 +9,7 @@ import type { Db } from '../../store/database/database.ts'
 import type { FailureCode, RequestError } from '../../wire/errors.ts'
 import { groupOf, type Group } from '../server/headers.ts'
 import type { Refusals } from './refusals.ts'
+import type { Move } from './screen.ts'
 
 /** What an operation says of itself. */
 type Facts = {
@@ -65,6 +66,8 @@ export type Endpoint = Facts &
      * connection waits for them. Not called where a stored answer will do, and stores nothing.
      */
     prepare?: (request: EndpointRequest & { db: Db }) => Promise<unknown>
+    /** What it moves, for the screen, which is asked after `prepare`. */
+    moves?: (request: PreparedRequest) => readonly Move[]
     /**
      * Does what a list of requests asks for, in their order. One that is refused leaves nothing
      * behind; where this rejects, nothing of any of them is stored. The database is for a POST the
@@ -176,6 +179,7 @@ type Definition<Answer, Request extends EndpointRequest, Schemas, Prepared> = Fa
     route: `${Endpoint['method']} /${string}`
     status?: 201
     prepare?: (request: Request & { db: Db }) => Promise<Prepared>
+    moves?: (request: Request & { prepared: Prepared }) => readonly Move[]
     complete?: (started: Answer, request: Request & { db: Db }) => Promise<Answer>
     subjectsOf?: (answer: Answer, prepared: Prepared) => readonly string[]
     onCommitted?: (value: Answer) => void

@@ -18,19 +18,22 @@ import {
 } from './commit.ts'
 import type { Endpoint, Idempotently, Post } from './endpoint.ts'
 import { answerTo } from './refusals.ts'
+import type { Screening } from './screen.ts'
 import { createTogether } from './together.ts'
 
 /** Makes every POST one SQL transaction, and one with a key happen once. */
 export function createIdempotently(deps: {
   db: Db
+  /** Asked about what a POST moves; absent, everything is allowed. */
+  screen?: Screening | undefined
   /** Called for each POST that was committed and is not a replay. */
   onCommitted?: (endpoint: Endpoint) => void
 }): Idempotently {
-  const { db, onCommitted } = deps
+  const { db, screen, onCommitted } = deps
   const inFlight = createInFlight()
   const commit = createCommit(db)
   const accept = async (post: Post, requestKey: RequestKey | undefined) => {
-    const prepared = await traced(post.span, 'prepare', () => prepare(db, post))
+    const prepared = await traced(post.span, 'prepare', () => prepare(db, post, screen))
     return traced(post.span, 'accept', (span) => commit({ ...post, requestKey, prepared, span }))
   }
   return async (post) => {
@@ -89,9 +92,18 @@ function createInFlight() {
   }
 }
 
-async function prepare(db: Db, { endpoint, request, signal }: Post): Promise<unknown> {
+/** Asks others, while no SQL transaction is open. */
+async function prepare(
+  db: Db,
+  { endpoint, request, signal }: Post,
+  screen: Screening | undefined,
+): Promise<unknown> {
   try {
     const prepared = await endpoint.prepare?.({ ...request, db })
+    signal.throwIfAborted()
+    if (screen !== undefined && endpoint.moves !== undefined) {
+      await screen(endpoint.moves({ ...request, prepared }), signal)
+    }
     signal.throwIfAborted()
     return prepared
   } catch (error) {
