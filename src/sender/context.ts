@@ -61,7 +61,7 @@ export type SenderEvent =
 
 /** Follows orders in the traces of the requests that made them. */
 export type OrderTraces = {
-  /** Told of what is committed already. Nothing waits for it. */
+  /** Takes what is committed already. Nothing waits for it. */
   follow: (steps: readonly OrderStep[]) => void
   /** Of the order, for a line in the log. */
   fieldsOf: (db: Db, orderId: bigint | undefined) => Promise<{ trace_id?: string }>

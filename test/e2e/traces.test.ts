@@ -166,7 +166,7 @@ describe('traces', () => {
     expect(program.output().stderr).to.include('loads @opentelemetry/sdk-trace')
     expect(headers.get('x-trace-id')).to.equal(TRACE)
     const lines = linesOf(program).filter(({ trace_id: id }) => id === TRACE)
-    expect(lines.map(({ msg }) => msg)).to.deep.equal(['answered', 'an order has come to its end'])
+    expect(lines.map(({ msg }) => msg)).to.deep.equal(['answered', 'an order has ended'])
     expect(lines[0]).to.include({ requestId: headers.get('x-request-id'), status: 201 })
     const { transaction_id: subject, eth_transaction_hash: hash } = paid
     expect(lines[1]).to.include({ subject, hash, state: 'completed' })

@@ -1,7 +1,8 @@
-import type { Logger } from '../../base/logger.ts'
 import { messageOf } from '../../base/errors.ts'
+import type { Logger } from '../../base/logger.ts'
 import type { Shutdown } from '../../base/shutdown.ts'
 import { parseTraceparent, type Tracing } from '../../base/tracing/tracing.ts'
+import type { OrderState } from '../../domain/orders.ts'
 import type { OrderStep, OrderTraces } from '../../sender/context.ts'
 import type { Db } from '../../store/database/database.ts'
 import { findTracedOrders, type TracedOrder } from '../../store/transactions/traces.ts'
@@ -76,12 +77,16 @@ function tell(
       'quittance.gas_used': block && Number(block.gasUsed),
     },
   })
-  if (name === 'final' || name === 'taken') {
+  const isEnd = (name === 'final' || name === 'taken') && ENDS.has(state)
+  if (isEnd) {
     span.set({ 'quittance.state': state })
     if (state === 'failed') span.fail(errorCode ?? 'unknown')
     const { number } = block ?? {}
-    const told = { subject, hash, state, ...(number !== undefined && { block: String(number) }) }
-    logger.info({ trace_id: span.traceId, ...told }, 'an order has come to its end')
+    const said = { subject, hash, state, ...(number !== undefined && { block: String(number) }) }
+    logger.info({ trace_id: span.traceId, ...said }, 'an order has ended')
   }
   span.end(endedAt)
 }
+
+/** An order whose nonce was taken may be paid at another one. */
+const ENDS: ReadonlySet<OrderState> = new Set<OrderState>(['completed', 'failed'])

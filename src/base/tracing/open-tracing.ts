@@ -125,7 +125,7 @@ function samplerOf(sdk: typeof Sdk, { sampler, ratio }: TracingConfig) {
   return sampler.startsWith('parentbased_') ? new sdk.ParentBasedSampler({ root }) : root
 }
 
-/** A bounded queue in front of the exporter, which tells what it loses. */
+/** A bounded queue in front of the exporter. It counts the spans that it drops. */
 function createProcessor(
   sdk: typeof Sdk,
   exporter: Sdk.SpanExporter,
@@ -149,7 +149,8 @@ function createProcessor(
       export(spans, done) {
         waiting -= spans.length
         exporter.export(spans, (result) => {
-          if (Number(result.code) !== EXPORTED) {
+          const code: number = result.code
+          if (code !== EXPORTED) {
             lose(spans.length, messageOf(result.error))
           } else {
             onNews({ kind: 'exported', count: spans.length })

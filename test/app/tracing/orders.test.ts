@@ -63,6 +63,21 @@ describe('the traces of orders', () => {
     }
   }
 
+  /** Somebody else has the key as well. */
+  const useOutside = async (): Promise<void> => {
+    const raw = await bench.signers.sign(payer, {
+      chainId: CHAIN_ID,
+      nonce: 0n,
+      to: addressFrom('outside'),
+      value: 1n,
+      data: '0x',
+      gas: 21_000n,
+      fees: { maxFeePerGas: 400n * GWEI, maxPriorityFeePerGas: 300n * GWEI },
+    })
+    await bench.world.rpc('eth_sendRawTransaction', [raw])
+    await bench.world.mine(1)
+  }
+
   it('have what became of one, from its first broadcast on', async () => {
     const { order, hash } = await pay()
     const before = bench.clock.now()
@@ -127,23 +142,23 @@ describe('the traces of orders', () => {
   it('have a nonce that was used outside, and the failure that follows', async () => {
     const payee = addressFrom('refuses by then')
     await pay({ payee })
-    const raw = await bench.signers.sign(payer, {
-      chainId: CHAIN_ID,
-      nonce: 0n,
-      to: addressFrom('outside'),
-      value: 1n,
-      data: '0x',
-      gas: 21_000n,
-      fees: { maxFeePerGas: 400n * GWEI, maxPriorityFeePerGas: 300n * GWEI },
-    })
-    await bench.world.rpc('eth_sendRawTransaction', [raw])
-    await bench.world.mine(1)
+    await useOutside()
     await reverting(bench.world, payee)
     await finish()
     await settled()
     expect(ended.at(-1)).to.include({ name: 'taken', failure: 'simulation_failed' })
     const named = lines.filter(({ trace_id: id }) => id === TRACE).map(({ msg }) => msg)
-    expect(named).to.deep.equal(['a nonce was used outside', 'an order has come to its end'])
+    expect(named).to.deep.equal(['a nonce was used outside', 'an order has ended'])
+  })
+
+  it('go on where a nonce was used outside and the order is paid at another one', async () => {
+    await pay()
+    await useOutside()
+    await finish()
+    const found = (await names()).filter((name) => name !== 'submit')
+    expect(found).to.deep.equal(['taken', 'mined', 'final'])
+    expect(ended.every(({ failure }) => failure === undefined)).to.equal(true)
+    expect(lines.filter(({ msg }) => msg === 'an order has ended')).to.have.length(1)
   })
 
   it('have nothing of what was not committed', async () => {
