@@ -31,6 +31,7 @@ import { factsOf, placeOf } from './app/start/facts.ts'
 import { defaultBankOf, requireFitting, type OwnParts } from './app/start/own-parts.ts'
 import { openAllSigners } from './app/start/signers.ts'
 import { measureSupply } from './app/supply.ts'
+import { startTracing } from './app/tracing/start.ts'
 import { requireTrustedProviders } from './app/trusted-providers.ts'
 import { startWebhooks } from './app/webhooks.ts'
 import { systemClock } from './base/clock.ts'
@@ -160,6 +161,7 @@ async function openGround(
   const { config, role, logger } = options
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'quittance_' })
+  const tracing = await startTracing({ config, role, logger, registry, shutdown })
   if (role === 'up') {
     const lock = await lockFolder(config.dataFolder)
     shutdown.add('the lock of the data folder', lock.release)
@@ -171,7 +173,7 @@ async function openGround(
   requireUnannounced(config.dataFolder)
   const where = [role === 'work' ? undefined : whereIsApi(config), whereIsStatus(config)]
   for (const one of where) if (one) await requireListenable(one)
-  const shared = { config, logger, shutdown }
+  const shared = { config, logger, shutdown, tracing }
   const openDatabase = () =>
     timed(options, 'database', () =>
       startDatabase({ ...shared, migrates: role === 'up', signal: options.signal }),
@@ -295,11 +297,10 @@ async function serveStatus(
   const { config, shutdown } = ground
   const where = whereIsStatus(config)
   if (where === undefined) return undefined
-  const isStopping = (): boolean => shutdown.begun.aborted
   const server = createStatusServer({
     ...ground,
     ownRegistry,
-    isStopping,
+    isStopping: () => shutdown.begun.aborted,
     checks: () => checksOf(ground, chains),
   })
   shutdown.add('the status server', () => server.close())

@@ -27,6 +27,7 @@ import type { Db } from '../store/database/database.ts'
 import { createPaying, type Paying } from './sender.ts'
 import { startSigners, type OwnSigners } from './signers.ts'
 import { startSupply } from './supply.ts'
+import { followOrders } from './tracing/orders.ts'
 
 /** A chain, the parts that work on it, and what its operations need. */
 export type RunningChain = OpenChain &
@@ -62,6 +63,7 @@ export async function startChainParts(
     onProgress: watch('sender', limits.senderStillMs),
     onMoved: createOnMoved(ledger),
     onEvent,
+    traces: followOrders(here),
   })
   const rails = createChainRails({ ...here, paying, watch })
   const reconciliation = createReconciliation({

@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
+import type { Tracing } from '../base/tracing/tracing.ts'
 import type { Watchdog } from '../base/watchdog.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
 import type { Signers } from '../chain/signers/signer.ts'
@@ -21,6 +22,8 @@ export type Ground = {
   clock: Clock
   registry: Registry
   shutdown: Shutdown
+  /** Undefined where traces are off. */
+  tracing: Tracing | undefined
   watchdog: Watchdog
   /** The parts of `/readyz` that are not loops. Each is added when it starts. */
   checks: HealthCheck[]

@@ -53,6 +53,7 @@ const TASKS: Readonly<Record<string, Task>> = {
   rateLimits: pruning(HOUR_MS, batchesOf('rateLimits')),
   samples: pruning(30 * DAY_MS, batchesOf('samples')),
   spans: pruning(2 * DAY_MS, batchesOf('spans')),
+  traces: pruning(30 * DAY_MS, batchesOf('traces')),
   // A token lives one hour; its key is kept for twice that.
   signingKeys: ({ db, clock }) => pruneSigningKeys(db, before(clock.now(), 2 * HOUR_MS)),
 }

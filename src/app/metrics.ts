@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 import type { Clock } from '../base/clock.ts'
+import type { SpanNews } from '../base/tracing/open-tracing.ts'
 import type { ProviderEvent } from '../chain/rpc/http-provider.ts'
 import type { ChainNames } from '../domain/chains.ts'
 import { TRY_OUTCOMES, type TryOutcome } from '../domain/notifications.ts'
@@ -50,6 +51,18 @@ export function countProviders(
         event satisfies never
     }
   }
+}
+
+/** Counts the spans that went to the collector, and those that did not. */
+export function countSpans(registry: Registry): (news: SpanNews) => void {
+  const spans = new Counter({
+    name: 'quittance_trace_spans_total',
+    help: 'Spans that the collector has taken, or that were dropped',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+  spans.inc({ outcome: 'dropped' }, 0)
+  return ({ kind, count }) => spans.inc({ outcome: kind }, count)
 }
 
 /** Counts what this process did for orders. */

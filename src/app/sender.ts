@@ -46,6 +46,7 @@ export async function createPaying(deps: {
   referenceKey: Uint8Array
   onMoved: SenderContext['onMoved']
   onEvent: SenderContext['onEvent']
+  traces: SenderContext['traces']
   onProgress: () => void
 }): Promise<Paying> {
   const { config, chain, contracts, db, clock, logger, onMoved, onEvent, onProgress } = deps
@@ -63,6 +64,7 @@ export async function createPaying(deps: {
     bell: deps.bells.of(`sender of ${chainId}`),
     onMoved,
     onEvent,
+    traces: deps.traces,
     onProgress,
     chainId,
     providers: providers.all,

@@ -6,6 +6,7 @@ import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
+import type { Tracing } from '../base/tracing/tracing.ts'
 import type { Watchdog } from '../base/watchdog.ts'
 import type { Db } from '../store/database/database.ts'
 import { SCHEDULES } from '../webhooks/schedule.ts'
@@ -13,6 +14,7 @@ import { createSend } from '../webhooks/send.ts'
 import { createTargets, resolveByDns } from '../webhooks/targets.ts'
 import { startWebhookWorker } from '../webhooks/worker.ts'
 import { countWebhooks } from './metrics.ts'
+import { traceDeliveries } from './tracing/deliveries.ts'
 
 /** Delivers webhooks until the program stops. */
 export function startWebhooks(ground: {
@@ -24,6 +26,7 @@ export function startWebhooks(ground: {
   shutdown: Shutdown
   bells: Bells
   watchdog: Watchdog
+  tracing?: Tracing | undefined
 }): void {
   const { db, clock, logger, registry, shutdown, bells } = ground
   const { environment, host } = ground.config
@@ -43,6 +46,7 @@ export function startWebhooks(ground: {
     signal: shutdown.signal,
     bell: bells.of('webhooks'),
     onTry: countWebhooks(registry),
+    trace: traceDeliveries(ground),
     onPass: (kind) => onPass[kind](),
   })
   shutdown.add('the webhooks', () => worker.done)

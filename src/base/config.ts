@@ -19,6 +19,12 @@ import {
   SECRET_RAIL_VARIABLES,
   type RailsConfig,
 } from './rails-config.ts'
+import {
+  readTracing,
+  SECRET_TRACING_VARIABLES,
+  TRACING_VARIABLES,
+  type TracingConfig,
+} from './tracing/config.ts'
 
 export type { HexAddress } from './chains/config.ts'
 
@@ -67,6 +73,8 @@ export type Config = ChainConfig & {
   trustsOneProvider: boolean
   /** Absent: `warn` where a person watches a terminal, `info` for a server. */
   logLevel: LogLevel | undefined
+  /** Absent: no traces. */
+  tracing: TracingConfig | undefined
   rails: RailsConfig
 }
 
@@ -119,6 +127,7 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     allowsEmbeddedMainnet: read('QUITTANCE_EMBEDDED_MAINNET', oneOf(['yes', 'no'])) === 'yes',
     trustsOneProvider: read('QUITTANCE_TRUST_ONE_PROVIDER', oneOf(['yes', 'no'])) === 'yes',
     logLevel: read('QUITTANCE_LOG_LEVEL', oneOf(LOG_LEVELS)),
+    tracing: readTracing({ read, parseUrl, oneOf }),
     rails: readRails({ read, problems, parseUrl, parseAddress }),
   }
   problems.push(...unknownVariables(env, asked))
@@ -212,6 +221,7 @@ export const VARIABLES = {
   QUITTANCE_EMBEDDED_MAINNET: '`yes` allows chain 1 on the embedded database',
   QUITTANCE_TRUST_ONE_PROVIDER: '`yes` allows one provider outside the sandbox',
   QUITTANCE_LOG_LEVEL: LOG_LEVELS.join(', '),
+  ...TRACING_VARIABLES,
   ...RAIL_VARIABLES,
 } as const
 
@@ -223,6 +233,7 @@ const SECRET_VARIABLES: readonly string[] = [
   'QUITTANCE_DEPLOYER_KEY',
   'QUITTANCE_PAY_KEY',
   'QUITTANCE_ADMIN_KEY',
+  ...SECRET_TRACING_VARIABLES,
   ...SECRET_RAIL_VARIABLES,
 ]
 

@@ -52,10 +52,11 @@ async function resend(
 }
 
 async function send(context: SenderContext, quorum: Quorum, attempt: Sendable): Promise<void> {
-  await note(context, [{ attempt, answer: await ask(context, quorum, attempt) }])
+  const startedAt = context.clock.now()
+  await note(context, startedAt, [{ attempt, answer: await ask(context, quorum, attempt) }])
 }
 
-type Sendable = Pick<Attempt, 'id' | 'raw' | 'hash'>
+type Sendable = Pick<Attempt, 'id' | 'orderId' | 'raw' | 'hash'>
 
 /**
  * All at one time, so that they travel in one request. A node that takes nonces only in their order
@@ -66,6 +67,7 @@ export async function sendAll(
   quorum: Quorum,
   attempts: readonly Sendable[],
 ): Promise<void> {
+  const startedAt = context.clock.now()
   const sent = await Promise.all(
     attempts.map(async (attempt) => ({ attempt, answer: await ask(context, quorum, attempt) })),
   )
@@ -74,7 +76,7 @@ export async function sendAll(
       if (one.answer === 'refused') one.answer = await ask(context, quorum, one.attempt)
     }
   }
-  if (sent.length > 0) await note(context, sent)
+  if (sent.length > 0) await note(context, startedAt, sent)
 }
 
 async function ask(
@@ -99,12 +101,18 @@ async function ask(
 }
 
 async function note(
-  { db, clock }: SenderContext,
+  { db, clock, traces }: SenderContext,
+  startedAt: Date,
   sent: ReadonlyArray<{ attempt: Sendable; answer: SendAnswer }>,
 ): Promise<void> {
   const now = clock.now()
   const notes = sent.map(({ attempt, answer }) => ({ id: attempt.id, answer, now }))
   await noteSent(db, notes)
+  traces?.follow(
+    sent.map(({ attempt: { orderId, hash }, answer }) => {
+      return { name: 'submit', orderId, hash, answer, startedAt, endedAt: now }
+    }),
+  )
 }
 
 /** One provider that took it is enough; after that the one that says most. */

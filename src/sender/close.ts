@@ -71,10 +71,11 @@ async function decide(context: SenderContext, db: Db, decided: readonly Decided[
 }
 
 async function alertMismatch(
-  { chainId, logger }: SenderContext,
+  { chainId, logger, traces }: SenderContext,
   db: Db,
   { orderId, hash, now }: { orderId: bigint; hash: Hex; now: Date },
 ): Promise<void> {
   await openAlert(db, { kind: 'settlement_mismatch', chainId, orderId, hash }, now)
-  logger.error({ hash }, 'a payment succeeded without what proves it')
+  const trace = await traces?.fieldsOf(db, orderId)
+  logger.error({ hash, ...trace }, 'a payment succeeded without what proves it')
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../base/logger.ts'
 import type { ReadRollupFee } from '../chain/read/rollup-fee.ts'
 import type { ProviderState } from '../chain/rpc/http-provider.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
-import type { AttemptKind, Fees, HashedOrder, Hex } from '../domain/orders.ts'
+import type { AttemptBlock, AttemptKind, Fees, HashedOrder, Hex } from '../domain/orders.ts'
 import type { Token } from '../domain/tokens.ts'
 import type { ReferenceCodec } from '../domain/reference.ts'
 import type { Db } from '../store/database/database.ts'
@@ -42,6 +42,8 @@ export type SenderContext = {
   readRollupFee?: ReadRollupFee | undefined
   /** For metrics. Called at once, even where the open transaction will not commit. */
   onEvent: (event: SenderEvent) => void
+  /** Absent where traces are off. */
+  traces?: OrderTraces | undefined
   /** Called at the end of each pass, and of each lane's turn within it. */
   onProgress?: () => void
   /** Rung when an order is accepted, in whichever process. */
@@ -56,6 +58,27 @@ export type SenderProvider = Provider & {
 export type SenderEvent =
   /** Another transaction for a nonce that has one: at a higher price, or to cancel. */
   { kind: 'replaced'; by: AttemptKind } | { kind: 'reorged' } | { kind: 'final'; gasWei: bigint }
+
+/** Follows orders in the traces of the requests that made them. */
+export type OrderTraces = {
+  /** Takes what is committed already. Nothing waits for it. */
+  follow: (steps: readonly OrderStep[]) => void
+  /** Of the order, for a line in the log. */
+  fieldsOf: (db: Db, orderId: bigint | undefined) => Promise<{ trace_id?: string }>
+}
+
+/** What has happened to what was signed for an order. One without an order belongs to no trace. */
+export type OrderStep = {
+  /** `taken`: somebody else's transaction took its nonce. */
+  name: 'submit' | 'replace' | 'mined' | 'final' | 'reorg' | 'taken'
+  orderId: bigint | undefined
+  hash: Hex
+  startedAt: Date
+  endedAt: Date
+  /** What the providers said to it. */
+  answer?: string
+  block?: AttemptBlock
+}
 
 /** `isCode` distinguishes the contract's own code from any other code at its address. */
 export type Settlement = { address: Hex; isCode: (code: Hex) => boolean }

@@ -13,7 +13,7 @@ import {
   type CanonicalReceipt,
 } from './chain-view.ts'
 import { closeSlots } from './close.ts'
-import type { SenderContext } from './context.ts'
+import type { OrderStep, SenderContext } from './context.ts'
 import { moveTakenSlot } from './move.ts'
 import { writeLanes } from './record.ts'
 import { listTaken, minedOf, type Slot } from './slots.ts'
@@ -136,9 +136,11 @@ async function recordSeen(
     news.kind === 'seen' && !lost.has(lease) ? { lease, slot, ...news } : [],
   )
   if (seen.length === 0) return
-  const write = (some: typeof seen) => {
+  const write = async (some: typeof seen) => {
     const leases = [...new Set(some.map(({ lease }) => lease))]
-    return writeLanes(context, leases, async (db) => record(context, db, { look, seen: some }))
+    await writeLanes(context, leases, async (db) => record(context, db, { look, seen: some }))
+    const { clock, traces } = context
+    traces?.follow(some.flatMap((one) => stepsOf(one, { look, endedAt: clock.now() })))
   }
   try {
     await write(seen)
@@ -146,6 +148,18 @@ async function recordSeen(
     if (seen.length === 1 && codeOf(error) !== 'lane_lost') throw error
     await eachHeld(seen, lost, (one) => write([one]))
   }
+}
+
+/** From when it was sent on: in a block, and final there. */
+function stepsOf(one: Mined, { look, endedAt }: { look: ChainLook; endedAt: Date }): OrderStep[] {
+  const { attempt, seen } = one
+  const { orderId, hash, signedAt, sentAt: startedAt = signedAt } = attempt
+  const { block } = seen
+  const step = { orderId, hash, startedAt, endedAt, block }
+  return [
+    ...(isNews(one) ? [{ ...step, name: 'mined' as const }] : []),
+    ...(isFinal(block.number, look) ? [{ ...step, name: 'final' as const }] : []),
+  ]
 }
 
 type Applying = SlotReport & { look: ChainLook }
@@ -174,9 +188,7 @@ async function record(
   db: Db,
   { look, seen: all }: { look: ChainLook; seen: readonly Mined[] },
 ): Promise<void> {
-  const news = all.filter(
-    ({ attempt, seen }) => attempt.state !== 'mined' || attempt.block?.hash !== seen.block.hash,
-  )
+  const news = all.filter(isNews)
   if (news.length > 0) {
     const blocks = news.map(({ attempt, seen }) => {
       return { id: attempt.id, from: attempt.state, to: 'mined' as const, block: seen.block }
@@ -186,6 +198,11 @@ async function record(
   }
   const final = all.filter(({ seen }) => isFinal(seen.block.number, look))
   if (final.length > 0) await closeSlots(context, db, final)
+}
+
+/** Whether it was in no block before, or in another one. */
+function isNews({ attempt, seen }: Pick<Mined, 'attempt' | 'seen'>): boolean {
+  return attempt.state !== 'mined' || attempt.block?.hash !== seen.block.hash
 }
 
 async function markMined(context: SenderContext, db: Db, mined: readonly Mined[]): Promise<void> {
@@ -208,7 +225,10 @@ async function forget(
   { lease, slot, attempt }: Applying & { attempt: Attempt },
 ): Promise<void> {
   const { orderId } = slot
-  context.logger.warn({ hash: attempt.hash }, 'a reorg took the block of a transaction')
+  const { hash } = attempt
+  const startedAt = context.clock.now()
+  const trace = await context.traces?.fieldsOf(context.db, orderId)
+  context.logger.warn({ hash, ...trace }, 'a reorg took the block of a transaction')
   context.onEvent({ kind: 'reorged' })
   await writeLanes(context, [lease], async (db) => {
     await forgetBlock(db, attempt.id)
@@ -218,6 +238,8 @@ async function forget(
       await moveOrder(db, { id: orderId, from: 'mined', to: 'accepted', now }),
     ])
   })
+  const endedAt = context.clock.now()
+  context.traces?.follow([{ name: 'reorg', orderId, hash, startedAt, endedAt }])
 }
 
 /**

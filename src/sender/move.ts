@@ -30,13 +30,15 @@ type Taken = { lease: Lease; quorum: Quorum; slot: Slot; taker: Taker }
  * more, and the order may be paid at another nonce: once, and only if it would succeed.
  */
 export async function moveTakenSlot(context: SenderContext, taken: Taken): Promise<void> {
-  const { clock } = context
+  const { clock, logger, traces } = context
   const { lease, quorum, slot, taker } = taken
+  const startedAt = clock.now()
   const order = slot.orderId === undefined ? undefined : await findOrder(context.db, slot.orderId)
   const errorCode = order && (await reasonToFail(order, taken))
   const fees = offerOf(await context.quoteFees(quorum.signal), context.policy.maxFeePerGas)
   const chainNonce = await nonceOnChain(quorum, { signer: lease.signer, at: 'latest' })
-  context.logger.warn({ nonce: String(slot.nonce), by: taker.hash }, 'a nonce was used outside')
+  const trace = await traces?.fieldsOf(context.db, slot.orderId)
+  logger.warn({ nonce: String(slot.nonce), by: taker.hash, ...trace }, 'a nonce was used outside')
   await writeLanes(context, [lease], async (db) => {
     if (!(await closeForeign(db, taken))) return
     if (order === undefined) return
@@ -56,6 +58,9 @@ export async function moveTakenSlot(context: SenderContext, taken: Taken): Promi
     const attempt = { ...signed, gas, fees, kind: 'payment' as const, signedAt: clock.now() }
     await insertAttempt(db, { chainId, signer, nonce, orderId, ...attempt })
   })
+  const { orderId, newest } = slot
+  const step = { name: 'taken', orderId, hash: newest.hash, startedAt } as const
+  traces?.follow([{ ...step, endedAt: clock.now() }])
 }
 
 /** An error of the line rejects, and the move waits for the next look. */

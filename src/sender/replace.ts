@@ -1,4 +1,4 @@
-import type { AttemptKind, Fees, Order } from '../domain/orders.ts'
+import type { AttemptKind, Fees, Hex, Order } from '../domain/orders.ts'
 import { insertAttempt } from '../store/orders/attempts.ts'
 import { findNonce, openNonce, type Lease } from '../store/orders/lanes.ts'
 import { requestCancel } from '../store/orders/orders.ts'
@@ -71,13 +71,17 @@ async function storeReplacement(
 ): Promise<void> {
   const { lease, slot, order, kind, fees } = replacement
   const { nonce, orderId, newest } = slot
+  const startedAt = context.clock.now()
+  let hash: Hex | undefined
   await writeLanes(context, [lease], async (db) => {
     const standing = await listStanding(db, [lease], context.policy.inFlight)
     const now = standing.get(lease.signer)?.waiting.find((one) => one.nonce === nonce)
     if (now?.newest.id !== newest.id) return
-    await sign(context, db, { lease, nonce, orderId, kind, fees, order })
+    hash = await sign(context, db, { lease, nonce, orderId, kind, fees, order })
     context.onEvent({ kind: 'replaced', by: kind })
   })
+  const endedAt = context.clock.now()
+  if (hash) context.traces?.follow([{ name: 'replace', orderId, hash, startedAt, endedAt }])
 }
 
 type Signing = {
@@ -89,7 +93,11 @@ type Signing = {
   order: Order | undefined
 }
 
-async function sign(context: SenderContext, db: SenderContext['db'], signing: Signing) {
+async function sign(
+  context: SenderContext,
+  db: SenderContext['db'],
+  signing: Signing,
+): Promise<Hex> {
   const { lease, nonce, orderId, kind, fees, order } = signing
   const { chainId, signer } = lease
   const isPayment = kind === 'payment' && order !== undefined
@@ -98,6 +106,7 @@ async function sign(context: SenderContext, db: SenderContext['db'], signing: Si
   const signed = await signChecked(context.sign, signer, { ...call, chainId, nonce, gas, fees })
   const signedAt = context.clock.now()
   await insertAttempt(db, { chainId, signer, nonce, orderId, kind, gas, fees, ...signed, signedAt })
+  return signed.hash
 }
 
 async function giveUpWithoutFunds(

@@ -81,13 +81,14 @@ async function findLost(
 }
 
 async function alertLost(
-  { db, chainId, clock, logger }: SenderContext,
+  { db, chainId, clock, logger, traces }: SenderContext,
   block: BlockId,
 ): Promise<void> {
   for (const { orderId, hash } of await listFinalAttempts(db, { chainId, block })) {
     const alert: SenderAlert = { kind: 'reorg_after_final', chainId, orderId, hash }
     if (await openAlert(db, alert, clock.now())) {
-      logger.error({ hash }, 'the block of a final transaction is gone')
+      const trace = await traces?.fieldsOf(db, orderId)
+      logger.error({ hash, ...trace }, 'the block of a final transaction is gone')
     }
   }
 }

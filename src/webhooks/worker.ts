@@ -2,6 +2,7 @@ import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { createLoop } from '../base/loop.ts'
+import type { Span } from '../base/tracing/tracing.ts'
 import type { TryOutcome } from '../domain/notifications.ts'
 import { signWebhook } from '../domain/webhook-secrets.ts'
 import type { EveryonesEvent } from '../store/access/everyone.ts'
@@ -41,6 +42,8 @@ export type WebhookWorkerDeps = {
   pace?: Partial<WebhookPace>
   /** Told after each try, with how long it took. */
   onTry?: (made: { outcome: TryOutcome; durationMs: number }) => void
+  /** Begins the span of a try, where what it is about is traced. Absent where traces are off. */
+  trace?: ((lease: DeliveryLease) => Promise<Span | undefined>) | undefined
   /** Called whenever it has looked for what is due of a kind. */
   onPass?: (kind: LeaseWanted['kind']) => void
 }
@@ -211,6 +214,7 @@ const MIN_REST_MS = 10
 async function deliver(deps: WebhookWorkerDeps, lease: DeliveryLease): Promise<void> {
   const { db, clock, signal } = deps
   let made: SendResult
+  const span = await deps.trace?.(lease)
   try {
     const { url, notification, secrets } = lease
     const body = notificationText(notification)
@@ -220,6 +224,7 @@ async function deliver(deps: WebhookWorkerDeps, lease: DeliveryLease): Promise<v
       ...webhookHeaders(notification),
       'webhook-timestamp': String(timestampS),
       'webhook-signature': signature,
+      ...(span && { traceparent: span.traceparent }),
     }
     made = await deps.send({ url, headers, body, signal })
   } catch (error) {
@@ -227,8 +232,16 @@ async function deliver(deps: WebhookWorkerDeps, lease: DeliveryLease): Promise<v
     await releaseDelivery(db, lease)
     return
   }
+  endTry(span, made)
   deps.onTry?.(made)
   await record(deps, lease, made)
+}
+
+function endTry(span: Span | undefined, { outcome, status, error }: SendResult): void {
+  if (span === undefined) return
+  span.set({ 'http.response.status_code': status ?? undefined })
+  if (outcome !== 'delivered') span.fail(error ?? outcome)
+  span.end()
 }
 
 async function record(

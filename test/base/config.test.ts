@@ -36,6 +36,11 @@ describe('parseConfig', () => {
       QUITTANCE_EMBEDDED_MAINNET: 'yes',
       QUITTANCE_TRUST_ONE_PROVIDER: 'yes',
       QUITTANCE_LOG_LEVEL: 'debug',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'X-Honeycomb-Team=a%2Cb, api-key = c=d',
+      OTEL_SERVICE_NAME: 'payouts',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '.25',
       QUITTANCE_PUBLIC_URL: 'https://pay.example/',
       QUITTANCE_STRIPE_URL: 'http://127.0.0.1:9101',
       QUITTANCE_STRIPE_KEY: 'sk_test',
@@ -84,6 +89,13 @@ describe('parseConfig', () => {
       allowsEmbeddedMainnet: true,
       trustsOneProvider: true,
       logLevel: 'debug',
+      tracing: {
+        url: 'http://collector:4318/v1/traces',
+        headers: { 'x-honeycomb-team': 'a,b', 'api-key': 'c=d' },
+        serviceName: 'payouts',
+        sampler: 'parentbased_traceidratio',
+        ratio: 0.25,
+      },
       rails: {
         publicUrl: 'https://pay.example',
         gateways: USUAL_GATEWAYS,
@@ -103,6 +115,34 @@ describe('parseConfig', () => {
       },
     })
   })
+
+  it('has no traces without a collector, whatever else is set for those of other programs', () => {
+    const set = { OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'jaeger_remote', OTEL_OTHER: 'x' }
+    expect(parseConfig(set).tracing).to.equal(undefined)
+    const { tracing } = parseConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' })
+    expect(tracing).to.deep.equal({
+      url: 'http://collector:4318/v1/traces',
+      headers: {},
+      serviceName: 'quittance',
+      sampler: 'parentbased_always_on',
+      ratio: 1,
+    })
+  })
+
+  const badTraces = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
+    OTEL_EXPORTER_OTLP_HEADERS: 'just-a-name',
+    OTEL_TRACES_SAMPLER: 'jaeger_remote',
+    OTEL_TRACES_SAMPLER_ARG: '1.5',
+  }
+  for (const [name, value] of Object.entries(badTraces)) {
+    it(`refuses ${value} for ${name}, and shows no header`, () => {
+      const set = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', [name]: value }
+      const error = problemsOf(set)
+      expect(error.message).to.match(new RegExp(`^${name} must be `))
+      expect(error.message).not.to.include('just-a-name')
+    })
+  }
 
   it('refuses half of what a party takes, and names what is missing', () => {
     const half = { QUITTANCE_PAYPAL_CLIENT_ID: 'id', QUITTANCE_PAYPAL_CLIENT_SECRET: 'secret' }

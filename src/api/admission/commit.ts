@@ -10,6 +10,7 @@ import {
 import type { Db } from '../../store/database/database.ts'
 import { limitLockWait } from '../../store/database/transact.ts'
 import { transact } from '../../store/database/transact.ts'
+import { storeTraces, type SubjectTrace } from '../../store/transactions/traces.ts'
 import { RequestError } from '../../wire/errors.ts'
 import { stringifyJson } from '../../wire/json.ts'
 import type { Post, PostAnswer } from './endpoint.ts'
@@ -65,9 +66,22 @@ async function doAll(db: Db, posts: readonly PreparedPost[]): Promise<Committed[
     return [{ ...requestKey, fingerprint, status, body }]
   })
   if (answers.length > 0) await storeAnswers(db, answers)
+  const traces = fresh.flatMap((post) => tracesOf(post, results.get(post)))
+  if (traces.length > 0) await storeTraces(db, traces)
   // The caller of one that is late may ask again, so nothing of it may happen any more.
   for (const { signal } of posts) signal.throwIfAborted()
   return posts.map((post) => results.get(post)!)
+}
+
+/** What a later look finds the trace of the request by; nothing where traces are off. */
+function tracesOf(
+  { endpoint, span, prepared }: PreparedPost,
+  result: Committed | undefined,
+): SubjectTrace[] {
+  if (span === undefined || result?.ok !== true) return []
+  const subjects = endpoint.subjectsOf?.(result.value.value, prepared) ?? []
+  span.set({ 'quittance.subject': subjects[0] })
+  return subjects.map((subject) => ({ subject, traceparent: span.traceparent }))
 }
 
 /** Locks the keys. Resolves to the posts that are answered already, or are at work elsewhere. */

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Static, TSchema } from 'typebox'
 
 import type { Result } from '../../base/errors.ts'
+import type { Span } from '../../base/tracing/tracing.ts'
 import type { Caller, Scope } from '../../domain/access.ts'
 import type { Db } from '../../store/database/database.ts'
 import type { FailureCode, RequestError } from '../../wire/errors.ts'
@@ -85,6 +86,11 @@ export type Endpoint = Facts &
      * what was started is driven on, and nothing is started twice.
      */
     complete?: (started: unknown, request: EndpointRequest & { db: Db }) => Promise<unknown>
+    /**
+     * Ids of what a POST has made, of the orders that pay it too. What happens to them later, in
+     * whichever process, belongs to the trace of the request.
+     */
+    subjectsOf?: (answer: unknown, prepared: unknown) => readonly string[]
     /** Called when what a POST did is committed, and not where its answer is a stored one. */
     onCommitted?: (value: unknown) => void
   }
@@ -160,6 +166,8 @@ export type Post = {
   fingerprint: string
   /** Aborts when the caller is answered that it took too long: then it must not happen any more. */
   signal: AbortSignal
+  /** Of the request; undefined where traces are off. */
+  span?: Span | undefined
 }
 
 export type PostAnswer = { status: number; body: string; replayed: boolean }
@@ -173,6 +181,7 @@ type Definition<Answer, Request extends EndpointRequest, Schemas, Prepared> = Fa
     prepare?: (request: Request & { db: Db }) => Promise<Prepared>
     moves?: (request: Request & { prepared: Prepared }) => readonly Move[]
     complete?: (started: Answer, request: Request & { db: Db }) => Promise<Answer>
+    subjectsOf?: (answer: Answer, prepared: Prepared) => readonly string[]
     onCommitted?: (value: Answer) => void
   } & (
     | { handle: (request: Request & { prepared: Prepared } & { db: Db }) => Promise<Answer> }

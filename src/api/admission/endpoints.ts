@@ -9,6 +9,7 @@ import type { DoorConfig } from '../door/door.ts'
 import { createSendEvents, FOLLOW_TIMEOUT_MS, type SendEvents } from '../event-stream.ts'
 import { readBody } from '../server/body.ts'
 import { deadlineOf, type RouteLimit } from '../server/deadline.ts'
+import { spanOf } from '../server/traces.ts'
 import { addCaller, callerNow, callerOf, createAdmit } from './admit.ts'
 import { compileChecks, invalidRequest } from './checks.ts'
 import type { Endpoint, EndpointHooks, EndpointRequest, Post, PostAnswer } from './endpoint.ts'
@@ -60,6 +61,7 @@ function addEndpoint(
               endpoint,
               request: asked,
               signal,
+              span: spanOf(request),
               ...readIdempotency(request, endpoint, parts.body),
             })
           : answerAtOnce(endpoint, asked, db)

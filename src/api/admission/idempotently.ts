@@ -1,4 +1,5 @@
 import { codeOf } from '../../base/errors.ts'
+import { traced } from '../../base/tracing/tracing.ts'
 import {
   completeAnswer,
   findAnswer,
@@ -31,21 +32,27 @@ export function createIdempotently(deps: {
   const { db, screen, onCommitted } = deps
   const inFlight = createInFlight()
   const commit = createCommit(db)
+  const accept = async (post: Post, requestKey: RequestKey | undefined) => {
+    const prepared = await traced(post.span, 'prepare', () => prepare(db, post, screen))
+    return traced(post.span, 'accept', (span) => commit({ ...post, requestKey, prepared, span }))
+  }
   return async (post) => {
-    const { endpoint, request } = post
+    const { endpoint, request, span } = post
     const requestKey = keyOf(post)
     const free = requestKey && inFlight.begin(requestKey, post.signal)
     try {
       const stored = requestKey && (await findAnswer(db, requestKey))
       const { value, ...answer }: CommittedAnswer = stored
         ? replay(stored, post.fingerprint)
-        : await commit({ ...post, requestKey, prepared: await prepare(db, post, screen) })
+        : await accept(post, requestKey)
       if (!answer.replayed) {
         endpoint.onCommitted?.(value)
         onCommitted?.(endpoint)
       }
       if (answer.status !== STARTED || endpoint.complete === undefined) return answer
-      const completed = await endpoint.complete(JSON.parse(answer.body), { ...request, db })
+      const { complete } = endpoint
+      const started: unknown = JSON.parse(answer.body)
+      const completed = await traced(span, 'complete', () => complete(started, { ...request, db }))
       const { status } = endpoint
       const body = stringifyJson(completed)
       if (requestKey) await completeAnswer(db, requestKey, { status, body })

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 
 import { limits } from '../../base/limits.ts'
 import type { Logger } from '../../base/logger.ts'
+import type { Tracing } from '../../base/tracing/tracing.ts'
 import type { Endpoint, EndpointHooks } from '../admission/endpoint.ts'
 import { addEndpoints } from '../admission/endpoints.ts'
 import { addDocsRoutes } from '../docs/docs.ts'
@@ -18,6 +19,7 @@ import { requestIdOf } from './headers.ts'
 import { addListeners } from './listen.ts'
 import { createRequestLogger } from './request-logger.ts'
 import { addRouteGuard } from './routes.ts'
+import { addTraces } from './traces.ts'
 
 export type StatusServerOptions = {
   logger: Logger
@@ -48,6 +50,8 @@ export type ServerOptions = Omit<StatusServerOptions, 'mayRead'> & {
   hooks: EndpointHooks
   /** Absent: no gateway tells us anything. */
   door?: GatewayDoor
+  /** Absent: no request is traced. */
+  tracing?: Tracing | undefined
   /** Absent where nobody looks. */
   pages?: PagesOptions
   /** Addresses and networks that may say on whose behalf they ask; by default nobody may. */
@@ -56,7 +60,7 @@ export type ServerOptions = Omit<StatusServerOptions, 'mayRead'> & {
 
 export function createServer(options: ServerOptions): FastifyInstance {
   const mayRead = options.hasPrivateMetrics && requireAdmin(options.hooks)
-  const server = createStatusServer({ ...options, ...(mayRead && { mayRead }) })
+  const server = createBareServer({ ...options, ...(mayRead && { mayRead }) })
   addBodyParser(server)
   addDocsRoutes(server, options.endpoints)
   if (options.door) addGatewayRoutes(server, { ...options, door: options.door })
@@ -66,8 +70,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
 }
 
 /** Only what an operator's tools ask: whether the process lives, is ready, and what it counts. */
-export function createStatusServer(
-  options: StatusServerOptions & Pick<ServerOptions, 'trustedProxies'>,
+export function createStatusServer(options: StatusServerOptions): FastifyInstance {
+  return createBareServer({ ...options, tracing: undefined })
+}
+
+function createBareServer(
+  options: StatusServerOptions & Pick<ServerOptions, 'trustedProxies' | 'tracing'>,
 ): FastifyInstance {
   const { trustedProxies = [] } = options
   const loggerInstance: FastifyBaseLogger = options.logger
@@ -105,6 +113,7 @@ export function createStatusServer(
   server.setErrorHandler(answerFailure)
   addListeners(server)
   addDeadlines(server, options.handlerTimeoutMs ?? limits.handlerTimeoutMs)
+  addTraces(server, options.tracing)
   addRouteGuard(server, options)
   const ownRegistry = options.ownRegistry ?? options.registry
   addDoor(server, { ...options, registry: ownRegistry })

@@ -8,6 +8,7 @@ const PRUNABLE = {
   rateLimits: ['rate_limits', 'updated_at'],
   samples: ['overview_samples', 'at'],
   spans: ['overview_spans', 'start_at'],
+  traces: ['traces', 'created_at'],
 } as const
 
 export type Prunable = keyof typeof PRUNABLE

@@ -111,6 +111,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
       })
       return shown(transaction, transferId)
     },
+    subjectsOf: ({ transaction_id: id }) => [id],
     onCommitted: deps.kickWires,
   })
 }

@@ -72,6 +72,7 @@ function paymentCreate({ ledger, bank }: { ledger: LedgerContext; bank: PayingBa
       )
       return { data: paymentBody(payment, caller.dialect) }
     },
+    subjectsOf: ({ data }) => [data.id],
     // The wire is sent soon; it is sent without it, too.
     ...(bank && { onCommitted: bank.kick }),
   })

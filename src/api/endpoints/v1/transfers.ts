@@ -143,6 +143,7 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
       const transfer = await BY_SIDES[`${body.source.type} ${body.destination.type}`](request)
       return { data: transferBody(transfer, caller.dialect, view) }
     },
+    subjectsOf: ({ data }, { withdrawal }) => [data.id, ...(withdrawal ? [withdrawal.id] : [])],
     onCommitted: () => {
       for (const { burning } of chains.all()) burning.kick()
     },

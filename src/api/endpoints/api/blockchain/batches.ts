@@ -101,6 +101,8 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
         transactions: prepared.ids,
       }
     },
+    // Its items are paid by orders of the batch.
+    subjectsOf: ({ batch_id: id }) => [id],
     onCommitted: () => kickAll(deps.chains),
   })
 }

@@ -64,6 +64,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
     moves: ({ body, caller, prepared }) => [toMove({ ...prepared, caller, item: body })],
     refusals: PAYMENT_REFUSALS,
     handleAll: acceptPayments,
+    subjectsOf: ({ transaction_id: id }) => [id],
     onCommitted: () => kickAll(chains),
   })
 }

@@ -113,6 +113,7 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
       await desk.accept(db, { transactionId, gateway, chainId })
       return { success: true as const, transaction_id: transactionId, status: 'pending' as const }
     },
+    subjectsOf: ({ transaction_id: id }) => [id],
     complete: async ({ transaction_id: transactionId }, { db }) => {
       await desk.open(transactionId)
       return createdOf(await requireCharge(db, transactionId), desk)

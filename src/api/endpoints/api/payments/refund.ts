@@ -146,6 +146,7 @@ export function refundEndpoint({ chains, desk, randomBytes, clock }: Deps): Endp
         currency,
       }
     },
+    subjectsOf: ({ refund_transaction_id: id }) => (id === undefined ? [] : [id]),
     onCommitted: () => {
       desk.kick()
       for (const payBack of desk.payBacks().values()) payBack.kick()

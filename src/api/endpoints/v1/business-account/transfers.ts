@@ -124,6 +124,7 @@ function mintCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
       const made = await answeringFunds(() => createMint(ledger, db, request))
       return { data: transferBody(made, dialect, chainView(ledger)) }
     },
+    subjectsOf: ({ data }) => [data.id],
     onCommitted: () => {
       for (const { minting } of chains.all()) minting.kick()
     },
