@@ -15,7 +15,7 @@ type Life = Pick<
   TransactionLifeWire,
   'status' | 'history' | 'order' | 'blockchain_transaction' | 'gateway_id' | 'institution_id'
 > &
-  Partial<Pick<TransactionLifeWire, 'arrivals' | 'disputes' | 'currency' | 'user_id' | 'username'>>
+  Partial<Pick<TransactionLifeWire, 'arrivals' | 'disputes' | 'user_id' | 'username'>>
 type Attempt = NonNullable<TransactionLifeWire['order']>['attempts'][number]
 
 /** Everything that is known of a transaction, in the order in which it happened. */
@@ -25,7 +25,7 @@ export function stepsOf(life: Life): Step[] {
   const ranked = [
     ...(first ? [{ step: first, rank: 0 }] : []),
     ...[
-      ...(life.arrivals ?? []).map((arrival) => arrivalStep(arrival, life)),
+      ...(life.arrivals ?? []).map(arrivalStep),
       ...(life.order?.attempts.flatMap((attempt) => attemptSteps(attempt, life)) ?? []),
       ...(life.disputes ?? []).flatMap(disputeSteps),
     ].map((step) => ({ step, rank: step.at === undefined ? 3 : 1 })),
@@ -63,11 +63,9 @@ function actorName(actor: string, { user_id: id, username }: Life): string {
   return id !== undefined && username !== undefined && actor === `user:${id}` ? username : actor
 }
 
-function arrivalStep(arrival: NonNullable<Life['arrivals']>[number], life: Life): Step {
-  const { amount_decimal: decimal, amount_units: units, token, verdict } = arrival
-  const { coin: native = 'ETH' } = life.blockchain_transaction ?? {}
-  const coin = token === null ? native : (life.currency ?? '')
-  const amount = decimal === null ? `${units} units of a token` : `${decimal} ${coin}`
+function arrivalStep(arrival: NonNullable<Life['arrivals']>[number]): Step {
+  const { amount_decimal: decimal, amount_units: units, currency, verdict } = arrival
+  const amount = decimal === null ? `${units} units of a token` : `${decimal} ${currency}`
   const counts = verdict === 'counted' ? '' : verdict === 'late' ? ', late' : ', another token'
   return {
     at: arrival.paid_at,

@@ -87,7 +87,7 @@ function Life({ life, reload }: { life: TransactionLifeWire; reload: () => void 
       </div>
       {life.arrivals.length > 0 && (
         <Panel title="Received">
-          <Arrivals arrivals={life.arrivals} currency={life.currency} />
+          <Arrivals arrivals={life.arrivals} />
         </Panel>
       )}
       <Postings of={{ subject: life.transaction_id }} title="Ledger postings" />

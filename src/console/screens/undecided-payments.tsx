@@ -173,7 +173,7 @@ function Payment(props: PaymentProps) {
           <DecisionForm {...props} />
         </Panel>
         <Panel title="Received">
-          <Arrivals arrivals={payment.arrivals} currency={payment.currency} />
+          <Arrivals arrivals={payment.arrivals} />
         </Panel>
       </div>
     </>
