@@ -49,7 +49,7 @@ export function SignersScreen() {
           {data.stablecoin && <Token token={data.stablecoin} />}
         </div>
       )}
-      {data && <h2>Users’ addresses</h2>}
+      {data && <h2 class="part">Users’ addresses</h2>}
       {data?.users.length === 0 && (
         <Empty title="No user has an address yet">
           <p>A user gets an address with the first payment on the chain.</p>
@@ -73,7 +73,7 @@ function Own({ signer, coin }: { signer: PlatformSignerWire; coin: string }) {
     <Panel title="The platform’s own">
       <Facts
         rows={[
-          ['Address', <Hash value={signer.address} whole />],
+          ['Address', <Hash value={signer.address} />],
           ['Signs', signer.purposes.map(sentenceOf).join(', ')],
           ['Balance', <Held coin={coin} decimal={signer.balance_decimal} />],
           ['Next 100 payments', <Held coin={coin} decimal={signer.needed_decimal} />],
@@ -103,7 +103,7 @@ function Token({ token }: { token: StablecoinWire }) {
       <Facts
         rows={[
           ['Token', <Foreign text={token.symbol ?? 'Without a symbol'} />],
-          ['Address', <Hash value={token.address} whole />],
+          ['Address', <Hash value={token.address} />],
           ['Decimals', String(token.decimals)],
           ['Kind', PROFILES[token.profile]],
           ['Paused', isPaused === null ? 'Unknown' : isPaused ? 'Yes' : 'No'],

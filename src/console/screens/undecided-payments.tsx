@@ -76,7 +76,7 @@ const COLUMNS: Columns<UndecidedPayment> = {
       <code>{payment.transaction_id}</code>
     </a>
   ),
-  State: (payment) => <Badge state={payment.gateway_status ?? 'unknown'} />,
+  State: (payment) => <Badge state={(payment.gateway_status ?? 'unknown').toLowerCase()} />,
   Expected: (payment) => <Money decimal={payment.amount_decimal} of={payment} />,
   Received: (payment) => <Money decimal={payment.received_decimal} of={payment} />,
   Latest: (payment) => <Latest payment={payment} />,
