@@ -181,7 +181,7 @@ describeInChromium('the stories of an operator', (chromium) => {
       .to.include('0.0123')
       .and.include('Completed')
     const titles = await page.locator('.timeline .title').allInnerTexts()
-    expect(titles.map((title) => title.replace(/ \d{4}-.*/s, '')).join(', ')).to.equal(
+    expect(titles.map((title) => title.replace(/\s*\d{4}-.*/s, '')).join(', ')).to.equal(
       'Recorded, Payment signed, Payment sent, In a block, Processing, Final on chain, Completed',
     )
     await sees('Fee paid')

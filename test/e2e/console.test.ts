@@ -25,11 +25,16 @@ import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
+/** What is tried where: in the other theme the colors alone differ. */
 const LOOKS = [
-  [360, 'light'],
-  [1000, 'light'],
-  [1440, 'dark'],
+  { width: 360, colorScheme: 'light', rules: 'all' },
+  { width: 360, colorScheme: 'dark', rules: 'colors' },
+  { width: 1000, colorScheme: 'dark', rules: 'none' },
+  { width: 1440, colorScheme: 'dark', rules: 'all' },
+  { width: 1440, colorScheme: 'light', rules: 'colors' },
 ] as const
+type Rules = (typeof LOOKS)[number]['rules']
+
 const NAMES =
   'transactions payments breaks runs wallets deliveries users keys mints redeems wires disputes'
 const LISTS = ['', ...`${NAMES} alerts endpoints providers signers batches`.split(' ')]
@@ -100,17 +105,24 @@ describeInChromium('the console in a browser', (chromium) => {
     await rpc('anvil_setBalance', from, `0x${(10n ** 18n).toString(16)}`)
     return { from, reference, payee, wei: BigInt(wei) }
   }
-  /** Nothing is beyond the edge, and below nobody trips: narrow and light, wide and dark. */
-  const fits = async (what: string, alsoIn = async (): Promise<void> => {}): Promise<void> => {
-    for (const [width, colorScheme] of LOOKS) {
+  /** Nothing is beyond the edge, narrow and wide. */
+  const fits = async (what: string, alsoIn?: (rules: Rules) => Promise<void>): Promise<void> => {
+    for (const { width, colorScheme, rules } of LOOKS) {
+      // The theme changes no width.
+      if (rules === 'colors' && alsoIn === undefined) continue
       await page.setViewportSize({ width, height: 800 })
       await page.emulateMedia({ colorScheme })
       expect(await tooWideOf(page), `${what} at ${width}`).to.deep.equal([])
-      await alsoIn()
+      await alsoIn?.(rules)
     }
   }
+  /** And nobody trips, in light and in dark. */
   const isForEverybody = (what: string): Promise<void> =>
-    fits(what, async () => void expect(await obstaclesOf(page), what).to.deep.equal([]))
+    fits(what, async (rules) => {
+      if (rules === 'none') return
+      const only = rules === 'colors' ? ['color-contrast'] : undefined
+      expect(await obstaclesOf(page, only), what).to.deep.equal([])
+    })
   /** Each list, and one of what stands in it, with the ids that are there by now. */
   const allScreens = async (): Promise<string[]> => {
     const first = async (path: string, list: string, id: string): Promise<string> => {

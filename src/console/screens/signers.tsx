@@ -8,6 +8,7 @@ import type {
 } from '../../wire/group-b/signers.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { Cards } from '../parts/cards.tsx'
+import { useChainChoice } from '../parts/chain-choice.tsx'
 import { sentenceOf } from '../parts/format.ts'
 import {
   Amount,
@@ -28,11 +29,12 @@ const REFRESH_MS = 5000
 
 /** The addresses that sign: what each has, and what it needs. */
 export function SignersScreen() {
+  const { chain, choice } = useChainChoice()
   const [afterId, setAfterId] = useState<number>()
-  const list = useLoaded(`signers ${afterId}`, (api, signal) =>
+  const list = useLoaded(`signers ${chain} ${afterId}`, (api, signal) =>
     api.get<SignerListWire>('/api/admin/signers', {
       signal,
-      query: { after_id: afterId, limit: 50 },
+      query: { chain, after_id: afterId, limit: 50 },
     }),
   )
   useInterval(list.reload, REFRESH_MS)
@@ -40,6 +42,7 @@ export function SignersScreen() {
   return (
     <>
       <Heading>Signers</Heading>
+      {choice && <div class="filters">{choice}</div>}
       <LoadState of={list} what="signers" />
       {data && (
         <div class="panels">
@@ -125,8 +128,18 @@ function Held({ decimal, coin }: { decimal: string | null; coin: string }) {
 
 function mintOf({ is_minter: isMinter, allowance }: NonNullable<PlatformSignerWire['mint']>) {
   if (!isMinter) return 'Nothing: it is not a minter'
-  return <Amount decimal={allowance} currency="USD" />
+  // A limit that nobody reaches has more digits than anybody reads.
+  if (allowance.replace(/\..*/, '').length <= QUADRILLION.length) {
+    return <Amount decimal={allowance} currency="USD" />
+  }
+  return (
+    <>
+      more than <Amount decimal={QUADRILLION} currency="USD" />
+    </>
+  )
 }
+
+const QUADRILLION = '1000000000000000'
 
 const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], string>> = {
   signer_funds_low: 'Send native coin to it.',
