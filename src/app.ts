@@ -1,13 +1,11 @@
-import { randomBytes } from 'node:crypto'
-
 import { collectDefaultMetrics, Registry } from 'prom-client'
 
+import { createScreening } from './api/admission/screen.ts'
 import type { Chains } from './api/chains.ts'
 import type { HealthCheck } from './api/health.ts'
 import { listen, requireListenable, type Where } from './api/server/listen.ts'
 import { createServer, createStatusServer } from './api/server/server.ts'
 import { chainChecks, startChainParts, type RunningChain } from './app/chain-parts.ts'
-import { SANDBOX_MNEMONIC } from './app/chain.ts'
 import { requireMigrated, startBells, startDatabase } from './app/database.ts'
 import { createDrain } from './app/drain.ts'
 import type { Ground, OpenChain } from './app/ground.ts'
@@ -28,8 +26,10 @@ import { requireDurable, requireShared } from './app/requirements.ts'
 import { startRails, type Rails } from './app/rails.ts'
 import { measureBreaks } from './app/reconcile/reconciliation.ts'
 import { keepSamples } from './app/samples.ts'
-import type { Paying } from './app/sender.ts'
 import { measureSigners } from './app/signers.ts'
+import { factsOf, placeOf } from './app/start/facts.ts'
+import { defaultBankOf, requireFitting, type OwnParts } from './app/start/own-parts.ts'
+import { openAllSigners } from './app/start/signers.ts'
 import { measureSupply } from './app/supply.ts'
 import { requireTrustedProviders } from './app/trusted-providers.ts'
 import { startWebhooks } from './app/webhooks.ts'
@@ -38,19 +38,14 @@ import { configOf, type Config } from './base/config.ts'
 import type { BaseError } from './base/errors.ts'
 import { lockFolder } from './base/lock.ts'
 import type { Logger } from './base/logger.ts'
-import { birthOf } from './base/process.ts'
 import { announceReady, requireUnannounced, type ReadyFacts } from './base/ready.ts'
 import { createShutdown, type Shutdown } from './base/shutdown.ts'
 import { createWatchdog } from './base/watchdog.ts'
-import { checksummed } from './chain/hex.ts'
-import { openSigners } from './chain/signers/open-signers.ts'
-import { findWellKnownSigner } from './chain/signers/well-known-signers.ts'
 import type { ChainNames } from './domain/chains.ts'
 import type { LedgerContext } from './ledger/context.ts'
 import { moveByWire } from './ledger/wires.ts'
 import { CHARGE_POLICY } from './rails/charge-deps.ts'
 import { refuseDefaultSecrets } from './store/access/default-secrets.ts'
-import { ensureDemoAccounts } from './store/access/demo-accounts.ts'
 import { ensureSigningKey } from './store/access/signing-keys.ts'
 import { claimInstallation } from './store/database/installation.ts'
 import { takeBackLeases } from './store/database/leases.ts'
@@ -68,8 +63,8 @@ export type App = {
   stop: () => Promise<BaseError[]>
 }
 
-/** What to run, by which settings, and where to log. */
-export type AppOptions = {
+/** What to run, by which settings, where to log, and what is added to it. */
+export type AppOptions = OwnParts & {
   config: Config
   role: Role
   logger: Logger
@@ -107,12 +102,14 @@ export async function startApp(options: AppOptions): Promise<App> {
 
 async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   const { config, role } = options
+  requireFitting(options, config)
   const failure = Promise.withResolvers<BaseError>()
   const { ground, connecting, opened, away } = await openGround(options, shutdown, failure.resolve)
   const running: RunningChain[] = []
   const ledger = createLedger({
     clock: ground.clock,
     stablecoinOn: (chainId) => running.find((one) => one.chainId === chainId)?.stablecoin,
+    bank: defaultBankOf(options)?.name,
   })
   const works = role !== 'serve'
   const countOf = countSender(ground.registry)
@@ -152,32 +149,6 @@ async function start(options: AppOptions, shutdown: Shutdown): Promise<App> {
   keepOpening(ground, { connecting, away, run })
   shutdown.add('ready.json', announceReady(config.dataFolder, facts))
   return { facts, failed: failure.promise, stop: shutdown.stop }
-}
-
-/** The facts about the app that other programs read. */
-async function factsOf(
-  options: AppOptions,
-  ground: Ground,
-  usual: RunningChain,
-): Promise<ReadyFacts> {
-  const { paying, contracts } = usual
-  return {
-    url: undefined,
-    statusUrl: undefined,
-    console: undefined,
-    environment: options.config.environment,
-    ...placeOf(usual),
-    token: contracts.token,
-    signers: paying.signers.own.map((one) => ({ ...one, address: checksummed(one.address) })),
-    ...(await startDemo(options, ground, paying)),
-    pid: process.pid,
-    birth: birthOf(process.pid),
-  }
-}
-
-function placeOf({ chain, contracts }: Pick<OpenChain, 'chain' | 'contracts'>) {
-  const { settlement, stablecoin } = contracts
-  return { chainId: chain.chainId, rpcUrl: chain.url, settlement, stablecoin }
 }
 
 /** Opens the database and the chains, and refuses those that do not belong together. */
@@ -223,10 +194,9 @@ async function openGround(
   const { environment } = config
   const { chainId } = connected.there[0]
   const { referenceKey } = await claimInstallation(db, { environment, chainId })
-  const signers = await openSigners(config.signer ?? `seed:${SANDBOX_MNEMONIC}`, shutdown.signal)
-  const findWellKnown = () => findWellKnownSigner(signers)
+  const { signers, facts } = await openAllSigners(options, shutdown.signal)
   for (const { chainId } of [...connected.there, ...connected.away.map(({ names }) => names)]) {
-    await refuseDefaultSecrets(db, { ...config, chainId, findWellKnown })
+    await refuseDefaultSecrets(db, { ...config, ...facts, chainId })
   }
   await ensureSigningKey(db)
   const { opened, away } = await openChains(connecting, db, connected)
@@ -241,7 +211,7 @@ async function openGround(
   }
   const watchdog = createWatchdog({ clock, logger })
   const bells = startBells({ ...shared, database, clock })
-  const found = { database, db, bells, signers, referenceKey, checks: [] }
+  const found = { database, db, bells, own: options, signers, referenceKey, checks: [] }
   const ground: Ground = { ...shared, clock, watchdog, warnings, registry, ...found }
   return { ground, connecting, opened, away }
 }
@@ -280,8 +250,9 @@ type Served = {
 }
 
 async function serve(ground: Ground, served: Served): Promise<string> {
-  const { config, db, shutdown } = ground
+  const { config, db, logger, shutdown } = ground
   const { chains, ledger, rails } = served
+  const { screen } = ground.own
   const drain = createDrain(ground)
   const { environment, host } = config
   const server = createServer({
@@ -294,6 +265,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
     ...createOperations({
       ...ground,
       signal: shutdown.signal,
+      screen: screen && createScreening({ screen, logger }),
       environment,
       host,
       chains,
@@ -355,28 +327,6 @@ function checksOf({ database, db, watchdog, checks }: Ground, chains: ServedChai
     ...watchdog.checks(),
     ...checks,
   ]
-}
-
-/**
- * The sandbox's own accounts. An operator who starts the parts one by one makes accounts with
- * `users` and `keys`.
- */
-async function startDemo(
-  options: AppOptions,
-  { db }: Ground,
-  { payments }: Paying,
-): Promise<Partial<ReadyFacts>> {
-  const { config, role } = options
-  const { dataFolder, environment } = config
-  if (role !== 'up' || environment !== 'sandbox') return {}
-  const { groupB, ...others } = await ensureDemoAccounts({
-    db,
-    dataFolder,
-    environment,
-    randomBytes,
-  })
-  const address = checksummed(await payments.addressOf(groupB.userId))
-  return { ...others, groupB: { ...groupB, address } }
 }
 
 /** Waits for both even when one fails, so that the shutdown knows all that was started. */

@@ -34,6 +34,11 @@ describe('the published entries', () => {
     for (const { name, programs } of examples) expect(programs.join(), name).to.include(name)
   })
 
+  it('show each part that a program can add to the platform', () => {
+    const shown = examplesOf('src/app/server.ts').map(({ name }) => name)
+    expect(shown).to.include.members(['OwnParts', 'OwnBank', 'OwnGateway', 'OwnSigner', 'Screen'])
+  })
+
   const planted: ReadonlyArray<[string, string]> = [
     ['a type', "export type { Bare } from './other.ts'"],
     ['a function under another name', "export { bare as Bare } from './other.ts'"],

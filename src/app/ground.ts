@@ -12,6 +12,7 @@ import type { Signers } from '../chain/signers/signer.ts'
 import type { ChainNames } from '../domain/chains.ts'
 import type { Database, Db } from '../store/database/database.ts'
 import type { Chain } from './chain.ts'
+import type { OwnParts } from './start/own-parts.ts'
 
 /** What every part needs. */
 export type Ground = {
@@ -29,6 +30,8 @@ export type Ground = {
   db: Db
   /** What loops are woken by. */
   bells: Bells
+  /** What the program that runs it has brought. */
+  own: OwnParts
   signers: Signers
   referenceKey: Uint8Array
 }

@@ -28,6 +28,7 @@ import type { Paying } from './sender.ts'
 export function createLedger(deps: {
   clock: Clock
   stablecoinOn: LedgerContext['stablecoinOn']
+  bank: string | undefined
 }): LedgerContext {
   return { ...deps, randomBytes, ...createTeller(deps) }
 }

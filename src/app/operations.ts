@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createAccess } from '../api/access/access.ts'
 import type { Endpoint, EndpointHooks } from '../api/admission/endpoint.ts'
 import { createIdempotently } from '../api/admission/idempotently.ts'
+import type { Screening } from '../api/admission/screen.ts'
 import { createEndpoints, type Ground } from '../api/endpoints/all.ts'
 import type { ProvePayment } from '../api/endpoints/api/transactions/receipt.ts'
 import type { SubscriptionDeps } from '../api/endpoints/v1/notifications/subscriptions.ts'
@@ -22,15 +23,18 @@ export function createOperations<Payment, Mint, PayOut>(
     /** Where this program listens. */
     host: string
     bells: Bells
+    /** Absent: everything is allowed. */
+    screen?: Screening | undefined
   },
 ): { endpoints: Endpoint[]; hooks: EndpointHooks } {
-  const { db } = deps
+  const { db, screen } = deps
   const webhooks = deps.bells.of('webhooks')
   const access = createAccess(deps)
   const { authenticate, limitRate } = access
   const made = { randomBytes, createUuid: randomUUID, requireTarget: createRequireTarget(deps) }
   const idempotently = createIdempotently({
     db,
+    screen,
     // Callers of Group A are notified of it, and need not wait for the next poll.
     onCommitted({ group }) {
       if (group === 'a') webhooks.ring()

@@ -33,6 +33,7 @@ import { createCheckoutSeen, type CheckoutSeen } from '../rails/checkout-seen.ts
 import { checkoutPass, judgeOverpaid, type CheckoutTerms } from '../rails/checkout.ts'
 import { depositPass } from '../rails/deposits.ts'
 import { createPaymentGateways } from '../rails/desk.ts'
+import { createOwnBank } from '../rails/own/bank.ts'
 import {
   createWireRail,
   moveTransferByWire,
@@ -45,6 +46,7 @@ import type { Db } from '../store/database/database.ts'
 import { watchMs, type Chain } from './chain.ts'
 import type { Paying } from './sender.ts'
 import { SANDBOX_DAY_MS, startSimulators } from './simulators.ts'
+import { defaultBankOf, type OwnParts } from './start/own-parts.ts'
 
 export type Rails = {
   /** What the endpoints of payments and transfers need, and the usual bank. */
@@ -111,6 +113,7 @@ export async function startRails(
   options: Deps & {
     config: Config
     role: 'up' | 'serve' | 'work'
+    own: OwnParts
     shutdown: Shutdown
     bells: Bells
     /** Of the chains that are open now. */
@@ -120,7 +123,7 @@ export async function startRails(
     watch: Watchdog['watch']
   },
 ): Promise<Rails> {
-  const { config, role, shutdown, bells, chains } = options
+  const { config, role, own, shutdown, bells, chains } = options
   const isSimulated = role === 'up' && config.environment === 'sandbox'
   const simulators = isSimulated ? await startSimulators({ config, shutdown }) : undefined
   const parties = simulators?.rails ?? config.rails
@@ -130,6 +133,7 @@ export async function startRails(
   const { desk, door, rail } = createPaymentGateways({
     ...options,
     parties,
+    own: own.gateways,
     policy: isSimulated ? QUICK_CHARGES : CHARGE_POLICY,
     bell: bells.of('charges'),
     onProgress: options.watch('charges', limits.railsStillMs),
@@ -142,9 +146,10 @@ export async function startRails(
   return {
     ground: {
       desk: { ...desk, payBacks: () => byChain(chains(), ({ payBack }) => payBack) },
-      institutions: institutionsOf(parties),
+      institutions: institutionsOf(parties, own.banks),
       kickWires,
-      bank: parties.usual.bank && { kick: kickWires },
+      bank:
+        parties.usual.bank || defaultBankOf(own) !== undefined ? { kick: kickWires } : undefined,
     },
     door,
     simulators: simulators?.urls,
@@ -173,16 +178,18 @@ function byChain<Part>(
 function createWires(
   deps: Deps & {
     parties: RailsConfig
+    own: OwnParts
     isSimulated: boolean
     bells: Bells
     moveByWire: OnWireMoved
     watch: Watchdog['watch']
   },
 ): Loop | undefined {
-  const { db, clock, logger, parties, moveByWire } = deps
+  const { db, clock, logger, parties, own, moveByWire } = deps
   const banks = new Map<string | undefined, Bank>()
   for (const [name, bank] of parties.named.bank) banks.set(name, createBank(bank))
   if (parties.usual.bank) banks.set(undefined, createBank(parties.usual.bank))
+  for (const bank of own.banks ?? []) banks.set(bank.name, createOwnBank(bank))
   if (banks.size === 0) return undefined
   return createWireRail({
     db,
@@ -223,6 +230,7 @@ function createCheckout(
     payee,
     stablecoin,
     tokenName: nameOfToken(contracts.token?.symbol, chainId),
+    permitDomain: contracts.token?.permitDomain,
     readObstacle: stablecoin && obstacleReader(providers, { token: stablecoin, account: payee }),
   }
   const checkout = {

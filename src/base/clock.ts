@@ -15,3 +15,16 @@ export const systemClock: Clock = {
     })
   },
 }
+
+/** Waits for work that may hang, until the signal aborts; then it rejects with the reason. */
+export async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal.reason as Error)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work(), aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

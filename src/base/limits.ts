@@ -48,6 +48,8 @@ export const limits = {
   rpcBatchItems: 100,
   /** Of a signer elsewhere, so that it can be asked again within `togetherMs`. */
   signerTimeoutMs: 4_000,
+  /** Of a screen that another program brings, for each payment. */
+  screenMs: 5_000,
   databaseConnectTimeoutMs: 5_000,
   databaseStartMs: 60_000,
   /** Each of these ends before a request does, so that its caller learns what it was. */

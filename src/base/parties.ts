@@ -25,7 +25,7 @@ type Setting = {
 }
 
 /** In the smallest unit of each currency: the least and the most. */
-type Amounts = Readonly<Record<string, readonly [min: bigint, max: bigint]>>
+export type Amounts = Readonly<Record<string, readonly [min: bigint, max: bigint]>>
 
 type GatewayDefinition = {
   /** Under which id requests choose it, where the configuration does not say. */
@@ -34,8 +34,10 @@ type GatewayDefinition = {
   /** Absent: it is ours, and nobody outside is asked. */
   party?: PartyDefinition
   /** What the answer to a new payment tells for the payer, and of what in the charge it is made. */
-  payer: Readonly<Record<string, PayerField>>
+  payer: Payer
 }
+
+export type Payer = Readonly<Record<string, PayerField>>
 
 export type PayerField = {
   of: 'externalId' | 'clientSecret' | 'url' | 'checkoutUrl'
@@ -135,6 +137,11 @@ export type PayerFieldName = {
 }[GatewayKind]
 
 export const GATEWAYS: Readonly<Record<GatewayKind, GatewayDefinition>> = gateways
+
+/** What a program adds to them has a kind of its own. */
+export function isBuiltInGateway(kind: string): kind is GatewayKind {
+  return Object.hasOwn(gateways, kind)
+}
 
 const bank = {
   name: 'bank',

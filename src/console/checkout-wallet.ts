@@ -1,3 +1,5 @@
+import type { CheckoutPermit } from '../wire/checkout-permit.ts'
+
 /** A call of a contract as a wallet takes it, and the chain that it is for. */
 export type WalletCall = { chainId: number; to: string; data: string; value: string }
 
@@ -40,13 +42,82 @@ function hexOf(decimal: string): string {
 }
 
 /** Asks the wallet to pay; resolves to the hash of the transaction. */
-export async function payWith({ provider }: AnnouncedWallet, call: WalletCall): Promise<string> {
-  const accounts = (await provider.request({ method: 'eth_requestAccounts' })) as string[]
-  const chainId = hexOf(String(call.chainId))
+export async function payWith(wallet: AnnouncedWallet, call: WalletCall): Promise<string> {
+  return send(wallet, await connect(wallet, call.chainId), call)
+}
+
+/** Asks it for a permit, and to pay by it: one signature and one transaction. */
+export async function payByPermit(
+  wallet: AnnouncedWallet,
+  permit: CheckoutPermit,
+): Promise<string> {
+  const { chainId, token, settlement, reference, payee, amount, deadline } = permit
+  const owner = await connect(wallet, chainId)
+  const asked = { to: token, data: SELECTOR_OF_NONCES + wordOf(owner) }
+  const request = { method: 'eth_call', params: [asked, 'latest'] }
+  const nonce = BigInt(String(await wallet.provider.request(request)))
+  const signed = await wallet.provider.request({
+    method: 'eth_signTypedData_v4',
+    params: [owner, JSON.stringify(typedData(permit, { owner, nonce: String(nonce) }))],
+  })
+  const [, r = '', s = '', last = ''] = SIGNATURE.exec(String(signed)) ?? []
+  if (last === '') throw new Error('it cannot sign a permit. Use the two steps below.')
+  // Some wallets end a signature with the parity itself.
+  const v = (Number(`0x${last}`) % 27) + 27
+  const words = [reference, token, payee, amount, String(deadline), String(v), `0x${r}`, `0x${s}`]
+  const data = SELECTOR_OF_PERMIT + words.map(wordOf).join('')
+  return send(wallet, owner, { chainId, to: settlement, data, value: '0x0' })
+}
+
+const SELECTOR_OF_NONCES = '0x7ecebe00'
+const SELECTOR_OF_PERMIT = '0x8188b58e'
+
+/** An account that is a contract signs in other forms, which the payment does not take. */
+const SIGNATURE = /^0x([0-9a-f]{64})([0-9a-f]{64})(00|01|1b|1c)$/i
+
+function typedData(permit: CheckoutPermit, { owner, nonce }: { owner: string; nonce: string }) {
+  const { chainId, name, version, token, settlement: spender, amount: value, deadline } = permit
+  return {
+    domain: { name, version, chainId, verifyingContract: token },
+    primaryType: 'Permit',
+    types: {
+      EIP712Domain: typed({
+        name: 'string',
+        version: 'string',
+        chainId: 'uint256',
+        verifyingContract: 'address',
+      }),
+      Permit: typed({
+        owner: 'address',
+        spender: 'address',
+        value: 'uint256',
+        nonce: 'uint256',
+        deadline: 'uint256',
+      }),
+    },
+    message: { owner, spender, value, nonce, deadline: String(deadline) },
+  }
+}
+
+function typed(fields: Record<string, string>): { name: string; type: string }[] {
+  return Object.entries(fields).map(([name, type]) => ({ name, type }))
+}
+
+/** Resolves to the account that the wallet lets this page use, on the chain that it pays on. */
+async function connect({ provider }: AnnouncedWallet, chain: number): Promise<string> {
+  const [account = ''] = (await provider.request({ method: 'eth_requestAccounts' })) as string[]
+  const chainId = hexOf(String(chain))
   if ((await provider.request({ method: 'eth_chainId' })) !== chainId) {
     await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] })
   }
-  const { to, data, value } = call
-  const transaction = { from: accounts[0], to, data, value }
-  return String(await provider.request({ method: 'eth_sendTransaction', params: [transaction] }))
+  return account
+}
+
+async function send(
+  { provider }: AnnouncedWallet,
+  from: string,
+  { to, data, value }: WalletCall,
+): Promise<string> {
+  const params = [{ from, to, data, value }]
+  return String(await provider.request({ method: 'eth_sendTransaction', params }))
 }

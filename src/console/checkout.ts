@@ -1,4 +1,5 @@
-import { callOf, payWith, type AnnouncedWallet } from './checkout-wallet.ts'
+import type { CheckoutPermit } from '../wire/checkout-permit.ts'
+import { callOf, payByPermit, payWith, type AnnouncedWallet } from './checkout-wallet.ts'
 import { formatDuration, formatTime, zoneOf } from './parts/format.ts'
 import './theme.css'
 import './checkout.css'
@@ -41,30 +42,50 @@ function findWallets(onWallet: (wallet: AnnouncedWallet) => void): void {
 
 /** Adds a button of the wallet next to each link, which only wallets of phones follow. */
 function offerWallet(page: HTMLElement, wallet: AnnouncedWallet): void {
+  const { name } = wallet.info
+  for (const panel of page.querySelectorAll<HTMLElement>('[data-permit]')) {
+    const permit = JSON.parse(panel.dataset['permit'] ?? '') as CheckoutPermit
+    panel.hidden = false
+    const ways = panel.querySelector('.ways')
+    const [button, note] = buttonOf(`Pay with ${name}`, name, () => payByPermit(wallet, permit))
+    ways?.append(button)
+    ways?.after(note)
+  }
   for (const link of page.querySelectorAll<HTMLAnchorElement>('a.button[href^="ethereum:"]')) {
     const call = callOf(link.getAttribute('href') ?? '')
     if (call === undefined) continue
-    const button = document.createElement('button')
-    button.type = 'button'
-    button.className = 'primary wallet'
-    button.textContent = `${link.textContent === 'Allow the payment' ? 'Allow' : 'Pay'} with ${wallet.info.name}`
-    const note = document.createElement('p')
-    note.setAttribute('role', 'status')
-    button.addEventListener('click', () => {
-      button.disabled = true
-      note.textContent = `Confirm it in ${wallet.info.name}.`
-      payWith(wallet, call).then(
-        () =>
-          (note.textContent = 'Sent. This page shows when it is in a block and when it is final.'),
-        (error: unknown) => {
-          button.disabled = false
-          note.textContent = `${wallet.info.name} did not send it: ${reasonOf(error)}`
-        },
-      )
-    })
-    link.parentElement?.append(' ', button)
+    const verb = link.textContent === 'Allow the payment' ? 'Allow' : 'Pay'
+    const [button, note] = buttonOf(`${verb} with ${name}`, name, () => payWith(wallet, call))
+    link.parentElement?.append(button)
     link.parentElement?.after(note)
   }
+}
+
+/** A button, and the line under it that says what the wallet did. */
+function buttonOf(
+  words: string,
+  wallet: string,
+  pay: () => Promise<string>,
+): [HTMLButtonElement, HTMLElement] {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.className = 'primary wallet'
+  button.textContent = words
+  const note = document.createElement('p')
+  note.setAttribute('role', 'status')
+  button.addEventListener('click', () => {
+    button.disabled = true
+    note.textContent = `Confirm it in ${wallet}.`
+    pay().then(
+      () =>
+        (note.textContent = 'Sent. This page shows when it is in a block and when it is final.'),
+      (error: unknown) => {
+        button.disabled = false
+        note.textContent = `${wallet} did not send it: ${reasonOf(error)}`
+      },
+    )
+  })
+  return [button, note]
 }
 
 /** A wallet's error is an object with a message, and no `Error`. */

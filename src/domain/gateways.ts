@@ -1,11 +1,17 @@
-import { GATEWAYS, type GatewayKind } from '../base/parties.ts'
+import {
+  GATEWAYS,
+  isBuiltInGateway,
+  type Amounts,
+  type GatewayKind,
+  type Payer,
+} from '../base/parties.ts'
 import type { INSTITUTION_KINDS } from '../base/rails-config.ts'
 import { CURRENCY_DECIMALS, isCurrency, STABLECOIN_DECIMALS, type Currency } from './money.ts'
 
 export type InstitutionKind = (typeof INSTITUTION_KINDS)[number]
 
 /** A way in or out for money, by the id under which requests choose it. */
-export type Gateway = { id: number; kind: GatewayKind } & Terms
+export type Gateway = { id: number; kind: string; payer: Payer } & Terms
 export type Institution = {
   id: number
   kind: InstitutionKind
@@ -21,7 +27,7 @@ export type Terms = {
 }
 
 /** Dollars arrive at the crypto checkout as a token, which has more decimals than a dollar. */
-export function receivedDecimals(charge: { kind: GatewayKind; currency: Currency }): number {
+export function receivedDecimals(charge: { kind: string; currency: Currency }): number {
   const isToken = charge.kind === 'crypto_checkout' && charge.currency !== 'ETH'
   return isToken ? STABLECOIN_DECIMALS : CURRENCY_DECIMALS[charge.currency]
 }
@@ -47,7 +53,7 @@ export const DUST_PART = 256n
  * that unit has no name in the currency, and stays.
  */
 export function refundableOf(charge: {
-  kind: GatewayKind
+  kind: string
   currency: Currency
   amount: bigint
   received: bigint | undefined
@@ -58,18 +64,24 @@ export function refundableOf(charge: {
 }
 
 export function termsOf(kind: GatewayKind): Terms {
-  return terms(GATEWAYS[kind].amounts)
+  return termsIn(GATEWAYS[kind].amounts)
+}
+
+/** What the answer to a payment tells the payer, also of a kind that is no longer configured. */
+export function payerOf(gateways: readonly Gateway[], kind: string): Payer {
+  if (isBuiltInGateway(kind)) return GATEWAYS[kind].payer
+  return gateways.find((one) => one.kind === kind)?.payer ?? {}
 }
 
 const DOLLARS = 100n
 
 export const INSTITUTION_TERMS: Readonly<Record<InstitutionKind, Terms>> = {
   // Same-day transfers end at a million dollars.
-  ach: terms({ USD: [1n, 1_000_000n * DOLLARS] }),
-  wire: terms({ USD: [1n, 10_000_000n * DOLLARS] }),
+  ach: termsIn({ USD: [1n, 1_000_000n * DOLLARS] }),
+  wire: termsIn({ USD: [1n, 10_000_000n * DOLLARS] }),
 }
 
-function terms(ranges: Partial<Record<Currency, readonly [bigint, bigint]>>): Terms {
+export function termsIn(ranges: Amounts): Terms {
   const entries = Object.entries(ranges) as Array<[Currency, readonly [bigint, bigint]]>
   return {
     currencies: entries.map(([currency]) => currency),

@@ -11,8 +11,11 @@ export type Token = {
   symbol: string | null
   decimals: number
   /** What its permits (ERC-2612) are signed for; undefined where it takes none. */
-  permitDomain: Hex | undefined
+  permitDomain: PermitDomain | undefined
 }
+
+/** The domain of EIP-712 that a token's permits are signed for, and its hash. */
+export type PermitDomain = { name: string; version: string; separator: Hex }
 
 /** A token that the operator names, which has to have that symbol. */
 export type NamedToken = Pick<Token, 'address'> & { symbol: string }

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 
 import type { RandomBytes } from './ids.ts'
 
@@ -21,7 +21,7 @@ export function signWebhook(message: {
   const { id, timestampS, body, secrets } = message
   const signed = `${id}.${timestampS}.${body}`
   const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
+    const key = createSecretKey(secret.slice(PREFIX.length), 'base64')
     return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
   })
   return signatures.join(' ')

@@ -27,6 +27,7 @@ export async function createPayment(
     userId,
     purpose: 'payment',
     subject: id,
+    bank: context.bank,
     amountMinor: amount / LEDGER_PER_CENT,
     currency,
     beneficiary: { name, addressLine1, accountNumber, routingNumber },

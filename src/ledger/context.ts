@@ -34,6 +34,8 @@ export type Teller = {
 export type LedgerContext = Teller & {
   /** Undefined where the chain has none, or is not served: then nothing is redeemed there. */
   stablecoinOn: (chainId: number) => Stablecoin | undefined
+  /** The name of the bank that sends its wires; undefined for the one that has no name. */
+  bank?: string | undefined
   clock: Clock
   randomBytes: RandomBytes
 }

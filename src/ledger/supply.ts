@@ -154,6 +154,7 @@ async function payOut(
     userId,
     purpose: 'redeem',
     subject: id,
+    bank: context.bank,
     amountMinor: amount / LEDGER_PER_CENT,
     currency,
     beneficiary: { name, addressLine1, accountNumber, routingNumber },

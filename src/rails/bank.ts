@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 import { partyOf, type RailsConfig } from '../base/rails-config.ts'
 import { INSTITUTION_TERMS, type Institution } from '../domain/gateways.ts'
-import type { Beneficiary, Wire, WireMethod } from '../store/rails/wires.ts'
+import type { Beneficiary, WireMethod } from '../store/rails/wires.ts'
 import {
   askForJson,
   codeFrom,
@@ -14,22 +14,44 @@ import {
   type Fields,
 } from './reply.ts'
 
+/** A transfer that a bank is to send, once. */
+export type BankOrder = {
+  /** Names the transfer at the bank. The same transfer has the same key forever. */
+  key: string
+  /** The id of the payment or the transfer, for the statement of the beneficiary. */
+  subject: string
+  /** By wire, or through the clearing house. */
+  method: WireMethod
+  /** In cents. */
+  amountMinor: bigint
+  currency: 'USD'
+  /** Without account numbers, it is the account that the bank keeps on file for the name. */
+  beneficiary: Beneficiary
+}
+
 /** What the bank says of a transfer, in our words. */
 export type BankTransfer = {
+  /** The bank's own id of the transfer. It never changes. */
   bankId: string
+  /**
+   * `accepted`: the bank has it. `paid`: it has left for good, unless the other bank returns it.
+   * `returned`: it came back. `rejected`: no money moved.
+   */
   state: 'accepted' | 'paid' | 'returned' | 'rejected'
-  reference: string | undefined
-  code: string | undefined
+  /** What the beneficiary's bank can find it by. */
+  reference?: string | undefined
+  /** Why it was returned or rejected. */
+  code?: string | undefined
 }
 
 /** A bank that sends wires and transfers through the clearing house. It rejects with RailError. */
 export type Bank = {
-  /** Sent twice it is still one transfer: the bank knows it by the message id. */
-  send: (wire: Wire, signal: AbortSignal) => Promise<BankTransfer>
-  /** By our message id; undefined where the bank has never heard of it. */
-  find: (wire: Wire, signal: AbortSignal) => Promise<BankTransfer | undefined>
+  /** Sent twice it is still one transfer: the bank knows it by the key. */
+  send: (order: BankOrder, signal: AbortSignal) => Promise<BankTransfer>
+  /** By the key; undefined where the bank has never heard of it. */
+  find: (order: BankOrder, signal: AbortSignal) => Promise<BankTransfer | undefined>
   /** By the bank's own id. */
-  read: (wire: Wire & { bankId: string }, signal: AbortSignal) => Promise<BankTransfer>
+  read: (order: BankOrder & { bankId: string }, signal: AbortSignal) => Promise<BankTransfer>
 }
 
 export type BankSettings = { url: string; key: string; accountId: string; timeoutMs?: number }
@@ -54,30 +76,30 @@ export function createBank(settings: BankSettings): Bank {
       signal: options.signal,
     })
   const bank: Bank = {
-    async send(wire, signal) {
-      const payee = await payeeOf(wire.beneficiary, async (path) => call(path, { signal }))
-      const json = { ...bodyOf(wire, settings.accountId), ...payee }
-      const key = messageIdOf(wire)
-      const reply = await call(PATHS[wire.method], { json, key, signal })
-      if (reply.status === 200 || reply.status === 201) return read(reply.body, wire, settings)
+    async send(order, signal) {
+      const payee = await payeeOf(order.beneficiary, async (path) => call(path, { signal }))
+      const json = { ...bodyOf(order, settings.accountId), ...payee }
+      const { key } = order
+      const reply = await call(PATHS[order.method], { json, key, signal })
+      if (reply.status === 200 || reply.status === 201) return read(reply.body, order, settings)
       throw refusalOf(reply)
     },
-    async find(wire, signal) {
-      const query = `?idempotency_key=${encodeURIComponent(messageIdOf(wire))}`
-      const reply = await call(PATHS[wire.method] + query, { signal })
+    async find(order, signal) {
+      const query = `?idempotency_key=${encodeURIComponent(order.key)}`
+      const reply = await call(PATHS[order.method] + query, { signal })
       if (reply.status !== 200 || !Array.isArray(reply.body['data'])) {
         throw new RailError('rail_unknown', `status_${reply.status}`)
       }
       const [found] = objectsAt(reply.body, 'data')
-      return found && read(found, wire, settings)
+      return found && read(found, order, settings)
     },
-    async read(wire, signal) {
-      const path = `${PATHS[wire.method]}/${encodeURIComponent(wire.bankId)}`
+    async read(order, signal) {
+      const path = `${PATHS[order.method]}/${encodeURIComponent(order.bankId)}`
       const { status, body } = await call(path, { signal })
       // The bank has named it before, so it cannot be that there is no such transfer.
       if (status !== 200) throw new RailError('rail_unknown', `status_${status}`)
-      requireSame(body, 'id', wire.bankId)
-      return read(body, wire, settings)
+      requireSame(body, 'id', order.bankId)
+      return read(body, order, settings)
     },
   }
   return bank
@@ -85,15 +107,10 @@ export function createBank(settings: BankSettings): Bank {
 
 const PATHS: Record<WireMethod, string> = { wire: '/wire_transfers', ach: '/ach_transfers' }
 
-/** The same for the same wire for ever, so that even a restored backup sends nothing twice. */
-export function messageIdOf(wire: Pick<Wire, 'purpose' | 'subject'>): string {
-  return `quittance-${wire.purpose}-${wire.subject}`
-}
-
-function bodyOf(wire: Wire, accountId: string): object {
-  const { beneficiary, subject, method } = wire
+function bodyOf(order: BankOrder, accountId: string): object {
+  const { beneficiary, subject, method } = order
   // A double holds every whole number of cents up to ninety trillion dollars.
-  const common = { account_id: accountId, amount: Number(wire.amountMinor) }
+  const common = { account_id: accountId, amount: Number(order.amountMinor) }
   if (method === 'ach') {
     return {
       ...common,
@@ -141,12 +158,12 @@ export function beneficiaryKey({ name, addressLine1 = '' }: Beneficiary): string
   return `quittance-beneficiary-${digest}`
 }
 
-function read(body: Fields, wire: Wire, settings: BankSettings): BankTransfer {
-  requireSame(body, 'type', `${wire.method}_transfer`)
+function read(body: Fields, order: BankOrder, settings: BankSettings): BankTransfer {
+  requireSame(body, 'type', `${order.method}_transfer`)
   requireSame(body, 'account_id', settings.accountId)
-  requireSame(body, 'amount', Number(wire.amountMinor))
+  requireSame(body, 'amount', Number(order.amountMinor))
   requireSame(body, 'currency', 'USD')
-  requireSame(body, 'idempotency_key', messageIdOf(wire))
+  requireSame(body, 'idempotency_key', order.key)
   const bankId = textAt(body, 'id')
   if (bankId === undefined) throw new RailError('rail_reply_wrong', 'id')
   const status = textAt(body, 'status') ?? ''
@@ -205,12 +222,20 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'object_not_found_error',
 ])
 
-/** The institutions that are connected to a bank. */
+/** The institutions that are connected to a bank, with those of banks that a program brings. */
 export function institutionsOf(
   parties: Pick<RailsConfig, 'institutions' | 'usual' | 'named'>,
+  own: ReadonlyArray<{ name: string; institutions: readonly InstitutionOfBank[] }> = [],
 ): Institution[] {
-  return parties.institutions
+  const configured = parties.institutions
     .filter(({ party: name }) => partyOf(parties, { kind: 'bank', name }))
-    .map(({ id, kind, party }) => ({ id, kind, bank: party, ...INSTITUTION_TERMS[kind] }))
+    .map(({ id, kind, party: bank }) => ({ id, kind, bank }))
+  const brought = own.flatMap(({ name: bank, institutions }) =>
+    institutions.map(({ id, kind }) => ({ id, kind, bank })),
+  )
+  return [...configured, ...brought]
+    .map((one) => ({ ...one, ...INSTITUTION_TERMS[one.kind] }))
     .toSorted((a, b) => a.id - b.id)
 }
+
+type InstitutionOfBank = Pick<Institution, 'id' | 'kind'>

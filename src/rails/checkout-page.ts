@@ -5,6 +5,7 @@ import { checksummed } from '../chain/hex.ts'
 import { dueOf, isDust, receivedDecimals } from '../domain/gateways.ts'
 import { formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
+import type { CheckoutPermit } from '../wire/checkout-permit.ts'
 import { partReferences } from '../domain/reference.ts'
 import type { Charge } from '../store/rails/charges.ts'
 import { coinOf } from './checkout-judge.ts'
@@ -97,6 +98,7 @@ function howToPay(paid: Paid, terms: CheckoutTerms): string {
   const links = asking === undefined ? [] : linksOf(asking, terms)
   if (asking === undefined || links.length === 0) return CLOSED
   const token = escapeHtml(terms.tokenName ?? 'the token')
+  const permit = permitOf(asking, terms)
   const steps = links.map((link, index) => {
     const isAllowance = links.length > 1 && index === 0
     const name = isAllowance ? 'Allow the payment' : 'Pay with a wallet'
@@ -108,20 +110,34 @@ function howToPay(paid: Paid, terms: CheckoutTerms): string {
         <div>
           <h2>${title}</h2>
           <p class="faint">${why}</p>
-          <p><a class="button primary" href="${escapeHtml(link)}">${name}</a></p>
+          <p class="ways"><a class="button primary" href="${escapeHtml(link)}">${name}</a></p>
           <p class="faint">Or scan the code with a wallet on a phone.</p>
         </div>
         ${codeOf(link, name)}
       </section>`
   })
   const until = charge.expiresAt?.toISOString() ?? ''
-  return `${steps.join('\n      ')}
+  return `${[...(permit === undefined ? [] : [inOneStep(permit)]), ...steps].join('\n      ')}
       <section class="panel">
         <h2>What the wallet will show</h2>
         <dl class="facts">
           ${factsOf(asking, terms).join('\n          ')}
           <div><dt>Pay until</dt><dd><time datetime="${until}">${until}</time></dd></div>
         </dl>
+      </section>`
+}
+
+/** Shown to a browser with a wallet, which adds the button. The steps below do the same. */
+function inOneStep(permit: CheckoutPermit): string {
+  const data = escapeHtml(JSON.stringify(permit))
+  return `<section class="panel step" data-permit="${data}" hidden>
+        <div>
+          <h2>In one step</h2>
+          <p class="faint">Your wallet asks you to sign a permit for exactly this amount, and then
+            to send the payment. Nothing stays allowed. If your wallet cannot sign a permit, use the
+            two steps below.</p>
+          <p class="ways"></p>
+        </div>
       </section>`
 }
 
@@ -204,6 +220,26 @@ function linksOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): s
     `ethereum:${token}@${chainId}/approve?address=${checksummed(settlement)}&uint256=${amount}`,
     `${contract}/settleToken?${call}`,
   ]
+}
+
+/** For what is asked now. A permit that is used too late fails, so that no money arrives late. */
+function permitOf(asking: Asking, terms: CheckoutTerms): CheckoutPermit | undefined {
+  const { charge, amount, reference } = asking
+  const token = coinOf(charge, terms)?.token
+  const { permitDomain: domain, chainId, settlement, payee } = terms
+  if (token === undefined || domain === undefined || charge.expiresAt === undefined)
+    return undefined
+  return {
+    chainId,
+    token,
+    settlement,
+    payee,
+    reference,
+    amount: String(amount),
+    deadline: Math.floor(charge.expiresAt.getTime() / 1000),
+    name: domain.name,
+    version: domain.version,
+  }
 }
 
 type PageNotice = {

@@ -7,6 +7,7 @@ import type { PaidReceiptReader } from '../chain/read/paid-receipts.ts'
 import type { MinedSettlement, SettlementReader } from '../chain/read/settlements.ts'
 import { dueOf, isDust } from '../domain/gateways.ts'
 import type { Hex } from '../domain/orders.ts'
+import type { PermitDomain } from '../domain/tokens.ts'
 import type { Db } from '../store/database/database.ts'
 import { findCharge, lockCharge, type Charge } from '../store/rails/charges.ts'
 import { listUnpriced, priceClosing } from '../store/rails/checkout-closings.ts'
@@ -38,6 +39,8 @@ export type CheckoutTerms = {
   stablecoin: Hex | undefined
   /** What a payer knows that token by, such as "USDC on Base". */
   tokenName?: string | undefined
+  /** What its permits are signed for; absent: it takes none. */
+  permitDomain?: PermitDomain | undefined
   /** Asks the token whether dollars cannot be paid now. */
   readObstacle?: (() => Promise<CheckoutObstacle | undefined>) | undefined
 }

@@ -6,9 +6,9 @@ import type { Clock } from '../base/clock.ts'
 import { BaseError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
-import type { GatewayKind, Party, RemoteGatewayKind } from '../base/parties.ts'
+import { GATEWAYS, type GatewayKind, type Party, type RemoteGatewayKind } from '../base/parties.ts'
 import { partyOf, type RailsConfig } from '../base/rails-config.ts'
-import { termsOf, type Gateway, type Terms } from '../domain/gateways.ts'
+import { termsIn, termsOf, type Gateway, type Terms } from '../domain/gateways.ts'
 import { createId } from '../domain/ids.ts'
 import type { Currency } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
@@ -30,6 +30,7 @@ import type { CheckoutSeen } from './checkout-seen.ts'
 import type { CheckoutObstacle, CheckoutTerms } from './checkout.ts'
 import type { GatewayAdapter, GatewayNews, Webhook } from './gateway.ts'
 import { ADAPTERS, type AdapterGround } from './gateways.ts'
+import { createOwnGateway, type OwnGateway } from './own/gateway.ts'
 import { RailError } from './reply.ts'
 
 /** Puts the gateways behind the operations: those of the configuration, each under its id. */
@@ -38,6 +39,8 @@ export function createPaymentGateways(deps: {
   clock: Clock
   logger: Logger
   parties: RailsConfig
+  /** Those that the program brings itself. */
+  own?: readonly OwnGateway[] | undefined
   policy: ChargePolicy
   bell?: Bell
   onProgress?: () => void
@@ -150,16 +153,18 @@ const OBSTACLES: Readonly<Record<CheckoutObstacle, string>> = {
 
 function adaptersOf(deps: {
   parties: RailsConfig
+  own?: readonly OwnGateway[] | undefined
   clock: Clock
   publicUrl: () => string
 }): Map<number, GatewayAdapter> {
-  const { parties, clock, publicUrl } = deps
+  const { parties, own = [], clock, publicUrl } = deps
   const adapters = new Map<number, GatewayAdapter>()
   const ground = { now: clock.now, returnUrl: publicUrl }
   for (const { id, kind, party: name } of parties.gateways) {
     const party = isRemote(kind) ? partyOf(parties, { kind, name }) : undefined
     if (isRemote(kind) && party) adapters.set(id, adapterOf(kind, party, ground))
   }
+  for (const one of own) adapters.set(one.id, createOwnGateway(one))
   return adapters
 }
 
@@ -177,17 +182,23 @@ function adapterOf<Kind extends RemoteGatewayKind>(
 
 function gatewaysOf(deps: {
   parties: RailsConfig
+  own?: readonly OwnGateway[] | undefined
   adapters: ReadonlyMap<number, GatewayAdapter>
   checkouts: () => ReadonlyMap<number, CheckoutTerms>
 }): Gateway[] {
-  const { parties, adapters } = deps
+  const { parties, own = [], adapters } = deps
   const checkouts = [...deps.checkouts().values()]
-  return parties.gateways
+  const configured = parties.gateways
     .filter(
       ({ kind, id }) => adapters.has(id) || (kind === 'crypto_checkout' && checkouts.length > 0),
     )
-    .map(({ kind, id }) => ({ id, kind, ...termsNow(kind, checkouts) }))
-    .toSorted((a, b) => a.id - b.id)
+    .map(({ kind, id }): Gateway => {
+      return { id, kind, payer: GATEWAYS[kind].payer, ...termsNow(kind, checkouts) }
+    })
+  const brought = own.map(({ id, kind, payer = {}, amounts }): Gateway => {
+    return { id, kind, payer, ...termsIn(amounts) }
+  })
+  return [...configured, ...brought].toSorted((a, b) => a.id - b.id)
 }
 
 /** What a checkout takes on any of the chains. */

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-import type { GatewayKind } from '../base/parties.ts'
 import type { TransactionStatus } from '../domain/states.ts'
 import type { Charge, ChargeFacts } from '../store/rails/charges.ts'
 import type { Refund } from '../store/rails/refunds.ts'
@@ -16,14 +15,18 @@ export type RefundView = {
   errorCode: string | undefined
 }
 
+/** How a dispute of a payer stands. */
 export type DisputeView = {
+  /** A word of the gateway, in lower case. */
   status: string
   reason: string
+  /** In the smallest unit of the currency. */
   amountMinor: bigint
   /** Nothing more will become of it. */
   isClosed: boolean
 }
 
+/** A message that says it is from a gateway, with its bytes as they arrived. */
 export type Webhook = { headers: IncomingHttpHeaders; body: Buffer }
 
 /**
@@ -38,7 +41,7 @@ export type GatewayNews = {
 
 /** A way for money in. Each call may be repeated without a second effect; rejects: RailError. */
 export type GatewayAdapter = {
-  kind: GatewayKind
+  kind: string
   create: (charge: Charge, signal: AbortSignal) => Promise<ChargeView>
   /** Reads how it stands, and does what is ours to do next. */
   read: (charge: Charge & { externalId: string }, signal: AbortSignal) => Promise<ChargeView>

@@ -16,7 +16,7 @@ import {
   type WireState,
 } from '../store/rails/wires.ts'
 import { findStatus, moveTransaction } from '../store/transactions/transactions.ts'
-import type { Bank, BankTransfer } from './bank.ts'
+import type { Bank, BankOrder, BankTransfer } from './bank.ts'
 import { createDueLoop } from './due-loop.ts'
 import { RailError } from './reply.ts'
 
@@ -118,17 +118,31 @@ function bankOf({ banks }: WireRailDeps, wire: LeasedWire): Bank {
 /** What the bank knows of the wire. One that it has not heard of is sent. */
 async function look(bank: Bank, wire: LeasedWire, signal: AbortSignal): Promise<BankTransfer> {
   const { bankId } = wire
-  if (bankId !== undefined) return bank.read({ ...wire, bankId }, signal)
+  const order = orderOf(wire)
+  if (bankId !== undefined) return bank.read({ ...order, bankId }, signal)
   // An earlier try may have got through without our hearing of it. A bank that refuses to be asked
   // has refused no wire.
-  const found = wire.tries > 1 ? await bank.find(wire, signal) : undefined
+  const found = wire.tries > 1 ? await bank.find(order, signal) : undefined
   if (found !== undefined) return found
   try {
-    return await bank.send(wire, signal)
+    return await bank.send(order, signal)
   } catch (error) {
     if (!(error instanceof RailError) || error.code !== 'rail_refused') throw error
-    return { bankId: '', state: 'rejected', reference: undefined, code: error.reason }
+    return { bankId: '', state: 'rejected', code: error.reason }
   }
+}
+
+function orderOf({
+  purpose,
+  subject,
+  method,
+  amountMinor,
+  currency,
+  beneficiary,
+}: Wire): BankOrder {
+  // The same for the same wire forever, so that even a restored backup sends nothing twice.
+  const key = `quittance-${purpose}-${subject}`
+  return { key, subject, method, amountMinor, currency, beneficiary }
 }
 
 type Move = { from: WireState; to: Exclude<WireState, 'ordered'>; seen: BankTransfer }

@@ -1,4 +1,4 @@
-import { encodeFunctionData, keccak256, parseAbi } from 'viem/utils'
+import { encodeFunctionData, parseAbi } from 'viem/utils'
 
 import { BaseError, ImpossibleError, codeOf } from '../base/errors.ts'
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
@@ -40,8 +40,9 @@ export async function signChecked(
   transaction: UnsignedTransaction,
 ): Promise<Signed> {
   const raw = await sign(signer, transaction)
-  if (!isSigned(raw, { signer, wanted: transaction })) throw wrongSignature(signer)
-  return { raw, hash: keccak256(raw) }
+  const hash = hashOfSigned(raw, { signer, wanted: transaction })
+  if (hash === undefined) throw wrongSignature(signer)
+  return { raw, hash }
 }
 
 type PaymentCall = Pick<
@@ -190,15 +191,14 @@ export function emptyCall(signer: Hex): Call {
 
 export const EMPTY_CALL_GAS = 21_000n
 
-/** Whether the bytes make exactly this call, and are signed by whom it is asked of. */
-function isSigned(
+/** Undefined unless the bytes make exactly this call, signed by whom it is asked of. */
+function hashOfSigned(
   raw: Hex,
   { signer, wanted }: { signer: Hex; wanted: UnsignedTransaction },
-): boolean {
-  return isRead(() => {
-    const found = decodeTransaction(raw)
-    return isCall(found, wanted) && found.from.toLowerCase() === signer
-  })
+): Hex | undefined {
+  const found = ifReadable(() => decodeTransaction(raw))
+  if (found === undefined || !isCall(found, wanted)) return undefined
+  return found.from.toLowerCase() === signer ? found.hash : undefined
 }
 
 /**
@@ -206,21 +206,19 @@ function isSigned(
  * under the hash, the chain itself has checked.
  */
 export function isBehind({ hash, raw }: Signed, wanted: UnsignedTransaction): boolean {
-  return isRead(() => {
-    const found = readTransaction(raw)
-    return isCall(found, wanted) && found.hash === hash
-  })
+  const found = ifReadable(() => readTransaction(raw))
+  return found !== undefined && isCall(found, wanted) && found.hash === hash
 }
 
 function isCall(found: TransactionRequest, { nonce, fees, ...call }: UnsignedTransaction): boolean {
   return firstDifference(found, { ...call, nonce: Number(nonce), ...fees }) === undefined
 }
 
-function isRead(check: () => boolean): boolean {
+function ifReadable<T>(read: () => T): T | undefined {
   try {
-    return check()
+    return read()
   } catch (error) {
-    if (codeOf(error) === 'transaction_unreadable') return false
+    if (codeOf(error) === 'transaction_unreadable') return undefined
     throw error
   }
 }

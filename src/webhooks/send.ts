@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as requestByHttp, type IncomingMessage } fr
 import { Agent as HttpsAgent, request as requestByHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 
-import type { Clock } from '../base/clock.ts'
+import { untilAborted, type Clock } from '../base/clock.ts'
 import { BaseError, codeOf } from '../base/errors.ts'
 import { parseRetryAfter } from '../base/time.ts'
 import type { DeliveryTry, TryOutcome } from '../domain/notifications.ts'
@@ -32,6 +32,7 @@ export function createSend(deps: { targets: Targets; clock: Clock; timeoutMs: nu
     const begunAt = performance.now()
     const timeout = AbortSignal.timeout(timeoutMs)
     const either = AbortSignal.any([signal, timeout])
+    // A name server that hangs would otherwise hold the try beyond its time.
     const result = await untilAborted(either, async () => {
       const target = targets.read(request.url)
       const addresses = await targets.locate(target, either)
@@ -53,19 +54,6 @@ function failureOf(error: unknown): Result {
   const code = codeOf(error) ?? 'unknown'
   const isForbidden = ['address_forbidden', 'url_invalid', 'url_not_https'].includes(code)
   return { ...NOTHING, outcome: isForbidden ? 'forbidden' : 'unreachable', error: code }
-}
-
-/** A name server that hangs would otherwise hold the try beyond its time. */
-async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted()
-  const aborted = Promise.withResolvers<never>()
-  const abort = () => aborted.reject(signal.reason as Error)
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    return await Promise.race([work(), aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }
 
 /**

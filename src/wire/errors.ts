@@ -14,6 +14,7 @@ export const failures = {
   payment_would_fail: { status: 400, groupA: 2, title: 'The payment would fail on the chain' },
   unauthorized: { status: 401, groupA: 1, title: 'No valid credential' },
   forbidden: { status: 403, groupA: 3, title: 'The credential lacks the scope' },
+  policy_refused: { status: 403, groupA: 3, title: 'A rule refuses the payment' },
   not_found: { status: 404, groupA: -1, title: 'Not found' },
   method_not_allowed: { status: 405, groupA: -1, title: 'Method not allowed' },
   not_acceptable: { status: 406, groupA: -1, title: 'Not acceptable' },

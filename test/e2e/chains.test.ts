@@ -10,6 +10,8 @@ import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
 import { check } from '../../src/verify/check.ts'
 import { account, deployForFile } from '../fixtures/chain/deployment.ts'
+import { describeInChromium, keepSession, startBrowser } from '../fixtures/console/browser.ts'
+import { readChain } from '../fixtures/console/chains.ts'
 import { depositTransaction, L1_FEE, startOpChain } from '../fixtures/chain/rollup.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
@@ -254,31 +256,49 @@ describe('several chains in one installation', () => {
     await until(() => isDone(waiting))
   }).timeout(120_000)
 
-  it('are each exported by themselves', async () => {
-    program.kill('SIGTERM')
-    await program.ended
-    const chainsIn = async (kind: string, flag = '') => {
-      const { stdout } = await command(`export --kind ${kind} --format jsonl${flag}`)
+  describeInChromium('in the console', (chromium) => {
+    it('show what was paid on a rollup, whose receipt holds on its own chain', async () => {
+      const { body } = await ask.b('/api/blockchain/transactions', payment('shaky'))
+      const browser = await startBrowser(chromium)
+      try {
+        const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+        page.setDefaultTimeout(20_000)
+        await keepSession(page.context(), facts.admin?.apiKey ?? '')
+        const other = String(body['transaction_id'])
+        await readChain(page, { facts, chain: facts.chains![0]!, other })
+      } finally {
+        await browser.close()
+      }
+    }).timeout(120_000)
+  })
+
+  describe('while no server runs', () => {
+    it('are each exported by themselves', async () => {
+      program.kill('SIGTERM')
+      await program.ended
+      const chainsIn = async (kind: string, flag = '') => {
+        const { stdout } = await command(`export --kind ${kind} --format jsonl${flag}`)
+        const rows = stdout
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as Wire)
+        return new Set(rows.filter(({ row }) => row === 'entry').map(({ chain }) => chain))
+      }
+      for (const kind of ['transactions', 'fees', 'postings']) {
+        expect(await chainsIn(kind), kind).to.include.all.keys('rollup', 'shaky')
+        expect(await chainsIn(kind, ' --chain shaky'), kind).to.deep.equal(new Set(['shaky']))
+      }
+      const { stdout } = await command('export --kind fees --format jsonl')
       const rows = stdout
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as Wire)
-      return new Set(rows.filter(({ row }) => row === 'entry').map(({ chain }) => chain))
-    }
-    for (const kind of ['transactions', 'fees', 'postings']) {
-      expect(await chainsIn(kind), kind).to.include.all.keys('rollup', 'shaky')
-      expect(await chainsIn(kind, ' --chain shaky'), kind).to.deep.equal(new Set(['shaky']))
-    }
-    const { stdout } = await command('export --kind fees --format jsonl')
-    const rows = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Wire)
-    const accounts = rows.map(({ account, chain = '' }) => [account, chain].join(' '))
-    expect(new Set(accounts)).to.deep.equal(new Set(['ETH ', 'POL ', 'ETH rollup', 'POL shaky']))
-    const refused = await command('export --kind fees --chain base')
-    expect(refused.stderr).to.include('rollup, shaky')
-  }).timeout(60_000)
+      const accounts = rows.map(({ account, chain = '' }) => [account, chain].join(' '))
+      expect(new Set(accounts)).to.deep.equal(new Set(['ETH ', 'POL ', 'ETH rollup', 'POL shaky']))
+      const refused = await command('export --kind fees --chain base')
+      expect(refused.stderr).to.include('rollup, shaky')
+    }).timeout(60_000)
+  })
 })
 
 const BLOCK_MS = 100

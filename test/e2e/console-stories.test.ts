@@ -14,8 +14,7 @@ import {
   obstaclesOf,
   startBrowser,
 } from '../fixtures/console/browser.ts'
-import { readSecondChain } from '../fixtures/console/chains.ts'
-import { openWithWallet } from '../fixtures/console/wallet.ts'
+import { openCheckout, payByPermit, payInSteps } from '../fixtures/console/checkouts.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
@@ -347,8 +346,10 @@ describeInChromium('the stories of an operator', (chromium) => {
     await page.getByRole('row').filter({ hasText: '/hook' }).getByText('Confirmed').waitFor()
   })
 
-  it('finds a payment of the second chain, whose receipt holds there', () =>
-    readSecondChain(page, { facts, other: paid.transaction_id }))
+  it('shows a payment on the second chain of the sandbox', async () => {
+    await open(`transactions/${(await pay({ chain: 'local2', amount: '0.01' })).transaction_id}`)
+    await Promise.all([sees('Final on chain'), sees('local2')])
+  })
 
   it('says what a break means and what to do, and filters by kind and amount', async () => {
     const from = facts.groupB?.address ?? ''
@@ -368,7 +369,7 @@ describeInChromium('the stories of an operator', (chromium) => {
   })
 
   it('says at the checkout that a payment is seen, and takes the button away', async () => {
-    const buyer = await checkout()
+    const buyer = await openCheckout(browser, { rpc, ask })
     await rpc('evm_setIntervalMining', 0)
     await buyer.getByRole('button', { name: 'Pay with Test wallet' }).click()
     await buyer.getByText(/^Sent\./).waitFor()
@@ -384,7 +385,7 @@ describeInChromium('the stories of an operator', (chromium) => {
   })
 
   it('says at the checkout what a wallet refuses, and lets the payer try again', async () => {
-    const buyer = await checkout({ refuses: true })
+    const buyer = await openCheckout(browser, { rpc, ask }, { refuses: true })
     const button = buyer.getByRole('button', { name: 'Pay with Test wallet' })
     await button.click()
     await buyer.getByText('Test wallet did not send it: The user refused.').waitFor()
@@ -392,9 +393,9 @@ describeInChromium('the stories of an operator', (chromium) => {
     await buyer.close()
   })
 
-  const checkout = async (wallet: { refuses?: boolean } = {}) => {
-    const order = { gateway_id: 2, amount: '0.25', currency: 'ETH', description: 'A chair' }
-    const { hosted_url: url = '' } = await ask('/api/payments', order)
-    return openWithWallet(browser, { url, rpc, ...wallet })
-  }
+  it('takes dollars at the checkout by one signature and one transaction', () =>
+    payByPermit(browser, { rpc, ask, dollar: facts.stablecoin ?? '' }))
+
+  it('sends a payer whose account signs no permits to the two steps', () =>
+    payInSteps(browser, { rpc, ask, dollar: facts.stablecoin ?? '' }))
 })

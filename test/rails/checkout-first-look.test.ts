@@ -6,6 +6,7 @@ import { renderCheckout } from '../../src/rails/checkout-page.ts'
 import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
 import { recordChain } from '../../src/store/database/chains.ts'
 import { findCharge } from '../../src/store/rails/charges.ts'
+import { escapeHtml } from '../../src/wire/html.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { createScriptedBlocks, type ScriptedBlocks } from '../fixtures/chain/scripted-blocks.ts'
 import { createTestClock, type TestClock } from '../fixtures/clock.ts'
@@ -98,5 +99,28 @@ describe('the first look at what was paid at our own checkout', () => {
       clock.now(),
     )
     expect(page.body).to.include('cannot be paid').and.not.to.include('ethereum:')
+  })
+
+  it('carries a permit for a wallet to sign, which ends when the time to pay does', async () => {
+    const { id, reference } = await create()
+    const charge = (await findCharge(checkout.db, id))!
+    const show = (terms: Partial<CheckoutDeps['terms']>) =>
+      renderCheckout({ charge, paidUnder: new Map() }, { ...checkout.terms, ...terms }, clock.now())
+    expect(show({}).body).not.to.include('data-permit')
+    const permitDomain = { name: '"><script>', version: '1', separator: reference }
+    const { body } = show({ permitDomain })
+    const permit = {
+      chainId: 31337,
+      token: DOLLAR,
+      settlement: SETTLEMENT,
+      payee: PAYEE,
+      reference,
+      amount: '10000000',
+      deadline: Math.floor(charge.expiresAt!.getTime() / 1000),
+      name: '"><script>',
+      version: '1',
+    }
+    expect(body).to.include(`data-permit="${escapeHtml(JSON.stringify(permit))}"`)
+    expect(body).not.to.include('<script')
   })
 })

@@ -208,6 +208,27 @@ describe('amounts in tokens that nobody vouches for', () => {
     expect(summary).to.include({ records: 13, matched: 1, pending: 0, not_compared: 0 })
   })
 
+  it('are in the coin of the chain where they name it, or nothing', async () => {
+    const { signal } = new AbortController()
+    const currencies = await readCurrencies([], { coin: 'POL', nodes: [], signal })
+    const price = async (more: RecordFields) => {
+      const fields = { transaction_id: 'TXa', eth_transaction_hash: direct, amount: '1.5', ...more }
+      const record = readRecord(fields, 2)
+      if (typeof record === 'string') return record
+      const told = { ...record, amount: { ...record.amount!, isPrice: true as const } }
+      const [{ amount } = record] = await currencies.price([told], signal)
+      return typeof amount?.unknown === 'object' ? amount.unknown.reason : amount
+    }
+    const pol = { text: '1.5', money: { units: 15n * 10n ** 17n, token: null } }
+    expect(await price({ currency: 'POL' })).to.deep.equal({ ...pol, currency: 'POL' })
+    expect(await price({})).to.deep.equal({ ...pol, currency: undefined })
+    expect(await price({ currency: 'ETH' })).to.equal('currency_unknown')
+    expect(await price({ currency: 'POL', token: FAKE })).to.equal('token_differs')
+    const named = [{ currency: 'POL', address: FAKE }]
+    const error = await failureOf(() => readCurrencies(named, { coin: 'POL', nodes: [], signal }))
+    expect(error).to.include({ code: 'token_unreadable' })
+  })
+
   it('wait for nodes that are silent about a token, and not for nodes that differ', async () => {
     const { signal } = new AbortController()
     const token = EIGHTEEN
@@ -221,7 +242,7 @@ describe('amounts in tokens that nobody vouches for', () => {
         ...nodesAt([world.chain.url])[0]!,
         tokens: async () => new Map([[token, tokenOf(answer)]]),
       }))
-      const currencies = await readCurrencies([], { nodes, signal })
+      const currencies = await readCurrencies([], { coin: 'ETH', nodes, signal })
       const [priced] = await currencies.price([record], signal)
       const { money, unknown } = priced?.amount ?? {}
       return typeof unknown === 'object' ? unknown.reason : (unknown ?? String(money?.units))

@@ -108,7 +108,10 @@ describe('runs over our own records', () => {
       expect(totals).to.include({ records: 3, ...uncompared })
       expect(totals['byReason']).to.deep.equal({ currency_unknown: 3 })
       const dollar = { address: addressFrom('dollar'), decimals: 6 }
-      const currencies = ownCurrencies([{ currency: 'USD', ...dollar }], deps.nodes)
+      const currencies = ownCurrencies([{ currency: 'USD', ...dollar }], {
+        coin: 'ETH',
+        nodes: deps.nodes,
+      })
       const contracts = { settlement: undefined, tokens: currencies.tokens }
       const examiner = createExaminer({ ...deps, contracts, currencies })
       const run = await runOnce({ ...deps, examiner })

@@ -204,7 +204,7 @@ describe('paying in a token by a permit', () => {
 
   it('gives way to an allowance where the token refuses it', async () => {
     // The domain of another token: whatever is signed for it is refused here.
-    const permitDomain: Hex = `0x${'17'.repeat(32)}`
+    const permitDomain = { ...token.permitDomain!, separator: `0x${'17'.repeat(32)}` as const }
     const by = bench.sender({ stablecoin: dollar, tokens: [{ ...token, permitDomain }] })
     const order = await pay(10n, by)
     expect(order.route).to.equal('token')

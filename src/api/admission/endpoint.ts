@@ -8,6 +8,7 @@ import type { Db } from '../../store/database/database.ts'
 import type { FailureCode, RequestError } from '../../wire/errors.ts'
 import { groupOf, type Group } from '../server/headers.ts'
 import type { Refusals } from './refusals.ts'
+import type { Move } from './screen.ts'
 
 /** What an operation says of itself. */
 type Facts = {
@@ -64,6 +65,8 @@ export type Endpoint = Facts &
      * connection waits for them. Not called where a stored answer will do, and stores nothing.
      */
     prepare?: (request: EndpointRequest & { db: Db }) => Promise<unknown>
+    /** What it moves, for the screen, which is asked after `prepare`. */
+    moves?: (request: PreparedRequest) => readonly Move[]
     /**
      * Does what a list of requests asks for, in their order. One that is refused leaves nothing
      * behind; where this rejects, nothing of any of them is stored. The database is for a POST the
@@ -168,6 +171,7 @@ type Definition<Answer, Request extends EndpointRequest, Schemas, Prepared> = Fa
     route: `${Endpoint['method']} /${string}`
     status?: 201
     prepare?: (request: Request & { db: Db }) => Promise<Prepared>
+    moves?: (request: Request & { prepared: Prepared }) => readonly Move[]
     complete?: (started: Answer, request: Request & { db: Db }) => Promise<Answer>
     onCommitted?: (value: Answer) => void
   } & (

@@ -17,15 +17,18 @@ import {
 } from './commit.ts'
 import type { Endpoint, Idempotently, Post } from './endpoint.ts'
 import { answerTo } from './refusals.ts'
+import type { Screening } from './screen.ts'
 import { createTogether } from './together.ts'
 
 /** Makes every POST one SQL transaction, and one with a key happen once. */
 export function createIdempotently(deps: {
   db: Db
+  /** Asked about what a POST moves; absent, everything is allowed. */
+  screen?: Screening | undefined
   /** Called for each POST that was committed and is not a replay. */
   onCommitted?: (endpoint: Endpoint) => void
 }): Idempotently {
-  const { db, onCommitted } = deps
+  const { db, screen, onCommitted } = deps
   const inFlight = createInFlight()
   const commit = createCommit(db)
   return async (post) => {
@@ -36,7 +39,7 @@ export function createIdempotently(deps: {
       const stored = requestKey && (await findAnswer(db, requestKey))
       const { value, ...answer }: CommittedAnswer = stored
         ? replay(stored, post.fingerprint)
-        : await commit({ ...post, requestKey, prepared: await prepare(db, post) })
+        : await commit({ ...post, requestKey, prepared: await prepare(db, post, screen) })
       if (!answer.replayed) {
         endpoint.onCommitted?.(value)
         onCommitted?.(endpoint)
@@ -82,9 +85,18 @@ function createInFlight() {
   }
 }
 
-async function prepare(db: Db, { endpoint, request, signal }: Post): Promise<unknown> {
+/** Asks others, while no SQL transaction is open. */
+async function prepare(
+  db: Db,
+  { endpoint, request, signal }: Post,
+  screen: Screening | undefined,
+): Promise<unknown> {
   try {
     const prepared = await endpoint.prepare?.({ ...request, db })
+    signal.throwIfAborted()
+    if (screen !== undefined && endpoint.moves !== undefined) {
+      await screen(endpoint.moves({ ...request, prepared }), signal)
+    }
     signal.throwIfAborted()
     return prepared
   } catch (error) {

@@ -209,10 +209,11 @@ function fieldsOf(schema: TSchema | undefined, schemas: Components) {
 
 /** What can go wrong follows from the form of the operation, and from what it adds itself. */
 function failuresOf(endpoint: Endpoint, schemas: Components): Record<string, Response> {
-  const { access, method, params, failures: own = [] } = endpoint
+  const { access, method, params, moves, failures: own = [] } = endpoint
   const codes: FailureCode[] = [
     'invalid_request',
     ...(access === 'public' ? [] : (['unauthorized', 'forbidden'] as const)),
+    ...(moves ? (['policy_refused'] as const) : []),
     ...(params ? (['not_found'] as const) : []),
     ...(method === 'GET' ? [] : (['body_too_large', 'unsupported_media_type'] as const)),
     ...(takesKey(endpoint) ? IDEMPOTENCY_FAILURES : []),

@@ -10,6 +10,7 @@ import type { Logger } from '../../base/logger.ts'
 import { parseAddress } from '../../chain/hex.ts'
 import type { FoundContracts } from '../../chain/read/contracts.ts'
 import { BREAK_KINDS } from '../../domain/breaks.ts'
+import { coinOfChain } from '../../domain/coins.ts'
 import { checkBreak, settleBreak } from '../../reconciler/judge/verify-break.ts'
 import { createRuns, requestRun, type Runs } from '../../reconciler/runs.ts'
 import type { Database, Db } from '../../store/database/database.ts'
@@ -24,7 +25,7 @@ export type Reconciliation = Runs & {
 }
 
 export function createReconciliation(deps: {
-  config: Pick<Config, 'confirmations'>
+  config: Pick<Config, 'confirmations' | 'coin'>
   database: Pick<Database, 'kind' | 'db'>
   chain: Pick<Chain, 'chainId' | 'providers' | 'isEmbedded'>
   contracts: Pick<FoundContracts, 'settlement' | 'tokens'>
@@ -36,9 +37,10 @@ export function createReconciliation(deps: {
   const { config, database, chain, contracts, clock, logger, signal } = deps
   const { db } = database
   const { chainId, providers, isEmbedded } = chain
-  const { confirmations } = config
+  const { confirmations, coin = coinOfChain(chainId) } = config
   const { examiner, nodes } = createPanelOf({
     chainId,
+    coin,
     providers,
     confirmations,
     contracts,

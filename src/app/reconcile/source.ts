@@ -9,6 +9,7 @@ import { readChainId } from '../../chain/rpc/chain-id.ts'
 import { createProviders, type Providers } from '../../chain/rpc/providers.ts'
 import { nameOfProvider } from '../../chain/rpc/rpc.ts'
 import { createPlatformClient } from '../../client/index.ts'
+import { coinOfChain } from '../../domain/coins.ts'
 import type { Token } from '../../domain/tokens.ts'
 import { createNode, type Node } from '../../reconciler/chain/node.ts'
 import type { JournalHead } from '../../reconciler/journal.ts'
@@ -33,6 +34,7 @@ export function contractsKnownTo(config: Config): ReconcileRequest['contractsOn'
   return (chainId) => {
     const known = runs.find((one) => one.chainId === chainId)
     return {
+      coin: config.chains.find((one) => one.chainId === chainId)?.coin,
       settlement: config.settlementAddress ?? (known?.settlement as HexAddress | undefined),
       stablecoin: config.stablecoinAddress ?? (known?.stablecoin as HexAddress | undefined),
       tokens: config.tokens,
@@ -46,7 +48,10 @@ export type { ReportJson } from '../../reconciler/reports/json.ts'
 export type ReconcileRequest = {
   source: RecordSource
   /** What is known of the contracts on that chain. */
-  contractsOn: (chainId: number) => Parameters<typeof findContracts>[1]
+  contractsOn: (chainId: number) => Parameters<typeof findContracts>[1] & {
+    /** What gas is paid in there; absent: what is known of the chain. */
+    coin?: string | undefined
+  }
   urls: readonly string[]
   chainId?: number | undefined
   confirmations: Finality
@@ -162,7 +167,8 @@ async function examinerOf(
   const { urls, signal, confirmations, graceMs } = request
   const chainId = request.chainId ?? (await readChainId({ urls, signal }))
   const providers = createProviders({ urls, chainId, clock: systemClock, random: Math.random })
-  const contracts = await findContracts(providers, request.contractsOn(chainId))
+  const { coin = coinOfChain(chainId), ...known } = request.contractsOn(chainId)
+  const contracts = await findContracts(providers, known)
   const nodes = nodesOf(providers, confirmations)
   const stablecoin = parseAddress(contracts.stablecoin)
   const named = [
@@ -170,7 +176,7 @@ async function examinerOf(
     ...contracts.tokens.filter(({ currency }) => currency !== 'USD'),
     ...(request.tokens ?? []),
   ]
-  const currencies = await readCurrencies(named, { nodes, signal })
+  const currencies = await readCurrencies(named, { coin, nodes, signal })
   const examiner = createExaminer({
     chainId,
     nodes,
@@ -191,14 +197,15 @@ function nodesOf(providers: Providers, confirmations: Finality): Node[] {
 /** The nodes of a chain and who asks them, for our own records. */
 export function createPanelOf(parts: {
   chainId: number
+  coin: string
   providers: Providers
   confirmations: Finality
   contracts: Pick<Contracts, 'settlement'> & { tokens: readonly Token[] }
   lagGraceMs?: number
 }): { examiner: Examiner; nodes: readonly Node[] } {
-  const { providers, confirmations, contracts, ...rest } = parts
+  const { coin, providers, confirmations, contracts, ...rest } = parts
   const nodes = nodesOf(providers, confirmations)
-  const currencies = ownCurrencies(contracts.tokens, nodes)
+  const currencies = ownCurrencies(contracts.tokens, { coin, nodes })
   const { tokens } = currencies
   const examiner = createExaminer({
     ...rest,

@@ -9,6 +9,7 @@ import {
 } from 'viem/utils'
 
 import type { Hex } from '../../domain/orders.ts'
+import type { PermitDomain } from '../../domain/tokens.ts'
 
 /** Answers a call to the token; undefined where that reverts. */
 export type CallToken = (data: Hex) => Promise<unknown>
@@ -21,7 +22,7 @@ export type CallToken = (data: Hex) => Promise<unknown>
 export async function readPermitDomain(
   call: CallToken,
   token: { address: Hex; chainId: number },
-): Promise<Hex | undefined> {
+): Promise<PermitDomain | undefined> {
   const ask = (functionName: View, args?: readonly [Hex]) => answerOf(call, { functionName, args })
   const [separator, nonces, type, told, name, version] = await Promise.all([
     ask('DOMAIN_SEPARATOR'),
@@ -39,8 +40,8 @@ export async function readPermitDomain(
       ? [{ name, version: typeof version === 'string' ? version : '1' }]
       : []),
   ]
-  const isKnown = domains.some((domain) => separatorOf(domain, token) === separator)
-  return isKnown ? (separator as Hex) : undefined
+  const known = domains.find((domain) => separatorOf(domain, token) === separator)
+  return known && { ...known, separator: separator as Hex }
 }
 
 function separatorOf(
@@ -98,9 +99,9 @@ export type PermitTerms = {
 }
 
 /** What its owner signs the keccak256 of, which is the digest of EIP-712. */
-export function permitPayload(domain: Hex, terms: PermitTerms): Hex {
+export function permitPayload({ separator }: PermitDomain, terms: PermitTerms): Hex {
   const struct = hashStruct({ data: terms, primaryType: 'Permit', types: { Permit: PERMIT } })
-  return concatHex(['0x1901', domain, struct])
+  return concatHex(['0x1901', separator, struct])
 }
 
 const PERMIT = [

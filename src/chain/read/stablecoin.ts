@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 
 import { BaseError } from '../../base/errors.ts'
 import { STABLECOIN_DECIMALS } from '../../domain/money.ts'
+import type { PermitDomain } from '../../domain/tokens.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { readTokenAnswers, shorten, type TokenAnswers, type TokenProfile } from './token-answers.ts'
 
@@ -11,7 +12,7 @@ export type TokenFacts = {
   symbol: string | null
   decimals: number
   profile: TokenProfile
-  permitDomain: Hex | undefined
+  permitDomain: PermitDomain | undefined
 }
 
 /**

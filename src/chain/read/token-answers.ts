@@ -3,6 +3,7 @@ import { encodeFunctionData, toFunctionSelector } from 'viem/utils'
 
 import { BaseError, ImpossibleError } from '../../base/errors.ts'
 import { referenceDollarAbi } from '../../bindings/abis.ts'
+import type { PermitDomain } from '../../domain/tokens.ts'
 import type { STABLECOIN_PROFILES } from '../../domain/signers.ts'
 import { data as bytes, quantity, readFrom, readWord, type FromProvider } from '../answers.ts'
 import { askEach, campsOf } from '../quorum.ts'
@@ -28,7 +29,7 @@ export type TokenAnswers = {
   symbol: string | null | undefined
   profile: TokenProfile
   /** What its permits of ERC-2612 are signed for. */
-  permitDomain: Hex | undefined
+  permitDomain: PermitDomain | undefined
 }
 
 /**

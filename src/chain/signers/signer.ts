@@ -26,7 +26,7 @@ export type Signer = {
 
 /** All accounts that the platform signs with. */
 export type Signers = {
-  kind: 'seed' | 'keystore' | 'web3signer' | 'aws-kms' | 'gcp-kms'
+  kind: 'seed' | 'keystore' | 'web3signer' | 'aws-kms' | 'gcp-kms' | 'own'
   /** Whether the keys are in this process, so that nothing is waited for. */
   areHere: boolean
   /** How many there are; a seed has more than anybody needs. */
@@ -74,15 +74,16 @@ export function listSigners(kind: Signers['kind'], list: readonly Signer[]): Sig
     count: list.length,
     at(index) {
       const signer = list[index]
-      if (signer === undefined) throw new SignerMissingError(index, list.length)
+      if (signer === undefined) throw new SignerMissingError(index, list.length, kind)
       return signer
     },
   }
 }
 
 export class SignerMissingError extends BaseError {
-  constructor(index: number, count: number) {
-    super(`QUITTANCE_SIGNER has ${count} signers and no signer ${index}. Add one.`, {
+  constructor(index: number, count: number, kind?: Signers['kind']) {
+    const setting = kind === 'own' ? '`signers` of startApp' : 'QUITTANCE_SIGNER'
+    super(`${setting} has ${count} signers and no signer ${index}. Add one.`, {
       code: 'signer_missing',
       details: { index, count },
     })

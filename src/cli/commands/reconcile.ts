@@ -69,8 +69,9 @@ to_address, amount, currency, token, reference, status, created_at, from_address
 gas_used, gas_price, rollup_fee and raw_transaction. It reads a server by GET /api/transactions with
 QUITTANCE_SOURCE_KEY.
 With --chain, it reads only the records of that chain.
-An amount without a currency is in ETH, or in the column token. USD is the token of --token or
-STABLECOIN_ADDRESS. A currency without a token is not compared, and its line is reported.
+An amount without a currency is in the coin of the chain (ETH, on Polygon POL), or in the column
+token. USD is the token of --token or STABLECOIN_ADDRESS. A currency without a token is not
+compared, and its line is reported.
 Exit code: 0 all records hold or are pending, 1 a break, an unreadable row or a record that is not
 compared was found, 2 could not run.`
 
@@ -208,8 +209,8 @@ function printable(text: string): string {
 function parseToken(text: string, earlier: readonly NamedToken[] = []): NamedToken[] {
   const [, currency, where = ''] = /^(?:([^=]*)=)?(.*)$/s.exec(text) ?? []
   const address = hexAddress(where)
-  if (currency !== undefined && (currency === 'ETH' || !/^\S{1,32}$/.test(currency))) {
-    throw new InvalidArgumentError('Write CURRENCY=ADDRESS. ETH is native coin and not a token.')
+  if (currency !== undefined && !/^\S{1,32}$/.test(currency)) {
+    throw new InvalidArgumentError('Write CURRENCY=ADDRESS.')
   }
   if (earlier.some((one) => (one.currency ?? 'USD') === (currency ?? 'USD'))) {
     throw new InvalidArgumentError(`${currency ?? 'USD'} is named twice. Name it once.`)

@@ -53,7 +53,7 @@ export function comparableOf(
   const isPaid = shownBy(receipt).payments.some(({ token }) => token === money.token)
   if (amount.isPrice !== true || isPaid) return { record, uncompared: undefined }
   const problem =
-    `the transaction pays nothing in ${money.token}, so that ` +
+    `the transaction pays nothing in ${money.token ?? 'native coin'}, so that ` +
     `${amount.text} ${amount.currency} can only be the price of what it pays`
   return { record: rest, uncompared: { reason: 'price_only', problem } }
 }

@@ -105,8 +105,7 @@ function take(row: Transaction, line: number, { records, unreadable }: Filling):
 function asPrice(record: PaymentRecord, { type }: Transaction): PaymentRecord {
   const { amount } = record
   if (amount === undefined) return record
-  const isPrice = amount.currency !== 'ETH'
-  const told = { ...(isPrice && { isPrice }), ...(type === 'payment' && { isDue: true as const }) }
+  const told = { isPrice: true as const, ...(type === 'payment' && { isDue: true as const }) }
   return { ...record, amount: { ...amount, ...told } }
 }
 

@@ -2,6 +2,7 @@ import { createCache } from '../../base/cache.ts'
 import { BaseError } from '../../base/errors.ts'
 import type { Hex } from '../../chain/hex.ts'
 import { campsOf, neededOf, weigh } from '../../chain/quorum.ts'
+import { COIN_DECIMALS } from '../../domain/coins.ts'
 import { AmountError, CURRENCIES, parseAmount } from '../../domain/money.ts'
 import type { Token } from '../../domain/tokens.ts'
 import type { Node } from '../chain/node.ts'
@@ -24,14 +25,18 @@ export type NamedToken = { currency?: string | undefined; address: Hex }
 
 type Asking = { nodes: readonly Node[]; signal: AbortSignal }
 
+/** What is compared with one chain, whose coin has this name. */
+type OnChain = { coin: string; nodes: readonly Node[] }
+
 /**
  * Reads the named tokens from the chain. What comes later in the list stands above what comes
  * earlier, and a name that the operator gives above one that a token gives itself.
  */
 export async function readCurrencies(
   named: readonly NamedToken[],
-  { nodes, signal }: Asking,
+  { coin, nodes, signal }: OnChain & Asking,
 ): Promise<Currencies> {
+  if (named.some(({ currency }) => currency === coin)) throw new CoinIsNoTokenError(coin)
   const addresses = [...new Set(named.map(({ address }) => address))]
   const facts = await factsOf(addresses, { nodes, signal })
   const known = new Map<Hex, KnownToken>()
@@ -43,32 +48,30 @@ export async function readCurrencies(
   for (const { currency, address } of named) {
     const symbol = known.get(address)?.symbol
     if (currency !== undefined || symbol === undefined) continue
-    // A token cannot say of itself that it is the dollar, or ether.
-    if (!CURRENCIES.some((one) => one === symbol)) byName.set(symbol, address)
+    // A token cannot say of itself that it is the dollar, or the coin of the chain.
+    if (symbol !== coin && !CURRENCIES.some((one) => one === symbol)) byName.set(symbol, address)
   }
   for (const { currency = 'USD', address } of named) byName.set(currency, address)
   const tokens = new Map([...known].map(([address, { decimals }]) => [address, decimals]))
-  return createCurrencies({ nodes, byName, tokens })
+  return createCurrencies({ coin, nodes, byName, tokens })
 }
 
 /** Of our own records: what is configured, and no other currency is a token. */
 export function ownCurrencies(
   tokens: readonly Pick<Token, 'currency' | 'address' | 'decimals'>[],
-  nodes: readonly Node[],
+  chain: OnChain,
 ): Currencies {
   return createCurrencies({
-    nodes,
+    ...chain,
     byName: new Map(tokens.map(({ currency, address }) => [currency, address])),
     tokens: new Map(tokens.map(({ address, decimals }) => [address, decimals])),
   })
 }
 
-function createCurrencies(parts: {
-  nodes: readonly Node[]
-  byName: ReadonlyMap<string, Hex>
-  tokens: ReadonlyMap<Hex, number>
-}): Currencies {
-  const { nodes, byName, tokens } = parts
+function createCurrencies(
+  parts: OnChain & { byName: ReadonlyMap<string, Hex>; tokens: ReadonlyMap<Hex, number> },
+): Currencies {
+  const { coin, nodes, byName, tokens } = parts
   const cache = createCache<TokenFact>(MAX_REMEMBERED)
   const read = async (addresses: readonly Hex[], signal: AbortSignal) => {
     const found = new Map<Hex, TokenFact>()
@@ -90,15 +93,17 @@ function createCurrencies(parts: {
     summary: [...byName]
       .map(([name, token]) => `${name}=${token}:${tokens.get(token)}`)
       .toSorted()
+      .concat(coin)
       .join(' '),
     async price(records, signal) {
-      const places = records.map((record) => placeOf(record, byName))
+      const places = records.map((record) => placeOf(record, { coin, byName }))
       const wanted = places.flatMap((place) => place?.token ?? [])
       const facts = await read([...new Set(wanted)], signal)
       return records.map((record, at) => {
         const { amount } = record
         const place = places[at]
         if (amount === undefined || place === undefined) return record
+        if (place.token === null) return { ...record, amount: inCoin(amount) }
         const told = place.token === undefined ? place : moneyOf(amount, place.token, facts)
         return { ...record, amount: { ...amount, ...told } }
       })
@@ -108,17 +113,23 @@ function createCurrencies(parts: {
 
 const MAX_REMEMBERED = 1_000
 
-type TokenOrProblem = { token: Hex } | { token?: undefined; unknown: Uncompared }
+/** The coin of the chain is the token null. */
+type TokenOrProblem = { token: Hex | null } | { token?: undefined; unknown: Uncompared }
 
-/** In which token the amount is; undefined where there is nothing to find out. */
+/** In what the amount is; undefined where there is nothing to find out. */
 function placeOf(
   { amount, token }: PaymentRecord,
-  byName: ReadonlyMap<string, Hex>,
+  { coin, byName }: { coin: string; byName: ReadonlyMap<string, Hex> },
 ): TokenOrProblem | undefined {
   if (amount === undefined || amount.money !== undefined) return undefined
   const { currency } = amount
   // It counts in the token itself, of which nobody says what it is worth.
-  if (currency === undefined) return token && { token }
+  if (currency === undefined) return { token: token ?? null }
+  if (currency === coin) {
+    if (token === undefined) return { token: null }
+    const problem = `the record names the token ${token}, and ${coin} is the coin of this chain`
+    return { unknown: { reason: 'token_differs', problem } }
+  }
   const known = byName.get(currency)
   if (known === undefined) {
     const setting = currency === 'USD' ? ', or STABLECOIN_ADDRESS' : ''
@@ -130,6 +141,11 @@ function placeOf(
   if (token === undefined || token === known) return { token: known }
   const problem = `the record names the token ${token}, and ${currency} is ${known} here`
   return { unknown: { reason: 'token_differs', problem } }
+}
+
+function inCoin({ text, currency, isDue }: RecordedAmount): RecordedAmount {
+  const units = parseAmount({ text, decimals: COIN_DECIMALS })
+  return { text, currency, money: { units, token: null }, ...(isDue && { isDue }) }
 }
 
 function moneyOf(
@@ -199,6 +215,14 @@ function agreeOn(answers: readonly TokenAnswer[], needed: number): TokenFact {
   if (!facts) return { kind: 'none' }
   const isSymbol = best.every((one) => one.facts?.symbol === facts.symbol)
   return { kind: 'known', facts: isSymbol ? facts : { ...facts, symbol: undefined } }
+}
+
+class CoinIsNoTokenError extends BaseError {
+  constructor(coin: string) {
+    super(`${coin} is the coin of this chain and not a token. Leave out --token ${coin}=…`, {
+      code: 'token_unreadable',
+    })
+  }
 }
 
 class TokenUnreadableError extends BaseError {

@@ -39,19 +39,19 @@ export type PaymentRecord = {
 /** What a transaction cost, in wei: its gas, and what a rollup charged in addition. */
 export type RecordedFee = { gas: bigint; rollup: bigint | undefined }
 
-/** What is paid, in its smallest unit: wei where the token is null. */
+/** What is paid, in its smallest unit: the coin of the chain where the token is null. */
 export type Money = { units: bigint; token: Hex | null }
 
 /** An amount as the record has it, and what it is on the chain. */
 export type RecordedAmount = {
   text: string
-  /** Undefined where the record names a token alone. */
+  /** Undefined where the record names none: it is the named token's, or the coin of the chain. */
   currency: string | undefined
-  /** Undefined until it is known in which token the amount is, and with how many decimals. */
+  /** Undefined until it is known in what the amount is, and with how many decimals. */
   money: Money | undefined
   /** Why the money is not known: for good, or only for now. */
   unknown?: Uncompared | UnknownReason
-  /** The amount may also be the price of what was paid in something else. */
+  /** The amount, unless it is in the coin of the chain, may also be the price of something else. */
   isPrice?: true
   /** The amount is what was due. It may have arrived in parts, or in excess. */
   isDue?: true
@@ -118,7 +118,7 @@ export function readRecord(fields: RecordFields, line: number | undefined): Paym
   const record = {
     status: read('status', statusOf, `one of ${TRANSACTION_STATUSES.join(', ')}`),
     payee: read('to_address', parseAddress, 'an address, or its checksum is wrong'),
-    amount: amountOf(fields, { token, problems }),
+    amount: amountOf(fields, problems),
     token,
     reference: read('reference', parseHash, '0x and 64 hexadecimal digits'),
     createdAt: read('created_at', parseTime, 'a time such as 2025-03-14T09:26:53Z'),
@@ -138,24 +138,17 @@ export function readRecord(fields: RecordFields, line: number | undefined): Paym
   return { transactionId, hash, ...record }
 }
 
-/** Native coin is known at once; of any other currency, the run knows which token it is. */
-function amountOf(
-  fields: RecordFields,
-  { token, problems }: { token: Hex | undefined; problems: string[] },
-): RecordedAmount | undefined {
+/** The run knows the chain, and so what is its coin and which token a currency is. */
+function amountOf(fields: RecordFields, problems: string[]): RecordedAmount | undefined {
   const text = fields['amount']?.trim() ?? ''
-  const named = fields['currency']?.trim() || undefined
-  const currency = named ?? (token === undefined ? 'ETH' : undefined)
-  if (named !== undefined && !isCurrencyName(named)) {
+  const currency = fields['currency']?.trim() || undefined
+  if (currency !== undefined && !isCurrencyName(currency)) {
     problems.push(`currency is not a name of 1 to ${MAX_NAME} visible characters`)
-  }
-  if (named === 'ETH' && token !== undefined) {
-    problems.push('token names an ERC-20, and currency says ETH, which is native coin')
   }
   if (text === '') return undefined
   try {
-    const units = parseAmount({ text, decimals: decimalsOf(currency) })
-    return { text, currency, money: currency === 'ETH' ? { units, token: null } : undefined }
+    parseAmount({ text, decimals: decimalsOf(currency) })
+    return { text, currency, money: undefined }
   } catch (error) {
     problems.push(`amount: ${messageOf(error)}`)
     return undefined

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 
-import type { GatewayKind } from '../../base/parties.ts'
 import type { Currency } from '../../domain/money.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
 import type { Db } from '../database/database.ts'
@@ -20,7 +19,7 @@ export type Charge = {
   metadata: Readonly<Record<string, string>>
   createdAt: Date
   gatewayId: number
-  kind: GatewayKind
+  kind: string
   externalId: string | undefined
   clientSecret: string | undefined
   url: string | undefined

@@ -170,7 +170,7 @@ async function splitTallies(
         window later as (order by since_at, since_id)
       ) as tally where total > ${above}
     ), members as (
-      select large.since_at, large.since_id, t.created_at, t.id,
+      select large.since_at, large.since_id, large.until_at, large.until_id, t.created_at, t.id,
         tally_slot(t.type, t.status) as slot,
         (row_number() over (
           partition by large.since_at, large.since_id order by t.created_at, t.id
@@ -181,7 +181,7 @@ async function splitTallies(
           and (created_at, id) < (large.until_at, large.until_id) offset 0
       ) as t
     ), firsts as (
-      select distinct on (since_at, since_id, part) since_at, since_id, part,
+      select distinct on (since_at, since_id, part) since_at, since_id, until_at, until_id, part,
         case part when 0 then since_at else created_at end as first_at,
         case part when 0 then since_id else id end as first_id
       from members order by since_at, since_id, part, created_at, id
@@ -197,8 +197,13 @@ async function splitTallies(
       cross join lateral (
         values (tally_slot(t.type, m.from_status), 1), (tally_slot(t.type, m.to_status), -1)
       ) as change (slot, number)
-      join members home on (home.created_at, home.id) = (t.created_at, t.id)
+      cross join lateral (
+        select since_at, since_id, until_at, until_id, part from firsts
+        where (first_at, first_id) <= (t.created_at, t.id)
+        order by first_at desc, first_id desc limit 1
+      ) as home
       where m.user_id = ${userId} and change.slot is not null
+        and (t.created_at, t.id) < (home.until_at, home.until_id)
         and m.log_key <= 9223372036854775807
         and m.log_key >= (select log_key from tally_horizons where user_id = ${userId})
     ), sums as (

@@ -211,17 +211,22 @@ type MovedRow = InDecimals<Transaction> & { moveId: bigint }
 const ITS_TRACES = sql`
   moved as (
     insert into transaction_moves
-      (internal_id, user_id, from_status, to_status, actor, reason, log_key)
-    select id, user_id, from_status, status, actor, reason, log_key from changed
-    returning id, internal_id
+      (id, internal_id, user_id, from_status, to_status, actor, reason, log_key)
+    overriding system value
+    select move_id, id, user_id, from_status, status, actor, reason, log_key from changed
   ), told as (
     insert into events (log_key, user_id, type, subject, data)
     select log_key, user_id, event_type, transaction_id,
       event_data || jsonb_build_object('eth_transaction_hash', eth_transaction_hash)
     from changed
   )
-  select ${TRANSACTION}, moved.id as "moveId"
-  from changed t join moved on moved.internal_id = t.id`
+  select ${TRANSACTION}, move_id as "moveId" from changed t`
+
+/**
+ * Drawn before the move is written, since the database takes a join with what an insert returns for
+ * one of a single row, and compares each with each.
+ */
+const MOVE_ID = sql`nextval('transaction_moves_id_seq') as move_id`
 
 async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Promise<Moved[]> {
   const { rows } = await sql<MovedRow>`
@@ -245,7 +250,8 @@ async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Pr
       from wanted
       returning *
     ), changed as (
-      select inserted.*, null as from_status, actor, reason, 'transaction.created' as event_type,
+      select inserted.*, ${MOVE_ID}, null as from_status, actor, reason,
+        'transaction.created' as event_type,
         jsonb_build_object('status', status, 'previous_status', null, 'reason', reason)
           as event_data
       from inserted join wanted using (transaction_id)
@@ -300,7 +306,7 @@ async function updateStatuses(db: Db, moves: readonly TransactionStep[]): Promis
       where transaction_id = wanted_id and status = from_status
       returning transactions.*, from_status, actor, reason
     ), changed as (
-      select *, 'transaction.' || status as event_type,
+      select *, ${MOVE_ID}, 'transaction.' || status as event_type,
         jsonb_build_object('status', status, 'previous_status', from_status, 'reason', reason)
           as event_data
       from updated

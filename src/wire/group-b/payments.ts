@@ -1,6 +1,12 @@
 import { Type, type Static, type TOptional, type TString } from 'typebox'
 
-import { GATEWAY_KINDS, GATEWAYS, type PayerFieldName } from '../../base/parties.ts'
+import {
+  GATEWAY_KINDS,
+  GATEWAYS,
+  type GatewayKind,
+  type Payer,
+  type PayerFieldName,
+} from '../../base/parties.ts'
 import { AMOUNT_FIELDS, AmountInputSchema, CurrencySchema } from '../amounts.ts'
 import {
   EthereumAddressSchema,
@@ -51,21 +57,27 @@ export const PaymentCreateSchema = requestObject({
 })
 export type PaymentCreate = Static<typeof PaymentCreateSchema>
 
-const PAYER_FIELDS = Object.fromEntries(
-  Object.values(GATEWAYS).flatMap(({ payer }) =>
-    Object.entries(payer).map(([name, { description, format, example }]) => {
+/** With what the gateways that a program brings tell the payer. */
+export function paymentCreatedSchema(gateways: ReadonlyArray<{ payer: Payer }>) {
+  return namedAnswer('PaymentCreated', {
+    transaction_id: TransactionIdSchema,
+    status: TransactionStatusSchema,
+    ...payerFields(gateways),
+  })
+}
+export type PaymentCreated = Static<ReturnType<typeof paymentCreatedSchema>>
+
+/** A name that we use ourselves keeps our words. */
+function payerFields(gateways: ReadonlyArray<{ payer: Payer }>) {
+  const payers = [...gateways, ...Object.values(GATEWAYS)].map(({ payer }) => payer)
+  const fields: Payer = Object.fromEntries(payers.flatMap((payer) => Object.entries(payer)))
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, { description, format, example }]) => {
       const about = { description, ...(format && { format }), examples: [example] }
       return [name, Type.Optional(Type.String(about))]
     }),
-  ),
-) as Record<PayerFieldName, TOptional<TString>>
-
-export const PaymentCreatedSchema = namedAnswer('PaymentCreated', {
-  transaction_id: TransactionIdSchema,
-  status: TransactionStatusSchema,
-  ...PAYER_FIELDS,
-})
-export type PaymentCreated = Static<typeof PaymentCreatedSchema>
+  ) as Record<PayerFieldName, TOptional<TString>>
+}
 
 export const PaymentStatusSchema = namedAnswer('PaymentStatus', {
   transaction_id: TransactionIdSchema,
@@ -147,13 +159,19 @@ export const RefundCreatedSchema = namedAnswer('RefundCreated', {
 })
 export type RefundCreated = Static<typeof RefundCreatedSchema>
 
-export const GatewayListSchema = namedAnswer('GatewayList', {
-  gateways: Type.Array(
-    Type.Object({
-      gateway_id: GatewayIdSchema,
-      kind: Type.Enum([...GATEWAY_KINDS]),
-      currencies: Type.Array(CurrencySchema),
-    }),
-  ),
-})
-export type GatewayList = Static<typeof GatewayListSchema>
+/** With the kinds of the gateways that a program brings. */
+export function gatewayListSchema<const Kind extends string>(
+  gateways: ReadonlyArray<{ kind: Kind }>,
+) {
+  const kinds = new Set([...GATEWAY_KINDS, ...gateways.map(({ kind }) => kind)])
+  return namedAnswer('GatewayList', {
+    gateways: Type.Array(
+      Type.Object({
+        gateway_id: GatewayIdSchema,
+        kind: Type.Enum([...kinds]),
+        currencies: Type.Array(CurrencySchema),
+      }),
+    ),
+  })
+}
+export type GatewayList = Static<ReturnType<typeof gatewayListSchema<GatewayKind>>>

@@ -10,6 +10,7 @@ import type { Finding } from '../../../src/domain/breaks.ts'
 import { createExaminer } from '../../../src/reconciler/judge/examine.ts'
 import { reconcile, type RunTotals } from '../../../src/reconciler/reconcile.ts'
 import { reportJson } from '../../../src/reconciler/reports/json.ts'
+import { ownCurrencies } from '../../../src/reconciler/sources/currencies.ts'
 import { createFileSource } from '../../../src/reconciler/sources/file.ts'
 import type { UnreadableRow } from '../../../src/reconciler/sources/records.ts'
 import { csvFile, nodesAt, removeFiles, type Row } from '../../fixtures/books/reconcile.ts'
@@ -92,13 +93,15 @@ describe('a run over a file that is broken off', () => {
   ): Promise<Outcome> => {
     const run = await keepRun({ folder: path, head, isResumed })
     const cursors: string[] = []
+    const nodes = nodesAt([world.chain.url])
     try {
       const totals = await reconcile({
         source: createFileSource(file, { chunkRecords: 3 }),
         examiner: createExaminer({
           chainId: CHAIN_ID,
-          nodes: nodesAt([world.chain.url]),
+          nodes,
           contracts: { settlement: world.settlement, tokens: new Map() },
+          currencies: ownCurrencies([], { coin: 'ETH', nodes }),
           clock: systemClock,
         }),
         signal: new AbortController().signal,

@@ -60,9 +60,10 @@ describe('the other configured tokens', () => {
     const minter = addressFrom('minter')
     const other = await placeDollar(createWorld(chain.url), { minter, allowance: 1n })
     const { tokens } = await find([{ symbol: 'RUSD', address: other }])
-    const [separator, another] = tokens.map(({ permitDomain }) => permitDomain) as [Hex, Hex]
+    const [domain, another] = tokens.map(({ permitDomain }) => permitDomain)
+    const { separator = '0x' } = domain ?? {}
     expect(separator).to.match(/^0x[0-9a-f]{64}$/)
-    expect(another)
+    expect(another?.separator)
       .to.match(/^0x[0-9a-f]{64}$/)
       .and.not.equal(separator)
     const claims = { 'nonces(address)': uint(0n), 'DOMAIN_SEPARATOR()': separator }

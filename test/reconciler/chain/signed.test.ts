@@ -37,9 +37,10 @@ function recordOf(row: Row): PaymentRecord {
   const record = readRecord(Object.fromEntries(fields), 2)
   if (typeof record === 'string') throw new Error(record)
   const { amount } = record
-  if (amount?.currency !== 'USD') return record
-  const units = parseAmount({ text: amount.text, decimals: 6 })
-  return { ...record, amount: { ...amount, money: { units, token: DOLLAR } } }
+  if (amount === undefined) return record
+  const isDollars = amount.currency === 'USD'
+  const units = parseAmount({ text: amount.text, decimals: isDollars ? 6 : 18 })
+  return { ...record, amount: { ...amount, money: { units, token: isDollars ? DOLLAR : null } } }
 }
 
 const kindsOf = (row: Row): string[] =>

@@ -90,7 +90,7 @@ describe('the records of a server', () => {
     expect(records).to.have.length(125)
     expect(unreadable).to.deep.equal([])
     expect(records[0]).to.include({ transactionId: 'TX0', hash: A, status: 'completed' })
-    expect(records[0]?.amount?.money?.units).to.equal(1_500_000_000_000_000_000n)
+    expect(records[0]?.amount).to.include({ text: '1.5', currency: 'ETH' })
   })
 
   it('have their amounts in the exact units of their currency', async () => {
@@ -104,7 +104,7 @@ describe('the records of a server', () => {
     ]
     const { records, unreadable } = await read()
     expect(records.map(({ amount }) => amount)).to.deep.equal([
-      { text: '0.1', currency: 'ETH', money: { units: 10n ** 17n, token: null } },
+      { text: '0.1', currency: 'ETH', money: undefined, isPrice: true },
       { text: '12.5', currency: 'USD', money: undefined, isPrice: true },
       { text: '12.34', currency: 'EUR', money: undefined, isPrice: true },
       { text: '1200', currency: 'JPY', money: undefined, isPrice: true },
@@ -118,8 +118,8 @@ describe('the records of a server', () => {
     const { records } = await read()
     expect(records.map(({ amount }) => [amount?.isPrice, amount?.isDue])).to.deep.equal([
       [true, true],
-      [undefined, true],
-      [undefined, undefined],
+      [true, true],
+      [true, undefined],
     ])
   })
 

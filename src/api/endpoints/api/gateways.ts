@@ -1,5 +1,5 @@
 import type { Gateway } from '../../../domain/gateways.ts'
-import { GatewayListSchema } from '../../../wire/group-b/payments.ts'
+import { gatewayListSchema } from '../../../wire/group-b/payments.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 
 export function gatewayListEndpoint({
@@ -13,7 +13,7 @@ export function gatewayListEndpoint({
     summary: 'List the gateways for payments',
     tag: 'Payments',
     access: 'payments:read',
-    answer: GatewayListSchema,
+    answer: gatewayListSchema(desk.gateways),
     handle: async () => ({
       success: true as const,
       gateways: desk.gateways.map(({ id, kind, currencies }) => ({

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/clock.ts'
-import { actorOf } from '../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../domain/access.ts'
 import type { Institution } from '../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../domain/ids.ts'
-import { CURRENCY_DECIMALS } from '../../../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount } from '../../../domain/money.ts'
 import { isRoutingNumber } from '../../../domain/routing-numbers.ts'
 import { spendAmount } from '../../../domain/spending.ts'
 import { drawForTransfer } from '../../../ledger/wires.ts'
@@ -32,6 +32,7 @@ import {
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { LIMIT_REFUSALS } from '../../admission/refusals.ts'
+import type { Move } from '../../admission/screen.ts'
 import { answeringFunds } from '../v1/sides.ts'
 import { institutionListEndpoint } from './institutions.ts'
 import { requireAmount } from './payments/charges.ts'
@@ -66,6 +67,7 @@ function transferCreate(deps: TransferDeps): Endpoint {
     answer: TransferCreatedSchema,
     failures: ['insufficient_funds', 'limit_exceeded'],
     refusals: LIMIT_REFUSALS,
+    moves: ({ body, caller }) => [moveOf(body, caller)],
     handle: async ({ body, caller, db }) => {
       const institution = requireInstitution(institutions, body)
       const { currency } = body
@@ -111,6 +113,27 @@ function transferCreate(deps: TransferDeps): Endpoint {
     },
     onCommitted: deps.kickWires,
   })
+}
+
+/** What it moves, for the screen. */
+function moveOf(body: TransferCreate, { userId }: Caller): Move {
+  const { institution_id: institutionId, currency, description, recipient_info: to } = body
+  const amount = readAmount({ amount: body.amount, currency })
+  const beneficiary = to && {
+    name: to.name,
+    accountNumber: to.account_number,
+    routingNumber: to.routing_number,
+  }
+  return {
+    field: to === undefined ? 'institution_id' : 'recipient_info',
+    way: 'transfer',
+    userId,
+    amount: formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency] }),
+    currency,
+    institutionId,
+    beneficiary,
+    description,
+  }
 }
 
 const transferStatus = defineEndpoint({

@@ -18,6 +18,7 @@ import { requireBothNumbers } from '../../../wire/group-a/places.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { LIMIT_REFUSALS } from '../../admission/refusals.ts'
 import { readPage } from '../lists.ts'
+import { wireMove } from './moves.ts'
 import { answeringFunds, notFound, requireBank, sourceWallet, type PayingBank } from './sides.ts'
 
 export function bankPaymentEndpoints(deps: {
@@ -43,9 +44,12 @@ function paymentCreate({ ledger, bank }: { ledger: LedgerContext; bank: PayingBa
     answer: PaymentAnswerSchema,
     failures: ['insufficient_funds', 'limit_exceeded', 'not_found', 'bank_not_configured'],
     refusals: LIMIT_REFUSALS,
+    moves: ({ body, caller }) => [
+      wireMove({ caller, money: readMoney(body, CENTS), destination: body.destination }),
+    ],
     handle: async ({ body, caller, db }) => {
       requireBank(bank)
-      const money = readMoney(body, { decimals: CURRENCY_DECIMALS.USD })
+      const money = readMoney(body, CENTS)
       const { type: _, ...destination } = body.destination
       requireBothNumbers(destination)
       const wallet = await sourceWallet(db, { caller, id: body.source?.id, money })
@@ -72,6 +76,9 @@ function paymentCreate({ ledger, bank }: { ledger: LedgerContext; bank: PayingBa
     ...(bank && { onCommitted: bank.kick }),
   })
 }
+
+/** A bank is a side, and moves no less than a cent. */
+const CENTS = { decimals: CURRENCY_DECIMALS.USD }
 
 const paymentRead = defineEndpoint({
   route: 'GET /v1/payments/{payment_id}',

@@ -33,6 +33,7 @@ import { answerTo, SENDER_REFUSALS, type Refusals } from '../../admission/refusa
 import type { Chains } from '../../chains.ts'
 import { idOf, readPage } from '../lists.ts'
 import { PLATFORM_REFUSALS, type Minting } from './business-account/transfers.ts'
+import { transferMoves } from './moves.ts'
 import {
   answeringFunds,
   destinationWallet,
@@ -133,6 +134,7 @@ function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
       if (!isBurn || source.custodial !== true) return {}
       return { burn: await prepareBurn(deps, { body, caller, db }) }
     },
+    moves: ({ body, caller, prepared }) => transferMoves({ body, caller, ...prepared }),
     handle: async ({ body, caller, db, prepared }) => {
       const { withdrawal, burn } = prepared
       const payOut = withdrawal && (() => withdraw(deps, { db, caller, ...withdrawal }))

@@ -47,6 +47,7 @@ import {
   PAYMENT_FAILURES,
   PAYMENT_REFUSALS,
   kickAll,
+  toMove,
   type BlockchainBatch,
   type BlockchainPayments,
 } from './payments.ts'
@@ -83,6 +84,11 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
       const payment = await namingItems(() => payments.prepareBatch(db, read.batch))
       return { ...read, payment }
     },
+    moves: ({ body, caller, prepared: { chain, unit, amounts } }) =>
+      body.items.map((item, place) => {
+        const move = toMove({ chain, unit, amount: amounts[place]!, caller, item })
+        return { ...move, field: `items.${place}.${move.field}` }
+      }),
     refusals: BATCH_REFUSALS,
     handle: async ({ body, caller, db, prepared: { payment, ...prepared } }) => {
       const [acceptance] = await prepared.chain.payments.acceptAll(db, [payment])

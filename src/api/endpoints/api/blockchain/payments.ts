@@ -2,9 +2,9 @@ import type { Static } from 'typebox'
 
 import type { Result } from '../../../../base/errors.ts'
 import { checksummed } from '../../../../chain/hex.ts'
-import { actorOf } from '../../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../../domain/access.ts'
 import type { ChainNames } from '../../../../domain/chains.ts'
-import type { Unit } from '../../../../domain/money.ts'
+import { decimalsOf, formatAmount, type Unit } from '../../../../domain/money.ts'
 import type { BundleRoute, Hex, Order, Route } from '../../../../domain/orders.ts'
 import type { Token } from '../../../../domain/tokens.ts'
 import type { Db } from '../../../../store/database/database.ts'
@@ -16,6 +16,7 @@ import type { FailureCode } from '../../../../wire/errors.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
 import type { BlockchainCreatedSchema } from '../../../../wire/group-b/blockchain.ts'
 import type { EndpointRequest } from '../../../admission/endpoint.ts'
+import type { Move } from '../../../admission/screen.ts'
 import type { Chains } from '../../../chains.ts'
 import { ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
 
@@ -98,6 +99,33 @@ export const PAYMENT_REFUSALS: Refusals = {
   stablecoin_not_configured: { failure: 'contract_not_configured', field: 'currency' },
   contract_mismatch: { failure: 'upstream_failed' },
   external_id_used: { failure: 'conflict', field: 'external_id' },
+}
+
+/** What it moves, for the screen. */
+export function toMove(payment: {
+  chain: Pick<ChainNames, 'name'>
+  unit: Unit
+  amount: bigint
+  caller: Caller
+  item: {
+    to_address: string
+    description?: string | undefined
+    metadata?: Record<string, string> | undefined
+  }
+}): Move {
+  const { chain, unit, amount, caller, item } = payment
+  const { to_address: to, description, metadata } = item
+  return {
+    field: 'to_address',
+    way: 'chain',
+    userId: caller.userId,
+    amount: formatAmount({ amount, decimals: decimalsOf(unit) }),
+    currency: unit.currency,
+    chain: chain.name,
+    address: checksummed(to),
+    description,
+    metadata,
+  }
 }
 
 /** Who sends it, on which chain. */

@@ -13,6 +13,7 @@ import { readPaidIn } from './currencies.ts'
 import { requireNew } from './external-ids.ts'
 import {
   acceptPayments,
+  toMove,
   kickAll,
   PAYMENT_FAILURES,
   PAYMENT_REFUSALS,
@@ -60,6 +61,7 @@ export function blockchainCreateEndpoint<Prepared>(deps: {
       })
       return { amount, unit, transactionId, payment, chain }
     },
+    moves: ({ body, caller, prepared }) => [toMove({ ...prepared, caller, item: body })],
     refusals: PAYMENT_REFUSALS,
     handleAll: acceptPayments,
     onCommitted: () => kickAll(chains),

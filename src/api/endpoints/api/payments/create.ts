@@ -1,16 +1,15 @@
 import type { Clock } from '../../../../base/clock.ts'
-import { GATEWAYS } from '../../../../base/parties.ts'
-import { actorOf } from '../../../../domain/access.ts'
-import type { Gateway } from '../../../../domain/gateways.ts'
+import { actorOf, type Caller } from '../../../../domain/access.ts'
+import { payerOf, type Gateway } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
-import type { Currency } from '../../../../domain/money.ts'
+import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../../../domain/money.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
 import { recordTransaction } from '../../../../store/transactions/transactions.ts'
 import { readAmount } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import {
-  PaymentCreatedSchema,
+  paymentCreatedSchema,
   PaymentCreateSchema,
   type PaymentCreate,
   type PaymentCreated,
@@ -18,6 +17,7 @@ import {
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { later, operators } from '../../../admission/refusals.ts'
+import type { Move } from '../../../admission/screen.ts'
 import { chainNamed, type Chains } from '../../../chains.ts'
 import { gatewayListEndpoint } from '../gateways.ts'
 import { requireAmount } from './charges.ts'
@@ -74,7 +74,7 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
     access: 'payments:write',
     body: PaymentCreateSchema,
     status: 201,
-    answer: PaymentCreatedSchema,
+    answer: paymentCreatedSchema(desk.gateways),
     failures: [
       'contract_not_configured',
       'limit_exceeded',
@@ -88,6 +88,7 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
       const chainId = requireCheckout({ desk, chains, gateway, body })
       await desk.requireOpen({ chainId, currency: body.currency })
     },
+    moves: ({ body, caller }) => [moveOf(body, caller)],
     handle: async ({ body, caller, db }) => {
       const gateway = requireGateway(desk.gateways, body)
       const chainId = requireCheckout({ desk, chains, gateway, body })
@@ -117,6 +118,17 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
       return createdOf(await requireCharge(db, transactionId), desk)
     },
   })
+}
+
+/** What it asks a payer for, for the screen. */
+function moveOf(body: PaymentCreate, { userId }: Caller): Move {
+  const { gateway_id: gatewayId, chain, currency, description, metadata } = body
+  const amount = formatAmount({
+    amount: readAmount({ amount: body.amount, currency }),
+    decimals: CURRENCY_DECIMALS[currency],
+  })
+  const asked = { amount, currency, gatewayId, chain, description, metadata }
+  return { field: 'gateway_id', way: 'payment', userId, ...asked }
 }
 
 function requireGateway(gateways: readonly Gateway[], body: PaymentCreate): Gateway {
@@ -180,7 +192,7 @@ async function requireCharge(db: Db, transactionId: string): Promise<Charge> {
 function createdOf(charge: Charge, desk: PaymentDesk): PaymentCreated {
   const { kind, externalId = '', url = '', clientSecret = '' } = charge
   const told = { externalId, url, clientSecret, checkoutUrl: desk.checkoutUrl(externalId) }
-  const fields = Object.entries(GATEWAYS[kind].payer).map(([name, field]) => {
+  const fields = Object.entries(payerOf(desk.gateways, kind)).map(([name, field]) => {
     return [name, told[field.of]]
   })
   const { transactionId, status } = charge

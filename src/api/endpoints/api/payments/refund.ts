@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../base/clock.ts'
+import { checksummed } from '../../../../chain/hex.ts'
 import { actorOf } from '../../../../domain/access.ts'
 import { refundableOf } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
@@ -28,6 +29,8 @@ import {
 import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import type { Move } from '../../../admission/screen.ts'
+import type { Chains } from '../../../chains.ts'
 import { PAYMENT_REFUSALS } from '../blockchain/payments.ts'
 import { requireChargeOf } from './charges.ts'
 
@@ -56,6 +59,7 @@ export type BackPayment = {
 type AcceptBack = (db: Db) => Promise<{ hash: Hex }>
 
 type Deps = {
+  chains: Chains
   desk: { payBacks: () => ReadonlyMap<number, PayBack>; kick: () => void }
   randomBytes: RandomBytes
   clock: Clock
@@ -81,7 +85,7 @@ const FAILURES = [
   'signer_unavailable',
 ] as const
 
-export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
+export function refundEndpoint({ chains, desk, randomBytes, clock }: Deps): Endpoint {
   return defineEndpoint({
     route: 'POST /api/payments/{transaction_id}/refund',
     operationId: 'refundPayment',
@@ -107,14 +111,15 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
       const charge = await requireChargeOf(db, caller, params.transaction_id)
       await requireRefundable(db, charge)
       if (charge.kind === 'crypto_checkout') {
-        return prepareOnChain({ desk, randomBytes, db, charge, body })
+        return { charge, onChain: await prepareOnChain({ desk, randomBytes, db, charge, body }) }
       }
       const field = (['to_address', 'payer'] as const).find((name) => body?.[name] !== undefined)
-      if (field === undefined) return undefined
+      if (field === undefined) return { charge, onChain: undefined }
       const message = 'The gateway sends the money back to its payer. Leave the field out.'
       throw invalidRequest([{ field, code: 'unknown_field', message }])
     },
-    handle: async ({ params, body, caller, db, prepared }) => {
+    moves: ({ body, prepared }) => [moveOf({ chains, body, ...prepared })],
+    handle: async ({ params, body, caller, db, prepared: { onChain } }) => {
       await requireChargeOf(db, caller, params.transaction_id)
       // Another refund, and whatever still comes on the chain, waits for the end of this.
       const charge = await lockCharge(db, params.transaction_id)
@@ -126,10 +131,10 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
       const payer = await payerOf(db, { charge, body })
       const amount = requireRest({ charge, sums, payer, body })
       const refundId = createId('REF', randomBytes)
-      const externalId = prepared?.transactionId
+      const externalId = onChain?.transactionId
       const refund = { refundId, transactionId, amount, payer: payer?.payer, externalId }
       await insertRefund(db, refund)
-      if (prepared) await acceptOnChain({ db, charge, prepared, sums, amount })
+      if (onChain) await acceptOnChain({ db, charge, prepared: onChain, sums, amount })
       else await spendAtGateway({ db, charge, amount, now: clock.now() })
       return {
         success: true as const,
@@ -146,6 +151,35 @@ export function refundEndpoint({ desk, randomBytes, clock }: Deps): Endpoint {
       for (const payBack of desk.payBacks().values()) payBack.kick()
     },
   })
+}
+
+/** What it moves at most, for the screen. */
+function moveOf(asked: {
+  chains: Chains
+  charge: Charge
+  body: RefundCreate | undefined
+  onChain: PreparedRefund | undefined
+}): Move {
+  const { chains, charge, body, onChain } = asked
+  const { userId, currency, gatewayId } = charge
+  const wanted =
+    body?.amount === undefined ? charge.amount : readAmount({ amount: body.amount, currency })
+  const amount = formatAmount({
+    amount: onChain?.amount ?? wanted,
+    decimals: CURRENCY_DECIMALS[currency],
+  })
+  return {
+    field: onChain === undefined ? 'amount' : 'to_address',
+    way: 'refund',
+    userId,
+    amount,
+    currency,
+    gatewayId,
+    ...(onChain && {
+      chain: chains.all().find(({ chainId }) => chainId === onChain.chainId)?.name,
+      address: checksummed(onChain.payee),
+    }),
+  }
 }
 
 async function requireRefundable(db: Db, { transactionId, status }: Charge): Promise<void> {

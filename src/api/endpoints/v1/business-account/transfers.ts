@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 
+import { checksummed } from '../../../../chain/hex.ts'
 import { actorOf, type Caller } from '../../../../domain/access.ts'
 import type { ChainNames } from '../../../../domain/chains.ts'
 import { LEDGER_DECIMALS } from '../../../../domain/money.ts'
@@ -10,7 +11,7 @@ import type { Db } from '../../../../store/database/database.ts'
 import { findTransfer, listTransfers } from '../../../../store/ledger/transfers.ts'
 import { findRecipient } from '../../../../store/transactions/recipient-addresses.ts'
 import { IdParamsSchema } from '../../../../wire/group-a/lists.ts'
-import { readMoney, refusal } from '../../../../wire/group-a/money.ts'
+import { decimalOf, readMoney, refusal } from '../../../../wire/group-a/money.ts'
 import { requireFields } from '../../../../wire/group-a/places.ts'
 import {
   MintCreateSchema,
@@ -101,8 +102,19 @@ function mintCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
       const { minting, chainId } = on
       const payment = await minting.prepare(db, order)
       const mint = { id, chainId, walletId: wallet.id, address: payee, ...named, ...money }
-      return { mint, minting, payment }
+      return { mint, minting, payment, chain: on.name }
     },
+    moves: ({ caller, prepared: { mint, chain } }) => [
+      {
+        field: 'destination',
+        way: 'mint',
+        userId: caller.userId,
+        amount: decimalOf(mint.amount),
+        currency: mint.currency,
+        chain,
+        address: checksummed(mint.address),
+      },
+    ],
     handle: async ({ caller, db, prepared }) => {
       const { payment, minting, mint } = prepared
       const { order, hash: transactionHash } = await minting.accept(db, payment)
