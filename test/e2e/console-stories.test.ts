@@ -131,9 +131,7 @@ describeInChromium('the stories of an operator', (chromium) => {
     await page.keyboard.type('demo')
     const user = page.getByRole('option').filter({ hasText: /^Userdemo/ })
     await user.first().waitFor()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('ArrowUp')
-    await page.keyboard.press('Enter')
+    for (const key of ['ArrowDown', 'ArrowUp', 'Enter']) await page.keyboard.press(key)
     await page.waitForURL(/user_id=\d+/)
   })
 

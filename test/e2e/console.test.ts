@@ -16,24 +16,14 @@ import {
   obstaclesOf,
   pagesInPrint,
   startBrowser,
-  tooWideOf,
 } from '../fixtures/console/browser.ts'
 import { workByKeys } from '../fixtures/console/keyboard.ts'
+import { expectForEverybody, expectToFit } from '../fixtures/console/looks.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { ARABIC, EVIL, poison, showTheRest } from '../fixtures/hostile.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
-
-/** What is tried where: in the other theme the colors alone differ. */
-const LOOKS = [
-  { width: 360, colorScheme: 'light', rules: 'all' },
-  { width: 360, colorScheme: 'dark', rules: 'colors' },
-  { width: 1000, colorScheme: 'dark', rules: 'none' },
-  { width: 1440, colorScheme: 'dark', rules: 'all' },
-  { width: 1440, colorScheme: 'light', rules: 'colors' },
-] as const
-type Rules = (typeof LOOKS)[number]['rules']
 
 const NAMES =
   'transactions payments breaks runs wallets deliveries users keys mints redeems wires disputes'
@@ -105,24 +95,8 @@ describeInChromium('the console in a browser', (chromium) => {
     await rpc('anvil_setBalance', from, `0x${(10n ** 18n).toString(16)}`)
     return { from, reference, payee, wei: BigInt(wei) }
   }
-  /** Nothing is beyond the edge, narrow and wide. */
-  const fits = async (what: string, alsoIn?: (rules: Rules) => Promise<void>): Promise<void> => {
-    for (const { width, colorScheme, rules } of LOOKS) {
-      // The theme changes no width.
-      if (rules === 'colors' && alsoIn === undefined) continue
-      await page.setViewportSize({ width, height: 800 })
-      await page.emulateMedia({ colorScheme })
-      expect(await tooWideOf(page), `${what} at ${width}`).to.deep.equal([])
-      await alsoIn?.(rules)
-    }
-  }
-  /** And nobody trips, in light and in dark. */
-  const isForEverybody = (what: string): Promise<void> =>
-    fits(what, async (rules) => {
-      if (rules === 'none') return
-      const only = rules === 'colors' ? ['color-contrast'] : undefined
-      expect(await obstaclesOf(page, only), what).to.deep.equal([])
-    })
+  const fits = (what: string) => expectToFit(page, what)
+  const isForEverybody = (what: string) => expectForEverybody(page, what)
   /** Each list, and one of what stands in it, with the ids that are there by now. */
   const allScreens = async (): Promise<string[]> => {
     const first = async (path: string, list: string, id: string): Promise<string> => {
