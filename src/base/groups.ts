@@ -4,16 +4,28 @@ export function groupsOf<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: count }, (_, at) => items.slice(at * size, (at + 1) * size))
 }
 
-/** Does the work for each of the items, in their order, for so many of them at a time. */
+/**
+ * Does the work for each of the items, in their order, for so many of them at a time. None is begun
+ * after one has failed.
+ */
 export async function forEachAtOnce<T>(
   items: readonly T[],
   atOnce: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const left = items.values()
+  let isFailed = false
   const worker = async (): Promise<void> => {
     // The workers share one iterator, so each item is taken once.
-    for (const item of left) await work(item)
+    for (const item of left) {
+      if (isFailed) return
+      try {
+        await work(item)
+      } catch (error) {
+        isFailed = true
+        throw error
+      }
+    }
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
 }

@@ -34,4 +34,15 @@ describe('work on each item of a list', () => {
     )
     expect(messages).to.deep.equal(['1 broke'])
   })
+  it('is begun for none after it has failed for one', async () => {
+    const begun: number[] = []
+    const working = forEachAtOnce([1, 2, 3, 4, 5], 2, async (item) => {
+      begun.push(item)
+      await setTimeout(1)
+      if (item === 2) throw new Error('broken')
+    })
+    expect(await working.catch(({ message }: Error) => message)).to.equal('broken')
+    await setTimeout(10)
+    expect(begun).to.deep.equal([1, 2, 3])
+  })
 })

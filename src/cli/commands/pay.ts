@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 
 import { parseConfig } from '../../base/config.ts'
 import { BaseError } from '../../base/errors.ts'
+import { forEachAtOnce } from '../../base/groups.ts'
 import { readReady } from '../../base/ready.ts'
 import { createPlatformClient, type Balance } from '../../client/index.ts'
 import { ON_FAILURE, type OnFailure } from '../../domain/batches.ts'
@@ -14,7 +15,7 @@ import {
   makePlan,
   paidRowOf,
   payPart,
-  someAtOnce,
+  REQUESTS_AT_ONCE,
   writeResults,
   type PaidRow,
   type PayClient,
@@ -105,7 +106,7 @@ async function runPay(file: string, flags: PayFlags, signal: AbortSignal): Promi
   const startedAt = performance.now()
   const paid = new Map<PayRow, PaidRow>(plan.before)
   const batches = new Set(plan.batches)
-  await someAtOnce(plan.parts, async (part) => {
+  await forEachAtOnce(plan.parts, REQUESTS_AT_ONCE, async (part) => {
     const { batchId, transactions } = await payPart(client, part, {
       chain: flags.chain,
       onFailure,
@@ -274,7 +275,7 @@ async function followBatches(
   let closed = 0
   try {
     while (open.size > 0) {
-      for (const id of open.keys()) {
+      await forEachAtOnce([...open.keys()], REQUESTS_AT_ONCE, async (id) => {
         const { sums, completed_at: doneAt } = await client.blockchain.batches.get(
           id,
           { limit: 1 },
@@ -282,14 +283,14 @@ async function followBatches(
         )
         const final = sums.completed.count + sums.failed.count
         open.set(id, final)
-        if (doneAt === null || doneAt === undefined) continue
+        if (doneAt === null || doneAt === undefined) return
         for await (const item of client.blockchain.batches.items(id, { signal })) {
           const row = byId.get(item.transaction_id)
           if (row !== undefined) paid.set(row, paidRowOf(item))
         }
         open.delete(id)
         closed += final
-      }
+      })
       const done = [...open.values()].reduce((sum, count) => sum + count, closed)
       progress.update({ done, total: rows.length, counted: done })
       if (open.size > 0) await pause(signal)

@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises'
 
 import { csvRow } from '../../base/csv.ts'
 import { BaseError } from '../../base/errors.ts'
-import { groupsOf } from '../../base/groups.ts'
+import { forEachAtOnce, groupsOf } from '../../base/groups.ts'
 import {
   ApiError,
   type BatchItem,
@@ -68,11 +68,11 @@ export async function makePlan(
   const known: PayRow[] = []
   let feeWei = 0n
   let transactions = 0
-  const estimated = await someAtOnce(partsOf(rows), async (part) => {
+  const estimated: Array<{ currency: string } & Awaited<ReturnType<typeof estimateOpen>>> = []
+  await forEachAtOnce([...partsOf(rows).entries()], REQUESTS_AT_ONCE, async ([at, part]) => {
     const { currency } = part
-    const found = { currency, ...(await estimateOpen(client, part, options)) }
+    estimated[at] = { currency, ...(await estimateOpen(client, part, options)) }
     options.onPart(part.rows.length)
-    return found
   })
   for (const { currency, estimate, open, used } of estimated) {
     known.push(...used)
@@ -87,18 +87,7 @@ export async function makePlan(
 }
 
 /** While the chain is asked for one, the others are read and stored. */
-export async function someAtOnce<T, Done>(
-  items: readonly T[],
-  work: (item: T) => Promise<Done>,
-): Promise<Done[]> {
-  const done: Done[] = []
-  for (const some of groupsOf(items, AT_ONCE)) {
-    done.push(...(await Promise.all(some.map(work))))
-  }
-  return done
-}
-
-const AT_ONCE = 3
+export const REQUESTS_AT_ONCE = 3
 
 function partsOf(rows: readonly PayRow[]): Part[] {
   return [...Map.groupBy(rows, ({ currency }) => currency)].flatMap(([currency, own]) =>
