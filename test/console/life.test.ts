@@ -76,6 +76,32 @@ describe('the timeline of a transaction', () => {
     expect(steps.at(-1)).to.include({ tone: 'bad' })
   })
 
+  it('begins with the record, though a block counts in whole seconds', () => {
+    const arrival = { paid_at: '2026-03-01T10:00:00.000Z', payer: HASH, amount_decimal: '1' }
+    const paid = { ...life([]), arrivals: [arrival] } as unknown as Life
+    expect(stepsOf(paid).map(({ title }) => title)).to.deep.equal([
+      'Recorded',
+      'Received on chain',
+      'Processing',
+    ])
+  })
+
+  it('says what the chain does not have any more, and what was opened about it', () => {
+    const gone = {
+      ...life([attempt()]),
+      blockchain_transaction: { status: 'confirmed', confirmations: 0, pending_reason: null },
+      disputed_by: [{ kind: 'alert', id: '1', reason: 'reorg_after_final', opened_at: at(9) }],
+    } as unknown as Life
+    expect(
+      stepsOf(gone)
+        .map(({ title, detail }) => [title, detail])
+        .slice(-2),
+    ).to.deep.equal([
+      ['Final on chain', 'The chain does not have it now'],
+      ['Alert: reorg after final', 'Opened, and open now'],
+    ])
+  })
+
   it('says why it is pending, also for a reason that is new to it', () => {
     expect(explainPending(life([], 'no_funds'))?.advice).to.match(/native coin/)
     expect(explainPending(life([], 'moon_phase'))?.reason).to.equal('Moon phase')

@@ -78,6 +78,28 @@ describeInChromium('lists in the console', (chromium) => {
     expect(await shownIds()).to.deep.equal(ids)
   })
 
+  it('sorts the amounts of one currency by keys, and says so in the address', async () => {
+    await showAll()
+    const amount = page.getByRole('columnheader', { name: 'Amount' })
+    expect(await amount.getAttribute('title')).to.match(/choose a currency/)
+    await page.getByLabel('Currency').selectOption('USD')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByRole('link', { name: 'Amount' }).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/#\/transactions\?currency=USD&sort=largest$/)
+    await page.locator('[aria-sort=descending][data-column=Amount]').waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/sort=smallest$/)
+    await page.locator('[aria-sort=ascending][data-column=Amount]').waitFor()
+    expect(await shownIds()).to.deep.equal(ids.toReversed())
+    await page.getByRole('link', { name: 'Created' }).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/#\/transactions\?currency=USD$/)
+    await page.locator('[aria-sort=descending][data-column=Created]').waitFor()
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Amount ')
+    expect(await shownIds()).to.deep.equal(ids)
+  })
+
   it('keeps the focus where a filter was applied, and goes back to the one before', async () => {
     await showAll()
     const user = page.getByLabel('User')

@@ -131,9 +131,7 @@ describeInChromium('the stories of an operator', (chromium) => {
     await page.keyboard.type('demo')
     const user = page.getByRole('option').filter({ hasText: /^Userdemo/ })
     await user.first().waitFor()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('ArrowUp')
-    await page.keyboard.press('Enter')
+    for (const key of ['ArrowDown', 'ArrowUp', 'Enter']) await page.keyboard.press(key)
     await page.waitForURL(/user_id=\d+/)
   })
 
@@ -180,7 +178,7 @@ describeInChromium('the stories of an operator', (chromium) => {
       .to.include('0.0123')
       .and.include('Completed')
     const titles = await page.locator('.timeline .title').allInnerTexts()
-    expect(titles.map((title) => title.replace(/ \d{4}-.*/s, '')).join(', ')).to.equal(
+    expect(titles.map((title) => title.replace(/\s*\d{4}-.*/s, '')).join(', ')).to.equal(
       'Recorded, Payment signed, Payment sent, In a block, Processing, Final on chain, Completed',
     )
     await sees('Fee paid')

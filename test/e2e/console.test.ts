@@ -16,20 +16,15 @@ import {
   obstaclesOf,
   pagesInPrint,
   startBrowser,
-  tooWideOf,
 } from '../fixtures/console/browser.ts'
 import { workByKeys } from '../fixtures/console/keyboard.ts'
+import { expectForEverybody, expectToFit } from '../fixtures/console/looks.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { ARABIC, EVIL, poison, showTheRest } from '../fixtures/hostile.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
-const LOOKS = [
-  [360, 'light'],
-  [1000, 'light'],
-  [1440, 'dark'],
-] as const
 const NAMES =
   'transactions payments breaks runs wallets deliveries users keys mints redeems wires disputes'
 const LISTS = ['', ...`${NAMES} alerts endpoints providers signers batches`.split(' ')]
@@ -100,17 +95,8 @@ describeInChromium('the console in a browser', (chromium) => {
     await rpc('anvil_setBalance', from, `0x${(10n ** 18n).toString(16)}`)
     return { from, reference, payee, wei: BigInt(wei) }
   }
-  /** Nothing is beyond the edge, and below nobody trips: narrow and light, wide and dark. */
-  const fits = async (what: string, alsoIn = async (): Promise<void> => {}): Promise<void> => {
-    for (const [width, colorScheme] of LOOKS) {
-      await page.setViewportSize({ width, height: 800 })
-      await page.emulateMedia({ colorScheme })
-      expect(await tooWideOf(page), `${what} at ${width}`).to.deep.equal([])
-      await alsoIn()
-    }
-  }
-  const isForEverybody = (what: string): Promise<void> =>
-    fits(what, async () => void expect(await obstaclesOf(page), what).to.deep.equal([]))
+  const fits = (what: string) => expectToFit(page, what)
+  const isForEverybody = (what: string) => expectForEverybody(page, what)
   /** Each list, and one of what stands in it, with the ids that are there by now. */
   const allScreens = async (): Promise<string[]> => {
     const first = async (path: string, list: string, id: string): Promise<string> => {

@@ -71,7 +71,7 @@ describe('a payment on chain that is not as it was asked for', () => {
     const facts = { transaction_id: id, gateway_status: 'UNDERPAID', received_decimal: '9' }
     expect(shown).to.include({ ...facts, amount_decimal: '10', status: 'processing' })
     const [arrival] = (shown?.['arrivals'] ?? []) as Body[]
-    expect(arrival).to.include({ amount_units: '9000000', verdict: 'counted' })
+    expect(arrival).to.include({ amount_units: '9000000', currency: 'USD', verdict: 'counted' })
     expect((await decide(id, { decision: 'accept', ...SEEN })).status).to.equal(200)
     expect(await waiting()).to.deep.equal([])
   })

@@ -4,6 +4,7 @@ import { createLogger } from '../../src/base/logger.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { renderCheckout } from '../../src/rails/checkout-page.ts'
 import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
+import { recordChain } from '../../src/store/database/chains.ts'
 import { findCharge } from '../../src/store/rails/charges.ts'
 import { escapeHtml } from '../../src/wire/html.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
@@ -75,7 +76,18 @@ describe('the first look at what was paid at our own checkout', () => {
     await look()
     const { arrivals, ...shown } = await status(id)
     expect(shown).to.include({ status: 'pending', received_decimal: null })
-    expect((arrivals as object[])[0]).to.include({ verdict: 'wrong_token', token: null })
+    const wrong = { verdict: 'wrong_token', token: null, currency: 'ETH' }
+    expect((arrivals as object[])[0]).to.include(wrong)
+  })
+
+  it('names the coin of the chain on which it arrived', async () => {
+    const { id, reference } = await create()
+    const chainId = 31337
+    await recordChain(checkout.db, { chainId, name: 'polygon', code: 'MATIC', coin: 'POL' })
+    chain.mine([{ reference, amount: 10n ** 18n, token: undefined }])
+    await look()
+    const [arrival] = (await status(id))['arrivals'] as object[]
+    expect(arrival).to.include({ amount_decimal: '1', currency: 'POL', verdict: 'wrong_token' })
   })
 
   it('shows no link for dollars where there is no dollar token, but says so', async () => {

@@ -123,6 +123,7 @@ describe('a crypto checkout that strangers pay to', () => {
     expect(shown).to.include({ status: 'pending', gateway_status: 'NEW', received_decimal: null })
     const [arrival] = arrivals as Body[]
     expect(arrival).to.include({ verdict: 'wrong_token', amount_units: '9', amount_decimal: null })
+    expect(arrival).to.include({ currency: null })
     expect(String(arrival?.['token']).toLowerCase()).to.equal(worthless)
     await place.payInDollars(made.at, 10_000_000n)
     await place.read()

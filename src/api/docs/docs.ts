@@ -64,6 +64,7 @@ const PAGE = `<!doctype html>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <link rel="icon" href="${ICON}" />
+    <link rel="preload" href="/openapi/group-b.json" as="fetch" crossorigin />
   </head>
   <body>
     <noscript>Without scripts, read

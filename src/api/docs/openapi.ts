@@ -8,6 +8,7 @@ import type { Endpoint } from '../admission/endpoint.ts'
 import { LivenessSchema, ReadinessSchema } from '../health.ts'
 import { GROUP_A_VERSION, type Group } from '../server/headers.ts'
 import { examplesOfAnswer, examplesOfFailure, type Examples } from './examples.ts'
+import { shareParts, type Reference } from './shared-parts.ts'
 import { exampleOfRequest, snippetsOf } from './snippets.ts'
 import { documentWebhooks } from './webhooks.ts'
 
@@ -19,17 +20,23 @@ export type OpenApiDocument = {
   paths: Record<string, Record<string, Operation>>
   /** What subscriptions receive. */
   webhooks?: ReturnType<typeof documentWebhooks>
-  components: { schemas: Components; [part: string]: unknown }
+  components: {
+    schemas: Components
+    /** The failures of the operations, and the headers of all answers. */
+    responses: Record<string, Response>
+    headers: Record<string, unknown>
+    securitySchemes: object
+  }
 }
 
 export type Operation = {
   operationId: string
   tags: string[]
-  responses: Record<string, Response>
+  responses: Record<string, Response | Reference>
   [part: string]: unknown
 }
 
-type Response = {
+export type Response = {
   description: string
   headers: Record<string, unknown>
   content: Record<string, { schema: Record<string, unknown>; examples?: Examples }>
@@ -54,7 +61,7 @@ export function documentGroup(group: Group, all: readonly Endpoint[]): OpenApiDo
     tags: [...tagsOf(paths), ...(webhooks ? [{ name: 'Webhooks' }] : [])],
     paths,
     ...(webhooks && { webhooks }),
-    components: { schemas, securitySchemes: SECURITY[group] },
+    components: { schemas, ...shareParts<Response>(paths), securitySchemes: SECURITY[group] },
   }
 }
 

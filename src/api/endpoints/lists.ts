@@ -1,5 +1,7 @@
 import type { Page } from '../../store/database/pages.ts'
+import type { AmountPlace } from '../../store/transactions/by-amount.ts'
 import type { ListPlace } from '../../store/transactions/found.ts'
+import type { RequestError } from '../../wire/errors.ts'
 import type { PageQuery } from '../../wire/group-a/lists.ts'
 import { effectiveLimit } from '../../wire/shapes.ts'
 import { invalidRequest } from '../admission/checks.ts'
@@ -23,6 +25,21 @@ export function cursorOf(place: ListPlace): string {
   return Buffer.from(`${place.createdAt.getTime()},${place.id}`).toString('base64url')
 }
 
+/** The place of the last one shown in a list by amount. */
+export function amountCursorOf({ amount, id }: AmountPlace): string {
+  return Buffer.from(`${amount} ${id}`).toString('base64url')
+}
+
+export function placeOfAmountCursor(cursor: string): AmountPlace {
+  const text = Buffer.from(cursor, 'base64url').toString()
+  const [, amount = '', id = ''] = AMOUNT_PLACE.exec(text) ?? []
+  const place = { amount, id: BigInt(id) }
+  if (amount === '' || amountCursorOf(place) !== cursor) throw badCursor()
+  return place
+}
+
+const AMOUNT_PLACE = /^((?:0|[1-9][0-9]{0,12})(?:\.[0-9]{1,18})?) ([1-9][0-9]{0,17})$/
+
 /**
  * A cursor that was tampered with leads to another place in the caller's own list, or is refused;
  * so it needs no signature.
@@ -31,12 +48,13 @@ export function placeOfCursor(cursor: string): ListPlace {
   const text = Buffer.from(cursor, 'base64url').toString()
   const [, ms = '', id = ''] = /^([1-9][0-9]{0,13}),([1-9][0-9]{0,17})$/.exec(text) ?? []
   const place = { createdAt: new Date(Number(ms)), id: BigInt(id) }
-  if (ms === '' || cursorOf(place) !== cursor) {
-    const message =
-      'This cursor is not from this list. Send the next_cursor of an answer unchanged.'
-    throw invalidRequest([{ field: 'query.cursor', code: 'bad_cursor', message }])
-  }
+  if (ms === '' || cursorOf(place) !== cursor) throw badCursor()
   return place
+}
+
+function badCursor(): RequestError {
+  const message = 'This cursor is not from this list. Send the next_cursor of an answer unchanged.'
+  return invalidRequest([{ field: 'query.cursor', code: 'bad_cursor', message }])
 }
 
 const DAY_MS = 86_400_000

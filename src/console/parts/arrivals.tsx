@@ -10,8 +10,7 @@ const VERDICTS: Readonly<Record<ArrivalWire['verdict'], string>> = {
 }
 
 /** What arrived for a crypto checkout, each payment with its payer. */
-export function Arrivals(props: { arrivals: readonly ArrivalWire[]; currency: string }) {
-  const { arrivals, currency } = props
+export function Arrivals({ arrivals }: { arrivals: readonly ArrivalWire[] }) {
   if (arrivals.length === 0) return <Empty title="Nothing has arrived" />
   return (
     <Cards
@@ -19,7 +18,7 @@ export function Arrivals(props: { arrivals: readonly ArrivalWire[]; currency: st
       keyOf={(arrival) => `${arrival.eth_transaction_hash} ${arrival.log_index}`}
       columns={{
         Received: (arrival) => <Time iso={arrival.paid_at} />,
-        Amount: (arrival) => <ArrivalAmount arrival={arrival} currency={currency} />,
+        Amount: (arrival) => <ArrivalAmount arrival={arrival} />,
         'Counted as': (arrival) => VERDICTS[arrival.verdict],
         From: (arrival) => <Hash value={arrival.payer} />,
         Hash: (arrival) => <Hash value={arrival.eth_transaction_hash} />,
@@ -29,14 +28,14 @@ export function Arrivals(props: { arrivals: readonly ArrivalWire[]; currency: st
 }
 
 /** Of a token that the platform does not take, nobody here knows the decimals. */
-function ArrivalAmount({ arrival, currency }: { arrival: ArrivalWire; currency: string }) {
-  const { token, amount_decimal: decimal, amount_units: units } = arrival
-  if (decimal === null) {
+function ArrivalAmount({ arrival }: { arrival: ArrivalWire }) {
+  const { token, currency, amount_decimal: decimal, amount_units: units } = arrival
+  if (decimal === null || currency === null) {
     return (
       <>
         <Foreign text={groupDigits(units)} /> units of <Hash value={token ?? ''} />
       </>
     )
   }
-  return <Amount decimal={decimal} currency={token === null ? 'ETH' : currency} />
+  return <Amount decimal={decimal} currency={currency} />
 }

@@ -72,11 +72,18 @@ const FIGURES: ReadonlySet<string> = new Set([
   'Amount',
   'At risk',
   'Balance',
+  'Calls answered',
+  'Expected',
+  'Failures in a row',
   'Gas today',
   'Held',
-  'Latency',
-  'Next nonce',
   'In progress',
+  'Latency',
+  'Length',
+  'Next nonce',
+  'Received',
+  'Score',
+  'Took',
 ])
 
 function classOf(column: string): string | undefined {

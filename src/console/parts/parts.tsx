@@ -22,6 +22,7 @@ const TONES: Readonly<Record<string, string>> = {
   under_review: 'waiting',
   queued: 'waiting',
   lost: 'bad',
+  not_on_chain: 'bad',
   enabled: 'good',
   valid: 'good',
   processing: 'waiting',
@@ -202,10 +203,14 @@ export function Panel(props: {
   )
 }
 
-/** Facts by name. */
-export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChildren])[] }) {
+/** Facts by name. Figures stand one below the other. */
+export function Facts(props: {
+  rows: readonly (readonly [string, ComponentChildren])[]
+  areFigures?: boolean
+}) {
+  const { rows, areFigures = false } = props
   return (
-    <dl class="facts">
+    <dl class={areFigures ? 'facts figures' : 'facts'}>
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -15,20 +15,25 @@ export type RowsProps<T> = {
   total: number | undefined
   /** How wide each column is in a wide window. */
   widths: string
-  sort?: Sort | undefined
+  sorting?: Sorting
   /** How far down one was when one left. */
   top?: number
   onScroll?: (top: number) => void
 }
 
-/** The column that the rows are sorted by, and where they are sorted the other way. */
-export type Sort = {
-  column: string
+/** How the rows are sorted, and the links that sort them in another way. */
+export type Sorting = {
+  /** Undefined where there is one order only. */
+  column: string | undefined
   isAscending: boolean
-  href: string
-  /** Whether the order was turned by its link: the link of the new list has the focus then. */
-  isTurned: { current: boolean }
+  links: readonly SortLinkProps[]
+  /** By column: why it cannot be sorted by now. */
+  hints: Readonly<Record<string, string>>
+  /** The column whose link was followed: a link of the new list has the focus then. */
+  turned: { current: string | undefined }
 }
+
+type SortLinkProps = { column: string; title: string; href: string }
 
 const WIDE = { row: 44, query: '(min-width: 1000px)' }
 const NARROW_ROW = 76
@@ -36,7 +41,7 @@ const BEYOND = 12
 
 /** A list of any length. The document contains only the rows in sight, and a few beyond. */
 export function Rows<T>(props: RowsProps<T>) {
-  const { rows, columns, onEnd, sort } = props
+  const { rows, columns, onEnd, sorting } = props
   const region = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(props.top ?? 0)
   const [height, setHeight] = useState(600)
@@ -79,7 +84,7 @@ export function Rows<T>(props: RowsProps<T>) {
         class={isWide ? 'wide' : 'narrow'}
         style={{ '--columns': props.widths }}
       >
-        <Head columns={columns} sort={sort} isWide={isWide} />
+        <Head columns={columns} {...(sorting && { sorting })} isWide={isWide} />
         <div role="rowgroup" class="body" style={{ height: `${rows.length * rowHeight}px` }}>
           {shown.map((row, index) => (
             <Row
@@ -96,19 +101,29 @@ export function Rows<T>(props: RowsProps<T>) {
   )
 }
 
-function Head(props: Pick<RowsProps<unknown>, 'columns' | 'sort'> & { isWide: boolean }) {
-  const { columns, sort, isWide } = props
+function Head(props: Pick<RowsProps<unknown>, 'columns' | 'sorting'> & { isWide: boolean }) {
+  const { columns, sorting, isWide } = props
+  const row = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const turned = sorting?.turned.current
+    if (turned === undefined) return
+    const own = row.current?.querySelector<HTMLElement>(`[data-column="${turned}"] a`)
+    const link = own ?? row.current?.querySelector<HTMLElement>('a')
+    link?.focus()
+    sorting!.turned.current = undefined
+  }, [])
   return (
     <div role="rowgroup" class="head">
-      <div role="row" aria-rowindex={1} class="row">
+      <div role="row" aria-rowindex={1} class="row" ref={row}>
         {columns.map((name) => (
           <span
             role="columnheader"
             key={name}
             data-column={name}
-            aria-sort={sort?.column === name ? directionOf(sort) : undefined}
+            title={sorting?.hints[name]}
+            aria-sort={sorting?.column === name ? directionOf(sorting) : undefined}
           >
-            {sort?.column === name && isWide ? <SortLink {...sort} /> : name}
+            {sorting && isWide ? <HeadName name={name} sorting={sorting} /> : name}
           </span>
         ))}
       </div>
@@ -116,24 +131,23 @@ function Head(props: Pick<RowsProps<unknown>, 'columns' | 'sort'> & { isWide: bo
   )
 }
 
-function directionOf({ isAscending }: Sort): 'ascending' | 'descending' {
+function directionOf({ isAscending }: Sorting): 'ascending' | 'descending' {
   return isAscending ? 'ascending' : 'descending'
 }
 
-function SortLink({ column, isAscending, href, isTurned }: Sort) {
-  const link = useRef<HTMLAnchorElement>(null)
-  useEffect(() => {
-    if (isTurned.current) link.current?.focus()
-    isTurned.current = false
-  }, [])
+function HeadName({ name, sorting }: { name: string; sorting: Sorting }) {
+  const { column, isAscending, links, turned } = sorting
+  const link = links.find((one) => one.column === name)
+  const arrow = column === name && <span aria-hidden="true">{isAscending ? '↑' : '↓'}</span>
+  if (!link)
+    return (
+      <>
+        {name} {arrow}
+      </>
+    )
   return (
-    <a
-      ref={link}
-      href={href}
-      title={isAscending ? 'Show the newest first' : 'Show the oldest first'}
-      onClick={() => (isTurned.current = true)}
-    >
-      {column} <span aria-hidden="true">{isAscending ? '↑' : '↓'}</span>
+    <a href={link.href} title={link.title} onClick={() => (turned.current = name)}>
+      {name} {arrow}
     </a>
   )
 }

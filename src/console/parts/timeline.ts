@@ -1,4 +1,5 @@
 import type { TransactionLifeWire } from '../../wire/group-b/admin.ts'
+import type { ObjectionWire } from '../../wire/group-b/transactions.ts'
 import { groupDigits, plural, sentenceOf, shortHash } from './format.ts'
 
 /** One thing that happened to a transaction, as a person reads it. */
@@ -15,7 +16,9 @@ type Life = Pick<
   TransactionLifeWire,
   'status' | 'history' | 'order' | 'blockchain_transaction' | 'gateway_id' | 'institution_id'
 > &
-  Partial<Pick<TransactionLifeWire, 'arrivals' | 'disputes' | 'currency' | 'user_id' | 'username'>>
+  Partial<
+    Pick<TransactionLifeWire, 'arrivals' | 'disputes' | 'disputed_by' | 'user_id' | 'username'>
+  >
 type Attempt = NonNullable<TransactionLifeWire['order']>['attempts'][number]
 
 /** Everything that is known of a transaction, in the order in which it happened. */
@@ -25,18 +28,28 @@ export function stepsOf(life: Life): Step[] {
   const ranked = [
     ...(first ? [{ step: first, rank: 0 }] : []),
     ...[
-      ...(life.arrivals ?? []).map((arrival) => arrivalStep(arrival, life)),
+      ...(life.arrivals ?? []).map(arrivalStep),
       ...(life.order?.attempts.flatMap((attempt) => attemptSteps(attempt, life)) ?? []),
       ...(life.disputes ?? []).flatMap(disputeSteps),
+      ...(life.disputed_by ?? []).map(objectionStep),
     ].map((step) => ({ step, rank: step.at === undefined ? 3 : 1 })),
     ...moves.map((step) => ({ step, rank: 2 })),
   ]
   // What has no time of its own stays behind what it follows from.
   let latest = ''
   return ranked
-    .map((one, place) => ({ ...one, place, at: (latest = one.step.at ?? latest) }))
+    .map((one, place) => ({
+      ...one,
+      place,
+      at: (latest = later(first?.at, one.step.at ?? latest)),
+    }))
     .toSorted((a, b) => order(a.at, b.at) || a.rank - b.rank || a.place - b.place)
     .map(({ step }) => step)
+}
+
+/** A block counts in whole seconds, and what it pays was recorded before it. */
+function later(recordedAt: string | undefined, at: string): string {
+  return recordedAt !== undefined && recordedAt > at ? recordedAt : at
 }
 
 function order(a: string, b: string): number {
@@ -60,14 +73,13 @@ function moveStep(move: Life['history'][number], life: Life): Step {
 
 /** A number tells nobody who it was. */
 function actorName(actor: string, { user_id: id, username }: Life): string {
+  if (actor in ACTORS) return ACTORS[actor] ?? actor
   return id !== undefined && username !== undefined && actor === `user:${id}` ? username : actor
 }
 
-function arrivalStep(arrival: NonNullable<Life['arrivals']>[number], life: Life): Step {
-  const { amount_decimal: decimal, amount_units: units, token, verdict } = arrival
-  const { coin: native = 'ETH' } = life.blockchain_transaction ?? {}
-  const coin = token === null ? native : (life.currency ?? '')
-  const amount = decimal === null ? `${units} units of a token` : `${decimal} ${coin}`
+function arrivalStep(arrival: NonNullable<Life['arrivals']>[number]): Step {
+  const { amount_decimal: decimal, amount_units: units, currency, verdict } = arrival
+  const amount = decimal === null ? `${units} units of a token` : `${decimal} ${currency}`
   const counts = verdict === 'counted' ? '' : verdict === 'late' ? ', late' : ', another token'
   return {
     at: arrival.paid_at,
@@ -76,6 +88,19 @@ function arrivalStep(arrival: NonNullable<Life['arrivals']>[number], life: Life)
     tone: verdict === 'counted' ? 'good' : 'waiting',
     hash: arrival.eth_transaction_hash,
   }
+}
+
+const ACTORS: Readonly<Record<string, string>> = {
+  'gateway:card': 'the card gateway',
+  'gateway:crypto_checkout': 'the crypto checkout',
+  'gateway:refund': 'the gateway',
+  'gateway:wallet_checkout': 'the wallet gateway',
+  'institution:bank': 'the bank',
+}
+
+function objectionStep({ kind, reason, opened_at: at }: ObjectionWire): Step {
+  const title = `${sentenceOf(kind)}: ${sentenceOf(reason).toLowerCase()}`
+  return { at, title, detail: 'Opened, and open now', tone: 'bad' }
 }
 
 function disputeSteps({ reason, history }: NonNullable<Life['disputes']>[number]): Step[] {
@@ -140,8 +165,13 @@ function blockSteps(attempt: Attempt, life: Life): Step[] {
     const detail = `${where}, ${confirmationsOf(life)}`
     return [{ ...mined, detail, tone: 'waiting' }]
   }
-  const detail = confirmationsOf(life)
+  const detail = isGone(life) ? 'The chain does not have it now' : confirmationsOf(life)
   return [mined, { at: endedAt, title: 'Final on chain', detail, tone: 'good' }]
+}
+
+/** A payment that was final, and whose block another one has replaced. */
+export function isGone({ disputed_by: by = [], blockchain_transaction: chain }: Life): boolean {
+  return by.length > 0 && chain?.status === 'confirmed' && Number(chain.confirmations) === 0
 }
 
 function confirmationsOf(life: Life): string {

@@ -23,8 +23,7 @@ export function Told({ about }: { about: string }) {
             <a href={hashOf(['deliveries', delivery.id])}>
               {sentenceOf(delivery.notification_type)}
             </a>{' '}
-            to
-            <Foreign text={delivery.url} />
+            to <Foreign text={delivery.url} />
             <span class="faint">
               {' '}
               {plural(delivery.tries, 'try', 'tries')}, written <Time iso={delivery.created_at} />

@@ -19,18 +19,18 @@ type Column = {
 /** What can be shown of a transaction in a list, in this order. */
 export const COLUMNS: Readonly<Record<string, Column>> = {
   Transaction: {
-    width: '13.8rem',
+    width: '12.2rem',
     cell: (row) => <code>{row.transaction_id}</code>,
     text: (row) => row.transaction_id,
   },
   // Both hold the longest that there is: 18 decimals, and a status with its mark.
   Amount: {
-    width: '15.6rem',
+    width: '14.6rem',
     cell: (row) => <Amount decimal={row.amount_decimal} currency={row.currency} />,
     text: (row) => `${row.amount_decimal} ${row.currency}`,
   },
   Status: {
-    width: '9.6rem',
+    width: '10.6rem',
     cell: (row) => <StatusCell status={row.status} of={row.disputed_by} />,
     text: (row) => [row.status, ...row.disputed_by.map(({ reason }) => reason)].join(' '),
   },

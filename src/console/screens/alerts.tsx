@@ -47,9 +47,14 @@ export function AlertsScreen() {
 
 function columnsOf(onNote: (alert: AlertWire) => void): Columns<AlertWire> {
   return {
-    Alert: (alert) => sentenceOf(alert.kind),
+    Alert: (alert) => (
+      <>
+        {sentenceOf(alert.kind)}
+        <br />
+        <span class="faint">{alert.remedy}</span>
+      </>
+    ),
     State: (alert) => <Badge state={alert.acknowledged_at === null ? 'open' : 'acknowledged'} />,
-    'What to do': (alert) => alert.remedy,
     Transaction: (alert) =>
       alert.transaction_id === null ? (
         'none'

@@ -137,7 +137,7 @@ function factsOf(batch: OwnedBatchDetailWire) {
     ['Status', <Badge state={batch.status} />],
     ['Amount', <Sum of={batch} currency={batch.currency} />],
     ['Payments', plural(batch.count, 'payment')],
-    ['On failure', sentenceOf(batch.on_failure)],
+    ['If one fails', batch.on_failure === 'each' ? 'the others are paid' : 'none is paid'],
     [
       'User',
       <a href={hashOf(['transactions'], { user_id: String(batch.user_id) })}>

@@ -100,6 +100,7 @@ function Break(props: Detail & { reload: () => void }) {
 
 function Sides({ found }: { found: BreakWire }) {
   const names = [...new Set([...Object.keys(found.recorded), ...Object.keys(found.on_chain)])]
+  if (names.length === 0) return null
   return (
     <table class="cards sides">
       <caption>The record and the chain</caption>

@@ -84,9 +84,7 @@ function columnsOf(kind: Kind): Columns<MovementWire> {
     Status: (movement) => (
       <>
         <Badge state={movement.status} />{' '}
-        {movement.error_code !== null && (
-          <span class="faint">{sentenceOf(movement.error_code)}</span>
-        )}
+        {movement.error_code !== null && <span class="faint">{whyOf(movement)}</span>}
       </>
     ),
     User: (movement) => (
@@ -112,4 +110,10 @@ function columnsOf(kind: Kind): Columns<MovementWire> {
     }),
     Created: (movement) => <Time iso={movement.created_at} />,
   }
+}
+
+/** A wire that the bank has paid can come back, and its code says why. */
+function whyOf({ status, error_code: code }: MovementWire): string {
+  const why = sentenceOf(code ?? '')
+  return status === 'paid' ? `Returned: ${why.toLowerCase()}` : why
 }

@@ -2,6 +2,7 @@ import type { OverviewWire } from '../../wire/group-b/admin.ts'
 import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
+import { useChainChoice } from '../parts/chain-choice.tsx'
 import { groupDigits } from '../parts/format.ts'
 import { Badge, Empty, Facts, Heading, Panel, Time } from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
@@ -12,8 +13,9 @@ type Provider = OverviewWire['providers'][number]
 
 /** The nodes that are asked: how fast each answers, how far behind it is, and what fails. */
 export function ProvidersScreen() {
-  const list = useLoaded('overview', (api, signal) =>
-    api.get<OverviewWire>('/api/admin/overview', { signal }),
+  const { chain, choice } = useChainChoice()
+  const list = useLoaded(`overview ${chain}`, (api, signal) =>
+    api.get<OverviewWire>('/api/admin/overview', { signal, query: { chain } }),
   )
   const disagreements = useLoaded('disagreements', (api, signal) =>
     api.get<{ breaks: BreakWire[] }>('/api/breaks', {
@@ -27,6 +29,7 @@ export function ProvidersScreen() {
   return (
     <>
       <Heading>Providers</Heading>
+      {choice && <div class="filters">{choice}</div>}
       <CardList
         of={list}
         what="providers"

@@ -3,11 +3,12 @@ import { useMemo, useState } from 'preact/hooks'
 import { useAct } from '../act.ts'
 import { usePlatform } from '../context.ts'
 import { Cards } from '../parts/cards.tsx'
+import { useChainChoice } from '../parts/chain-choice.tsx'
 import { formatUnits, groupDigits, plural } from '../parts/format.ts'
 import { Amount, Choice, Facts, Failure, Foreign, Heading, Panel } from '../parts/parts.tsx'
 import { readPaymentsCsv, sumOf, type CsvBatch, type CsvPayment } from '../parts/payments-csv.ts'
 import { hashOf } from '../route.ts'
-import { currenciesOf, From, Tabs, useBalance, useChainChoice } from './send.tsx'
+import { currenciesOf, From, Tabs, useBalance } from './send.tsx'
 
 type Estimate = {
   coin: string

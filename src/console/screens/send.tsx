@@ -3,8 +3,9 @@ import { useMemo, useState } from 'preact/hooks'
 
 import { useAct } from '../act.ts'
 import type { Api } from '../api.ts'
-import { useChains, useLoaded, usePlatform } from '../context.ts'
+import { useLoaded, usePlatform } from '../context.ts'
 import { textsOf } from '../form.ts'
+import { useChainChoice } from '../parts/chain-choice.tsx'
 import { formatUnits } from '../parts/format.ts'
 import { Amount, Choice, Facts, Failure, Foreign, Hash, Heading, Panel } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
@@ -68,26 +69,6 @@ export function useBalance(chain: string | undefined) {
 export function currenciesOf(balance: Balance | undefined): string[] {
   const { coin = 'ETH', tokens = [] } = balance ?? {}
   return [coin, ...tokens.map(({ currency }) => currency)]
-}
-
-/** A choice of the chain where there are several. Nobody has chosen the default one. */
-export function useChainChoice() {
-  const chains = useChains()
-  const [chain, choose] = useState<string>()
-  const options = chains.map((one) => one.chain)
-  const choice = chains.length > 1 && (
-    <Choice
-      name="chain"
-      title="Chain"
-      options={options}
-      value={chain ?? options[0]}
-      any={false}
-      isCode
-      onChange={choose}
-    />
-  )
-  const found = chains.find((one) => one.chain === chain) ?? chains[0]
-  return { chain, choice, code: found?.code ?? 'ETH' }
 }
 
 export function From({ of }: { of: ReturnType<typeof useBalance> }) {

@@ -8,6 +8,7 @@ import type {
 } from '../../wire/group-b/signers.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { Cards } from '../parts/cards.tsx'
+import { useChainChoice } from '../parts/chain-choice.tsx'
 import { sentenceOf } from '../parts/format.ts'
 import {
   Amount,
@@ -28,11 +29,12 @@ const REFRESH_MS = 5000
 
 /** The addresses that sign: what each has, and what it needs. */
 export function SignersScreen() {
+  const { chain, choice } = useChainChoice()
   const [afterId, setAfterId] = useState<number>()
-  const list = useLoaded(`signers ${afterId}`, (api, signal) =>
+  const list = useLoaded(`signers ${chain} ${afterId}`, (api, signal) =>
     api.get<SignerListWire>('/api/admin/signers', {
       signal,
-      query: { after_id: afterId, limit: 50 },
+      query: { chain, after_id: afterId, limit: 50 },
     }),
   )
   useInterval(list.reload, REFRESH_MS)
@@ -40,6 +42,7 @@ export function SignersScreen() {
   return (
     <>
       <Heading>Signers</Heading>
+      {choice && <div class="filters">{choice}</div>}
       <LoadState of={list} what="signers" />
       {data && (
         <div class="panels">
@@ -49,7 +52,7 @@ export function SignersScreen() {
           {data.stablecoin && <Token token={data.stablecoin} />}
         </div>
       )}
-      {data && <h2>Users’ addresses</h2>}
+      {data && <h2 class="part">Users’ addresses</h2>}
       {data?.users.length === 0 && (
         <Empty title="No user has an address yet">
           <p>A user gets an address with the first payment on the chain.</p>
@@ -73,7 +76,7 @@ function Own({ signer, coin }: { signer: PlatformSignerWire; coin: string }) {
     <Panel title="The platform’s own">
       <Facts
         rows={[
-          ['Address', <Hash value={signer.address} whole />],
+          ['Address', <Hash value={signer.address} />],
           ['Signs', signer.purposes.map(sentenceOf).join(', ')],
           ['Balance', <Held coin={coin} decimal={signer.balance_decimal} />],
           ['Next 100 payments', <Held coin={coin} decimal={signer.needed_decimal} />],
@@ -103,7 +106,7 @@ function Token({ token }: { token: StablecoinWire }) {
       <Facts
         rows={[
           ['Token', <Foreign text={token.symbol ?? 'Without a symbol'} />],
-          ['Address', <Hash value={token.address} whole />],
+          ['Address', <Hash value={token.address} />],
           ['Decimals', String(token.decimals)],
           ['Kind', PROFILES[token.profile]],
           ['Paused', isPaused === null ? 'Unknown' : isPaused ? 'Yes' : 'No'],
@@ -125,8 +128,18 @@ function Held({ decimal, coin }: { decimal: string | null; coin: string }) {
 
 function mintOf({ is_minter: isMinter, allowance }: NonNullable<PlatformSignerWire['mint']>) {
   if (!isMinter) return 'Nothing: it is not a minter'
-  return <Amount decimal={allowance} currency="USD" />
+  // A limit that nobody reaches has more digits than anybody reads.
+  if (allowance.replace(/\..*/, '').length <= QUADRILLION.length) {
+    return <Amount decimal={allowance} currency="USD" />
+  }
+  return (
+    <>
+      more than <Amount decimal={QUADRILLION} currency="USD" />
+    </>
+  )
 }
+
+const QUADRILLION = '1000000000000000'
 
 const REMEDIES: Readonly<Record<PlatformSignerWire['alerts'][number]['kind'], string>> = {
   signer_funds_low: 'Send native coin to it.',

@@ -26,7 +26,7 @@ import {
   Time,
 } from '../parts/parts.tsx'
 import { Postings } from '../parts/postings.tsx'
-import { explainPending, stepsOf, type Step } from '../parts/timeline.ts'
+import { explainPending, isGone, stepsOf, type Step } from '../parts/timeline.ts'
 import { Told } from '../parts/told.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
@@ -87,7 +87,7 @@ function Life({ life, reload }: { life: TransactionLifeWire; reload: () => void 
       </div>
       {life.arrivals.length > 0 && (
         <Panel title="Received">
-          <Arrivals arrivals={life.arrivals} currency={life.currency} />
+          <Arrivals arrivals={life.arrivals} />
         </Panel>
       )}
       <Postings of={{ subject: life.transaction_id }} title="Ledger postings" />
@@ -232,7 +232,7 @@ function ChainPanel({ life }: { life: TransactionLifeWire }) {
       <Facts
         rows={[
           ...(chains.length > 1 ? [['Chain', life.chain] as const] : []),
-          ['Status', <Badge state={chain.status} />],
+          ['Status', <Badge state={isGone(life) ? 'not_on_chain' : chain.status} />],
           ['Hash', <Hash value={chain.eth_tx_hash} />],
           ['From', <Hash value={chain.from_address} />],
           ['To', <Hash value={chain.to_address} />],

@@ -19,7 +19,7 @@ import type { ScreenProps } from '../route.ts'
 import { hashOf, type Route } from '../route.ts'
 import { fieldsOf, foundBy, screenOf, wordOf } from '../parts/transaction-filters.ts'
 import { ColumnChoice, COLUMNS, columnsOf, saveShown } from '../parts/transaction-columns.tsx'
-import { OtherOrder, useView } from '../parts/transaction-view.tsx'
+import { OtherOrders, useView } from '../parts/transaction-view.tsx'
 
 const TYPES = ['deposit', 'withdrawal', 'transfer', 'payment', 'settlement']
 const STATUSES = ['pending', 'processing', 'completed', 'failed', 'refunded']
@@ -28,7 +28,7 @@ const PAGE = 100
 
 export function TransactionsScreen({ route }: ScreenProps) {
   // The same object until one goes elsewhere: with a new one the fields would be filled in anew.
-  const { chosen, query, sort } = useView(route)
+  const { chosen, query, order, sorting, others } = useView(route)
   const place = useMemo(placeName, [route])
   const list = usePages(query, place)
   const { rows, total, failure, isDone, isLoading, loadMore, reload, fresh } = list
@@ -50,7 +50,7 @@ export function TransactionsScreen({ route }: ScreenProps) {
         <button type="button" onClick={() => saveShown(rows, columns)} disabled={rows.length === 0}>
           Export what is shown
         </button>
-        {sort && <OtherOrder sort={sort} />}
+        <OtherOrders others={others} />
         {fresh > 0 && (
           <button type="button" class="primary" onClick={reload}>
             Show {plural(fresh, 'new transaction')}
@@ -61,8 +61,8 @@ export function TransactionsScreen({ route }: ScreenProps) {
       {rows.length > 0 && (
         <Rows
           key={list.lists}
-          label={`Transactions, ${sort?.isAscending === true ? 'oldest' : 'newest'} first`}
-          sort={sort}
+          label={`Transactions, ${order} first`}
+          sorting={sorting}
           rows={rows}
           keyOf={(row) => row.transaction_id}
           columns={columns}

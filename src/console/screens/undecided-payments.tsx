@@ -76,7 +76,7 @@ const COLUMNS: Columns<UndecidedPayment> = {
       <code>{payment.transaction_id}</code>
     </a>
   ),
-  State: (payment) => <Badge state={payment.gateway_status ?? 'unknown'} />,
+  State: (payment) => <Badge state={(payment.gateway_status ?? 'unknown').toLowerCase()} />,
   Expected: (payment) => <Money decimal={payment.amount_decimal} of={payment} />,
   Received: (payment) => <Money decimal={payment.received_decimal} of={payment} />,
   Latest: (payment) => <Latest payment={payment} />,
@@ -173,7 +173,7 @@ function Payment(props: PaymentProps) {
           <DecisionForm {...props} />
         </Panel>
         <Panel title="Received">
-          <Arrivals arrivals={payment.arrivals} currency={payment.currency} />
+          <Arrivals arrivals={payment.arrivals} />
         </Panel>
       </div>
     </>

@@ -74,9 +74,13 @@ function Platform({ accounts }: { accounts: OwnedWalletListWire['platform'] }) {
     <div class="panels">
       <Panel title="In no wallet">
         <Facts
+          areFigures
           rows={accounts.map(
-            ({ account, currency, balance }) =>
-              [ACCOUNTS[account], <Amount decimal={balance} currency={currency} />] as const,
+            ({ account, chain, currency, balance }) =>
+              [
+                chain === null ? ACCOUNTS[account] : `${ACCOUNTS[account]} on ${chain}`,
+                <Amount decimal={balance} currency={currency} />,
+              ] as const,
           )}
         />
         <p class="faint">Together with all wallets and what is held, these sum to zero.</p>

@@ -180,6 +180,9 @@ export async function sumByPayer(db: Db, transactionId: string): Promise<Map<Hex
   return new Map(rows.map(({ payer, amount }) => [payer, amount]))
 }
 
+/** With the coin of its chain, by its symbol. */
+export type ListedPayment = CheckoutPayment & { coin: string }
+
 /**
  * The payments for charges, oldest first. Where a charge has more than the limit, payments in the
  * right token go before those in another token, and large ones before small ones.
@@ -188,9 +191,10 @@ export async function listCheckoutPayments(
   db: Db,
   transactionIds: readonly string[],
   limitEach: number,
-): Promise<CheckoutPayment[]> {
-  return readAll<CheckoutPayment>(db)`
-    select ${ARRIVAL.of('p')} from unnest(${transactionIds}::text[]) as wanted (transaction_id)
+): Promise<ListedPayment[]> {
+  return readAll<ListedPayment>(db)`
+    select ${ARRIVAL.of('p')}, chain_coin(p.chain_id) as coin
+    from unnest(${transactionIds}::text[]) as wanted (transaction_id)
     cross join lateral (
       select * from checkout_payments
       where transaction_id = wanted.transaction_id and gone_at is null

@@ -148,11 +148,13 @@ export const OwnedListQuerySchema = requestObject({
   ...SEARCH_FIELDS,
   eth_transaction_hash: Type.Optional(EthereumHashSchema),
   sort: Type.Optional(
-    Type.Union([Type.Literal('newest'), Type.Literal('oldest')], {
+    Type.Enum(['newest', 'oldest', 'largest', 'smallest'], {
       default: 'newest',
       description:
-        '`oldest` takes the filters `user_id`, `type`, `status`, `start_date` and `end_date`.',
-      examples: ['oldest'],
+        '`oldest` takes the filters `user_id`, `type`, `status`, `start_date` and `end_date`. ' +
+        '`largest` and `smallest` sort by the amount in one `currency`, which is required, and ' +
+        'take the filters `user_id`, `min_amount` and `max_amount`.',
+      examples: ['largest'],
     }),
   ),
   limit: ListLimitSchema,

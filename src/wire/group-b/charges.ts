@@ -29,8 +29,14 @@ export const ArrivalSchema = namedObject('CheckoutArrival', {
   }),
   amount_decimal: nullable(
     Type.String({
-      description: 'The same in ETH or dollars; null for an unknown token.',
+      description: 'The same in coins or dollars; null for an unknown token.',
       examples: ['99.5'],
+    }),
+  ),
+  currency: nullable(
+    Type.String({
+      description: 'The coin of the chain, or USD; null for an unknown token.',
+      examples: ['USD'],
     }),
   ),
   verdict: Type.Enum(['counted', 'late', 'wrong_token']),

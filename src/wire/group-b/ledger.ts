@@ -7,6 +7,7 @@ import {
   namedAnswer,
   namedObject,
   nullable,
+  OnChainSchema,
   requestObject,
   TimestampSchema,
   UserIdSchema,
@@ -50,6 +51,7 @@ export const OwnedWalletListSchema = namedAnswer('OwnedWalletList', {
   platform: Type.Array(
     Type.Object({
       account: Type.Enum(['bank', 'stablecoin', 'unclaimed', 'treasury']),
+      chain: nullable(OnChainSchema),
       currency: CurrencySchema,
       balance: DollarsSchema,
     }),

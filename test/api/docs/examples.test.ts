@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import recorded from '../../../src/api/docs/examples.json' with { type: 'json' }
 import type { OpenApiDocument } from '../../../src/api/docs/openapi.ts'
 import { startRunningApp, type RunningApp } from '../../fixtures/api/running-app.ts'
-import { contractOf, createAjv, type Contract } from '../../fixtures/api/contract.ts'
+import { contractOf, createAjv, responseOf, type Contract } from '../../fixtures/api/contract.ts'
 
 const RECIPIENT = {
   address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
@@ -91,11 +91,11 @@ describe('the examples of the documents', () => {
     }
   })
 
-  const answersOf = ({ paths }: OpenApiDocument) =>
-    Object.entries(paths).flatMap(([path, methods]) =>
+  const answersOf = (document: OpenApiDocument) =>
+    Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, { responses }]) =>
-        Object.entries(responses).flatMap(([status, { content }]) => {
-          const json = content['application/json']
+        Object.entries(responses).flatMap(([status, response]) => {
+          const json = responseOf(document, response)?.content['application/json']
           const operation = `${method.toUpperCase()} ${path}`
           return json ? [{ operation, status, ...json }] : []
         }),
@@ -107,10 +107,10 @@ describe('the examples of the documents', () => {
     for (const document of documents) {
       const ajv = createAjv()
       const validators = new Map<string, ValidateFunction>()
-      const { components } = document
+      const { schemas } = document.components
       for (const { operation, status, schema, examples = {} } of answersOf(document)) {
         const name = JSON.stringify(schema)
-        const fits = validators.get(name) ?? ajv.compile({ ...schema, components })
+        const fits = validators.get(name) ?? ajv.compile({ ...schema, components: { schemas } })
         validators.set(name, fits)
         for (const { value } of Object.values(examples)) {
           expect(fits(value), `${operation} ${status} ${JSON.stringify(fits.errors)}`).to.equal(

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 
 import recorded from '../../../src/api/docs/examples.json' with { type: 'json' }
 import type { OpenApiDocument } from '../../../src/api/docs/openapi.ts'
+import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { createAjv, keepDelivered } from '../../fixtures/api/contract.ts'
 import { startReceiver, type Receiver } from '../../fixtures/api/receiver.ts'
 import { startRunningApp, type RunningApp } from '../../fixtures/api/running-app.ts'
@@ -9,6 +10,8 @@ import { until } from '../../fixtures/until.ts'
 
 const TYPES = ['payments', 'transfers', 'chargebacks', 'transactions', 'batches']
 const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+/** Where there is code that refuses every payment. */
+const REFUSES = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 /** What this platform does once, in the words of the keys of the examples. */
 const HAPPENS = [
@@ -23,6 +26,12 @@ const HAPPENS = [
   'transactions transaction.partly_refunded',
   'transactions transaction.refunded',
   'batches batch.completed',
+  'batches batch.partly_completed',
+  'batches batch.failed',
+  'transactions transaction.alert_opened',
+  'transactions transaction.break_opened',
+  'transactions transaction.alert_closed',
+  'transactions transaction.break_closed',
 ]
 
 type Body = {
@@ -46,8 +55,10 @@ describe('the payloads of webhooks in the documents', () => {
     await app.stop()
   })
 
-  const ask = async (path: string, body: object) => {
-    const key = path.startsWith('/v1') ? app.groupA.apiKey : app.groupB.apiKey
+  const rpc = (method: string, ...params: unknown[]) =>
+    callRpc({ url: app.facts.rpcUrl, method, params })
+  const ask = async (path: string, body: object, by?: string) => {
+    const key = by ?? (path.startsWith('/v1') ? app.groupA.apiKey : app.groupB.apiKey)
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
     const answer = await fetch(`${app.url}${path}`, init)
@@ -117,9 +128,55 @@ describe('the payloads of webhooks in the documents', () => {
     await ask(`/api/payments/${paid}/refund`, { amount: 5 })
     await sees('transactions transaction.partly_refunded')
     await ask(`/api/payments/${paid}/refund`, {})
+    await failBatches()
+    await takeAway()
     for (const key of HAPPENS) await sees(key)
     for (const [key, { text }] of delivered) keepDelivered(key, text)
   }).timeout(60_000)
+
+  const failBatches = async (): Promise<void> => {
+    await rpc('anvil_setCode', REFUSES, '0x5f5ffd')
+    const good = { amount: 0.01, to_address: PAYEE }
+    const bad = { amount: 0.01, to_address: REFUSES }
+    const each = { currency: 'ETH', on_failure: 'each' }
+    await ask('/api/blockchain/batches', { ...each, items: [good, bad] })
+    await ask('/api/blockchain/batches', { ...each, items: [bad, bad] })
+    await sees('batches batch.failed')
+  }
+
+  /** A reorg takes a final payment away, and its nonce is used until it is let in again. */
+  const takeAway = async (): Promise<void> => {
+    const admin = app.facts.admin?.apiKey ?? ''
+    const order = { to_address: PAYEE, amount: 0.02, description: 'Rent', use_contract: true }
+    await rpc('evm_setIntervalMining', 0)
+    const { transaction_id: id = '' } = await ask('/api/blockchain/transactions', order)
+    const isCompleted = ({ event }: Body) =>
+      (event as Record<string, string>)['transaction_id'] === id
+    const minesUntil = (key: string, fits: (body: Body) => boolean = () => true) =>
+      until(async () => {
+        await rpc('evm_mine')
+        collect()
+        return delivered.has(key) && fits(delivered.get(key)!.body)
+      })
+    await minesUntil('transactions transaction.completed', isCompleted)
+    const signer = app.groupB.address
+    const nonce = Number(await rpc('eth_getTransactionCount', signer, 'latest'))
+    await rpc('anvil_reorg', 20, [])
+    await rpc('anvil_setNonce', signer, `0x${nonce.toString(16)}`)
+    await rpc('anvil_mine', '0x18')
+    await minesUntil('transactions transaction.alert_opened')
+    await ask('/api/runs', {}, admin)
+    await sees('transactions transaction.break_opened')
+    await rpc('anvil_setNonce', signer, `0x${(nonce - 1).toString(16)}`)
+    await minesUntil('transactions transaction.alert_closed')
+    const list = await fetch(`${app.url}/api/breaks?state=open`, {
+      headers: { 'x-api-key': admin },
+    })
+    const { breaks } = (await list.json()) as { breaks: { id: string; transaction_id: string }[] }
+    const found = breaks.find((one) => one.transaction_id === id)
+    const note = { note: 'The payment is in a block again.' }
+    if (found) await ask(`/api/breaks/${found.id}/close`, note, admin)
+  }
 
   it('fit their schemas, those delivered and those shown', () => {
     const ajv = createAjv()

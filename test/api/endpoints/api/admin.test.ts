@@ -132,10 +132,39 @@ describe('what administrators see', () => {
       cursor = typeof next === 'string' ? `&cursor=${next}` : ''
     } while (cursor !== '')
     expect(seen).to.deep.equal(made)
-    for (const query of ['sort=oldest&currency=USD', 'sort=amount']) {
+    for (const query of ['sort=oldest&currency=USD', 'sort=amount', 'sort=largest']) {
       expect((await get(`/api/admin/transactions?${query}`)).status).to.equal(400)
     }
     expect((await get('/api/admin/transactions?sort=newest&currency=USD')).status).to.equal(200)
+  })
+
+  it('lists the largest amounts of a currency first, page by page, or the smallest', async () => {
+    const { db, alice } = admin
+    const made: string[] = []
+    for (const amount of [500n, 20n, 500n, 1n, 300n]) {
+      made.push((await makeTransaction(db, { userId: alice.id, amount })).transactionId)
+    }
+    const inOrder = [2, 0, 4, 1, 3].map((place) => made[place])
+    const all = async (sort: string): Promise<unknown[]> => {
+      const seen: unknown[] = []
+      let cursor = ''
+      do {
+        const page = await get(`/api/admin/transactions?${sort}&currency=USD&limit=2${cursor}`)
+        seen.push(...rowsOf(page).map((row) => row['transaction_id']))
+        const { next_cursor: next } = page.body
+        cursor = typeof next === 'string' ? `&cursor=${next}` : ''
+      } while (cursor !== '')
+      return seen
+    }
+    expect(await all('sort=largest')).to.deep.equal(inOrder)
+    expect(await all(`sort=smallest&user_id=${alice.id}`)).to.deep.equal(inOrder.toReversed())
+    const some = await get('/api/admin/transactions?sort=largest&currency=USD&max_amount=3')
+    expect(some.body).to.include({ total: 3, total_is_exact: true, next_cursor: null })
+    const refused = ['status=failed', 'start_date=2026-03-01', 'cursor=MTc0MTk0NDQxMzU4OSw0Mg']
+    for (const query of refused) {
+      const page = await get(`/api/admin/transactions?sort=largest&currency=USD&${query}`)
+      expect(page.status, query).to.equal(400)
+    }
   })
 
   it('refuses a cursor and days that cannot be', async () => {

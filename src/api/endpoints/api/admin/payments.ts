@@ -13,7 +13,7 @@ import { noteClosing } from '../../../../store/rails/checkout-closings.ts'
 import {
   listCheckoutPayments,
   listUndecided,
-  type CheckoutPayment,
+  type ListedPayment,
 } from '../../../../store/rails/checkouts.ts'
 import { moveTransaction } from '../../../../store/transactions/transactions.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
@@ -137,7 +137,7 @@ async function decide(db: Db, { charge, caller, decision, note }: Decision): Pro
 }
 
 /** With its own arrivals, selected from those of all charges. */
-function undecidedOf(charge: Charge, all: readonly CheckoutPayment[]): UndecidedPayment {
+function undecidedOf(charge: Charge, all: readonly ListedPayment[]): UndecidedPayment {
   const arrivals = all.filter((one) => one.transactionId === charge.transactionId)
   return {
     ...fieldsOf(charge, 'transactionId', 'userId', 'status', 'currency', 'gatewayStatus'),

@@ -1,16 +1,25 @@
+import type { Static } from 'typebox'
+
 import { checksummed } from '../../../../chain/hex.ts'
+import { decimalsOf, formatAmount } from '../../../../domain/money.ts'
 import type { Attempt, Hex, Order } from '../../../../domain/orders.ts'
 import {
   countEveryonesTransactions,
   findEveryonesTransactions,
   findEveryonesTransaction,
   listEveryonesTransactions,
+  withUsernames,
   type OwnedTransaction,
 } from '../../../../store/access/everyone.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
 import { findOrderOf } from '../../../../store/orders/orders.ts'
 import { listCheckoutPayments } from '../../../../store/rails/checkouts.ts'
+import {
+  countByAmount,
+  listByAmount,
+  type AmountOrder,
+} from '../../../../store/transactions/by-amount.ts'
 import { isSearch, type ListPlace, type Wanted } from '../../../../store/transactions/found.ts'
 import { readObjections } from '../../../../store/transactions/objections.ts'
 import { findReceiptOf } from '../../../../store/transactions/receipts.ts'
@@ -27,7 +36,7 @@ import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import type { Chains } from '../../../chains.ts'
-import { placeOfCursor } from '../../lists.ts'
+import { amountCursorOf, pageOf, placeOfAmountCursor, placeOfCursor } from '../../lists.ts'
 import { readBlockchainTransaction, toAttemptWire } from '../blockchain/wire.ts'
 import { fieldsOf } from '../fields.ts'
 import { readChargeBack, toArrivalWire } from '../payments/charges.ts'
@@ -44,41 +53,90 @@ export function everyonesListEndpoint({ chains }: { chains: Chains }): Endpoint 
     query: OwnedListQuerySchema,
     answer: OwnedListSchema,
     handle: async ({ query, db }) => {
-      const { user_id: userId, eth_transaction_hash: hash, sort } = query
-      const after = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
-      const wanted = {
-        userId,
-        ...readSearch(chains, query),
-        ethTransactionHash: hash as Hex | undefined,
-      }
-      const limit = effectiveLimit(query.limit)
-      if (sort === 'oldest' && isSearch(wanted)) refuseSorted()
-      const page = isSearch(wanted)
-        ? await search(db, wanted, { after, limit: limit + 1 })
-        : await list(db, wanted, { after, limit: limit + 1, sort })
-      const { shown, next } = cut(page, limit)
-      const wires = await toTransactionWires(db, shown)
+      const found = readSearch(chains, query)
+      const { sort } = query
+      const page = await (sort === 'largest' || sort === 'smallest'
+        ? listByAmounts(db, query, sort)
+        : listByTime(db, query, { found, sort }))
+      const wires = await toTransactionWires(db, page.shown)
       return {
         success: true as const,
-        transactions: shown.map((one, place) => ({ ...wires[place]!, ...ownerOf(one) })),
+        transactions: page.shown.map((one, place) => ({ ...wires[place]!, ...ownerOf(one) })),
         // To count takes longer than to list, and the pages behind the first one know it.
-        ...(after === undefined && { total: page.total, total_is_exact: page.isExact }),
-        next_cursor: next,
+        ...(query.cursor === undefined && { total: page.total, total_is_exact: page.isExact }),
+        next_cursor: page.next,
       }
     },
   })
 }
 
+type ShownPage = {
+  shown: readonly OwnedTransaction[]
+  next: string | null
+  total: number
+  isExact: boolean
+}
+
+type OwnedQuery = Static<typeof OwnedListQuerySchema>
+
+type TimeOrder = 'newest' | 'oldest' | undefined
+
+/** By time: what a search finds, or the list in either direction. */
+async function listByTime(
+  db: Db,
+  query: OwnedQuery,
+  { found, sort }: { found: ReturnType<typeof readSearch>; sort: TimeOrder },
+): Promise<ShownPage> {
+  const { user_id: userId, eth_transaction_hash: hash } = query
+  const wanted = { userId, ...found, ethTransactionHash: hash as Hex | undefined }
+  const after = query.cursor === undefined ? undefined : placeOfCursor(query.cursor)
+  const limit = effectiveLimit(query.limit)
+  if (sort === 'oldest' && isSearch(wanted)) throw notSortable('oldest', BY_TIME)
+  const page = isSearch(wanted)
+    ? await search(db, wanted, { after, limit: limit + 1 })
+    : await list(db, wanted, { after, limit: limit + 1, sort })
+  return { ...cut(page, limit), total: page.total, isExact: page.isExact }
+}
+
+/** What finds by an index of its own reads it in one direction. */
+const BY_TIME = '`user_id`, `type`, `status`, `start_date` and `end_date`'
+
+function notSortable(sort: string, filters: string): RequestError {
+  const message = `The ${sort} come first only with the filters ${filters}. Leave out the others.`
+  return invalidRequest([{ field: 'query.sort', code: 'not_sortable', message }])
+}
+
+/** By the amounts in one currency. */
+async function listByAmounts(db: Db, query: OwnedQuery, sort: AmountOrder): Promise<ShownPage> {
+  const { user_id: userId, currency, min_amount, max_amount, cursor, limit, ...others } = query
+  const { sort: _, ...filters } = others
+  if (Object.keys(filters).length > 0) throw notSortable(sort, BY_AMOUNT)
+  if (currency === undefined) throw needsCurrency(sort)
+  const filter = { userId, currency, minAmount: min_amount, maxAmount: max_amount }
+  const after = cursor === undefined ? undefined : placeOfAmountCursor(cursor)
+  const most = effectiveLimit(limit)
+  const page = await pageOf(most, async (wanted) => {
+    return withUsernames(db, await listByAmount(db, filter, { sort, after, limit: wanted }))
+  })
+  const next = page.last && amountCursorOf({ amount: decimalOf(page.last), id: page.last.id })
+  const total = after === undefined ? await countByAmount(db, filter, MAX_COUNTED) : 0
+  return { shown: page.shown, next: next ?? null, total, isExact: total < MAX_COUNTED }
+}
+
+const BY_AMOUNT = '`user_id`, `currency`, `min_amount` and `max_amount`'
+
+function needsCurrency(sort: AmountOrder): RequestError {
+  const message = `Amounts are sorted within one currency. Send \`currency\` with sort=${sort}.`
+  return invalidRequest([{ field: 'query.currency', code: 'required', message }])
+}
+
+function decimalOf(transaction: OwnedTransaction): string {
+  return formatAmount({ amount: transaction.amount, decimals: decimalsOf(transaction) })
+}
+
 type OwnedPage = Awaited<ReturnType<typeof findEveryonesTransactions>>
 
 type OwnedRequest = { after: ListPlace | undefined; limit: number }
-
-/** What finds by an index of its own reads it in one direction. */
-function refuseSorted(): never {
-  const filters = '`user_id`, `type`, `status`, `start_date` and `end_date`'
-  const message = `The oldest come first only with the filters ${filters}. Leave out the others.`
-  throw invalidRequest([{ field: 'query.sort', code: 'not_sortable', message }])
-}
 
 function search(db: Db, wanted: Wanted, { after, limit }: OwnedRequest): Promise<OwnedPage> {
   return findEveryonesTransactions(db, wanted, { limit, ...(after ? { after } : { offset: 0 }) })
@@ -87,7 +145,7 @@ function search(db: Db, wanted: Wanted, { after, limit }: OwnedRequest): Promise
 async function list(
   db: Db,
   wanted: Wanted,
-  page: OwnedRequest & { sort: 'newest' | 'oldest' | undefined },
+  page: OwnedRequest & { sort: TimeOrder },
 ): Promise<OwnedPage> {
   const transactions = await listEveryonesTransactions(db, wanted, page)
   const isFirst = page.after === undefined

@@ -38,8 +38,9 @@ export const everyonesWalletListEndpoint = defineEndpoint({
     return {
       success: true as const,
       wallets: shown.map(toWalletWire),
-      platform: platform.map(({ kind, currency, balance }) => ({
+      platform: platform.map(({ kind, chain, currency, balance }) => ({
         account: kind,
+        chain: chain ?? null,
         currency,
         balance: decimalOf(balance),
       })),

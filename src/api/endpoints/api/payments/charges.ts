@@ -11,7 +11,7 @@ import {
 } from '../../../../domain/money.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
-import type { CheckoutPayment } from '../../../../store/rails/checkouts.ts'
+import type { ListedPayment } from '../../../../store/rails/checkouts.ts'
 import { listDisputes } from '../../../../store/rails/disputes.ts'
 import { listRefunds } from '../../../../store/rails/refunds.ts'
 import { findTransaction, type Transaction } from '../../../../store/transactions/transactions.ts'
@@ -56,8 +56,8 @@ export async function readChargeBack(
 }
 
 /** One settlement that named the reference of a checkout. */
-export function toArrivalWire(arrival: CheckoutPayment): ArrivalWire {
-  const { token, amount, verdict, blockNumber } = arrival
+export function toArrivalWire(arrival: ListedPayment): ArrivalWire {
+  const { token, amount, verdict, blockNumber, coin } = arrival
   const decimals = token === undefined ? CURRENCY_DECIMALS.ETH : STABLECOIN_DECIMALS
   const isKnown = token === undefined || verdict !== 'wrong_token'
   return {
@@ -69,6 +69,7 @@ export function toArrivalWire(arrival: CheckoutPayment): ArrivalWire {
     token: token === undefined ? null : checksummed(token),
     amount_units: String(amount),
     amount_decimal: isKnown ? formatAmount({ amount, decimals }) : null,
+    currency: token === undefined ? coin : isKnown ? 'USD' : null,
     verdict,
     paid_at: arrival.paidAt.toISOString(),
   }
