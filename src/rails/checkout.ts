@@ -17,6 +17,7 @@ import {
   findReferenced,
   forgetElsewhere,
   insertCheckoutPayment,
+  isCheckoutAwaited,
   listExpired,
   listOverpaidOpen,
   readCheckoutCursor,
@@ -76,10 +77,11 @@ async function readBlocks(
   const { db, terms, readFinal, readBlock, settlements, clock } = deps
   const final = await readFinal(signal)
   if (final === undefined) return 'all'
-  const since = new Date(clock.now().getTime() - RECENT_MS)
-  const cursor = await readCheckoutCursor(db, { ...terms, since })
-  const isQuiet = cursor !== undefined && !cursor.isAwaited
-  if (isQuiet && final < cursor.blockNumber + QUIET_BLOCKS) return 'quiet'
+  const cursor = await readCheckoutCursor(db, terms)
+  if (cursor !== undefined && final < cursor.blockNumber + QUIET_BLOCKS) {
+    const since = new Date(clock.now().getTime() - RECENT_MS)
+    if (!(await isCheckoutAwaited(db, { ...terms, since }))) return 'quiet'
+  }
   const from =
     cursor === undefined
       ? await firstBlock(deps, final, signal)

@@ -32,23 +32,31 @@ export const ARRIVAL = columnsOf<CheckoutPayment>()(`chain_id::float8, transacti
   transaction_id, reference, payer, contract as place.contract, payee as place.payee, token, amount,
   verdict, block_number, block_hash, paid_at`)
 
-/**
- * `isAwaited` where something may be paid in the next block, is still to be priced, or was open at
- * the time. What comes later for a charge that is decided can wait for some blocks.
- */
 export async function readCheckoutCursor(
   db: Db,
-  { chainId, settlement, payee, since }: CheckoutPlace & { since: Date },
-): Promise<(CheckoutCursor & { isAwaited: boolean }) | undefined> {
-  const { rows } = await sql<CheckoutCursor & { isAwaited: boolean }>`
-    select block_number as "blockNumber", block_hash as "blockHash",
-      exists (select from charges c where c.chain_id = ${chainId} and ${IS_AWAITED})
-        or exists (select from charges where chain_id = ${chainId} and expires_at > ${since})
-        or exists (select from charges where closed_by is not null and gas_used is null)
-        as "isAwaited"
-    from checkout_cursors
-    where chain_id = ${chainId} and settlement = ${settlement} and payee = ${payee}`.execute(db)
+  place: CheckoutPlace,
+): Promise<CheckoutCursor | undefined> {
+  const { rows } = await sql<CheckoutCursor>`
+    select block_number as "blockNumber", block_hash as "blockHash" from checkout_cursors
+    where chain_id = ${place.chainId} and settlement = ${place.settlement}
+      and payee = ${place.payee}`.execute(db)
   return rows[0]
+}
+
+/**
+ * Whether a charge may be paid in the next block, is still to be priced, or was open at the time.
+ * What comes later for a charge that is decided can wait for some blocks.
+ */
+export async function isCheckoutAwaited(
+  db: Db,
+  { chainId, since }: { chainId: number; since: Date },
+): Promise<boolean> {
+  const { rows } = await sql<{ isAwaited: boolean }>`
+    select exists (select from charges c where c.chain_id = ${chainId} and ${IS_AWAITED})
+      or exists (select from charges where chain_id = ${chainId} and expires_at > ${since})
+      or exists (select from charges where closed_by is not null and gas_used is null)
+      as "isAwaited"`.execute(db)
+  return rows[0]?.isAwaited ?? true
 }
 
 /** As the index of them has it. A charge that is pending has arrived nowhere yet, so it is new. */
