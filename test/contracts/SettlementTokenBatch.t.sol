@@ -210,7 +210,8 @@ contract SettlementTokenBatchTest is SettlementFixture {
         refusesToPay(reason, address(token), PAYEE, STRANGER);
         // It fails after the transfer, and what it says is what the payee should have.
         token.setBalance(MumblingToken.Manner.FailsOnceHeld, abi.encode(500));
-        refusesToPay(reason, address(token), PAYEE, STRANGER);
+        // Each of two, so that none fails for its amount.
+        refuses(reason, listOf(REFERENCE, OTHER), address(token), listOf(PAYEE, STRANGER), listOf(500, 500));
     }
 
     function test_refusesAReferenceOfTheBatchFromWithin() public {
