@@ -26,7 +26,7 @@ const PAYMENT = {
   description: 'to be followed',
 }
 
-/** Says which packages of OpenTelemetry are loaded; the bundle of a clone has only the first one. */
+/** Says which packages of OpenTelemetry are loaded; a clone's bundle has only the first one. */
 const SHOW_LOADS = `
   import { registerHooks } from 'node:module'
   registerHooks({

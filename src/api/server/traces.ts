@@ -46,10 +46,7 @@ function endOf(span: Span, request: FastifyRequest, { raw }: FastifyReply): void
   span.end()
 }
 
-/**
- * The bare id, as the log has it and as every search for traces takes it. The header `traceresponse`
- * of W3C is a draft.
- */
+/** The bare id, as logs and searches have it. The header `traceresponse` of W3C is a draft. */
 const TRACE_HEADER = 'x-trace-id'
 
 /** They come every few seconds, from tools that look for no trace. */

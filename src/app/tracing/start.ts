@@ -7,7 +7,7 @@ import { openTracing } from '../../base/tracing/open-tracing.ts'
 import type { Tracing } from '../../base/tracing/tracing.ts'
 import { countSpans } from '../metrics.ts'
 
-/** Undefined where no collector is set. It is stopped last, since other parts end spans until then. */
+/** Undefined where no collector is set. It stops last, since other parts end spans until then. */
 export async function startTracing(options: {
   config: Pick<Config, 'tracing' | 'environment'>
   role: string
