@@ -132,7 +132,7 @@ describe('the payloads of webhooks in the documents', () => {
     await takeAway()
     for (const key of HAPPENS) await sees(key)
     for (const [key, { text }] of delivered) keepDelivered(key, text)
-  }).timeout(60_000)
+  })
 
   const failBatches = async (): Promise<void> => {
     await rpc('anvil_setCode', REFUSES, '0x5f5ffd')
