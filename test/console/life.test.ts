@@ -58,6 +58,19 @@ describe('the timeline of a transaction', () => {
     ])
   })
 
+  it('has the end of a block behind its beginning where one look has found both', () => {
+    const one = life([attempt()])
+    const end = { status: 'completed', previous_status: 'processing', actor: 'sender', reason: 'c' }
+    const history = [...one.history, { ...end, created_at: at(3) }]
+    const titles = stepsOf({ ...one, history } as Life).map(({ title }) => title)
+    expect(titles.slice(-4)).to.deep.equal([
+      'In a block',
+      'Processing',
+      'Final on chain',
+      'Completed',
+    ])
+  })
+
   it('tells a reverted and a superseded attempt apart', () => {
     const superseded = attempt({
       state: 'superseded',

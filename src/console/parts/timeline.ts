@@ -23,17 +23,18 @@ type Attempt = NonNullable<TransactionLifeWire['order']>['attempts'][number]
 
 /** Everything that is known of a transaction, in the order in which it happened. */
 export function stepsOf(life: Life): Step[] {
-  const [first, ...moves] = life.history.map((move) => moveStep(move, life))
-  // At the same moment the cause comes before the status that follows from it.
+  const [first, ...moves] = life.history.map((move) => ({ move, step: moveStep(move, life) }))
+  // At the same moment the cause comes before the status that follows from it. What a block has
+  // begun comes before its end: a slow look finds the block and its end together.
   const ranked = [
-    ...(first ? [{ step: first, rank: 0 }] : []),
+    ...(first ? [{ step: first.step, rank: 0 }] : []),
     ...[
       ...(life.arrivals ?? []).map(arrivalStep),
       ...(life.order?.attempts.flatMap((attempt) => attemptSteps(attempt, life)) ?? []),
       ...(life.disputes ?? []).flatMap(disputeSteps),
       ...(life.disputed_by ?? []).map(objectionStep),
-    ].map((step) => ({ step, rank: step.at === undefined ? 3 : 1 })),
-    ...moves.map((step) => ({ step, rank: 2 })),
+    ].map((step) => ({ step, rank: step.at === undefined ? 4 : step.title === FINAL ? 2 : 1 })),
+    ...moves.map(({ move, step }) => ({ step, rank: move.status === 'processing' ? 1.5 : 3 })),
   ]
   // What has no time of its own stays behind what it follows from.
   let latest = ''
@@ -41,7 +42,7 @@ export function stepsOf(life: Life): Step[] {
     .map((one, place) => ({
       ...one,
       place,
-      at: (latest = later(first?.at, one.step.at ?? latest)),
+      at: (latest = later(first?.step.at, one.step.at ?? latest)),
     }))
     .toSorted((a, b) => order(a.at, b.at) || a.rank - b.rank || a.place - b.place)
     .map(({ step }) => step)
@@ -166,8 +167,10 @@ function blockSteps(attempt: Attempt, life: Life): Step[] {
     return [{ ...mined, detail, tone: 'waiting' }]
   }
   const detail = isGone(life) ? 'The chain does not have it now' : confirmationsOf(life)
-  return [mined, { at: endedAt, title: 'Final on chain', detail, tone: 'good' }]
+  return [mined, { at: endedAt, title: FINAL, detail, tone: 'good' }]
 }
+
+const FINAL = 'Final on chain'
 
 /** A payment that was final, and whose block another one has replaced. */
 export function isGone({ disputed_by: by = [], blockchain_transaction: chain }: Life): boolean {
