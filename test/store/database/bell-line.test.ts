@@ -74,9 +74,11 @@ if (process.env['DATABASE_URL'] !== undefined) {
         where datname = current_database() and query = 'listen quittance'`,
         )
         .execute(database.db)
-      await until(async () => (await listeners()) === 2)
-      one.of('work').ring()
-      await until(async () => heard.includes('other'))
+      // The server may count the old connections for a moment, so one ring may be heard by nobody.
+      await until(async () => {
+        one.of('work').ring()
+        return heard.includes('other')
+      })
     })
   })
 }
