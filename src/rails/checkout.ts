@@ -65,33 +65,41 @@ export type CheckoutDeps = {
  * whose time passed in them. True while there are more.
  */
 export async function checkoutPass(deps: CheckoutDeps, signal: AbortSignal): Promise<boolean> {
-  const blocks = await readBlocks(deps, signal)
-  if (blocks !== 'quiet') await priceClosings({ ...deps, chainId: deps.terms.chainId }, signal)
-  return blocks === 'more'
+  const { db, terms, readFinal } = deps
+  const final = await readFinal(signal)
+  const span =
+    final === undefined ? undefined : { final, cursor: await readCheckoutCursor(db, terms) }
+  if (span !== undefined && (await isQuiet(deps, span))) return false
+  const isMore = span !== undefined && (await readBlocks(deps, span, signal))
+  await priceClosings({ ...deps, chainId: terms.chainId }, signal)
+  return isMore
+}
+
+type Span = { final: bigint; cursor: CheckoutCursor | undefined }
+
+/** Few blocks are new, and nobody is to pay in them. */
+async function isQuiet({ db, terms, clock }: CheckoutDeps, { final, cursor }: Span) {
+  if (cursor === undefined || final >= cursor.blockNumber + QUIET_BLOCKS) return false
+  const since = new Date(clock.now().getTime() - RECENT_MS)
+  return !(await isCheckoutAwaited(db, { ...terms, since }))
 }
 
 async function readBlocks(
   deps: CheckoutDeps,
+  { final, cursor }: Span,
   signal: AbortSignal,
-): Promise<'more' | 'all' | 'quiet'> {
-  const { db, terms, readFinal, readBlock, settlements, clock } = deps
-  const final = await readFinal(signal)
-  if (final === undefined) return 'all'
-  const cursor = await readCheckoutCursor(db, terms)
-  if (cursor !== undefined && final < cursor.blockNumber + QUIET_BLOCKS) {
-    const since = new Date(clock.now().getTime() - RECENT_MS)
-    if (!(await isCheckoutAwaited(db, { ...terms, since }))) return 'quiet'
-  }
+): Promise<boolean> {
+  const { db, terms, readBlock, settlements } = deps
   const from =
     cursor === undefined
       ? await firstBlock(deps, final, signal)
       : await nextAfter(deps, cursor, signal)
-  if (from === undefined || from > final) return 'all'
+  if (from === undefined || from > final) return false
   const { chainId } = terms
   await forgetReplaced(deps, { chainId, from, to: final }, signal)
   const to = final < from + MAX_BLOCKS ? final : from + MAX_BLOCKS - 1n
   const last = await readBlock(to, signal)
-  if (last === undefined) return 'all'
+  if (last === undefined) return false
   for (const settled of await settlements({ from, to }, signal)) {
     await takeIn(deps, settled, signal)
   }
@@ -100,7 +108,7 @@ async function readBlocks(
     await expire(db, transactionId)
   }
   await writeCheckoutCursor(db, terms, { blockNumber: to, blockHash: last.hash })
-  return to < final ? 'more' : 'all'
+  return to < final
 }
 
 const MAX_BLOCKS = 10_000n

@@ -78,9 +78,14 @@ export type AmountFields = {
   amount_wei?: string
 }
 
+/** The amount as people write it. */
+export function decimalOf({ amount, ...unit }: { amount: bigint } & Unit): string {
+  return formatAmount({ amount, decimals: decimalsOf(unit) })
+}
+
 /** Spread into an answer of Group B. */
 export function amountFields({ amount, ...unit }: { amount: bigint } & Unit): AmountFields {
-  const decimal = formatAmount({ amount, decimals: decimalsOf(unit) })
+  const decimal = decimalOf({ amount, ...unit })
   return {
     amount: exactNumber(decimal),
     amount_decimal: decimal,

@@ -6,6 +6,7 @@ import { renderCheckout } from '../../src/rails/checkout-page.ts'
 import { checkoutPass, type CheckoutDeps } from '../../src/rails/checkout.ts'
 import { recordChain } from '../../src/store/database/chains.ts'
 import { findCharge } from '../../src/store/rails/charges.ts'
+import { readCheckoutCursor } from '../../src/store/rails/checkouts.ts'
 import { escapeHtml } from '../../src/wire/html.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
 import { createScriptedBlocks, type ScriptedBlocks } from '../fixtures/chain/scripted-blocks.ts'
@@ -67,6 +68,24 @@ describe('the first look at what was paid at our own checkout', () => {
 
   it('begins with the last final block where nobody has asked for anything yet', async () => {
     expect(await look()).to.deep.equal([50n, 50n])
+  })
+
+  it('lets blocks gather while nobody is to pay, and finds what was paid in them', async () => {
+    await look()
+    const seen = async () => (await readCheckoutCursor(checkout.db, checkout.terms))?.blockNumber
+    for (let block = 0; block < 10; block += 1) chain.mine()
+    expect(await checkoutPass(checkout, signal)).to.equal(false)
+    expect(await seen()).to.equal(50n)
+    const { id, reference } = await create()
+    chain.mine([{ reference, amount: 10_000_000n, token: DOLLAR }])
+    expect(await look()).to.deep.equal([51n, 61n])
+    expect(await status(id)).to.include({ status: 'completed' })
+    clock.advance(50 * HOUR_MS)
+    for (let block = 0; block < 15; block += 1) chain.mine()
+    await checkoutPass(checkout, signal)
+    expect(await seen()).to.equal(61n)
+    chain.mine()
+    expect(await look()).to.deep.equal([62n, 77n])
   })
 
   it('counts no wei as dollars where the reader knows no dollar token', async () => {

@@ -1,5 +1,5 @@
 import { untilAborted } from '../../base/clock.ts'
-import { groupsOf } from '../../base/groups.ts'
+import { forEachAtOnce } from '../../base/groups.ts'
 import { limits } from '../../base/limits.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Hex } from '../../domain/orders.ts'
@@ -72,15 +72,14 @@ export type Screening = (moves: readonly Move[], signal: AbortSignal) => Promise
 
 export function createScreening(deps: { screen: Screen; logger: Logger }): Screening {
   return async (moves, signal) => {
-    const problems: FieldProblem[] = []
-    for (const some of groupsOf(moves, AT_ONCE)) {
-      signal.throwIfAborted()
-      const rules = await Promise.all(some.map((move) => ruleAgainst(deps, move, signal)))
-      for (const [place, { field }] of some.entries()) {
-        const code = rules[place]
-        if (code !== undefined) problems.push({ field, code, message: sentenceOf(code) })
-      }
-    }
+    const rules: (string | undefined)[] = []
+    await forEachAtOnce([...moves.entries()], AT_ONCE, async ([place, move]) => {
+      rules[place] = await ruleAgainst(deps, move, signal)
+    })
+    const problems = moves.flatMap(({ field }, place): FieldProblem[] => {
+      const code = rules[place]
+      return code === undefined ? [] : [{ field, code, message: sentenceOf(code) }]
+    })
     const [first] = problems
     if (first !== undefined) throw new RequestError('policy_refused', first.message, { problems })
   }

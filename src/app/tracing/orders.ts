@@ -48,9 +48,14 @@ export function followOrders(deps: {
       working ??= work()
     },
     async fieldsOf(db, orderId) {
-      const [order] = orderId === undefined ? [] : await findTracedOrders(db, [orderId])
-      const { traceId } = parseTraceparent(order?.traceparent) ?? {}
-      return traceId === undefined ? {} : { trace_id: traceId }
+      try {
+        const [order] = orderId === undefined ? [] : await findTracedOrders(db, [orderId])
+        const { traceId } = parseTraceparent(order?.traceparent) ?? {}
+        return traceId === undefined ? {} : { trace_id: traceId }
+      } catch (error) {
+        logger.debug({ reason: messageOf(error) }, 'an order is in no trace')
+        return {}
+      }
     },
   }
 }

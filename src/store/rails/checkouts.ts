@@ -54,7 +54,10 @@ export async function isCheckoutAwaited(
   const { rows } = await sql<{ isAwaited: boolean }>`
     select exists (select from charges c where c.chain_id = ${chainId} and ${IS_AWAITED})
       or exists (select from charges where chain_id = ${chainId} and expires_at > ${since})
-      or exists (select from charges where closed_by is not null and gas_used is null)
+      or exists (
+        select from charges
+        where chain_id = ${chainId} and closed_by is not null and gas_used is null
+      )
       as "isAwaited"`.execute(db)
   return rows[0]?.isAwaited ?? true
 }

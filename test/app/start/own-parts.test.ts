@@ -23,7 +23,7 @@ const GATEWAY: OwnGateway = {
 }
 const FIELD = { of: 'url', description: 'Voucher.', example: 'https://a.example' } as const
 
-describe('parts of one’s own', () => {
+describe('your own parts', () => {
   const fit = (own: object, environment: Record<string, string> = {}): void =>
     requireFitting(own, parseConfig(environment))
 

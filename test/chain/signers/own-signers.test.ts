@@ -25,7 +25,7 @@ function ownSigner(place: number, by = place): OwnSigner {
   return { address, sign: ({ digest }) => privateKeyToAccount(KEYS[by]!).sign({ hash: digest }) }
 }
 
-describe('signers of one’s own', () => {
+describe('your own signers', () => {
   it('sign transactions and typed data, each for the digest of its payload', async () => {
     const signers = await openOwnSigners([ownSigner(0), ownSigner(1)], signal)
     const { raw } = await signers.at(1).sign(REQUEST, signal)
@@ -45,7 +45,7 @@ describe('signers of one’s own', () => {
     }
   })
 
-  it('have failed where they throw or say nothing in time, and may be asked again', async () => {
+  it('fail when they throw or do not answer in time, and can be asked again', async () => {
     for (const sign of [
       () => Promise.reject(new Error('the vault is sealed')),
       () => new Promise<never>(() => undefined),

@@ -16,7 +16,7 @@ import { freshDatabase } from '../../fixtures/store/database.ts'
 const { signal } = new AbortController()
 const ACCEPTED: BankTransfer = { bankId: 'B1', state: 'accepted' }
 
-describe('a bank of one’s own', () => {
+describe('your own bank', () => {
   let db: Db
   let userId: number
   let clock: TestClock

@@ -14,7 +14,7 @@ const OPEN: OwnChargeView = {
   clientSecret: 'secret',
 }
 
-describe('a gateway of one’s own', () => {
+describe('your own gateway', () => {
   let bench: GatewayBench
   let asked: string[]
   let answers: Partial<OwnGateway>

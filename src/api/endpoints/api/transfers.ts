@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { actorOf, type Caller } from '../../../domain/access.ts'
 import type { Institution } from '../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../domain/ids.ts'
-import { CURRENCY_DECIMALS, formatAmount } from '../../../domain/money.ts'
+import { CURRENCY_DECIMALS } from '../../../domain/money.ts'
 import { isRoutingNumber } from '../../../domain/routing-numbers.ts'
 import { spendAmount } from '../../../domain/spending.ts'
 import { drawForTransfer } from '../../../ledger/wires.ts'
@@ -20,7 +20,7 @@ import {
   recordTransaction,
   type Transaction,
 } from '../../../store/transactions/transactions.ts'
-import { amountFields, readAmount } from '../../../wire/amounts.ts'
+import { amountFields, decimalOf, readAmount } from '../../../wire/amounts.ts'
 import { RequestError } from '../../../wire/errors.ts'
 import { TransactionParamsSchema } from '../../../wire/group-b/transactions.ts'
 import {
@@ -129,7 +129,7 @@ function moveOf(body: TransferCreate, { userId }: Caller): Move {
     field: to === undefined ? 'institution_id' : 'recipient_info',
     way: 'transfer',
     userId,
-    amount: formatAmount({ amount, decimals: CURRENCY_DECIMALS[currency] }),
+    amount: decimalOf({ amount, currency }),
     currency,
     institutionId,
     beneficiary,

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
 
 import { checksummed } from '../../../../chain/hex.ts'
-import { decimalsOf, formatAmount } from '../../../../domain/money.ts'
 import type { Attempt, Hex, Order } from '../../../../domain/orders.ts'
 import {
   countEveryonesTransactions,
@@ -24,6 +23,7 @@ import { isSearch, type ListPlace, type Wanted } from '../../../../store/transac
 import { readObjections } from '../../../../store/transactions/objections.ts'
 import { findReceiptOf } from '../../../../store/transactions/receipts.ts'
 import { listMoves } from '../../../../store/transactions/transactions.ts'
+import { decimalOf } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import {
   LifeParamsSchema,
@@ -128,10 +128,6 @@ const BY_AMOUNT = '`user_id`, `currency`, `min_amount` and `max_amount`'
 function needsCurrency(sort: AmountOrder): RequestError {
   const message = `Amounts are sorted within one currency. Send \`currency\` with sort=${sort}.`
   return invalidRequest([{ field: 'query.currency', code: 'required', message }])
-}
-
-function decimalOf(transaction: OwnedTransaction): string {
-  return formatAmount({ amount: transaction.amount, decimals: decimalsOf(transaction) })
 }
 
 type OwnedPage = Awaited<ReturnType<typeof findEveryonesTransactions>>

@@ -4,7 +4,7 @@ import type { Result } from '../../../../base/errors.ts'
 import { checksummed } from '../../../../chain/hex.ts'
 import { actorOf, type Caller } from '../../../../domain/access.ts'
 import type { ChainNames } from '../../../../domain/chains.ts'
-import { decimalsOf, formatAmount, type Unit } from '../../../../domain/money.ts'
+import type { Unit } from '../../../../domain/money.ts'
 import type { BundleRoute, Hex, Order, Route } from '../../../../domain/orders.ts'
 import type { Token } from '../../../../domain/tokens.ts'
 import type { Db } from '../../../../store/database/database.ts'
@@ -13,7 +13,7 @@ import {
   type NewTransaction,
 } from '../../../../store/transactions/transactions.ts'
 import type { FailureCode } from '../../../../wire/errors.ts'
-import { amountFields } from '../../../../wire/amounts.ts'
+import { amountFields, decimalOf } from '../../../../wire/amounts.ts'
 import type { BlockchainCreatedSchema } from '../../../../wire/group-b/blockchain.ts'
 import type { EndpointRequest } from '../../../admission/endpoint.ts'
 import type { Move } from '../../../admission/screen.ts'
@@ -119,7 +119,7 @@ export function toMove(payment: {
     field: 'to_address',
     way: 'chain',
     userId: caller.userId,
-    amount: formatAmount({ amount, decimals: decimalsOf(unit) }),
+    amount: decimalOf({ amount, ...unit }),
     currency: unit.currency,
     chain: chain.name,
     address: checksummed(to),

@@ -3,7 +3,6 @@ import { mayUse, type Caller } from '../../../../domain/access.ts'
 import { dueOf, receivedDecimals, type Terms } from '../../../../domain/gateways.ts'
 import {
   CURRENCY_DECIMALS,
-  decimalsOf,
   formatAmount,
   STABLECOIN_DECIMALS,
   type Currency,
@@ -15,7 +14,7 @@ import type { ListedPayment } from '../../../../store/rails/checkouts.ts'
 import { listDisputes } from '../../../../store/rails/disputes.ts'
 import { listRefunds } from '../../../../store/rails/refunds.ts'
 import { findTransaction, type Transaction } from '../../../../store/transactions/transactions.ts'
-import { amountFields } from '../../../../wire/amounts.ts'
+import { amountFields, decimalOf } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import type { ArrivalWire, ChargeBackWire } from '../../../../wire/group-b/charges.ts'
 
@@ -34,7 +33,7 @@ export async function readChargeBack(
   // A bank sends a payment back as a whole, without a refund of ours.
   const back = status === 'refunded' && refunds.length === 0 ? amount : completed
   return {
-    refunded_decimal: formatAmount({ amount: back, decimals: decimalsOf(unit) }),
+    refunded_decimal: decimalOf({ amount: back, ...unit }),
     refunds: refunds.map(({ refundId, state, errorCode, amount, payer }) => ({
       refund_id: refundId,
       status: state,

@@ -2,11 +2,11 @@ import type { Clock } from '../../../../base/clock.ts'
 import { actorOf, type Caller } from '../../../../domain/access.ts'
 import { payerOf, type Gateway } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
-import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../../../domain/money.ts'
+import type { Currency } from '../../../../domain/money.ts'
 import type { Db } from '../../../../store/database/database.ts'
 import { findCharge, type Charge } from '../../../../store/rails/charges.ts'
 import { recordTransaction } from '../../../../store/transactions/transactions.ts'
-import { readAmount } from '../../../../wire/amounts.ts'
+import { decimalOf, readAmount } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import {
   paymentCreatedSchema,
@@ -124,10 +124,7 @@ function paymentCreate({ desk, chains, randomBytes }: PaymentDeps): Endpoint {
 /** What it asks a payer for, for the screen. */
 function moveOf(body: PaymentCreate, { userId }: Caller): Move {
   const { gateway_id: gatewayId, chain, currency, description, metadata } = body
-  const amount = formatAmount({
-    amount: readAmount({ amount: body.amount, currency }),
-    decimals: CURRENCY_DECIMALS[currency],
-  })
+  const amount = decimalOf({ amount: readAmount({ amount: body.amount, currency }), currency })
   const asked = { amount, currency, gatewayId, chain, description, metadata }
   return { field: 'gateway_id', way: 'payment', userId, ...asked }
 }

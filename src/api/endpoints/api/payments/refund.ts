@@ -3,7 +3,7 @@ import { checksummed } from '../../../../chain/hex.ts'
 import { actorOf } from '../../../../domain/access.ts'
 import { refundableOf } from '../../../../domain/gateways.ts'
 import { createId, type RandomBytes } from '../../../../domain/ids.ts'
-import { CURRENCY_DECIMALS, formatAmount, type Currency } from '../../../../domain/money.ts'
+import { CURRENCY_DECIMALS, type Currency } from '../../../../domain/money.ts'
 import type { Hex } from '../../../../domain/orders.ts'
 import { refundReference, type Reference } from '../../../../domain/reference.ts'
 import { spendAmount } from '../../../../domain/spending.ts'
@@ -19,7 +19,7 @@ import {
   type RefundSums,
 } from '../../../../store/rails/refunds.ts'
 import { recordTransaction } from '../../../../store/transactions/transactions.ts'
-import { amountFields, readAmount } from '../../../../wire/amounts.ts'
+import { amountFields, decimalOf, readAmount } from '../../../../wire/amounts.ts'
 import { RequestError } from '../../../../wire/errors.ts'
 import {
   RefundCreatedSchema,
@@ -165,10 +165,7 @@ function moveOf(asked: {
   const { userId, currency, gatewayId } = charge
   const wanted =
     body?.amount === undefined ? charge.amount : readAmount({ amount: body.amount, currency })
-  const amount = formatAmount({
-    amount: onChain?.amount ?? wanted,
-    decimals: CURRENCY_DECIMALS[currency],
-  })
+  const amount = decimalOf({ amount: onChain?.amount ?? wanted, currency })
   return {
     field: onChain === undefined ? 'amount' : 'to_address',
     way: 'refund',
@@ -332,7 +329,7 @@ function requireRest(facts: {
     throw new RequestError('conflict', sentence)
   }
   if (asked <= rest) return asked
-  const most = formatAmount({ amount: rest, decimals: CURRENCY_DECIMALS[currency] })
+  const most = decimalOf({ amount: rest, currency })
   const of = rest < whole ? 'what this payer has paid' : 'this payment'
   const message = `At most ${most} ${currency} of ${of} can still be refunded.`
   throw new RequestError('limit_exceeded', message, {
