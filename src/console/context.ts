@@ -122,20 +122,36 @@ export function useInterval(work: () => void, ms: number): void {
   }, [ms])
 }
 
-/** The chains of the installation, the default one first; empty until they are known. */
+/**
+ * The chains of the installation, the default one first; empty until they are known. A screen that
+ * gave up asking would send on the default chain without offering the others.
+ */
 export function useChains(): readonly ServedChain[] {
   const { api } = usePlatform()
-  const [chains, setChains] = useState<readonly ServedChain[]>([])
+  const [chains, setChains] = useState(() => known.get(api) ?? [])
   useEffect(() => {
     const abort = new AbortController()
-    api
-      .get<Pick<OverviewWire, 'chains'>>('/api/admin/overview', { signal: abort.signal })
-      .then((answer) => setChains(answer.chains))
-      // Without it there is no choice of a chain and no link to an explorer; all else is as it was.
-      .catch(() => undefined)
+    const { signal } = abort
+    const ask = async (): Promise<void> => {
+      while (!known.has(api) && !signal.aborted) {
+        try {
+          const overview = await api.get<Overview>('/api/admin/overview', { signal })
+          known.set(api, overview.chains)
+          setChains(overview.chains)
+        } catch {
+          await new Promise((later) => setTimeout(later, ASK_AGAIN_MS))
+        }
+      }
+    }
+    void ask()
     return () => abort.abort()
   }, [api])
   return chains
 }
 
+/** A chain that is added later is offered when the page is loaded again. */
+const known = new WeakMap<Api, readonly ServedChain[]>()
+const ASK_AGAIN_MS = 1000
+
+type Overview = Pick<OverviewWire, 'chains'>
 type ServedChain = OverviewWire['chains'][number]

@@ -1,6 +1,3 @@
-import { existsSync, renameSync, rmSync } from 'node:fs'
-
-import { PGlite } from '@electric-sql/pglite'
 import { Kysely, PGliteDialect, PostgresDialect, sql, type PostgresPool } from 'kysely'
 import { types } from 'pg'
 
@@ -9,6 +6,7 @@ import { nameOfDatabase, parseDatabaseAddress } from '../../base/database-addres
 import { BaseError, messageOf, codeOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { openConnections, PATIENCE, type Patience } from './connections.ts'
+import { openPglite } from './embedded.ts'
 import { createShortage, DatabaseUnavailableError, READ_ONLY, type Shortage } from './trouble.ts'
 
 /** What every query runs on: the database, or the open transaction. */
@@ -49,8 +47,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 async function openEmbedded({ folder, image }: DatabaseOptions): Promise<Database> {
-  if (folder !== undefined) await createWhole(folder)
-  const pglite = await createPglite(folder === undefined ? { image } : { folder })
+  const pglite = await openPglite({ folder, image, parsers: PARSERS })
   await pglite.exec(`set default_statistics_target = ${STATISTICS}`)
   const shortage = createShortage()
   const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), ...shortage.logging })
@@ -69,25 +66,6 @@ async function openEmbedded({ folder, image }: DatabaseOptions): Promise<Databas
 
 /** A fifth of a server's: everybody waits while a table is looked at, half a second with all. */
 const STATISTICS = 20
-
-/** A start that was killed while it created the database must not leave half of one behind. */
-async function createWhole(folder: string): Promise<void> {
-  if (existsSync(folder)) return
-  const draft = `${folder}.new`
-  rmSync(draft, { recursive: true, force: true })
-  const pglite = await createPglite({ folder: draft })
-  await pglite.close()
-  renameSync(draft, folder)
-}
-
-async function createPglite({ folder, image }: DatabaseOptions): Promise<PGlite> {
-  const place = folder === undefined ? image && { loadDataDir: image } : { dataDir: folder }
-  try {
-    return await PGlite.create({ ...place, parsers: PARSERS })
-  } catch (error) {
-    throw new DatabaseDamagedError(folder ?? 'memory', error)
-  }
-}
 
 async function openServer(options: DatabaseOptions & { url: string }): Promise<Database> {
   const shortage = createShortage()
@@ -204,16 +182,6 @@ class PoolerLimitsError extends BaseError {
         `${missing.join(', ')}. Set each of them once, as in ` +
         `"alter database quittance set ${missing[0]} = '10s'", and let PgBouncer reconnect.`,
       { code: 'pooler_without_limits', details: { missing } },
-    )
-  }
-}
-
-class DatabaseDamagedError extends BaseError {
-  constructor(where: string, cause: unknown) {
-    super(
-      `The embedded database in ${where} cannot be opened (${messageOf(cause)}). ` +
-        'Restore the data folder from a backup, or set QUITTANCE_DATA to a new one.',
-      { code: 'database_damaged', cause },
     )
   }
 }

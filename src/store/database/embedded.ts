@@ -1,0 +1,76 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+
+import { PGlite, type ParserOptions, type PGliteOptions } from '@electric-sql/pglite'
+
+import { BaseError, messageOf } from '../../base/errors.ts'
+
+export type EmbeddedOptions = {
+  /** Absent: the database is in memory. */
+  folder?: string | undefined
+  /** What the one in memory begins with: a data folder, as PGlite dumps it. */
+  image?: Blob | undefined
+  parsers: ParserOptions
+}
+
+/**
+ * Opens PGlite, and makes its data folder where there is none. In memory, where tests and
+ * simulations ask it a thousand questions, its code is optimized.
+ */
+export async function openPglite({ folder, image, parsers }: EmbeddedOptions): Promise<PGlite> {
+  try {
+    if (folder === undefined) {
+      return await PGlite.create({ ...(image && { loadDataDir: image }), ...settings(), parsers })
+    }
+    return await withoutOptimizer(async () => {
+      await createWhole(folder)
+      return PGlite.create({ dataDir: folder, ...settings(), parsers })
+    })
+  } catch (error) {
+    throw new DatabaseDamagedError(folder ?? 'memory', error)
+  }
+}
+
+/**
+ * PostgreSQL clears its buffers when it starts. The 128 MB that it would take by itself cost every
+ * command half a second; what does not fit here is in the system's own cache of files.
+ */
+function settings(): PGliteOptions {
+  return { startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'] }
+}
+
+/**
+ * V8 would compile the largest function of PostgreSQL a second time, which takes two seconds and
+ * 500 MB of each process and makes payments a tenth faster. It decides when code is loaded, so the
+ * WebAssembly code of others, such as that of the signatures, is optimized as ever.
+ */
+async function withoutOptimizer<T>(load: () => Promise<T>): Promise<T> {
+  setFlagsFromString('--no-wasm-tier-up')
+  setFlagsFromString('--no-wasm-dynamic-tiering')
+  try {
+    return await load()
+  } finally {
+    setFlagsFromString('--wasm-tier-up')
+    setFlagsFromString('--wasm-dynamic-tiering')
+  }
+}
+
+/** A start that was killed while it created the database must not leave half of one behind. */
+async function createWhole(folder: string): Promise<void> {
+  if (existsSync(folder)) return
+  const draft = `${folder}.new`
+  rmSync(draft, { recursive: true, force: true })
+  const pglite = await PGlite.create({ dataDir: draft, ...settings() })
+  await pglite.close()
+  renameSync(draft, folder)
+}
+
+class DatabaseDamagedError extends BaseError {
+  constructor(where: string, cause: unknown) {
+    super(
+      `The embedded database in ${where} cannot be opened (${messageOf(cause)}). ` +
+        'Restore the data folder from a backup, or set QUITTANCE_DATA to a new one.',
+      { code: 'database_damaged', cause },
+    )
+  }
+}
