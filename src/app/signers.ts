@@ -57,7 +57,7 @@ export function startSigners(
     name: 'signers',
     clock,
     logger,
-    intervalMs: chain.isEmbedded ? EMBEDDED_WATCH_MS : WATCH_MS,
+    intervalMs: WATCH_MS,
     onProgress: of.watch('signer watch', limits.railsStillMs),
     pass: (signal) => watchSigners(deps, signal),
   })
@@ -67,7 +67,6 @@ export function startSigners(
 }
 
 const WATCH_MS = 15_000
-const EMBEDDED_WATCH_MS = 2000
 const MAX_AGE_MS = 3000
 
 /** Below the limit of a health check: what no provider says by then is not known. */

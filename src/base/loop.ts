@@ -26,7 +26,8 @@ export type LoopOptions = {
   onProgress?: (() => void) | undefined
   /**
    * True: there is more to do, and the next pass begins at once. A number: nothing is due for so
-   * many milliseconds, of which the loop rests the first two seconds, or until it is kicked.
+   * many milliseconds. The loop rests until then or until it is kicked, but for two seconds at
+   * most, and for ten where a bell kicks it from elsewhere.
    */
   pass: (signal: AbortSignal, how: { isKicked: boolean }) => Promise<unknown>
 }
@@ -40,6 +41,9 @@ export function createLoop(options: LoopOptions): Loop {
   let failures = 0
   let waitMs = intervalMs
 
+  const atRest = (dueInMs: number): number =>
+    Math.max(intervalMs, Math.min(dueInMs, bell ? MAX_BELLED_IDLE_MS : MAX_IDLE_MS))
+
   /** How long to rest before the next pass, kicked or not; undefined where there is more to do. */
   const passOnce = async (signal: AbortSignal): Promise<number | undefined> => {
     const how = { isKicked }
@@ -48,7 +52,7 @@ export function createLoop(options: LoopOptions): Loop {
     try {
       const next = await pass(signal, how)
       failures = 0
-      waitMs = typeof next === 'number' ? atRest(next, intervalMs) : intervalMs
+      waitMs = typeof next === 'number' ? atRest(next) : intervalMs
       return next === true ? undefined : (restMs?.(performance.now() - startedAt) ?? 0)
     } catch (error) {
       failures += 1
@@ -92,12 +96,9 @@ export function createLoop(options: LoopOptions): Loop {
   }
 }
 
-/** Work that nobody kicks for, such as that of an unreachable process, waits this long at most. */
+/** Work that nobody kicks for waits this long at most, and that of a bell which was not heard. */
 const MAX_IDLE_MS = 2000
-
-function atRest(dueInMs: number, intervalMs: number): number {
-  return Math.max(intervalMs, Math.min(dueInMs, MAX_IDLE_MS))
-}
+const MAX_BELLED_IDLE_MS = 10_000
 
 const FIRST_REST_MS = 250
 const MAX_REST_MS = 5000

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 
+import { createBells } from '../../src/base/bells.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { backoffMs, createLoop, inRounds, type LoopOptions } from '../../src/base/loop.ts'
@@ -101,6 +102,21 @@ describe('a loop', () => {
     end.abort()
     await running
     expect(slept).to.deep.equal([2000, 700, 100, 2000, 100])
+  })
+
+  it('rests for up to ten seconds where a bell kicks it', async () => {
+    const bell = createBells().of('work')
+    const due = [60_000, 700, Infinity]
+    const loop = create({ bell, pass: async () => due.shift() })
+    const running = loop.run(end.signal)
+    await turns()
+    bell.ring()
+    await turns()
+    bell.ring()
+    await turns()
+    end.abort()
+    await running
+    expect(slept).to.deep.equal([10_000, 700, 10_000])
   })
 
   it('logs a pass that fails, and rests for longer after each in a row', async () => {
