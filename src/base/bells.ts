@@ -4,6 +4,8 @@ export type Bell = {
   ring: () => void
   /** Returns a function that ends it. */
   listen: (wake: () => void) => () => void
+  /** Whether a ring in any of those processes is heard here now. */
+  isHeard: () => boolean
 }
 
 export type Bells = {
@@ -12,12 +14,15 @@ export type Bells = {
   ringHere: (name: string) => void
   /** Called with the name of each bell that is rung in this process. */
   carry: (onRing: (name: string) => void) => void
+  /** Says whether those of other processes are heard; without a word there are no others. */
+  setHeard: (isHeard: boolean) => void
 }
 
 /** A ring that nobody hears costs time, and nothing else: every listener polls as well. */
 export function createBells(): Bells {
   const listening = new Map<string, Set<() => void>>()
   let carry: ((name: string) => void) | undefined
+  let isHeard = true
   const ringHere = (name: string): void => {
     for (const wake of listening.get(name) ?? []) wake()
   }
@@ -25,6 +30,9 @@ export function createBells(): Bells {
     ringHere,
     carry(onRing) {
       carry = onRing
+    },
+    setHeard(now) {
+      isHeard = now
     },
     of: (name) => ({
       ring() {
@@ -36,6 +44,7 @@ export function createBells(): Bells {
         listening.set(name, all.add(wake))
         return () => void all.delete(wake)
       },
+      isHeard: () => isHeard,
     }),
   }
 }

@@ -27,7 +27,7 @@ export type LoopOptions = {
   /**
    * True: there is more to do, and the next pass begins at once. A number: nothing is due for so
    * many milliseconds. The loop rests until then or until it is kicked, but for two seconds at
-   * most, and for ten where a bell kicks it from elsewhere.
+   * most, and for ten where a bell is heard that kicks it.
    */
   pass: (signal: AbortSignal, how: { isKicked: boolean }) => Promise<unknown>
 }
@@ -42,7 +42,7 @@ export function createLoop(options: LoopOptions): Loop {
   let waitMs = intervalMs
 
   const atRest = (dueInMs: number): number =>
-    Math.max(intervalMs, Math.min(dueInMs, bell ? MAX_BELLED_IDLE_MS : MAX_IDLE_MS))
+    Math.max(intervalMs, Math.min(dueInMs, bell?.isHeard() ? MAX_BELLED_IDLE_MS : MAX_IDLE_MS))
 
   /** How long to rest before the next pass, kicked or not; undefined where there is more to do. */
   const passOnce = async (signal: AbortSignal): Promise<number | undefined> => {
@@ -96,7 +96,7 @@ export function createLoop(options: LoopOptions): Loop {
   }
 }
 
-/** Work that nobody kicks for waits this long at most, and that of a bell which was not heard. */
+/** Work that nobody kicks for waits this long at most, and what a bell was lost for so long. */
 const MAX_IDLE_MS = 2000
 const MAX_BELLED_IDLE_MS = 10_000
 

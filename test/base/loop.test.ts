@@ -104,9 +104,10 @@ describe('a loop', () => {
     expect(slept).to.deep.equal([2000, 700, 100, 2000, 100])
   })
 
-  it('rests for up to ten seconds where a bell kicks it', async () => {
-    const bell = createBells().of('work')
-    const due = [60_000, 700, Infinity]
+  it('rests for up to ten seconds where a bell is heard', async () => {
+    const bells = createBells()
+    const bell = bells.of('work')
+    const due = [60_000, 700, Infinity, Infinity]
     const loop = create({ bell, pass: async () => due.shift() })
     const running = loop.run(end.signal)
     await turns()
@@ -114,9 +115,12 @@ describe('a loop', () => {
     await turns()
     bell.ring()
     await turns()
+    bells.setHeard(false)
+    bell.ring()
+    await turns()
     end.abort()
     await running
-    expect(slept).to.deep.equal([10_000, 700, 10_000])
+    expect(slept).to.deep.equal([10_000, 700, 10_000, 2000])
   })
 
   it('logs a pass that fails, and rests for longer after each in a row', async () => {

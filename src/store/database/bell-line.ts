@@ -26,15 +26,20 @@ export type BellLineDeps = {
  */
 export async function runBellLine(bells: Bells, deps: BellLineDeps): Promise<void> {
   const { hosts, isPooled } = addressOf(deps.url)
+  bells.setHeard(false)
   if (isPooled) return
   const own = randomUUID()
   bells.carry(carrier(deps, own))
   while (!deps.signal.aborted) {
     for (const host of hosts) {
-      await listenAt(host, deps, (payload) => {
-        const [from, name] = payload.split(' ', 2)
-        if (from !== own && name !== undefined) bells.ringHere(name)
+      await listenAt(host, deps, {
+        onListening: () => bells.setHeard(true),
+        onRing(payload) {
+          const [from, name] = payload.split(' ', 2)
+          if (from !== own && name !== undefined) bells.ringHere(name)
+        },
       })
+      bells.setHeard(false)
     }
     await deps.clock.sleep(RECONNECT_MS, deps.signal)
   }
@@ -64,7 +69,7 @@ function carrier({ db, logger }: BellLineDeps, own: string): (name: string) => v
 async function listenAt(
   host: URL,
   { logger, signal }: BellLineDeps,
-  onRing: (payload: string) => void,
+  { onListening, onRing }: { onListening: () => void; onRing: (payload: string) => void },
 ): Promise<void> {
   const client = new Client({
     connectionString: host.href,
@@ -83,6 +88,7 @@ async function listenAt(
     hangUp(client)
     // A standby passes nothing on: it refuses to listen, and the next host is asked.
     await client.query(`listen ${CHANNEL}`)
+    onListening()
     if (!signal.aborted) await ended
   } catch (error) {
     logger.debug({ reason: messageOf(error) }, 'no connection to listen on')

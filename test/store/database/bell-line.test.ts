@@ -20,17 +20,19 @@ if (process.env['DATABASE_URL'] !== undefined) {
     let end: AbortController
     let running: Promise<void>[]
     let heard: string[]
+    let connect: (at?: string) => Bells
+    let address: string
     let one: Bells
     let other: Bells
 
     beforeEach(async () => {
-      const url = await emptyDatabaseUrl()
-      database = await openDatabase({ url })
+      address = (await emptyDatabaseUrl()) ?? ''
+      database = await openDatabase({ url: address })
       end = new AbortController()
       heard = []
       const logger = createLogger({ level: 'silent' })
       const deps = { db: database.db, clock: systemClock, logger, signal: end.signal }
-      const connect = (at = url ?? ''): Bells => {
+      connect = (at = address) => {
         const bells = createBells()
         running.push(runBellLine(bells, { ...deps, url: at }))
         return bells
@@ -79,6 +81,13 @@ if (process.env['DATABASE_URL'] !== undefined) {
         one.of('work').ring()
         return heard.includes('other')
       })
+      await until(async () => other.of('work').isHeard())
+    })
+
+    it('are not heard behind PgBouncer, where each process only polls', async () => {
+      const pooled = connect(`${address}?pgbouncer=true`)
+      await running.at(-1)
+      expect([one, pooled].map((bells) => bells.of('work').isHeard())).to.deep.equal([true, false])
     })
   })
 }
