@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { expect } from 'chai'
+
+import { callRpc } from '../../src/chain/rpc/rpc.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { runProgram, type Program } from '../fixtures/program.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
+import { until } from '../fixtures/until.ts'
+
+/** What the sandbox counts of itself, from its first line on. */
+type Counts = { modules: number; database: number; calls: number; peakMb: number }
+
+const COUNT = `
+  import { registerHooks } from 'node:module'
+  const counts = { modules: 0, database: 0, calls: 0 }
+  registerHooks({
+    load(url, context, next) {
+      counts.modules += 1
+      return next(url, context)
+    },
+  })
+  const { PGlite } = await import(${JSON.stringify(import.meta.resolve('@electric-sql/pglite'))})
+  const { execProtocolRawSync } = PGlite.prototype
+  PGlite.prototype.execProtocolRawSync = function (...message) {
+    counts.database += 1
+    return execProtocolRawSync.apply(this, message)
+  }
+  const { fetch } = globalThis
+  globalThis.fetch = (...request) => {
+    counts.calls += 1
+    return fetch(...request)
+  }
+  process.on('SIGUSR2', () => {
+    const peakMb = process.resourceUsage().maxRSS / 1024
+    console.error('counts ' + JSON.stringify({ ...counts, peakMb }))
+  })
+`
+
+const BLOCKS = 20n
+
+// Each bound is a fifth above what was measured when it was set.
+describe('the sandbox at rest', () => {
+  let folder: ReturnType<typeof temporaryFolder>
+  let program: Program
+  let rpcUrl: string
+
+  before(async () => {
+    folder = temporaryFolder()
+    fillDataFolder(folder.path)
+    const hooks = join(folder.path, 'count.mjs')
+    writeFileSync(hooks, COUNT)
+    const NODE_OPTIONS = `--import ${hooks}`
+    program = runProgram(['up'], { QUITTANCE_DATA: folder.path, PORT: '0', NODE_OPTIONS })
+    rpcUrl = (await program.untilReady()).rpcUrl
+  })
+
+  after(async () => {
+    program.kill('SIGTERM')
+    await program.ended
+    folder.remove()
+  })
+
+  const count = async (): Promise<Counts> => {
+    const seen = program.output().stderr.length
+    program.kill('SIGUSR2')
+    const line = (): string | undefined =>
+      /^counts (.*)$/m.exec(program.output().stderr.slice(seen))?.[1]
+    await until(async () => line() !== undefined)
+    return JSON.parse(line() ?? '') as Counts
+  }
+
+  const height = async (): Promise<bigint> =>
+    BigInt(String(await callRpc({ url: rpcUrl, method: 'eth_blockNumber' })))
+
+  it('has loaded few modules, and holds little memory', async () => {
+    const { modules, peakMb } = await count()
+    expect(modules).to.be.within(50, 232)
+    expect(peakMb).to.be.within(100, 450)
+  })
+
+  it('asks the database and the chain little for each block', async () => {
+    // What a start leaves to be done is done by then.
+    await sleep(10_000)
+    const [from, before] = [await height(), await count()]
+    await until(async () => (await height()) >= from + BLOCKS)
+    const after = await count()
+    const blocks = Number((await height()) - from)
+    expect((after.database - before.database) / blocks, 'messages').to.be.within(20, 104)
+    expect((after.calls - before.calls) / blocks, 'calls').to.be.within(3, 14.4)
+  })
+})
