@@ -221,6 +221,10 @@ describe('traces', () => {
     })
     expect(answer.status).to.equal(201)
     await until(async () => receiver.received.some(({ body }) => body.includes('"complete"')))
+    // The watch over the supply may see the mint final before the sender does.
+    await until(async () =>
+      collector.spans.some(({ traceId, name }) => traceId === TRACE && name === 'final'),
+    )
     await stop(program)
     await receiver.close()
 
