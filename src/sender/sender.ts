@@ -97,7 +97,7 @@ export function createSender(context: SenderContext): Sender {
  */
 const RESTED = 0.8
 
-/** Resolves to how long nothing is due, where no lane has anything open. */
+/** Resolves to how long to rest where no lane has anything open, or another worker has them. */
 async function runPass(
   context: SenderContext,
   signal: AbortSignal,
@@ -121,8 +121,11 @@ async function runPass(
     context.onProgress?.()
   }
   if (look !== undefined) await tendAlerts(context, look)
-  return lanes === 0 ? Infinity : undefined
+  return lanes === 0 ? TAKE_OVER_MS : undefined
 }
+
+/** So soon another worker takes over what one that has ended left open. */
+const TAKE_OVER_MS = 2000
 
 const MAX_LANES = 10_000
 
