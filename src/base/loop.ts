@@ -96,7 +96,7 @@ export function createLoop(options: LoopOptions): Loop {
   }
 }
 
-/** Work that nobody kicks for waits this long at most, and what a bell was lost for so long. */
+/** How long a loop rests at most: where nobody kicks it, and where a bell is heard. */
 const MAX_IDLE_MS = 2000
 const MAX_BELLED_IDLE_MS = 10_000
 

@@ -137,11 +137,12 @@ export function useChains(): readonly ServedChain[] {
         try {
           const overview = await api.get<Overview>('/api/admin/overview', { signal })
           known.set(api, overview.chains)
-          setChains(overview.chains)
         } catch {
           await new Promise((later) => setTimeout(later, ASK_AGAIN_MS))
         }
       }
+      // Another part of the screen may have asked meanwhile.
+      if (!signal.aborted) setChains(known.get(api) ?? [])
     }
     void ask()
     return () => abort.abort()

@@ -124,7 +124,7 @@ async function runPass(
   return lanes === 0 ? TAKE_OVER_MS : undefined
 }
 
-/** So soon another worker takes over what one that has ended left open. */
+/** The lanes of a worker that has ended wait this long at most for another one. */
 const TAKE_OVER_MS = 2000
 
 const MAX_LANES = 10_000

@@ -187,7 +187,7 @@ describe('every operation that takes an id', () => {
         const url = path.replace(/\{\w+\}/, made ?? (await make()))
         const request = { method, url, headers: visitor.headers, remoteAddress }
         let { statusCode } = await server.inject(request)
-        // So a server says, on a machine that is busy, that nothing was done yet.
+        // A busy server refuses before it does anything, and says to ask again.
         while (statusCode === 503) ({ statusCode } = await server.inject(request))
         const told = `${visitor.name}: ${method} ${path}`
         expect(statusCode, told).to.equal(expectedStatus(visitor, endpoint, owner.id) ?? status)

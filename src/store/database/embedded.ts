@@ -20,11 +20,11 @@ export type EmbeddedOptions = {
 export async function openPglite({ folder, image, parsers }: EmbeddedOptions): Promise<PGlite> {
   try {
     if (folder === undefined) {
-      return await PGlite.create({ ...(image && { loadDataDir: image }), ...settings(), parsers })
+      return await create({ ...(image && { loadDataDir: image }), parsers })
     }
     return await withoutOptimizer(async () => {
       await createWhole(folder)
-      return PGlite.create({ dataDir: folder, ...settings(), parsers })
+      return create({ dataDir: folder, parsers })
     })
   } catch (error) {
     throw new DatabaseDamagedError(folder ?? 'memory', error)
@@ -35,8 +35,9 @@ export async function openPglite({ folder, image, parsers }: EmbeddedOptions): P
  * PostgreSQL clears its buffers when it starts. The 128 MB that it would take by itself cost every
  * command half a second; what does not fit here is in the system's own cache of files.
  */
-function settings(): PGliteOptions {
-  return { startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'] }
+function create(options: PGliteOptions): Promise<PGlite> {
+  const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB']
+  return PGlite.create({ ...options, startParams })
 }
 
 /**
@@ -60,7 +61,7 @@ async function createWhole(folder: string): Promise<void> {
   if (existsSync(folder)) return
   const draft = `${folder}.new`
   rmSync(draft, { recursive: true, force: true })
-  const pglite = await PGlite.create({ dataDir: draft, ...settings() })
+  const pglite = await create({ dataDir: draft })
   await pglite.close()
   renameSync(draft, folder)
 }
