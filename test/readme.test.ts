@@ -7,6 +7,7 @@ import { expect } from 'chai'
 
 import { BREAK_MEANINGS } from '../src/domain/breaks.ts'
 import { temporaryFolder } from './fixtures/folder.ts'
+import { fetchInTurn } from './fixtures/in-turn.ts'
 import { runScript, runToEnd, type Program } from './fixtures/program.ts'
 import { fillUnmigrated } from './fixtures/store/prepared-data.ts'
 import { until } from './fixtures/until.ts'
@@ -70,7 +71,7 @@ describe('the README', () => {
     const printed = program.output().stdout
     const [, url = '', header] = /curl (\S+)(?: -H '([^']+)')?/.exec(printed) ?? []
     const [name = 'accept', value = '*/*'] = header?.split(': ') ?? []
-    const answer = await fetch(url, { headers: { [name]: value } })
+    const answer = await fetchInTurn(url, { headers: { [name]: value } })
     const [, curls = ''] = /```sh\n(curl \$URL[\s\S]*?)```/.exec(readme) ?? []
     const { PATH, HOME } = process.env
     const env = { PATH, HOME, URL: new URL(url).origin, KEY: value, QUITTANCE_DATA: data }
@@ -83,7 +84,7 @@ describe('the README', () => {
     }
     const paid = JSON.parse(await type(curls))
     const reads = async (): Promise<{ status: string }> =>
-      (await fetch(`${env.URL}/api/transactions/${paid.transaction_id}`, {
+      (await fetchInTurn(`${env.URL}/api/transactions/${paid.transaction_id}`, {
         headers: { [name]: value },
       }).then((read) => read.json())) as { status: string }
     await until(async () => (await reads()).status === 'completed')

@@ -7,6 +7,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { parseConfig } from '../../src/base/config.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -56,7 +57,7 @@ describe('the loops of a program that runs', () => {
   })
 
   const failed = async (): Promise<string[]> => {
-    const answer = await fetch(`${app.facts.url}/readyz`)
+    const answer = await fetchInTurn(`${app.facts.url}/readyz`)
     const { parts } = (await answer.json()) as { parts: Record<string, { status: string }> }
     const names = Object.keys(parts).filter((name) => parts[name]?.status !== 'ok')
     expect(answer.status).to.equal(names.length === 0 ? 200 : 503)

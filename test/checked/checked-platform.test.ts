@@ -8,6 +8,7 @@ import type { NotSettledError } from '../../src/checked/errors.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
 import { calls, reference } from '../fixtures/books/verify.ts'
 import { expectFailure } from '../fixtures/errors.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { until } from '../fixtures/until.ts'
 
 const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -73,7 +74,7 @@ describe('the platform with proof', () => {
     const id = batch.transactions[1]!
     await until(async () => (await platform.transactions.get(id)).status === 'completed')
     const { path } = await platform.transactions.receipt(id)
-    const quittance = await (await fetch(`${app.url}${path}/quittance.json`)).text()
+    const quittance = await (await fetchInTurn(`${app.url}${path}/quittance.json`)).text()
     expect(quittance).to.contain(OTHER.toLowerCase()).and.contain('"20000000000000000"')
   })
 

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { createPlatformClient, type PlatformClient } from '../../src/client/platform-client.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
 import { expectFailure, failureOf } from '../fixtures/errors.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 
 describe('the platform client at our own server', () => {
   let app: RunningApp
@@ -112,7 +113,7 @@ describe('the platform client at our own server', () => {
   })
 
   it('has a call for every operation that the server tells of, and none besides', async () => {
-    const { paths } = (await (await fetch(`${app.url}/openapi/group-b.json`)).json()) as {
+    const { paths } = (await (await fetchInTurn(`${app.url}/openapi/group-b.json`)).json()) as {
       paths: Record<string, Record<string, unknown>>
     }
     const told = Object.entries(paths)
@@ -172,7 +173,7 @@ describe('the platform client at our own server', () => {
   })
 
   it('learns from any answer that keys are honoured', async () => {
-    const { headers } = await fetch(`${app.url}/api/transactions`)
+    const { headers } = await fetchInTurn(`${app.url}/api/transactions`)
     expect(headers.get('accept-idempotency-key')).to.equal('POST')
   })
 })

@@ -8,6 +8,7 @@ import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { deployForFile } from '../fixtures/chain/deployment.ts'
 import { L1_GAS, startArbitrumChain } from '../fixtures/chain/rollup.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runToEnd } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
@@ -51,7 +52,7 @@ describe('a chain of Arbitrum', () => {
   })
 
   const ask = async (path: string, body?: object): Promise<Fields> => {
-    const answer = await fetch(`${facts.url}${path}`, {
+    const answer = await fetchInTurn(`${facts.url}${path}`, {
       method: body ? 'POST' : 'GET',
       headers: { 'x-api-key': facts.groupB!.apiKey, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),

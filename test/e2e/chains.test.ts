@@ -14,6 +14,7 @@ import { describeInChromium, keepSession, startBrowser } from '../fixtures/conso
 import { readChain } from '../fixtures/console/chains.ts'
 import { depositTransaction, L1_FEE, startOpChain } from '../fixtures/chain/rollup.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
@@ -26,7 +27,7 @@ type Answer = { status: number; body: Wire }
 /** Asks as the user of the sandbox, as Group A's account, or as the administrator. */
 function asker(facts: ReadyFacts) {
   const ask = async (key: string | undefined, path: string, body?: object): Promise<Answer> => {
-    const answer = await fetch(`${facts.url}${path}`, {
+    const answer = await fetchInTurn(`${facts.url}${path}`, {
       method: body ? 'POST' : 'GET',
       headers: {
         ...(path.startsWith('/v1/')
@@ -126,9 +127,9 @@ describe('several chains in one installation', () => {
     }
     const { body } = await ask.b('/api/transactions?chain=base')
     expect(body['details']).to.have.nested.property('[0].code', 'chain_unknown')
-    const metrics = await (await fetch(`${facts.url}/metrics`)).text()
+    const metrics = await (await fetchInTurn(`${facts.url}/metrics`)).text()
     for (const { name } of chains) expect(metrics).to.include(`open_orders{chain="${name}"} 0`)
-    const books = await fetch(`${facts.url}/api/export?kind=transactions&format=csv`, {
+    const books = await fetchInTurn(`${facts.url}/api/export?kind=transactions&format=csv`, {
       headers: { 'x-api-key': facts.admin!.apiKey },
     })
     expect((await books.text()).split('\n')[0]).to.match(/,chain\r?$/)
@@ -221,7 +222,7 @@ describe('several chains in one installation', () => {
     expect(signers.stdout)
       .to.match(/balance +[\d.]+ POL/)
       .and.not.to.include('ETH')
-    const { parts } = (await (await fetch(`${facts.url}/readyz`)).json()) as {
+    const { parts } = (await (await fetchInTurn(`${facts.url}/readyz`)).json()) as {
       parts: Record<string, { message: string }>
     }
     expect(parts['signers of shaky']!.message).to.match(/has [\d.]+ POL/)
@@ -243,7 +244,7 @@ describe('several chains in one installation', () => {
     await until(async () => (await Promise.all(paid.map(isDone))).every(Boolean))
     const refused = await pay('shaky')
     expect(refused.status).to.be.within(502, 504)
-    const ready = await fetch(`${facts.url}/readyz`)
+    const ready = await fetchInTurn(`${facts.url}/readyz`)
     expect(ready.status).to.equal(200)
     const { parts } = (await ready.json()) as { parts: Record<string, { message?: string }> }
     expect(parts['chain shaky']!.message).to.include('cannot be used now')
@@ -373,12 +374,12 @@ async function proven(
   facts: ReadyFacts,
   { paid, on }: { paid: string; on: Served },
 ): Promise<void> {
-  const made = await fetch(`${facts.url}/api/transactions/${paid}/receipt`, {
+  const made = await fetchInTurn(`${facts.url}/api/transactions/${paid}/receipt`, {
     method: 'POST',
     headers: { 'x-api-key': facts.groupB!.apiKey },
   })
   const receipt = (await made.json()) as Wire
-  const file = await fetch(`${facts.url}${String(receipt['quittance_path'])}`)
+  const file = await fetchInTurn(`${facts.url}${String(receipt['quittance_path'])}`)
   const { chainId, rpcUrl } = on
   const claim = { payee: PAYEE, amount: 10n ** 15n }
   const trust = { providers: [plainProvider(rpcUrl)], confirmations: 1, chainId, claim }

@@ -16,6 +16,7 @@ import {
 } from '../fixtures/console/browser.ts'
 import { openCheckout, payByPermit, payInSteps } from '../fixtures/console/checkouts.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
@@ -62,7 +63,7 @@ describeInChromium('the stories of an operator', (chromium) => {
   const ask = async (path: string, body?: unknown, key = facts.groupB?.apiKey ?? '') => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-    const response = await fetch(`${facts.url}${path}`, { headers, ...init })
+    const response = await fetchInTurn(`${facts.url}${path}`, { headers, ...init })
     return (await response.json()) as Record<string, string>
   }
   const pay = async (payment: Record<string, string>) => {
@@ -252,7 +253,7 @@ describeInChromium('the stories of an operator', (chromium) => {
     const made = await ask('/api/payments', order)
     const { client_secret = '', payment_intent_id: intent, transaction_id: id } = made
     const path = `/v1/payment_intents/${intent}/confirm`
-    await fetch(`${facts.simulators?.['card']}${path}`, {
+    await fetchInTurn(`${facts.simulators?.['card']}${path}`, {
       method: 'POST',
       body: new URLSearchParams({ client_secret, payment_method: 'pm_card_visa' }),
     })

@@ -21,6 +21,7 @@ import { workByKeys } from '../fixtures/console/keyboard.ts'
 import { expectForEverybody, expectToFit } from '../fixtures/console/looks.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { ARABIC, EVIL, poison, showTheRest } from '../fixtures/hostile.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
@@ -60,7 +61,7 @@ describeInChromium('the console in a browser', (chromium) => {
   const ask = async (path: string, body?: unknown, key = facts.groupB?.apiKey ?? '') => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-    const response = await fetch(`${facts.url}${path}`, { headers, ...init })
+    const response = await fetchInTurn(`${facts.url}${path}`, { headers, ...init })
     return { status: response.status, body: (await response.json()) as Record<string, string> }
   }
   const pay = async (description: string): Promise<string> => {

@@ -8,6 +8,7 @@ import { plainProvider } from '../../src/chain/rpc/provider.ts'
 import { check } from '../../src/verify/check.ts'
 import { startReceiver } from '../fixtures/api/receiver.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
@@ -41,7 +42,7 @@ describe('a deposit to a user of the running program', () => {
       'x-api-key': key ?? facts.groupB!.apiKey,
       ...(rest.body && { 'content-type': 'application/json' }),
     }
-    const answer = await fetch(`${facts.url}${path}`, { ...rest, headers })
+    const answer = await fetchInTurn(`${facts.url}${path}`, { ...rest, headers })
     expect(answer.ok, path).to.equal(true)
     return (await answer.json()) as Record<string, unknown>
   }
@@ -77,7 +78,9 @@ describe('a deposit to a user of the running program', () => {
     expect(shown).to.include({ eth_tx_hash: hash, status: 'confirmed', gas_used: 21_000 })
     expect(shown).to.include({ to_address: facts.groupB!.address, amount_wei: '7' })
     const receipt = await ask(facts, `${path}/receipt`, { method: 'POST' })
-    const quittance = await (await fetch(`${facts.url}${String(receipt['quittance_path'])}`)).text()
+    const quittance = await (
+      await fetchInTurn(`${facts.url}${String(receipt['quittance_path'])}`)
+    ).text()
     const claim = { payee: facts.groupB!.address, amount: 7n }
     const trust = { providers: [plainProvider(facts.rpcUrl)], confirmations: 1, claim }
     expect((await check(quittance, trust)).status).to.equal('holds')
@@ -100,13 +103,13 @@ describe('a deposit to a user of the running program', () => {
       // The same user has an address in Group B and a key in Group A.
       const headers = { 'x-api-key': facts.groupB!.apiKey, accept: 'text/event-stream' }
       const { signal } = watching
-      const stream = await fetch(`${facts.url}/api/stream`, { headers, signal })
+      const stream = await fetchInTurn(`${facts.url}/api/stream`, { headers, signal })
       let streamed = ''
       const reading = (async () => {
         for await (const chunk of stream.body!) streamed += Buffer.from(chunk).toString()
       })().catch(() => undefined)
       const subscription = { url: receiver.url, notificationType: 'transactions' }
-      const asked = await fetch(`${facts.url}/v1/notifications/subscriptions`, {
+      const asked = await fetchInTurn(`${facts.url}/v1/notifications/subscriptions`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${facts.groupA!.apiKey}`,

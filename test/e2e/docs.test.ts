@@ -17,6 +17,7 @@ import { expect } from 'chai'
 import { findChromium, startBrowser } from '../fixtures/console/browser.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { blocksOf, createReader, type Reader } from '../fixtures/guides.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -85,7 +86,7 @@ describe('the documentation', () => {
         .slice(1)
       for (const table of tables) {
         const group = table.charAt(0).toLowerCase()
-        const answer = await fetch(`${reader.ready().url}/openapi/group-${group}.json`)
+        const answer = await fetchInTurn(`${reader.ready().url}/openapi/group-${group}.json`)
         const { paths } = (await answer.json()) as OpenApi
         const served = Object.entries(paths).flatMap(([path, operations]) =>
           Object.entries(operations).map(([method, { summary, description = '' }]) => {

@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/store/database/database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
 import { makeKey, makeUser } from '../fixtures/api/access.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
 import { startFreezingProxy, type FreezingProxy } from '../fixtures/store/freezing-proxy.ts'
@@ -68,7 +69,7 @@ if (process.env['DATABASE_URL'] !== undefined) {
     const paid = async (): Promise<bigint> => {
       const body = { jsonrpc: '2.0', id: 1, method: 'eth_getBalance', params: [PAYEE, 'latest'] }
       const content = { method: 'POST', body: JSON.stringify(body) }
-      const answer = await fetch(chain.url, {
+      const answer = await fetchInTurn(chain.url, {
         ...content,
         headers: { 'content-type': 'application/json' },
       })
@@ -79,14 +80,14 @@ if (process.env['DATABASE_URL'] !== undefined) {
       const [serving, working] = proxies
       const [served, worked] = [await start('serve', serving), await start('work', working)]
       const pay = (name: string) =>
-        fetch(`${served.url}/api/blockchain/transactions`, {
+        fetchInTurn(`${served.url}/api/blockchain/transactions`, {
           method: 'POST',
           headers: { ...headers, 'idempotency-key': name },
           body: JSON.stringify({ to_address: PAYEE, amount: '0.001', description: name }),
         })
       const readiness = async (): Promise<number[]> => {
         const urls = [served.statusUrl, worked.statusUrl]
-        const answers = await Promise.all(urls.map((url) => fetch(`${url}/readyz`)))
+        const answers = await Promise.all(urls.map((url) => fetchInTurn(`${url}/readyz`)))
         return answers.map(({ status }) => status)
       }
       expect((await pay('before')).status).to.equal(201)

@@ -8,6 +8,7 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { addressFrom } from '../engines/sim/world.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
@@ -42,7 +43,7 @@ describe('money of Group A, in the running program', () => {
   })
 
   const send = async (path: string, key: string | undefined, body?: object) => {
-    const answer = await fetch(`${facts.url}${path}`, {
+    const answer = await fetchInTurn(`${facts.url}${path}`, {
       method: body ? 'POST' : 'GET',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
@@ -150,7 +151,7 @@ describe('money of Group A, in the running program', () => {
     await until(async () => (await flat(`/v1/transfers/${made.id}`)).status === 'complete')
     await until(() => holdsAt('30.00'))
     expect(await balances()).to.deep.equal(['999940.00', '250001.25'])
-    const metrics = await (await fetch(`${facts.url}/metrics`)).text()
+    const metrics = await (await fetchInTurn(`${facts.url}/metrics`)).text()
     expect(metrics).to.match(/quittance_supply_drift_dollars\{chain="local"\} 0\n/)
   })
 })

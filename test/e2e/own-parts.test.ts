@@ -7,6 +7,7 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { startOwnParties, type Asked, type OwnParties } from '../fixtures/books/own-parties.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { linkPackage } from '../fixtures/linked-package.ts'
 import { runFile, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
@@ -56,7 +57,7 @@ describe('a settlement service with its own parts', () => {
     const [method = '', path = ''] = operation.split(' ')
     const isA = path.startsWith('/v1')
     const credential = isA ? facts.groupA?.apiKey : facts.groupB?.apiKey
-    const answer = await fetch(`${facts.url}${path}`, {
+    const answer = await fetchInTurn(`${facts.url}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${credential}`,
@@ -81,7 +82,7 @@ describe('a settlement service with its own parts', () => {
   const tell = async (externalId: string, token: string): Promise<number> => {
     const headers = { 'voucher-token': token, 'content-type': 'text/plain' }
     const init = { method: 'POST', headers, body: externalId }
-    return (await fetch(`${facts.url}/webhooks/gateways/9`, init)).status
+    return (await fetchInTurn(`${facts.url}/webhooks/gateways/9`, init)).status
   }
   /** For a moment, something else is answered. */
   const answering = async <T>(

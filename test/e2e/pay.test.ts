@@ -6,6 +6,7 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { addressFrom } from '../engines/sim/world.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
@@ -34,7 +35,7 @@ describe('a payment by the API', () => {
   }
 
   const send = async (facts: ReadyFacts, path: string, body?: object) => {
-    const answer = await fetch(`${facts.url}${path}`, {
+    const answer = await fetchInTurn(`${facts.url}${path}`, {
       method: body ? 'POST' : 'GET',
       headers: {
         'x-api-key': facts.groupB?.apiKey ?? '',
@@ -63,7 +64,7 @@ describe('a payment by the API', () => {
     }
     const params = [payee, 'latest']
     expect(await callRpc({ url: facts.rpcUrl, method: 'eth_getBalance', params })).to.equal('0x2')
-    const metrics = await (await fetch(`${facts.url}/metrics`)).text()
+    const metrics = await (await fetchInTurn(`${facts.url}/metrics`)).text()
     expect(metrics).to.match(/quittance_final_transactions_total\{chain="local"\} 2\n/)
     expect(await send(facts, '/api/blockchain/balance')).to.include({
       success: true,

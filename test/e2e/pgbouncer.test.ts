@@ -10,6 +10,7 @@ import { makeKey, makeUser } from '../fixtures/api/access.ts'
 import { DOLLAR, makeWallets } from '../fixtures/books/money.ts'
 import { failureOf } from '../fixtures/errors.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
 import { findPgBouncer, startPgBouncer, type PgBouncer } from '../fixtures/store/pgbouncer.ts'
@@ -89,12 +90,12 @@ if (server !== undefined && binary !== undefined) {
       ]
       const post = async (path: string, body: object) => {
         const init = { method: 'POST', headers, body: JSON.stringify(body) }
-        const answer = await fetch(`${url}${path}`, init)
+        const answer = await fetchInTurn(`${url}${path}`, init)
         expect(answer.status).to.equal(201)
         return (await answer.json()) as Record<string, unknown>
       }
       const over = new AbortController()
-      const stream = await fetch(`${url}/api/stream`, { headers, signal: over.signal })
+      const stream = await fetchInTurn(`${url}/api/stream`, { headers, signal: over.signal })
       const payment = { to_address: PAYEE, amount: 0.25, description: 'through a pooler' }
       const { transaction_id: id } = await post('/api/blockchain/transactions', payment)
       await post('/v1/transfers', {
@@ -102,7 +103,7 @@ if (server !== undefined && binary !== undefined) {
         destination: { type: 'wallet', id: String(second) },
         amount: '40.00',
       })
-      const read = async (path: string) => (await fetch(`${url}${path}`, { headers })).json()
+      const read = async (path: string) => (await fetchInTurn(`${url}${path}`, { headers })).json()
       await until(async () => {
         const { status } = (await read(`/api/transactions/${String(id)}`)) as { status: string }
         return status === 'completed'
@@ -114,7 +115,7 @@ if (server !== undefined && binary !== undefined) {
       const statuses: number[] = []
       while (statuses.length < 1_100) {
         const asked = Array.from({ length: 10 }, async () => {
-          const answer = await fetch(`${url}/v1/wallets`, { headers })
+          const answer = await fetchInTurn(`${url}/v1/wallets`, { headers })
           await answer.text()
           return answer.status
         })

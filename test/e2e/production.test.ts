@@ -10,6 +10,7 @@ import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
 import { startFaultyProxy, type FaultyProxy } from '../fixtures/chain/faulty-proxy.ts'
 import { startWeb3Signer, type Web3SignerServer } from '../fixtures/chain/web3signer.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { createKeyedDraw } from '../fixtures/random.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
@@ -73,7 +74,7 @@ describe('production', () => {
     const env = settings(more)
     program = runProgram(['up'], env)
     const { url } = await program.untilReady()
-    const answer = (await (await fetch(`${url}/readyz`)).json()) as object
+    const answer = (await (await fetchInTurn(`${url}/readyz`)).json()) as object
     const status = await runToEnd(['status'], env)
     expect(status.code).to.equal(0)
     return { ...answer, told: status.stdout }

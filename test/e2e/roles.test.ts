@@ -9,6 +9,7 @@ import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
 import { makeKey, makeUser } from '../fixtures/api/access.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { emptyDatabaseUrl } from '../fixtures/store/database.ts'
 import { until } from '../fixtures/until.ts'
@@ -63,14 +64,17 @@ if (process.env['DATABASE_URL'] !== undefined) {
       const started = [start('serve', 'a'), start('serve', 'b'), start('work', 'c')]
       const facts = await Promise.all(started.map((program) => program.untilReady()))
       for (const { statusUrl } of facts) {
-        const answer = await (await fetch(`${statusUrl}/readyz`)).json()
+        const answer = await (await fetchInTurn(`${statusUrl}/readyz`)).json()
         expect(answer).to.have.property('status', 'ready')
       }
       const [, , worker] = facts
       expect(worker?.url).to.equal(undefined)
-      const metrics = await (await fetch(`${worker?.statusUrl}/metrics`)).text()
+      const metrics = await (await fetchInTurn(`${worker?.statusUrl}/metrics`)).text()
       expect(metrics).to.match(/^quittance_final_transactions_total\{chain="local"\} 0$/m)
-      expect(await fetch(`${worker?.statusUrl}/api/transactions`)).to.have.property('status', 404)
+      expect(await fetchInTurn(`${worker?.statusUrl}/api/transactions`)).to.have.property(
+        'status',
+        404,
+      )
       for (const program of started) {
         program.kill('SIGTERM')
         expect(await program.ended).to.equal(0)
@@ -105,14 +109,14 @@ if (process.env['DATABASE_URL'] !== undefined) {
       })
       const { text } = await makeKey(db, { user: await makeUser(db) })
       const headers = { 'x-api-key': text, 'content-type': 'application/json' }
-      const purse = await fetch(`${url}/api/blockchain/balance`, { headers })
+      const purse = await fetchInTurn(`${url}/api/blockchain/balance`, { headers })
       const { address } = (await purse.json()) as { address: string }
       const params = [address, '0xde0b6b3a7640000']
       await callRpc({ url: chain.url, method: 'anvil_setBalance', params })
       const to_address = `0x${'0'.repeat(38)}aa`
       const payment = { to_address, amount: '0.1', description: 'to be woken for' }
       const init = { method: 'POST', headers, body: JSON.stringify(payment) }
-      const paid = await fetch(`${url}/api/blockchain/transactions`, init)
+      const paid = await fetchInTurn(`${url}/api/blockchain/transactions`, init)
       expect(paid.status).to.equal(201)
       await until(async () => rung.includes('sender of 31337'))
       await line.end()

@@ -11,6 +11,7 @@ import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
 import { account } from '../fixtures/chain/deployment.ts'
 import { answering, tokenAnswers } from '../fixtures/chain/token-code.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 
@@ -56,7 +57,7 @@ describe('the program on a stablecoin that it did not deploy', () => {
     const ask = async (path: string, body?: object) => {
       const method = body ? 'POST' : 'GET'
       const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
-      const answer = await fetch(`${url}${path}`, init)
+      const answer = await fetchInTurn(`${url}${path}`, init)
       return { status: answer.status, ...((await answer.json()) as Answer) }
     }
     const destination = { type: 'blockchain', chain: 'ETH', address: addressFrom('a holder') }

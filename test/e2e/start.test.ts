@@ -10,6 +10,7 @@ import { openDatabase } from '../../src/store/database/database.ts'
 import { cpuTimeOfNode } from '../engines/bench/cpu.ts'
 import { makeBreak } from '../fixtures/books/runs.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runScript, runToEnd, type Program } from '../fixtures/program.ts'
 
 describe('up', () => {
@@ -45,11 +46,13 @@ describe('up', () => {
     const program = up()
     const facts = await program.untilReady()
     const anvil = chainPid()
-    expect(await (await fetch(`${facts.url}/healthz`)).json()).to.deep.equal({ status: 'ok' })
-    const ready = await fetch(`${facts.url}/readyz`)
+    expect(await (await fetchInTurn(`${facts.url}/healthz`)).json()).to.deep.equal({ status: 'ok' })
+    const ready = await fetchInTurn(`${facts.url}/readyz`)
     expect(ready.status).to.equal(200)
     expect(await ready.json()).to.have.property('status', 'ready')
-    expect(await (await fetch(`${facts.url}/metrics`)).text()).to.include('quittance_http_request')
+    expect(await (await fetchInTurn(`${facts.url}/metrics`)).text()).to.include(
+      'quittance_http_request',
+    )
     expect(program.output().stdout).to.include(`curl ${facts.url}`)
 
     const stoppedAt = performance.now()
@@ -68,7 +71,7 @@ describe('up', () => {
     // takes more than 40, the machine is slow, and has more time in proportion.
     const bare = Math.min(...Array.from({ length: 5 }, () => cpuTimeOfNode('--eval', '0')))
     const slowness = Math.max(1, bare / 40)
-    const metrics = await (await fetch(`${url}/metrics`)).text()
+    const metrics = await (await fetchInTurn(`${url}/metrics`)).text()
     const [, seconds = 'none'] = /^quittance_process_cpu_seconds_total (.+)$/m.exec(metrics) ?? []
     expect(Number(seconds)).to.be.within(0.1, 4 * slowness)
     const anvil = chainPid()

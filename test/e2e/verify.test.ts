@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { addressFrom } from '../engines/sim/world.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
@@ -29,7 +30,7 @@ describe('a payment, verified by someone who only has its hash', () => {
   })
 
   const send = async (path: string, body?: object): Promise<Record<string, unknown>> => {
-    const answer = await fetch(`${facts.url}${path}`, {
+    const answer = await fetchInTurn(`${facts.url}${path}`, {
       method: body ? 'POST' : 'GET',
       headers: {
         'x-api-key': facts.groupB?.apiKey ?? '',

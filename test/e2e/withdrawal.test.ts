@@ -8,6 +8,7 @@ import { addressFrom } from '../engines/sim/world.ts'
 import { startReceiver, type Receiver } from '../fixtures/api/receiver.ts'
 import { startRunningApp, type RunningApp } from '../fixtures/api/running-app.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runToEnd } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -26,7 +27,7 @@ describe('a withdrawal of the running program', () => {
   const watching = new AbortController()
 
   const send = (path: string, { key = app.groupB.apiKey, body }: Asking = {}) =>
-    fetch(`${app.url}${path}`, {
+    fetchInTurn(`${app.url}${path}`, {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
     })
@@ -40,7 +41,7 @@ describe('a withdrawal of the running program', () => {
     this.timeout(90_000)
     app = await startRunningApp()
     receiver = await startReceiver()
-    const stream = await fetch(`${app.url}/api/stream`, {
+    const stream = await fetchInTurn(`${app.url}/api/stream`, {
       headers: { 'x-api-key': app.groupB.apiKey, accept: 'text/event-stream' },
       signal: watching.signal,
     })
@@ -114,7 +115,7 @@ describe('a withdrawal of the running program', () => {
     // The supply may show it before the sender knows that its transaction is final.
     await until(async () => (await send(path, { body: {} })).status !== 409)
     const { quittance_path: from } = await ask(path, { body: {} })
-    const quittance = await (await fetch(`${app.url}${String(from)}`)).text()
+    const quittance = await (await fetchInTurn(`${app.url}${String(from)}`)).text()
     expect((await check(quittance, trust)).status).to.equal('holds')
     const out = join(folder.path, 'withdrawal.json')
     const env = { ETH_RPC_URL: app.facts.rpcUrl, QUITTANCE_CONFIRMATIONS: '1' }

@@ -12,6 +12,7 @@ import {
   startBrowser,
   tooWideOf,
 } from '../../fixtures/console/browser.ts'
+import { fetchInTurn } from '../../fixtures/in-turn.ts'
 
 describe('a page of docs', () => {
   const rendered = (text: string) => renderMarkdown(text, (target) => target).html.trim()
@@ -44,7 +45,7 @@ describeInChromium('the guides beside the reference', (chromium) => {
     url = await api.server.listen({ host: '127.0.0.1', port: 0 })
     browser = await startBrowser(chromium)
     for (const path of ['', ...pageNames().map((name) => `/${name}`)]) {
-      const answer = await fetch(`${url}/docs/guides${path}`)
+      const answer = await fetchInTurn(`${url}/docs/guides${path}`)
       expect(answer.status, path).to.equal(200)
       pages.set(`/docs/guides${path}`, await answer.text())
     }

@@ -10,6 +10,7 @@ import recorded from '../../../src/api/docs/examples.json' with { type: 'json' }
 import type { Snippet } from '../../../src/api/docs/snippets.ts'
 import { createPaymentsClient, createPlatformClient } from '../../../src/client/index.ts'
 import { startRunningApp, type RunningApp } from '../../fixtures/api/running-app.ts'
+import { fetchInTurn } from '../../fixtures/in-turn.ts'
 
 const run = promisify(execFile)
 const AsyncFunction = (async () => undefined).constructor as FunctionConstructor
@@ -32,7 +33,9 @@ describe('the snippets of the documents', () => {
   before(async () => {
     app = await startRunningApp()
     for (const group of ['a', 'b']) {
-      const document = (await (await fetch(`${app.url}/openapi/group-${group}.json`)).json()) as {
+      const document = (await (
+        await fetchInTurn(`${app.url}/openapi/group-${group}.json`)
+      ).json()) as {
         paths: Record<string, Record<string, Documented>>
       }
       for (const [path, methods] of Object.entries(document.paths)) {

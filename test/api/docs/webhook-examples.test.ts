@@ -6,6 +6,7 @@ import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { createAjv, keepDelivered } from '../../fixtures/api/contract.ts'
 import { startReceiver, type Receiver } from '../../fixtures/api/receiver.ts'
 import { startRunningApp, type RunningApp } from '../../fixtures/api/running-app.ts'
+import { fetchInTurn } from '../../fixtures/in-turn.ts'
 import { until } from '../../fixtures/until.ts'
 
 const TYPES = ['payments', 'transfers', 'chargebacks', 'transactions', 'batches']
@@ -47,7 +48,7 @@ describe('the payloads of webhooks in the documents', () => {
 
   before(async () => {
     ;[app, receiver] = await Promise.all([startRunningApp(), startReceiver()])
-    const answer = await fetch(`${app.url}/openapi/group-a.json`)
+    const answer = await fetchInTurn(`${app.url}/openapi/group-a.json`)
     document = (await answer.json()) as OpenApiDocument
   })
   after(async () => {
@@ -61,7 +62,7 @@ describe('the payloads of webhooks in the documents', () => {
     const key = by ?? (path.startsWith('/v1') ? app.groupA.apiKey : app.groupB.apiKey)
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
-    const answer = await fetch(`${app.url}${path}`, init)
+    const answer = await fetchInTurn(`${app.url}${path}`, init)
     const text = await answer.text()
     expect(answer.status, text).to.be.below(300)
     return JSON.parse(text) as Record<string, string>
@@ -70,7 +71,7 @@ describe('the payloads of webhooks in the documents', () => {
     const order = { gateway_id: 1, amount: 20, currency: 'USD', description: 'A chair' }
     const made = await ask('/api/payments', order)
     const { client_secret = '', payment_intent_id: intent, transaction_id: id = '' } = made
-    await fetch(`${app.facts.simulators?.['card']}/v1/payment_intents/${intent}/confirm`, {
+    await fetchInTurn(`${app.facts.simulators?.['card']}/v1/payment_intents/${intent}/confirm`, {
       method: 'POST',
       body: new URLSearchParams({ client_secret, payment_method: method }),
     })
@@ -122,7 +123,7 @@ describe('the payloads of webhooks in the documents', () => {
     const paid = await payByCard('pm_card_visa')
     await until(async () => {
       const path = `${app.url}/api/payments/${paid}/status`
-      const answer = await fetch(path, { headers: { 'x-api-key': app.groupB.apiKey } })
+      const answer = await fetchInTurn(path, { headers: { 'x-api-key': app.groupB.apiKey } })
       return ((await answer.json()) as { status: string }).status === 'completed'
     })
     await ask(`/api/payments/${paid}/refund`, { amount: 5 })
@@ -169,7 +170,7 @@ describe('the payloads of webhooks in the documents', () => {
     await sees('transactions transaction.break_opened')
     await rpc('anvil_setNonce', signer, `0x${(nonce - 1).toString(16)}`)
     await minesUntil('transactions transaction.alert_closed')
-    const list = await fetch(`${app.url}/api/breaks?state=open`, {
+    const list = await fetchInTurn(`${app.url}/api/breaks?state=open`, {
       headers: { 'x-api-key': admin },
     })
     const { breaks } = (await list.json()) as { breaks: { id: string; transaction_id: string }[] }
