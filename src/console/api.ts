@@ -28,17 +28,20 @@ export function createApi(session: { token: string; onExpired: () => void }): Ap
     get: async <T>(path: string, { query, signal }: GetOptions = {}) => {
       const answer = await patiently(
         () => call(path + writeQuery(query), { ...(signal && { signal }) }),
-        signal,
+        { signal, isWorthIt: () => true },
       )
       return (await answer.json()) as T
     },
     post: async <T>(path: string, body: unknown = {}, key: string = crypto.randomUUID()) => {
-      const response = await call(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'idempotency-key': key },
-        body: JSON.stringify(body),
-      })
-      return (await response.json()) as T
+      const send = () =>
+        call(path, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'idempotency-key': key },
+          body: JSON.stringify(body),
+        })
+      // Whoever did too much is told so at once, and need not wait for a minute.
+      const answer = await patiently(send, { isWorthIt: ({ status }) => status === 503 })
+      return (await answer.json()) as T
     },
     open: (path, { headers, signal }) => call(path, { headers, signal }),
   }
@@ -70,23 +73,27 @@ export async function reach(path: string, init: RequestInit): Promise<Response> 
   }
 }
 
-/** Fast scrolling asks often. A request that has to wait is repeated after that time. */
+/**
+ * Fast scrolling asks often, and a busy server refuses some. A request that has to wait is repeated
+ * after that time.
+ */
 async function patiently(
   call: () => Promise<Response>,
-  signal: AbortSignal | undefined,
+  { signal, isWorthIt }: Waiting,
 ): Promise<Response> {
   for (let left = MAX_WAITS; ; left -= 1) {
     try {
       return await call()
     } catch (error) {
-      if (!(error instanceof ApiFailure) || error.retryAfterMs === undefined || left === 0) {
-        throw error
-      }
+      if (!(error instanceof ApiFailure) || !isWorthIt(error)) throw error
+      if (error.retryAfterMs === undefined || left === 0) throw error
       await new Promise((later) => setTimeout(later, error.retryAfterMs))
       signal?.throwIfAborted()
     }
   }
 }
+
+type Waiting = { signal?: AbortSignal | undefined; isWorthIt: (failure: ApiFailure) => boolean }
 
 const MAX_WAITS = 3
 
@@ -108,9 +115,13 @@ export async function readFailure(response: Response): Promise<ApiFailure> {
     code: body.code ?? 'unknown',
     requestId: body.request_id,
     problems: body.details ?? [],
-    retryAfterMs:
-      response.status === 429 && after >= 0 ? Math.min(after, MAX_WAIT_S) * 1000 : undefined,
+    retryAfterMs: isEarly(response) && after >= 0 ? Math.min(after, MAX_WAIT_S) * 1000 : undefined,
   })
+}
+
+/** Whether nothing was done, and the same request may come again. */
+function isEarly({ status, headers }: Response): boolean {
+  return status === 429 || headers.get('request-not-processed') === 'true'
 }
 
 const MAX_WAIT_S = 60
