@@ -5,11 +5,12 @@ import { describeFinality } from '../base/chains/config.ts'
 import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Watchdog } from '../base/watchdog.ts'
+import { createBlockFeed } from '../chain/block-feed.ts'
 import type { ChainNames } from '../domain/chains.ts'
 import type { LedgerContext, ProfiledStablecoin } from '../ledger/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import type { SenderContext } from '../sender/context.ts'
-import { requireChain } from './chain.ts'
+import { requireChain, watchMs } from './chain.ts'
 import type { Ground, OpenChain } from './ground.ts'
 import {
   createBurning,
@@ -53,11 +54,18 @@ export async function startChainParts(
   const { ledger, works, isUsual, onEvent } = of
   const { shutdown } = ground
   const { signal } = shutdown
-  const here = { ...ground, ...opened }
   const suffix = isUsual ? '' : ` of ${opened.name}`
   const watch: Watchdog['watch'] = works
     ? (name, limitMs) => ground.watchdog.watch(`${name}${suffix}`, limitMs)
     : () => () => undefined
+  const blocks = createBlockFeed({
+    ...ground,
+    providers: opened.chain.providers,
+    finality: opened.config.confirmations,
+    intervalMs: watchMs(opened.chain, opened.config),
+    onProgress: watch('block feed', limits.railsStillMs),
+  })
+  const here = { ...ground, ...opened, blocks: blocks.bell }
   const paying = await createPaying({
     ...here,
     onProgress: watch('sender', limits.senderStillMs),
@@ -72,7 +80,7 @@ export async function startChainParts(
     onProgress: watch('reconciler', limits.reconcilerStillMs),
   })
   if (works) {
-    const loops = [paying.sender, ...rails.loops, reconciliation]
+    const loops = [blocks.loop, paying.sender, ...rails.loops, reconciliation]
     const working = Promise.all(loops.map((loop) => loop.run(signal)))
     shutdown.add(`the work on ${opened.name}`, async () => void (await working))
   }

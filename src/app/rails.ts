@@ -4,7 +4,7 @@ import type { PaymentDesk } from '../api/endpoints/api/payments/create.ts'
 import type { PayBack } from '../api/endpoints/api/payments/refund.ts'
 import type { PayingBank } from '../api/endpoints/v1/sides.ts'
 import type { GatewayDoor } from '../api/gateway-routes.ts'
-import type { Bells } from '../base/bells.ts'
+import type { Bell, Bells } from '../base/bells.ts'
 import { once, recent } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
@@ -84,6 +84,8 @@ export function createChainRails(
     config: Config
     shutdown: Shutdown
     chain: Chain
+    /** Of what happens in final blocks. */
+    blocks: Bell
     /** What gas is paid in there. */
     coin: string
     contracts: FoundContracts
@@ -211,6 +213,7 @@ function createCheckout(
   deps: Deps & {
     config: Config
     chain: Chain
+    blocks: Bell
     coin: string
     contracts: FoundContracts
     platform: Hex
@@ -249,11 +252,13 @@ function createCheckout(
     name: 'checkout',
     clock,
     logger,
+    bell: deps.blocks,
     intervalMs: watchMs(chain, config),
     onProgress,
     async pass(signal) {
       await judgeOnce()
       while (!signal.aborted && (await checkoutPass(checkout, signal))) onProgress()
+      return Infinity
     },
   })
   const readHead = createFinal({ providers, finality: 1 })
@@ -297,6 +302,7 @@ function createDeposits(
   deps: Deps & {
     config: Config
     chain: Chain
+    blocks: Bell
     coin: string
     contracts: FoundContracts
     platform: Hex
@@ -329,6 +335,7 @@ function createDeposits(
   const loopOf = (loop: {
     name: string
     intervalMs: number
+    bell?: Bell
     pass: (signal: AbortSignal) => Promise<boolean>
     onProgress?: () => void
   }): Loop =>
@@ -339,11 +346,13 @@ function createDeposits(
       ...loop,
       async pass(signal) {
         while (!signal.aborted && (await loop.pass(signal))) loop.onProgress?.()
+        return Infinity
       },
     })
   return [
     loopOf({
       name: 'deposits',
+      bell: deps.blocks,
       intervalMs: watchMs(chain, config),
       pass: (signal) => depositPass(deposits, signal),
       onProgress: deps.watch('deposits', limits.railsStillMs),

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 
+import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
@@ -20,6 +21,8 @@ import { watchMs, type Chain } from './chain.ts'
 type SupplyGround = {
   config: Config
   chain: Chain
+  /** Of what happens in final blocks. */
+  blocks: Bell
   db: Db
   clock: Clock
   logger: Logger
@@ -42,7 +45,7 @@ export function startSupply(
   },
 ): void {
   if (stablecoin === undefined || !works) return
-  const { config, chain, db, clock, logger, shutdown } = ground
+  const { config, chain, blocks, db, clock, logger, shutdown } = ground
   const { providers } = chain
   const watch = createSupplyWatch({
     db,
@@ -54,6 +57,7 @@ export function startSupply(
     readFinal: createFinal({ providers, finality: config.confirmations }),
     supply: supplyReaderOf(providers, stablecoin),
     pollIntervalMs: watchMs(chain, config),
+    bell: blocks,
     onProgress: watchLoop('supply watch', limits.supplyStillMs),
   })
   const watching = watch.run(shutdown.signal)

@@ -1,3 +1,4 @@
+import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import { codeOf } from '../base/errors.ts'
 import type { Logger } from '../base/logger.ts'
@@ -36,6 +37,8 @@ export type WatchDeps = {
   clock: Clock
   logger: Logger
   pollIntervalMs: number
+  /** Rung when something happened in a final block. */
+  bell?: Bell | undefined
   /** The first block that is read; before it there is no event of ours. */
   startBlock?: bigint | undefined
   /** Called at the end of each pass. */
@@ -47,9 +50,17 @@ export type WatchDeps = {
  * ledger. Any number of processes may do it at once: each event counts once, by its key.
  */
 export function createSupplyWatch(deps: WatchDeps): SupplyWatch {
-  const { clock, logger, pollIntervalMs: intervalMs, onProgress } = deps
+  const { clock, logger, bell, pollIntervalMs: intervalMs, onProgress } = deps
   const pass = (signal: AbortSignal): Promise<boolean> => passWithEyes(deps, signal)
-  const loop = createLoop({ name: 'supply watch', clock, logger, intervalMs, onProgress, pass })
+  const loop = createLoop({
+    name: 'supply watch',
+    clock,
+    logger,
+    bell,
+    intervalMs,
+    onProgress,
+    pass: async (signal) => (await pass(signal)) || Infinity,
+  })
   return { pass, run: loop.run }
 }
 

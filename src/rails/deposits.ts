@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import { checksummed } from '../chain/hex.ts'
-import type { BlockReader } from '../chain/read/blocks.ts'
+import type { BlockReader, TimedBlock } from '../chain/read/blocks.ts'
 import type { ReadFinal } from '../chain/read/final.ts'
 import type { Incoming, IncomingBlock, IncomingReader } from '../chain/read/incoming.ts'
 import { createId, type RandomBytes } from '../domain/ids.ts'
@@ -79,12 +79,18 @@ export async function depositPass(deps: DepositDeps, signal: AbortSignal): Promi
     (_, place) => blockNumber + 1n + BigInt(place),
   )
   const read = await Promise.all(numbers.map((number) => incoming.block(number, signal)))
+  let hash = cursor.blockHash
   for (const found of read) {
     if (found === undefined) return false
     // Each block names the one below it, so that no two of them are of different forks.
-    if (found.parentHash !== cursor.blockHash) return rewind(deps, cursor, signal)
-    if (!(await takeIn(deps, { found, from: cursor }, signal))) return false
-    cursor = { ...cursor, blockNumber: found.block.number, blockHash: found.block.hash }
+    if (found.parentHash !== hash) return rewind(deps, cursor, signal)
+    ;({ hash } = found.block)
+    const isLast = found === read.at(-1)
+    const arrivals = await arrivalsOf(deps, found, signal)
+    if (arrivals.length === 0 && !isLast) continue
+    const { block } = found
+    if (!(await takeIn(deps, { block, arrivals, from: cursor }))) return false
+    cursor = { ...cursor, blockNumber: block.number, blockHash: hash }
   }
   return last < final
 }
@@ -101,12 +107,9 @@ type NewDeposit = Omit<Deposit, 'transactionId'> & { userId: number; unit: Unit 
 /** All of the block or nothing. False where another reader has taken it in since. */
 async function takeIn(
   deps: DepositDeps,
-  { found, from }: { found: IncomingBlock; from: DepositCursor },
-  signal: AbortSignal,
+  { block, arrivals, from }: { block: TimedBlock; arrivals: Arrival[]; from: DepositCursor },
 ): Promise<boolean> {
   const { db, chainId, logger } = deps
-  const { block } = found
-  const arrivals = await arrivalsOf(deps, found, signal)
   if (arrivals.length === 0) return moveDepositCursor(db, chainId, { from, to: block })
   return db.transaction().execute(async (db) => {
     if (!(await moveDepositCursor(db, chainId, { from, to: block }))) return false

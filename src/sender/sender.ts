@@ -7,7 +7,7 @@ import type { Provider } from '../chain/rpc/provider.ts'
 import type { Fees, HashedOrder } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
-import { leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
+import { hasOpenLanes, leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
 import { findOrders, requestCancel } from '../store/orders/orders.ts'
 import { acceptOrder, acceptOrders } from './accept.ts'
 import { broadcastLanes, resendLane, type Broadcasting } from './broadcast.ts'
@@ -121,7 +121,8 @@ async function runPass(
     context.onProgress?.()
   }
   if (look !== undefined) await tendAlerts(context, look)
-  return lanes === 0 ? TAKE_OVER_MS : undefined
+  if (lanes > 0) return undefined
+  return (await hasOpenLanes(context.db, chainId)) ? TAKE_OVER_MS : Infinity
 }
 
 /** The lanes of a worker that has ended wait this long at most for another one. */

@@ -73,8 +73,15 @@ const PACE: WebhookPace = {
 
 export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
   const pace = { ...PACE, ...deps.pace }
+  // One loop hears the bell, and wakes the others as soon as there is somebody to tell.
+  const bell = { isHeard: () => deps.bell?.isHeard() ?? false, listen: () => noop, ring: noop }
   const sound = createLane(deps, {
     kind: 'sound',
+    bell,
+    onEndpoints() {
+      failing.kick()
+      events.kick()
+    },
     slots: pace.slots,
     perEndpoint: pace.perEndpoint,
     perUser: pace.perUser,
@@ -83,6 +90,7 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
   })
   const failing = createLane(deps, {
     kind: 'failing',
+    bell,
     slots: pace.failingSlots,
     perEndpoint: 1,
     perUser: Math.ceil(pace.failingSlots / 4),
@@ -93,6 +101,7 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
     name: 'webhooks (events)',
     clock: deps.clock,
     logger: deps.logger,
+    bell,
     intervalMs: EVENTS_POLL_MS,
     async pass() {
       if (!(await tellFollowers(deps.db))) return sound.hasEndpoints() ? undefined : Infinity
@@ -105,6 +114,8 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
   const endListening = deps.bell?.listen(sound.kick)
   return { done: Promise.all(running).then(() => endListening?.()) }
 }
+
+const noop = (): void => undefined
 
 /** A page for each user, so that none waits for the backlog of another. False: nothing was new. */
 async function tellFollowers(db: Db): Promise<boolean> {
@@ -125,6 +136,10 @@ const EVENTS_AT_ONCE = 200
 type LanePace = Pick<LeaseWanted, 'kind' | 'perEndpoint' | 'perUser' | 'leaseMs'> & {
   slots: number
   pollMs: number
+  /** While it is heard, a lane rests for long where there is nobody to tell. */
+  bell: Bell
+  /** There is somebody now. */
+  onEndpoints?: () => void
 }
 
 type Lane = {
@@ -145,6 +160,7 @@ function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
     const limit = pace.slots - held.size
     if (limit === 0) return undefined
     const look = await lookForDeliveries(deps.db)
+    if (look.hasEndpoints && !hasEndpoints) pace.onEndpoints?.()
     hasEndpoints = look.hasEndpoints
     if (!look.isDue) return hasEndpoints ? undefined : Infinity
     const leases = await leaseDeliveries(deps.db, { ...pace, limit, held: [...held.keys()] })
@@ -185,6 +201,7 @@ function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
     name: `webhooks (${pace.kind})`,
     clock,
     logger,
+    bell: pace.bell,
     intervalMs: pace.pollMs,
     restMs: restAfter,
     onProgress: () => deps.onPass?.(pace.kind),

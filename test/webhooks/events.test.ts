@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 
+import { createBells } from '../../src/base/bells.ts'
 import { listDeliveries } from '../../src/store/webhooks/delivery-log.ts'
 import { deleteSubscription } from '../../src/store/webhooks/subscriptions.ts'
 import { makeUser } from '../fixtures/api/access.ts'
@@ -45,6 +46,18 @@ describe('webhooks of events', () => {
     )
     const about = await listDeliveries(bench.db, { about: transactionId, limit: 10 })
     expect(about).to.have.length(3)
+  })
+
+  it('tells the first subscription at once, however long its loops rested before', async () => {
+    const bell = createBells().of('webhooks')
+    bench.start({ bell })
+    await turns()
+    await bench.subscribe({ types: ['transactions'] })
+    bell.ring()
+    await move()
+    const movedAt = performance.now()
+    await until(async () => (await bench.states()).includes('delivered'))
+    expect(performance.now() - movedAt).to.be.below(5_000)
   })
 
   it('numbers more events than a page has without a gap', async () => {

@@ -59,20 +59,19 @@ export function createIncomingReader(deps: {
   return {
     async block(number, signal) {
       const at = toQuantity(number)
-      const [found, logs] = await Promise.all([
-        askAgreed(providers, {
-          call: { method: 'eth_getBlockByNumber', params: [at, true], signal },
-          read: readCarried,
-        }),
-        addresses.length === 0
+      const found = await askAgreed(providers, {
+        call: { method: 'eth_getBlockByNumber', params: [at, true], signal },
+        read: readCarried,
+      })
+      if (found === undefined) return undefined
+      const { isEmpty, carried, ...read } = found
+      const logs =
+        isEmpty || addresses.length === 0
           ? []
-          : askAgreed(providers, {
+          : await askAgreed(providers, {
               call: { method: 'eth_getLogs', params: [logsAt(at, addresses)], signal },
               read: readLogs,
-            }),
-      ])
-      if (found === undefined) return undefined
-      const { carried, ...read } = found
+            })
       const { block } = read
       if (block.number !== number || logs.some(({ blockHash }) => blockHash !== block.hash)) {
         throw new BlockReplacedError()
@@ -103,7 +102,7 @@ function logsAt(at: Hex, address: readonly Hex[]) {
 /** The transactions that carry coin. */
 function readCarried(
   result: unknown,
-): (Omit<IncomingBlock, 'incoming'> & { carried: Incoming[] }) | undefined {
+): (Omit<IncomingBlock, 'incoming'> & { isEmpty: boolean; carried: Incoming[] }) | undefined {
   if (result === null) return undefined
   const parentHash = data(record(result, 'block')['parentHash'], 'parentHash', 32)
   const { number, hash, timeMs, transactions = new Map() } = readBlock(result)
@@ -113,7 +112,8 @@ function readCarried(
     const common = { token: undefined, settled: undefined }
     return { transactionHash, logIndex: -1, payer, payee, amount, ...common }
   })
-  return { block: { number, hash, time: new Date(timeMs) }, parentHash, carried }
+  const block = { number, hash, time: new Date(timeMs) }
+  return { block, parentHash, isEmpty: transactions.size === 0, carried }
 }
 
 /**

@@ -1,0 +1,129 @@
+import { expect } from 'chai'
+
+import { systemClock } from '../../src/base/clock.ts'
+import { createLogger } from '../../src/base/logger.ts'
+import { createBlockFeed } from '../../src/chain/block-feed.ts'
+import { toQuantity } from '../../src/chain/answers.ts'
+import { createProviders } from '../../src/chain/rpc/providers.ts'
+import { startNode } from '../fixtures/chain/scripted-node.ts'
+import { until } from '../fixtures/until.ts'
+
+type Block = { fork: number; transactions?: string[]; isHidden?: boolean }
+
+const hashOf = (number: number, { fork }: Block) =>
+  `0x${`${fork}${number}`.padStart(64, '0')}` as const
+const PAID = [`0x${'ab'.repeat(32)}`]
+
+describe('the feed of final blocks', () => {
+  let blocks: Block[]
+  let rings: number
+  let looks: number
+  let isDown: boolean
+  let node: Awaited<ReturnType<typeof startNode>>
+  let feed: ReturnType<typeof createBlockFeed>
+  const stopped = new AbortController()
+  let running: Promise<void>
+
+  before(async () => {
+    blocks = [{ fork: 0 }]
+    ;[rings, looks] = [0, 0]
+    isDown = false
+    node = await startNode(31_337, ({ params }) => {
+      if (isDown) return { number: 'unreadable' }
+      const number = params?.[0] === 'latest' ? blocks.length - 1 : Number(params?.[0])
+      const block = blocks[number]
+      if (block === undefined) return null
+      if (block.isHidden === true && params?.[0] !== 'latest') return null
+      return {
+        number: toQuantity(BigInt(number)),
+        hash: hashOf(number, block),
+        parentHash: number === 0 ? hashOf(0, block) : hashOf(number - 1, blocks[number - 1]!),
+        timestamp: '0x1',
+        transactions: block.transactions ?? [],
+      }
+    })
+    feed = createBlockFeed({
+      providers: createProviders({
+        chainId: 31_337,
+        clock: systemClock,
+        random: () => 0,
+        urls: [node.url],
+      }),
+      finality: 1,
+      clock: systemClock,
+      logger: createLogger({ level: 'fatal', destination: { write: () => undefined } }),
+      intervalMs: 10,
+      onProgress: () => void (looks += 1),
+    })
+    feed.bell.listen(() => void (rings += 1))
+    running = feed.loop.run(stopped.signal)
+    await looked()
+  })
+
+  after(async () => {
+    stopped.abort()
+    await running
+    await node.stop()
+  })
+
+  /** A look that began after this was called has ended. */
+  const looked = async () => {
+    const from = looks
+    await until(async () => looks >= from + 2)
+  }
+
+  const ringsAfter = async (change: () => void): Promise<number> => {
+    const before = rings
+    change()
+    await looked()
+    return rings - before
+  }
+
+  it('rings for the first block that it sees', () => {
+    expect(rings).to.equal(1)
+  })
+
+  it('is silent while nothing happens, however many blocks come', async () => {
+    expect(await ringsAfter(() => undefined)).to.equal(0)
+    expect(await ringsAfter(() => void blocks.push({ fork: 0 }))).to.equal(0)
+    const five = Array.from({ length: 5 }, () => ({ fork: 0 }))
+    expect(await ringsAfter(() => void blocks.push(...five))).to.equal(0)
+    expect(feed.bell.isHeard()).to.equal(true)
+  })
+
+  it('rings for a block with a transaction, also where another one hides it', async () => {
+    const paid = { fork: 0, transactions: PAID }
+    expect(await ringsAfter(() => void blocks.push(paid))).to.equal(1)
+    expect(await ringsAfter(() => void blocks.push(paid, { fork: 0 }))).to.equal(1)
+  })
+
+  it('rings where a block follows none that it has seen', async () => {
+    const replace = () => {
+      blocks[blocks.length - 1] = { fork: 1 }
+      blocks.push({ fork: 1 })
+    }
+    expect(await ringsAfter(replace)).to.equal(1)
+  })
+
+  it('rings where it missed more blocks than it looks at one by one', async () => {
+    const many = Array.from({ length: 40 }, () => ({ fork: 1 }))
+    expect(await ringsAfter(() => void blocks.push(...many))).to.equal(1)
+    expect(await ringsAfter(() => void blocks.push({ fork: 1 }))).to.equal(0)
+  })
+
+  it('rings while the node does not show a block, and when it does', async () => {
+    const hidden: Block = { fork: 1, isHidden: true }
+    expect(await ringsAfter(() => void blocks.push(hidden))).to.be.at.least(1)
+    await ringsAfter(() => void (hidden.isHidden = false))
+    expect(await ringsAfter(() => void blocks.push({ fork: 1 }))).to.equal(0)
+  })
+
+  it('has itself be relied on only while the node answers, and rings when it does again', async () => {
+    isDown = true
+    await until(async () => !feed.bell.isHeard())
+    const before = rings
+    isDown = false
+    await until(async () => feed.bell.isHeard())
+    expect(rings - before).to.equal(1)
+  })
+})
