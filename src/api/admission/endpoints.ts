@@ -11,7 +11,7 @@ import { readBody } from '../server/body.ts'
 import { deadlineOf, type RouteLimit } from '../server/deadline.ts'
 import { spanOf } from '../server/traces.ts'
 import { addCaller, callerNow, callerOf, createAdmit } from './admit.ts'
-import { compileChecks, invalidRequest } from './checks.ts'
+import { createChecks, invalidRequest } from './checks.ts'
 import type { Endpoint, EndpointHooks, EndpointRequest, Post, PostAnswer } from './endpoint.ts'
 import { answerTo } from './refusals.ts'
 
@@ -31,7 +31,7 @@ function addEndpoint(
   endpoint: Endpoint,
   hooks: EndpointHooks & { sendEvents: SendEvents },
 ): void {
-  const check = compileChecks(endpoint)
+  const check = createChecks(endpoint)
   const { db } = hooks
   server.route({
     method: endpoint.method,
