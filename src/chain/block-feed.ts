@@ -44,7 +44,7 @@ export function createBlockFeed(deps: {
       await look(signal)
       bells.setHeard(true)
     } catch (error) {
-      // Whoever waits asks by itself meanwhile.
+      // Its listeners poll meanwhile.
       bells.setHeard(false)
       seen = undefined
       throw error

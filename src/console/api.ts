@@ -39,7 +39,7 @@ export function createApi(session: { token: string; onExpired: () => void }): Ap
           headers: { 'content-type': 'application/json', 'idempotency-key': key },
           body: JSON.stringify(body),
         })
-      // Whoever did too much is told so at once, and need not wait for a minute.
+      // An operator who sent too much sees that at once, and not after a minute.
       const answer = await patiently(send, { isWorthIt: ({ status }) => status === 503 })
       return (await answer.json()) as T
     },

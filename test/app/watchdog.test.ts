@@ -12,6 +12,7 @@ import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
 const LOOPS = [
+  'block feed',
   'sender',
   'webhooks',
   'webhooks that failed',

@@ -118,7 +118,7 @@ describe('the feed of final blocks', () => {
     expect(await ringsAfter(() => void blocks.push({ fork: 1 }))).to.equal(0)
   })
 
-  it('has itself be relied on only while the node answers, and rings when it does again', async () => {
+  it('is heard only while the node answers, and rings when it does again', async () => {
     isDown = true
     await until(async () => !feed.bell.isHeard())
     const before = rings

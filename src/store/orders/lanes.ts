@@ -151,7 +151,7 @@ export async function leaseLanes(
   return leases.toSorted((one, other) => (one.signer < other.signer ? -1 : 1))
 }
 
-/** Whether anything is open on the chain, whoever works on it. */
+/** Whether any lane of the chain has an open nonce, leased or not. */
 export async function hasOpenLanes(db: Db, chainId: number): Promise<boolean> {
   const open = await readOne<{ isOpen: boolean }>(db)`
     select exists (
