@@ -7,7 +7,7 @@ import type { Provider } from '../chain/rpc/provider.ts'
 import type { Fees, HashedOrder } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
-import { hasOpenLanes, leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
+import { leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
 import { findOrders, requestCancel } from '../store/orders/orders.ts'
 import { acceptOrder, acceptOrders } from './accept.ts'
 import { broadcastLanes, resendLane, type Broadcasting } from './broadcast.ts'
@@ -121,11 +121,13 @@ async function runPass(
     context.onProgress?.()
   }
   if (look !== undefined) await tendAlerts(context, look)
-  if (lanes > 0) return undefined
-  return (await hasOpenLanes(context.db, chainId)) ? TAKE_OVER_MS : Infinity
+  return lanes === 0 ? TAKE_OVER_MS : undefined
 }
 
-/** The lanes of a worker that has ended wait this long at most for another one. */
+/**
+ * The lanes of a worker that has ended wait this long at most for another one, and a reconciliation
+ * run for what has become final since the last pass.
+ */
 const TAKE_OVER_MS = 2000
 
 const MAX_LANES = 10_000

@@ -151,15 +151,6 @@ export async function leaseLanes(
   return leases.toSorted((one, other) => (one.signer < other.signer ? -1 : 1))
 }
 
-/** Whether any lane of the chain has an open nonce, leased or not. */
-export async function hasOpenLanes(db: Db, chainId: number): Promise<boolean> {
-  const open = await readOne<{ isOpen: boolean }>(db)`
-    select exists (
-      select from lane_nonces where chain_id = ${chainId} and state = 'open'
-    ) as "isOpen"`
-  return open?.isOpen === true
-}
-
 /**
  * Holds the leases to the end of the transaction, and refuses a worker who has lost one of them to
  * another. Orders are accepted on the lanes all the same.
