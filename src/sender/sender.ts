@@ -124,10 +124,7 @@ async function runPass(
   return lanes === 0 ? TAKE_OVER_MS : undefined
 }
 
-/**
- * The lanes of a worker that has ended wait this long at most for another one, and a reconciliation
- * run for what has become final since the last pass.
- */
+/** The lanes of a worker that has ended wait this long at most for another one. */
 const TAKE_OVER_MS = 2000
 
 const MAX_LANES = 10_000
