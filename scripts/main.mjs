@@ -51,7 +51,7 @@ await import(pathToFileURL(program).href)
 
 /**
  * Of everything that the bundle is made of, and of where it stands, which it names. A file that was
- * written again counts as changed: to read them all would take longer than all else in a command.
+ * written again counts as changed, so that no command has to read them all.
  */
 function digest() {
   const hash = createHash('sha256').update(ROOT)

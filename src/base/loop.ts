@@ -20,6 +20,8 @@ export type LoopOptions = {
   intervalMs: number
   /** Kicks it from elsewhere, and is rung by a kick here. */
   bell?: Bell | undefined
+  /** Whether what kicks it is heard now; without it, as its bell says. */
+  isHeard?: (() => boolean) | undefined
   /** How long it rests after a pass that took so long, kicked or not. */
   restMs?: (tookMs: number) => number
   /** Called at the end of each pass; a pass of many rounds may call it for each of them. */
@@ -35,6 +37,7 @@ export type LoopOptions = {
 /** A pass that fails is logged, and after each failure in a row the loop rests for longer. */
 export function createLoop(options: LoopOptions): Loop {
   const { name, clock, logger, intervalMs, bell, restMs, onProgress, pass } = options
+  const { isHeard = () => bell?.isHeard() ?? false } = options
   // The first pass looks at everything, as a kicked one does.
   let isKicked = true
   let wake: (() => void) | undefined
@@ -42,7 +45,7 @@ export function createLoop(options: LoopOptions): Loop {
   let waitMs = intervalMs
 
   const atRest = (dueInMs: number): number =>
-    Math.max(intervalMs, Math.min(dueInMs, bell?.isHeard() ? MAX_BELLED_IDLE_MS : MAX_IDLE_MS))
+    Math.max(intervalMs, Math.min(dueInMs, isHeard() ? MAX_BELLED_IDLE_MS : MAX_IDLE_MS))
 
   /** How long to rest before the next pass, kicked or not; undefined where there is more to do. */
   const passOnce = async (signal: AbortSignal): Promise<number | undefined> => {

@@ -28,7 +28,7 @@ export function createApi(session: { token: string; onExpired: () => void }): Ap
     get: async <T>(path: string, { query, signal }: GetOptions = {}) => {
       const answer = await patiently(
         () => call(path + writeQuery(query), { ...(signal && { signal }) }),
-        { signal, isWorthIt: () => true },
+        { signal },
       )
       return (await answer.json()) as T
     },
@@ -79,7 +79,7 @@ export async function reach(path: string, init: RequestInit): Promise<Response> 
  */
 async function patiently(
   call: () => Promise<Response>,
-  { signal, isWorthIt }: Waiting,
+  { signal, isWorthIt = () => true }: Waiting,
 ): Promise<Response> {
   for (let left = MAX_WAITS; ; left -= 1) {
     try {
@@ -93,7 +93,7 @@ async function patiently(
   }
 }
 
-type Waiting = { signal?: AbortSignal | undefined; isWorthIt: (failure: ApiFailure) => boolean }
+type Waiting = { signal?: AbortSignal | undefined; isWorthIt?: (failure: ApiFailure) => boolean }
 
 const MAX_WAITS = 3
 

@@ -74,10 +74,10 @@ const PACE: WebhookPace = {
 export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
   const pace = { ...PACE, ...deps.pace }
   // One loop hears the bell, and wakes the others as soon as there is somebody to tell.
-  const bell = { isHeard: () => deps.bell?.isHeard() ?? false, listen: () => noop, ring: noop }
+  const isHeard = (): boolean => deps.bell?.isHeard() ?? false
   const sound = createLane(deps, {
     kind: 'sound',
-    bell,
+    isHeard,
     onEndpoints() {
       failing.kick()
       events.kick()
@@ -90,7 +90,7 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
   })
   const failing = createLane(deps, {
     kind: 'failing',
-    bell,
+    isHeard,
     slots: pace.failingSlots,
     perEndpoint: 1,
     perUser: Math.ceil(pace.failingSlots / 4),
@@ -101,7 +101,7 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
     name: 'webhooks (events)',
     clock: deps.clock,
     logger: deps.logger,
-    bell,
+    isHeard,
     intervalMs: EVENTS_POLL_MS,
     async pass() {
       if (!(await tellFollowers(deps.db))) return sound.hasEndpoints() ? undefined : Infinity
@@ -114,8 +114,6 @@ export function startWebhookWorker(deps: WebhookWorkerDeps): WebhookWorker {
   const endListening = deps.bell?.listen(sound.kick)
   return { done: Promise.all(running).then(() => endListening?.()) }
 }
-
-const noop = (): void => undefined
 
 /** A page for each user, so that none waits for the backlog of another. False: nothing was new. */
 async function tellFollowers(db: Db): Promise<boolean> {
@@ -136,8 +134,8 @@ const EVENTS_AT_ONCE = 200
 type LanePace = Pick<LeaseWanted, 'kind' | 'perEndpoint' | 'perUser' | 'leaseMs'> & {
   slots: number
   pollMs: number
-  /** While it is heard, a lane rests for long where there is nobody to tell. */
-  bell: Bell
+  /** While the bell is heard, a lane rests for long where there is nobody to tell. */
+  isHeard: () => boolean
   /** There is somebody now. */
   onEndpoints?: () => void
 }
@@ -201,7 +199,7 @@ function createLane(deps: WebhookWorkerDeps, pace: LanePace): Lane {
     name: `webhooks (${pace.kind})`,
     clock,
     logger,
-    bell: pace.bell,
+    isHeard: pace.isHeard,
     intervalMs: pace.pollMs,
     restMs: restAfter,
     onProgress: () => deps.onPass?.(pace.kind),

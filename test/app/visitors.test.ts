@@ -32,7 +32,7 @@ import {
 } from '../fixtures/books/money.ts'
 import { makeBreak, makeRun, reconciliationGround } from '../fixtures/books/runs.ts'
 import { createTestClock } from '../fixtures/clock.ts'
-import { inTurn, UNPROCESSED } from '../fixtures/in-turn.ts'
+import { injectInTurn } from '../fixtures/in-turn.ts'
 import { freshDatabase } from '../fixtures/store/database.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 import { LOCAL, oneChain } from '../fixtures/api/chains.ts'
@@ -187,10 +187,7 @@ describe('every operation that takes an id', () => {
         // What is deleted or sent back is not there for the next one.
         const url = path.replace(/\{\w+\}/, made ?? (await make()))
         const request = { method, url, headers: visitor.headers, remoteAddress }
-        const { statusCode } = await inTurn(
-          () => server.inject(request),
-          ({ headers }) => headers[UNPROCESSED] === 'true',
-        )
+        const { statusCode } = await injectInTurn(server, request)
         const told = `${visitor.name}: ${method} ${path}`
         expect(statusCode, told).to.equal(expectedStatus(visitor, endpoint, owner.id) ?? status)
       }

@@ -33,10 +33,10 @@ describe('what the console asks of the platform', () => {
 
   const busy = { status: 503, headers: { 'retry-after': '0', 'request-not-processed': 'true' } }
   const tooOften = { status: 429, headers: { 'retry-after': '0' } }
-  /** Somebody on the way answered, who does not know what was done. */
+  /** As a proxy answers, which does not know what was done. */
   const unknown = { status: 503, headers: { 'retry-after': '0' } }
 
-  it('is asked again of a busy server that did nothing with it', async () => {
+  it('repeats a read and a post that a busy server did nothing with', async () => {
     refusals = [busy, busy]
     expect(await api.get(url)).to.deep.equal({ done: true })
     refusals = [busy]
@@ -45,14 +45,14 @@ describe('what the console asks of the platform', () => {
     expect(keys[3]).to.equal(keys[4])
   })
 
-  it('waits where it asked too often, but tells so whoever did something', async () => {
+  it('repeats a read after 429, and reports a 429 for a post at once', async () => {
     refusals = [tooOften]
     expect(await api.get(url)).to.deep.equal({ done: true })
     refusals = [tooOften]
     expect(await api.post(url).catch(codeOf)).to.equal('refused')
   })
 
-  it('is not repeated where nobody knows whether it was done, nor for ever', async () => {
+  it('repeats no post that may have been done, and gives up on a busy server after three times', async () => {
     refusals = [unknown]
     expect(await api.post(url).catch(codeOf)).to.equal('refused')
     refusals = Array.from({ length: 9 }, () => busy)

@@ -253,7 +253,7 @@ describeInChromium('the stories of an operator', (chromium) => {
     const made = await ask('/api/payments', order)
     const { client_secret = '', payment_intent_id: intent, transaction_id: id } = made
     const path = `/v1/payment_intents/${intent}/confirm`
-    await fetchInTurn(`${facts.simulators?.['card']}${path}`, {
+    await fetch(`${facts.simulators?.['card']}${path}`, {
       method: 'POST',
       body: new URLSearchParams({ client_secret, payment_method: 'pm_card_visa' }),
     })

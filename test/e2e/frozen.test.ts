@@ -69,7 +69,7 @@ if (process.env['DATABASE_URL'] !== undefined) {
     const paid = async (): Promise<bigint> => {
       const body = { jsonrpc: '2.0', id: 1, method: 'eth_getBalance', params: [PAYEE, 'latest'] }
       const content = { method: 'POST', body: JSON.stringify(body) }
-      const answer = await fetchInTurn(chain.url, {
+      const answer = await fetch(chain.url, {
         ...content,
         headers: { 'content-type': 'application/json' },
       })

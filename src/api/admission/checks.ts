@@ -11,8 +11,8 @@ import type { Endpoint } from './endpoint.ts'
 export type RequestParts = { params: unknown; query: unknown; body: unknown }
 
 /**
- * One check that names every wrong field at once. Its schemas are compiled for the first request:
- * to compile those of all endpoints would take a tenth of a start.
+ * One check that names every wrong field at once. Its schemas are compiled for the first request,
+ * so that a start does not wait for those of all endpoints.
  */
 export function createChecks(endpoint: Endpoint): (parts: RequestParts) => RequestParts {
   const { group } = endpoint
