@@ -16,7 +16,7 @@ import {
   ROOT,
   type Mutant,
 } from '../test/engines/mutants/mutant.ts'
-import { renderList } from '../test/engines/mutants/listing.ts'
+import { runIn, renderList } from '../test/engines/mutants/listing.ts'
 import { copyTree, type Outcome } from '../test/engines/mutants/try-out.ts'
 import { positive, scriptCommand } from '../test/fixtures/script.ts'
 import { prepareData, removePrepared } from '../test/fixtures/store/prepared-data.ts'
@@ -30,18 +30,28 @@ const command = scriptCommand('mutate', 'Removes one guard at a time, and runs w
   .argument('[words...]', 'only mutants whose file and description have one of these')
   .option('--sim', 'only those that the simulation is to see')
   .option('--no-sim', 'only the others')
+  .option('--unlisted', 'only those that docs/mutants.md knows no end of')
   .option('--again', 'also those whose result stands')
   .option('--workers <count>', 'how many copies of the tree', positive, 1)
   .option('--json', 'print the results as JSON')
   .option('--list', 'write what is known into docs/mutants.md, and run nothing')
   .parse()
-type Options = { sim?: boolean; again?: boolean; workers: number; json?: boolean; list?: boolean }
+type Options = {
+  sim?: boolean
+  unlisted?: boolean
+  again?: boolean
+  workers: number
+  json?: boolean
+  list?: boolean
+}
 const options = command.opts<Options>()
 
 // It takes long, and nobody waits for it.
 setPriority(19)
 const words = command.args
+const listed = options.unlisted ? runIn(await readList()) : undefined
 const chosen = (await readMutants()).filter((mutant) => {
+  if (listed?.has(nameOf(mutant))) return false
   if (options.sim !== undefined && options.sim !== (mutant.sim !== undefined)) return false
   return words.length === 0 || words.some((word) => nameOf(mutant).includes(word))
 })
@@ -121,8 +131,12 @@ function report(): void {
 }
 
 async function writeList(): Promise<void> {
-  const before = await readFile(LIST, 'utf8').catch(() => '')
+  const before = await readList()
   await writeFile(LIST, renderList(await readMutants(), { results, before }))
+}
+
+function readList(): Promise<string> {
+  return readFile(LIST, 'utf8').catch(() => '')
 }
 
 async function readResults(): Promise<Result[]> {

@@ -9,6 +9,7 @@ const ABOUT = [
   'and the pair that removes both.',
 ]
 
+const NOT_RUN = 'not run yet'
 const HEAD = `# What kills each mutant\n\n${ABOUT.join(' ')}\n`
 
 /** The page of all mutants; of one that has not been run here it keeps the line of before. */
@@ -20,7 +21,7 @@ export function renderList(
   const parts = [...Map.groupBy(mutants, ({ file }) => file)].map(([file, some]) => {
     const lines = some.map((mutant) => {
       const result = results.get(nameOf(mutant))
-      if (result === undefined) return known.get(nameOf(mutant)) ?? lineOf(mutant, 'not run yet')
+      if (result === undefined) return known.get(nameOf(mutant)) ?? lineOf(mutant, NOT_RUN)
       return lineOf(mutant, describe(mutant, result))
     })
     return `\n## ${file}\n\n${lines.join('\n')}\n`
@@ -31,6 +32,12 @@ export function renderList(
 /** The mutants that the page has a line of. */
 export function listedIn(page: string): string[] {
   return [...knownLines(page).keys()]
+}
+
+/** The mutants of which the page says how they ended. */
+export function runIn(page: string): Set<string> {
+  const lines = [...knownLines(page)].filter(([, line]) => !line.endsWith(`: ${NOT_RUN}`))
+  return new Set(lines.map(([name]) => name))
 }
 
 function knownLines(page: string): Map<string, string> {
