@@ -96,6 +96,29 @@ export type Finding = {
   evidence: BreakFacts
 }
 
+/** Where the facts of a break state the amount that it is about; the first one stands. */
+export const AT_RISK = [
+  ['recorded', 'amount'],
+  ['onChain', 'amount'],
+  ['evidence', 'unexplained'],
+  ['evidence', 'drift'],
+] as const
+
+/** The amount that a break is about, and its currency where the facts name one. */
+export function amountAtRisk(
+  found: Pick<Finding, 'recorded' | 'onChain' | 'evidence'>,
+  coin: string | undefined,
+): { amount: string; currency: string | null } | undefined {
+  const place = AT_RISK.find(([side, name]) => typeof found[side][name] === 'string')
+  const text = place && found[place[0]][place[1]]
+  if (typeof text !== 'string' || !/^-?[0-9]+(\.[0-9]+)?$/.test(text)) return undefined
+  const { recorded, onChain } = found
+  const named = recorded['currency'] ?? onChain['currency']
+  // What a transaction moves is in the coin of its chain, unless it names a token.
+  const isInCoin = place?.[0] === 'onChain' && (onChain['token'] ?? null) === null
+  return { amount: text.replace('-', ''), currency: (named ?? (isInCoin && coin)) || null }
+}
+
 /** How long a break has been open. */
 export const AGE_BUCKETS = ['under_1h', 'under_1d', 'under_7d', 'over_7d'] as const
 

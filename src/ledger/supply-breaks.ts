@@ -36,6 +36,7 @@ export async function openMisfit(db: Db, misfit: Misfit): Promise<void> {
       hash,
       recorded: {
         amount: transfer === undefined ? null : dollars(transfer.amount),
+        currency: transfer === undefined ? null : 'USD',
         holder: transfer?.address ?? null,
       },
       onChain: {
@@ -43,6 +44,7 @@ export async function openMisfit(db: Db, misfit: Misfit): Promise<void> {
         token: event.token,
         holder: event.holder,
         amount: dollars(event.amount),
+        currency: 'USD',
         reference: event.memo,
       },
       evidence: { finding, block: String(event.blockNumber), block_hash: event.blockHash },
@@ -80,7 +82,7 @@ export async function openReplaced(
       kind,
       transactionId,
       hash,
-      recorded: { amount: dollars(event.amount), block_hash: event.blockHash },
+      recorded: { amount: dollars(event.amount), currency: 'USD', block_hash: event.blockHash },
       onChain: { block_hash: blockHash ?? null },
       evidence: { event: event.kind, block: String(event.blockNumber) },
     },
@@ -125,8 +127,8 @@ export async function followDrift(
       kind,
       transactionId,
       hash,
-      recorded: { liability: dollars(liability) },
-      onChain: { supply: dollars(supply) },
+      recorded: { liability: dollars(liability), currency: 'USD' },
+      onChain: { supply: dollars(supply), currency: 'USD' },
       evidence: {
         drift: dollars(drift),
         mints_ahead: dollars(mintsAhead),

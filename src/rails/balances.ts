@@ -33,7 +33,7 @@ export type BalanceDeps = {
   chainId: number
   /** What gas is paid in; absent: ether. */
   coin?: string | undefined
-  tokens: readonly Pick<Token, 'address' | 'decimals'>[]
+  tokens: readonly Pick<Token, 'address' | 'decimals' | 'currency'>[]
   /** The platform's own addresses, which are accounted for like those of users. */
   own: readonly Hex[]
   holding: HoldingReader
@@ -237,6 +237,7 @@ async function openGap(
   const about = { chainId, kind: 'unexplained_balance', transactionId: null, hash: null } as const
   const id = breakId({ ...about, place: [address, token, to.blockNumber].join() })
   const { kind, transactionId, hash } = about
+  const currency = token === '' ? coin : (tokenOf(deps, token)?.currency ?? null)
   const inWords = (amount: bigint): string => wordsOf(deps, { amount, token })
   const finding = {
     id,
@@ -244,7 +245,12 @@ async function openGap(
     transactionId,
     hash,
     recorded: { moved: inWords(recorded) },
-    onChain: { moved: inWords(moved), address: checksummed(address), coin: token || coin },
+    onChain: {
+      moved: inWords(moved),
+      address: checksummed(address),
+      currency,
+      token: token || null,
+    },
     evidence: {
       unexplained: inWords(moved - recorded),
       after_block: String(from.blockNumber),
@@ -267,11 +273,15 @@ async function openGap(
 const SOURCE = 'balances'
 
 function wordsOf(
-  { tokens }: Pick<BalanceDeps, 'tokens'>,
+  deps: Pick<BalanceDeps, 'tokens'>,
   { amount, token }: { amount: bigint; token: Hex | '' },
 ): string {
-  const { decimals = 0 } = tokens.find(({ address }) => address === token) ?? {}
-  return formatAmount({ amount, decimals: token === '' ? CURRENCY_DECIMALS.ETH : decimals })
+  const decimals = token === '' ? CURRENCY_DECIMALS.ETH : (tokenOf(deps, token)?.decimals ?? 0)
+  return formatAmount({ amount, decimals })
+}
+
+function tokenOf({ tokens }: Pick<BalanceDeps, 'tokens'>, token: Hex | '') {
+  return tokens.find(({ address }) => address === token)
 }
 
 /** Closes the breaks that records which came late explain. */

@@ -2,6 +2,7 @@ import type { ShownTransaction } from '../chain/answers.ts'
 import { agreedOn } from '../chain/quorum.ts'
 import { breakId } from '../domain/break-ids.ts'
 import { BREAK_MEANINGS, type BreakKind, type Finding } from '../domain/breaks.ts'
+import { COIN_DECIMALS } from '../domain/coins.ts'
 import { formatAmount } from '../domain/money.ts'
 import type { Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
@@ -113,7 +114,7 @@ function unknownOutgoing(
       nonce: String(nonce),
       ...(taker && {
         to_address: taker.to,
-        amount: formatAmount({ amount: taker.value, decimals: 18 }),
+        amount: formatAmount({ amount: taker.value, decimals: COIN_DECIMALS }),
         amount_units: String(taker.value),
       }),
     },
@@ -159,6 +160,9 @@ function strayFinding(chainId: number, stray: StraySettlement): Finding {
     block_hash: stray.block.hash,
     from_address: stray.payer,
     to_address: stray.payee,
+    ...(stray.token === undefined && {
+      amount: formatAmount({ amount: stray.amount, decimals: COIN_DECIMALS }),
+    }),
     amount_units: String(stray.amount),
     token: stray.token ?? null,
     reference: stray.reference,

@@ -23,7 +23,7 @@ describeInChromium('a disputed transaction in the console', (chromium) => {
       (await makeTransaction(db, { userId: alice.id, status: 'completed' })).transactionId
     disputed = await make()
     settled = await make()
-    breakId = await makeBreak(db, alice.id, 'missing', disputed)
+    breakId = await makeBreak(db, { transactionId: disputed })
   })
   after(() => opened?.close())
 

@@ -236,6 +236,7 @@ describeInChromium('lists in the console', (chromium) => {
       state: 'open',
       meaning: 'The providers contradict each other.',
       at_risk_decimal: null,
+      at_risk_currency: null,
       transaction_id: ids.at(-1),
       eth_transaction_hash: `0x${'ab'.repeat(32)}`,
       first_seen_at: seen,

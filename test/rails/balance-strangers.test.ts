@@ -43,7 +43,7 @@ describe('the account of every wei, of what no record tells', () => {
     await on.bench.world.rpc('anvil_setCoinbase', [pad('0x', { size: 20 })])
     await on.look()
     const [, fees] = await on.gaps()
-    expect(fees).to.include({ address: on.platform, coin: 'ETH', state: 'open' })
+    expect(fees).to.include({ address: on.platform, currency: 'ETH', state: 'open' })
     expect(fees!.blocks).to.deep.equal([paid - 1, paid])
     expect(await on.list()).to.deep.equal([])
   })

@@ -162,7 +162,7 @@ describe('the account of every wei', () => {
     return rows.map(({ state, facts }) => ({
       state,
       address: facts['address']!.toLowerCase(),
-      coin: facts['coin'],
+      currency: facts['currency'],
       unexplained: facts['unexplained'],
       blocks: [facts['after_block'], facts['up_to_block']].map(Number),
     }))
@@ -220,7 +220,12 @@ describe('the account of every wei', () => {
     const block = await head()
     await bench.world.mine(9)
     await look()
-    const gap = { state: 'open', address: user, coin: 'ETH', unexplained: '0.000000000000000123' }
+    const gap = {
+      state: 'open',
+      address: user,
+      currency: 'ETH',
+      unexplained: '0.000000000000000123',
+    }
     expect(await gaps()).to.deep.equal([{ ...gap, blocks: [block - 1, block] }])
     await lookAndWait()
     expect(await gaps(), 'it is one').to.have.length(1)
@@ -239,12 +244,12 @@ describe('the account of every wei', () => {
     const second = await head()
     await lookAndWait()
     await lookAndWait()
-    const tokens = (await gaps()).filter(({ coin }) => coin === dollar)
+    const tokens = (await gaps()).filter(({ currency }) => currency === 'USD')
     expect(tokens.map(({ unexplained, blocks }) => [unexplained, blocks[1]])).to.deep.equal([
       ['-1', first],
       ['-1', second],
     ])
-    const fees = (await gaps()).filter(({ coin }) => coin === 'ETH')
+    const fees = (await gaps()).filter(({ currency }) => currency === 'ETH')
     expect(
       fees.map(({ blocks }) => blocks[1]),
       'the fees of both',
@@ -256,7 +261,9 @@ describe('the account of every wei', () => {
     await sql`alter table attempts disable trigger user`.execute(bench.db)
     await sql`update attempts set state = 'mined' where state = 'final'`.execute(bench.db)
     await lookAndWait()
-    expect((await gaps()).map(({ state, coin }) => [state, coin])).to.deep.equal([['open', 'ETH']])
+    expect((await gaps()).map(({ state, currency }) => [state, currency])).to.deep.equal([
+      ['open', 'ETH'],
+    ])
     await lookAndWait()
     expect((await gaps()).map(({ state }) => state)).to.deep.equal(['open'])
     await sql`update attempts set state = 'final' where state = 'mined'`.execute(bench.db)

@@ -163,7 +163,7 @@ describe('deposits of every kind', () => {
     expect(await on.list()).to.have.length(1)
     const [gap, ...more] = await on.gaps()
     expect(more).to.deep.equal([])
-    expect(gap).to.include({ address: on.user.address, coin: 'ETH' })
+    expect(gap).to.include({ address: on.user.address, currency: 'ETH' })
     expect([gap!.unexplained, gap!.blocks[1]]).to.deep.equal(['-0.000000000000000009', before + 1])
   })
 })

@@ -4,7 +4,7 @@ import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
 import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
 import { textsOf } from '../form.ts'
-import { groupDigits, sentenceOf } from '../parts/format.ts'
+import { sentenceOf } from '../parts/format.ts'
 import {
   Badge,
   Facts,
@@ -18,6 +18,7 @@ import {
 } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
+import { AtRisk } from './breaks.tsx'
 
 type Move = { action: string; actor: string; note: string | null; at: string }
 type Detail = { break: BreakWire; history: Move[] }
@@ -147,9 +148,7 @@ function factsOf(found: BreakWire) {
       ? []
       : [['Transaction', <TransactionLink id={transactionId} />] as const]),
     ...(hash === null ? [] : [['Hash', <Hash value={hash} />] as const]),
-    ...(found.at_risk_decimal === null
-      ? []
-      : [['At risk', groupDigits(found.at_risk_decimal)] as const]),
+    ...(found.at_risk_decimal === null ? [] : [['At risk', <AtRisk of={found} />] as const]),
     ['First seen', <Time iso={found.first_seen_at} />],
     ['Last seen', <Time iso={found.last_seen_at} />],
     ...(found.closed_at === null ? [] : [['Closed', <Time iso={found.closed_at} />] as const]),

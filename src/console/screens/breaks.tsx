@@ -3,7 +3,7 @@ import { useEvents, useInterval, useLoaded, useThrottled } from '../context.ts'
 import { textsOf } from '../form.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { groupDigits, plural, sentenceOf } from '../parts/format.ts'
-import { Badge, Choice, Empty, Hash, Heading, Time } from '../parts/parts.tsx'
+import { Amount, Badge, Choice, Empty, Hash, Heading, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
@@ -115,15 +115,17 @@ const COLUMNS: Columns<BreakWire> = {
     </>
   ),
   State: (one) => <Badge state={one.state} />,
-  'At risk': (one) =>
-    one.at_risk_decimal === null ? (
-      <span class="faint">none</span>
-    ) : (
-      groupDigits(one.at_risk_decimal)
-    ),
+  'At risk': (one) => <AtRisk of={one} />,
   Transaction: (one) => <About of={one} />,
   'First seen': (one) => <Time iso={one.first_seen_at} />,
   'Last seen': (one) => <Time iso={one.last_seen_at} />,
+}
+
+export function AtRisk({ of }: { of: BreakWire }) {
+  const { at_risk_decimal: decimal, at_risk_currency: currency } = of
+  if (decimal === null) return <span class="faint">none</span>
+  if (currency === null) return <>{groupDigits(decimal)}</>
+  return <Amount decimal={decimal} currency={currency} />
 }
 
 /** Which transaction it is about, of the record or else of the chain. */

@@ -165,6 +165,7 @@ export function recordedOf(record: PaymentRecord): BreakFacts {
     status: record.status,
     to_address: record.payee,
     amount: amount?.text,
+    currency: amount?.currency,
     amount_units: amount?.money && String(amount.money.units),
     reference: record.reference,
     block_hash: record.blockHash,

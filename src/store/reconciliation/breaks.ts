@@ -1,6 +1,12 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import { AGE_LIMITS_MS, type AgeBucket, type BreakKind, type Finding } from '../../domain/breaks.ts'
+import {
+  AGE_LIMITS_MS,
+  AT_RISK,
+  type AgeBucket,
+  type BreakKind,
+  type Finding,
+} from '../../domain/breaks.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
 
@@ -273,10 +279,13 @@ function isTaken(filter: BreakFilter, now: Date): RawBuilder<unknown> {
 /** What a break is about stands among its facts, where it may be any text. */
 function isAbout(minAmount: string | undefined): RawBuilder<unknown> {
   if (minAmount === undefined) return sql``
-  const text = sql`coalesce(recorded ->> 'amount', on_chain ->> 'amount', on_chain ->> 'moved')`
+  const stated = AT_RISK.map(([side, name]) => sql`${sql.ref(COLUMNS[side])} ->> ${sql.lit(name)}`)
+  const text = sql`coalesce(${sql.join(stated)})`
   return sql`and case when ${text} ~ '^-?[0-9]{1,30}([.][0-9]{1,30})?$'
     then abs(${text}::numeric) >= ${minAmount}::numeric else false end`
 }
+
+const COLUMNS = { recorded: 'recorded', onChain: 'on_chain', evidence: 'evidence' } as const
 
 function isOfAge(age: AgeBucket | undefined, now: Date): RawBuilder<unknown> {
   const before = (ms: number): Date => new Date(now.getTime() - ms)

@@ -119,6 +119,9 @@ const BREAK_FIELDS = {
   at_risk_decimal: nullable(
     Type.String({ description: 'The amount that it is about, if it names one.' }),
   ),
+  at_risk_currency: nullable(
+    Type.String({ description: 'The currency of that amount, if it is known.', examples: ['ETH'] }),
+  ),
   age: AgeSchema,
   first_seen_at: TimestampSchema,
   last_seen_at: TimestampSchema,

@@ -1,11 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import { actorOf } from '../../../domain/access.ts'
-import {
-  ageBucket,
-  BREAK_MEANINGS,
-  BREAK_REMEDIES,
-  type BreakFacts,
-} from '../../../domain/breaks.ts'
+import { ageBucket, amountAtRisk, BREAK_MEANINGS, BREAK_REMEDIES } from '../../../domain/breaks.ts'
 import type { Db } from '../../../store/database/database.ts'
 import {
   closeBreak,
@@ -48,7 +43,8 @@ export function breakEndpoints(deps: Deps): Endpoint[] {
   return [listEndpoint(deps), detailEndpoint(deps), closeEndpoint(deps), verifyEndpoint(deps)]
 }
 
-function listEndpoint({ chains, clock }: Deps): Endpoint {
+function listEndpoint(deps: Deps): Endpoint {
+  const { chains, clock } = deps
   return defineEndpoint({
     ...SHARED,
     route: 'GET /api/breaks',
@@ -67,7 +63,7 @@ function listEndpoint({ chains, clock }: Deps): Endpoint {
       )
       return {
         success: true as const,
-        breaks: shown.map((one) => toBreakWire(one, now)),
+        breaks: shown.map((one) => toBreakWire(one, deps)),
         total: await countBreaks(db, filter, now),
         next_cursor: last ? String(last.key) : null,
       }
@@ -111,7 +107,8 @@ function closeEndpoint(deps: Deps): Endpoint {
   })
 }
 
-function verifyEndpoint({ clock, chains }: Deps): Endpoint {
+function verifyEndpoint(deps: Deps): Endpoint {
+  const { chains } = deps
   return defineEndpoint({
     ...SHARED,
     route: 'POST /api/breaks/{break_id}/verify',
@@ -128,17 +125,17 @@ function verifyEndpoint({ clock, chains }: Deps): Endpoint {
       const { found, breakChecks, check } = prepared
       await breakChecks.settle(db, { found, check, actor: actorOf(caller) })
       const now = await requireBreak(db, found.id)
-      return { success: true as const, result: check, break: toBreakWire(now, clock.now()) }
+      return { success: true as const, result: check, break: toBreakWire(now, deps) }
     },
   })
 }
 
-async function detailOf(db: Db, breakId: string, { clock }: Deps) {
+async function detailOf(db: Db, breakId: string, deps: Deps) {
   const found = await requireBreak(db, breakId)
   const moves = await listBreakMoves(db, found.key)
   return {
     success: true as const,
-    break: toBreakWire(found, clock.now()),
+    break: toBreakWire(found, deps),
     history: moves.map(({ at, ...move }) => ({ ...move, at: at.toISOString() })),
   }
 }
@@ -149,21 +146,18 @@ async function requireBreak(db: Db, breakId: string): Promise<OpenBreak> {
   return found
 }
 
-function toBreakWire(found: OpenBreak, now: Date): BreakWire {
+function toBreakWire(found: OpenBreak, { chains, clock }: Deps): BreakWire {
+  const chain = chains.all().find(({ chainId }) => chainId === found.chainId)
+  const atRisk = amountAtRisk(found, chain?.coin)
   return {
     ...fieldsOf(found, 'id', 'chain', 'kind', 'state', 'closedAs', 'source', 'transactionId'),
     eth_transaction_hash: found.hash,
     ...fieldsOf(found, 'recorded', 'onChain', 'evidence'),
     meaning: BREAK_MEANINGS[found.kind],
     remedy: BREAK_REMEDIES[found.kind],
-    at_risk_decimal: atRisk(found),
-    age: ageBucket(found.firstSeenAt, now),
+    at_risk_decimal: atRisk?.amount ?? null,
+    at_risk_currency: atRisk?.currency ?? null,
+    age: ageBucket(found.firstSeenAt, clock.now()),
     ...fieldsOf(found, 'firstSeenAt', 'lastSeenAt', 'closedAt'),
   }
-}
-
-/** What the record names, else what the chain shows; what is gone is as much as what came. */
-function atRisk({ recorded, onChain }: Record<'recorded' | 'onChain', BreakFacts>): string | null {
-  const text = recorded['amount'] ?? onChain['amount'] ?? onChain['moved'] ?? null
-  return text !== null && /^-?[0-9]+(\.[0-9]+)?$/.test(text) ? text.replace('-', '') : null
 }

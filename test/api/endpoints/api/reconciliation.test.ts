@@ -55,9 +55,41 @@ describe('the operations of reconciliation', () => {
     expect(next.body['next_cursor']).to.equal(null)
   })
 
+  it('say what a break is about, in which currency, and list by it', async () => {
+    const [recorded, onChain] = [{}, {}]
+    const shapes = [
+      [{ recorded: { amount: '5', currency: 'USD' } }, '5', 'USD'],
+      [{ recorded, onChain: { amount: '0.5' } }, '0.5', 'ETH'],
+      [{ recorded, onChain: { amount: '7', token: `0x${'7'.repeat(40)}` } }, '7', null],
+      [{ recorded: { amount: '8' }, onChain: { amount: '9' } }, '8', null],
+      [
+        {
+          recorded: { moved: '100' },
+          onChain: { moved: '98', currency: 'USD' },
+          evidence: { unexplained: '-2' },
+        },
+        '2',
+        'USD',
+      ],
+      [{ recorded: { currency: 'USD' }, onChain, evidence: { drift: '30.00' } }, '30.00', 'USD'],
+      [{ recorded, onChain }, null, null],
+      [{ recorded: { amount: 'a lot' }, onChain: { amount: '1' } }, null, null],
+    ] as const
+    for (const [facts] of shapes) await makeBreak(db, facts)
+    const stated = async (query = '') => {
+      const { body } = await get(`/api/breaks?limit=50${query}`)
+      const breaks = body['breaks'] as Record<string, unknown>[]
+      return breaks.map((one) => [one['at_risk_decimal'], one['at_risk_currency']]).toReversed()
+    }
+    const all = shapes.map(([, amount, currency]) => [amount, currency])
+    expect(await stated()).to.deep.equal(all)
+    const large = all.filter(([amount]) => Number(amount) >= 2)
+    expect(await stated('&min_amount=2')).to.deep.equal(large)
+  })
+
   it('list breaks by kind, state, age and transaction', async () => {
     const missing = await makeBreak(db)
-    const lag = await makeBreak(db, 0, 'state_lag')
+    const lag = await makeBreak(db, { kind: 'state_lag' })
     const listed = async (query: string) => {
       const { status, body } = await get(`/api/breaks?${query}`)
       expect(status).to.equal(200)
