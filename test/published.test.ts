@@ -16,7 +16,7 @@ describe('the published entries', () => {
 
   it('are those that the README names', () => {
     const readme = readFileSync('README.md', 'utf8')
-    const named = [...readme.matchAll(/['`](quittance(?:\/\w+)?)['`]/g)].map(([, name]) => name)
+    const named = [...readme.matchAll(/['`](quittance(?:\/\w+)*)['`]/g)].map(([, name]) => name)
     const published = entries.map(({ name }) => `quittance${name.slice(1)}`)
     expect([...new Set(named)]).to.have.members(published)
   })

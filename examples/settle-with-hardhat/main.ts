@@ -1,6 +1,6 @@
 import { hexlify, parseEther, randomBytes } from 'ethers'
 import { network } from 'hardhat'
-import { Settlement__factory, type Settlement } from 'quittance/contracts'
+import { Settlement__factory, type Settlement } from 'quittance/contracts/ethers'
 
 const { ethers } = await network.create()
 const [payer] = await ethers.getSigners()

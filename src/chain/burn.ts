@@ -1,7 +1,7 @@
-import type { Hex } from 'viem'
 import { encodeFunctionData } from 'viem/utils'
 
 import { referenceDollarAbi } from '../bindings/abis.ts'
+import type { Hex } from './hex.ts'
 
 /** What a holder sends to the token to burn its own money for an order. */
 export function burnCalldata(burn: { amount: bigint; memo: Hex }): Hex {

@@ -1,7 +1,7 @@
-import type { Hex } from 'viem'
+import type { Hex } from '../domain/orders.ts'
 import { getAddress, isAddress, keccak256, sha256, stringToBytes } from 'viem/utils'
 
-export type { Hex } from 'viem'
+export type { Hex } from '../domain/orders.ts'
 
 /** The digest of a text's bytes that tools everywhere can make; the chain's own is Keccak-256. */
 export function sha256OfText(text: string): Hex {

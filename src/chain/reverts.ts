@@ -1,9 +1,9 @@
-import type { Hex } from 'viem'
 import { decodeErrorResult, toFunctionSelector } from 'viem/utils'
 
 import { referenceDollarAbi, settlementAbi } from '../bindings/abis.ts'
 import { messageOf } from '../base/errors.ts'
 import { formatAmount, STABLECOIN_DECIMALS } from '../domain/money.ts'
+import type { Hex } from './hex.ts'
 import { isRefusal, isRevert, NO_FUNDS, revertDataOf } from './rpc/rpc-error.ts'
 
 /** What a revert is about. `reverted` is what none of the others is. */

@@ -34,6 +34,7 @@ describe('the Node that is needed', () => {
   const entries = [
     'app/reconcile',
     'app/server',
+    'bindings/ethers',
     'bindings/index',
     'checked/index',
     'client/index',

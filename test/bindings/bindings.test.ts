@@ -10,11 +10,10 @@ import { JsonRpcProvider } from 'ethers'
 import { pad, parseEther } from 'viem'
 
 import { generateBindings } from '../../scripts/bindings.ts'
+import { ReferenceDollar__factory, Settlement__factory } from '../../src/bindings/ethers.ts'
 import {
   addressesByChain,
-  ReferenceDollar__factory,
   referenceDollarAbi,
-  Settlement__factory,
   settlementAbi,
   settlementAddress,
 } from '../../src/bindings/index.ts'

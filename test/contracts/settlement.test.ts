@@ -13,7 +13,7 @@ import {
   type ReferenceDollar,
   type Settlement,
   Settlement__factory,
-} from '../../src/bindings/index.ts'
+} from '../../src/bindings/ethers.ts'
 import { deployDollar, deploySettlement } from '../fixtures/contracts/gas.ts'
 import {
   denseReferences,

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { Signature, type Wallet, ZeroAddress, concat } from 'ethers'
 import { network } from 'hardhat'
 
-import type { Settlement } from '../../src/bindings/index.ts'
+import type { Settlement } from '../../src/bindings/ethers.ts'
 import { deploySettlement } from '../fixtures/contracts/gas.ts'
 import type { UsdcShape } from '../fixtures/contracts/mocks.ts'
 import { referenceOf, strangerAt } from '../fixtures/contracts/orders.ts'

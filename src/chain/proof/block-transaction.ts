@@ -1,7 +1,7 @@
-import type { Hex } from 'viem'
 import { keccak256, recoverAddress } from 'viem/utils'
 
 import { array, data, quantity, record } from '../answers.ts'
+import type { Hex } from '../hex.ts'
 import {
   bytesOf,
   decodeRlp,

@@ -1,7 +1,7 @@
-import type { Hex } from 'viem'
 import { keccak256 } from 'viem/utils'
 
 import { data, quantity, record } from '../answers.ts'
+import type { Hex } from '../hex.ts'
 import {
   bytesOf,
   decodeRlp,

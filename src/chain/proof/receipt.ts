@@ -1,6 +1,5 @@
-import type { Hex } from 'viem'
-
 import { array, data, quantity, record, type Log } from '../answers.ts'
+import type { Hex } from '../hex.ts'
 import {
   bytesOf,
   decodeRlp,

@@ -1,7 +1,7 @@
-import type { Hex } from 'viem'
 import { fromRlp, toRlp } from 'viem/utils'
 
 import { BaseError, messageOf } from '../../base/errors.ts'
+import type { Hex } from '../hex.ts'
 
 /** What RLP nests: bytes, and lists of it. */
 export type RlpItem = Hex | readonly RlpItem[]

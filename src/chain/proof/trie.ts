@@ -1,6 +1,6 @@
-import type { Hex } from 'viem'
 import { bytesToHex, concat, hexToBytes, keccak256, toRlp } from 'viem/utils'
 
+import type { Hex } from '../hex.ts'
 import { bytesOf, decodeRlp, EncodingError, encodeRlp, listOf, numberBytes } from './rlp.ts'
 import type { RlpItem } from './rlp.ts'
 

@@ -1,7 +1,6 @@
-import type { Hex } from 'viem'
-
 import { BaseError } from '../../base/errors.ts'
 import { readBlock, toQuantity } from '../answers.ts'
+import type { Hex } from '../hex.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { askAgreed, ProvidersDifferError } from './agreed.ts'
 

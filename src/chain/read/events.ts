@@ -1,8 +1,8 @@
-import type { Hex } from 'viem'
 import { keccak256, stringToBytes } from 'viem/utils'
 
 import { ImpossibleError } from '../../base/errors.ts'
 import type { Log } from '../answers.ts'
+import type { Hex } from '../hex.ts'
 
 /** A log that has exactly the form of an event that we know. */
 export type DecodedEvent = {

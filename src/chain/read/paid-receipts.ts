@@ -1,6 +1,5 @@
-import type { Hex } from 'viem'
-
 import { readLogs, readReceipt, record } from '../answers.ts'
+import type { Hex } from '../hex.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { askAgreed } from './agreed.ts'
 import { decodeSettled, type Settled } from './settled.ts'

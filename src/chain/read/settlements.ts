@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../hex.ts'
 import { askEach } from '../quorum.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { agreed } from './agreed.ts'

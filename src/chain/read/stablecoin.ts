@@ -1,8 +1,7 @@
-import type { Hex } from 'viem'
-
 import { BaseError } from '../../base/errors.ts'
 import { STABLECOIN_DECIMALS } from '../../domain/money.ts'
 import type { PermitDomain } from '../../domain/tokens.ts'
+import type { Hex } from '../hex.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { readTokenAnswers, shorten, type TokenAnswers, type TokenProfile } from './token-answers.ts'
 

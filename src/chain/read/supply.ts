@@ -1,6 +1,5 @@
-import type { Hex } from 'viem'
-
 import { toQuantity, word, type MinedLog } from '../answers.ts'
+import type { Hex } from '../hex.ts'
 import { askEach } from '../quorum.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { agreed, askAgreed } from './agreed.ts'

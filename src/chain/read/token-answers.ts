@@ -1,4 +1,3 @@
-import type { Hex } from 'viem'
 import { encodeFunctionData, toFunctionSelector } from 'viem/utils'
 
 import { BaseError, ImpossibleError } from '../../base/errors.ts'
@@ -6,6 +5,7 @@ import { referenceDollarAbi } from '../../bindings/abis.ts'
 import type { PermitDomain } from '../../domain/tokens.ts'
 import type { STABLECOIN_PROFILES } from '../../domain/signers.ts'
 import { data as bytes, quantity, readFrom, readWord, type FromProvider } from '../answers.ts'
+import type { Hex } from '../hex.ts'
 import { askEach, campsOf } from '../quorum.ts'
 import type { Provider } from '../rpc/provider.ts'
 import type { Providers } from '../rpc/providers.ts'

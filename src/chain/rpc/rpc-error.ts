@@ -1,6 +1,5 @@
-import type { Hex } from 'viem'
-
 import { BaseError, codeOf, messageOf } from '../../base/errors.ts'
+import type { Hex } from '../hex.ts'
 
 export type RpcErrorCode =
   /** The caller's signal ended the wait. */

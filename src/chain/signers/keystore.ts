@@ -1,11 +1,11 @@
 import { createDecipheriv, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-import type { Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { keccak256 } from 'viem/utils'
 
 import { BaseError } from '../../base/errors.ts'
+import type { Hex } from '../hex.ts'
 
 /**
  * Reads the private key out of an encrypted keystore, version 3: the form in which geth, ethers and
