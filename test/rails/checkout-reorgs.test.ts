@@ -134,6 +134,25 @@ describe('our own checkout, where a block that was final is replaced', () => {
     expect(await breaks()).to.deep.equal([])
   })
 
+  it('counts nothing of a block that is replaced between its events and its header', async () => {
+    const { settlements } = chain
+    let raced = 0
+    checkout = {
+      ...checkout,
+      settlements: async (...range) => {
+        const found = await settlements(...range)
+        if (found.length > 0 && raced++ === 0) chain.replace(1)
+        return found
+      },
+    }
+    chain.mine([{ reference, amount: 10_000_000n, token: TERMS.stablecoin }])
+    await expectFailure(read, 'block_replaced')
+    await read()
+    expect(raced).to.equal(1)
+    expect(await status()).to.include({ status: 'pending', received_decimal: null })
+    expect(await breaks()).to.deep.equal([])
+  })
+
   it('takes the hash of what completes it anew where that is gone', async () => {
     const hash = async () => (await findEveryonesTransaction(db, id))?.ethTransactionHash
     await pay(4n, { transactionHash: hashOf('one') })

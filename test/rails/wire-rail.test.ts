@@ -51,8 +51,10 @@ describe('the bank rail', () => {
     onMoved?: (db: Db, moved: WireProgress) => Promise<void>
     /** Short only where the bank is silent: a busy machine is no silent bank. */
     timeoutMs?: number
+    /** Another one than the usual bank. */
+    name?: string
   }
-  const start = async ({ onMoved, ...timeout }: Options = {}) => {
+  const start = async ({ onMoved, name, ...timeout }: Options = {}) => {
     const bank = createSimulatedBank({
       ...ACCOUNT,
       now: () => clock.now().getTime(),
@@ -64,7 +66,7 @@ describe('the bank rail', () => {
     })
     return createWireRail({
       db,
-      banks: new Map([[undefined, createBank({ url: server.url, ...ACCOUNT, ...timeout })]]),
+      banks: new Map([[name, createBank({ url: server.url, ...ACCOUNT, ...timeout })]]),
       clock,
       logger: createLogger({ level: 'silent' }),
       policy: WIRE_POLICY,
@@ -75,7 +77,11 @@ describe('the bank rail', () => {
     })
   }
 
-  const order = async (accountNumber: string | undefined, method: WireMethod = 'ach') =>
+  const order = async (
+    accountNumber: string | undefined,
+    method: WireMethod = 'ach',
+    bank?: { bank: string; subject: string },
+  ) =>
     orderWire(db, {
       userId,
       purpose: 'transfer',
@@ -87,6 +93,7 @@ describe('the bank rail', () => {
         name: 'Ada Lovelace',
         ...(accountNumber && { accountNumber, routingNumber: '101050001' }),
       },
+      ...bank,
     })
 
   const states = () => moved.map(({ state, code }) => (code ? `${state}: ${code}` : state))
@@ -278,6 +285,19 @@ describe('the bank rail', () => {
     expect(states()).to.deep.equal(['accepted', 'paid'])
     const { rows } = await sql`select trouble from wires`.execute(db)
     expect(rows).to.deep.equal([{ trouble: 'went_back_to_rejected' }])
+  })
+
+  it('is sent by the bank that it was ordered from, and by no other one', async () => {
+    const rail = await start({ name: 'second' })
+    await order('987654321', 'ach', { bank: 'second', subject: 'TX2' })
+    await order('987654321')
+    await pass(rail, 1)
+    const { rows } = await sql`select bank, state, trouble from wires order by id`.execute(db)
+    expect(rows).to.deep.equal([
+      { bank: 'second', state: 'paid', trouble: null },
+      { bank: null, state: 'ordered', trouble: 'bank_not_configured' },
+    ])
+    expect(asked.filter((one) => one.startsWith('POST'))).to.have.length(1)
   })
 
   it('tells nothing of a wire that another worker took over meanwhile', async () => {

@@ -33,11 +33,20 @@ function isBroken({ code, stack }: { code: string; stack: string }): boolean {
   )
 }
 
-/** What hardhat prints of the first test that failed: its number, its title, and why. */
+/**
+ * What hardhat prints of the first test that failed: its number and its title in the list of all
+ * tests, and once more behind the list, with the reason.
+ */
 export function failureOfContract(output: string): [title: string, why: string] {
-  const [, title, why] = /^\s*1\) (.+)\n\s*(.*)/m.exec(plain(output)) ?? []
-  if (title === undefined) throw new Error(`red without a failure:\n${output}`)
-  return [title, firstWords(why ?? '')]
+  const found = [...plain(output).matchAll(/^\s*1\) (.+)\n\s*(.*)/gm)].at(-1)
+  if (found === undefined) throw new Error(`red without a failure:\n${endOf(output)}`)
+  const [, title = '', why = ''] = found
+  return [title, firstWords(why)]
+}
+
+/** The last words of a program, which say why it ended. */
+export function endOf(output: string): string {
+  return output.slice(-4_000)
 }
 
 function plain(text: string): string {

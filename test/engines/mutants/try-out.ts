@@ -4,7 +4,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-import { failureOfContract, failuresIn, type Failure } from './failures.ts'
+import { endOf, failureOfContract, failuresIn, type Failure } from './failures.ts'
 import { fileOf, mutated, ROOT, type Mutant } from './mutant.ts'
 
 /** What turned red, such as the title of a test or a seed, with its first words, and how soon. */
@@ -148,10 +148,10 @@ async function failuresOf(
   const { seconds } = ran
   if (ran.isLate) return { failures: [{ by: test, why: 'no end', isSure: false }], seconds }
   const text = await readFile(report, 'utf8').catch(() => undefined)
-  if (text === undefined) throw new Error(`the tests do not run:\n${ran.output}`)
+  if (text === undefined) throw new Error(`the tests do not run:\n${endOf(ran.output)}`)
   const failures = failuresIn(text, folder)
   if (ran.isGreen !== (failures.length === 0))
-    throw new Error(`the report is not that of the run:\n${ran.output}`)
+    throw new Error(`the report is not that of the run:\n${endOf(ran.output)}`)
   return { failures, seconds }
 }
 
@@ -165,7 +165,7 @@ async function seenBySeeds(folder: string, kind: 'ether' | 'money'): Promise<See
   if (seed !== undefined && why !== undefined)
     return { kill: { by: seed, why, seconds }, doubts: [] }
   if (ran.isLate) return { doubts: ['no end'] }
-  throw new Error(`the simulation does not run:\n${output}`)
+  throw new Error(`the simulation does not run:\n${endOf(output)}`)
 }
 
 async function buildContracts(bench: Bench): Promise<void> {
@@ -174,7 +174,7 @@ async function buildContracts(bench: Bench): Promise<void> {
   // A slip may leave a name unused; it is the tests that shall find it, not the compiler.
   await writeFile(config, text.replace('hardhatToolbox, strictCompiler]', 'hardhatToolbox]'))
   const built = await run('hardhat', ['build'], { cwd: bench.folder })
-  if (!built.isGreen) throw new Error(`the contracts do not compile:\n${built.output}`)
+  if (!built.isGreen) throw new Error(`the contracts do not compile:\n${endOf(built.output)}`)
   bench.isBuilt = true
 }
 
@@ -182,7 +182,7 @@ async function buildContracts(bench: Bench): Promise<void> {
 async function seenByContract(cwd: string, { file }: Mutant): Promise<Seen> {
   const contract = file.includes('Dollar') ? 'ReferenceDollar' : 'Settlement'
   const built = await run('hardhat', ['build', `contracts/${contract}.sol`], { cwd })
-  if (!built.isGreen) throw new Error(`the mutant does not compile:\n${built.output}`)
+  if (!built.isGreen) throw new Error(`the mutant does not compile:\n${endOf(built.output)}`)
   for (const stage of await stagesOf(cwd, contract)) {
     const { isGreen, seconds, output } = await run('hardhat', stage, { cwd })
     if (isGreen) continue
@@ -224,7 +224,7 @@ function run(
   return new Promise((resolve) => {
     execFile(path.join(BIN, name), args, options, (error, stdout, stderr) => {
       const seconds = Math.round((performance.now() - startedAt) / 100) / 10
-      const output = `${stdout}\n${stderr}`.slice(-4_000)
+      const output = `${stdout}\n${stderr}`
       resolve({ isGreen: error === null, isLate: error?.killed === true, seconds, output })
     })
   })
