@@ -94,7 +94,8 @@ import { settlementAbi, settlementAddress } from 'quittance-core/contracts'
 import { plainProvider, verifyTransaction, type Verdict } from 'quittance-core/verify'
 
 const baseUrl = 'http://127.0.0.1:9'
-const platform: Platform = createPlatform({ baseUrl, apiKey: 'k', providers: [baseUrl], timeoutMs: 50 })
+const options = { baseUrl, apiKey: 'k', providers: [baseUrl], timeoutMs: 50 }
+const platform: Platform = createPlatform(options)
 const error: unknown = await platform.transactions.list().catch((error: unknown) => error)
 if (!(error instanceof ApiError)) throw error
 const hash = '0x' + '1'.repeat(64)
@@ -312,7 +313,7 @@ describe('the smaller package', () => {
     expect(await problemsOf(tarball, CORE_ENTRIES)).to.deep.equal([])
   })
 
-  it('is used from TypeScript, the lowest one too, whose compiler reads all its types', async () => {
+  it('is used from TypeScript, the lowest one too, which reads all its types', async () => {
     project.write('use.ts', USE_CORE)
     for (const version of [COMPILERS['quittance-core'], COMPILERS.newest]) {
       await project.checkTypes(version, ['use.ts'])

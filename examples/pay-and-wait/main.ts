@@ -16,9 +16,9 @@ const payment = await platform.blockchain.send(
     amount: '0.01',
     description: 'Invoice 42',
     use_contract: true,
-    external_id: 'invoice-42',
+    external_id: 'pay-and-wait',
   },
-  { idempotencyKey: 'invoice-42' },
+  { idempotencyKey: 'pay-and-wait' },
 )
 console.log(`accepted ${payment.transaction_id}`)
 

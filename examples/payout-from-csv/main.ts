@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createPlatformClient } from 'quittance/client'
 
-const [file = 'payout.csv'] = process.argv.slice(2)
+const [file] = process.argv.slice(2)
+if (!file) throw new Error('Pass the CSV: npx node main.ts payout.csv')
 const { url, groupB } = JSON.parse(readFileSync('.quittance/ready.json', 'utf8'))
 const { blockchain } = createPlatformClient({ baseUrl: url, apiKey: groupB.apiKey })
 

@@ -3,13 +3,18 @@
 set -u
 RECORDS=${1:-records.csv}
 REPORT=${2:-report}
+QUITTANCE=${QUITTANCE:-quittance}
 
-quittance reconcile --source "$RECORDS" --out "$REPORT"
+if ! command -v ${QUITTANCE%% *} > /dev/null; then
+  echo "Install quittance: npm install --global quittance. In a clone: export QUITTANCE='npm run --silent quittance --'"
+  exit 2
+fi
+$QUITTANCE reconcile --source "$RECORDS" --out "$REPORT"
 CODE=$?
 
 case $CODE in
   0) echo "All records agree with the chain." ;;
   1) echo "Records differ from the chain. Read $REPORT/report.html." && head -n 20 "$REPORT/breaks.csv" ;;
-  *) echo "The comparison could not run. Check ETH_RPC_URL." ;;
+  *) echo "The comparison could not run. The message above says why." && CODE=2 ;;
 esac
 exit $CODE
