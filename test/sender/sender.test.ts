@@ -354,32 +354,35 @@ describe('the sender', () => {
     })
   })
 
-  it('believes no provider alone where there are several', async () => {
-    const { order } = await bench.pay({})
-    await bench.pass()
-    await bench.world.mine(5)
-    const lying = bench.sender({
-      providers: [
-        bench.provider('honest'),
-        bench.provider('lying', async (call, forward) => {
-          const answer = await forward(call)
-          const isReceipt = call.method === 'eth_getTransactionReceipt'
-          return isReceipt ? { ...(answer as object), status: '0x0' } : answer
-        }),
-      ],
+  const lying = () =>
+    bench.provider('lying', async (call, forward) => {
+      const answer = await forward(call)
+      const isReceipt = call.method === 'eth_getTransactionReceipt'
+      return isReceipt ? { ...(answer as object), status: '0x0' } : answer
     })
-    await bench.pass(lying)
-    expect(await bench.stateOf(order)).to.equal('accepted')
-    await bench.pass()
-    expect(await bench.stateOf(order)).to.equal('completed')
-  })
+  const moved = () =>
+    bench.provider('moved', async (call, forward) =>
+      call.method === 'eth_chainId' ? toHex(1) : forward(call),
+    )
+  const panels = {
+    'believes no provider alone where there are several': () => [bench.provider('honest'), lying()],
+    'believes no provider alone while the others are on another chain': () => [moved(), lying()],
+  }
+  for (const [title, providers] of Object.entries(panels)) {
+    it(title, async () => {
+      const { order } = await bench.pay({})
+      await bench.pass()
+      await bench.world.mine(5)
+      await bench.pass(bench.sender({ providers: providers() }))
+      expect(await bench.stateOf(order)).to.equal('accepted')
+      await bench.pass()
+      expect(await bench.stateOf(order)).to.equal('completed')
+    })
+  }
 
   it('leaves out a provider that changed to another chain', async () => {
     const { order } = await bench.pay({})
-    const moved = bench.provider('moved', async (call, forward) =>
-      call.method === 'eth_chainId' ? toHex(1) : forward(call),
-    )
-    await bench.pass(bench.sender({ providers: [moved] }))
+    await bench.pass(bench.sender({ providers: [moved()] }))
     expect(await bench.inPool()).to.equal(0)
     await bench.finish()
     expect(await bench.stateOf(order)).to.equal('completed')

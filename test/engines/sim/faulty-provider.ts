@@ -38,6 +38,9 @@ export function createFaultyProvider(options: FaultyOptions): Provider {
       const key = `${name}/${call.method}/${JSON.stringify(call.params ?? [])}`
       const random = draw(key)
       const happens = (kind: keyof FaultRates) => random.chance(rates[kind]) && faults.may(kind)
+      const isAlone = faults.isLiarAlone && rates.lie > 0
+      if (faults.isLiarAlone && !isAlone && faults.may('down')) throw lineFailure(name)
+      if (isAlone) return lieAboutOutcome(await answerOf(options, call))
       if (happens('error')) throw lineFailure(name)
       if (happens('twice')) await answerOf(options, call).catch(() => undefined)
       const answer = await answerOf(options, call)
@@ -115,6 +118,13 @@ function lieAbout(method: string, answer: unknown, random: Random): unknown {
     { ...facts, number: toHex(Number(facts['number'] ?? 0) + random.below(12)) },
   ]
   return random.chance(0.3) ? null : random.pick(lies)
+}
+
+/** What was paid has failed, and the other way round; all else is as it is. */
+function lieAboutOutcome(answer: unknown): unknown {
+  const isReceipt = typeof answer === 'object' && answer !== null && 'status' in answer
+  if (!isReceipt) return answer
+  return { ...answer, status: answer.status === '0x1' ? '0x0' : '0x1', logs: [] }
 }
 
 /** Fewer than there are, or some with another amount. */

@@ -40,6 +40,8 @@ export type Faults = {
   areOn: boolean
   crashChance: number
   lag: number
+  /** Only the provider that lies is there, and it knows what to lie about. */
+  isLiarAlone: boolean
   /** What a node shows that has not heard of the last reorg. */
   fork: OldFork | undefined
   fired: Map<FaultKind, number>
@@ -55,6 +57,7 @@ export function createFaults(parts: {
     areOn: true,
     crashChance: parts.crashChance,
     lag: 0,
+    isLiarAlone: false,
     fork: undefined,
     fired,
     may(kind) {

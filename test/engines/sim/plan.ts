@@ -15,6 +15,7 @@ export const FAULT_KINDS = [
   'lie',
   'stale',
   'lag',
+  'down',
   'crash',
   'pause',
   'quote',

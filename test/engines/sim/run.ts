@@ -205,8 +205,10 @@ export async function passOnce(sim: Sim): Promise<void> {
   const { clock, random, faults } = sim
   clock.advance(1_000 + random.below(9_000))
   const [place, other] = random.chance(0.7) ? ([0, 1] as const) : ([1, 0] as const)
+  faults.isLiarAlone = random.chance(0.05)
   if (random.chance(0.2) && faults.may('pause')) await passPaused(sim, place, other)
   else await pass(sim, place)
+  faults.isLiarAlone = false
 }
 
 async function pass(sim: Sim, place: 0 | 1): Promise<void> {

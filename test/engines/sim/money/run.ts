@@ -53,7 +53,7 @@ import { DEPOSIT, type Living, type MoneySim } from './sim.ts'
 export const MONEY_PLAY: Play = {
   acts: Object.keys(ACTS),
   // One worker, whose price is right.
-  faults: FAULT_KINDS.filter((kind) => kind !== 'pause' && kind !== 'quote'),
+  faults: FAULT_KINDS.filter((kind) => !['pause', 'quote', 'down'].includes(kind)),
   outcomes: [
     'payments by permit completed',
     'permits used ahead',
