@@ -228,6 +228,22 @@ describeInChromium('lists in the console', (chromium) => {
     await narrow.close()
   })
 
+  it('offers each way to send on a narrow screen, and shows one step of it at a time', async () => {
+    await page.setViewportSize({ width: 360, height: 780 })
+    await opened.show('send?what=mint')
+    const review = page.getByRole('button', { name: 'Review' })
+    await review.waitFor()
+    for (const name of ['A payment', 'A batch from a CSV file']) {
+      expect(await page.getByRole('link', { name }).isVisible(), name).to.equal(true)
+    }
+    await page.getByLabel('To address').fill(`0x${'1'.repeat(40)}`)
+    await page.getByLabel('Amount in USD').fill('1.5')
+    await review.click()
+    await page.getByRole('button', { name: 'Change it' }).waitFor()
+    expect(await review.isVisible()).to.equal(false)
+    await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
   it('keeps the longest name of a break within the narrowest window of columns', async () => {
     const seen = new Date().toISOString()
     const one = {
