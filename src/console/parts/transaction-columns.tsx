@@ -46,12 +46,12 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
     text: (row) => row.description,
   },
   Created: {
-    width: '13.6rem',
+    width: '14.6rem',
     cell: (row) => <Time iso={row.created_at} />,
     text: (row) => row.created_at,
   },
   Updated: {
-    width: '13.6rem',
+    width: '14.6rem',
     cell: (row) => <Time iso={row.updated_at} />,
     text: (row) => row.updated_at,
   },
