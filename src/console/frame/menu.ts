@@ -62,13 +62,13 @@ export const MENU: ReadonlyArray<{ title: string; screens: readonly Screen[] }> 
       {
         name: 'transactions',
         title: 'Deposits',
-        icon: 'transfers',
+        icon: 'deposits',
         list: TransactionsScreen,
         query: { type: 'deposit' },
       },
-      { name: 'mints', title: 'Mints', icon: 'transfers', list: MintsScreen },
-      { name: 'redeems', title: 'Redeems', icon: 'transfers', list: RedeemsScreen },
-      { name: 'wires', title: 'Wires', icon: 'transfers', list: WiresScreen },
+      { name: 'mints', title: 'Mints', icon: 'mints', list: MintsScreen },
+      { name: 'redeems', title: 'Redeems', icon: 'redeems', list: RedeemsScreen },
+      { name: 'wires', title: 'Wires', icon: 'wires', list: WiresScreen },
       {
         name: 'wallets',
         title: 'Wallets',
@@ -82,7 +82,7 @@ export const MENU: ReadonlyArray<{ title: string; screens: readonly Screen[] }> 
     title: 'To decide',
     screens: [
       { name: 'breaks', title: 'Breaks', icon: 'breaks', list: BreaksScreen, one: BreakScreen },
-      { name: 'alerts', title: 'Alerts', icon: 'disputes', list: AlertsScreen },
+      { name: 'alerts', title: 'Alerts', icon: 'alerts', list: AlertsScreen },
       {
         name: 'payments',
         title: 'Decisions',
@@ -106,7 +106,7 @@ export const MENU: ReadonlyArray<{ title: string; screens: readonly Screen[] }> 
         list: DeliveriesScreen,
         one: DeliveryScreen,
       },
-      { name: 'endpoints', title: 'Endpoints', icon: 'webhooks', list: EndpointsScreen },
+      { name: 'endpoints', title: 'Endpoints', icon: 'endpoints', list: EndpointsScreen },
       { name: 'users', title: 'Users', icon: 'users', list: UsersScreen },
       { name: 'keys', title: 'API keys', icon: 'keys', list: KeysScreen },
     ],
