@@ -48,9 +48,13 @@ export function Badge({ state, tone = state }: { state: string; tone?: string })
 
 export function Time({ iso }: { iso: string }) {
   const { zone } = usePreferences()
+  const [day, clock] = formatTime(iso, zone).split(' ')
   return (
     <time dateTime={iso} title={iso}>
-      {formatTime(iso, zone)} <abbr class="unit">{zoneOf(iso, zone)}</abbr>
+      {day}{' '}
+      <span class="clock">
+        {clock} <abbr class="unit">{zoneOf(iso, zone)}</abbr>
+      </span>
     </time>
   )
 }

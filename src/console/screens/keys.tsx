@@ -53,7 +53,9 @@ function columnsOf(onRevoke: (key: KeyWire) => void): Columns<KeyWire> {
   return {
     Key: (key) => (
       <>
-        <Foreign text={key.name} /> <code>{key.shown}</code>
+        <Foreign text={key.name} />
+        <br />
+        <code>{key.shown}</code>
       </>
     ),
     User: (key) => <Foreign text={key.username} />,
