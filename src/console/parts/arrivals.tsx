@@ -17,7 +17,7 @@ export function Arrivals({ arrivals }: { arrivals: readonly ArrivalWire[] }) {
       rows={arrivals}
       keyOf={(arrival) => `${arrival.eth_transaction_hash} ${arrival.log_index}`}
       columns={{
-        Received: (arrival) => <Time iso={arrival.paid_at} />,
+        Time: (arrival) => <Time iso={arrival.paid_at} />,
         Amount: (arrival) => <ArrivalAmount arrival={arrival} />,
         'Counted as': (arrival) => VERDICTS[arrival.verdict],
         From: (arrival) => <Hash value={arrival.payer} />,

@@ -29,6 +29,8 @@ const TONES: Readonly<Record<string, string>> = {
   pending: 'waiting',
   running: 'waiting',
   paused: 'waiting',
+  underpaid: 'waiting',
+  delayed: 'waiting',
   partly_completed: 'bad',
   partly_refunded: 'waiting',
   failed: 'bad',

@@ -58,7 +58,7 @@ function Break(props: Detail & { reload: () => void }) {
         <p>{found.state === 'open' ? found.remedy : 'It is closed.'}</p>
       </div>
       <Sides found={found} />
-      <div class="panels">
+      <div class="panels two">
         <Panel title="Break">
           <Facts rows={factsOf(found)} />
         </Panel>

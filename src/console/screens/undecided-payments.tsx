@@ -76,11 +76,15 @@ const COLUMNS: Columns<UndecidedPayment> = {
       <code>{payment.transaction_id}</code>
     </a>
   ),
-  State: (payment) => <Badge state={(payment.gateway_status ?? 'unknown').toLowerCase()} />,
+  State: (payment) => <State of={payment} />,
   Expected: (payment) => <Money decimal={payment.amount_decimal} of={payment} />,
   Received: (payment) => <Money decimal={payment.received_decimal} of={payment} />,
   Latest: (payment) => <Latest payment={payment} />,
   User: (payment) => <UserLink id={payment.user_id} />,
+}
+
+function State({ of }: { of: UndecidedPayment }) {
+  return <Badge state={(of.gateway_status ?? 'unknown').toLowerCase()} />
 }
 
 function Money({ decimal, of }: { decimal: string; of: UndecidedPayment }) {
@@ -165,7 +169,7 @@ function Payment(props: PaymentProps) {
       <div class="verdict waiting">
         <strong>{MEANINGS[payment.gateway_status ?? ''] ?? 'It waits for a decision.'}</strong>
       </div>
-      <div class="panels">
+      <div class="panels two">
         <Panel title="Asked for and received">
           <Facts rows={factsOf(payment)} />
         </Panel>
@@ -185,7 +189,7 @@ function factsOf(payment: UndecidedPayment) {
   const { sign, difference } = compareDecimals(received, due)
   const off = <Money decimal={difference} of={payment} />
   return [
-    ['State', <Badge state={payment.gateway_status ?? 'unknown'} />],
+    ['State', <State of={payment} />],
     ['Expected', <Money decimal={due} of={payment} />],
     ['Received', <Money decimal={received} of={payment} />],
     ...(sign === 0 ? [] : [[sign < 0 ? 'Missing' : 'Too much', off] as const]),
