@@ -174,10 +174,11 @@ export function LoadState({ of, what }: { of: Loaded<unknown>; what: string }) {
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const failure = error instanceof ApiFailure ? error : undefined
   const sentence = failure?.message ?? 'The page failed. Load it again.'
+  const problems = failure?.problems.filter(({ message }) => !sentence.includes(message)) ?? []
   return (
     <div class="failure" role="alert">
       <p>{sentence}</p>
-      {failure?.problems.map(({ field, message }) => (
+      {problems.map(({ field, message }) => (
         <p key={field}>
           {field}: {message}
         </p>
