@@ -92,9 +92,14 @@ function columnsOf(kind: Kind): Columns<MovementWire> {
         <Foreign text={movement.username} />
       </a>
     ),
-    To: (movement) =>
+    // A redeem goes to a bank: the address is that of the holder, who burns.
+    [kind === 'redeem' ? 'Holder' : 'To']: (movement: MovementWire) =>
       movement.to === null ? (
-        'none'
+        kind === 'redeem' ? (
+          'anyone'
+        ) : (
+          'none'
+        )
       ) : movement.to.startsWith('0x') ? (
         <Hash value={movement.to} />
       ) : (
@@ -112,8 +117,8 @@ function columnsOf(kind: Kind): Columns<MovementWire> {
   }
 }
 
-/** A wire that the bank has paid can come back, and its code says why. */
+/** A wire that the bank has paid can come back, also that of a redeem; its code says why. */
 function whyOf({ status, error_code: code }: MovementWire): string {
   const why = sentenceOf(code ?? '')
-  return status === 'paid' ? `Returned: ${why.toLowerCase()}` : why
+  return status === 'paid' || status === 'complete' ? `Returned: ${why.toLowerCase()}` : why
 }
