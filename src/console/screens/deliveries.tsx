@@ -147,7 +147,7 @@ function Latest({ delivery }: { delivery: AnyDeliveryWire }) {
   return (
     <>
       {sentenceOf(latest.outcome)}
-      {answer} after {latest.duration_ms} ms
+      {answer} after {latest.duration_ms}&nbsp;ms
       <br />
       <span class="faint">
         <Time iso={latest.created_at} />

@@ -49,9 +49,9 @@ const COLUMNS: Columns<WebhookEndpointWire> = {
         <span class="faint">{sentenceOf(endpoint.disabled_code)}</span>
       )}
       {endpoint.failing_since !== null && (
-        <span class="faint">
-          failing since <Time iso={endpoint.failing_since} />
-        </span>
+        <p class="faint">
+          Failing since <Time iso={endpoint.failing_since} />
+        </p>
       )}
     </>
   ),
