@@ -205,7 +205,11 @@ describeInChromium('the console in a browser', (chromium) => {
   it('runs a reconciliation and shows what it found', async () => {
     await open('runs')
     await page.getByRole('button', { name: 'Run now' }).click()
-    await page.getByRole('row').filter({ hasText: 'user:' }).getByText('Completed').waitFor()
+    await page
+      .getByRole('row')
+      .filter({ hasText: /user \d/ })
+      .getByText('Completed')
+      .waitFor()
     await open('breaks')
     await sees(/No break is open/)
   })
@@ -218,7 +222,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await rpc('anvil_mine', '0x4')
     await open('runs')
     await page.getByRole('button', { name: 'Run now' }).click()
-    const runs = page.getByRole('row').filter({ hasText: 'user:' })
+    const runs = page.getByRole('row').filter({ hasText: /user \d/ })
     await runs.nth(1).waitFor()
     await runs.first().getByText('Completed').waitFor()
     await open('breaks')

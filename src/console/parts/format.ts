@@ -97,6 +97,11 @@ export function sentenceOf(code: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
+/** `user:3` as people read it. */
+export function whoOf(actor: string): string {
+  return actor.replace(':', ' ')
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`
 }

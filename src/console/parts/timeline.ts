@@ -1,6 +1,6 @@
 import type { TransactionLifeWire } from '../../wire/group-b/admin.ts'
 import type { ObjectionWire } from '../../wire/group-b/transactions.ts'
-import { groupDigits, plural, sentenceOf, shortHash } from './format.ts'
+import { formatDecimal, groupDigits, plural, sentenceOf, shortHash, whoOf } from './format.ts'
 
 /** One thing that happened to a transaction, as a person reads it. */
 export type Step = {
@@ -75,12 +75,17 @@ function moveStep(move: Life['history'][number], life: Life): Step {
 /** A number tells nobody who it was. */
 function actorName(actor: string, { user_id: id, username }: Life): string {
   if (actor in ACTORS) return ACTORS[actor] ?? actor
-  return id !== undefined && username !== undefined && actor === `user:${id}` ? username : actor
+  return id !== undefined && username !== undefined && actor === `user:${id}`
+    ? username
+    : whoOf(actor)
 }
 
 function arrivalStep(arrival: NonNullable<Life['arrivals']>[number]): Step {
   const { amount_decimal: decimal, amount_units: units, currency, verdict } = arrival
-  const amount = decimal === null ? `${units} units of a token` : `${decimal} ${currency}`
+  const amount =
+    decimal === null
+      ? `${units} units of a token`
+      : `${formatDecimal(decimal, currency ?? '')} ${currency}`
   const counts = verdict === 'counted' ? '' : verdict === 'late' ? ', late' : ', another token'
   return {
     at: arrival.paid_at,

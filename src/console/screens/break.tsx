@@ -4,7 +4,7 @@ import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
 import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
 import { textsOf } from '../form.ts'
-import { sentenceOf } from '../parts/format.ts'
+import { sentenceOf, whoOf } from '../parts/format.ts'
 import {
   Badge,
   Facts,
@@ -82,7 +82,7 @@ function Break(props: Detail & { reload: () => void }) {
                   {sentenceOf(move.action)} <Time iso={move.at} />
                 </p>
                 <p class="faint">
-                  by {move.actor}
+                  by {whoOf(move.actor)}
                   {move.note !== null && (
                     <>
                       {': '}
