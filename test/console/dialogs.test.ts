@@ -20,7 +20,7 @@ describeInChromium('what must not be missed in the console', (chromium) => {
     scopes = await page.evaluate(
       "[...document.querySelectorAll('input[name=scope]')].map(({ value }) => value)",
     )
-    await page.getByRole('button', { name: 'Make', exact: true }).click()
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
     await keptNow().waitFor()
   })
 

@@ -26,7 +26,9 @@ const LETS_READ = 2
 /** What one may do, in few words where that is everything. */
 export function Scopes({ scopes }: { scopes: readonly string[] }) {
   if (scopes.includes('admin')) return <span>Everything</span>
-  if (scopes.length >= SCOPES.length - 1) return <span>Everything except administration</span>
+  // A scope to write includes the one to read.
+  const isAll = SCOPES.every((scope) => !scope.endsWith('write') || scopes.includes(scope))
+  if (isAll) return <span>Everything except administration</span>
   return <span class="wraps">{scopes.join(', ')}</span>
 }
 

@@ -61,7 +61,7 @@ function columnsOf(onRevoke: (key: KeyWire) => void): Columns<KeyWire> {
     User: (key) => <Foreign text={key.username} />,
     State: (key) => <Badge state={stateOf(key)} />,
     May: (key) => <Scopes scopes={key.scopes} />,
-    Made: (key) => <Time iso={key.created_at} />,
+    Created: (key) => <Time iso={key.created_at} />,
     'Last used': (key) => (key.used_at === null ? 'Never' : <Time iso={key.used_at} />),
     Expires: (key) => (key.expires_at === null ? 'Never' : <Time iso={key.expires_at} />),
     Do: (key) =>
@@ -93,7 +93,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
     setMade(await api.post<KeyCreatedWire>('/api/admin/keys', body))
   }
   return (
-    <FormDialog title="Create a key" verb="Make" onSubmit={make} onClose={onClose}>
+    <FormDialog title="Create a key" verb="Create" onSubmit={make} onClose={onClose}>
       <label>
         The number of its user
         <input name="user_id" required inputMode="numeric" pattern="[1-9]\d{0,8}" />
@@ -158,8 +158,8 @@ function RevokeDialog({ apiKey, onClose }: { apiKey: KeyWire; onClose: () => voi
       onClose={onClose}
     >
       <p>
-        <Foreign text={apiKey.name} /> of <Foreign text={apiKey.username} /> ends now and for good.
-        Programs that use it are refused.
+        The key <Foreign text={apiKey.name} /> of the user <Foreign text={apiKey.username} /> ends
+        now and for good. Programs that use it are refused.
       </p>
     </FormDialog>
   )

@@ -53,7 +53,7 @@ function columnsOf(onChange: (user: UserWire) => void): Columns<UserWire> {
         <a href={hashOf(['transactions'], { user_id: String(user.id) })}>
           <Foreign text={user.username} />
         </a>{' '}
-        <span class="faint">{user.id}</span>
+        <span class="faint">#{user.id}</span>
       </>
     ),
     State: (user) => <Badge state={user.disabled_at === null ? 'enabled' : 'disabled'} />,
