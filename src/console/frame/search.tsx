@@ -49,7 +49,7 @@ export function Search({ onClose }: { onClose: () => void }) {
         aria-expanded={hits.length > 0}
         aria-controls={id}
         aria-activedescendant={hits[chosen] ? `${id}-${chosen}` : undefined}
-        placeholder="Hash, address, id, description, amount or user"
+        placeholder="Id, hash, user, amount or words"
         maxLength={128}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
