@@ -155,7 +155,7 @@ function fails(step: Name, found: string): ReceiptStep {
 }
 
 function whole(broken: Disagreement | undefined): ReceiptStep {
-  return broken?.kind === 'malformed' ? fails(WHOLE, broken.message) : holds(WHOLE, 'It is.')
+  return broken?.kind === 'malformed' ? fails(WHOLE, broken.message) : holds(WHOLE, WHOLE.meaning)
 }
 
 function inBlock(verdict: Verdict, broken: Disagreement | undefined): ReceiptStep {
