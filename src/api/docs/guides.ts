@@ -76,7 +76,7 @@ ${html}
 
 const STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d5d9e0, #3a404b);
-  --faint: light-dark(#f3f5f8, #1e232b); --link: light-dark(#0b57b0, #8ab8ff) }
+  --faint: light-dark(#f3f5f8, #1e232b); --link: light-dark(#0b6e4f, #5fd3a6) }
 body { margin: 0; font: 16px/1.6 system-ui, sans-serif; background: light-dark(#fff, #14181e);
   color: light-dark(#1a1f27, #e3e7ee) }
 nav, main { padding: 1.5rem }
