@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 
 import { parseAmount } from '../../domain/money.ts'
+import { escapeHtml } from '../../wire/html.ts'
 import { openJournal, type Journal } from './journal.ts'
 import type { Simulated, SimulatedReply, SimulatedRequest } from './serve.ts'
 import type { WebhookSender } from './webhooks.ts'
@@ -145,17 +146,37 @@ function page(world: World, { method, query, text }: SimulatedRequest): Simulate
     announce(world, next, { event_type, resource: show(world, next) })
     return { status: 200, html: pageOf(`<h1>${sentence(status)}</h1>`) }
   }
+  const { amount, description } = order.unit
+  const asked = `<p class="amount">${amount.value} ${amount.currency_code}</p>
+<p dir="auto">${escapeHtml(description)}</p>`
+  if (order.status !== 'CREATED') {
+    return { status: 200, html: pageOf(`<h1>${sentence(order.status)}</h1>${asked}`) }
+  }
   const buttons = ['approve', 'cancel'].map(
     (name) => `<button name="answer" value="${name}">${sentence(name)}</button>`,
   )
-  const asked = `<p>${order.unit.amount.value} ${order.unit.amount.currency_code}</p>`
   const form = `<form method="post">${buttons.join(' ')}</form>`
-  return { status: 200, html: pageOf(`<h1>Simulated wallet</h1>${asked}${form}`) }
+  const told = '<p>Answer in the payer’s place. No money moves.</p>'
+  return { status: 200, html: pageOf(`<h1>Simulated wallet</h1>${asked}${told}${form}`) }
 }
 
 function sentence(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()
 }
+
+const STYLE = `
+:root { color-scheme: light dark; }
+body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: light-dark(#17201b, #e8eee9);
+  background: light-dark(#f5f6f4, #121513); }
+main { max-width: 26rem; margin: 12vh auto 0; padding: 0 1rem; }
+h1 { font-size: 1.1rem; }
+p { overflow-wrap: anywhere; }
+.amount { margin: 0; font-size: 2rem; font-weight: 700; }
+button { min-height: 40px; padding: 0 1rem; border: 1px solid light-dark(#d5dbd7, #343c37);
+  border-radius: 8px; background: none; color: inherit; font: inherit; cursor: pointer; }
+button[value='approve'] { border-color: transparent; font-weight: 600;
+  background: light-dark(#0b6e4f, #5fd3a6); color: light-dark(#fff, #08231a); }
+`
 
 /** What a browser and a screen reader need of any page. */
 function pageOf(main: string): string {
@@ -165,6 +186,7 @@ function pageOf(main: string): string {
 <meta charset="utf-8">
 <title>Simulated wallet</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<style>${STYLE}</style>
 </head>
 <body><main>${main}</main></body>
 </html>
