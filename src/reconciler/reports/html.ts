@@ -20,7 +20,7 @@ export function reportHtml(report: ReportJson, made: Date): string {
 <body>
 <main>
 <h1>${escape(title)}</h1>
-<p>Chain ${summary.chain_id}. Made at ${made.toISOString()}, in ${seconds(summary.elapsed_ms)}.</p>
+<p>Chain ${summary.chain_id}. Made at ${utc(made)}, in ${seconds(summary.elapsed_ms)}.</p>
 ${outcomePlot(summary)}
 <h2>Breaks by kind</h2>
 ${barPlot(summary.by_kind)}
@@ -51,12 +51,17 @@ td, th { border-bottom: 1px solid light-dark(#d5dbd7, #343c37); padding: .4rem .
 td, th { text-align: left; vertical-align: top; }
 th { color: light-dark(#566059, #9fada4); font-weight: 500; }
 td { overflow-wrap: anywhere; }
-td:first-child { overflow-wrap: normal; font-weight: 600; }
+td > div { font-weight: 400; }
+td:first-child, td > div:first-child { font-weight: 600; }
 dl { display: grid; gap: 0 .6rem; grid-template-columns: max-content 1fr; margin: 0; }
 dt { color: light-dark(#566059, #9fada4); }
 dd { margin: 0; }
-svg { height: auto; max-width: 100%; }
-svg text { font: 13px system-ui, sans-serif; fill: currentcolor; }
+.bar { display: flex; height: 24px; max-width: 48rem; }
+.bars { max-width: 48rem; }
+.bars dd { display: flex; gap: .5rem; }
+.bars .bar { flex: 0 1 70%; height: 1rem; margin-block: .25rem; }
+ul { display: flex; flex-wrap: wrap; gap: 0 1.5rem; list-style: none; padding: 0; }
+li i { display: inline-block; height: .8em; width: .8em !important; }
 @media screen and (max-width: 700px) {
   thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
   table, tbody, tr, td { display: block; }
@@ -68,12 +73,12 @@ svg text { font: 13px system-ui, sans-serif; fill: currentcolor; }
 @media print {
   :root { color-scheme: light; }
   body { background: none; font-size: 9pt; margin: 0; max-width: none; padding: 0; }
-  tr, svg { break-inside: avoid; }
+  tr, .bars { break-inside: avoid; }
+  i { print-color-adjust: exact; }
   h2 { break-after: avoid; }
 }
 `
 
-const WIDTH = 720
 const COLORS = {
   matched: '#2e7d32',
   pending: '#f9a825',
@@ -85,57 +90,43 @@ const COLORS = {
 function outcomePlot(summary: ReportJson['summary']): string {
   const { records, matched, pending, not_compared: uncompared } = summary
   const broken = Math.max(0, records - matched - pending - uncompared)
-  const parts = { matched, pending, 'not compared': uncompared, broken }
-  let x = 0
-  const bars = Object.entries(COLORS).map(([name, color]) => {
-    const count = parts[name as keyof typeof parts]
-    const width = records === 0 ? 0 : (count / records) * WIDTH
-    const place = `x="${x.toFixed(2)}" width="${width.toFixed(2)}" height="24"`
-    const bar = `<rect ${place} fill="${color}"/>`
-    x += width
-    return bar
+  const parts = Object.entries({ matched, pending, 'not compared': uncompared, broken })
+  const shown = parts.map(([name, count]) => {
+    const color = COLORS[name as keyof typeof COLORS]
+    const label = escape(`${name} ${count.toLocaleString('en')}`)
+    return { bar: bar(count, records, color), name: `<li>${bar(1, 1, color)} ${label}</li>` }
   })
-  const legend = Object.entries(parts).map(([name, count], at) => {
-    const label = `${name} ${count.toLocaleString('en')}`
-    const color = COLORS[name as keyof typeof parts]
-    const box = `<rect x="${at * 180}" y="34" width="12" height="12" fill="${color}"/>`
-    return `${box}<text x="${at * 180 + 18}" y="45">${escape(label)}</text>`
-  })
-  const told = `${records.toLocaleString('en')} records`
-  return `<h2>${told}</h2>\n${svg(52, [...bars, ...legend].join(''), told)}`
+  return `<h2>${records.toLocaleString('en')} records</h2>
+<div class="bar">${shown.map((one) => one.bar).join('')}</div>
+<ul>${shown.map((one) => one.name).join('')}</ul>`
 }
 
-/** One bar for each name, the longest first. */
+/** One bar for each name, the longest first. Text stays as large as any, however narrow. */
 function barPlot(counts: Readonly<Record<string, number>>): string {
   const rows = Object.entries(counts).toSorted(([, a], [, b]) => b - a)
   if (rows.length === 0) return '<p>None.</p>'
   const most = Math.max(...rows.map(([, count]) => count))
-  const bars = rows.map(([name, count], at) => {
-    const y = at * 24
-    const width = Math.max(1, (count / most) * (WIDTH - 320))
-    const place = `x="200" y="${y + 3}" width="${width.toFixed(2)}" height="16"`
-    const bar = `<rect ${place} fill="#0b6e4f"/>`
-    const label = `<text x="0" y="${y + 16}">${escape(words(name))}</text>`
-    const value = count.toLocaleString('en')
-    return `${label}${bar}<text x="${(206 + width).toFixed(2)}" y="${y + 16}">${value}</text>`
+  const bars = rows.map(([name, count]) => {
+    const drawn = `<span class="bar">${bar(count, most, '#0b6e4f')}</span>`
+    return `<dt>${escape(words(name))}</dt><dd>${drawn} ${count.toLocaleString('en')}</dd>`
   })
-  return svg(rows.length * 24, bars.join(''), 'Bars by name')
+  return `<dl class="bars">${bars.join('')}</dl>`
 }
 
-function svg(height: number, content: string, label: string): string {
-  const box = `viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}"`
-  const name = `role="img" aria-label="${escape(label)}"`
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${box} ${name}>${content}</svg>`
+function bar(count: number, all: number, color: string): string {
+  const percent = all === 0 ? 0 : (count / all) * 100
+  return `<i style="width:${percent.toFixed(2)}%;background:${color}"></i>`
 }
 
 function breakTable({ breaks, summary }: ReportJson): string {
   if (breaks.length === 0) return '<h2>Breaks</h2>\n<p>None.</p>'
-  const heads = ['Kind', 'Transaction', 'Hash', 'Recorded', 'On chain', 'Evidence']
+  const heads = ['Break', 'Recorded', 'On chain', 'Evidence']
   const shown = breaks.slice(0, MAX_ROWS)
   const rows = shown.map((one) => {
-    const cells = [words(one.kind), one.transaction_id ?? '', one.eth_transaction_hash ?? '']
+    const ids = [one.transaction_id, one.eth_transaction_hash].flatMap((id) => id ?? [])
+    const named = [words(one.kind), ...ids].map((line) => `<div>${escape(line)}</div>`)
     const facts = [one.recorded, one.on_chain, one.evidence].map(factList)
-    return rowOf(heads, [...cells.map(escape), ...facts])
+    return rowOf(heads, [named.join(''), ...facts])
   })
   return table({ title: 'Breaks', heads, rows, more: summary.breaks - shown.length })
 }
@@ -189,6 +180,10 @@ ${rows.join('\n')}
 </tbody>
 </table>
 ${more > 0 ? `<p>And ${more.toLocaleString('en')} more in breaks.csv.</p>` : ''}`
+}
+
+function utc(time: Date): string {
+  return `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
 function seconds(ms: number): string {
