@@ -81,6 +81,8 @@ function isOpen({ state }: RunWire): boolean {
 /** How much of a payment at a gateway can still go back; undefined where nothing can. */
 function leftOf(life: TransactionLifeWire): string | undefined {
   if (life.gateway_id === null || life.status !== 'completed') return undefined
+  // The payer's bank has taken the money back.
+  if (life.disputes.some(({ status }) => status === 'lost')) return undefined
   const taken = life.refunds.filter(({ status }) => status !== 'failed')
   let left = life.amount_decimal
   for (const { amount_decimal: amount } of taken) {
