@@ -244,6 +244,21 @@ describeInChromium('lists in the console', (chromium) => {
     await page.setViewportSize({ width: 1440, height: 900 })
   })
 
+  it('shows few filters on a narrow screen, and all when asked or when one is set', async () => {
+    await page.setViewportSize({ width: 360, height: 780 })
+    await showAll()
+    const bound = page.getByLabel('At least')
+    expect(await bound.isVisible()).to.equal(false)
+    await page.getByRole('button', { name: 'More filters' }).click()
+    await bound.waitFor()
+    await opened.show('elsewhere')
+    await page.getByText('This page does not exist').waitFor()
+    await opened.show('transactions?currency=USD&min_amount=1')
+    await bound.waitFor()
+    expect(await page.getByRole('button', { name: 'More filters' }).count()).to.equal(0)
+    await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
   it('keeps the longest name of a break within the narrowest window of columns', async () => {
     const seen = new Date().toISOString()
     const one = {

@@ -152,10 +152,11 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
   useLayoutEffect(() => {
     if (form.current) fillIn(form.current, fieldsOf(query))
   }, [query])
+  const [isWhole, setWhole] = useState(Object.keys(query).length > 0)
   return (
     <form
       ref={form}
-      class="filters"
+      class={isWhole ? 'filters' : 'filters few'}
       role="search"
       aria-label="Transactions"
       onSubmit={(event) => {
@@ -189,16 +190,7 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
       <Choice name="currency" title="Currency" options={CURRENCIES} isCode />
       <AmountBound name="min_amount" title="At least" />
       <AmountBound name="max_amount" title="At most" />
-      <label>
-        Metadata
-        <input
-          name="word"
-          placeholder="order_id=42"
-          pattern="\s*[A-Za-z0-9_.\-]{1,40}=.{1,500}"
-          title="A value of the metadata, such as order_id=42"
-          size={14}
-        />
-      </label>
+      <WordField />
       <label>
         From
         <input type="date" name="start_date" />
@@ -208,9 +200,29 @@ function Filters(props: { query: Route['query']; columns: string | undefined }) 
         <input type="date" name="end_date" />
       </label>
       <button type="submit">Apply</button>
+      {!isWhole && (
+        <button type="button" class="narrow-only" onClick={() => setWhole(true)}>
+          More filters
+        </button>
+      )}
       {act.error !== undefined && <Failure error={act.error} />}
       {Object.keys(query).length > 0 && <a href={hashOf(['transactions'])}>Clear</a>}
     </form>
+  )
+}
+
+function WordField() {
+  return (
+    <label>
+      Metadata
+      <input
+        name="word"
+        placeholder="order_id=42"
+        pattern="\s*[A-Za-z0-9_.\-]{1,40}=.{1,500}"
+        title="Metadata such as order_id=42"
+        size={14}
+      />
+    </label>
   )
 }
 
