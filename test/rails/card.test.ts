@@ -316,6 +316,11 @@ describe('card payments', () => {
       const statuses = ['needs_response', 'under_review', 'lost']
       expect(history.map(({ status }) => status)).to.deep.equal(statuses)
       expect(await countRows(db, 'notifications')).to.equal(3n)
+      const refused = await refund(body, 'r-1')
+      expect(`${refused.status} ${String(refused.body['error'])}`).to.match(
+        /^409 The dispute .* is lost/,
+      )
+      expect(posts('refunds')).to.deep.equal([])
     })
   })
 

@@ -199,6 +199,10 @@ function createRefund(world: World, { request, form }: Call): SimulatedReply {
   const of = form.get('payment_intent')
   const intent = world.intents.get(of ?? '')
   if (intent?.['status'] !== 'succeeded') return missing()
+  const disputed = world.disputes.find((dispute) => dispute['payment_intent'] === of)
+  if (disputed && disputeNow(world, disputed)['status'] === 'lost') {
+    return failure(400, { type: 'invalid_request_error', code: 'charge_disputed' })
+  }
   const others = world.refunds.all().filter((refund) => refund['payment_intent'] === of)
   const rest = others.reduce((left, one) => left - Number(one['amount']), Number(intent['amount']))
   if (rest === 0) {

@@ -34,6 +34,14 @@ export async function noteDispute(
       where d.transaction_id = excluded.transaction_id`.execute(db)
 }
 
+/** The payer's bank has taken the money back. */
+export async function hasLostDispute(db: Db, transactionId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from disputes where transaction_id = ${transactionId} and status = 'lost'
+    limit 1`.execute(db)
+  return rows.length > 0
+}
+
 export async function leaseDisputes(db: Db, due: Due): Promise<Dispute[]> {
   return readAll<Dispute>(db)`${leasing('disputes', due, DISPUTE)}`
 }

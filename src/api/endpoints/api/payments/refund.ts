@@ -11,6 +11,7 @@ import type { Db } from '../../../../store/database/database.ts'
 import { spend } from '../../../../store/orders/spending.ts'
 import { lockCharge, type Charge } from '../../../../store/rails/charges.ts'
 import { sumByPayer } from '../../../../store/rails/checkouts.ts'
+import { hasLostDispute } from '../../../../store/rails/disputes.ts'
 import {
   areRefundsFrozen,
   insertRefund,
@@ -189,6 +190,10 @@ async function requireRefundable(db: Db, { transactionId, status }: Charge): Pro
     const sentence =
       'The block of this payment was replaced, and a break is open. Nothing is ' +
       'refunded until the payment is back or an operator has closed the break.'
+    throw new RequestError('conflict', sentence)
+  }
+  if (await hasLostDispute(db, transactionId)) {
+    const sentence = 'The dispute of this payment is lost, so its payer has the money back already.'
     throw new RequestError('conflict', sentence)
   }
 }
