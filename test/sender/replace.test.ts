@@ -103,6 +103,24 @@ describe('an order whose transaction does not simply arrive', () => {
     expect(await bench.sender().cancel(order.id)).to.equal(false)
   })
 
+  it('is completed by the payment when the cancel that was signed has arrived nowhere', async () => {
+    const { order } = await bench.pay({})
+    await bench.pass()
+    bench.intercept = async (call, forward) => {
+      if (call.method !== 'eth_sendRawTransaction') return forward(call)
+      throw new RpcError('the line broke', { code: 'rpc_unreachable' })
+    }
+    expect(await bench.sender().cancel(order.id)).to.equal(true)
+    await bench.pass()
+    expect(await listAttemptsOf(bench.db, order)).to.have.length(2)
+    await bench.world.mine(1)
+    await bench.pass()
+    expect(await bench.stateOf(order)).to.equal('mined')
+    bench.intercept = undefined
+    await bench.finish()
+    expect(await bench.stateOf(order)).to.equal('completed')
+  })
+
   it('is cancelled when the signer lost its money for good', async () => {
     const { order } = await bench.pay({ payer, amount: ETHER })
     await bench.world.rpc('anvil_setBalance', [payer, toHex(ETHER / 2n)])

@@ -7,7 +7,7 @@ import { survive } from './life.ts'
 import type { Sim } from './life.ts'
 import type { Ground } from './life.ts'
 import { readFork } from './old-fork.ts'
-import { addressFrom, ETHER, toHex } from './world.ts'
+import { addressFrom, CONFIRMATIONS, ETHER, toHex } from './world.ts'
 
 /** What may happen to the sender, or be asked of it, and how likely each is beside the others. */
 export const ACTS: Readonly<Record<string, { weight: number; act: (sim: Sim) => Promise<void> }>> =
@@ -132,9 +132,11 @@ export async function mine(sim: Ground): Promise<void> {
   await sim.world.mine(sim.random.pick([1, 1, 2, 3, 12]))
 }
 
-/** Takes up to eight blocks away; their transactions are lost, or return to the node. */
+/** Takes blocks away that are not final; their transactions are lost, or return to the node. */
 export async function reorg(sim: Ground): Promise<void> {
-  await takeBlocks(sim, { depth: 1 + sim.random.below(8), isLost: sim.random.chance(0.5) })
+  const { random } = sim
+  const depth = random.chance(0.3) ? CONFIRMATIONS - 1 : 1 + random.below(8)
+  await takeBlocks(sim, { depth, isLost: random.chance(0.5) })
 }
 
 async function takeBlocks(
