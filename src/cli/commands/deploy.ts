@@ -14,7 +14,7 @@ import { findNetwork, NETWORKS, type Network } from '../../deploy/networks.ts'
 import type { DeploymentPlan } from '../../deploy/plan.ts'
 import { createDeploymentRecords } from '../../deploy/records.ts'
 import { eventLine, planJson, planLines } from '../../deploy/report.ts'
-import { confirm } from '../confirm.ts'
+import { confirmOnTerminal, requireYes, type Confirm } from '../confirm.ts'
 import { createOutput, EXIT, reportError, type Output } from '../output.ts'
 import { wholeNumber } from '../providers.ts'
 import {
@@ -43,7 +43,7 @@ export type DeployTerminal = {
   output: Output
   report: (error: unknown) => void
   /** Absent where nobody can answer. */
-  confirm?: (question: string) => Promise<boolean>
+  confirm?: Confirm | undefined
   findHardhat: (network: Network) => RunHardhat
 }
 
@@ -189,11 +189,13 @@ async function agree(
 ): Promise<void> {
   const isFree = plan.steps.every(({ state }) => state !== 'absent')
   if (isFree || yes) return
-  if (await terminal.confirm?.('Deploy? [y/N] ')) return
-  throw new DeployCommandError(
-    'Deploying costs money, and there is no terminal to confirm it. Run the command with --yes.',
-    { code: 'deploy_not_confirmed' },
-  )
+  await requireYes('Deploy? [y/N] ', {
+    confirm: terminal.confirm,
+    code: 'deploy_not_confirmed',
+    declined: 'Nothing was deployed.',
+    unasked:
+      'Deploying costs money, and there is no terminal to confirm it. Run the command with --yes.',
+  })
 }
 
 function publish(
@@ -232,16 +234,13 @@ function resultLines(
 }
 
 function processTerminal({ json = false }: DeployFlags): DeployTerminal {
-  const terminal: DeployTerminal = {
+  return {
     env: process.env,
     output: createOutput({ json }),
     report: (error) => reportError(error, { json }),
+    confirm: confirmOnTerminal(),
     findHardhat,
   }
-  const { stdin: input, stderr: output } = process
-  return input.isTTY
-    ? { ...terminal, confirm: (text) => confirm(text, { input, output }) }
-    : terminal
 }
 
 function halfAGrant(): DeployCommandError {

@@ -9,7 +9,7 @@ import { ON_FAILURE, type OnFailure } from '../../domain/batches.ts'
 import { COIN_DECIMALS } from '../../domain/coins.ts'
 import { CURRENCY_DECIMALS, formatAmount, LEDGER_PER_CENT } from '../../domain/money.ts'
 import { chainOption } from '../chain.ts'
-import { confirm } from '../confirm.ts'
+import { confirmOnTerminal, requireYes } from '../confirm.ts'
 import { createOutput, EXIT, formatPairs, type Output } from '../output.ts'
 import {
   makePlan,
@@ -251,11 +251,14 @@ function requireFunds(plan: Plan, purse: Purse): void {
 }
 
 async function agree({ yes = false }: PayFlags, count: number): Promise<void> {
-  const { stdin: input, stderr: output } = process
-  if (yes || (input.isTTY && (await confirm(`Pay ${count}? [y/N] `, { input, output })))) return
-  const message =
-    'Nothing was paid, because there is no terminal to confirm it. Run the command with --yes.'
-  throw new BaseError(message, { code: 'pay_not_confirmed' })
+  if (yes) return
+  await requireYes(`Pay ${count}? [y/N] `, {
+    confirm: confirmOnTerminal(),
+    code: 'pay_not_confirmed',
+    declined: 'Nothing was paid.',
+    unasked:
+      'Nothing was paid, because there is no terminal to confirm it. Run the command with --yes.',
+  })
 }
 
 /** Until the last payment of the last batch is final. */

@@ -167,7 +167,10 @@ describe('the command deploy', () => {
         return Promise.resolve(yes)
       },
     })
-    await expectFailure(() => run({}, answer(false)), 'deploy_not_confirmed')
+    const declined = await expectFailure(() => run({}, answer(false)), 'deploy_not_confirmed')
+    expect(declined.message).to.equal('Nothing was deployed.')
+    const unasked = await expectFailure(() => run({}), 'deploy_not_confirmed')
+    expect(unasked.message).to.contain('no terminal').and.contain('--yes')
     expect(await nonce()).to.equal(0)
     expect((await run({}, answer(true))).code).to.equal(0)
     expect(await nonce()).to.equal(2)
