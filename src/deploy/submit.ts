@@ -23,7 +23,7 @@ import {
 
 import type { Clock } from '../base/clock.ts'
 import { NO_FUNDS } from '../chain/rpc/rpc-error.ts'
-import { ask, DeployError, reasonOf } from './errors.ts'
+import { ask, causesOf, DeployError, reasonOf } from './errors.ts'
 
 export type Submission = {
   client: Client
@@ -154,17 +154,8 @@ export const KNOWN_TRANSACTION = /already (known|imported|in)|known transaction|
 
 /** True when the line failed rather than the transaction, which may have arrived all the same. */
 export function isLineFailure(error: unknown): boolean {
-  let at: unknown = error
-  for (let depth = 0; depth < MAX_CAUSES && at instanceof Error; depth++) {
-    const link = at
-    if (LINE_ERRORS.some((kind) => link instanceof kind)) return true
-    at = link.cause
-  }
-  return false
+  return causesOf(error).some((cause) => LINE_ERRORS.some((kind) => cause instanceof kind))
 }
-
-/** An error can be its own cause. */
-const MAX_CAUSES = 16
 
 const LINE_ERRORS = [
   HttpRequestError,

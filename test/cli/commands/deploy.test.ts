@@ -26,6 +26,7 @@ import { findHardhat, type RunHardhat } from '../../../src/cli/verify-sources.ts
 import { startChain, type TestChain } from '../../fixtures/chain/anvil.ts'
 import { account, recordsFolder } from '../../fixtures/chain/deployment.ts'
 import { expectFailure } from '../../fixtures/errors.ts'
+import { freePort } from '../../fixtures/free-port.ts'
 
 /** Of nobody's seed: a key that everybody knows is refused. */
 const KEY = generatePrivateKey().slice(2)
@@ -219,6 +220,16 @@ describe('the command deploy', () => {
     expect(code).to.equal(1)
     expect(reported).to.deep.equal(['deploy_code_differs'])
     expect(await nonce()).to.equal(0)
+  })
+
+  it('names the host that did not answer and why, and nothing else of its address', async () => {
+    const port = await freePort()
+    const flags = { rpcUrl: `http://me:secret@127.0.0.1:${port}/secret?key=secret` }
+    const { message } = await expectFailure(() => run(flags), 'deploy_rpc_failed')
+    expect(message).to.equal(
+      `The node 127.0.0.1:${port} did not say which chain it is on: ECONNREFUSED. ` +
+        'Check the RPC address, and run the same command again.',
+    )
   })
 
   describe('cannot run, and sends nothing,', () => {
