@@ -1,4 +1,4 @@
-import { formatEther, type Account, type Address, type Client, type Hash } from 'viem'
+import { type Account, type Address, type Client, type Hash } from 'viem'
 
 import { systemClock } from '../base/clock.ts'
 import { referenceDollar, settlement, type Deployable, type DeployableName } from './deployables.ts'
@@ -20,6 +20,7 @@ import {
   type StepFacts,
 } from './steps.ts'
 import type { Waiting } from './submit.ts'
+import { inCoin } from './texts.ts'
 
 export type DeployerOptions = {
   client: Client
@@ -80,13 +81,13 @@ export function createDeployer(options: DeployerOptions): Deployer {
     plan: () => planDeployment(inputs),
     execute: async () => {
       const plan = await planDeployment(inputs)
-      refuseDifferences(plan)
+      refuse(differenceIn(plan))
       const missing = plan.steps.filter(({ state }) => state === 'absent')
       const done: DeploymentEntry[] = []
       if (missing.length > 0) {
         // A record that cannot be read stops us before money is spent.
         await options.records.read(plan.chainId)
-        refuseWithoutFunds(plan)
+        refuse(shortageIn(plan))
       }
       for (const step of missing) done.push(await carryOut(options, { plan, step }))
       return { chainId: plan.chainId, addresses, done }
@@ -142,11 +143,20 @@ const PATIENT: Waiting = {
   signal: new AbortController().signal,
 }
 
-function refuseDifferences({ steps }: DeploymentPlan): void {
+/** Why a plan cannot be carried out, as far as it shows that. */
+export function problemOf(plan: DeploymentPlan): DeployError | undefined {
+  return differenceIn(plan) ?? shortageIn(plan)
+}
+
+function refuse(problem: DeployError | undefined): void {
+  if (problem !== undefined) throw problem
+}
+
+function differenceIn({ steps }: DeploymentPlan): DeployError | undefined {
   const wrong = steps.find(({ state }) => state === 'differs')
-  if (wrong === undefined) return
-  if (wrong.kind === 'contract') throw codeDiffers(wrong.contract)
-  throw new DeployError(
+  if (wrong === undefined) return undefined
+  if (wrong.kind === 'contract') return codeDiffers(wrong.contract)
+  return new DeployError(
     `The code at ${wrong.address} is not that of the deterministic deployer. Do not deploy on this chain; nothing was sent.`,
     { code: 'deploy_deployer_differs', details: { address: wrong.address } },
   )
@@ -159,10 +169,14 @@ function minterWithoutToken(minter: Address): DeployError {
   )
 }
 
-function refuseWithoutFunds({ account, balance, maxCost }: DeploymentPlan): void {
-  if (balance >= maxCost) return
-  throw new DeployError(
-    `The account ${account} has ${formatEther(balance)} and can need ${formatEther(maxCost)} of the chain's coin. Send ${formatEther(maxCost - balance)} to it and run the same command again; nothing was sent.`,
+function shortageIn(plan: DeploymentPlan): DeployError | undefined {
+  const { chainId, account, balance, maxCost } = plan
+  if (balance >= maxCost) return undefined
+  const has = inCoin(balance, { chainId, round: 'down' })
+  const needs = inCoin(maxCost, { chainId, round: 'up' })
+  const lacks = inCoin(maxCost - balance, { chainId, round: 'up' })
+  return new DeployError(
+    `The account ${account} has ${has} and can need ${needs}. Send ${lacks} to it and run the same command again; nothing was sent.`,
     {
       code: 'deploy_no_funds',
       details: { account, balance: balance.toString(), needed: maxCost.toString() },

@@ -5,6 +5,7 @@ import { readMintRight } from '../chain/read/mint-right.ts'
 import { referenceDollar, settlement } from './deployables.ts'
 import { ask } from './errors.ts'
 import { codeAt } from './plan.ts'
+import { wrapped } from './texts.ts'
 
 /** What a platform cannot do on the chain yet, and what it lacks for it. */
 export type Missing = { to: 'pay' | 'mint' | 'redeem'; what: string }
@@ -68,10 +69,17 @@ async function hasCode(client: Client, address: Address): Promise<boolean> {
   return ((await codeAt(client, address)) ?? '0x') !== '0x'
 }
 
-/** One line for each of the three, for the person who has just deployed. */
+/** For the person who has just deployed: what is missing, by what it is needed for. */
 export function missingLines(missing: readonly Missing[]): string[] {
-  return (['pay', 'mint', 'redeem'] as const).map((to) => {
+  if (missing.length === 0) return ['Nothing is missing to pay, to mint and to redeem.']
+  const lines = (['pay', 'mint', 'redeem'] as const).flatMap((to) => {
     const lacking = missing.filter((one) => one.to === to).map(({ what }) => what)
-    return `To ${to.padEnd(7)}${lacking.length === 0 ? 'nothing is missing' : lacking.join('; ')}`
+    return (lacking.length === 0 ? ['nothing'] : lacking).flatMap((what, place) => {
+      const head = (place === 0 ? `  To ${to}:` : '').padEnd(INDENT.length)
+      return wrapped(head + what, INDENT)
+    })
   })
+  return ['What is missing:', ...lines]
 }
+
+const INDENT = ' '.repeat('  To redeem:  '.length)

@@ -1,21 +1,29 @@
-import { formatEther, formatGwei } from 'viem/utils'
+import { formatGwei } from 'viem/utils'
 
 import type { DeployEvent } from './deploy.ts'
 import type { Network } from './networks.ts'
 import type { DeploymentPlan, PlanStep } from './plan.ts'
+import { inCoin } from './texts.ts'
 
 /** What a person reads before agreeing. */
 export function planLines(plan: DeploymentPlan, network: Network): string[] {
   const { chainId, account, balance, cost, maxCost, fees, steps } = plan
-  const price = formatGwei(fees.baseFeePerGas + fees.maxPriorityFeePerGas)
   const rows = steps.map((step) => `  ${nameOf(step).padEnd(24)}${step.address}  ${stateOf(step)}`)
   const missing = steps.some(({ state }) => state === 'absent')
+  const gas = steps.reduce((sum, step) => sum + step.gas, 0n)
+  const price = Number(formatGwei(fees.baseFeePerGas + fees.maxPriorityFeePerGas))
+  const gwei = price.toLocaleString('en', { maximumSignificantDigits: 4 })
+  const [about, most] = [cost, maxCost].map((wei) => inCoin(wei, { chainId, round: 'up' }))
   return [
-    `${network.title} (chain ${chainId}), from ${account}, which has ${formatEther(balance)}`,
+    `${network.title} (chain ${chainId})`,
+    `From ${account}, which has ${inCoin(balance, { chainId, round: 'down' })}`,
     ...rows,
-    missing
-      ? `It costs about ${formatEther(cost)} and at most ${formatEther(maxCost)}, at ${price} gwei.`
-      : 'Nothing is missing.',
+    ...(missing
+      ? [
+          `It costs about ${about} and at most ${most}.`,
+          `That is ${gas.toLocaleString('en')} gas, at ${gwei} gwei now.`,
+        ]
+      : ['Nothing is missing.']),
   ]
 }
 
@@ -23,7 +31,7 @@ export function eventLine(event: DeployEvent): string {
   const name = nameOf(event.step)
   switch (event.phase) {
     case 'sent':
-      return `${name}: sent in ${event.hash}`
+      return `${name}: sent in\n  ${event.hash}`
     case 'done':
       return `${name}: done, at ${event.step.address}`
     default:
@@ -67,14 +75,14 @@ function nameOf(step: PlanStep): string {
   }
 }
 
-function stateOf({ state, gas }: PlanStep): string {
+function stateOf({ state }: PlanStep): string {
   switch (state) {
     case 'present':
-      return 'already there'
+      return 'is there'
     case 'absent':
-      return `missing, ${gas.toLocaleString('en')} gas`
+      return 'missing'
     case 'differs':
-      return 'SOMETHING ELSE IS THERE'
+      return 'OTHER CODE'
     default:
       return state satisfies never
   }

@@ -105,8 +105,10 @@ async function freeNonce({ client, account }: Submission): Promise<number> {
     ]),
   )
   if (pending <= mined) return mined
+  const waiting = pending - mined
+  const count = waiting === 1 ? 'A transaction' : `${waiting} transactions`
   throw new DeployError(
-    `${pending - mined} transaction(s) of ${address} are not mined yet. Wait for them, or deploy from another account: the addresses do not depend on it.`,
+    `${count} of ${address} ${waiting === 1 ? 'is' : 'are'} not mined yet. Wait for that, or deploy from another account: the addresses do not depend on it.`,
     { code: 'deploy_account_busy', retryable: true, details: { address, mined, pending } },
   )
 }

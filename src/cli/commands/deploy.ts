@@ -8,12 +8,14 @@ import { readReady } from '../../base/ready.ts'
 import { checksummed } from '../../chain/hex.ts'
 import { openSigners } from '../../chain/signers/open-signers.ts'
 import { connectDeployer, type ConnectedDeployer } from '../../deploy/connect.ts'
+import { problemOf } from '../../deploy/deploy.ts'
 import { DISAGREEMENTS } from '../../deploy/errors.ts'
 import { missingLines } from '../../deploy/missing.ts'
 import { findNetwork, NETWORKS, type Network } from '../../deploy/networks.ts'
 import type { DeploymentPlan } from '../../deploy/plan.ts'
 import { createDeploymentRecords } from '../../deploy/records.ts'
 import { eventLine, planJson, planLines } from '../../deploy/report.ts'
+import { wrapped } from '../../deploy/texts.ts'
 import { confirmOnTerminal, requireYes, type Confirm } from '../confirm.ts'
 import { createOutput, EXIT, reportError, type Output } from '../output.ts'
 import { wholeNumber } from '../providers.ts'
@@ -106,12 +108,15 @@ async function deploy(flags: DeployFlags, terminal: DeployTerminal): Promise<num
     deployer.contracts.map(({ name, address }) => [name, address]),
   )
   const base = { network: network.name, addresses, plan: planJson(plan) }
+  const problem = problemOf(plan)
   if (flags.dryRun) {
-    output.result({ ...base, dryRun: true })
-    const differs = plan.steps.some(({ state }) => state === 'differs')
-    return differs ? EXIT.disagrees : EXIT.holds
+    const { code, message } = problem ?? {}
+    output.result({ ...base, dryRun: true, problem: problem && { code, message } })
+    for (const line of message === undefined ? [] : wrapped(message)) output.line(line)
+    return DISAGREEMENTS.has(code ?? '') ? EXIT.disagrees : EXIT.holds
   }
 
+  if (problem !== undefined) throw problem
   await agree(flags, { plan, terminal })
   const { done } = await deployer.execute()
   const rpcUrl = rpcUrls[0] ?? network.rpcUrl
@@ -225,7 +230,7 @@ function resultLines(
     ...contracts.map(({ name, address }) => `${name.padEnd(17)}${address}`),
     done === 0
       ? 'Everything is deployed already. Nothing was changed.'
-      : `Done in ${done} step(s).`,
+      : `Done in ${done} ${done === 1 ? 'step' : 'steps'}.`,
     ...verdicts.map(
       ({ name, service, accepted }) =>
         `${name}: ${accepted ? 'source shown by' : 'source not accepted by'} ${service}`,

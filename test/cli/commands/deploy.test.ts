@@ -84,6 +84,29 @@ describe('the command deploy', () => {
     expect(await nonce()).to.equal(0)
   })
 
+  it('names the coin, and rounds a cost up and a balance down to six decimals', async () => {
+    await chain.client.setBalance({ address: OWN, value: 39_362_638_204_435_011n })
+    const { lines, result } = await run({ dryRun: true })
+    const { cost, maxCost } = (result as { plan: { cost: string; maxCost: string } }).plan
+    const [about, most] = [cost, maxCost].map((wei) => Math.ceil(Number(wei) / 1e12) / 1e6)
+    expect(lines).to.include(`From ${OWN}, which has 0.039362 ETH`)
+    expect(lines).to.include(`It costs about ${about} ETH and at most ${most} ETH.`)
+    expect(lines.at(-1)).to.match(/^That is [1-9],\d{3},\d{3} gas, at [0-9.]{1,5} gwei now\.$/)
+    expect(lines).to.satisfy(fitsATerminal)
+  })
+
+  it('says before it asks, and in a dry run, how much the account lacks', async () => {
+    await chain.client.setBalance({ address: OWN, value: 1n })
+    const { code, lines, result } = await run({ dryRun: true })
+    expect(code).to.equal(0)
+    expect(result).to.have.nested.property('problem.code', 'deploy_no_funds')
+    expect(lines).to.satisfy(fitsATerminal)
+    const asked = { confirm: () => Promise.reject(new Error('asked in vain')) }
+    const { message } = await expectFailure(() => run({}, asked), 'deploy_no_funds')
+    expect(message).to.match(/ has 0 ETH and can need (0\.\d{1,6} ETH)\. Send \1 to it and run /)
+    expect(lines.join(' ')).to.contain(message)
+  })
+
   it('needs no key for a dry run when the admin is named', async () => {
     const terminal = { env: { QUITTANCE_DEPLOYER_KEY: undefined } }
     const flags = { dryRun: true, admin: account(3).address }
@@ -108,20 +131,28 @@ describe('the command deploy', () => {
 
   it('makes the platform a minter, and says what is missing to pay, mint and redeem', async () => {
     const bare = await run({ yes: true, only: 'settlement' })
-    expect(bare.lines.slice(-3)).to.satisfy(([pay, mint, redeem]: string[]) => {
-      return /QUITTANCE_SIGNER/.test(pay!) && /dollar token/.test(mint! && redeem!)
-    })
+    expect(bare.lines.slice(bare.lines.indexOf('What is missing:') + 1)).to.deep.equal([
+      '  To pay:     the signer: set QUITTANCE_SIGNER and run this again',
+      '  To mint:    a dollar token: deploy ours with --only stablecoin, or set',
+      '              STABLECOIN_ADDRESS',
+      '              the signer: set QUITTANCE_SIGNER and run this again',
+      '  To redeem:  a dollar token: deploy ours with --only stablecoin, or set',
+      '              STABLECOIN_ADDRESS',
+    ])
+    expect(bare.lines).to.include('Done in 1 step.')
     const seed = generateMnemonic(english)
     const platform = mnemonicToAccount(seed).address
     const terminal = { env: { QUITTANCE_SIGNER: `seed:${seed}` } }
     const without = await run({ yes: true }, terminal)
     const missing = JSON.stringify((without.result as { missing: unknown }).missing)
+    expect(without.lines).to.include('Done in 1 step.').and.include('  To pay:     nothing')
     expect(missing).to.include(`gas at ${platform}`).and.include(`${platform} is not a minter`)
     await chain.client.setBalance({ address: platform, value: 10n ** 18n })
     const grant = { yes: true, minter: 'platform', allowance: 1_000_000n }
     const { result, lines } = await run(grant, terminal)
     expect(result).to.have.property('missing').that.deep.equals([])
-    expect(lines.slice(-3).every((line) => line.endsWith('nothing is missing'))).to.equal(true)
+    expect(lines.at(-1)).to.equal('Nothing is missing to pay, to mint and to redeem.')
+    expect(lines.concat(bare.lines, without.lines)).to.satisfy(fitsATerminal)
     await expectFailure(() => run({ ...grant, dryRun: true }), 'deploy_platform_unknown')
   })
 
@@ -330,6 +361,10 @@ describe('the command deploy', () => {
     )
   })
 })
+
+function fitsATerminal(lines: readonly string[]): boolean {
+  return lines.flatMap((line) => line.split('\n')).every(({ length }) => length <= 80)
+}
 
 function hardhatThat(answer: (args: string[]) => number) {
   const calls: { args: string[]; env: Record<string, string> }[] = []
