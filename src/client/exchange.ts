@@ -99,11 +99,10 @@ function networkFailed(request: HttpRequest, cause: unknown): ApiError {
   const { origin } = new URL(request.url)
   const reason = (cause as { cause?: { code?: unknown } } | undefined)?.cause?.code
   const why = typeof reason === 'string' ? ` (${reason})` : ''
-  return new ApiError(`The connection to ${origin} failed${why}.`, {
-    code: 'network_failed',
-    retryable: true,
-    cause,
-  })
+  return new ApiError(
+    `The connection to ${origin} failed${why}. Check the address, and that the server runs.`,
+    { code: 'network_failed', retryable: true, cause },
+  )
 }
 
 function redirected(status: number, location: string | null): ApiError {

@@ -125,6 +125,7 @@ describe('the platform client at a server that fails', () => {
     const gone = connect()
     const error = await failureOf(gone.payments.create(payment))
     expect(error).to.include({ code: 'network_failed', mayHaveHappened: false, retryable: true })
+    expect(error.message).to.include('(ECONNREFUSED). Check the address, and that the server runs.')
   })
 
   it('takes a 200 for a failure where success is false or a field is missing', async () => {

@@ -64,7 +64,14 @@ const BEARER = /^bearer +([\w.~+/-]+=*)$/i
 
 async function identifyByKey(text: string, deps: Deps): Promise<Caller> {
   const form = readApiKey(text)
-  if (form.kind === 'other') throw new UnauthorizedError('X-API-Key has no API key. Send one.')
+  if (form.kind === 'other') {
+    throw new UnauthorizedError(
+      text === ''
+        ? 'X-API-Key is empty. Send an API key.'
+        : 'The text in X-API-Key does not have the form of an API key, which begins with ' +
+            'sk_sandbox_ or sk_live_. Copy the key once more.',
+    )
+  }
   if (form.kind === 'mistyped') {
     throw new UnauthorizedError('The API key is incomplete or mistyped. Copy it once more.')
   }

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import type { OwnRequest } from '../../app/reconcile/own.ts'
 import type { NamedToken, ReportJson } from '../../app/reconcile/source.ts'
 import { parseConfig } from '../../base/config.ts'
-import { BaseError } from '../../base/errors.ts'
+import { BaseError, codeOf, messageOf } from '../../base/errors.ts'
 import { findRunning } from '../../base/ready.ts'
 import { chooseChain } from '../chain.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
@@ -42,6 +42,7 @@ export function reconcileCommand(): Command {
     .addHelpText('after', HELP_AFTER)
     .action(async (flags: Flags) => {
       if (flags.source === undefined) refuseForeign(command)
+      if (flags.source === '') throw new NoSourceError()
       if (flags.resume === true && flags.out === undefined) throw new NoFolderError()
       process.exitCode = await run(flags)
     })
@@ -96,7 +97,7 @@ async function run(flags: Flags): Promise<number> {
     return breaks + unreadable + uncompared > 0 ? EXIT.disagrees : EXIT.holds
   } catch (error) {
     // Whatever was under way fails in its own words, which say nothing of the person who ended it.
-    throw signal.aborted ? new StoppedError(flags, error) : error
+    throw signal.aborted ? new StoppedError(flags, error) : withVariable(error, flags)
   } finally {
     stop()
   }
@@ -148,6 +149,23 @@ class NoFolderError extends BaseError {
       code: 'option_without_out',
     })
   }
+}
+
+class NoSourceError extends BaseError {
+  constructor() {
+    super(
+      '--source is empty. Name a file or the address of a server, or leave out --source for the ' +
+        'records of this installation.',
+      { code: 'source_empty' },
+    )
+  }
+}
+
+/** The server names the header that it read; a person has set the variable. */
+function withVariable(error: unknown, { source }: Flags): unknown {
+  if (source === undefined || codeOf(error) !== 'unauthorized') return error
+  const message = `${messageOf(error)} It is the key in QUITTANCE_SOURCE_KEY.`
+  return new BaseError(message, { code: 'unauthorized', cause: error })
 }
 
 class StoppedError extends BaseError {

@@ -172,11 +172,9 @@ function statOf(path: string): Stats {
     return statSync(path)
   } catch (error) {
     throw new BaseError(
-      `${path} cannot be read (${codeOf(error)}). Pass a CSV or a file of JSON lines.`,
-      {
-        code: 'file_unreadable',
-        cause: error,
-      },
+      `${path} cannot be read (${codeOf(error)}). Pass a CSV, a file of JSON lines, or the ` +
+        'address of a server, with http:// or https://.',
+      { code: 'file_unreadable', cause: error },
     )
   }
 }

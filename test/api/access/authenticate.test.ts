@@ -155,6 +155,12 @@ describe('authenticate', () => {
     expect(await elsewhere.ask({ 'x-api-key': live.text })).to.include({ userId: alice.id })
   })
 
+  it('says what a key begins with where a text is not a key', async () => {
+    const { message } = await door.refusal({ 'x-api-key': 'nonsense' })
+    expect(message).to.include('form of an API key').and.include('sk_sandbox_')
+    expect((await door.refusal({ 'x-api-key': '' })).message).to.include('empty')
+  })
+
   it('refuses everything else, however large', async () => {
     const { text } = await makeKey(db, { user: alice })
     const token = await tokenOf(alice)

@@ -90,6 +90,27 @@ describe('reconcile on the command line', () => {
     expect(stderr).to.include('absent.csv')
   })
 
+  it('says what a source can be where it is empty or an address without http://', async () => {
+    const empty = await runToEnd(['reconcile', '--source', ''], env)
+    expect(empty.code).to.equal(2)
+    expect(empty.stderr).to.match(/^--source is empty\. /)
+    const bare = await runToEnd(['reconcile', '--source', '127.0.0.1:8080'], env)
+    expect(bare.code).to.equal(2)
+    expect(bare.stderr).to.include('127.0.0.1:8080 cannot be read (ENOENT)').and.include('http://')
+  })
+
+  it('says which variable has the key that a server refuses', async () => {
+    const bare = await startBarePlatform()
+    const message = 'The API key is not valid. Use another one.'
+    const refusal = { success: false, error: message, code: 'unauthorized' }
+    bare.faults.push(faults.status(401, JSON.stringify(refusal)))
+    const keyed = { ...env, QUITTANCE_SOURCE_KEY: 'sk_sandbox_1' }
+    const { code, stderr } = await runToEnd(['reconcile', '--source', bare.url], keyed)
+    await bare.stop()
+    expect(code).to.equal(2)
+    expect(stderr).to.equal(`${message} It is the key in QUITTANCE_SOURCE_KEY.\n`)
+  })
+
   it('writes files that no spreadsheet runs', async () => {
     const out = join(folder.path, 'out')
     const args = ['reconcile', '--source', csvFile([bad]), '--out', out]
