@@ -5,6 +5,7 @@ import type { NamedToken, ReportJson } from '../../app/reconcile/source.ts'
 import { parseConfig } from '../../base/config.ts'
 import { BaseError, codeOf, messageOf } from '../../base/errors.ts'
 import { findRunning } from '../../base/ready.ts'
+import { breakLines, printable } from '../breaks.ts'
 import { chooseChain } from '../chain.ts'
 import { createOutput, EXIT, formatPairs, formatTable, type Output } from '../output.ts'
 import { createProgress, untilSignal } from '../progress.ts'
@@ -202,11 +203,13 @@ function printReport(
   )
   const kinds = Object.entries(summary.by_kind).map(([kind, count]) => [kind, String(count)])
   if (kinds.length > 0) output.line(`\n${formatTable(['break', 'count'], kinds)}`)
-  const rows = breaks
-    .slice(0, MAX_SHOWN)
-    .map((one) => [one.kind, one.transaction_id ?? '', one.eth_transaction_hash ?? ''])
-  if (rows.length > 0) output.line(`\n${formatTable(['break', 'transaction', 'hash'], rows)}`)
-  if (summary.breaks > rows.length) output.line(`  … and ${summary.breaks - rows.length} more`)
+  const shown = breaks.slice(0, MAX_SHOWN)
+  const isTerminal = process.stdout.isTTY
+  if (shown.length > 0) {
+    output.line(`\n${breakLines(shown, { chainId: summary.chain_id, isTerminal }).join('\n')}`)
+  }
+  if (summary.breaks > shown.length) output.line(`  … and ${summary.breaks - shown.length} more`)
+  if (unreadable.length + uncompared.length > 0) output.line()
   for (const { line, problem } of unreadable.slice(0, MAX_SHOWN)) {
     output.line(`  line ${line} cannot be read: ${printable(problem)}`)
   }
@@ -217,11 +220,7 @@ function printReport(
   const unshown = summary.not_compared - Math.min(uncompared.length, MAX_SHOWN)
   if (unshown > 0) output.line(`  … and ${unshown} more are not compared`)
   if (flags.out !== undefined) output.line(`\nWritten to ${flags.out}`)
-}
-
-/** What came from outside must not steer the terminal. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{C}/gu, '?')
+  else if (summary.breaks > 0) output.line('\n--out FOLDER or --json shows each break in full.')
 }
 
 function parseToken(text: string, earlier: readonly NamedToken[] = []): NamedToken[] {

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import type { Hex } from 'viem'
 
 import { reconcile } from '../../../src/app/reconcile.ts'
+import { breakLines } from '../../../src/cli/breaks.ts'
 import { faults, startBarePlatform } from '../../fixtures/api/bare-platform.ts'
 import { csvFile, removeFiles, textFile } from '../../fixtures/books/reconcile.ts'
 import { startPaidChain, type PaidChain } from '../../fixtures/books/verify.ts'
@@ -54,6 +55,31 @@ describe('reconcile on the command line', () => {
     expect(found).to.have.all.keys(...fields, 'evidence')
     expect(found).to.include({ kind: 'missing', transaction_id: '=cmd()' })
     expect(found.eth_transaction_hash).to.equal(GHOST)
+  })
+
+  it('shows what the record and the chain say of a break, and where the rest is', async () => {
+    const row = `TX1,${hash},2,${world.payee}\nTX2,${hash},1,${world.payer}\nTX3,nonsense,1,`
+    const head = 'transaction_id,eth_transaction_hash,amount,to_address'
+    const args = ['reconcile', '--source', textFile(`${head}\n${row}\n`)]
+    const { code, stdout, stderr } = await runToEnd(args, env)
+    expect(code, stderr).to.equal(1)
+    expect(stdout).to.match(/wrong_amount .*\n    recorded: 2 ETH\n    on chain: 1 ETH\n/)
+    const [recorded, onChain] = [world.payer, world.payee].map((one) => one.toLowerCase())
+    expect(stdout.toLowerCase()).to.include(
+      `\n    recorded: ${recorded}\n    on chain: ${onChain}\n\n  line 4 cannot be read`,
+    )
+    expect(stdout).to.match(/\n\n--out FOLDER or --json shows each break in full\.\n$/)
+  })
+
+  it('shortens a hash in the middle in a terminal alone', () => {
+    const found = { id: '', kind: 'wrong_reference', evidence: {} } as const
+    const sides = { recorded: { reference: GHOST }, on_chain: { reference: STUCK } }
+    const one = { ...found, ...sides, transaction_id: 'a\u001Bb', eth_transaction_hash: GHOST }
+    const [, row = '', ...below] = breakLines([one], { chainId: 1, isTerminal: true })
+    expect(row).to.equal('  wrong_reference  a?b          0xeeeeeeee…eeeeeeee')
+    expect(below[1]).to.equal('    on chain: 0xdddddddd…dddddddd')
+    const whole = breakLines([one], { chainId: 1, isTerminal: false })
+    expect(whole[1]).to.include(GHOST)
   })
 
   it('ends with 1 on a row that cannot be read, and names its line', async () => {
