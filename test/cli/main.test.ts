@@ -20,6 +20,14 @@ describe('the command line', () => {
     }
   })
 
+  it('names the settings of a first start in the help of up', async () => {
+    const { stdout } = await runToEnd(['up', '--help'], {})
+    for (const name of ['PORT', 'QUITTANCE_DATA', 'DATABASE_URL', 'ETH_RPC_URL']) {
+      expect(stdout).to.match(new RegExp(`^  ${name} +\\S.*`, 'm'))
+    }
+    expect(stdout).to.include('docs/configuration.md')
+  })
+
   it('loads the command that is called, and no other', async () => {
     for (const { name, description } of COMMANDS) {
       for (const args of [

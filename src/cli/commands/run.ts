@@ -16,8 +16,19 @@ export function roleCommand(role: Role): Command {
       process.exitCode = await run(role, options)
     })
   if (role !== 'up') return command
-  return command.option('--chains <number>', 'the number of chains that it starts', chainCount)
+  return command
+    .option('--chains <number>', 'the number of chains that it starts', chainCount)
+    .addHelpText('after', UP_HELP)
 }
+
+const UP_HELP = `
+Settings of a first start, from the environment:
+  PORT            the port of the HTTP server (default: 8080; 0 takes any free one)
+  QUITTANCE_DATA  the folder for the embedded database and chain (default: .quittance)
+  DATABASE_URL    a PostgreSQL server instead of the embedded one
+  ETH_RPC_URL     a node, or several with commas, instead of the embedded chain
+
+docs/configuration.md lists all of them.`
 
 /** Runs until a signal or a failure ends it; resolves to the exit code. */
 async function run(role: Role, options: { json?: boolean; chains?: number }): Promise<number> {
