@@ -48,7 +48,8 @@ function evidencePairs({ evidence }: Verdict): (readonly [string, string])[] {
   const { block, transaction, payment, agreeing, confirmations } = evidence
   return [
     ['transaction', transaction.hash],
-    ['block', `${block.number} (${block.hash}) at ${block.time}`],
+    ['block', `${block.number} at ${block.time}`],
+    ['block hash', block.hash],
     ...(confirmations === undefined ? [] : [['confirmations', String(confirmations)] as const]),
     ['confirmed by', agreeing.join(', ') || 'nobody'],
     ...(payment === undefined

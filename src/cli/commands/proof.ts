@@ -145,14 +145,28 @@ async function runCheck(file: string, flags: CheckFlags): Promise<number> {
   const { stablecoin } = found
   // A quittance names its chain; another one is refused only where somebody asks for one.
   const { chainId } = flags.chain === undefined ? flags : found
+  const claim = await claimOf(flags, asked)
   const verdict = await check(content, {
     ...asked,
     trustedBlockHash,
     chainId,
     knownTokens: stablecoin === undefined ? [] : [stablecoin],
-    claim: await claimOf(flags, asked),
+    claim,
   })
-  return printVerdict(verdict, createOutput(flags))
+  const isOpen = verdict.status === 'holds' && isEmpty(claim)
+  const caveats = isOpen ? [...verdict.caveats, ...UNCLAIMED] : verdict.caveats
+  return printVerdict({ ...verdict, caveats }, createOutput(flags))
+}
+
+/** Each is a line of a terminal. */
+const UNCLAIMED = [
+  'Nothing was claimed: this proves that some payment holds, and not whose it is.',
+  'Pass what you are owed, with --payee and --amount.',
+]
+
+/** Where the settlement contract is claims nothing of the payment. */
+function isEmpty(claim: QuittanceClaim): boolean {
+  return Object.values({ ...claim, settlement: undefined }).every((part) => part === undefined)
 }
 
 async function claimOf(flags: CheckFlags, asked: Found): Promise<QuittanceClaim> {

@@ -45,6 +45,8 @@ describe('verify, prove and check on the command line', () => {
     const holds = await runToEnd(settled('100'), env)
     expect(holds).to.include({ code: 0, stderr: '' })
     expect(holds.stdout).to.include('It holds.')
+    const longest = Math.max(...holds.stdout.split('\n').map(({ length }) => length))
+    expect(longest).to.equal('  confirmations  '.length + hash.length)
     const differs = await runToEnd([...settled('101'), '--json'], env)
     expect(differs.code).to.equal(1)
     const verdict = JSON.parse(differs.stdout)
@@ -171,7 +173,11 @@ describe('verify, prove and check on the command line', () => {
   it('writes a quittance and checks it, with a node and without one', async () => {
     const made = await runToEnd(['prove', hash, '--out', file, '--fact', 'id=TX1'], env)
     expect(made.code).to.equal(0)
-    expect(await runToEnd(['check', file], env)).to.include({ code: 0 })
+    const unclaimed = await runToEnd(['check', file], env)
+    expect(unclaimed.code).to.equal(0)
+    expect(unclaimed.stdout).to.include('Nothing was claimed').and.include('--payee and --amount')
+    const claimed = await runToEnd(['check', file, '--payee', world.payee], env)
+    expect(claimed.stdout).to.include('It holds.').and.not.include('Nothing was claimed')
     const { block } = JSON.parse(readFileSync(file, 'utf8'))
     const trusted = ['check', file, '--trusted-block-hash', block.hash]
     expect(await runToEnd(trusted, {})).to.include({ code: 0 })
