@@ -123,13 +123,17 @@ export const ChainFilterSchema = Type.Optional({
   description: 'Only what is on this chain.',
 })
 
+export const HASH_PATTERN = '^0x[0-9a-f]{64}$'
+
 export const EthereumHashSchema = Type.String({
-  pattern: '^0x[0-9a-f]{64}$',
+  pattern: HASH_PATTERN,
   examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
 })
 
+export const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$'
+
 export const EthereumAddressSchema = Type.String({
-  pattern: '^0x[0-9a-fA-F]{40}$',
+  pattern: ADDRESS_PATTERN,
   examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
 })
 

@@ -2,9 +2,11 @@ import type { TSchema } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Compile } from 'typebox/schema'
 
+import { DECIMAL_PATTERN } from '../../domain/money.ts'
 import { amountSentence } from '../../wire/amounts.ts'
 import { RequestError, type FieldProblem } from '../../wire/errors.ts'
 import { isExactNumber } from '../../wire/json.ts'
+import { ADDRESS_PATTERN, HASH_PATTERN } from '../../wire/shapes.ts'
 import type { Group } from '../server/headers.ts'
 import type { Endpoint } from './endpoint.ts'
 
@@ -244,8 +246,19 @@ function sentenceOf(error: TLocalizedValidationError): string {
   if (error.keyword === 'format') return `This ${error.params.format} does not exist. Correct it.`
   if (error.keyword === 'anyOf')
     return 'The value has a wrong form. Send it as the documentation shows.'
-  return `This ${error.message}.`
+  const known = error.keyword === 'pattern' ? FORMS.get(String(error.params.pattern)) : undefined
+  return `This ${known ?? error.message}.`
 }
+
+/** Of the patterns that a person meets, in words. */
+const FORMS: ReadonlyMap<string, string> = new Map([
+  [ADDRESS_PATTERN, 'must be 0x and 40 hexadecimal digits'],
+  [HASH_PATTERN, 'must be 0x and 64 hexadecimal digits in lower case'],
+  [
+    DECIMAL_PATTERN,
+    'must be a decimal such as 12.5, of at most 13 digits before the point and 18 behind it',
+  ],
+])
 
 function nameOf(path: readonly string[]): string {
   return path.map((name) => name.slice(0, MAX_NAME).replaceAll(/\p{C}/gu, '?')).join('.')

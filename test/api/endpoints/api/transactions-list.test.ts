@@ -134,6 +134,10 @@ describe('GET /api/transactions', () => {
     for (const [query, expected] of Object.entries(cases)) {
       expect(await refused(query), query).to.deep.equal(expected)
     }
+    const { body } = await get('/api/transactions?to_address=0x12')
+    expect(body['error']).to.equal('query.to_address: This must be 0x and 40 hexadecimal digits.')
+    const { body: amount } = await get('/api/transactions?currency=USD&min_amount=1e999')
+    expect(amount['error']).to.include('This must be a decimal such as 12.5, of at most 13 digits')
     const { status } = await get('/api/transactions?metadata[__proto__]=1')
     expect(status).to.equal(200)
   })
