@@ -103,7 +103,7 @@ describe('an order whose transaction does not simply arrive', () => {
     expect(await bench.sender().cancel(order.id)).to.equal(false)
   })
 
-  it('is completed by the payment when the cancel that was signed has arrived nowhere', async () => {
+  it('is completed by the payment when the cancel that was signed never arrived', async () => {
     const { order } = await bench.pay({})
     await bench.pass()
     bench.intercept = async (call, forward) => {
