@@ -72,27 +72,29 @@ describe('the README', () => {
     const [, url = '', header] = /curl (\S+)(?: -H '([^']+)')?/.exec(printed) ?? []
     const [name = 'accept', value = '*/*'] = header?.split(': ') ?? []
     const answer = await fetchInTurn(url, { headers: { [name]: value } })
-    const [, curls = ''] = /```sh\n(curl \$URL[\s\S]*?)```/.exec(readme) ?? []
+    const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    const pays = blocks.find((block) => block.includes('curl $URL'))!
+    const reconciles = blocks.find((block) => block.includes('reconcile --source'))!
     const { PATH, HOME } = process.env
     const env = { PATH, HOME, URL: new URL(url).origin, KEY: value, QUITTANCE_DATA: data }
-    const type = async (script: string, more: Record<string, string> = {}): Promise<string> => {
-      const running = promisify(execFile)('sh', ['-ec', script], { env: { ...env, ...more } })
+    // What a reader has in the clone, the test has in a folder of its own.
+    const type = async (block: string): Promise<string> => {
+      const script = block
+        .replaceAll('./.quittance/', `${data}/`)
+        .replaceAll(/(?:\.\/)?\b(payment|quittance)\.json/g, join(folder.path, '$1.json'))
+      const running = promisify(execFile)('sh', ['-ec', script], { env })
       const { stdout } = await running.catch((error: { message: string; stdout?: string }) => {
         throw new Error(`${error.message}${error.stdout}`)
       })
       return stdout
     }
-    const paid = JSON.parse(await type(curls))
+    const paid = JSON.parse(await type(pays))
     const reads = async (): Promise<{ status: string }> =>
       (await fetchInTurn(`${env.URL}/api/transactions/${paid.transaction_id}`, {
         headers: { [name]: value },
       }).then((read) => read.json())) as { status: string }
     await until(async () => (await reads()).status === 'completed')
-    const [, reconciles = ''] = /```sh\n(QUITTANCE_SOURCE_KEY=[\s\S]*?)```/.exec(readme) ?? []
-    const quittance = join(folder.path, 'quittance.json')
-    const said = await type(reconciles.replaceAll('quittance.json', quittance), {
-      HASH: paid.eth_transaction_hash,
-    })
+    const said = await type(reconciles)
 
     expect(answer.status).to.equal(200)
     expect(paid).to.include({ success: true, status: 'pending' })

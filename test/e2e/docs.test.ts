@@ -29,10 +29,6 @@ const PAGES = [
   .filter((page) => blocksOf(readFileSync(page, 'utf8')).length > 0)
 
 const HASH = /0x[0-9a-f]{64}/
-/** A reader of the README waits a few seconds. */
-const COMPLETED = `ID=$(node -p "require('./payment.json').transaction_id")
-until curl --silent "$URL/api/transactions/$ID" -H "X-API-Key: $KEY" \\
-  | grep -q '"status":"completed"'; do sleep 0.2; done`
 
 type OpenApi = {
   paths: Record<string, Record<string, { summary: string; description?: string }>>
@@ -247,16 +243,5 @@ describe('the documentation', () => {
       expect(stdout).to.include('paid 250000000000000000 wei')
       expect(stdout).to.include('settled: true\na second payment is refused')
     })
-  })
-
-  it('does what the README says, in a clone', async () => {
-    // There, a script of npm stands for the program; its programs are run with the package.
-    const page = readFileSync('README.md', 'utf8')
-      .replaceAll('npm run quittance --', 'quittance')
-      .replaceAll('```ts', '```text')
-      .replace('HASH=$(', `${COMPLETED}\nHASH=$(`)
-    writeFileSync(join(reader.folder, 'README.md'), page)
-    await reader.follow(join(reader.folder, 'README.md'))
-    expect(reader.json('quittance.json')).to.have.nested.property('payment.amount')
   })
 })
