@@ -19,6 +19,7 @@ export const ACTS: Readonly<Record<string, { weight: number; act: (sim: Sim) => 
     payAgain: { weight: 1, act: payAgain },
     mine: { weight: 3, act: mine },
     reorg: { weight: 2, act: reorg },
+    reorgUnheard: { weight: 1, act: reorgUnheard },
     drop: { weight: 1, act: drop },
     raisePrice: { weight: 1, act: raisePrice },
     useNonceOutside: { weight: 2, act: useNonceOutside },
@@ -139,13 +140,20 @@ export async function reorg(sim: Ground): Promise<void> {
   await takeBlocks(sim, { depth, isLost: random.chance(0.5) })
 }
 
+/** What it took would be final by now where a node has not heard of it. */
+async function reorgUnheard(sim: Ground): Promise<void> {
+  await takeBlocks(sim, { depth: CONFIRMATIONS - 1, isLost: true, isUnheard: true })
+  await sim.world.mine(CONFIRMATIONS)
+}
+
 async function takeBlocks(
   { world, random, faults }: Ground,
-  { depth, isLost }: { depth: number; isLost: boolean },
+  { depth, isLost, isUnheard }: { depth: number; isLost: boolean; isUnheard?: boolean },
 ): Promise<void> {
   const head = await world.head()
   // For a while, a node may not have heard of it.
-  faults.fork = random.chance(0.5) ? await readFork(world, head - depth + 1, head) : undefined
+  faults.fork =
+    isUnheard || random.chance(0.5) ? await readFork(world, head - depth + 1, head) : undefined
   const raws: unknown[] = []
   for (let number = head - depth + 1; number <= head; number++) {
     const block = (await world.rpc('eth_getBlockByNumber', [toHex(number), false])) as {
