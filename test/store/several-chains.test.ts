@@ -33,6 +33,13 @@ describe('the records of several chains', () => {
     expect(await listUnsettledChains(db)).to.deep.equal([])
   })
 
+  it('are recorded by processes that start at the same moment', async () => {
+    for (let chainId = 1000; chainId < 1030; chainId++) {
+      const chain = { chainId, name: `chain-${chainId}`, code: `C${chainId}`, coin: 'ETH' }
+      await Promise.all(Array.from({ length: 8 }, () => recordChain(db, chain)))
+    }
+  })
+
   it('tell two mints of one memo apart by their chains', async () => {
     const { main: walletId } = await makeWallets(db, userId)
     const mintOn = async ({ chainId, code }: typeof BASE, id: string) =>

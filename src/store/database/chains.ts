@@ -9,19 +9,30 @@ const CHAIN = columnsOf<ChainNames>()('chain_id::float8, name, code, coin')
 
 /** Keeps what the chain is called; refuses a name or a code that stands for another one. */
 export async function recordChain(db: Db, chain: ChainNames): Promise<void> {
-  const { chainId, name, code, coin } = chain
   try {
-    await sql`
-      insert into chains (chain_id, name, code, coin)
-        values (${chainId}, ${name}, ${code}, ${coin})
-      on conflict (chain_id) do update
-        set name = excluded.name, code = excluded.code, coin = excluded.coin
-        where (chains.name, chains.code, chains.coin)
-          is distinct from (excluded.name, excluded.code, excluded.coin)`.execute(db)
+    // Another process may record the same chain at this moment, and take its name first.
+    await write(db, chain).catch((error: unknown) => {
+      if (!isTaken(error)) throw error
+      return write(db, chain)
+    })
   } catch (error) {
-    if (databaseFactsOf(error)?.code !== UNIQUE_VIOLATION) throw error
-    throw new NameTakenError(chain, error)
+    if (isTaken(error)) throw new NameTakenError(chain, error)
+    throw error
   }
+}
+
+async function write(db: Db, { chainId, name, code, coin }: ChainNames): Promise<void> {
+  await sql`
+    insert into chains (chain_id, name, code, coin)
+      values (${chainId}, ${name}, ${code}, ${coin})
+    on conflict (chain_id) do update
+      set name = excluded.name, code = excluded.code, coin = excluded.coin
+      where (chains.name, chains.code, chains.coin)
+        is distinct from (excluded.name, excluded.code, excluded.coin)`.execute(db)
+}
+
+function isTaken(error: unknown): boolean {
+  return databaseFactsOf(error)?.code === UNIQUE_VIOLATION
 }
 
 const UNIQUE_VIOLATION = '23505'
