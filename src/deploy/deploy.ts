@@ -1,4 +1,4 @@
-import { type Account, type Address, type Client, type Hash } from 'viem'
+import type { Account, Address, Client, Hash } from 'viem'
 
 import { systemClock } from '../base/clock.ts'
 import { referenceDollar, settlement, type Deployable, type DeployableName } from './deployables.ts'

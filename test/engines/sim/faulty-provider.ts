@@ -38,9 +38,8 @@ export function createFaultyProvider(options: FaultyOptions): Provider {
       const key = `${name}/${call.method}/${JSON.stringify(call.params ?? [])}`
       const random = draw(key)
       const happens = (kind: keyof FaultRates) => random.chance(rates[kind]) && faults.may(kind)
-      const isAlone = faults.isLiarAlone && rates.lie > 0
-      if (faults.isLiarAlone && !isAlone && faults.may('down')) throw lineFailure(name)
-      if (isAlone) return lieAboutOutcome(await answerOf(options, call))
+      if (faults.isLiarAlone && rates.lie === 0) throw lineFailure(name)
+      if (faults.isLiarAlone) return lieAboutOutcome(await answerOf(options, call))
       if (happens('error')) throw lineFailure(name)
       if (happens('twice')) await answerOf(options, call).catch(() => undefined)
       const answer = await answerOf(options, call)

@@ -205,7 +205,7 @@ export async function passOnce(sim: Sim): Promise<void> {
   const { clock, random, faults } = sim
   clock.advance(1_000 + random.below(9_000))
   const [place, other] = random.chance(0.7) ? ([0, 1] as const) : ([1, 0] as const)
-  faults.isLiarAlone = random.chance(0.05)
+  faults.isLiarAlone = random.chance(0.05) && faults.may('down')
   if (random.chance(0.2) && faults.may('pause')) await passPaused(sim, place, other)
   else await pass(sim, place)
   faults.isLiarAlone = false
