@@ -15,7 +15,8 @@ const OUT = 'build/core'
 const README = `# quittance-core
 
 The parts of Quittance that need no server: a client of both groups of endpoints, verification and
-quittances, and the contracts' bindings. It is the same code as in the package \`quittance\`, without what only a server needs.
+quittances, and the contracts' bindings. It is the same code as in the package \`quittance\`,
+without what only a server needs.
 
 | import | what it has |
 | --- | --- |
