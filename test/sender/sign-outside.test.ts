@@ -43,7 +43,8 @@ describe('a signer that is elsewhere', () => {
       },
     })
 
-  const pay = (sender: ReturnType<typeof senderBy>) => sender.pay(bench.requestOf({}), bench.signal)
+  const pay = (sender: ReturnType<typeof senderBy>) =>
+    sender.pay(bench.requestOf({ payer: bench.signers.addresses[0]! }), bench.signal)
 
   const lane = () => ({ chainId: CHAIN_ID, signer: bench.signers.addresses[0]! })
 
