@@ -77,6 +77,7 @@ export async function startChainParts(
   const reconciliation = createReconciliation({
     ...here,
     signal,
+    bell: ground.bells.of('runs'),
     onProgress: watch('reconciler', limits.reconcilerStillMs),
   })
   if (works) {

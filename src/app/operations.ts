@@ -41,13 +41,24 @@ export function createOperations<Payment, Mint, PayOut>(
     },
   })
   return {
-    endpoints: createEndpoints({ ...deps, ...access, ...made }),
+    endpoints: createEndpoints({
+      ...deps,
+      ...access,
+      ...made,
+      kickRuns: deps.bells.of('runs').ring,
+    }),
     hooks: { db, authenticate, limitRate, idempotently },
   }
 }
 
 type MadeHere =
-  'tokens' | 'limitLogin' | 'forgetUser' | 'randomBytes' | 'createUuid' | 'requireTarget'
+  | 'tokens'
+  | 'limitLogin'
+  | 'forgetUser'
+  | 'randomBytes'
+  | 'createUuid'
+  | 'requireTarget'
+  | 'kickRuns'
 
 export function createRequireTarget(options: {
   environment: Environment

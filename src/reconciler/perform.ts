@@ -1,3 +1,4 @@
+import type { Bell } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Hex } from '../chain/hex.ts'
@@ -44,6 +45,8 @@ export type RunsDeps = {
   /** How long after a run began the next one begins, unless that one took long. */
   everyMs: number
   pollMs: number
+  /** Rung where a run was asked for. */
+  bell?: Bell | undefined
   chunkRecords?: number
   /** How long a run is left to a worker that does not say that it lives. */
   leaseMs?: number

@@ -57,6 +57,7 @@ export function createRuns(deps: RunsDeps): Runs {
     clock,
     logger,
     intervalMs,
+    bell: deps.bell,
     onProgress,
     async pass(signal) {
       const restMs = await beginWhenDue(deps)

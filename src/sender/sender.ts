@@ -7,7 +7,7 @@ import type { Provider } from '../chain/rpc/provider.ts'
 import type { Fees, HashedOrder } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
-import { leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
+import { hasOpenNonces, leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
 import { findOrders, requestCancel } from '../store/orders/orders.ts'
 import { acceptOrder, acceptOrders } from './accept.ts'
 import { broadcastLanes, resendLane, type Broadcasting } from './broadcast.ts'
@@ -97,7 +97,7 @@ export function createSender(context: SenderContext): Sender {
  */
 const RESTED = 0.8
 
-/** Resolves to how long to rest where no lane has anything open, or another worker has them. */
+/** Resolves to how long to rest: until a kick where nothing is open on any lane. */
 async function runPass(
   context: SenderContext,
   signal: AbortSignal,
@@ -121,7 +121,8 @@ async function runPass(
     context.onProgress?.()
   }
   if (look !== undefined) await tendAlerts(context, look)
-  return lanes === 0 ? TAKE_OVER_MS : undefined
+  if (lanes > 0) return undefined
+  return (await hasOpenNonces(context.db, chainId)) ? TAKE_OVER_MS : Number.POSITIVE_INFINITY
 }
 
 /** The lanes of a worker that has ended wait this long at most for another one. */

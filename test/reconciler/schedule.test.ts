@@ -1,12 +1,19 @@
+import { once } from 'node:events'
+
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
+import { createBells } from '../../src/base/bells.ts'
 import { type RunsDeps } from '../../src/reconciler/perform.ts'
-import { createRuns } from '../../src/reconciler/runs.ts'
+import { createRuns, requestRun } from '../../src/reconciler/runs.ts'
 import { runsDeps } from '../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { createJumpingClock } from '../fixtures/clock.ts'
 import { until } from '../fixtures/until.ts'
+
+const untilAborted = async (_ms: number, signal: AbortSignal): Promise<void> => {
+  if (!signal.aborted) await once(signal, 'abort')
+}
 
 const MINUTELY = { everyMs: 60_000, pollMs: 1_000 }
 
@@ -25,6 +32,18 @@ describe('scheduled runs', () => {
     const { rows } = await sql<{ requested_by: string }>`
       select distinct requested_by from runs`.execute(bench.db)
     expect(rows).to.deep.equal([{ requested_by: 'schedule' }])
+  })
+
+  it('begin at once where one is asked for, while the loop rests', async () => {
+    const bell = createBells().of('runs')
+    const resting = { ...deps.clock, sleep: untilAborted }
+    await runUntil({ ...deps, ...MINUTELY, bell, clock: resting }, async () => {
+      if ((await runs()).length === 1) {
+        await requestRun(deps, { chainId: deps.chainId, requestedBy: 'user:1' })
+        bell.ring()
+      }
+      return (await runs())[1]?.ended != null
+    })
   })
 
   it('begin more seldom where they take long', async () => {

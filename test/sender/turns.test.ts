@@ -1,12 +1,13 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
+import { createBells } from '../../src/base/bells.ts'
 import { DEFAULT_POLICY } from '../../src/sender/context.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
 import { addressFrom, GWEI, toHex } from '../engines/sim/world.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
-import { TEST_POLICY } from '../fixtures/books/sender.ts'
+import { TEST_POLICY, type SenderParts } from '../fixtures/books/sender.ts'
 
 describe('the turns of a lane', () => {
   let bench: Bench
@@ -33,6 +34,19 @@ describe('the turns of a lane', () => {
     expect((await turnsOf(bench)) - begun).to.equal(3)
     ending.abort()
     await Promise.all(workers.map(({ ended }) => ended))
+  })
+
+  it('are looked for often while some are open elsewhere, and rarely where none is', async () => {
+    const ending = new AbortController()
+    const bell = createBells().of('sender')
+    const worker = await work(bench, ending.signal, { bell })
+    expect(worker.rests).to.deep.equal([10_000])
+    await bench.pay({})
+    await sql`update lane_leases set leased_until = 'infinity'`.execute(bench.db)
+    await worker.kick()
+    expect(worker.rests).to.deep.equal([10_000, 2000])
+    ending.abort()
+    await worker.ended
   })
 
   it('come again at the next pass when one failed, before the lease is over', async () => {
@@ -115,21 +129,29 @@ type Worker = {
   /** Each resolves when the pass that it begins is over. */
   wake: () => Promise<void>
   kick: () => Promise<void>
+  /** For how long it meant to sleep after each pass. */
+  rests: number[]
   ended: Promise<void>
 }
 
 /** A worker that sleeps until it is woken, whatever the time; it has made its first pass. */
-async function work(bench: Bench, signal: AbortSignal): Promise<Worker> {
+async function work(
+  bench: Bench,
+  signal: AbortSignal,
+  parts: Partial<SenderParts> = {},
+): Promise<Worker> {
+  const rests: number[] = []
   let asleep = Promise.withResolvers<void>()
   let endSleep = (): void => undefined
-  const sleep = (_ms: number, end: AbortSignal): Promise<void> => {
+  const sleep = (ms: number, end: AbortSignal): Promise<void> => {
+    rests.push(ms)
     const { promise, resolve } = Promise.withResolvers<void>()
     end.addEventListener('abort', () => resolve())
     endSleep = resolve
     asleep.resolve()
     return promise
   }
-  const sender = bench.sender({ clock: { ...bench.clock, sleep } })
+  const sender = bench.sender({ ...parts, clock: { ...bench.clock, sleep } })
   const ended = sender.run(signal)
   await asleep.promise
   const passing = async (begin: () => void): Promise<void> => {
@@ -137,7 +159,8 @@ async function work(bench: Bench, signal: AbortSignal): Promise<Worker> {
     begin()
     await asleep.promise
   }
-  return { wake: () => passing(() => endSleep()), kick: () => passing(sender.kick), ended }
+  const wake = () => passing(() => endSleep())
+  return { wake, kick: () => passing(sender.kick), rests, ended }
 }
 
 async function turnsOf({ db }: Bench): Promise<number> {

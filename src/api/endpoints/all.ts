@@ -63,6 +63,7 @@ export type Ground<Payment, Mint, PayOut> = Pick<Access, 'tokens' | 'limitLogin'
     desk: PaymentDesk
     institutions: readonly Institution[]
     kickWires: () => void
+    kickRuns: () => void
     chains: Chains<ServedChain<Payment, Mint, PayOut>>
   }
 

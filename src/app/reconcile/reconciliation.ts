@@ -4,6 +4,7 @@ import { Gauge, type Registry } from 'prom-client'
 
 import type { BreakChecks } from '../../api/endpoints/api/breaks.ts'
 import type { RequestRun } from '../../api/endpoints/api/runs.ts'
+import type { Bell } from '../../base/bells.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Config } from '../../base/config.ts'
 import type { Logger } from '../../base/logger.ts'
@@ -32,6 +33,8 @@ export function createReconciliation(deps: {
   clock: Clock
   logger: Logger
   signal: AbortSignal
+  /** Rung where a run was asked for. */
+  bell?: Bell
   onProgress?: () => void
 }): Reconciliation {
   const { config, database, chain, contracts, clock, logger, signal } = deps
@@ -55,6 +58,7 @@ export function createReconciliation(deps: {
     providers: providers.all,
     settlement: parseAddress(contracts.settlement),
     logger,
+    bell: deps.bell,
     ...(deps.onProgress && { onProgress: deps.onProgress }),
     everyMs: isEmbedded ? EMBEDDED_EVERY_MS : EVERY_MS,
     pollMs: POLL_MS,

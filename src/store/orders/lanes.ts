@@ -151,6 +151,15 @@ export async function leaseLanes(
   return leases.toSorted((one, other) => (one.signer < other.signer ? -1 : 1))
 }
 
+/** Whether any lane has some, also one that a worker has leased. */
+export async function hasOpenNonces(db: Db, chainId: number): Promise<boolean> {
+  const { rows } = await sql<{ isOpen: boolean }>`
+    select exists (
+      select from lane_nonces where chain_id = ${chainId} and state = 'open'
+    ) as "isOpen"`.execute(db)
+  return rows[0]?.isOpen === true
+}
+
 /**
  * Holds the leases to the end of the transaction, and refuses a worker who has lost one of them to
  * another. Orders are accepted on the lanes all the same.

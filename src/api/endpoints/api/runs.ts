@@ -25,7 +25,11 @@ export type RequestRun = (
   request: { requestedBy: string; since: Date | undefined; until: Date | undefined },
 ) => Promise<Run>
 
-type Deps = { chains: Chains<{ requestRun: RequestRun }> }
+type Deps = {
+  chains: Chains<{ requestRun: RequestRun }>
+  /** Wakes the workers that take a run. */
+  kickRuns: () => void
+}
 
 export function runEndpoints(deps: Deps): Endpoint[] {
   return [listEndpoint(deps), createEndpoint(deps), detailEndpoint()]
@@ -51,7 +55,7 @@ function listEndpoint({ chains }: Deps): Endpoint {
   })
 }
 
-function createEndpoint({ chains }: Deps): Endpoint {
+function createEndpoint({ chains, kickRuns }: Deps): Endpoint {
   return defineEndpoint({
     ...SHARED,
     route: 'POST /api/runs',
@@ -72,6 +76,7 @@ function createEndpoint({ chains }: Deps): Endpoint {
       const run = await requestRun(db, { requestedBy: actorOf(caller), since, until })
       return { success: true as const, run: toRunWire(run) }
     },
+    onCommitted: kickRuns,
   })
 }
 

@@ -16,12 +16,15 @@ import { oneChain } from '../../../fixtures/api/chains.ts'
 describe('the operations of reconciliation', () => {
   let db: Db
   let api: Api
+  let kicks: number
   const clock = createTestClock()
 
   beforeEach(async () => {
     ;({ db } = await freshDatabase())
     for (let id = 1; id <= 7; id++) await makeUser(db)
-    const ground = { chains: oneChain(reconciliationGround(clock)), clock }
+    kicks = 0
+    const kickRuns = () => void (kicks += 1)
+    const ground = { chains: oneChain(reconciliationGround(clock)), clock, kickRuns }
     const hooks = { db, idempotently: createIdempotently({ db }) }
     api = await startApi({ endpoints: [...runEndpoints(ground), ...breakEndpoints(ground)], hooks })
   })
@@ -35,7 +38,7 @@ describe('the operations of reconciliation', () => {
 
   it('start a run, and tell how far it has come', async () => {
     const { status, body } = await post('/api/runs', { since: '2025-01-01T00:00:00Z' })
-    expect(status).to.equal(201)
+    expect({ status, kicks }).to.deep.equal({ status: 201, kicks: 1 })
     const { run_id: id } = body['run'] as { run_id: string }
     expect(body['run']).to.include({ state: 'queued', requested_by: 'user:7', records: 0 })
     const now = new Date()
