@@ -77,8 +77,8 @@ describe('the sandbox at rest', () => {
 
   it('has loaded few modules, and holds little memory', async () => {
     const { modules, peakMb } = await count()
-    expect(modules).to.be.within(50, 232)
-    expect(peakMb).to.be.within(100, 450)
+    expect(modules).to.be.within(50, 221)
+    expect(peakMb).to.be.within(100, 320)
   })
 
   it('asks the database and the chain little for each block', async () => {
@@ -88,7 +88,7 @@ describe('the sandbox at rest', () => {
     await until(async () => (await height()) >= from + BLOCKS)
     const after = await count()
     const blocks = Number((await height()) - from)
-    expect((after.database - before.database) / blocks, 'messages').to.be.within(5, 39.4)
-    expect((after.calls - before.calls) / blocks, 'calls').to.be.within(2, 10.2)
+    expect((after.database - before.database) / blocks, 'messages').to.be.within(1, 4.2)
+    expect((after.calls - before.calls) / blocks, 'calls').to.be.within(2, 6.9)
   })
 })

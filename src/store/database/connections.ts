@@ -160,15 +160,20 @@ async function requirePrimary(connection: Connection): Promise<void> {
 
 type Connection = Awaited<ReturnType<PostgresPool['connect']>>
 
-function bounded(
+/** A connection that waits no longer than it may, and names what it asks again and again. */
+export function bounded(
   client: PoolClient,
-  { answerMs, prepared }: { answerMs: number; prepared: Prepared | undefined },
+  {
+    answerMs,
+    prepared,
+    namesReads = false,
+  }: { answerMs: number; prepared: Prepared | undefined; namesReads?: boolean },
 ): Connection {
   let isUseless = false
   let isInTransaction = false
   const query = async (text: string, values: unknown[]): Promise<unknown> => {
     isInTransaction ||= BEGIN.test(text)
-    const isPrepared = isInTransaction && values.length > 0
+    const isPrepared = (isInTransaction || namesReads) && values.length > 0
     const name = isPrepared ? prepared?.nameOf(text) : undefined
     const timer = answerMs > 0 ? setTimeout(() => breakOff(client, answerMs), answerMs) : undefined
     try {

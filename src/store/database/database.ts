@@ -1,11 +1,12 @@
-import { Kysely, PGliteDialect, PostgresDialect, sql, type PostgresPool } from 'kysely'
-import { types } from 'pg'
+import { Kysely, PostgresDialect, sql, type PostgresPool } from 'kysely'
+import { types, type CustomTypesConfig } from 'pg'
 
 import { systemClock } from '../../base/clock.ts'
 import { nameOfDatabase, parseDatabaseAddress } from '../../base/database-address.ts'
 import { BaseError, messageOf, codeOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { openConnections, PATIENCE, type Patience } from './connections.ts'
+import { openEmbeddedConnection } from './embedded-connection.ts'
 import { openPglite } from './embedded.ts'
 import { createShortage, DatabaseUnavailableError, READ_ONLY, type Shortage } from './trouble.ts'
 
@@ -47,25 +48,20 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 async function openEmbedded({ folder, image }: DatabaseOptions): Promise<Database> {
-  const pglite = await openPglite({ folder, image, parsers: PARSERS })
-  await pglite.exec(`set default_statistics_target = ${STATISTICS}`)
+  const pglite = await openPglite({ folder, image })
   const shortage = createShortage()
-  const db = new Kysely<unknown>({ dialect: new PGliteDialect({ pglite }), ...shortage.logging })
+  const pool = openEmbeddedConnection(pglite, TYPES)
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), ...shortage.logging })
   return {
     kind: 'embedded',
     db,
     ping: () => ping(db, shortage),
     async close() {
-      // PGlite ends by itself at the close; Kysely alone would leave it open before its first
-      // query.
       await db.destroy()
       if (!pglite.closed) await pglite.close()
     },
   }
 }
-
-/** A fifth of a server's: everybody waits while a table is looked at, half a second with all. */
-const STATISTICS = 20
 
 async function openServer(options: DatabaseOptions & { url: string }): Promise<Database> {
   const shortage = createShortage()
@@ -73,7 +69,7 @@ async function openServer(options: DatabaseOptions & { url: string }): Promise<D
     url: options.url,
     connections: options.connections ?? limits.databaseConnections,
     patience: options.patience ?? PATIENCE,
-    types: { getTypeParser: parserOf },
+    types: TYPES,
     onBroken: (error) => options.onBroken?.(error),
     onRefused: shortage.note,
   })
@@ -150,8 +146,9 @@ const PARSERS: Record<number, (text: string) => unknown> = {
   [types.builtins.TIMESTAMPTZ]: (text) => new Date(text),
 }
 
-function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
-  return PARSERS[oid] ?? types.getTypeParser(oid, format ?? 'text')
+const TYPES: CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary'): unknown =>
+    PARSERS[oid] ?? types.getTypeParser(oid, format ?? 'text'),
 }
 
 /** The server's own words: to connect takes no parameters that they could quote. */

@@ -10,7 +10,7 @@ export type Prepared = {
 
 /**
  * Names what is used again and again in transactions: they look rows up by their keys, and one plan
- * is right for all of them. What only reads is planned for its own user and page each time.
+ * is right for all of them. A server plans what only reads for its own user and page each time.
  */
 export function createPrepared(): Prepared {
   const uses = new Map<string, number>()

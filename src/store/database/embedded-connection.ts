@@ -1,0 +1,119 @@
+import { Duplex } from 'node:stream'
+
+import type { PGlite } from '@electric-sql/pglite'
+import type { PostgresPool } from 'kysely'
+import { Pool, type CustomTypesConfig } from 'pg'
+
+import { bounded } from './connections.ts'
+import { createPrepared } from './statements.ts'
+
+/**
+ * The one connection to the database in this process. The driver for servers speaks to it: PGlite's
+ * own interface sends six messages for a statement, one by one, and plans it each time. A plan
+ * takes longer here than what it plans, so that reads are named as well.
+ */
+export function openEmbeddedConnection(pglite: PGlite, types: CustomTypesConfig): PostgresPool {
+  const pool = new Pool({
+    max: 1,
+    idleTimeoutMillis: 0,
+    user: 'postgres',
+    database: 'postgres',
+    stream: () => new Line(pglite),
+    types,
+  })
+  // An error without a listener would end the process. The caller has it from the query.
+  pool.on('connect', (client) => void client.on('error', () => undefined))
+  pool.on('error', () => undefined)
+  const prepared = createPrepared()
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    connect: async () => bounded(await pool.connect(), { answerMs: 0, prepared, namesReads: true }),
+  }
+}
+
+/** What the driver takes for the socket of a server. */
+class Line extends Duplex {
+  readonly #pglite: PGlite
+  #rest: Buffer = Buffer.alloc(0)
+
+  constructor(pglite: PGlite) {
+    super()
+    this.#pglite = pglite
+  }
+
+  connect(): this {
+    const forget = this.#pglite.exec('deallocate all')
+    forget.then(
+      () => this.emit('connect'),
+      (error: Error) => this.destroy(error),
+    )
+    return this
+  }
+
+  // A socket has these as well. Within a process they do nothing.
+  setNoDelay = (): this => this
+  ref = (): this => this
+  unref = (): this => this
+
+  override _read(): void {
+    // Each answer is pushed when it is there.
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    const given = Buffer.concat([this.#rest, ...chunks.map(({ chunk }) => chunk)])
+    const length = lengthOfWhole(given)
+    this.#rest = given.subarray(length)
+    if (length === 0) return done()
+    // Without a turn of the event loop between statements, work of many would stop all other work.
+    setImmediate(() => {
+      this.#ask(given.subarray(0, length)).then(
+        (answer) => {
+          this.push(answer)
+          done()
+        },
+        (error: Error) => done(error),
+      )
+    })
+  }
+
+  /** What is not taken as it is answered is parsed by PGlite too, and kept with all before. */
+  async #ask(message: Buffer): Promise<Buffer> {
+    if (isFirst(message)) return Buffer.from(await this.#pglite.execProtocolRaw(message))
+    const parts: Buffer[] = []
+    const onRawData = (part: Uint8Array): void => void parts.push(Buffer.from(part))
+    await this.#pglite.execProtocolRawStream(message, { onRawData })
+    return Buffer.concat(parts)
+  }
+
+  override _final(done: () => void): void {
+    this.push(null)
+    done()
+  }
+}
+
+/**
+ * How many bytes are statements that the database can answer as a whole. It would end the turn of
+ * one that is given in parts.
+ */
+function lengthOfWhole(given: Buffer): number {
+  if (isFirst(given)) return given.length
+  let whole = 0
+  for (let start = 0; start + HEADER_LENGTH <= given.length;) {
+    const end = start + 1 + given.readInt32BE(start + 1)
+    if (end > given.length) break
+    if (ENDS_TURN.has(given[start]!)) whole = end
+    start = end
+  }
+  return whole
+}
+
+/** The first message of a connection has no type. */
+function isFirst(given: Buffer): boolean {
+  return given[0] === 0
+}
+
+const HEADER_LENGTH = 5
+
+/** Sync, Query and Terminate. */
+const ENDS_TURN: ReadonlySet<number> = new Set([...'SQX'].map((type) => type.charCodeAt(0)))

@@ -1,0 +1,77 @@
+import { PGlite } from '@electric-sql/pglite'
+import { expect } from 'chai'
+import { sql } from 'kysely'
+
+import { openDatabase, type Database } from '../../../src/store/database/database.ts'
+import { codeOf } from '../../../src/base/errors.ts'
+import { failureOf } from '../../fixtures/errors.ts'
+import { preparedImage } from '../../fixtures/store/prepared-data.ts'
+
+describe('the connection to the embedded database', () => {
+  let database: Database
+
+  beforeEach(async () => {
+    database = await openDatabase({ image: await preparedImage() })
+  })
+  afterEach(() => database.close())
+
+  it('sends each statement in one message, and plans it three times at most', async () => {
+    await database.ping()
+    const sent = await sentBy(async () => {
+      for (let id = 0; id < 10; id++) {
+        const { rows } = await sql<{ id: number }>`select ${id}::int as id`.execute(database.db)
+        expect(rows).to.deep.equal([{ id }])
+      }
+    })
+    const read = sent.filter((message) => message.includes('select $1::int as id'))
+    expect({ sent: sent.length, read: read.length }).to.deep.equal({ sent: 10, read: 3 })
+  })
+
+  it('goes on after a statement that fails, in a transaction as well', async () => {
+    const { db } = database
+    await sql`create table numbers (id int primary key)`.execute(db)
+    const add = (to: typeof db) => sql`insert into numbers values (${1})`.execute(to)
+    await add(db)
+    const twice = await db
+      .transaction()
+      .execute(add)
+      .catch((error: unknown) => error)
+    expect(codeOf(twice)).to.equal('23505')
+    await db.transaction().execute((open) => sql`delete from numbers`.execute(open))
+    await add(db)
+    expect((await sql`select * from numbers`.execute(db)).rows).to.have.length(1)
+  })
+
+  it('carries values and answers of many megabytes', async () => {
+    const text = 'x'.repeat(20_000_000)
+    const { rows } = await sql<{ text: string }>`select ${text}::text as text`.execute(database.db)
+    expect(rows[0]?.text === text).to.equal(true)
+  })
+
+  it('begins anew where a migration changed what a statement returns', async () => {
+    const { db } = database
+    await sql`create table things (id int)`.execute(db)
+    const read = () => sql`select * from things where id > ${0}`.execute(db)
+    for (let time = 0; time < 4; time++) await read()
+    await sql`alter table things add name text`.execute(db)
+    expect((await failureOf(read)).code).to.equal('database_unavailable')
+    await sql`insert into things values (${1}, ${'one'})`.execute(db)
+    expect((await read()).rows).to.deep.equal([{ id: 1, name: 'one' }])
+  })
+})
+
+/** What the database was sent meanwhile. */
+async function sentBy(work: () => Promise<void>): Promise<string[]> {
+  const { execProtocolRawStream } = PGlite.prototype
+  const sent: string[] = []
+  PGlite.prototype.execProtocolRawStream = function (message, options) {
+    sent.push(Buffer.from(message).toString('latin1'))
+    return execProtocolRawStream.call(this, message, options)
+  }
+  try {
+    await work()
+  } finally {
+    PGlite.prototype.execProtocolRawStream = execProtocolRawStream
+  }
+  return sent
+}
