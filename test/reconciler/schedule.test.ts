@@ -11,10 +11,6 @@ import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { createJumpingClock } from '../fixtures/clock.ts'
 import { until } from '../fixtures/until.ts'
 
-const untilAborted = async (_ms: number, signal: AbortSignal): Promise<void> => {
-  if (!signal.aborted) await once(signal, 'abort')
-}
-
 const MINUTELY = { everyMs: 60_000, pollMs: 1_000 }
 
 describe('scheduled runs', () => {
@@ -36,14 +32,22 @@ describe('scheduled runs', () => {
 
   it('begin at once where one is asked for, while the loop rests', async () => {
     const bell = createBells().of('runs')
-    const resting = { ...deps.clock, sleep: untilAborted }
-    await runUntil({ ...deps, ...MINUTELY, bell, clock: resting }, async () => {
-      if ((await runs()).length === 1) {
-        await requestRun(deps, { chainId: deps.chainId, requestedBy: 'user:1' })
-        bell.ring()
-      }
-      return (await runs())[1]?.ended != null
-    })
+    let isAtRest = false
+    const sleep = async (_ms: number, signal: AbortSignal): Promise<void> => {
+      isAtRest = true
+      if (!signal.aborted) await once(signal, 'abort')
+    }
+    const stopper = new AbortController()
+    const resting = { ...deps, ...MINUTELY, bell, clock: { ...deps.clock, sleep } }
+    const running = createRuns(resting).run(stopper.signal)
+    await until(async () => isAtRest && (await runs())[0]?.ended != null)
+    await requestRun(deps, { chainId: deps.chainId, requestedBy: 'user:1' })
+    bell.ring()
+    const late = Date.now() + 20_000
+    await until(async () => (await runs())[1]?.ended != null || Date.now() > late)
+    stopper.abort()
+    await running
+    expect((await runs())[1]?.ended).to.be.a('number')
   })
 
   it('begin more seldom where they take long', async () => {

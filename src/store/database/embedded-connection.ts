@@ -35,7 +35,6 @@ export function openEmbeddedConnection(pglite: PGlite, types: CustomTypesConfig)
 /** What the driver takes for the socket of a server. */
 class Line extends Duplex {
   readonly #pglite: PGlite
-  #rest: Buffer = Buffer.alloc(0)
 
   constructor(pglite: PGlite) {
     super()
@@ -61,13 +60,11 @@ class Line extends Duplex {
   }
 
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
-    const given = Buffer.concat([this.#rest, ...chunks.map(({ chunk }) => chunk)])
-    const length = lengthOfWhole(given)
-    this.#rest = given.subarray(length)
-    if (length === 0) return done()
+    // The driver writes all messages of a statement at once.
+    const message = Buffer.concat(chunks.map(({ chunk }) => chunk))
     // Without a turn of the event loop between statements, work of many would stop all other work.
     setImmediate(() => {
-      this.#ask(given.subarray(0, length)).then(
+      this.#ask(message).then(
         (answer) => {
           this.push(answer)
           done()
@@ -79,7 +76,8 @@ class Line extends Duplex {
 
   /** What is not taken as it is answered is parsed by PGlite too, and kept with all before. */
   async #ask(message: Buffer): Promise<Buffer> {
-    if (isFirst(message)) return Buffer.from(await this.#pglite.execProtocolRaw(message))
+    // The first one of a connection has no type.
+    if (message[0] === 0) return Buffer.from(await this.#pglite.execProtocolRaw(message))
     const parts: Buffer[] = []
     const onRawData = (part: Uint8Array): void => void parts.push(Buffer.from(part))
     await this.#pglite.execProtocolRawStream(message, { onRawData })
@@ -91,29 +89,3 @@ class Line extends Duplex {
     done()
   }
 }
-
-/**
- * How many bytes are statements that the database can answer as a whole. It would end the turn of
- * one that is given in parts.
- */
-function lengthOfWhole(given: Buffer): number {
-  if (isFirst(given)) return given.length
-  let whole = 0
-  for (let start = 0; start + HEADER_LENGTH <= given.length;) {
-    const end = start + 1 + given.readInt32BE(start + 1)
-    if (end > given.length) break
-    if (ENDS_TURN.has(given[start]!)) whole = end
-    start = end
-  }
-  return whole
-}
-
-/** The first message of a connection has no type. */
-function isFirst(given: Buffer): boolean {
-  return given[0] === 0
-}
-
-const HEADER_LENGTH = 5
-
-/** Sync, Query and Terminate. */
-const ENDS_TURN: ReadonlySet<number> = new Set([...'SQX'].map((type) => type.charCodeAt(0)))
