@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import type { PageFiles, PageName } from '../api/pages/shells.ts'
+import type { Metafile } from 'esbuild'
+
+import type { PageEntry, PageFiles, PageName } from '../api/pages/shells.ts'
 import { BaseError } from '../base/errors.ts'
 
 /**
@@ -28,12 +30,7 @@ export async function buildPages(): Promise<BuiltPages> {
   const { build, stop } = await import('esbuild').catch((error: unknown) => {
     throw new PagesMissingError(error)
   })
-  const { outputFiles, metafile } = await build({
-    entryPoints: {
-      console: join(FOLDER, 'console.tsx'),
-      receipt: join(FOLDER, 'receipt.tsx'),
-      checkout: join(FOLDER, 'checkout.ts'),
-    },
+  const shared = {
     bundle: true,
     minify: true,
     format: 'esm',
@@ -42,6 +39,7 @@ export async function buildPages(): Promise<BuiltPages> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
     assetNames: '[name]-[hash]',
     loader: { '.woff2': 'file' },
     outdir: FOLDER,
@@ -49,22 +47,47 @@ export async function buildPages(): Promise<BuiltPages> {
     metafile: true,
     write: false,
     logLevel: 'silent',
-  })
+  } as const
+  const built = await Promise.all([
+    // Its screens that a first look does not need are files of their own.
+    build({ ...shared, entryPoints: [join(FOLDER, 'console.tsx')], splitting: true }),
+    build({ ...shared, entryPoints: ['receipt.tsx', 'checkout.ts'].map((it) => join(FOLDER, it)) }),
+  ])
   // It keeps a process of its own for builds to come, and there are none.
   await stop()
-  const files = new Map(outputFiles.map((file) => [basename(file.path), file.contents]))
-  const outputs = Object.entries(metafile.outputs)
-  const entryOf = (page: PageName): { script: string; style: string } => {
-    const [path, output] =
-      outputs.find(([path]) => basename(path).startsWith(`${page}-`) && path.endsWith('.js')) ?? []
-    return { script: basename(path ?? ''), style: basename(output?.cssBundle ?? '') }
-  }
+  const files = new Map(
+    built.flatMap(({ outputFiles }) => outputFiles.map((it) => [basename(it.path), it.contents])),
+  )
+  const outputs = Object.assign({}, ...built.map(({ metafile }) => metafile.outputs)) as Outputs
   const entries = {
-    console: entryOf('console'),
-    receipt: entryOf('receipt'),
-    checkout: entryOf('checkout'),
+    console: entryOf('console', outputs),
+    receipt: entryOf('receipt', outputs),
+    checkout: entryOf('checkout', outputs),
   }
   return { manifest: { assets: [...files.keys()], entries }, files }
+}
+
+type Outputs = Metafile['outputs']
+
+function entryOf(page: PageName, outputs: Outputs): PageEntry {
+  const [path = '', output] =
+    Object.entries(outputs).find(
+      ([path]) => basename(path).startsWith(`${page}-`) && path.endsWith('.js'),
+    ) ?? []
+  return {
+    script: basename(path),
+    style: basename(output?.cssBundle ?? ''),
+    parts: [...partsOf(path, outputs)].map((part) => basename(part)),
+  }
+}
+
+/** What the program cannot start without: a browser would only find it once it has the program. */
+function partsOf(path: string, outputs: Outputs, found = new Set<string>()): Set<string> {
+  for (const { path: part, kind } of outputs[path]?.imports ?? []) {
+    if (kind !== 'import-statement' || found.has(part)) continue
+    partsOf(part, outputs, found.add(part))
+  }
+  return found
 }
 
 async function readBuilt(manifest: Manifest): Promise<PageFiles> {

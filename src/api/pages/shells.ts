@@ -2,7 +2,14 @@
 export type PageFiles = {
   /** By the name in their address, which changes whenever the content does. */
   assets: ReadonlyMap<string, { type: string; body: Uint8Array }>
-  entries: Readonly<Record<PageName, { script: string; style: string }>>
+  entries: Readonly<Record<PageName, PageEntry>>
+}
+
+export type PageEntry = {
+  script: string
+  style: string
+  /** The files that the script cannot start without. */
+  parts: readonly string[]
 }
 
 export type PageName = 'console' | 'receipt' | 'checkout'
@@ -10,7 +17,7 @@ export type PageName = 'console' | 'receipt' | 'checkout'
 /** The documents that the programs of the pages fill. They contain nothing of a record. */
 export function shellOf(page: {
   title: string
-  entry: { script: string; style: string }
+  entry: PageEntry
   /** Instead of what the program makes. */
   body?: string
   /** Whether the program runs in addition to the body. */
@@ -26,22 +33,25 @@ export function shellOf(page: {
     <meta name="color-scheme" content="light dark" />
     <link rel="icon" href="${ICON}" />
     <link rel="stylesheet" href="/console/assets/${entry.style}" />
-${runs ? programOf(entry.script) : ''}  </head>
+${runs ? programOf(entry) : ''}  </head>
   <body>
 ${body ?? PLACE}  </body>
 </html>
 `
 }
 
-function programOf(script: string): string {
-  return `    <script type="module" src="/console/assets/${script}"></script>\n`
+function programOf({ script, parts }: PageEntry): string {
+  const preloads = parts.map(
+    (part) => `    <link rel="modulepreload" href="/console/assets/${part}" />\n`,
+  )
+  return `${preloads.join('')}    <script type="module" src="/console/assets/${script}"></script>\n`
 }
 
 const PLACE = `    <div id="app"></div>
     <noscript>This page needs JavaScript.</noscript>
 `
 
-export function consoleShell(entry: { script: string; style: string }): string {
+export function consoleShell(entry: PageEntry): string {
   return shellOf({ title: 'Console', entry })
 }
 

@@ -2,26 +2,12 @@ import type { ComponentType } from 'preact'
 
 import type { IconName } from '../parts/icon.tsx'
 import type { ScreenProps } from '../route.ts'
-import { AlertsScreen } from '../screens/alerts.tsx'
-import { BatchesScreen, BatchScreen } from '../screens/batches.tsx'
 import { BreakScreen } from '../screens/break.tsx'
 import { BreaksScreen } from '../screens/breaks.tsx'
-import { DeliveriesScreen, DeliveryScreen } from '../screens/deliveries.tsx'
-import { DisputesScreen } from '../screens/disputes.tsx'
-import { EndpointsScreen } from '../screens/endpoints.tsx'
-import { KeysScreen } from '../screens/keys.tsx'
-import { MintsScreen, RedeemsScreen, WiresScreen } from '../screens/movements.tsx'
 import { OverviewScreen } from '../screens/overview.tsx'
-import { ProvidersScreen } from '../screens/providers.tsx'
-import { RunScreen, RunsScreen } from '../screens/runs.tsx'
-import { SendBatchScreen } from '../screens/send-batch.tsx'
-import { SendScreen } from '../screens/send.tsx'
-import { SignersScreen } from '../screens/signers.tsx'
 import { TransactionScreen } from '../screens/transaction.tsx'
 import { TransactionsScreen } from '../screens/transactions.tsx'
-import { PaymentScreen, PaymentsScreen } from '../screens/undecided-payments.tsx'
-import { UsersScreen } from '../screens/users.tsx'
-import { WalletScreen, WalletsScreen } from '../screens/wallets.tsx'
+import { onDemand } from './on-demand.tsx'
 
 export type Screen = {
   name: string
@@ -39,7 +25,13 @@ export const MENU: ReadonlyArray<{ title: string; screens: readonly Screen[] }> 
     title: 'Today',
     screens: [
       { name: '', title: 'Overview', icon: 'overview', list: OverviewScreen },
-      { name: 'send', title: 'Send', icon: 'send', list: SendScreen, one: SendBatchScreen },
+      {
+        name: 'send',
+        title: 'Send',
+        icon: 'send',
+        list: onDemand('send'),
+        one: onDemand('send-batch'),
+      },
     ],
   },
   {
@@ -56,8 +48,8 @@ export const MENU: ReadonlyArray<{ title: string; screens: readonly Screen[] }> 
         name: 'batches',
         title: 'Batches',
         icon: 'batches',
-        list: BatchesScreen,
-        one: BatchScreen,
+        list: onDemand('batches'),
+        one: onDemand('batch'),
       },
       {
         name: 'transactions',
@@ -66,15 +58,15 @@ export const MENU: ReadonlyArray<{ title: string; screens: readonly Screen[] }> 
         list: TransactionsScreen,
         query: { type: 'deposit' },
       },
-      { name: 'mints', title: 'Mints', icon: 'mints', list: MintsScreen },
-      { name: 'redeems', title: 'Redeems', icon: 'redeems', list: RedeemsScreen },
-      { name: 'wires', title: 'Wires', icon: 'wires', list: WiresScreen },
+      { name: 'mints', title: 'Mints', icon: 'mints', list: onDemand('mints') },
+      { name: 'redeems', title: 'Redeems', icon: 'redeems', list: onDemand('redeems') },
+      { name: 'wires', title: 'Wires', icon: 'wires', list: onDemand('wires') },
       {
         name: 'wallets',
         title: 'Wallets',
         icon: 'wallets',
-        list: WalletsScreen,
-        one: WalletScreen,
+        list: onDemand('wallets'),
+        one: onDemand('wallet'),
       },
     ],
   },
@@ -82,33 +74,39 @@ export const MENU: ReadonlyArray<{ title: string; screens: readonly Screen[] }> 
     title: 'To decide',
     screens: [
       { name: 'breaks', title: 'Breaks', icon: 'breaks', list: BreaksScreen, one: BreakScreen },
-      { name: 'alerts', title: 'Alerts', icon: 'alerts', list: AlertsScreen },
+      { name: 'alerts', title: 'Alerts', icon: 'alerts', list: onDemand('alerts') },
       {
         name: 'payments',
         title: 'Decisions',
         icon: 'decisions',
-        list: PaymentsScreen,
-        one: PaymentScreen,
+        list: onDemand('payments'),
+        one: onDemand('payment'),
       },
-      { name: 'disputes', title: 'Disputes', icon: 'disputes', list: DisputesScreen },
-      { name: 'runs', title: 'Reconciliation', icon: 'runs', list: RunsScreen, one: RunScreen },
+      { name: 'disputes', title: 'Disputes', icon: 'disputes', list: onDemand('disputes') },
+      {
+        name: 'runs',
+        title: 'Reconciliation',
+        icon: 'runs',
+        list: onDemand('runs'),
+        one: onDemand('run'),
+      },
     ],
   },
   {
     title: 'Operations',
     screens: [
-      { name: 'signers', title: 'Signers', icon: 'signers', list: SignersScreen },
-      { name: 'providers', title: 'Providers', icon: 'providers', list: ProvidersScreen },
+      { name: 'signers', title: 'Signers', icon: 'signers', list: onDemand('signers') },
+      { name: 'providers', title: 'Providers', icon: 'providers', list: onDemand('providers') },
       {
         name: 'deliveries',
         title: 'Webhooks',
         icon: 'webhooks',
-        list: DeliveriesScreen,
-        one: DeliveryScreen,
+        list: onDemand('deliveries'),
+        one: onDemand('delivery'),
       },
-      { name: 'endpoints', title: 'Endpoints', icon: 'endpoints', list: EndpointsScreen },
-      { name: 'users', title: 'Users', icon: 'users', list: UsersScreen },
-      { name: 'keys', title: 'API keys', icon: 'keys', list: KeysScreen },
+      { name: 'endpoints', title: 'Endpoints', icon: 'endpoints', list: onDemand('endpoints') },
+      { name: 'users', title: 'Users', icon: 'users', list: onDemand('users') },
+      { name: 'keys', title: 'API keys', icon: 'keys', list: onDemand('keys') },
     ],
   },
 ]

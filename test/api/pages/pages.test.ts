@@ -13,9 +13,9 @@ import { makeTransaction } from '../../fixtures/store/transactions.ts'
 const pages: PageFiles = {
   assets: new Map([['a-1.js', { type: 'text/javascript', body: Buffer.from('let a = 1') }]]),
   entries: {
-    console: { script: 'a-1.js', style: 'a-1.css' },
-    receipt: { script: 'b-1.js', style: 'b-1.css' },
-    checkout: { script: 'c-1.js', style: 'c-1.css' },
+    console: { script: 'a-1.js', style: 'a-1.css', parts: ['a-2.js'] },
+    receipt: { script: 'b-1.js', style: 'b-1.css', parts: [] },
+    checkout: { script: 'c-1.js', style: 'c-1.css', parts: [] },
   },
 }
 
@@ -47,6 +47,7 @@ describe('the pages', () => {
     const page = await api.send({ url: '/console' })
     expect(page.status).to.equal(200)
     expect(page.text).to.include('src="/console/assets/a-1.js"')
+    expect(page.text).to.include('<link rel="modulepreload" href="/console/assets/a-2.js" />')
     expect(page.text).not.to.match(/<script(?![^>]+src=)|\sstyle=|\son\w+=/)
     const policy = String(page.headers['content-security-policy'])
     expect(policy).to.include("default-src 'none'").and.include("script-src 'self'")
