@@ -34,8 +34,8 @@ export function parseJson(text: string): JsonValue {
  * Writes JSON. Bigints and exact numbers become JSON numbers with all their digits; a double that
  * may have lost some is a fault of ours and never leaves the house.
  */
-export function stringifyJson(value: unknown): string {
-  return JSON.stringify(value, writeNumber)
+export function stringifyJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, writeNumber, indent)
 }
 
 /** One text for all bodies that say the same: keys in order, no spaces, numbers as they came. */

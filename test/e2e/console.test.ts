@@ -19,6 +19,7 @@ import {
 } from '../fixtures/console/browser.ts'
 import { workByKeys } from '../fixtures/console/keyboard.ts'
 import { expectForEverybody, expectToFit } from '../fixtures/console/looks.ts'
+import { readReference } from '../fixtures/console/reference.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { ARABIC, EVIL, poison, showTheRest } from '../fixtures/hostile.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
@@ -338,6 +339,9 @@ describeInChromium('the console in a browser', (chromium) => {
     await page.getByRole('row').filter({ hasText: '12.50' }).waitFor()
     await sees(/Transfers to/)
   })
+
+  it('has a reference that is there within two seconds, and an explorer behind it', () =>
+    readReference(browser, facts.url ?? ''))
 
   it('is for everybody: every screen, narrow and wide, light and dark', async () => {
     for (const screen of await allScreens()) {

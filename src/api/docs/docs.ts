@@ -5,10 +5,12 @@ import { stringifyJson } from '../../wire/json.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import { ICON } from '../pages/shells.ts'
 import { createStaticFile } from '../pages/static-file.ts'
-import { addGuideRoutes } from './guides.ts'
+import { addGuideRoutes, guideLinks } from './guides.ts'
+import { PAGE_POLICY, pageOf } from './layout.ts'
 import { documentGroup } from './openapi.ts'
+import { referenceLinks, renderReference } from './reference.ts'
 
-/** The documents for programs, and one page that shows both to people. */
+/** The documents for programs, a page that shows both to people, and one that tries them. */
 export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpoint[]): void {
   for (const group of ['a', 'b'] as const) {
     const file = createStaticFile({
@@ -19,24 +21,44 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpo
     })
     server.get(`/openapi/group-${group}.json`, file.send)
   }
-  server.get('/docs', async (_request, reply) =>
+  const reference = createStaticFile({
+    type: 'text/html; charset=utf-8',
+    cacheControl: 'no-cache',
+    load: async () => referenceOf(endpoints),
+  })
+  server.get('/docs', (request, reply) =>
+    reference.send(request, reply.header('content-security-policy', PAGE_POLICY)),
+  )
+  server.get('/docs/explorer', async (_request, reply) =>
     reply
-      .header('content-security-policy', PAGE_POLICY)
+      .header('content-security-policy', EXPLORER_POLICY)
       .type('text/html; charset=utf-8')
-      .send(PAGE),
+      .send(EXPLORER),
   )
   const program = createStaticFile({
     type: 'text/javascript; charset=utf-8',
     cacheControl: 'max-age=3600',
     load: loadProgram,
   })
-  server.get('/docs/page.js', program.send)
-  addGuideRoutes(server, PAGE_POLICY)
+  server.get('/docs/explorer.js', program.send)
+  addGuideRoutes(server)
+}
+
+function referenceOf(endpoints: readonly Endpoint[]): string {
+  const documents = new Map(
+    (['b', 'a'] as const).map((group) => [group, documentGroup(group, endpoints)]),
+  )
+  return pageOf({
+    title: 'API reference',
+    menu: `${referenceLinks(documents)}\n<p><a href="/docs/guides">Guides</a></p>\n${guideLinks()}`,
+    main: renderReference(documents),
+  })
 }
 
 /** The page gets nothing from elsewhere, and its browser refuses if it tries. */
-const PAGE_POLICY = [
+const EXPLORER_POLICY = [
   "default-src 'self'",
+  "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self' data:",
@@ -57,28 +79,26 @@ const CONFIGURATION = JSON.stringify({
   showDeveloperTools: 'never',
 })
 
-const PAGE = `<!doctype html>
+const EXPLORER = `<!doctype html>
 <html lang="en">
   <head>
-    <title>Quittance: API reference</title>
+    <title>API explorer · Quittance</title>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <link rel="icon" href="${ICON}" />
     <link rel="preload" href="/openapi/group-b.json" as="fetch" crossorigin />
   </head>
   <body>
-    <noscript>Without scripts, read
-      <a href="/openapi/group-a.json">Group A</a> and
-      <a href="/openapi/group-b.json">Group B</a>.
-    </noscript>
+    <p id="waiting">The explorer starts, which takes a few seconds. It needs scripts; the
+      <a href="/docs">reference</a> has the same operations without any.</p>
     <script id="api-reference" data-configuration="${escapeHtml(CONFIGURATION)}"></script>
-    <script src="/docs/page.js"></script>
+    <script src="/docs/explorer.js"></script>
   </body>
 </html>
 `
 
 /**
- * The page's program is megabytes inside a plugin, so it is loaded when somebody first asks. A
+ * The explorer's program is megabytes inside a plugin, so it is loaded when somebody first asks. A
  * server that never listens hands it out.
  */
 async function loadProgram(): Promise<string> {
@@ -87,5 +107,9 @@ async function loadProgram(): Promise<string> {
   await holder.register(plugin, { routePrefix: '/', configuration: { url: '/' } })
   const { body } = await holder.inject({ url: '/js/scalar.js' })
   await holder.close()
-  return body
+  return `${BEFORE}\n${body}\n${AFTER}`
 }
+
+/** Else it tries whether it may make programs from text, and the policy's refusal is logged. */
+const BEFORE = 'globalThis.__zod_globalConfig = { jitless: true };'
+const AFTER = "document.querySelector('#waiting')?.remove();"

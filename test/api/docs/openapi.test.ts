@@ -104,20 +104,28 @@ describe('the documents', () => {
   })
 })
 
-describe('the page of the documents', () => {
-  it('loads nothing from elsewhere', async () => {
-    const api = await startApi({ endpoints })
-    const page = await api.send({ url: '/docs' })
-    expect(page.headers['content-type']).to.equal('text/html; charset=utf-8')
-    expect(page.text).not.to.match(/https?:|\/\/(?!docs)/)
-    expect(page.text).to.include(`rel="icon" href="data:`)
-    expect(page.headers['content-security-policy']).to.match(/^default-src 'self';/)
-    for (const [, url = ''] of page.text.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)) {
-      const part = await api.send({ url })
-      expect(part.status, url).to.equal(200)
-    }
-    await api.close()
-  })
+describe('the pages of the documents', () => {
+  for (const [path, policy] of [
+    ['/docs', "default-src 'none'"],
+    ['/docs/explorer', "default-src 'self'"],
+  ] as const) {
+    it(`load nothing from elsewhere at ${path}`, async () => {
+      const api = await startApi({ endpoints })
+      const page = await api.send({ url: path })
+      expect(page.headers['content-type']).to.equal('text/html; charset=utf-8')
+      expect(page.text).to.include(`rel="icon" href="data:`)
+      expect(String(page.headers['content-security-policy']).split(';')[0]).to.equal(policy)
+      const loads = [...page.text.matchAll(/<(?:script|link|img)\b[^>]*(?:src|href)="([^"]+)"/g)]
+        .map(([, url = '']) => url)
+        .filter((url) => !url.startsWith('data:'))
+      expect(loads.length).to.equal(path === '/docs' ? 0 : 2)
+      for (const url of loads) {
+        expect(url).to.match(/^\/(?:docs|openapi)\//)
+        expect((await api.send({ url })).status, url).to.equal(200)
+      }
+      await api.close()
+    })
+  }
 })
 
 async function handle(): Promise<[]> {
