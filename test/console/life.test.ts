@@ -71,6 +71,27 @@ describe('the timeline of a transaction', () => {
     ])
   })
 
+  it('has refunds at the time of their request, with what became of them', () => {
+    const refund = { amount_decimal: '12.5', payer: null, error_code: null, created_at: at(2) }
+    const refunds = [
+      { ...refund, status: 'failed', error_code: 'card_expired' },
+      { ...refund, status: 'completed', created_at: at(4) },
+    ]
+    const steps = stepsOf({ ...life([]), refunds, currency: 'USD' } as unknown as Life)
+    expect(steps.map(({ title, detail, tone }) => [title, detail, tone]).slice(1)).to.deep.equal([
+      ['Refund requested', '12.50 USD; failed: card expired', 'bad'],
+      ['Processing', 'B, by sender', 'plain'],
+      ['Refund requested', '12.50 USD; completed', 'good'],
+    ])
+  })
+
+  it('leaves the name of another user to the screen', () => {
+    const [first] = stepsOf({ ...life([]), user_id: 2, username: 'alice' })
+    expect(first).to.include({ detail: 'A, by', by: 'user:1' })
+    const [own] = stepsOf({ ...life([]), user_id: 1, username: 'alice' })
+    expect(own).to.include({ detail: 'A, by alice', by: undefined })
+  })
+
   it('tells a reverted and a superseded attempt apart', () => {
     const superseded = attempt({
       state: 'superseded',

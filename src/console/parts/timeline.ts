@@ -10,6 +10,8 @@ export type Step = {
   detail: string
   tone: 'good' | 'bad' | 'plain' | 'waiting'
   hash?: string | undefined
+  /** The user who did it, whose name the transaction does not have. */
+  by?: string | undefined
 }
 
 type Life = Pick<
@@ -17,7 +19,10 @@ type Life = Pick<
   'status' | 'history' | 'order' | 'blockchain_transaction' | 'gateway_id' | 'institution_id'
 > &
   Partial<
-    Pick<TransactionLifeWire, 'arrivals' | 'disputes' | 'disputed_by' | 'user_id' | 'username'>
+    Pick<
+      TransactionLifeWire,
+      'arrivals' | 'disputes' | 'disputed_by' | 'refunds' | 'currency' | 'user_id' | 'username'
+    >
   >
 type Attempt = NonNullable<TransactionLifeWire['order']>['attempts'][number]
 
@@ -33,6 +38,7 @@ export function stepsOf(life: Life): Step[] {
       ...(life.order?.attempts.flatMap((attempt) => attemptSteps(attempt, life)) ?? []),
       ...(life.disputes ?? []).flatMap(disputeSteps),
       ...(life.disputed_by ?? []).map(objectionStep),
+      ...(life.refunds ?? []).map((refund) => refundStep(refund, life)),
     ].map((step) => ({ step, rank: step.at === undefined ? 4 : step.title === FINAL ? 2 : 1 })),
     ...moves.map(({ move, step }) => ({ step, rank: move.status === 'processing' ? 1.5 : 3 })),
   ]
@@ -64,20 +70,36 @@ const TONES: Readonly<Record<string, Step['tone']>> = {
 }
 
 function moveStep(move: Life['history'][number], life: Life): Step {
+  const name = actorName(move.actor, life)
   return {
     at: move.created_at,
     title: move.previous_status === null ? 'Recorded' : sentenceOf(move.status),
-    detail: `${sentenceOf(move.reason)}, by ${actorName(move.actor, life)}`,
+    detail: `${sentenceOf(move.reason)}, by${name === undefined ? '' : ` ${name}`}`,
     tone: TONES[move.status] ?? 'plain',
+    by: name === undefined ? move.actor : undefined,
   }
 }
 
-/** A number tells nobody who it was. */
-function actorName(actor: string, { user_id: id, username }: Life): string {
-  if (actor in ACTORS) return ACTORS[actor] ?? actor
-  return id !== undefined && username !== undefined && actor === `user:${id}`
-    ? username
-    : whoOf(actor)
+/** A number tells nobody who it was. Undefined for a user whom the screen asks for. */
+function actorName(actor: string, { user_id: id, username }: Life): string | undefined {
+  if (actor in ACTORS) return ACTORS[actor]
+  if (id !== undefined && actor === `user:${id}`) return username
+  return actor.startsWith('user:') ? undefined : whoOf(actor)
+}
+
+function refundStep(refund: NonNullable<Life['refunds']>[number], life: Life): Step {
+  const { amount_decimal: decimal, status, payer, error_code: code, created_at: at } = refund
+  const currency = life.currency ?? ''
+  const outcome = status === 'pending' ? 'in progress' : status
+  const why = code === null ? '' : `: ${sentenceOf(code).toLowerCase()}`
+  return {
+    at,
+    title: 'Refund requested',
+    detail:
+      `${formatDecimal(decimal, currency)} ${currency}` +
+      `${payer === null ? '' : ` to ${payer}`}; ${outcome}${why}`,
+    tone: status === 'completed' ? 'good' : status === 'failed' ? 'bad' : 'waiting',
+  }
 }
 
 function arrivalStep(arrival: NonNullable<Life['arrivals']>[number]): Step {

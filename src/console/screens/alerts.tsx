@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks'
 import type { AlertListWire, AlertWire } from '../../wire/group-b/console.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
-import { plural, sentenceOf, whoOf } from '../parts/format.ts'
+import { plural, sentenceOf } from '../parts/format.ts'
+import { Who } from '../parts/names.tsx'
 import { Badge, Empty, Foreign, FormDialog, Hash, Heading, Time } from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
 
@@ -72,7 +73,7 @@ function columnsOf(onNote: (alert: AlertWire) => void): Columns<AlertWire> {
         <>
           <Foreign text={alert.note} />{' '}
           <span class="faint">
-            by {whoOf(alert.acknowledged_by ?? '')}{' '}
+            by <Who actor={alert.acknowledged_by ?? ''} />{' '}
             {alert.acknowledged_at !== null && <Time iso={alert.acknowledged_at} />}
           </span>
         </>

@@ -4,7 +4,8 @@ import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
 import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
 import { textsOf } from '../form.ts'
-import { sentenceOf, whoOf } from '../parts/format.ts'
+import { sentenceOf } from '../parts/format.ts'
+import { Who } from '../parts/names.tsx'
 import {
   Badge,
   Facts,
@@ -82,7 +83,7 @@ function Break(props: Detail & { reload: () => void }) {
                   {sentenceOf(move.action)} <Time iso={move.at} />
                 </p>
                 <p class="faint">
-                  by {whoOf(move.actor)}
+                  by <Who actor={move.actor} />
                   {move.note !== null && (
                     <>
                       {': '}

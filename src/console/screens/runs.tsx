@@ -6,7 +6,8 @@ import type { Api } from '../api.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { saveFile } from '../parts/save-file.ts'
-import { plural, sentenceOf, whoOf } from '../parts/format.ts'
+import { plural, sentenceOf } from '../parts/format.ts'
+import { Who } from '../parts/names.tsx'
 import {
   Badge,
   Empty,
@@ -79,7 +80,7 @@ const COLUMNS: Columns<RunWire> = {
   ),
   Records: (run) => <Progress run={run} />,
   Found: (run) => <Found run={run} />,
-  By: (run) => <Foreign text={whoOf(run.requested_by)} />,
+  By: (run) => <Who actor={run.requested_by} />,
 }
 
 function Progress({ run }: { run: RunWire }) {
@@ -160,7 +161,7 @@ function factsOf(run: RunWire) {
     ['State', <Badge state={run.state} />],
     ...(run.error === null ? [] : [['Failed because', run.error] as const]),
     ['Records', <Progress run={run} />],
-    ['Requested by', <Foreign text={whoOf(run.requested_by)} />],
+    ['Requested by', <Who actor={run.requested_by} />],
     ['Requested', <Time iso={run.created_at} />],
     ...(startedAt === null ? [] : [['Started', <Time iso={startedAt} />] as const]),
     ...(endedAt === null ? [] : [['Ended', <Time iso={endedAt} />] as const]),

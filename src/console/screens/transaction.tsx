@@ -11,6 +11,7 @@ import {
 import { Arrivals } from '../parts/arrivals.tsx'
 import { explorerOf } from '../parts/explorers.ts'
 import { formatUnits, groupDigits, sentenceOf } from '../parts/format.ts'
+import { RailName, Who } from '../parts/names.tsx'
 import { Objections, StatusCell } from '../parts/objections.tsx'
 import {
   Amount,
@@ -166,10 +167,12 @@ function recordOf(life: TransactionLifeWire) {
     ],
     ['Created', <Time iso={life.created_at} />],
     ['Updated', <Time iso={life.updated_at} />],
-    ...(life.gateway_id === null ? [] : [['Gateway', String(life.gateway_id)] as const]),
+    ...(life.gateway_id === null
+      ? []
+      : [['Gateway', <RailName of="gateway" id={life.gateway_id} />] as const]),
     ...(life.institution_id === null
       ? []
-      : [['Institution', String(life.institution_id)] as const]),
+      : [['Institution', <RailName of="institution" id={life.institution_id} />] as const]),
     ...(/[1-9]/.test(refunded)
       ? [['Refunded', <Amount decimal={refunded} currency={life.currency} />] as const]
       : []),
@@ -179,7 +182,7 @@ function recordOf(life: TransactionLifeWire) {
           'Refund',
           <>
             <Amount decimal={refund.amount_decimal} currency={life.currency} />{' '}
-            <Badge state={refund.status} />
+            <Badge state={refund.status} /> <Time iso={refund.created_at} />
           </>,
         ] as const,
     ),
@@ -279,6 +282,12 @@ function StepItem({ step }: { step: Step }) {
       </p>
       <p class="faint">
         <Foreign text={step.detail} />
+        {step.by !== undefined && (
+          <>
+            {' '}
+            <Who actor={step.by} />
+          </>
+        )}
         {step.hash !== undefined && (
           <>
             {' '}

@@ -14,6 +14,7 @@ import { textsOf } from '../form.ts'
 import { Arrivals } from '../parts/arrivals.tsx'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { compareDecimals } from '../parts/format.ts'
+import { UserLink } from '../parts/names.tsx'
 import {
   Amount,
   Badge,
@@ -94,10 +95,6 @@ function Money({ decimal, of }: { decimal: string; of: UndecidedPayment }) {
 function Latest({ payment }: { payment: UndecidedPayment }) {
   const latest = payment.arrivals.at(-1)
   return latest ? <Time iso={latest.paid_at} /> : <>nothing</>
-}
-
-function UserLink({ id }: { id: number }) {
-  return <a href={hashOf(['transactions'], { user_id: String(id) })}>{id}</a>
 }
 
 /**

@@ -15,12 +15,13 @@ export type Refund = {
   payer: Hex | undefined
   externalId: string | undefined
   errorCode: string | undefined
+  createdAt: Date
   lease: number
   tries: number
 }
 
 const REFUND = columnsOf<Refund>()(`refund_id, transaction_id, amount, state, payer, external_id,
-  error_code, lease, tries`)
+  error_code, created_at, lease, tries`)
 
 /** Rejects where the refunds of the charge are frozen, or would exceed what arrived for it. */
 export async function insertRefund(

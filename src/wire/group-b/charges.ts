@@ -71,6 +71,7 @@ export const RefundSchema = namedObject('Refund', {
   error_code: nullable(
     Type.String({ description: 'Why it failed.', examples: ['expired_or_canceled_card'] }),
   ),
+  created_at: TimestampSchema,
 })
 
 /** What goes back of a payment, and what is disputed: in its status and in its detail. */

@@ -34,12 +34,13 @@ export async function readChargeBack(
   const back = status === 'refunded' && refunds.length === 0 ? amount : completed
   return {
     refunded_decimal: decimalOf({ amount: back, ...unit }),
-    refunds: refunds.map(({ refundId, state, errorCode, amount, payer }) => ({
+    refunds: refunds.map(({ refundId, state, errorCode, amount, payer, createdAt }) => ({
       refund_id: refundId,
       status: state,
       ...amountFields({ amount, ...unit }),
       payer: payer === undefined ? null : checksummed(payer),
       error_code: errorCode ?? null,
+      created_at: createdAt.toISOString(),
     })),
     disputes: disputes.map((dispute) => ({
       dispute_id: dispute.disputeId,
