@@ -233,6 +233,8 @@ function createCheckout(
     payee,
     stablecoin,
     tokenName: nameOfToken(contracts.token?.symbol, chainId),
+    tokenSymbol: contracts.token?.symbol ?? undefined,
+    seller: config.rails.seller,
     permitDomain: contracts.token?.permitDomain,
     readObstacle: stablecoin && obstacleReader(providers, { token: stablecoin, account: payee }),
   }

@@ -25,6 +25,8 @@ export type RailsConfig = {
   named: { readonly [Kind in PartyKind]: ReadonlyMap<string, Party<Kind>> }
   /** The address that receives crypto checkouts; absent: the platform's own address. */
   checkoutPayee: `0x${string}` | undefined
+  /** Whom the page of a crypto checkout names as the seller. */
+  seller: string | undefined
 }
 
 /** The one that a gateway or an institution chooses. */
@@ -61,6 +63,7 @@ export const RAIL_VARIABLES: Readonly<Record<string, string>> = {
   QUITTANCE_INSTITUTIONS: 'which institution has which id',
   ...Object.fromEntries(partyVariables.map(({ name, what }) => [name, what])),
   QUITTANCE_CHECKOUT_PAYEE: 'address that receives the payments of the crypto checkout',
+  QUITTANCE_CHECKOUT_SELLER: 'name of the seller on the page of the crypto checkout',
 }
 
 export const SECRET_RAIL_VARIABLES: readonly string[] = partyVariables
@@ -97,8 +100,17 @@ export function readRails(reading: Reading): RailsConfig {
     usual: Object.fromEntries(usual) as RailsConfig['usual'],
     named: Object.fromEntries(named) as RailsConfig['named'],
     checkoutPayee: read('QUITTANCE_CHECKOUT_PAYEE', parseAddress),
+    seller: read('QUITTANCE_CHECKOUT_SELLER', parseSeller),
   }
 }
+
+function parseSeller(text: string): string {
+  const name = text.trim()
+  if (name.length <= MAX_SELLER && !/\p{C}/u.test(name)) return name
+  throw new BadValue(`must be a name of at most ${MAX_SELLER} printable characters`)
+}
+
+const MAX_SELLER = 80
 
 function readNamed(
   reading: Reading,

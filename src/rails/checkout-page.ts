@@ -9,6 +9,7 @@ import type { CheckoutPermit } from '../wire/checkout-permit.ts'
 import { partReferences } from '../domain/reference.ts'
 import type { Charge } from '../store/rails/charges.ts'
 import { coinOf } from './checkout-judge.ts'
+import { renderStrays, type Stray } from './checkout-strays.ts'
 import type { CheckoutTerms } from './checkout.ts'
 
 /** What a payer sees: the inside of the document, all text of others in it escaped. */
@@ -25,35 +26,63 @@ type Paid = {
   paidUnder: ReadonlyMap<Hex, bigint>
   /** What arrived in blocks that are not final yet. */
   seen?: bigint | undefined
+  /** The newest that arrived in another coin or token. */
+  strays?: readonly Stray[]
 }
 
 /** The page on which a payer sees what to pay, how, and whether it has arrived. */
 export function renderCheckout(paid: Paid, terms: CheckoutTerms, now: Date): CheckoutPage {
-  const { charge, seen = 0n } = paid
+  const { charge, seen = 0n, strays = [] } = paid
   const { status, gatewayStatus = 'NEW', received = 0n } = charge
   const isInTime = charge.expiresAt === undefined || now <= charge.expiresAt
   const isLive = status === 'pending' || status === 'processing'
   const isSeen = isLive && seen > 0n && !isDust({ amount: seen, due: dueOf(charge) })
   const isOpen = isLive && isInTime && gatewayStatus !== 'DELAYED'
-  const state = [status, gatewayStatus, received, isOpen, seen].join(' ')
+  const newest = strays[0]?.transactionHash ?? ''
+  const state = [status, gatewayStatus, received, isOpen, seen, newest].join(' ').trim()
+  const unit = unitOf(charge, terms)
   const asked = isOpen ? remainingOf(charge) : dueOf(charge)
-  const shown = `${decimalOf(charge, asked)} ${charge.currency}`
-  const news = isSeen ? seenOf(charge, seen) : newsNow(charge, isOpen)
+  const shown = `${decimalOf(charge, asked)} ${unit}`
+  const news = isSeen ? seenOf({ charge, seen, unit }) : newsNow({ charge, isOpen, unit })
   const body = `    <main class="checkout" data-state="${state}"${isLive ? ' data-live' : ''}>
       <div class="heading">
         <p class="faint">${isOpen && !isSeen ? 'To pay' : 'Payment'}</p>
-        <h1>${shown}</h1>
+        <h1>${escapeHtml(shown)}</h1>
+        ${aboutOf({ charge, unit, asked, seller: terms.seller })}
         <p class="foreign" dir="auto">${escapeHtml(charge.description)}</p>
       </div>
       <div class="verdict ${news.tone}" role="status">
         <strong>${escapeHtml(news.sentence)}</strong>
         <p>${escapeHtml(news.advice)}</p>
       </div>
-      ${isOpen && !isSeen ? howToPay(paid, terms) : keepThis(charge)}
+      ${renderStrays(strays, { unit, terms })}
+      ${isOpen && !isSeen ? howToPay(paid, terms) : keepThis(charge, unit)}
       ${isLive ? LIVE : ''}
     </main>
 `
-  return { title: `${isOpen && !isSeen ? 'Pay' : news.word} ${shown}`, body, state }
+  const title = escapeHtml(`${isOpen && !isSeen ? 'Pay' : news.word} ${shown}`)
+  return { title, body, state }
+}
+
+/** Whom one pays, and what a token stands for: wallets show its symbol and no dollars. */
+function aboutOf(of: {
+  charge: Charge
+  unit: string
+  asked: bigint
+  seller: string | undefined
+}): string {
+  const { charge, unit, asked, seller } = of
+  const { currency } = charge
+  const price = `${decimalOf(charge, asked)} ${currency}. One ${unit} stands for one dollar.`
+  return [
+    ...(seller === undefined ? [] : [`<p>To ${escapeHtml(seller)}</p>`]),
+    ...(unit === currency ? [] : [`<p class="faint">${escapeHtml(price)}</p>`]),
+  ].join('\n        ')
+}
+
+/** What a wallet shows next to the amount. */
+function unitOf({ currency }: Charge, { tokenSymbol }: CheckoutTerms): string {
+  return currency === 'ETH' ? currency : (tokenSymbol ?? currency)
 }
 
 function remainingOf(charge: Charge): bigint {
@@ -150,11 +179,11 @@ function codeOf(link: string, name: string): string {
 }
 
 function factsOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): string[] {
-  const { currency } = charge
+  const unit = unitOf(charge, terms)
   const due = decimalOf(charge, amount, 0)
   const token = coinOf(charge, terms)?.token
   const rows = [
-    ['Amount', `${due} ${currency}`, due],
+    ['Amount', `${due} ${unit}`, due],
     ...(token === undefined
       ? []
       : [['Token', nameOf(checksummed(token), terms), checksummed(token)]]),
@@ -164,7 +193,7 @@ function factsOf({ charge, amount, reference }: Asking, terms: CheckoutTerms): s
     ['Chain', String(terms.chainId)],
   ]
   const facts = rows.map(([name = '', value = '', copied = value]) => factOf(name, value, copied))
-  return charge.received ? [receivedOf(charge), ...facts] : facts
+  return charge.received ? [receivedOf(charge, unit), ...facts] : facts
 }
 
 /** As a person knows it, with the address that decides. */
@@ -180,10 +209,10 @@ function factOf(name: string, value: string, copied: string): string {
 }
 
 /** What to name when somebody has to be asked. */
-function keepThis(charge: Charge): string {
+function keepThis(charge: Charge, unit: string): string {
   const facts = [
     factOf('Payment', charge.externalId ?? '', charge.externalId ?? ''),
-    ...(charge.received === undefined ? [] : [receivedOf(charge)]),
+    ...(charge.received === undefined ? [] : [receivedOf(charge, unit)]),
   ]
   return `<section class="panel">
         <h2>If you write about it</h2>
@@ -193,11 +222,11 @@ function keepThis(charge: Charge): string {
       </section>`
 }
 
-function receivedOf(charge: Charge): string {
+function receivedOf(charge: Charge, unit: string): string {
   const [received, due] = [charge.received ?? 0n, dueOf(charge)].map((amount) =>
     decimalOf(charge, amount, 0),
   )
-  const words = `${received} of ${due} ${charge.currency}`
+  const words = `${received} of ${due} ${unit}`
   return factOf('Received', words, received ?? '')
 }
 
@@ -256,16 +285,16 @@ const WAITING: PageNotice = {
   advice: 'It counts when its block is final. Leave this page open: it shows when that happens.',
 }
 
-function partOf(charge: Charge): PageNotice {
+function partOf(charge: Charge, unit: string): PageNotice {
   const [received, due, missing] = [charge.received ?? 0n, dueOf(charge), remainingOf(charge)].map(
     (amount) => decimalOf(charge, amount),
   )
   return {
     tone: 'waiting',
     word: 'Pay',
-    sentence: `${received} of ${due} ${charge.currency} has arrived.`,
+    sentence: `${received} of ${due} ${unit} has arrived.`,
     advice:
-      `Pay the remaining ${missing} ${charge.currency} below. If you have sent a payment that ` +
+      `Pay the remaining ${missing} ${unit} below. If you have sent a payment that ` +
       'is not shown yet, wait for it first: it counts when its block is final.',
   }
 }
@@ -279,19 +308,21 @@ const EXPIRED: PageNotice = {
     'already, write to the seller and name this payment.',
 }
 
-function newsNow(charge: Charge, isOpen: boolean): PageNotice {
+function newsNow(of: { charge: Charge; isOpen: boolean; unit: string }): PageNotice {
+  const { charge, isOpen, unit } = of
   if (!isOpen) return newsOf(charge)
-  return charge.received ? partOf(charge) : WAITING
+  return charge.received ? partOf(charge, unit) : WAITING
 }
 
 /** The payment may still leave the chain, so it is only seen. A payer who pays again pays twice. */
-function seenOf(charge: Charge, seen: bigint): PageNotice {
+function seenOf(of: { charge: Charge; seen: bigint; unit: string }): PageNotice {
+  const { charge, seen, unit } = of
   return {
     tone: 'waiting',
     word: 'Seen:',
     sentence: 'Payment seen, waiting to be final.',
     advice:
-      `${decimalOf(charge, seen)} ${charge.currency} is in a block. Do not pay again: leave this ` +
+      `${decimalOf(charge, seen)} ${unit} is in a block. Do not pay again: leave this ` +
       'page open, it says when the payment counts.',
   }
 }

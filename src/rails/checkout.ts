@@ -40,6 +40,10 @@ export type CheckoutTerms = {
   stablecoin: Hex | undefined
   /** What a payer knows that token by, such as "USDC on Base". */
   tokenName?: string | undefined
+  /** What wallets show as its unit, such as "USDC". */
+  tokenSymbol?: string | undefined
+  /** Whom a payer pays, by the name that the operator chose. */
+  seller?: string | undefined
   /** What its permits are signed for; absent: it takes none. */
   permitDomain?: PermitDomain | undefined
   /** Asks the token whether dollars cannot be paid now. */

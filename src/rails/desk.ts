@@ -20,12 +20,13 @@ import {
   wakeCharge,
   type Charge,
 } from '../store/rails/charges.ts'
-import { sumByReference } from '../store/rails/checkouts.ts'
+import { listWrongTokens, sumByReference } from '../store/rails/checkouts.ts'
 import { noteDispute } from '../store/rails/disputes.ts'
 import { RequestError } from '../wire/errors.ts'
 import type { ChargePolicy } from './charge-deps.ts'
 import { createChargeRail } from './charge-rail.ts'
 import { renderCheckout, type CheckoutPage } from './checkout-page.ts'
+import { SHOWN_STRAYS } from './checkout-strays.ts'
 import type { CheckoutSeen } from './checkout-seen.ts'
 import type { CheckoutObstacle, CheckoutTerms } from './checkout.ts'
 import type { GatewayAdapter, GatewayNews, Webhook } from './gateway.ts'
@@ -83,8 +84,10 @@ export function createPaymentGateways(deps: {
         ? await sumByReference(db, charge.transactionId)
         : new Map<Hex, bigint>()
       const seen = await deps.seenOn?.(terms.chainId)?.(charge)
+      const { transactionId } = charge
+      const strays = await listWrongTokens(db, { transactionId, limit: SHOWN_STRAYS })
       return renderCheckout(
-        { charge, paidUnder, seen },
+        { charge, paidUnder, seen, strays },
         await openTerms(charge, terms),
         clock.now(),
       )

@@ -51,6 +51,7 @@ describe('parseConfig', () => {
       QUITTANCE_BANK_KEY: 'key',
       QUITTANCE_BANK_ACCOUNT: 'account_1',
       QUITTANCE_CHECKOUT_PAYEE: `0x${'b'.repeat(40)}`,
+      QUITTANCE_CHECKOUT_SELLER: ' Books & Co ',
     })
     const { chains, ...rest } = config
     expect(chains).to.have.length(1)
@@ -112,8 +113,15 @@ describe('parseConfig', () => {
           bank: { url: 'https://api.increase.com', key: 'key', accountId: 'account_1' },
         },
         checkoutPayee: `0x${'b'.repeat(40)}`,
+        seller: 'Books & Co',
       },
     })
+  })
+
+  it('takes a name of the seller that fits a page, and no other', () => {
+    for (const QUITTANCE_CHECKOUT_SELLER of ['x'.repeat(81), 'a\u202eb', 'a\nb']) {
+      expect(() => parseConfig({ QUITTANCE_CHECKOUT_SELLER })).to.throw('QUITTANCE_CHECKOUT_SELLER')
+    }
   })
 
   it('has no traces without a collector, whatever else is set for those of other programs', () => {

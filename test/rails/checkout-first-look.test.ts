@@ -120,6 +120,33 @@ describe('the first look at what was paid at our own checkout', () => {
     expect(page.body).to.include('cannot be paid').and.not.to.include('ethereum:')
   })
 
+  it('has the unit that wallets show, the price and the seller, and none of it is markup', async () => {
+    const { id } = await create()
+    const charge = (await findCharge(checkout.db, id))!
+    const show = (terms: Partial<CheckoutDeps['terms']>) =>
+      renderCheckout({ charge, paidUnder: new Map() }, { ...checkout.terms, ...terms }, clock.now())
+    const page = show({ tokenSymbol: 'RUSD', seller: 'Books & <Co>' })
+    expect(page.title).to.equal('Pay 10.00 RUSD')
+    expect(page.body).to.include('<h1>10.00 RUSD</h1>').and.to.include('To Books &amp; &lt;Co&gt;')
+    expect(page.body).to.include('10.00 USD. One RUSD stands for one dollar.')
+    expect(page.body).to.include('<code>10 RUSD</code>')
+    expect(show({}).body)
+      .to.include('<h1>10.00 USD</h1>')
+      .and.not.to.match(/stands for|<p>To /)
+    const odd = show({ tokenSymbol: '<b>' })
+    expect(odd.title + odd.body).not.to.include('<b>')
+  })
+
+  it('names what arrived in the coin instead of the token', async () => {
+    const { id } = await create()
+    const charge = (await findCharge(checkout.db, id))!
+    const hash = `0x${'12'.repeat(32)}` as const
+    const stray = { token: undefined, amount: 10n ** 17n, payer: PAYEE, transactionHash: hash }
+    const paid = { charge, paidUnder: new Map(), strays: [stray] }
+    const { body } = renderCheckout(paid, { ...checkout.terms, coin: 'POL' }, clock.now())
+    expect(body).to.include('0.1 POL from').and.to.include(hash)
+  })
+
   it('carries a permit for a wallet to sign, which ends when the time to pay does', async () => {
     const { id, reference } = await create()
     const charge = (await findCharge(checkout.db, id))!

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { encodeFunctionData, erc20Abi } from 'viem'
 
 import { referenceDollarAbi, settlementAbi } from '../../src/bindings/abis.ts'
+import { checksummed } from '../../src/chain/hex.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { partReferences } from '../../src/domain/reference.ts'
 import { judgeOverpaid, MAX_SMALL_PAYMENTS } from '../../src/rails/checkout.ts'
@@ -18,7 +19,7 @@ import {
   type CheckoutBench,
 } from '../fixtures/books/checkout-bench.ts'
 import { startGateways, type GatewayBench } from '../fixtures/books/gateways.ts'
-import { createTestClock } from '../fixtures/clock.ts'
+import { createTestClock, type TestClock } from '../fixtures/clock.ts'
 import { databaseCodeOf } from '../fixtures/errors.ts'
 
 type Body = Record<string, unknown>
@@ -30,6 +31,7 @@ describe('a crypto checkout that strangers pay to', () => {
   let place: CheckoutBench
   let bench: GatewayBench
   let sender: Sender
+  let clock: TestClock
 
   beforeEach(async () => {
     place = await createCheckoutBench({ isOurs: true })
@@ -37,7 +39,7 @@ describe('a crypto checkout that strangers pay to', () => {
     const { terms } = checkout
     sender = chain.sender({ onMoved: recordMoves, stablecoin: terms.stablecoin })
     const payBack = createPayBack({ ...terms, sender, payer: terms.payee, signal })
-    const clock = createTestClock()
+    clock = createTestClock()
     bench = await startGateways({ db: chain.db, clock, checkout: terms, payBack })
   })
 
@@ -116,9 +118,15 @@ describe('a crypto checkout that strangers pay to', () => {
     const args = [made.at, worthless, payee, 9n] as const
     const settle = { abi: settlementAbi, functionName: 'settleToken', args } as const
     await place.pay(stranger, settlement, { data: encodeFunctionData(settle) })
-    const before = await pageOf(made)
+    const before = await asked(made)
     await place.read()
-    expect((await pageOf(made)).body, 'the page says nothing else').to.equal(before.body)
+    clock.advance(1_000)
+    expect(await asked(made), 'the page asks for the same').to.deep.equal(before)
+    const { body: page, state } = await pageOf(made)
+    expect(page).to.include('Arrived in another token').and.to.include('does not count')
+    expect(page).to.include(`9 units of the token ${checksummed(worthless as Hex)}`)
+    expect(page).to.include('Waiting for your payment').and.to.include(checksummed(stranger))
+    expect(state, 'the page is loaded again').to.match(/ 0x[0-9a-f]{64}$/)
     const { arrivals, ...shown } = await status(made)
     expect(shown).to.include({ status: 'pending', gateway_status: 'NEW', received_decimal: null })
     const [arrival] = arrivals as Body[]

@@ -182,6 +182,17 @@ export async function sumByReference(db: Db, transactionId: string): Promise<Map
   return new Map(rows.map(({ reference, amount }) => [reference, amount]))
 }
 
+/** The newest that arrived in another coin or token. */
+export async function listWrongTokens(
+  db: Db,
+  { transactionId, limit }: { transactionId: string; limit: number },
+): Promise<CheckoutPayment[]> {
+  return readAll<CheckoutPayment>(db)`
+    select ${ARRIVAL} from checkout_payments
+    where transaction_id = ${transactionId} and gone_at is null and verdict = 'wrong_token'
+    order by block_number desc, log_index desc limit ${limit}`
+}
+
 /** What each payer has paid in the right token. */
 export async function sumByPayer(db: Db, transactionId: string): Promise<Map<Hex, bigint>> {
   const { rows } = await sql<{ payer: Hex; amount: bigint }>`
