@@ -37,6 +37,12 @@ export function addPageRoutes(
 ): void {
   const loadPages = once(options.loadPages)
   if (checkoutPageOf) addCheckoutRoutes(server, { pageOf: checkoutPageOf, loadPages })
+  // Whoever types the address alone is a person; a program hears that nothing is here.
+  server.get('/', async (request, reply) => {
+    if (!/\btext\/html\b/.test(request.headers.accept ?? ''))
+      throw new RequestError('not_found', 'Nothing is at this path. Check it.')
+    return reply.header('vary', 'accept').redirect('/console')
+  })
   for (const url of ['/console', '/console/']) {
     server.get(url, async (_request, reply) => {
       const { entries } = await loadPages()

@@ -56,6 +56,18 @@ describe('the pages', () => {
     expect(policy).not.to.match(/unsafe|https:/)
   })
 
+  it('take a browser from the root to the console, and no program', async () => {
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
+    const page = await api.send({ url: '/', headers: { accept } })
+    expect(page.status).to.equal(302)
+    expect(page.headers).to.include({ location: '/console', vary: 'accept' })
+    for (const accept of ['*/*', 'application/json']) {
+      const { status, body } = await api.send({ url: '/', headers: { accept } })
+      expect(status).to.equal(404)
+      expect(body).to.include({ code: 'not_found' })
+    }
+  })
+
   it('let the receipt, and it alone, ask a node of the visitor', async () => {
     const { headers } = await api.send({ url: `/r/${token}` })
     expect(headers['content-security-policy']).to.match(/connect-src 'self' https: http:\/\/127/)
