@@ -85,6 +85,21 @@ describe('the timeline of a transaction', () => {
     ])
   })
 
+  it('says in words what a gateway calls a payment', () => {
+    const detail = (reason: string): string => {
+      const [move] = life([]).history
+      return stepsOf({ ...life([]), history: [{ ...move!, actor: 'sender', reason }] })[0]!.detail
+    }
+    expect(detail('the gateway says UNDERPAID')).to.match(/^Less than the amount has come, by/)
+    expect(detail('the gateway says requires_action: card_declined')).to.equal(
+      'The gateway reports requires action: card declined, by sender',
+    )
+    expect(detail('accepted by hand, DELAYED, 9 of 10 USD: it is WELL known')).to.equal(
+      'Accepted by hand: the payment came after the time to pay, 9 of 10 USD: it is WELL known, ' +
+        'by sender',
+    )
+  })
+
   it('leaves the name of another user to the screen', () => {
     const [first] = stepsOf({ ...life([]), user_id: 2, username: 'alice' })
     expect(first).to.include({ detail: 'A, by', by: 'user:1' })

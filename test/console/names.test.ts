@@ -34,6 +34,26 @@ describeInChromium('the names in the console', (chromium) => {
     expect(asked.filter((url) => url.includes('/api/admin/users?'))).to.have.length(1)
   })
 
+  it('are what a new key is asked for', async () => {
+    await opened.show('keys')
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    await page.waitForFunction("document.querySelectorAll('datalist option').length === 2")
+    const offered = await page.evaluate(
+      "[...document.querySelectorAll('datalist option')].map(({ value }) => value)",
+    )
+    expect(offered).to.have.members(['operator', 'alice'])
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('User').fill('nobody-at-all')
+    await dialog.getByLabel('Name').fill('laptop')
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    await dialog.getByText('Nobody is called nobody-at-all.').waitFor()
+    await dialog.getByLabel('User').fill('ALICE')
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('button', { name: 'I have saved it' }).click()
+    await page.getByRole('row').filter({ hasText: 'alice' }).nth(1).waitFor()
+    await opened.show(`transactions/${id}`)
+  })
+
   it('are a number where nobody has it', async () => {
     await page.route(/admin\/users/, (route) => route.abort())
     await page.reload()

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 
-import { readPaymentsCsv, sumOf } from '../../src/console/parts/payments-csv.ts'
+import { readPaymentsCsv, sumOf, TEMPLATE } from '../../src/console/parts/payments-csv.ts'
 
 const [ONE, TWO] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`]
 
@@ -25,6 +25,13 @@ describe('a batch from a CSV file', () => {
       'Line 3: nobody is not an address.',
       'Line 4: 0 is not an amount.',
     ])
+  })
+
+  it('has a template, which lacks nothing but addresses', () => {
+    const { payments, problems } = readPaymentsCsv(TEMPLATE)
+    expect(problems.every((problem) => problem.endsWith('is not an address.'))).to.equal(true)
+    expect(payments[0]).to.include({ amount: '12.50', description: 'Invoice 2025-014, June' })
+    expect(problems).to.have.length(payments.length)
   })
 
   it('is refused without its columns, with a column of another name, and empty', () => {

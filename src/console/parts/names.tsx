@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
+import type { FoundListWire } from '../../wire/group-b/console.ts'
 import type { UserListWire } from '../../wire/group-b/users.ts'
 import type { Api } from '../api.ts'
 import { usePlatform } from '../context.ts'
@@ -53,6 +54,19 @@ function userOf(id: number): NameOf {
     const { users } = await api.get<UserListWire>('/api/admin/users', { query })
     return users.find((user) => user.id === id)?.username
   }
+}
+
+/** The number of a user, by the name or the number; undefined where nobody has it. */
+export async function userIdOf(
+  user: string,
+  api: Api,
+  isExact = false,
+): Promise<string | undefined> {
+  if (user === '' || /^[1-9]\d{0,8}$/.test(user)) return user
+  const { found } = await api.get<FoundListWire>('/api/admin/search', { query: { q: user } })
+  const users = found.filter(({ kind }) => kind === 'user')
+  const exact = users.find(({ title }) => title.toLowerCase() === user.toLowerCase())
+  return (isExact ? exact : (exact ?? users[0]))?.id
 }
 
 type Kinds = Record<string, ReadonlyArray<Record<string, string | number>>>

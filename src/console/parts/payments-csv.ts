@@ -17,6 +17,12 @@ const REQUIRED = ['to_address', 'amount'] as const
 const MOST = 1000
 const MOST_PROBLEMS = 20
 
+/** A file to fill in: its payees are examples that nobody can be paid at by mistake. */
+export const TEMPLATE = `${COLUMNS.join(',')}
+0x…,12.50,"Invoice 2025-014, June",invoice-2025-014
+0x…,0.75,,
+`
+
 /** Reads a file with a header of the columns `to_address, amount, description, external_id`. */
 export function readPaymentsCsv(text: string): CsvBatch {
   const [header = [], ...lines] = rowsOf(text.replace(/^\ufeff/, ''))

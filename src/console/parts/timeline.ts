@@ -74,10 +74,31 @@ function moveStep(move: Life['history'][number], life: Life): Step {
   return {
     at: move.created_at,
     title: move.previous_status === null ? 'Recorded' : sentenceOf(move.status),
-    detail: `${sentenceOf(move.reason)}, by${name === undefined ? '' : ` ${name}`}`,
+    detail: `${sentenceOf(plainReason(move.reason))}, by${name === undefined ? '' : ` ${name}`}`,
     tone: TONES[move.status] ?? 'plain',
     by: name === undefined ? move.actor : undefined,
   }
+}
+
+/** What gateways call a payment, in words. */
+function plainReason(reason: string): string {
+  return reason
+    .replace(/^the gateway says (\w+)(?:: (\w+))?$/, (_all, status: string, code?: string) => {
+      const words = GATEWAY_WORDS[status] ?? `the gateway reports ${status.toLowerCase()}`
+      return `${words}${code === undefined ? '' : `: ${code}`}`.replaceAll('_', ' ')
+    })
+    .replace(/^(\w+ by hand), (\w+),/, (_all, how: string, status: string) => {
+      const words = GATEWAY_WORDS[status] ?? status.toLowerCase()
+      return `${how}: ${words},`
+    })
+}
+
+const GATEWAY_WORDS: Readonly<Record<string, string>> = {
+  COMPLETED: 'the gateway has the whole amount',
+  DELAYED: 'the payment came after the time to pay',
+  EXPIRED: 'the time to pay has passed',
+  OVERPAID: 'more than the amount has come',
+  UNDERPAID: 'less than the amount has come',
 }
 
 /** A number tells nobody who it was. Undefined for a user whom the screen asks for. */

@@ -4,9 +4,10 @@ import type { BreakWire } from '../../wire/group-b/reconciliation.ts'
 import { useAct } from '../act.ts'
 import { useEvents, useInterval, useLoaded, usePlatform, useThrottled } from '../context.ts'
 import { textsOf } from '../form.ts'
-import { sentenceOf } from '../parts/format.ts'
+import { groupDigits, sentenceOf } from '../parts/format.ts'
 import { Who } from '../parts/names.tsx'
 import {
+  Amount,
   Badge,
   Facts,
   Failure,
@@ -58,20 +59,20 @@ function Break(props: Detail & { reload: () => void }) {
         <strong>{found.meaning}</strong>
         <p>{found.state === 'open' ? found.remedy : 'It is closed.'}</p>
       </div>
-      <Sides found={found} />
+      {found.kind !== 'supply_drift' && <Sides found={found} />}
       <div class="panels two">
         <Panel title="Break">
           <Facts rows={factsOf(found)} />
         </Panel>
-        <Panel title="Evidence">
-          <Facts
-            rows={Object.entries(found.evidence).flatMap(([name, value]) =>
-              name === 'meaning' || value === null
-                ? []
-                : [[sentenceOf(name), <Foreign text={value} />] as const],
-            )}
-          />
-        </Panel>
+        {found.kind === 'supply_drift' ? (
+          <Panel title="Ledger and supply">
+            <Facts areFigures rows={accountOf(found)} />
+          </Panel>
+        ) : (
+          <Panel title="Evidence">
+            <Facts rows={evidenceOf(found)} />
+          </Panel>
+        )}
         <Panel title="What to do">
           <Actions found={found} reload={reload} />
         </Panel>
@@ -98,6 +99,33 @@ function Break(props: Detail & { reload: () => void }) {
       </div>
     </>
   )
+}
+
+function evidenceOf({ evidence }: BreakWire) {
+  return Object.entries(evidence).flatMap(([name, value]) =>
+    name === 'meaning' || value === null
+      ? []
+      : [[sentenceOf(name), <Foreign text={value} />] as const],
+  )
+}
+
+/** The two sides of a drift are no field of one thing: they are sums that should come out equal. */
+function accountOf({ recorded, on_chain: onChain, evidence }: BreakWire) {
+  const rows = [
+    ['Owed by the ledger', recorded['liability']],
+    ['Plus minted, not complete in the ledger', evidence['mints_ahead']],
+    ['Minus complete, in a later block', evidence['mints_behind']],
+    ['Supply on chain', onChain['supply']],
+    ['Difference', evidence['drift']],
+  ] as const
+  return [
+    ...rows.flatMap(([name, value]) =>
+      value === undefined || value === null
+        ? []
+        : [[name, <Amount decimal={value} currency="USD" />] as const],
+    ),
+    ['At block', groupDigits(evidence['block'] ?? '')] as const,
+  ]
 }
 
 function Sides({ found }: { found: BreakWire }) {

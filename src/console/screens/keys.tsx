@@ -1,8 +1,15 @@
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 
-import type { KeyCreatedWire, KeyListWire, KeyWire } from '../../wire/group-b/users.ts'
+import type {
+  KeyCreatedWire,
+  KeyListWire,
+  KeyWire,
+  UserListWire,
+} from '../../wire/group-b/users.ts'
+import { ApiFailure } from '../api.ts'
 import { useLoaded, usePlatform } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
+import { userIdOf } from '../parts/names.tsx'
 import { Badge, Copy, Dialog, Empty, Foreign, FormDialog, Heading, Time } from '../parts/parts.tsx'
 import { ScopeFields, Scopes, scopesOf } from './access-parts.tsx'
 import { Paging } from './paging.tsx'
@@ -81,10 +88,18 @@ function stateOf(key: KeyWire): 'valid' | 'revoked' | 'expired' {
 function AddDialog({ onClose }: { onClose: () => void }) {
   const { api } = usePlatform()
   const [made, setMade] = useState<KeyCreatedWire>()
+  const id = useId()
+  const users = useLoaded('users to choose from', (api, signal) =>
+    api.get<UserListWire>('/api/admin/users', { signal, query: { limit: OFFERED } }),
+  )
   if (made) return <MadeDialog apiKey={made} onClose={onClose} />
   const make = async (fields: FormData): Promise<void> => {
+    const name = String(fields.get('user'))
+    const known = users.data?.users.find(({ username }) => username === name)?.id
+    const userId = known ?? (await userIdOf(name, api, true))
+    if (userId === undefined) throw new ApiFailure(`Nobody is called ${name}.`, UNKNOWN)
     const body = {
-      user_id: Number(fields.get('user_id')),
+      user_id: Number(userId),
       name: fields.get('name'),
       dialect: fields.get('dialect'),
       ...expiryOf(fields.get('expires')),
@@ -95,8 +110,13 @@ function AddDialog({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog title="Create a key" verb="Create" onSubmit={make} onClose={onClose}>
       <label>
-        The number of its user
-        <input name="user_id" required inputMode="numeric" pattern="[1-9]\d{0,8}" />
+        User
+        <input name="user" required maxLength={64} list={id} autocomplete="off" dir="auto" />
+        <datalist id={id}>
+          {users.data?.users.map(({ username }) => (
+            <option key={username} value={username} />
+          ))}
+        </datalist>
       </label>
       <label>
         Name
@@ -117,6 +137,10 @@ function AddDialog({ onClose }: { onClose: () => void }) {
     </FormDialog>
   )
 }
+
+/** A field can also be filled with the name of another user. */
+const OFFERED = 100
+const UNKNOWN = { status: 404, code: 'not_found' }
 
 /** The end of that day. */
 function expiryOf(day: FormDataEntryValue | null): { expires_at?: string } {

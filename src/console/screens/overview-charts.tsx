@@ -142,8 +142,8 @@ function DayCharts({ days, coin }: { days: Days; coin: string }) {
         isDaily
         format={(value) => `${short(value)} s`}
         lines={[
-          { name: 'p50', points: daily(days, (day) => secondsOf(day.final_p50_ms)) },
-          { name: 'p95', points: daily(days, (day) => secondsOf(day.final_p95_ms)) },
+          { name: 'half within', points: daily(days, (day) => secondsOf(day.final_p50_ms)) },
+          { name: '95 of 100 within', points: daily(days, (day) => secondsOf(day.final_p95_ms)) },
         ]}
       />
       <Chart

@@ -6,7 +6,14 @@ import { Cards } from '../parts/cards.tsx'
 import { useChainChoice } from '../parts/chain-choice.tsx'
 import { formatUnits, groupDigits, plural } from '../parts/format.ts'
 import { Amount, Choice, Facts, Failure, Foreign, Heading, Panel } from '../parts/parts.tsx'
-import { readPaymentsCsv, sumOf, type CsvBatch, type CsvPayment } from '../parts/payments-csv.ts'
+import {
+  readPaymentsCsv,
+  sumOf,
+  TEMPLATE,
+  type CsvBatch,
+  type CsvPayment,
+} from '../parts/payments-csv.ts'
+import { saveFile } from '../parts/save-file.ts'
 import { hashOf } from '../route.ts'
 import { currenciesOf, From, Tabs, useBalance } from './send.tsx'
 
@@ -53,6 +60,11 @@ export function SendBatchScreen() {
                 onChange={(event) => void read(event.currentTarget.files?.[0])}
               />
             </label>
+            <p class="buttons">
+              <button type="button" onClick={saveTemplate}>
+                Download a template
+              </button>
+            </p>
             {choice}
             <Choice
               name="currency"
@@ -88,6 +100,10 @@ export function SendBatchScreen() {
       )}
     </>
   )
+}
+
+function saveTemplate(): void {
+  saveFile({ name: 'batch.csv', type: 'text/csv', body: TEMPLATE })
 }
 
 function Problems({ problems }: { problems: readonly string[] }) {

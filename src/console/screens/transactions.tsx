@@ -5,12 +5,12 @@ import type {
   OwnedTransactionWire,
   StreamEventWire,
 } from '../../wire/group-b/admin.ts'
-import type { FoundListWire } from '../../wire/group-b/console.ts'
 import { useAct } from '../act.ts'
 import type { Api } from '../api.ts'
 import { useChains, useEvents, usePlatform, useThrottled } from '../context.ts'
 import { fillIn, textsOf } from '../form.ts'
 import { plural } from '../parts/format.ts'
+import { userIdOf } from '../parts/names.tsx'
 import { objectionsAfter } from '../parts/objections.tsx'
 import { Choice, Empty, Failure, Heading, Loading } from '../parts/parts.tsx'
 import { keepPlace, placeName, placeOf } from '../parts/place.ts'
@@ -131,15 +131,6 @@ async function apply(
   }
   const query = { ...filters, user_id: userId, ...kept, ...foundBy(find), ...wordOf(word) }
   location.hash = id === undefined ? hashOf(['transactions'], query) : hashOf([screen, id])
-}
-
-/** Of a name or a number; undefined where nobody has it. */
-async function userIdOf(user: string, api: Api): Promise<string | undefined> {
-  if (user === '' || /^[1-9]\d{0,8}$/.test(user)) return user
-  const { found } = await api.get<FoundListWire>('/api/admin/search', { query: { q: user } })
-  const users = found.filter(({ kind }) => kind === 'user')
-  const exact = users.find(({ title }) => title.toLowerCase() === user.toLowerCase())
-  return (exact ?? users[0])?.id
 }
 
 /** The address contains the filters, so that a list can be sent to somebody. */
