@@ -208,7 +208,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await page.getByRole('button', { name: 'Run now' }).click()
     await page
       .getByRole('row')
-      .filter({ hasText: /user \d/ })
+      .filter({ hasText: facts.admin?.username ?? '' })
       .getByText('Completed')
       .waitFor()
     await open('breaks')
@@ -223,7 +223,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await rpc('anvil_mine', '0x4')
     await open('runs')
     await page.getByRole('button', { name: 'Run now' }).click()
-    const runs = page.getByRole('row').filter({ hasText: /user \d/ })
+    const runs = page.getByRole('row').filter({ hasText: facts.admin?.username ?? '' })
     await runs.nth(1).waitFor()
     await runs.first().getByText('Completed').waitFor()
     await open('breaks')

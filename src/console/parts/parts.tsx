@@ -93,7 +93,8 @@ export function Foreign({ text }: { text: string }) {
 export function Amount({ decimal, currency }: { decimal: string; currency: string }) {
   return (
     <span class="amount">
-      {formatDecimal(decimal, currency)} <abbr class="unit">{currency}</abbr>
+      <span class="digits">{formatDecimal(decimal, currency)}</span>{' '}
+      <abbr class="unit">{currency}</abbr>
     </span>
   )
 }

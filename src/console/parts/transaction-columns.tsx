@@ -23,14 +23,14 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
     cell: (row) => <code>{row.transaction_id}</code>,
     text: (row) => row.transaction_id,
   },
-  // Both hold the longest that there is: 18 decimals, and a status with its mark.
+  // One holds 18 decimals, and longer ones end in dots; the other holds a status with its mark.
   Amount: {
     width: '14.6rem',
     cell: (row) => <Amount decimal={row.amount_decimal} currency={row.currency} />,
     text: (row) => `${row.amount_decimal} ${row.currency}`,
   },
   Status: {
-    width: '10.6rem',
+    width: '9rem',
     cell: (row) => <StatusCell status={row.status} of={row.disputed_by} />,
     text: (row) => [row.status, ...row.disputed_by.map(({ reason }) => reason)].join(' '),
   },
@@ -46,12 +46,12 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
     text: (row) => row.description,
   },
   Created: {
-    width: '14.6rem',
+    width: 'var(--time)',
     cell: (row) => <Time iso={row.created_at} />,
     text: (row) => row.created_at,
   },
   Updated: {
-    width: '14.6rem',
+    width: 'var(--time)',
     cell: (row) => <Time iso={row.updated_at} />,
     text: (row) => row.updated_at,
   },

@@ -129,7 +129,11 @@ function accountOf({ recorded, on_chain: onChain, evidence }: BreakWire) {
 }
 
 function Sides({ found }: { found: BreakWire }) {
-  const names = [...new Set([...Object.keys(found.recorded), ...Object.keys(found.on_chain)])]
+  const { recorded, on_chain: onChain } = found
+  const names = [...new Set([...Object.keys(recorded), ...Object.keys(onChain)])].filter(
+    // What neither side states says nothing.
+    (name) => (recorded[name] ?? onChain[name] ?? null) !== null,
+  )
   if (names.length === 0) return null
   return (
     <table class="cards sides">
