@@ -303,8 +303,8 @@ function Outcome({ steps, source }: { steps: readonly ReceiptStep[]; source: str
   if (failed) {
     return (
       <p class="verdict bad">
-        <strong>Refused.</strong> What you were given is wrong: <Foreign text={source} /> does not
-        prove this payment.
+        <strong>Refused.</strong> <Foreign text={source} /> does not prove this payment, so it is
+        wrong. Ask the sender for the right one.
       </p>
     )
   }

@@ -3,7 +3,7 @@ import { isCoinOf } from '../verify/coins.ts'
 import type { Coin, Disagreement, DisagreementKind, Provider, Verdict } from '../verify/index.ts'
 import { readCoin } from '../verify/index.ts'
 import type { ReceiptFactsWire } from '../wire/group-b/admin.ts'
-import { formatUnits } from './parts/format.ts'
+import { formatUnits, groupDigits } from './parts/format.ts'
 
 /** One thing that is looked at, and what was found. */
 export type ReceiptStep = {
@@ -57,7 +57,7 @@ export function formatShown({
   decimals,
   currency,
 }: Pick<Shown, 'amount' | 'decimals' | 'currency'>): string {
-  return `${formatUnits(amount, decimals)} ${currency}`
+  return `${groupDigits(formatUnits(amount, decimals))} ${currency}`
 }
 
 /**
@@ -161,7 +161,7 @@ function whole(broken: Disagreement | undefined): ReceiptStep {
 function inBlock(verdict: Verdict, broken: Disagreement | undefined): ReceiptStep {
   if (broken?.kind === 'malformed') return open(IN_BLOCK)
   if (broken) return fails(IN_BLOCK, broken.message)
-  return holds(IN_BLOCK, `Block ${verdict.evidence?.block.number}.`)
+  return holds(IN_BLOCK, `Block ${groupDigits(String(verdict.evidence?.block.number))}.`)
 }
 
 function samePayment(
@@ -201,7 +201,7 @@ const CLAIMED: ReadonlySet<DisagreementKind> = new Set([
 /** In the token's own decimals and by its symbol; else as the page counts. */
 function textOf(amount: bigint, { coin, shown }: { coin: Coin | undefined; shown: Shown }): string {
   if (coin === undefined) return formatShown({ ...shown, amount })
-  const decimal = formatUnits(amount, coin.decimals)
+  const decimal = groupDigits(formatUnits(amount, coin.decimals))
   return coin.symbol === undefined ? decimal : `${decimal} ${coin.symbol}`
 }
 
@@ -219,7 +219,10 @@ function anchored(verdict: Verdict, node: Provider): ReceiptStep[] {
   const [problem] = verdict.disagreements
   if (problem === undefined) {
     const count = verdict.evidence?.confirmations
-    return [holds(KNOWN, `${node.name} does.`), holds(FINAL, `${count} confirmations.`)]
+    return [
+      holds(KNOWN, `${node.name} does.`),
+      holds(FINAL, `${groupDigits(String(count))} confirmations.`),
+    ]
   }
   if (problem.kind === 'not_final') {
     const step: ReceiptStep = { ...FINAL, state: 'waits', found: problem.message }
