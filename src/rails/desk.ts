@@ -84,8 +84,7 @@ export function createPaymentGateways(deps: {
         ? await sumByReference(db, charge.transactionId)
         : new Map<Hex, bigint>()
       const seen = await deps.seenOn?.(terms.chainId)?.(charge)
-      const { transactionId } = charge
-      const strays = await listWrongTokens(db, { transactionId, limit: SHOWN_STRAYS })
+      const strays = await listWrongTokens(db, { ...charge, limit: SHOWN_STRAYS })
       return renderCheckout(
         { charge, paidUnder, seen, strays },
         await openTerms(charge, terms),

@@ -90,7 +90,7 @@ describe('the timeline of a transaction', () => {
       const [move] = life([]).history
       return stepsOf({ ...life([]), history: [{ ...move!, actor: 'sender', reason }] })[0]!.detail
     }
-    expect(detail('the gateway says UNDERPAID')).to.match(/^Less than the amount has come, by/)
+    expect(detail('the gateway says UNDERPAID')).to.match(/^Less than the amount arrived, by/)
     expect(detail('the gateway says requires_action: card_declined')).to.equal(
       'The gateway reports requires action: card declined, by sender',
     )

@@ -287,7 +287,7 @@ describeInChromium('the console in a browser', (chromium) => {
     await page.getByRole('link', { name: 'All payments to decide' }).click()
     await sees('No payment waits for a decision')
     await open(`transactions/${id}`)
-    await sees(/Accepted by hand, UNDERPAID.*A wei is no reason/)
+    await sees(/Accepted by hand: less than the amount arrived.*A wei is no reason/)
     const { body: known } = await ask(`/api/payments/${id}/status`)
     expect(known).to.include({ status: 'completed', gateway_status: 'RESOLVED' })
   })

@@ -120,7 +120,7 @@ describe('the first look at what was paid at our own checkout', () => {
     expect(page.body).to.include('cannot be paid').and.not.to.include('ethereum:')
   })
 
-  it('has the unit that wallets show, the price and the seller, and none of it is markup', async () => {
+  it('has the unit that wallets show, the price and the seller, none of it markup', async () => {
     const { id } = await create()
     const charge = (await findCharge(checkout.db, id))!
     const show = (terms: Partial<CheckoutDeps['terms']>) =>

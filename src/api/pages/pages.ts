@@ -37,7 +37,7 @@ export function addPageRoutes(
 ): void {
   const loadPages = once(options.loadPages)
   if (checkoutPageOf) addCheckoutRoutes(server, { pageOf: checkoutPageOf, loadPages })
-  // Whoever types the address alone is a person; a program hears that nothing is here.
+  // A browser asks for HTML; a program gets the answer for a path without anything.
   server.get('/', async (request, reply) => {
     if (!/\btext\/html\b/.test(request.headers.accept ?? ''))
       throw new RequestError('not_found', 'Nothing is at this path. Check it.')

@@ -97,8 +97,8 @@ const GATEWAY_WORDS: Readonly<Record<string, string>> = {
   COMPLETED: 'the gateway has the whole amount',
   DELAYED: 'the payment came after the time to pay',
   EXPIRED: 'the time to pay has passed',
-  OVERPAID: 'more than the amount has come',
-  UNDERPAID: 'less than the amount has come',
+  OVERPAID: 'more than the amount arrived',
+  UNDERPAID: 'less than the amount arrived',
 }
 
 /** A number tells nobody who it was. Undefined for a user whom the screen asks for. */

@@ -109,7 +109,7 @@ function evidenceOf({ evidence }: BreakWire) {
   )
 }
 
-/** The two sides of a drift are no field of one thing: they are sums that should come out equal. */
+/** The two sides of a drift are sums that should be equal, not two values of one field. */
 function accountOf({ recorded, on_chain: onChain, evidence }: BreakWire) {
   const rows = [
     ['Owed by the ledger', recorded['liability']],

@@ -60,11 +60,7 @@ export function SendBatchScreen() {
                 onChange={(event) => void read(event.currentTarget.files?.[0])}
               />
             </label>
-            <p class="buttons">
-              <button type="button" onClick={saveTemplate}>
-                Download a template
-              </button>
-            </p>
+            <Template />
             {choice}
             <Choice
               name="currency"
@@ -102,8 +98,15 @@ export function SendBatchScreen() {
   )
 }
 
-function saveTemplate(): void {
-  saveFile({ name: 'batch.csv', type: 'text/csv', body: TEMPLATE })
+function Template() {
+  const save = (): void => saveFile({ name: 'batch.csv', type: 'text/csv', body: TEMPLATE })
+  return (
+    <p class="buttons">
+      <button type="button" onClick={save}>
+        Download a template
+      </button>
+    </p>
+  )
 }
 
 function Problems({ problems }: { problems: readonly string[] }) {
