@@ -81,7 +81,7 @@ function operationsOf(group: Group, { paths, webhooks = {} }: OpenApiDocument): 
 
 function renderOperation(listed: Listed, document: OpenApiDocument): string {
   const { id, method, path, operation } = listed
-  const schemas = document.components.schemas
+  const schemas = document.components.schemas as Schemas
   const { 'x-codeSamples': samples = [] } = operation
   const verb = method === 'webhook' ? method : method.toUpperCase()
   const [status = '', answer] = Object.entries(operation.responses ?? {})[0] ?? []

@@ -3,8 +3,9 @@ import { useEffect, useState } from 'preact/hooks'
 
 import { Loading } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
+import type { OTHER_SCREENS } from './other-screens.ts'
 
-type Screens = (typeof import('./other-screens.ts'))['OTHER_SCREENS']
+type Screens = typeof OTHER_SCREENS
 
 let loaded: Screens | undefined
 
@@ -16,7 +17,7 @@ export function onDemand(name: keyof Screens): ComponentType<ScreenProps> {
     useEffect(() => {
       if (screens) return
       import('./other-screens.ts').then(
-        ({ OTHER_SCREENS }) => setScreens((loaded = OTHER_SCREENS)),
+        (others) => setScreens((loaded = others.OTHER_SCREENS)),
         () => setFailed(true),
       )
     }, [])

@@ -94,7 +94,8 @@ function AddDialog({ onClose }: { onClose: () => void }) {
   )
   if (made) return <MadeDialog apiKey={made} onClose={onClose} />
   const make = async (fields: FormData): Promise<void> => {
-    const name = String(fields.get('user'))
+    const given = fields.get('user')
+    const name = typeof given === 'string' ? given : ''
     const known = users.data?.users.find(({ username }) => username === name)?.id
     const userId = known ?? (await userIdOf(name, api, true))
     if (userId === undefined) throw new ApiFailure(`Nobody is called ${name}.`, UNKNOWN)

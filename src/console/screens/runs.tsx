@@ -8,17 +8,7 @@ import { CardList, type Columns } from '../parts/cards.tsx'
 import { saveFile } from '../parts/save-file.ts'
 import { plural, sentenceOf } from '../parts/format.ts'
 import { Who } from '../parts/names.tsx'
-import {
-  Badge,
-  Empty,
-  Facts,
-  Failure,
-  Foreign,
-  Heading,
-  LoadState,
-  Panel,
-  Time,
-} from '../parts/parts.tsx'
+import { Badge, Empty, Facts, Failure, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging } from './paging.tsx'

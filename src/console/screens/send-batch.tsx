@@ -98,11 +98,14 @@ export function SendBatchScreen() {
   )
 }
 
+function saveTemplate(): void {
+  saveFile({ name: 'batch.csv', type: 'text/csv', body: TEMPLATE })
+}
+
 function Template() {
-  const save = (): void => saveFile({ name: 'batch.csv', type: 'text/csv', body: TEMPLATE })
   return (
     <p class="buttons">
-      <button type="button" onClick={save}>
+      <button type="button" onClick={saveTemplate}>
         Download a template
       </button>
     </p>

@@ -16,9 +16,8 @@ const schemas = {
 
 describe('the fields of a schema', () => {
   const listed = (schema: object) =>
-    fieldsOf(schema as Record<string, unknown>, schemas).map(
-      ({ path, type, isRequired, description }) =>
-        [path, type, isRequired ? 'required' : '', description].join(' ').trim(),
+    fieldsOf(schema, schemas).map(({ path, type, isRequired, description }) =>
+      [path, type, isRequired ? 'required' : '', description].join(' ').trim(),
     )
 
   it('are found by their whole path, behind names and in lists', () => {
