@@ -1,4 +1,5 @@
 import { Duplex } from 'node:stream'
+import { callbackify } from 'node:util'
 
 import type { PGlite } from '@electric-sql/pglite'
 import type { PostgresPool } from 'kysely'
@@ -63,15 +64,11 @@ class Line extends Duplex {
     // The driver writes all messages of a statement at once.
     const message = Buffer.concat(chunks.map(({ chunk }) => chunk))
     // Without a turn of the event loop between statements, work of many would stop all other work.
-    setImmediate(() => {
-      this.#ask(message).then(
-        (answer) => {
-          this.push(answer)
-          done()
-        },
-        (error: Error) => done(error),
-      )
-    })
+    setImmediate(() => callbackify(() => this.#answer(message))(done))
+  }
+
+  async #answer(message: Buffer): Promise<void> {
+    this.push(await this.#ask(message))
   }
 
   /** What is not taken as it is answered is parsed by PGlite too, and kept with all before. */

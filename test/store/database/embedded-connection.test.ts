@@ -60,18 +60,20 @@ describe('the connection to the embedded database', () => {
   })
 })
 
+type Send = (this: PGlite, message: Uint8Array, options: object) => Promise<void>
+
 /** What the database was sent meanwhile. */
 async function sentBy(work: () => Promise<void>): Promise<string[]> {
-  const { execProtocolRawStream } = PGlite.prototype
+  const send = Reflect.get(PGlite.prototype, 'execProtocolRawStream') as Send
   const sent: string[] = []
   PGlite.prototype.execProtocolRawStream = function (message, options) {
     sent.push(Buffer.from(message).toString('latin1'))
-    return execProtocolRawStream.call(this, message, options)
+    return send.call(this, message, options)
   }
   try {
     await work()
   } finally {
-    PGlite.prototype.execProtocolRawStream = execProtocolRawStream
+    PGlite.prototype.execProtocolRawStream = send
   }
   return sent
 }
