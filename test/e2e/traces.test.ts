@@ -172,6 +172,40 @@ describe('traces', () => {
     expect(lines[1]).to.include({ subject, hash, state: 'completed' })
   })
 
+  it('follow the orders of a batch and of a mint as well', async () => {
+    const { program, url, key, keyA } = await up()
+    const traces = [TRACE.replace(/.$/, 'a'), TRACE.replace(/.$/, 'b')]
+    const headersOf = (trace: string) => ({ traceparent: `00-${trace}-${CALLER}-01` })
+    const destination = { type: 'blockchain', chain: 'ETH', address: PAYMENT.to_address }
+    const [batch, mint] = await Promise.all([
+      ask(`${url}/api/blockchain/batches`, {
+        key,
+        headers: headersOf(traces[0]!),
+        body: { items: [PAYMENT, PAYMENT] },
+      }),
+      ask(`${url}/v1/businessAccount/transfers`, {
+        key: keyA,
+        headers: headersOf(traces[1]!),
+        body: { amount: '10.00', destination },
+      }),
+    ])
+    expect([batch.status, mint.status]).to.deep.equal([201, 201])
+    const finals = () => collector.spans.filter(({ name }) => name === 'final')
+    await until(async () => finals().length === 2)
+    await stop(program)
+
+    for (const trace of traces) {
+      const spans = collector.spans.filter(({ traceId }) => traceId === trace)
+      const [request] = spans.filter(({ parentSpanId }) => parentSpanId === CALLER)
+      const accept = spans.find(({ name }) => name === 'accept')
+      expect(accept?.parentSpanId).to.equal(request?.spanId)
+      const steps = spans.filter(({ parentSpanId }) => parentSpanId === accept?.spanId)
+      expect(steps.map(({ name }) => name)).to.include.members(['submit', 'mined', 'final'])
+      const final = steps.find(({ name }) => name === 'final')
+      expect(final?.attributes).to.include({ 'quittance.state': 'completed' })
+    }
+  })
+
   it('begin with us where the caller has none, and answer what fails as well', async () => {
     const { program, url } = await up()
     const answers = await Promise.all([
