@@ -73,7 +73,7 @@ describe('the README', () => {
     const [name = 'accept', value = '*/*'] = header?.split(': ') ?? []
     const answer = await fetchInTurn(url, { headers: { [name]: value } })
     const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
-    const pays = blocks.find((block) => block.includes('curl $URL'))!
+    const pays = blocks.find((block) => block.includes('| tee invoice-7.json'))!
     const reconciles = blocks.find((block) => block.includes('reconcile --source'))!
     const { PATH, HOME } = process.env
     const env = { PATH, HOME, URL: new URL(url).origin, KEY: value, QUITTANCE_DATA: data }
@@ -81,7 +81,7 @@ describe('the README', () => {
     const type = async (block: string): Promise<string> => {
       const script = block
         .replaceAll('./.quittance/', `${data}/`)
-        .replaceAll(/(?:\.\/)?\b(payment|quittance)\.json/g, join(folder.path, '$1.json'))
+        .replaceAll(/(?:\.\/)?\b(invoice-7|quittance)\.json/g, join(folder.path, '$1.json'))
       const running = promisify(execFile)('sh', ['-ec', script], { env })
       const { stdout } = await running.catch((error: { message: string; stdout?: string }) => {
         throw new Error(`${error.message}${error.stdout}`)

@@ -6,7 +6,7 @@ REPORT=${2:-report}
 QUITTANCE=${QUITTANCE:-quittance}
 
 if ! command -v ${QUITTANCE%% *} > /dev/null; then
-  echo "Install quittance: npm install --global quittance. In a clone: export QUITTANCE='npm run --silent quittance --'"
+  echo "In a clone, run: export QUITTANCE='npm run --silent quittance --'. Elsewhere, install the package quittance."
   exit 2
 fi
 $QUITTANCE reconcile --source "$RECORDS" --out "$REPORT"

@@ -105,7 +105,8 @@ describe('quittance users', () => {
       {
         code: 'wrong_environment',
         message:
-          'The database belongs to environment production, not sandbox. Set QUITTANCE_ENVIRONMENT, or use another database.',
+          'The database belongs to environment production, not sandbox. ' +
+          'Set QUITTANCE_ENVIRONMENT, or use another database (DATABASE_URL or QUITTANCE_DATA).',
       },
     ])
   })

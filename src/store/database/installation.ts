@@ -31,7 +31,7 @@ export async function claimInstallation(
       what: 'environment',
       recorded: found.environment,
       claimed: claimed.environment,
-      advice: 'Set QUITTANCE_ENVIRONMENT, or use another database.',
+      advice: `Set QUITTANCE_ENVIRONMENT, or ${USE_ANOTHER}`,
     })
   }
   if (found.chain_id !== BigInt(claimed.chainId)) {
@@ -39,7 +39,7 @@ export async function claimInstallation(
       what: 'chain',
       recorded: String(found.chain_id),
       claimed: String(claimed.chainId),
-      advice: 'Set ETH_RPC_URL to a node of that chain, or use another database.',
+      advice: `Set ETH_RPC_URL to a node of that chain, or ${USE_ANOTHER}`,
     })
   }
   return { referenceKey: Buffer.from(found.reference_key.slice(2), 'hex') }
@@ -66,9 +66,11 @@ export async function requireEnvironment(db: Db, environment: Environment): Prom
     what: 'environment',
     recorded,
     claimed: environment,
-    advice: 'Set QUITTANCE_ENVIRONMENT, or use another database.',
+    advice: `Set QUITTANCE_ENVIRONMENT, or ${USE_ANOTHER}`,
   })
 }
+
+const USE_ANOTHER = 'use another database (DATABASE_URL or QUITTANCE_DATA).'
 
 class WrongInstallationError extends BaseError {
   constructor(options: { what: string; recorded: string; claimed: string; advice: string }) {
