@@ -78,7 +78,7 @@ describe('the sandbox at rest', () => {
   it('has loaded few modules, and holds little memory', async () => {
     const { modules, peakMb } = await count()
     expect(modules).to.be.within(50, 221)
-    expect(peakMb).to.be.within(100, 320)
+    expect(peakMb).to.be.within(100, 450)
   })
 
   it('asks the database and the chain little for each block', async () => {

@@ -1,6 +1,7 @@
 import { createRandom } from '../../fixtures/random.ts'
 import { ACTS } from './acts.ts'
 import { countStates, wrongsNow, wrongsOf } from './check.ts'
+import type { Sim } from './life.ts'
 import { drawPlan, FAULT_KINDS } from './plan.ts'
 import {
   beginStep,
@@ -29,6 +30,9 @@ export const CHAINS_PLAY: Play = {
       sims.push({ sim, since: await world.head() })
     }
     const wrongs = new Set<string>()
+    const look = async (sim: Sim): Promise<void> => {
+      for (const wrong of await wrongsNow(sim)) wrongs.add(wrong)
+    }
     for (const { act, at } of plan.steps) {
       const played = createRandom(`chain ${plan.seed}/${at}`).pick(sims)
       for (const { sim } of sims) beginStep(sim, plan, at)
@@ -37,13 +41,13 @@ export const CHAINS_PLAY: Play = {
       for (const other of sims) if (other !== played) await ACTS['pay']!.act(other.sim)
       for (const { sim } of sims) {
         await passOnce(sim)
-        for (const wrong of await wrongsNow(sim)) wrongs.add(wrong)
+        await look(sim)
       }
     }
     const counts: Record<string, number> = {}
     for (const [place, { sim }] of sims.entries()) {
       sim.random = createRandom(`rest ${plan.seed}`)
-      await comeToRest(sim)
+      await comeToRest(sim, () => look(sim))
       const told = {
         ...(await countStates(sim)),
         ...countFaults(place === 0 ? plan : { ...plan, steps: [] }, sim.faults),

@@ -61,14 +61,17 @@ export const ETHER_PLAY: Play = {
     const sim = await startSim(options)
     const since = await world.head()
     const wrongs = new Set<string>()
+    const look = async (): Promise<void> => {
+      for (const wrong of await wrongsNow(sim)) wrongs.add(wrong)
+    }
     for (const { act, at } of plan.steps) {
       beginStep(sim, plan, at)
       await ACTS[act]!.act(sim)
       await passOnce(sim)
-      for (const wrong of await wrongsNow(sim)) wrongs.add(wrong)
+      await look()
     }
     sim.random = createRandom(`rest ${plan.seed}`)
-    await comeToRest(sim)
+    await comeToRest(sim, look)
     const signers = sim.signers.addresses
     for (const wrong of await wrongsOf({ ...sim, signers, since })) wrongs.add(wrong)
     const counts = { ...(await countStates(sim)), ...countFaults(plan, sim.faults) }
@@ -236,13 +239,14 @@ async function passPaused(sim: Sim, place: 0 | 1, other: 0 | 1): Promise<void> {
 }
 
 /** Faults for a while longer, then none, until every order is decided. */
-export async function comeToRest(sim: Sim): Promise<void> {
+export async function comeToRest(sim: Sim, look: () => Promise<void>): Promise<void> {
   for (const signer of sim.signers.addresses) {
     await sim.world.rpc('anvil_setBalance', [signer, toHex(1_000n * ETHER)])
   }
   for (let round = 0; round < MAX_ROUNDS; round++) {
     sim.faults.areOn = round < 3
     await passOnce(sim)
+    await look()
     await sim.world.mine(3)
     if (round > 3 && (await countOpenOrders(sim.db, sim.world)) === 0) return
   }
