@@ -45,7 +45,7 @@ export type Sender = {
   pass: (signal: AbortSignal) => Promise<void>
   /** One pass after the other until the signal ends it. */
   run: (signal: AbortSignal) => Promise<void>
-  /** Begins the next pass now. A kick that is lost costs one interval, and nothing else. */
+  /** Begins the next pass now. A kick that is lost costs the rest of a wait, and nothing else. */
   kick: () => void
 }
 
