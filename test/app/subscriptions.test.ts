@@ -71,6 +71,7 @@ describe('subscriptions by the published SDK', () => {
     const clock = systemClock
     const environment = 'sandbox'
     const host = '127.0.0.1'
+    const bells = createBells()
     measureWebhooks(registry, db)
     startWebhooks({
       config: { environment, host },
@@ -79,7 +80,7 @@ describe('subscriptions by the published SDK', () => {
       logger,
       registry,
       shutdown,
-      bells: createBells(),
+      bells,
       watchdog: createWatchdog({ clock, logger }),
     })
     const server = createServer({
@@ -97,7 +98,7 @@ describe('subscriptions by the published SDK', () => {
       hooks: {
         db,
         ...createAccess({ db, clock, environment }),
-        idempotently: createIdempotently({ db }),
+        idempotently: createIdempotently({ db, onCommitted: bells.of('webhooks').ring }),
       },
     })
     shutdown.add('the server', () => server.close())
