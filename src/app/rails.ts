@@ -351,21 +351,30 @@ function createDeposits(
         return Infinity
       },
     })
-  return [
-    loopOf({
-      name: 'deposits',
-      bell: deps.blocks,
-      intervalMs: watchMs(chain, config),
-      pass: (signal) => depositPass(deposits, signal),
-      onProgress: deps.watch('deposits', limits.railsStillMs),
-    }),
-    // Nobody is turned away because a node no longer has the balances of a block.
-    loopOf({
-      name: 'balances',
-      intervalMs: 10_000,
-      pass: (signal) => balancePass(balances, signal),
-    }),
-  ]
+  // The node may no longer have the balances of the block at which the program ended, so those of
+  // a newer one are compared, once it is known what arrived up to there.
+  let hasCaughtUp = false
+  const comparing = loopOf({
+    name: 'balances',
+    intervalMs: 10_000,
+    pass: async (signal) => hasCaughtUp && balancePass(balances, signal),
+  })
+  const watching = loopOf({
+    name: 'deposits',
+    bell: deps.blocks,
+    intervalMs: watchMs(chain, config),
+    async pass(signal) {
+      const hasMore = await depositPass(deposits, signal)
+      if (!hasMore && !hasCaughtUp) {
+        hasCaughtUp = true
+        comparing.kick()
+      }
+      return hasMore
+    },
+    onProgress: deps.watch('deposits', limits.railsStillMs),
+  })
+  // Nobody is turned away because a node no longer has the balances of a block.
+  return [watching, comparing]
 }
 
 const QUICK_CHARGES = {

@@ -12,6 +12,7 @@ import { makeBreak } from '../fixtures/books/runs.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runScript, runToEnd, type Program } from '../fixtures/program.ts'
+import { until } from '../fixtures/until.ts'
 
 describe('up', () => {
   let folder: ReturnType<typeof temporaryFolder>
@@ -79,6 +80,19 @@ describe('up', () => {
     program.kill('SIGHUP')
     expect(await program.ended).to.equal(0)
     expect(isRunning(anvil)).to.equal(false)
+  })
+
+  it('has nothing to complain of when it starts again, though the chain has no old states', async () => {
+    for (const blocks of [30n, 10n]) {
+      const program = up()
+      const { rpcUrl: url } = await program.untilReady()
+      const height = async () => BigInt(String(await callRpc({ url, method: 'eth_blockNumber' })))
+      const target = (await height()) + blocks
+      await until(async () => (await height()) >= target)
+      program.kill('SIGTERM')
+      await program.ended
+      expect(program.output().stderr).to.equal('')
+    }
   })
 
   it('leaves no process when npm start is told to stop', async () => {

@@ -65,6 +65,8 @@ export async function startAnvil(options: AnvilOptions): Promise<EmbeddedChain> 
   ])
   try {
     await untilReady({ url, files, isRunning: anvil.isRunning })
+    // It has the states of blocks from here on, so what reads the one below the newest finds it.
+    if (restored) await callRpc({ url, method: 'anvil_mine', params: ['0x1'] })
   } catch (error) {
     await endProcess(anvil.pid, 1000)
     throw error

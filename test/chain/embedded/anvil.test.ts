@@ -7,13 +7,18 @@ import { expect } from 'chai'
 
 import { codeOf } from '../../../src/base/errors.ts'
 import { isRunning } from '../../../src/base/process.ts'
-import { startAnvil, type EmbeddedChain } from '../../../src/chain/embedded/anvil.ts'
+import {
+  startAnvil,
+  type AnvilOptions,
+  type EmbeddedChain,
+} from '../../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { failureOf } from '../../fixtures/errors.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { until } from '../../fixtures/until.ts'
 
 const MNEMONIC = 'test test test test test test test test test test test junk'
+const NOBODY = '0x000000000000000000000000000000000000dEaD'
 
 describe('the embedded chain', () => {
   let folder: ReturnType<typeof temporaryFolder>
@@ -29,8 +34,14 @@ describe('the embedded chain', () => {
     folder.remove()
   })
 
-  const start = (preferredPort = 0): Promise<EmbeddedChain> =>
-    startAnvil({ folder: folder.path, blockMs: 50, mnemonic: MNEMONIC, preferredPort })
+  const start = (options: Partial<AnvilOptions> = {}): Promise<EmbeddedChain> =>
+    startAnvil({
+      folder: folder.path,
+      blockMs: 50,
+      mnemonic: MNEMONIC,
+      preferredPort: 0,
+      ...options,
+    })
 
   it('makes blocks and stops with nothing left', async () => {
     await payOnce()
@@ -43,6 +54,17 @@ describe('the embedded chain', () => {
     await chain.stop()
     chain = await start()
     expect(await receiptOf(hash)).to.include({ status: '0x1' })
+  })
+
+  it('has the state of the block below the newest one after a stop', async () => {
+    await payOnce()
+    await chain.stop()
+    // No block comes by itself.
+    chain = await start({ blockMs: 60_000 })
+    const { url } = chain
+    const height = BigInt(String(await callRpc({ url, method: 'eth_blockNumber' })))
+    const params = [NOBODY, `0x${(height - 1n).toString(16)}`]
+    expect(await callRpc({ url, method: 'eth_getBalance', params })).to.equal('0x0')
   })
 
   it('ends the one that a killed program left behind, and loses none of its blocks', async () => {
@@ -66,7 +88,7 @@ describe('the embedded chain', () => {
     const server = createServer().listen(0, '127.0.0.1')
     await new Promise((ready) => server.once('listening', ready))
     const { port } = server.address() as AddressInfo
-    chain = await start(port)
+    chain = await start({ preferredPort: port })
     expect(chain.url).not.to.include(`:${port}`)
     server.close()
   })
