@@ -10,7 +10,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
-import { createLoop, type Loop } from '../base/loop.ts'
+import { createLoop, type Loop, type LoopOptions } from '../base/loop.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { Watchdog } from '../base/watchdog.ts'
@@ -248,19 +248,15 @@ function createCheckout(
     settlements: createSettlementReader({ providers, ...terms }),
     readReceipt: createPaidReceiptReader(providers),
   }
-  const onProgress = deps.watch('checkout', limits.railsStillMs)
   const judgeOnce = once(async () => judgeOverpaid(checkout))
-  const loop = createLoop({
+  const loop = loopOf(deps, {
     name: 'checkout',
-    clock,
-    logger,
     bell: deps.blocks,
     intervalMs: watchMs(chain, config),
-    onProgress,
+    onProgress: deps.watch('checkout', limits.railsStillMs),
     async pass(signal) {
       await judgeOnce()
-      while (!signal.aborted && (await checkoutPass(checkout, signal))) onProgress()
-      return Infinity
+      return checkoutPass(checkout, signal)
     },
   })
   const readHead = createFinal({ providers, finality: 1 })
@@ -334,32 +330,15 @@ function createDeposits(
     holding: createHoldingReader(providers),
     policy: BALANCE_POLICY,
   }
-  const loopOf = (loop: {
-    name: string
-    intervalMs: number
-    bell?: Bell
-    pass: (signal: AbortSignal) => Promise<boolean>
-    onProgress?: () => void
-  }): Loop =>
-    createLoop({
-      onProgress: () => undefined,
-      clock,
-      logger,
-      ...loop,
-      async pass(signal) {
-        while (!signal.aborted && (await loop.pass(signal))) loop.onProgress?.()
-        return Infinity
-      },
-    })
   // The node may no longer have the balances of the block at which the program ended, so those of
   // a newer one are compared, once it is known what arrived up to there.
   let hasCaughtUp = false
-  const comparing = loopOf({
+  const comparing = loopOf(deps, {
     name: 'balances',
     intervalMs: 10_000,
     pass: async (signal) => hasCaughtUp && balancePass(balances, signal),
   })
-  const watching = loopOf({
+  const watching = loopOf(deps, {
     name: 'deposits',
     bell: deps.blocks,
     intervalMs: watchMs(chain, config),
@@ -375,6 +354,24 @@ function createDeposits(
   })
   // Nobody is turned away because a node no longer has the balances of a block.
   return [watching, comparing]
+}
+
+/** A pass says whether there is more, and is repeated until there is not. */
+function loopOf(
+  { clock, logger }: Pick<Deps, 'clock' | 'logger'>,
+  loop: Pick<LoopOptions, 'name' | 'intervalMs' | 'bell' | 'onProgress'> & {
+    pass: (signal: AbortSignal) => Promise<boolean>
+  },
+): Loop {
+  return createLoop({
+    clock,
+    logger,
+    ...loop,
+    async pass(signal) {
+      while (!signal.aborted && (await loop.pass(signal))) loop.onProgress?.()
+      return Infinity
+    },
+  })
 }
 
 const QUICK_CHARGES = {

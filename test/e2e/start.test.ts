@@ -82,7 +82,7 @@ describe('up', () => {
     expect(isRunning(anvil)).to.equal(false)
   })
 
-  it('has nothing to complain of when it starts again, though the chain has no old states', async () => {
+  it('starts again without an error, though the chain has no old states', async () => {
     for (const blocks of [30n, 10n]) {
       const program = up()
       const { rpcUrl: url } = await program.untilReady()

@@ -1,14 +1,16 @@
 import { fastify, type FastifyInstance } from 'fastify'
 
+import { once } from '../../base/cache.ts'
 import { escapeHtml } from '../../wire/html.ts'
 import { stringifyJson } from '../../wire/json.ts'
 import type { Endpoint } from '../admission/endpoint.ts'
 import { ICON } from '../pages/shells.ts'
 import { createStaticFile } from '../pages/static-file.ts'
-import { addGuideRoutes, guideLinks } from './guides.ts'
+import { addGuideRoutes, guideLinks, listGuides, menuOf } from './guides.ts'
 import { PAGE_POLICY, pageOf } from './layout.ts'
 import { documentGroup } from './openapi.ts'
 import { referenceLinks, renderReference } from './reference.ts'
+import { createSearch } from './search.ts'
 
 /** The documents for programs, a page that shows both to people, and one that tries them. */
 export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpoint[]): void {
@@ -21,10 +23,11 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpo
     })
     server.get(`/openapi/group-${group}.json`, file.send)
   }
+  const rendered = once(async () => referenceOf(endpoints))
   const reference = createStaticFile({
     type: 'text/html; charset=utf-8',
     cacheControl: 'no-cache',
-    load: async () => referenceOf(endpoints),
+    load: async () => pageOf(await rendered()),
   })
   server.get('/docs', (request, reply) =>
     reference.send(request, reply.header('content-security-policy', PAGE_POLICY)),
@@ -42,17 +45,30 @@ export function addDocsRoutes(server: FastifyInstance, endpoints: readonly Endpo
   })
   server.get('/docs/explorer.js', program.send)
   addGuideRoutes(server)
+  const search = once(async () => {
+    const { title, main: html } = await rendered()
+    return createSearch([{ title, address: '/docs', html }, ...listGuides()])
+  })
+  server.get<{ Querystring: { q?: string | string[] } }>('/docs/search', async (request, reply) => {
+    const asked = [request.query.q ?? ''].flat().join(' ')
+    const found = (await search())(asked)
+    const main = `<h1>Search</h1>\n<div class="found">\n${found}\n</div>`
+    return reply
+      .header('content-security-policy', PAGE_POLICY)
+      .type('text/html; charset=utf-8')
+      .send(pageOf({ title: 'Search', menu: menuOf(), main, asked }))
+  })
 }
 
-function referenceOf(endpoints: readonly Endpoint[]): string {
+function referenceOf(endpoints: readonly Endpoint[]) {
   const documents = new Map(
     (['b', 'a'] as const).map((group) => [group, documentGroup(group, endpoints)]),
   )
-  return pageOf({
+  return {
     title: 'API reference',
     menu: `${referenceLinks(documents)}\n<p><a href="/docs/guides">Guides</a></p>\n${guideLinks()}`,
     main: renderReference(documents),
-  })
+  }
 }
 
 /** The page gets nothing from elsewhere, and its browser refuses if it tries. */

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { createStaticFile } from '../pages/static-file.ts'
 import { PAGE_POLICY, pageOf } from './layout.ts'
 import { renderMarkdown } from './markdown.ts'
+import type { Page } from './search.ts'
 
 const FOLDER = new URL('../../../docs/', import.meta.url)
 const INDEX = 'README'
@@ -45,11 +46,20 @@ function linkOf(target: string): string | undefined {
 
 function guideOf(name: string): string {
   const { title, html } = renderMarkdown(read(name), linkOf)
-  return pageOf({
-    title,
-    menu: `<p><a href="/docs">API reference</a></p>\n${guideLinks(name)}`,
-    main: html,
-  })
+  return pageOf({ title, menu: menuOf(name), main: html })
+}
+
+/** The menu of all pages other than the reference. */
+export function menuOf(current?: string): string {
+  return `<p><a href="/docs">API reference</a></p>\n${guideLinks(current)}`
+}
+
+/** For the search. */
+export function listGuides(): Page[] {
+  return pageNames().map((name) => ({
+    address: addressOf(name),
+    ...renderMarkdown(read(name), linkOf),
+  }))
 }
 
 /** For the menu of a page: all guides by their titles. */

@@ -1,8 +1,17 @@
+import { escapeHtml } from '../../wire/html.ts'
 import { ICON } from '../pages/shells.ts'
 
-/** A page that needs no program. Its menu is folded where there is no room for it. */
-export function pageOf(page: { title: string; menu: string; main: string }): string {
-  const { title, menu, main } = page
+/**
+ * A page that needs no program. Its menu is folded where there is no room for it. What was searched
+ * for is in the field for the next search.
+ */
+export function pageOf(page: {
+  title: string
+  menu: string
+  main: string
+  asked?: string
+}): string {
+  const { title, menu, main, asked = '' } = page
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -14,6 +23,10 @@ export function pageOf(page: { title: string; menu: string; main: string }): str
   </head>
   <body>
     <nav aria-label="Documentation">
+      <form role="search" action="/docs/search">
+        <input type="search" name="q" placeholder="Search" aria-label="Search the documentation"
+          value="${escapeHtml(asked)}" maxlength="200" required />
+      </form>
       <details>
         <summary>All pages</summary>
 ${menu}
@@ -33,7 +46,7 @@ export const PAGE_POLICY = [
   "style-src 'unsafe-inline'",
   'img-src data:',
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ')
 
@@ -53,6 +66,12 @@ h1, h2, h3 { line-height: 1.25; margin: 2em 0 0.6em }
 h1 { margin-top: 0 }
 a { color: var(--link) }
 summary { cursor: pointer }
+input { font: inherit; color: inherit; width: 100%; box-sizing: border-box; padding: 0.3rem 0.6rem;
+  margin-bottom: 0.75rem; background: var(--faint); border: 1px solid var(--line);
+  border-radius: 8px }
+mark { background: light-dark(#fdf0b8, #5a4b10); color: inherit }
+.found h2 { font-size: 1.1rem; margin: 1.6em 0 0.3em }
+.found p { margin: 0 }
 code { font: 0.88em ui-monospace, monospace; background: var(--faint); padding: 0.1em 0.3em;
   border-radius: 4px; overflow-wrap: anywhere }
 pre { background: var(--faint); border: 1px solid var(--line); border-radius: 8px; padding: 1rem;
