@@ -35,7 +35,7 @@ export async function runBellLine(bells: Bells, deps: BellLineDeps): Promise<voi
       await listenAt(host, deps, {
         onListening: () => bells.setHeard(true),
         onRing(payload) {
-          const [from, name] = payload.split(' ', 2)
+          const [, from, name] = /^(\S+) (.+)$/.exec(payload) ?? []
           if (from !== own && name !== undefined) bells.ringHere(name)
         },
       })

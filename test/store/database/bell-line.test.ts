@@ -41,7 +41,7 @@ if (process.env['DATABASE_URL'] !== undefined) {
       one = connect()
       other = connect()
       for (const [name, bells] of Object.entries({ one, other })) {
-        bells.of('work').listen(() => heard.push(name))
+        bells.of('sender of 1').listen(() => heard.push(name))
       }
       await until(async () => (await listeners()) === 2)
     })
@@ -57,14 +57,14 @@ if (process.env['DATABASE_URL'] !== undefined) {
     }
 
     it('are heard in the others, and once where they are rung', async () => {
-      one.of('work').ring()
+      one.of('sender of 1').ring()
       await until(async () => heard.length === 2)
       await setTimeout(100)
       expect(heard).to.deep.equal(['one', 'other'])
     })
 
     it('are told once for many in a moment, the last one too', async () => {
-      for (let ring = 0; ring < 50; ring++) one.of('work').ring()
+      for (let ring = 0; ring < 50; ring++) one.of('sender of 1').ring()
       await setTimeout(200)
       expect(heard.filter((name) => name === 'other')).to.have.length(2)
     })
@@ -78,16 +78,19 @@ if (process.env['DATABASE_URL'] !== undefined) {
         .execute(database.db)
       // The server may count the old connections for a moment, so one ring may be heard by nobody.
       await until(async () => {
-        one.of('work').ring()
+        one.of('sender of 1').ring()
         return heard.includes('other')
       })
-      await until(async () => other.of('work').isHeard())
+      await until(async () => other.of('sender of 1').isHeard())
     })
 
     it('are not heard behind PgBouncer, where each process only polls', async () => {
       const pooled = connect(`${address}?pgbouncer=true`)
       await running.at(-1)
-      expect([one, pooled].map((bells) => bells.of('work').isHeard())).to.deep.equal([true, false])
+      expect([one, pooled].map((bells) => bells.of('sender of 1').isHeard())).to.deep.equal([
+        true,
+        false,
+      ])
     })
   })
 }
