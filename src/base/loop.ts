@@ -51,12 +51,15 @@ export function createLoop(options: LoopOptions): Loop {
   const passOnce = async (signal: AbortSignal): Promise<number | undefined> => {
     const how = { isKicked }
     isKicked = false
-    const startedAt = performance.now()
+    const startedAt = clock.now().getTime()
     try {
       const next = await pass(signal, how)
       failures = 0
       waitMs = typeof next === 'number' ? atRest(next) : intervalMs
-      return next === true ? undefined : (restMs?.(performance.now() - startedAt) ?? 0)
+      if (next === true) return undefined
+      const rest = restMs?.(clock.now().getTime() - startedAt) ?? 0
+      waitMs = Math.max(0, waitMs - rest)
+      return rest
     } catch (error) {
       failures += 1
       waitMs = intervalMs

@@ -1,6 +1,6 @@
 import { codeOf } from '../base/errors.ts'
 import { groupsOf } from '../base/groups.ts'
-import { signedFor, type Attempt } from '../domain/orders.ts'
+import { signedFor, type Attempt, type Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { forgetBlock, recordBlocks } from '../store/orders/attempts.ts'
 import type { Lease } from '../store/orders/lanes.ts'
@@ -20,22 +20,22 @@ import { listTaken, minedOf, type Slot } from './slots.ts'
 
 type Following = {
   leases: readonly Lease[]
+  counts: ReadonlyMap<Hex, bigint | undefined>
   look: ChainLook
   /** Those that another worker took meanwhile; they are left to it. */
   lost: Set<Lease>
 }
 
-/** Brings the open nonces of lanes to what the chain says of them. */
+/**
+ * Brings the open nonces of lanes to what the chain says of them. `counts` has how many
+ * transactions of each signer are in blocks, as far as enough providers agree.
+ */
 export async function followLanes(
   context: SenderContext,
-  { leases, look, lost }: Following,
+  { leases, look, lost, counts }: Following,
 ): Promise<void> {
-  const { quorum } = look
-  const counts = await Promise.all(
-    leases.map(({ signer }) => nonceOnChain(quorum, { signer, at: 'latest' })),
-  )
-  const known = leases.flatMap((lease, at) => {
-    const latest = counts[at]
+  const known = leases.flatMap((lease) => {
+    const latest = counts.get(lease.signer)
     return latest === undefined ? [] : [{ lease, latest }]
   })
   if (known.length === 0) return
@@ -130,7 +130,7 @@ async function newsOfSigned({ attempts }: Slot, look: ChainLook): Promise<SlotNe
 /** What is in a block is recorded together, or one by one where one of them cannot be. */
 async function recordSeen(
   context: SenderContext,
-  { look, told, lost }: Omit<Following, 'leases'> & { told: readonly SlotReport[] },
+  { look, told, lost }: Pick<Following, 'look' | 'lost'> & { told: readonly SlotReport[] },
 ): Promise<void> {
   const seen = told.flatMap(({ lease, slot, news }) =>
     news.kind === 'seen' && !lost.has(lease) ? { lease, slot, ...news } : [],

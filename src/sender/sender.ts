@@ -4,7 +4,7 @@ import { createLoop } from '../base/loop.ts'
 import { quantity } from '../chain/answers.ts'
 import { neededOf, type Quorum } from '../chain/quorum.ts'
 import type { Provider } from '../chain/rpc/provider.ts'
-import type { Fees, HashedOrder } from '../domain/orders.ts'
+import type { Fees, HashedOrder, Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
 import { hasOpenNonces, leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
@@ -58,6 +58,8 @@ export function createSender(context: SenderContext): Sender {
     intervalMs: policy.pollIntervalMs,
     bell,
     onProgress,
+    // Each order that is accepted kicks it, and a pass looks at every lane that is open.
+    restMs: (tookMs) => Math.min(2 * tookMs, policy.pollIntervalMs / 2),
     pass: (signal, { isKicked }) =>
       runPass(context, signal, isKicked ? 0 : policy.pollIntervalMs * RESTED),
   })
@@ -161,9 +163,12 @@ async function takeTurns(context: SenderContext, { leases, quorum, look }: Work)
       return undefined
     }
   }
-  if (look !== undefined) await step('follow', () => followLanes(context, { leases, look, lost }))
+  const counts = await countNonces(quorum, leases)
+  if (look !== undefined) {
+    await step('follow', () => followLanes(context, { leases, look, lost, counts }))
+  }
   const held = leases.filter((lease) => !lost.has(lease))
-  const lanes = await readTurns(context, held, quorum)
+  const lanes = await readTurns(context, { leases: held, quorum, counts })
   const replaced: Turn[] = []
   await forEachAtOnce(lanes, SIGNING_AT_ONCE, async (lane) => {
     const isReplaced = await step('replace', () => replaceLane(context, lane), lane.lease)
@@ -188,15 +193,26 @@ const SIGNING_AT_ONCE = 8
 
 type Turn = Replacing & Broadcasting
 
+/** How many transactions of each signer are in blocks; undefined where that is not agreed on. */
+async function countNonces(
+  quorum: Quorum,
+  leases: readonly Lease[],
+): Promise<Map<Hex, bigint | undefined>> {
+  const counted = leases.map(async ({ signer }) => {
+    return [signer, await nonceOnChain(quorum, { signer, at: 'latest' })] as const
+  })
+  return new Map(await Promise.all(counted))
+}
+
 /** What each of the lanes waits for, here and on the chain. */
 async function readTurns(
   { db, policy, quoteFees }: SenderContext,
-  leases: readonly Lease[],
-  quorum: Quorum,
+  {
+    leases,
+    quorum,
+    counts,
+  }: { leases: readonly Lease[]; quorum: Quorum; counts: ReadonlyMap<Hex, bigint | undefined> },
 ): Promise<Turn[]> {
-  const expected = await Promise.all(
-    leases.map(({ signer }) => nonceOnChain(quorum, { signer, at: 'latest' })),
-  )
   const queues = await listStanding(db, leases, policy.inFlight)
   const ids = [...queues.values()].flatMap(({ waiting }) =>
     waiting.flatMap(({ orderId }) => orderId ?? []),
@@ -204,9 +220,10 @@ async function readTurns(
   const orders = new Map((await findOrders(db, ids)).map((order) => [order.id, order]))
   let quote: Promise<Fees> | undefined
   const quoting = () => (quote ??= quoteFees(quorum.signal))
-  return leases.map((lease, at) => {
-    const standing = queues.get(lease.signer)!
-    return { lease, expected: expected[at], standing, orders, quoting }
+  return leases.map((lease) => {
+    const { signer } = lease
+    const standing = queues.get(signer)!
+    return { lease, expected: counts.get(signer), standing, orders, quoting }
   })
 }
 

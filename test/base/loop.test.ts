@@ -88,6 +88,20 @@ describe('a loop', () => {
     await running
   })
 
+  it('waits no longer for its interval because it has rested', async () => {
+    const rests = [70, 170]
+    const loop = create({ restMs: () => rests.shift() ?? 0, pass: async () => undefined })
+    const running = loop.run(end.signal)
+    for (let sleep = 1; sleep < 5; sleep++) {
+      await turns()
+      wakeUp()
+    }
+    await turns()
+    end.abort()
+    await running
+    expect(slept).to.deep.equal([70, 30, 170, 0, 100])
+  })
+
   it('rests for up to two seconds where nothing is due, or until it is kicked', async () => {
     const due = [5000, 700, 30, Infinity, undefined]
     const loop = create({ pass: async () => due.shift() })
