@@ -22,7 +22,7 @@ export type LoopOptions = {
   bell?: Bell | undefined
   /** Whether what kicks it is heard now; without it, as its bell says. */
   isHeard?: (() => boolean) | undefined
-  /** How long it rests after a pass that took so long, kicked or not. */
+  /** How long it rests after a pass that took so long, kicked or not: a part of its interval. */
   restMs?: (tookMs: number) => number
   /** Called at the end of each pass; a pass of many rounds may call it for each of them. */
   onProgress?: (() => void) | undefined
@@ -51,15 +51,13 @@ export function createLoop(options: LoopOptions): Loop {
   const passOnce = async (signal: AbortSignal): Promise<number | undefined> => {
     const how = { isKicked }
     isKicked = false
-    const startedAt = clock.now().getTime()
+    const startedAt = performance.now()
     try {
       const next = await pass(signal, how)
       failures = 0
-      waitMs = typeof next === 'number' ? atRest(next) : intervalMs
-      if (next === true) return undefined
-      const rest = restMs?.(clock.now().getTime() - startedAt) ?? 0
-      waitMs = Math.max(0, waitMs - rest)
-      return rest
+      const rest = restMs?.(performance.now() - startedAt) ?? 0
+      waitMs = typeof next === 'number' ? atRest(next) : Math.max(0, intervalMs - rest)
+      return next === true ? undefined : rest
     } catch (error) {
       failures += 1
       waitMs = intervalMs

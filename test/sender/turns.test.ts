@@ -143,13 +143,15 @@ async function work(
   const rests: number[] = []
   let asleep = Promise.withResolvers<void>()
   let endSleep = (): void => undefined
-  const sleep = (ms: number, end: AbortSignal): Promise<void> => {
+  const sleep = async (ms: number, end: AbortSignal): Promise<void> => {
+    // It rests after a pass whatever happens, and nothing wakes it.
+    if (end === signal) return
     rests.push(ms)
     const { promise, resolve } = Promise.withResolvers<void>()
     end.addEventListener('abort', () => resolve())
     endSleep = resolve
     asleep.resolve()
-    return promise
+    await promise
   }
   const sender = bench.sender({ ...parts, clock: { ...bench.clock, sleep } })
   const ended = sender.run(signal)

@@ -6,6 +6,8 @@ export type Page = { title: string; address: string; html: string }
 /** What is under one heading, or about one operation, as text. */
 type Section = { page: string; heading: string; address: string; text: string; weight: number }
 
+/** Every word takes a look at all sections, and anybody may ask. */
+const MAX_WORDS = 8
 const MAX_LENGTH = 200
 const MAX_FOUND = 20
 
@@ -21,7 +23,7 @@ export function createSearch(pages: readonly Page[]): (asked: string) => string 
 /** A setting, a path or the name of a field is one word. A letter says nothing. */
 function wordsOf(asked: string): string[] {
   const words = asked.slice(0, MAX_LENGTH).toLowerCase().match(WORD) ?? []
-  return [...new Set(words)].filter((word) => word.length > 1)
+  return [...new Set(words)].filter((word) => word.length > 1).slice(0, MAX_WORDS)
 }
 
 const WORD = /[\p{L}\p{N}_]+(?:[./:{}-]+[\p{L}\p{N}_]+)*/gu
