@@ -26,6 +26,8 @@ export function createTogether<Item, Value>(
 ): (item: Item, signal?: AbortSignal) => Promise<Value> {
   const waiting: Waiting<Item, Value>[] = []
   let running = 0
+  /** Of them, those that have been at work for long, so that they may wait for a lock. */
+  let late = 0
   // Who comes before a list has taken its items still goes with it.
   let isTaking = false
   const isNextDue = (): boolean => {
@@ -37,10 +39,35 @@ export function createTogether<Item, Value>(
     isTaking = false
     return waiting.splice(0, MAX_AT_ONCE).filter(isInTime)
   }
+  /** Whether all others wait. */
+  const isMyTurn = (own: 0 | 1): boolean => running - own <= late
   const keepGoing = async (): Promise<void> => {
-    do waiting.push(...(await settle(work, take, { limitMs, passes })).filter(isInTime))
-    while (isNextDue())
+    do {
+      const patience = startPatience()
+      waiting.push(...(await settle(work, take, { limitMs, passes })).filter(isInTime))
+      patience.end()
+    } while (isMyTurn(1) && isNextDue())
     running -= 1
+  }
+  const startPatience = (): { end: () => void } => {
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      late += 1
+      beginIfDue()
+    }, PATIENCE_MS)
+    return {
+      end: () => {
+        clearTimeout(timer)
+        if (isLate) late -= 1
+      },
+    }
+  }
+  const beginIfDue = (): void => {
+    if (running >= LISTS_AT_ONCE || !isMyTurn(0) || !isNextDue()) return
+    running += 1
+    // Those whose questions to the chain were answered together come together.
+    setImmediate(() => void keepGoing())
   }
   return (item, signal) =>
     new Promise((resolve, reject) => {
@@ -49,10 +76,7 @@ export function createTogether<Item, Value>(
         return
       }
       waiting.push({ item, signal, resolve, reject, lists: 0 })
-      if (running >= LISTS_AT_ONCE || !isNextDue()) return
-      running += 1
-      // Those whose questions to the chain were answered together come together.
-      setImmediate(() => void keepGoing())
+      beginIfDue()
     })
 }
 
@@ -62,8 +86,13 @@ type TogetherOptions = {
   passes?: (error: unknown) => boolean
 }
 
-/** While one list waits for a lock, another works. */
+/**
+ * While one list waits for a lock, another works. Two that both work would keep each other waiting
+ * for the same locks, and each would have half as many to share what a list costs.
+ */
 const LISTS_AT_ONCE = 2
+/** A list that takes longer waits for somebody. */
+const PATIENCE_MS = 100
 const MAX_AT_ONCE = 64
 const MAX_WAITING = 10_000
 /** More would keep its caller for longer than to say no. */

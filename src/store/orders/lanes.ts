@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError } from '../../base/errors.ts'
+import { gathering } from '../../base/gather.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
@@ -32,9 +33,27 @@ export async function createLane(db: Db, lane: LaneKey & { nextNonce: bigint }):
     insert into lane_leases (chain_id, signer) select chain_id, signer from lane`.execute(db)
 }
 
-export async function findLane(db: Db, key: LaneKey): Promise<Lane | undefined> {
-  return readOne<Lane>(db)`
-    select ${LANE} from nonce_lanes where chain_id = ${key.chainId} and signer = ${key.signer}`
+/** One statement reads the lanes that are looked for at one time: each payment looks for one. */
+export async function findLane(db: Db, { chainId, signer }: LaneKey): Promise<Lane | undefined> {
+  const find = FINDING.get(db) ?? gathering((names) => findLanes(db, names))
+  FINDING.set(db, find)
+  return find(nameOf({ chainId, signer }))
+}
+
+const FINDING = new WeakMap<Db, (name: string) => Promise<Lane | undefined>>()
+
+async function findLanes(db: Db, names: readonly string[]): Promise<Map<string, Lane>> {
+  const lanes = await readAll<Lane>(db)`
+    select ${LANE} from nonce_lanes
+    where (chain_id, signer) in (
+      select split_part(name, ' ', 1)::bigint, split_part(name, ' ', 2)
+      from unnest(${names}::text[]) as name
+    )`
+  return new Map(lanes.map((lane) => [nameOf(lane), lane]))
+}
+
+function nameOf({ chainId, signer }: LaneKey): string {
+  return `${chainId} ${signer}`
 }
 
 /**

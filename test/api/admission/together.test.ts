@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
@@ -137,6 +137,40 @@ describe('what is done together', () => {
     expect(goes.slice(1)).to.deep.equal(
       [1, -2, 2].map((number) => ({ numbers: [number], isRepeat: true })),
     )
+  })
+
+  it('waits for the list that works, and not for one that waits itself', async () => {
+    const { goes, work } = stalling()
+    const stuck = codes([work(0)])
+    await turn()
+    await turn()
+    const startedAt = performance.now()
+    expect(await work(1)).to.equal(1)
+    // The first list was given time to end, and has not ended yet.
+    expect(performance.now() - startedAt).to.be.within(50, 180)
+    expect(goes.map(({ numbers }) => numbers)).to.deep.equal([[0], [1]])
+    expect(await work(2)).to.equal(2)
+    expect(await stuck).to.deep.equal(['unavailable'])
+  })
+
+  it('is one list at a time while none waits', async () => {
+    let atWork = 0
+    let most = 0
+    const work = createTogether<number, number>(async (take) => {
+      most = Math.max(most, ++atWork)
+      await sleep(20)
+      const numbers = take()
+      await sleep(20)
+      atWork -= 1
+      return numbers.map((value) => ({ ok: true, value }))
+    })
+    const asked: Promise<number>[] = []
+    for (let number = 0; number < 20; number++) {
+      asked.push(work(number))
+      await sleep(5)
+    }
+    expect(await Promise.all(asked)).to.have.length(20)
+    expect(most).to.equal(1)
   })
 
   it('is not done again where the database is away', async () => {
