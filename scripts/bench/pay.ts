@@ -36,8 +36,10 @@ import { runProgram, runToEnd, type Program } from '../../test/fixtures/program.
 import { dropOwnDatabases, emptyDatabaseUrl } from '../../test/fixtures/store/database.ts'
 
 const PAYMENTS = Number(process.env['BENCH_PAYMENTS'] ?? 3000)
-const PEER_PAYMENTS = Math.min(PAYMENTS, 1000)
 const SIGNERS = 20
+/** The peers have no limit; anvil takes as many as there are. */
+const IN_FLIGHT = process.env['BENCH_IN_FLIGHT'] ?? '150'
+const CONFIRMATIONS = 2
 const ROWS = Number(process.env['BENCH_ROWS'] ?? 10_000)
 const PEER_WAIT_MS = 60_000
 const CONCURRENCY = Number(process.env['BENCH_CONCURRENCY'] ?? 32)
@@ -105,7 +107,8 @@ function environment(name: string): Record<string, string> {
   return {
     QUITTANCE_DATA: join(folder, name),
     ETH_RPC_URL: chain.url,
-    QUITTANCE_CONFIRMATIONS: '2',
+    QUITTANCE_CONFIRMATIONS: String(CONFIRMATIONS),
+    QUITTANCE_IN_FLIGHT: IN_FLIGHT,
     SETTLEMENT_ADDRESS: settlementAddress,
     PORT: '0',
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
@@ -252,7 +255,12 @@ async function measureViem(): Promise<Peer> {
     )
     await Promise.allSettled(sends)
     for (const sent of sends) {
-      await waitForTransactionReceipt(client, { hash: await sent, timeout: PEER_WAIT_MS })
+      const hash = await sent
+      await waitForTransactionReceipt(client, {
+        hash,
+        confirmations: CONFIRMATIONS,
+        timeout: PEER_WAIT_MS,
+      })
       onConfirmed(1)
     }
   })
@@ -266,7 +274,7 @@ async function measureEthers(): Promise<Peer> {
       const wallet = new NonceManager(new Wallet(toHex(key ?? new Uint8Array()), provider))
       for (let sent = 0; sent < count; sent++) {
         const one = await wallet.sendTransaction({ to: PAYEE, value: 1n })
-        if (sent === count - 1) await one.wait(1, PEER_WAIT_MS)
+        if (sent === count - 1) await one.wait(CONFIRMATIONS, PEER_WAIT_MS)
       }
       onConfirmed(count)
     })
@@ -290,12 +298,12 @@ async function measurePeer(pay: (place: number, share: Share) => Promise<void>):
     confirmed += count
     lastMs = performance.now() - startedAt
   }
-  const share = { count: PEER_PAYMENTS / SIGNERS, onConfirmed }
+  const share = { count: PAYMENTS / SIGNERS, onConfirmed }
   const loops = await Promise.allSettled(
     Array.from({ length: SIGNERS }, (_, index) => pay(index + 1, share)),
   )
   for (const loop of loops) if (loop.status === 'rejected') console.error(messageOf(loop.reason))
-  return { confirmedPerSecond: perSecond(confirmed, lastMs), lost: PEER_PAYMENTS - confirmed }
+  return { confirmedPerSecond: perSecond(confirmed, lastMs), lost: PAYMENTS - confirmed }
 }
 
 function accountOf(place: number) {

@@ -126,9 +126,11 @@ function paymentsBy(
   }
 }
 
-function policyOf({ isEmbedded }: Chain, { confirmations, blockMs }: Config): SenderPolicy {
+/** The sender's policy, as it is set for the chain. */
+export function policyOf({ isEmbedded }: Pick<Chain, 'isEmbedded'>, config: Config): SenderPolicy {
+  const { confirmations, inFlight, blockMs } = config
   const pollIntervalMs = isEmbedded ? Math.min(blockMs / 2, 500) : DEFAULT_POLICY.pollIntervalMs
-  return { ...DEFAULT_POLICY, confirmations, pollIntervalMs }
+  return { ...DEFAULT_POLICY, confirmations, inFlight, pollIntervalMs }
 }
 
 function readTokens(

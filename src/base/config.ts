@@ -4,8 +4,10 @@ import { resolve } from 'node:path'
 
 import {
   EMBEDDED_CONFIRMATIONS,
+  MOST_IN_FLIGHT,
   readChainsFile,
   USUAL_CONFIRMATIONS,
+  USUAL_IN_FLIGHT,
   type ChainConfig,
   type Finality,
   type HexAddress,
@@ -153,6 +155,8 @@ function readChains(
     confirmations:
       read('QUITTANCE_CONFIRMATIONS', parseConfirmations) ??
       (isEmbedded ? EMBEDDED_CONFIRMATIONS : USUAL_CONFIRMATIONS),
+    inFlight:
+      read('QUITTANCE_IN_FLIGHT', wholeNumber({ min: 1, max: MOST_IN_FLIGHT })) ?? USUAL_IN_FLIGHT,
     settlementAddress: read('SETTLEMENT_ADDRESS', parseAddress),
     stablecoinAddress: read('STABLECOIN_ADDRESS', parseAddress),
     stablecoinProfile: undefined,
@@ -181,6 +185,7 @@ function readFile(read: ReadVariable, problems: string[]): ChainConfig[] {
 const ONE_CHAIN_VARIABLES = [
   'ETH_RPC_URL',
   'QUITTANCE_CONFIRMATIONS',
+  'QUITTANCE_IN_FLIGHT',
   'SETTLEMENT_ADDRESS',
   'STABLECOIN_ADDRESS',
   'QUITTANCE_TOKENS',
@@ -208,6 +213,7 @@ export const VARIABLES = {
   ETH_RPC_URL: 'Ethereum providers instead of the embedded chain, comma-separated',
   QUITTANCE_CHAINS: 'JSON file of several chains, instead of the variables of one',
   QUITTANCE_CONFIRMATIONS: 'blocks until a payment is final, `finalized` or `safe`',
+  QUITTANCE_IN_FLIGHT: 'transactions of one signer that are on their way at a time',
   QUITTANCE_BLOCK_MS: 'block time of the embedded chain',
   SETTLEMENT_ADDRESS: 'the settlement contract',
   STABLECOIN_ADDRESS: 'the dollar stablecoin',

@@ -1,5 +1,5 @@
 import type { Bell } from '../base/bells.ts'
-import type { Finality } from '../base/chains/config.ts'
+import { USUAL_IN_FLIGHT, type Finality } from '../base/chains/config.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { ReadRollupFee } from '../chain/read/rollup-fee.ts'
@@ -108,7 +108,7 @@ export type SenderPolicy = {
 
 export const DEFAULT_POLICY: SenderPolicy = {
   confirmations: 12,
-  inFlight: 16,
+  inFlight: USUAL_IN_FLIGHT,
   queued: 10_000,
   maxFeePerGas: 500n * 10n ** 9n,
   maxGas: 1_000_000n,

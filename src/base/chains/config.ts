@@ -22,6 +22,8 @@ export type ChainConfig = {
   /** Empty: anvil in the data folder. */
   rpcUrls: string[]
   confirmations: Finality
+  /** How many transactions of one signer are on their way at a time. */
+  inFlight: number
   settlementAddress: HexAddress | undefined
   stablecoinAddress: HexAddress | undefined
   /** What the functions of the stablecoin must fit, where the operator says so. */
@@ -39,6 +41,10 @@ export type ChainConfig = {
 /** Of an anvil of ours. */
 export const EMBEDDED_CONFIRMATIONS = 2
 export const USUAL_CONFIRMATIONS = 12
+
+/** What nodes keep of one account by default. */
+export const USUAL_IN_FLIGHT = 16
+export const MOST_IN_FLIGHT = 1000
 
 /** The id of the first chain of a sandbox; those of the others follow it. */
 export const SANDBOX_CHAIN_ID = 31_337
@@ -97,6 +103,7 @@ const FIELDS = [
   'code',
   'providers',
   'finality',
+  'inFlight',
   'settlement',
   'stablecoin',
   'tokens',
@@ -142,6 +149,9 @@ function readChain(file: Reading, value: unknown, path: JsonPlace): ChainConfig 
     chainId,
     rpcUrls: providers ?? (known ? [known.rpcUrl] : []),
     confirmations: read('finality', finalityOf) ?? known?.finality ?? USUAL_CONFIRMATIONS,
+    inFlight:
+      read('inFlight', (count) => whole(count, { min: 1, max: MOST_IN_FLIGHT })) ??
+      USUAL_IN_FLIGHT,
     settlementAddress: read('settlement', (text) => file.parsers.parseAddress(textOf(text))),
     stablecoinAddress: stablecoin?.address,
     stablecoinProfile: stablecoin?.profile,

@@ -36,6 +36,7 @@ describe('QUITTANCE_CHAINS', () => {
         code: 'B2',
         providers: ['https://one.example', 'https://two.example'],
         finality: 'safe',
+        inFlight: 64,
         settlement: TOKEN,
         stablecoin: 'USDC',
         tokens: [
@@ -52,6 +53,7 @@ describe('QUITTANCE_CHAINS', () => {
       chainId: 8453,
       rpcUrls: ['https://one.example', 'https://two.example'],
       confirmations: 'safe',
+      inFlight: 64,
       settlementAddress: TOKEN,
       stablecoinAddress: TOKEN,
       stablecoinProfile: 'fiat_token',
@@ -108,6 +110,11 @@ describe('QUITTANCE_CHAINS', () => {
     ],
     'line 4: finality must be a whole number',
     'line 8: providers must be one or more http(s) addresses',
+  )
+  refuses(
+    'no transaction at all on its way',
+    [{ name: 'base', inFlight: 0 }],
+    'line 4: inFlight must be a whole number from 1 to 1000',
   )
   refuses('two of one name', [{ name: 'base' }, { name: 'base' }], 'line 6: name is base')
   refuses(
