@@ -150,8 +150,7 @@ function readChain(file: Reading, value: unknown, path: JsonPlace): ChainConfig 
     rpcUrls: providers ?? (known ? [known.rpcUrl] : []),
     confirmations: read('finality', finalityOf) ?? known?.finality ?? USUAL_CONFIRMATIONS,
     inFlight:
-      read('inFlight', (count) => whole(count, { min: 1, max: MOST_IN_FLIGHT })) ??
-      USUAL_IN_FLIGHT,
+      read('inFlight', (count) => whole(count, { min: 1, max: MOST_IN_FLIGHT })) ?? USUAL_IN_FLIGHT,
     settlementAddress: read('settlement', (text) => file.parsers.parseAddress(textOf(text))),
     stablecoinAddress: stablecoin?.address,
     stablecoinProfile: stablecoin?.profile,
