@@ -142,29 +142,26 @@ export async function readOwedTokens(
 }
 
 /**
- * What is on the way of each signer: how many nonces are open, and what it still owes for them, the
- * amounts and the most gas. A signer without any has none.
+ * What each signer still owes: how many orders wait to be mined, their amounts and the most gas. A
+ * signer without any has none.
  */
 export async function readLaneLoads(
   db: Db,
   { chainId, signers }: { chainId: number; signers: readonly Hex[] },
 ): Promise<Map<Hex, LaneLoad>> {
   const { rows } = await sql<LaneLoad & { signer: Hex }>`
-    select lane_nonces.signer, count(*)::integer as open, coalesce(sum(
-      case when orders.route = any(${ETHER_ROUTES}) then orders.amount else 0 end
+    select orders.signer, count(*)::integer as open, sum(
+      case when route = any(${ETHER_ROUTES}) then amount else 0 end
         + newest.gas * newest.max_fee_per_gas + newest.max_rollup_fee
-    ), 0) as owed
-    from lane_nonces
-    left join orders on orders.id = lane_nonces.order_id and orders.state = 'accepted'
-    left join lateral (
+    ) as owed
+    from orders
+    cross join lateral (
       select gas, max_fee_per_gas, max_rollup_fee from attempts
-      where attempts.chain_id = lane_nonces.chain_id and attempts.signer = lane_nonces.signer
-        and attempts.nonce = lane_nonces.nonce
-      order by attempts.id desc limit 1
-    ) as newest on orders.id is not null
-    where lane_nonces.chain_id = ${chainId} and lane_nonces.signer = any(${signers}::text[])
-      and lane_nonces.state = 'open'
-    group by lane_nonces.signer`.execute(db)
+      where attempts.order_id = orders.id order by attempts.id desc limit 1
+    ) as newest
+    where chain_id = ${chainId} and state = 'accepted' and bundle is null
+      and signer = any(${signers}::text[])
+    group by orders.signer`.execute(db)
   return new Map(rows.map(({ signer, ...load }) => [signer, load]))
 }
 

@@ -52,7 +52,8 @@ describe('migrate', () => {
     await sql`alter table chains drop column coin`.execute(db)
     await sql`insert into chains (chain_id, name, code) values (8453, 'base', 'BASE')`.execute(db)
     await sql`drop table traces`.execute(db)
-    await sql`drop index charges_awaited, charges_in_time, transaction_features_sorted`.execute(db)
+    await sql`drop index charges_awaited, charges_in_time, transaction_features_sorted,
+      orders_waiting`.execute(db)
     await sql`delete from migrations where name >= '0015_coins'`.execute(db)
     expect(await migrate(db)).to.include('0015_coins')
     const { rows } = await sql`select coin, chain_coin(chain_id) as told from chains`.execute(db)
