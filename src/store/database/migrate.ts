@@ -19,18 +19,21 @@ export type SchemaState = {
  */
 export async function migrate(db: Db): Promise<string[]> {
   await readSchemaState(db)
-  const migrator = new Migrator({
-    db,
-    migrationTableName: TABLE,
-    migrationLockTableName: `${TABLE}_lock`,
-    provider: { getMigrations: async () => loadMigrations() },
-  })
-  const { error, results = [] } = await migrator.migrateToLatest()
+  const { error, results = [] } = await migratorOf(db).migrateToLatest()
   if (error !== undefined) {
     const failed = results.find((result) => result.status === 'Error')
     throw new MigrationFailedError(failed?.migrationName, error)
   }
   return results.map((result) => result.migrationName)
+}
+
+export function migratorOf(db: Db): Migrator {
+  return new Migrator({
+    db,
+    migrationTableName: TABLE,
+    migrationLockTableName: `${TABLE}_lock`,
+    provider: { getMigrations: async () => loadMigrations() },
+  })
 }
 
 /** Reads only. A schema with migrations that this program has never heard of is refused. */

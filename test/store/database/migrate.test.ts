@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { openDatabase, type Database } from '../../../src/store/database/database.ts'
-import { migrate, readSchemaState } from '../../../src/store/database/migrate.ts'
+import { migrate, migratorOf, readSchemaState } from '../../../src/store/database/migrate.ts'
 import { expectFailure, failureOf } from '../../fixtures/errors.ts'
 import { emptyDatabase, emptyDatabaseUrl } from '../../fixtures/store/database.ts'
 
@@ -47,14 +47,8 @@ describe('migrate', () => {
   it('gives a coin to the chains of a database that had none, in a file of its own', async () => {
     database = await emptyDatabase()
     const { db } = database
-    await migrate(db)
-    await sql`drop function chain_coin`.execute(db)
-    await sql`alter table chains drop column coin`.execute(db)
+    await migratorOf(db).migrateTo('0014_key_use')
     await sql`insert into chains (chain_id, name, code) values (8453, 'base', 'BASE')`.execute(db)
-    await sql`drop table traces`.execute(db)
-    await sql`drop index charges_awaited, charges_in_time, transaction_features_sorted,
-      orders_waiting`.execute(db)
-    await sql`delete from migrations where name >= '0015_coins'`.execute(db)
     expect(await migrate(db)).to.include('0015_coins')
     const { rows } = await sql`select coin, chain_coin(chain_id) as told from chains`.execute(db)
     expect(rows).to.deep.equal([{ coin: 'ETH', told: 'ETH' }])
