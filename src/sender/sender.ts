@@ -59,7 +59,7 @@ export function createSender(context: SenderContext): Sender {
     bell,
     onProgress,
     // Each order that is accepted kicks it, and a pass looks at every lane that is open.
-    restMs: (tookMs) => Math.min(2 * tookMs, policy.pollIntervalMs / 2),
+    restMs: (tookMs) => Math.min(tookMs, policy.pollIntervalMs / 4),
     pass: (signal, { isKicked }) =>
       runPass(context, signal, isKicked ? 0 : policy.pollIntervalMs * RESTED),
   })
