@@ -1,9 +1,9 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError } from '../../base/errors.ts'
-import { gathering } from '../../base/gather.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { Db } from '../database/database.ts'
+import { gathering } from '../database/gather.ts'
 import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
 
 export type LaneKey = { chainId: number; signer: Hex }

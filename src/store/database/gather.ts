@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 
 /**
  * Loads in one call what several callers ask for at one time. What is asked for while a call is
- * under way goes into the next one, so nobody is told what was loaded before they asked.
+ * under way goes into the next one, so an answer is never older than its question.
  */
 export function gathering<K, V>(
   load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,

@@ -2,7 +2,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
-import { gathering } from '../../src/base/gather.ts'
+import { gathering } from '../../../src/store/database/gather.ts'
 
 describe('what is loaded for several callers', () => {
   const loading = () => {
