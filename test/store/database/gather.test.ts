@@ -7,9 +7,12 @@ import { gathering } from '../../../src/store/database/gather.ts'
 describe('what is loaded for several callers', () => {
   const loading = () => {
     const loads: string[][] = []
+    let atWork = 0
     const get = gathering(async (keys: readonly string[]) => {
       loads.push([...keys])
+      expect(++atWork).to.equal(1)
       await sleep(20)
+      atWork -= 1
       if (keys.includes('bad')) throw new Error('bad')
       return new Map(keys.filter((key) => key !== 'none').map((key) => [key, `${key}!`]))
     })
