@@ -22,8 +22,9 @@ export type ListWork<Item, Value> = (
  */
 export function createTogether<Item, Value>(
   work: ListWork<Item, Value>,
-  { limitMs = limits.togetherMs, passes = () => false }: TogetherOptions = {},
+  options: TogetherOptions = {},
 ): (item: Item, signal?: AbortSignal) => Promise<Value> {
+  const { limitMs = limits.togetherMs, patienceMs = PATIENCE_MS, passes = () => false } = options
   const waiting: Waiting<Item, Value>[] = []
   let running = 0
   /** Of them, those that have been at work for long, so that they may wait for a lock. */
@@ -55,7 +56,7 @@ export function createTogether<Item, Value>(
       isLate = true
       late += 1
       beginIfDue()
-    }, PATIENCE_MS)
+    }, patienceMs)
     return {
       end: () => {
         clearTimeout(timer)
@@ -82,6 +83,7 @@ export function createTogether<Item, Value>(
 
 type TogetherOptions = {
   limitMs?: number
+  patienceMs?: number
   /** Whether what was refused may well be done a moment later. */
   passes?: (error: unknown) => boolean
 }
@@ -111,7 +113,7 @@ type Waiting<Item, Value> = {
 async function settle<Item, Value>(
   work: ListWork<Item, Value>,
   take: () => Waiting<Item, Value>[],
-  { limitMs, passes }: Required<TogetherOptions>,
+  { limitMs, passes }: Required<Omit<TogetherOptions, 'patienceMs'>>,
 ): Promise<Waiting<Item, Value>[]> {
   const deadline = startDeadline(limitMs)
   const { signal } = deadline

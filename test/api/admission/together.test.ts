@@ -98,24 +98,21 @@ describe('what is done together', () => {
   })
 
   /** Never ends what has a 0 in it; tells how often it began, and what it was given. */
-  const stalling = () => {
+  const stalling = (options: { limitMs: number; patienceMs?: number } = { limitMs: 200 }) => {
     const goes: Array<{ numbers: number[]; isRepeat: boolean }> = []
     const ends: unknown[] = []
-    const work = createTogether<number, number>(
-      async (take, { signal, isRepeat }) => {
-        await turn()
-        const numbers = [...take()]
-        goes.push({ numbers, isRepeat })
-        if (numbers.includes(0)) {
-          await once(signal, 'abort')
-          ends.push(codeOf(signal.reason))
-        }
-        if (numbers.includes(-2)) throw new Error('broken')
-        if (numbers.includes(-3)) throw Object.assign(new Error('down'), { code: '57P03' })
-        return numbers.map((value) => ({ ok: true, value }))
-      },
-      { limitMs: 200 },
-    )
+    const work = createTogether<number, number>(async (take, { signal, isRepeat }) => {
+      await turn()
+      const numbers = [...take()]
+      goes.push({ numbers, isRepeat })
+      if (numbers.includes(0)) {
+        await once(signal, 'abort')
+        ends.push(codeOf(signal.reason))
+      }
+      if (numbers.includes(-2)) throw new Error('broken')
+      if (numbers.includes(-3)) throw Object.assign(new Error('down'), { code: '57P03' })
+      return numbers.map((value) => ({ ok: true, value }))
+    }, options)
     return { goes, ends, work }
   }
   const codes = (asked: Promise<number>[]) =>
@@ -140,14 +137,14 @@ describe('what is done together', () => {
   })
 
   it('waits for the list that works, and not for one that waits itself', async () => {
-    const { goes, work } = stalling()
+    const { goes, work } = stalling({ limitMs: 1000, patienceMs: 50 })
     const stuck = codes([work(0)])
     await turn()
     await turn()
     const startedAt = performance.now()
     expect(await work(1)).to.equal(1)
     // The first list was given time to end, and has not ended yet.
-    expect(performance.now() - startedAt).to.be.within(50, 180)
+    expect(performance.now() - startedAt).to.be.within(40, 900)
     expect(goes.map(({ numbers }) => numbers)).to.deep.equal([[0], [1]])
     expect(await work(2)).to.equal(2)
     expect(await stuck).to.deep.equal(['unavailable'])
@@ -156,14 +153,17 @@ describe('what is done together', () => {
   it('is one list at a time while none waits', async () => {
     let atWork = 0
     let most = 0
-    const work = createTogether<number, number>(async (take) => {
-      most = Math.max(most, ++atWork)
-      await sleep(20)
-      const numbers = take()
-      await sleep(20)
-      atWork -= 1
-      return numbers.map((value) => ({ ok: true, value }))
-    })
+    const work = createTogether<number, number>(
+      async (take) => {
+        most = Math.max(most, ++atWork)
+        await sleep(10)
+        const numbers = take()
+        await sleep(10)
+        atWork -= 1
+        return numbers.map((value) => ({ ok: true, value }))
+      },
+      { patienceMs: 10_000 },
+    )
     const asked: Promise<number>[] = []
     for (let number = 0; number < 20; number++) {
       asked.push(work(number))
