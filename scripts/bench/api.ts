@@ -9,14 +9,24 @@ import { Type } from 'typebox'
 import { createAccess } from '../../src/api/access/access.ts'
 import { defineEndpoint, type Endpoint } from '../../src/api/admission/endpoint.ts'
 import { createIdempotently } from '../../src/api/admission/idempotently.ts'
+import { transactionDetailEndpoint } from '../../src/api/endpoints/api/transactions/detail.ts'
 import { transactionListEndpoint } from '../../src/api/endpoints/api/transactions/list.ts'
 import { createServer } from '../../src/api/server/server.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { createId } from '../../src/domain/ids.ts'
 import type { Db } from '../../src/store/database/database.ts'
+import { findOrderOf } from '../../src/store/orders/orders.ts'
+import { findArrival } from '../../src/store/rails/checkout-closings.ts'
+import { listDisputes } from '../../src/store/rails/disputes.ts'
+import { listRefunds } from '../../src/store/rails/refunds.ts'
 import { listTransactions } from '../../src/store/transactions/list.ts'
-import { recordTransaction } from '../../src/store/transactions/transactions.ts'
+import { readObjections } from '../../src/store/transactions/objections.ts'
+import {
+  findTransaction,
+  listMoves,
+  recordTransaction,
+} from '../../src/store/transactions/transactions.ts'
 import {
   AMOUNT_FIELDS,
   amountFields,
@@ -41,12 +51,14 @@ async function main(): Promise<void> {
   const user = await makeUser(db)
   const { text: key } = await makeKey(db, { user })
   for (let count = 0; count < 200; count++) await record(db, { userId: user.id, amount: 1n })
+  const { transactionId } = await record(db, { userId: user.id, amount: 1n })
   const ours = createOurs(db)
   const bare = createBare(db, user.id)
   await Promise.all([ours.ready(), bare.ready()])
 
   const headers = { 'x-api-key': key }
   const get = { method: 'GET', url: '/api/transactions?limit=20', headers } as const
+  const one = { ...get, url: `/api/transactions/${transactionId}` }
   const posted = { ...headers, 'content-type': 'application/json' }
   const post = { method: 'POST', url: '/api/records', headers: posted, payload: BODY } as const
   const withKey = () => ({
@@ -54,7 +66,8 @@ async function main(): Promise<void> {
     headers: { ...posted, 'idempotency-key': randomBytes(16).toString('hex') },
   })
   const rows = [
-    await compare('authenticated GET', { ours, bare, make: () => get }),
+    await compare('GET of a list', { ours, bare, make: () => get }),
+    await compare('GET of a transaction', { ours, bare, make: () => one }),
     await compare('validated POST', { ours, bare, make: () => post }),
     await compare('validated POST with a key', { ours, bare, make: withKey }),
   ]
@@ -83,7 +96,7 @@ async function main(): Promise<void> {
   await dropOwnDatabases()
 }
 
-/** All that stands before an operation in the real program, and two operations. */
+/** All that stands before an operation in the real program, and three operations. */
 function createOurs(db: Db): FastifyInstance {
   const rates = { groupB: 100_000_000 }
   const { authenticate, limitRate } = createAccess({
@@ -97,7 +110,11 @@ function createOurs(db: Db): FastifyInstance {
     registry: new Registry(),
     checks: () => [],
     isStopping: () => false,
-    endpoints: [transactionListEndpoint({ chains: oneChain({}) }), recordEndpoint],
+    endpoints: [
+      transactionListEndpoint({ chains: oneChain({}) }),
+      transactionDetailEndpoint,
+      recordEndpoint,
+    ],
     hooks: { db, authenticate, limitRate, idempotently: createIdempotently({ db }) },
   })
 }
@@ -133,6 +150,18 @@ function createBare(db: Db, userId: number): FastifyInstance {
       amount: Number(one.amount) / 100,
     }))
     return { success: true, transactions: shown, total }
+  })
+  server.get('/api/transactions/:id', async (request) => {
+    const { id: transactionId } = request.params as { id: string }
+    const found = (await findTransaction(db, { userId, transactionId }))!
+    const history = await listMoves(db, found)
+    const objections = await readObjections(db, transactionId)
+    const disputes = await listDisputes(db, transactionId)
+    const refunds = await listRefunds(db, transactionId)
+    const order = await findOrderOf(db, transactionId)
+    const arrival = await findArrival(db, transactionId)
+    const shown = { ...found, id: Number(found.id), amount: Number(found.amount) / 100 }
+    return { success: true, ...shown, history, objections, disputes, refunds, order, arrival }
   })
   server.post('/api/records', async (request, reply) => {
     const { amount } = request.body as { amount: number }

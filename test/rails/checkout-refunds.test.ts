@@ -252,11 +252,8 @@ describe('the refund of dollars on chain', () => {
     expect(order?.reference).to.equal(refundReference(reference!))
     expect(order).to.include({ route: 'token', state: 'completed', amount: 12_340_000n })
     expect(await findStatus(db, order!.subject)).to.equal('completed')
-    const shown = await readBlockchainTransaction(db, {
-      transactionId: order!.subject,
-      currency: 'USD',
-      tokenDecimals: null,
-    })
+    const paid = { transactionId: order!.subject, currency: 'USD', tokenDecimals: null }
+    const shown = await readBlockchainTransaction(db, paid, [])
     expect(shown).to.include({ amount_decimal: '12.34', reference: order!.reference })
     expect(shown).not.to.have.property('amount_wei')
   })

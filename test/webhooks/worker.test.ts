@@ -309,7 +309,9 @@ describe('the webhook worker', () => {
     await bench.subscribe()
     await bench.tell()
     const [lost] = await leaseDeliveries(bench.db, LEASE)
-    await sql`update webhook_deliveries set due_at = now() where is_leased`.execute(bench.db)
+    // The column rounds to the millisecond, and may round up.
+    await sql`update webhook_deliveries set due_at = now() - interval '1 s'
+      where is_leased`.execute(bench.db)
     const [taken] = await leaseDeliveries(bench.db, LEASE)
     const late = { ...FAILED, outcome: 'delivered', status: 200 } as const
     expect(await recordDelivered(bench.db, lost!, late)).to.equal(false)

@@ -175,7 +175,7 @@ export const lifeEndpoint = defineEndpoint({
       ...fieldsOf(transaction, 'institutionId', 'gatewayId', 'metadata'),
       ...(await readChargeBack(db, transaction)),
       arrivals: arrivals.map(toArrivalWire),
-      blockchain_transaction: await readBlockchainTransaction(db, transaction),
+      blockchain_transaction: await readBlockchainTransaction(db, transaction, objections),
       order: await readOrder(db, transaction.transactionId),
       history: moves.map((move) => ({ ...toMoveWire(move), actor: move.actor })),
       receipt_path: receipt ? `/r/${receipt.token}` : null,

@@ -9,7 +9,7 @@ import { listAttemptsOf } from '../../../../store/orders/attempts.ts'
 import { readCursor } from '../../../../store/orders/chain-cursor.ts'
 import { findOrderOf } from '../../../../store/orders/orders.ts'
 import { findArrival } from '../../../../store/rails/checkout-closings.ts'
-import { readObjections } from '../../../../store/transactions/objections.ts'
+import type { Objection } from '../../../../store/transactions/objections.ts'
 import { amountFields } from '../../../../wire/amounts.ts'
 import type { Transaction } from '../../../../store/transactions/transactions.ts'
 import type { BlockchainTransactionWire } from '../../../../wire/group-b/transactions.ts'
@@ -22,6 +22,7 @@ import { fieldsOf } from '../fields.ts'
 export async function readBlockchainTransaction(
   db: Db,
   transaction: Shown,
+  objections: readonly Objection[],
 ): Promise<BlockchainTransactionWire | null> {
   const { transactionId } = transaction
   const order = await findOrderOf(db, transactionId)
@@ -30,7 +31,7 @@ export async function readBlockchainTransaction(
   const shown = attempts.find(({ block }) => block !== undefined) ?? attempts.at(-1)
   if (shown === undefined) return null
   const head = (await readCursor(db, order.chainId))?.head.number
-  const isGone = (await readObjections(db, transactionId)).some(({ reason }) => isOffChain(reason))
+  const isGone = objections.some(({ reason }) => isOffChain(reason))
   return {
     eth_tx_hash: shown.hash,
     from_address: checksummed(order.signer),

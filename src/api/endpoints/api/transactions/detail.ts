@@ -32,7 +32,7 @@ export const transactionDetailEndpoint = defineEndpoint({
       ...toTransactionWire(transaction, objections),
       ...fieldsOf(transaction, 'userId', 'institutionId', 'gatewayId', 'metadata'),
       ...(await readChargeBack(db, transaction)),
-      blockchain_transaction: await readBlockchainTransaction(db, transaction),
+      blockchain_transaction: await readBlockchainTransaction(db, transaction, objections),
       history: moves.map(toMoveWire),
     }
   },
