@@ -166,11 +166,8 @@ describe('our own checkout, where a block that was final is replaced', () => {
     chain.mine()
     await read()
     expect(await hash(), 'nothing else is there').to.equal(hashOf('three'))
-    const chainOf = await readBlockchainTransaction(db, {
-      transactionId: id,
-      currency: 'ETH',
-      tokenDecimals: null,
-    })
+    const paid = { transactionId: id, currency: 'ETH', tokenDecimals: null }
+    const chainOf = await readBlockchainTransaction(db, paid, [])
     expect(chainOf).to.include({ status: 'pending', block_number: null, confirmations: 0n })
   })
 
