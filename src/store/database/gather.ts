@@ -13,9 +13,10 @@ export function gathering<K, V>(
   const loadNext = async (): Promise<ReadonlyMap<K, V>> => {
     await last
     await turn()
-    const loaded = load([...keys])
+    const asked = [...keys]
     keys = new Set()
     next = undefined
+    const loaded = load(asked)
     // A failure is of those who asked.
     last = loaded.catch(() => undefined)
     return loaded
