@@ -151,17 +151,9 @@ function createBare(db: Db, userId: number): FastifyInstance {
     }))
     return { success: true, transactions: shown, total }
   })
-  server.get('/api/transactions/:id', async (request) => {
+  server.get('/api/transactions/:id', (request) => {
     const { id: transactionId } = request.params as { id: string }
-    const found = (await findTransaction(db, { userId, transactionId }))!
-    const history = await listMoves(db, found)
-    const objections = await readObjections(db, transactionId)
-    const disputes = await listDisputes(db, transactionId)
-    const refunds = await listRefunds(db, transactionId)
-    const order = await findOrderOf(db, transactionId)
-    const arrival = await findArrival(db, transactionId)
-    const shown = { ...found, id: Number(found.id), amount: Number(found.amount) / 100 }
-    return { success: true, ...shown, history, objections, disputes, refunds, order, arrival }
+    return readBare(db, { userId, transactionId })
   })
   server.post('/api/records', async (request, reply) => {
     const { amount } = request.body as { amount: number }
@@ -171,6 +163,19 @@ function createBare(db: Db, userId: number): FastifyInstance {
     return reply.code(201).send({ success: true, id: made.transactionId, amount })
   })
   return server
+}
+
+async function readBare(db: Db, wanted: { userId: number; transactionId: string }) {
+  const { transactionId } = wanted
+  const found = (await findTransaction(db, wanted))!
+  const history = await listMoves(db, found)
+  const objections = await readObjections(db, transactionId)
+  const disputes = await listDisputes(db, transactionId)
+  const refunds = await listRefunds(db, transactionId)
+  const order = await findOrderOf(db, transactionId)
+  const arrival = await findArrival(db, transactionId)
+  const shown = { ...found, id: Number(found.id), amount: Number(found.amount) / 100 }
+  return { success: true, ...shown, history, objections, disputes, refunds, order, arrival }
 }
 
 function record(db: Db, { userId, amount }: { userId: number; amount: bigint }) {
