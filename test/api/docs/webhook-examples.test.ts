@@ -169,6 +169,8 @@ describe('the payloads of webhooks in the documents', () => {
     await ask('/api/runs', {}, admin)
     await sees('transactions transaction.break_opened')
     await rpc('anvil_setNonce', signer, `0x${(nonce - 1).toString(16)}`)
+    // One that was sent again before its nonce was used would stay in the pool, never to be mined.
+    await rpc('anvil_dropAllTransactions')
     await minesUntil('transactions transaction.alert_closed')
     const list = await fetchInTurn(`${app.url}/api/breaks?state=open`, {
       headers: { 'x-api-key': admin },
