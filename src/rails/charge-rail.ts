@@ -1,4 +1,4 @@
-import { backoffMs, type Loop } from '../base/loop.ts'
+import type { Loop } from '../base/loop.ts'
 import { isFinal, type TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
 import {
@@ -9,7 +9,7 @@ import {
   type Charge,
 } from '../store/rails/charges.ts'
 import { findStatus, moveTransaction } from '../store/transactions/transactions.ts'
-import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
+import { adapterOf, lookAtDue, type ChargeRailDeps } from './charge-deps.ts'
 import { disputePass } from './dispute-rail.ts'
 import { createDueLoop } from './due-loop.ts'
 import type { ChargeView } from './gateway.ts'
@@ -34,33 +34,24 @@ export function createChargeRail(deps: ChargeRailDeps): ChargeRail {
 }
 
 const TABLES = ['charges', 'refunds', 'disputes'] as const
-const BATCH = 10
 const MAX_ROUNDS = 1000
 
 async function chargePass(deps: ChargeRailDeps, signal: AbortSignal): Promise<void> {
-  for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
-    const now = deps.clock.now()
-    const until = new Date(now.getTime() + deps.policy.leaseMs)
-    const leased = await leaseCharges(deps.db, { now, until, limit: BATCH })
-    await Promise.all(leased.map(async (charge) => workOn(deps, charge, signal)))
+  let isMore = true
+  for (let round = 0; isMore && round < MAX_ROUNDS && !signal.aborted; round++) {
+    isMore = await lookAtDue(deps, signal, {
+      what: 'charge',
+      id: 'transactionId',
+      lease: leaseCharges,
+      look: async (charge) => applyView(deps.db, charge, await look(deps, charge, signal)),
+      release: async (charge, { dueAt, trouble }, status = charge.status) => {
+        const ageMs = deps.clock.now().getTime() - charge.createdAt.getTime()
+        const isOver = isFinal(status) || status === 'completed' || ageMs > deps.policy.watchMs
+        await releaseCharge(deps.db, charge, { dueAt: isOver ? undefined : dueAt, trouble })
+      },
+    })
     deps.onProgress?.()
-    if (leased.length < BATCH) return
   }
-}
-
-async function workOn(deps: ChargeRailDeps, charge: Charge, signal: AbortSignal): Promise<void> {
-  let status: TransactionStatus | undefined = charge.status
-  let trouble: string | undefined
-  try {
-    status = await applyView(deps.db, charge, await look(deps, charge, signal))
-  } catch (error) {
-    // A charge that fails waits for its next turn, and keeps no other from its own.
-    if (signal.aborted) return
-    trouble = troubleOf(error)
-    const { transactionId, tries } = charge
-    deps.logger.warn({ transactionId, tries, trouble }, 'a charge waits for its next turn')
-  }
-  await releaseCharge(deps.db, charge, { dueAt: nextLook(deps, charge, status), trouble })
 }
 
 async function openCharge(
@@ -139,17 +130,4 @@ const PATHS: Record<TransactionStatus, Partial<Record<ChargeView['status'], Step
 function reasonOf(view: ChargeView, to: TransactionStatus): string {
   const words = `the gateway says ${view.gatewayStatus ?? to}`
   return view.errorCode === undefined ? words : `${words}: ${view.errorCode}`
-}
-
-function nextLook(
-  deps: ChargeRailDeps,
-  charge: Charge,
-  status: TransactionStatus,
-): Date | undefined {
-  const { firstLookMs, maxLookMs, watchMs } = deps.policy
-  const now = deps.clock.now().getTime()
-  if (isFinal(status) || status === 'completed') return undefined
-  if (now - charge.createdAt.getTime() > watchMs) return undefined
-  const { tries } = charge
-  return new Date(now + backoffMs({ tries, firstMs: firstLookMs, maxMs: maxLookMs }))
 }

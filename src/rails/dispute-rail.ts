@@ -1,4 +1,3 @@
-import { backoffMs } from '../base/loop.ts'
 import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
 import type { Db } from '../store/database/database.ts'
 import { findCharge, type Charge } from '../store/rails/charges.ts'
@@ -10,37 +9,26 @@ import {
   type Dispute,
 } from '../store/rails/disputes.ts'
 import { notify } from '../store/webhooks/notifications.ts'
-import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
+import { adapterOf, lookAtDue, type ChargeRailDeps } from './charge-deps.ts'
 import type { DisputeView } from './gateway.ts'
 import { RailError } from './reply.ts'
 
-const BATCH = 10
-
 /** Asks the gateway how disputes stand, and tells their users of each change. */
 export async function disputePass(deps: ChargeRailDeps, signal: AbortSignal): Promise<void> {
-  const now = deps.clock.now()
-  const until = new Date(now.getTime() + deps.policy.leaseMs)
-  const leased = await leaseDisputes(deps.db, { now, until, limit: BATCH })
-  await Promise.all(leased.map(async (dispute) => workOn(deps, dispute, signal)))
-}
-
-async function workOn(deps: ChargeRailDeps, dispute: Dispute, signal: AbortSignal): Promise<void> {
-  let isClosed = false
-  let trouble: string | undefined
-  try {
-    const { charge, view } = await look(deps, dispute, signal)
-    await keep(deps, { charge, dispute, view })
-    isClosed = view.isClosed
-  } catch (error) {
-    if (signal.aborted) return
-    trouble = troubleOf(error)
-    const { disputeId, tries } = dispute
-    deps.logger.warn({ disputeId, tries, trouble }, 'a dispute waits for its next turn')
-  }
-  const { firstLookMs: firstMs, maxLookMs: maxMs } = deps.policy
-  const waitMs = backoffMs({ tries: dispute.tries, firstMs, maxMs })
-  const dueAt = isClosed ? undefined : new Date(deps.clock.now().getTime() + waitMs)
-  await releaseDispute(deps.db, dispute, { dueAt, trouble })
+  await lookAtDue(deps, signal, {
+    what: 'dispute',
+    id: 'disputeId',
+    lease: leaseDisputes,
+    look: async (dispute) => {
+      const { charge, view } = await look(deps, dispute, signal)
+      await keep(deps, { charge, dispute, view })
+      return view
+    },
+    release: async (dispute, { dueAt, trouble }, view) => {
+      const next = { dueAt: view?.isClosed === true ? undefined : dueAt, trouble }
+      await releaseDispute(deps.db, dispute, next)
+    },
+  })
 }
 
 async function look(

@@ -1,4 +1,3 @@
-import { backoffMs } from '../base/loop.ts'
 import { dueOf, isDust, refundableOf } from '../domain/gateways.ts'
 import type { Db } from '../store/database/database.ts'
 import { findOrderOf } from '../store/orders/orders.ts'
@@ -12,35 +11,22 @@ import {
   type Refund,
 } from '../store/rails/refunds.ts'
 import { moveTransaction, tellOfTransaction } from '../store/transactions/transactions.ts'
-import { adapterOf, troubleOf, type ChargeRailDeps } from './charge-deps.ts'
+import { adapterOf, lookAtDue, type ChargeRailDeps } from './charge-deps.ts'
 import type { RefundView } from './gateway.ts'
 import { codeFrom, RailError } from './reply.ts'
 
-const BATCH = 10
-
 /** Sends money back that was asked back, and follows it until it has arrived or cannot. */
 export async function refundPass(deps: ChargeRailDeps, signal: AbortSignal): Promise<void> {
-  const now = deps.clock.now()
-  const until = new Date(now.getTime() + deps.policy.leaseMs)
-  const leased = await leaseRefunds(deps.db, { now, until, limit: BATCH })
-  await Promise.all(leased.map(async (refund) => workOn(deps, refund, signal)))
-}
-
-async function workOn(deps: ChargeRailDeps, refund: Refund, signal: AbortSignal): Promise<void> {
-  let trouble: string | undefined
-  try {
-    const view = await look(deps, refund, signal)
-    if (view.state !== 'pending') await settle(deps, refund, { ...view, state: view.state })
-  } catch (error) {
-    if (signal.aborted) return
-    trouble = troubleOf(error)
-    const { refundId, tries } = refund
-    deps.logger.warn({ refundId, tries, trouble }, 'a refund waits for its next turn')
-  }
-  const { firstLookMs: firstMs, maxLookMs: maxMs } = deps.policy
-  const waitMs = backoffMs({ tries: refund.tries, firstMs, maxMs })
-  const dueAt = new Date(deps.clock.now().getTime() + waitMs)
-  await releaseRefund(deps.db, refund, { dueAt, trouble })
+  await lookAtDue(deps, signal, {
+    what: 'refund',
+    id: 'refundId',
+    lease: leaseRefunds,
+    look: async (refund) => {
+      const view = await look(deps, refund, signal)
+      if (view.state !== 'pending') await settle(deps, refund, { ...view, state: view.state })
+    },
+    release: (refund, next) => releaseRefund(deps.db, refund, next),
+  })
 }
 
 async function look(
