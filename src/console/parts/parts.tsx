@@ -194,11 +194,15 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   )
 }
 
+/** The facts come before the children. */
 export function Panel(props: {
   title: string
   aside?: ComponentChildren
-  children: ComponentChildren
+  facts?: FactRows
+  areFigures?: boolean
+  children?: ComponentChildren
 }) {
+  const { facts, areFigures } = props
   const id = useId()
   return (
     <section class="panel" aria-labelledby={id}>
@@ -206,19 +210,18 @@ export function Panel(props: {
         <h2 id={id}>{props.title}</h2>
         {props.aside}
       </header>
+      {facts && <Facts rows={facts} areFigures={areFigures} />}
       {props.children}
     </section>
   )
 }
 
+type FactRows = readonly (readonly [string, ComponentChildren])[]
+
 /** Facts by name. Figures stand one below the other. */
-export function Facts(props: {
-  rows: readonly (readonly [string, ComponentChildren])[]
-  areFigures?: boolean
-}) {
-  const { rows, areFigures = false } = props
+export function Facts({ rows, areFigures }: { rows: FactRows; areFigures?: boolean | undefined }) {
   return (
-    <dl class={areFigures ? 'facts figures' : 'facts'}>
+    <dl class={areFigures === true ? 'facts figures' : 'facts'}>
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

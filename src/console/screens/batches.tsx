@@ -8,7 +8,6 @@ import {
   Amount,
   Badge,
   Empty,
-  Facts,
   Foreign,
   Hash,
   Heading,
@@ -110,12 +109,8 @@ export function BatchScreen({ route }: ScreenProps) {
       {data && (
         <>
           <div class="panels">
-            <Panel title="Batch">
-              <Facts rows={factsOf(data)} />
-            </Panel>
-            <Panel title="By state">
-              <Facts rows={sumsOf(data)} />
-            </Panel>
+            <Panel title="Batch" facts={factsOf(data)} />
+            <Panel title="By state" facts={sumsOf(data)} />
           </div>
           <Items items={data.items} />
           <Paging

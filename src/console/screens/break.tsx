@@ -9,7 +9,6 @@ import { Who } from '../parts/names.tsx'
 import {
   Amount,
   Badge,
-  Facts,
   Failure,
   Foreign,
   Hash,
@@ -61,17 +60,11 @@ function Break(props: Detail & { reload: () => void }) {
       </div>
       {found.kind !== 'supply_drift' && <Sides found={found} />}
       <div class="panels two">
-        <Panel title="Break">
-          <Facts rows={factsOf(found)} />
-        </Panel>
+        <Panel title="Break" facts={factsOf(found)} />
         {found.kind === 'supply_drift' ? (
-          <Panel title="Ledger and supply">
-            <Facts areFigures rows={accountOf(found)} />
-          </Panel>
+          <Panel title="Ledger and supply" areFigures facts={accountOf(found)} />
         ) : (
-          <Panel title="Evidence">
-            <Facts rows={evidenceOf(found)} />
-          </Panel>
+          <Panel title="Evidence" facts={evidenceOf(found)} />
         )}
         <Panel title="What to do">
           <Actions found={found} reload={reload} />

@@ -10,7 +10,6 @@ import {
   Choice,
   Copy,
   Empty,
-  Facts,
   Failure,
   Foreign,
   Heading,
@@ -194,31 +193,29 @@ function Delivered({ delivery, headers, payload }: AnyDeliveryDetailWire) {
   return (
     <>
       <div class="panels two">
-        <Panel title="Delivery">
-          <Facts
-            rows={[
-              ['Status', <Badge state={delivery.status} />],
-              ['To', <Foreign text={delivery.url} />],
-              ['Address is', <Badge state={delivery.url_status} />],
-              ['User', <Foreign text={delivery.username} />],
-              ['Written', <Time iso={delivery.created_at} />],
-              ...(delivery.next_try_at === null
-                ? []
-                : [['Next try', <Time iso={delivery.next_try_at} />] as const]),
-            ]}
-          />
-        </Panel>
-        <Panel title="Headers">
-          <Facts
-            rows={[
-              ...Object.entries(headers).map(
-                ([name, value]) => [name, <Foreign text={value} />] as const,
-              ),
-              ['webhook-timestamp', 'made at each try'],
-              ['webhook-signature', 'made at each try'],
-            ]}
-          />
-        </Panel>
+        <Panel
+          title="Delivery"
+          facts={[
+            ['Status', <Badge state={delivery.status} />],
+            ['To', <Foreign text={delivery.url} />],
+            ['Address is', <Badge state={delivery.url_status} />],
+            ['User', <Foreign text={delivery.username} />],
+            ['Written', <Time iso={delivery.created_at} />],
+            ...(delivery.next_try_at === null
+              ? []
+              : [['Next try', <Time iso={delivery.next_try_at} />] as const]),
+          ]}
+        />
+        <Panel
+          title="Headers"
+          facts={[
+            ...Object.entries(headers).map(
+              ([name, value]) => [name, <Foreign text={value} />] as const,
+            ),
+            ['webhook-timestamp', 'made at each try'],
+            ['webhook-signature', 'made at each try'],
+          ]}
+        />
       </div>
       <h2 class="part">Tries</h2>
       <Cards

@@ -255,20 +255,20 @@ function Solvency({ solvency }: { solvency: SolvencyWire | undefined }) {
 function Health({ data }: { data: OverviewWire }) {
   const { head, providers } = data
   return (
-    <Panel title="Chain and providers">
-      <Facts
-        rows={[
-          ['Chain', String(data.chain_id)],
-          ['Last block read', head ? groupDigits(String(head.block_number)) : 'none yet'],
-          [
-            'Last final block',
-            typeof head?.final_number === 'number'
-              ? groupDigits(String(head.final_number))
-              : 'none yet',
-          ],
-          ...(head ? [['Read', <Time iso={head.updated_at} />] as const] : []),
-        ]}
-      />
+    <Panel
+      title="Chain and providers"
+      facts={[
+        ['Chain', String(data.chain_id)],
+        ['Last block read', head ? groupDigits(String(head.block_number)) : 'none yet'],
+        [
+          'Last final block',
+          typeof head?.final_number === 'number'
+            ? groupDigits(String(head.final_number))
+            : 'none yet',
+        ],
+        ...(head ? [['Read', <Time iso={head.updated_at} />] as const] : []),
+      ]}
+    >
       <ul class="list">
         {providers.map((provider) => (
           <li key={provider.name}>

@@ -4,7 +4,7 @@ import { useInterval, useLoaded } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { useChainChoice } from '../parts/chain-choice.tsx'
 import { groupDigits } from '../parts/format.ts'
-import { Badge, Empty, Facts, Heading, Panel, Time } from '../parts/parts.tsx'
+import { Badge, Empty, Heading, Panel, Time } from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
 
 const REFRESH_MS = 3000
@@ -41,15 +41,14 @@ export function ProvidersScreen() {
       </CardList>
       <div class="panels">
         {data?.head && (
-          <Panel title="Position of the reader">
-            <Facts
-              rows={[
-                ['Last block read', groupDigits(String(data.head.block_number))],
-                ['Last final block', groupDigits(String(data.head.final_number ?? 'none yet'))],
-                ['Read at', <Time iso={data.head.updated_at} />],
-              ]}
-            />
-          </Panel>
+          <Panel
+            title="Position of the reader"
+            facts={[
+              ['Last block read', groupDigits(String(data.head.block_number))],
+              ['Last final block', groupDigits(String(data.head.final_number ?? 'none yet'))],
+              ['Read at', <Time iso={data.head.updated_at} />],
+            ]}
+          />
         )}
         <Panel title="Who disagreed">
           {found.length === 0 ? (

@@ -8,7 +8,7 @@ import { CardList, type Columns } from '../parts/cards.tsx'
 import { saveFile } from '../parts/save-file.ts'
 import { plural, sentenceOf } from '../parts/format.ts'
 import { Who } from '../parts/names.tsx'
-import { Badge, Empty, Facts, Failure, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
+import { Badge, Empty, Failure, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging } from './paging.tsx'
@@ -132,12 +132,8 @@ export function RunScreen({ route }: ScreenProps) {
       <LoadState of={loaded} what="the run" />
       {run && (
         <div class="panels two">
-          <Panel title="Run">
-            <Facts rows={factsOf(run)} />
-          </Panel>
-          <Panel title="Found">
-            <Facts rows={foundOf(run)} />
-          </Panel>
+          <Panel title="Run" facts={factsOf(run)} />
+          <Panel title="Found" facts={foundOf(run)} />
         </div>
       )}
     </>

@@ -5,7 +5,7 @@ import { usePlatform } from '../context.ts'
 import { Cards } from '../parts/cards.tsx'
 import { useChainChoice } from '../parts/chain-choice.tsx'
 import { formatUnits, groupDigits, plural } from '../parts/format.ts'
-import { Amount, Choice, Facts, Failure, Foreign, Heading, Panel } from '../parts/parts.tsx'
+import { Amount, Choice, Failure, Foreign, Heading, Panel } from '../parts/parts.tsx'
 import {
   readPaymentsCsv,
   sumOf,
@@ -152,16 +152,16 @@ function Preview(props: {
   return (
     <>
       <div class="panels two">
-        <Panel title="Summary">
-          <Facts
-            rows={[
-              ['Payments', plural(payments.length, 'payment')],
-              ...(chain === undefined ? [] : [['Chain', chain] as const]),
-              ['In all', <Amount decimal={total} currency={currency} />],
-              ['If one fails', onFailure === 'each' ? 'the others are paid' : 'none is paid'],
-              ...(estimate ? estimateRows(estimate) : []),
-            ]}
-          />
+        <Panel
+          title="Summary"
+          facts={[
+            ['Payments', plural(payments.length, 'payment')],
+            ...(chain === undefined ? [] : [['Chain', chain] as const]),
+            ['In all', <Amount decimal={total} currency={currency} />],
+            ['If one fails', onFailure === 'each' ? 'the others are paid' : 'none is paid'],
+            ...(estimate ? estimateRows(estimate) : []),
+          ]}
+        >
           {error !== undefined && <Failure error={error} />}
           <p class="buttons">
             <button

@@ -14,7 +14,6 @@ import {
   Amount,
   Badge,
   Empty,
-  Facts,
   Foreign,
   Hash,
   Heading,
@@ -73,46 +72,44 @@ export function SignersScreen() {
 function Own({ signer, coin }: { signer: PlatformSignerWire; coin: string }) {
   const { mint, alerts } = signer
   return (
-    <Panel title="The platform’s own">
-      <Facts
-        rows={[
-          ['Address', <Hash value={signer.address} />],
-          ['Signs', signer.purposes.map(sentenceOf).join(', ')],
-          ['Balance', <Held coin={coin} decimal={signer.balance_decimal} />],
-          ['Next 100 payments', <Held coin={coin} decimal={signer.needed_decimal} />],
-          ['Gas today', <Held coin={coin} decimal={signer.gas_today_decimal} />],
-          ['Next nonce', String(signer.next_nonce ?? 'Unknown')],
-          ['In progress', String(signer.on_its_way)],
-          ['Can mint', mint === null ? 'Unknown' : mintOf(mint)],
-          ...alerts.map(
-            ({ kind, since }) =>
-              [
-                sentenceOf(kind),
-                <>
-                  <Badge state="open" /> {REMEDIES[kind]} Since <Time iso={since} />
-                </>,
-              ] as const,
-          ),
-        ]}
-      />
-    </Panel>
+    <Panel
+      title="The platform’s own"
+      facts={[
+        ['Address', <Hash value={signer.address} />],
+        ['Signs', signer.purposes.map(sentenceOf).join(', ')],
+        ['Balance', <Held coin={coin} decimal={signer.balance_decimal} />],
+        ['Next 100 payments', <Held coin={coin} decimal={signer.needed_decimal} />],
+        ['Gas today', <Held coin={coin} decimal={signer.gas_today_decimal} />],
+        ['Next nonce', String(signer.next_nonce ?? 'Unknown')],
+        ['In progress', String(signer.on_its_way)],
+        ['Can mint', mint === null ? 'Unknown' : mintOf(mint)],
+        ...alerts.map(
+          ({ kind, since }) =>
+            [
+              sentenceOf(kind),
+              <>
+                <Badge state="open" /> {REMEDIES[kind]} Since <Time iso={since} />
+              </>,
+            ] as const,
+        ),
+      ]}
+    />
   )
 }
 
 function Token({ token }: { token: StablecoinWire }) {
   const { is_paused: isPaused } = token
   return (
-    <Panel title="The stablecoin">
-      <Facts
-        rows={[
-          ['Token', <Foreign text={token.symbol ?? 'Without a symbol'} />],
-          ['Address', <Hash value={token.address} />],
-          ['Decimals', String(token.decimals)],
-          ['Kind', PROFILES[token.profile]],
-          ['Paused', isPaused === null ? 'Unknown' : isPaused ? 'Yes' : 'No'],
-        ]}
-      />
-    </Panel>
+    <Panel
+      title="The stablecoin"
+      facts={[
+        ['Token', <Foreign text={token.symbol ?? 'Without a symbol'} />],
+        ['Address', <Hash value={token.address} />],
+        ['Decimals', String(token.decimals)],
+        ['Kind', PROFILES[token.profile]],
+        ['Paused', isPaused === null ? 'Unknown' : isPaused ? 'Yes' : 'No'],
+      ]}
+    />
   )
 }
 

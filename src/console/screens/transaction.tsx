@@ -17,7 +17,6 @@ import {
   Amount,
   Badge,
   Copy,
-  Facts,
   Failure,
   Foreign,
   Hash,
@@ -78,9 +77,7 @@ function Life({ life, reload }: { life: TransactionLifeWire; reload: () => void 
           </Panel>
         </div>
         <div>
-          <Panel title="Record">
-            <Facts rows={recordOf(life)} />
-          </Panel>
+          <Panel title="Record" facts={recordOf(life)} />
           <ChainPanel life={life} />
           <ReceiptPart life={life} reload={reload} />
           <Told about={life.transaction_id} />
@@ -231,31 +228,25 @@ function ChainPanel({ life }: { life: TransactionLifeWire }) {
           </a>
         )
       }
-    >
-      <Facts
-        rows={[
-          ...(chains.length > 1 ? [['Chain', life.chain] as const] : []),
-          ['Status', <Badge state={isGone(life) ? 'not_on_chain' : chain.status} />],
-          ['Hash', <Hash value={chain.eth_tx_hash} />],
-          ['From', <Hash value={chain.from_address} />],
-          ['To', <Hash value={chain.to_address} />],
-          ...payers
-            .filter((payer) => payer !== chain.from_address)
-            .map((payer) => ['Payer', <Hash value={payer} />] as const),
-          ...(order ? [['Route', sentenceOf(order.route)] as const] : []),
-          ...(reference === null ? [] : [['Reference', <Hash value={reference} />] as const]),
-          [
-            'Block',
-            chain.block_number === null ? 'none yet' : groupDigits(`${chain.block_number}`),
-          ],
-          ['Confirmations', groupDigits(String(chain.confirmations))],
-          ...feeRows(chain),
-          ...(chain.error_code === null
-            ? []
-            : [['Failed because', chain.error_reason ?? sentenceOf(chain.error_code)] as const]),
-        ]}
-      />
-    </Panel>
+      facts={[
+        ...(chains.length > 1 ? [['Chain', life.chain] as const] : []),
+        ['Status', <Badge state={isGone(life) ? 'not_on_chain' : chain.status} />],
+        ['Hash', <Hash value={chain.eth_tx_hash} />],
+        ['From', <Hash value={chain.from_address} />],
+        ['To', <Hash value={chain.to_address} />],
+        ...payers
+          .filter((payer) => payer !== chain.from_address)
+          .map((payer) => ['Payer', <Hash value={payer} />] as const),
+        ...(order ? [['Route', sentenceOf(order.route)] as const] : []),
+        ...(reference === null ? [] : [['Reference', <Hash value={reference} />] as const]),
+        ['Block', chain.block_number === null ? 'none yet' : groupDigits(`${chain.block_number}`)],
+        ['Confirmations', groupDigits(String(chain.confirmations))],
+        ...feeRows(chain),
+        ...(chain.error_code === null
+          ? []
+          : [['Failed because', chain.error_reason ?? sentenceOf(chain.error_code)] as const]),
+      ]}
+    />
   )
 }
 

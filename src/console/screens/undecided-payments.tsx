@@ -15,17 +15,7 @@ import { Arrivals } from '../parts/arrivals.tsx'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { compareDecimals } from '../parts/format.ts'
 import { UserLink } from '../parts/names.tsx'
-import {
-  Amount,
-  Badge,
-  Empty,
-  Facts,
-  Failure,
-  Heading,
-  LoadState,
-  Panel,
-  Time,
-} from '../parts/parts.tsx'
+import { Amount, Badge, Empty, Failure, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 
@@ -167,9 +157,7 @@ function Payment(props: PaymentProps) {
         <strong>{MEANINGS[payment.gateway_status ?? ''] ?? 'It waits for a decision.'}</strong>
       </div>
       <div class="panels two">
-        <Panel title="Asked for and received">
-          <Facts rows={factsOf(payment)} />
-        </Panel>
+        <Panel title="Asked for and received" facts={factsOf(payment)} />
         <Panel title="Decide">
           <DecisionForm {...props} />
         </Panel>

@@ -2,7 +2,7 @@ import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/le
 import { useInterval, useLoaded } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { sentenceOf } from '../parts/format.ts'
-import { Amount, Empty, Facts, Foreign, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
+import { Amount, Empty, Foreign, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import { Postings } from '../parts/postings.tsx'
 import { Told } from '../parts/told.tsx'
 import type { ScreenProps } from '../route.ts'
@@ -72,17 +72,17 @@ const ACCOUNTS: Readonly<Record<OwnedWalletListWire['platform'][number]['account
 function Platform({ accounts }: { accounts: OwnedWalletListWire['platform'] }) {
   return (
     <div class="panels">
-      <Panel title="In no wallet">
-        <Facts
-          areFigures
-          rows={accounts.map(
-            ({ account, chain, currency, balance }) =>
-              [
-                chain === null ? ACCOUNTS[account] : `${ACCOUNTS[account]} on ${chain}`,
-                <Amount decimal={balance} currency={currency} />,
-              ] as const,
-          )}
-        />
+      <Panel
+        title="In no wallet"
+        areFigures
+        facts={accounts.map(
+          ({ account, chain, currency, balance }) =>
+            [
+              chain === null ? ACCOUNTS[account] : `${ACCOUNTS[account]} on ${chain}`,
+              <Amount decimal={balance} currency={currency} />,
+            ] as const,
+        )}
+      >
         <p class="faint">Together with all wallets and what is held, these sum to zero.</p>
       </Panel>
     </div>
@@ -133,9 +133,7 @@ function WalletPart({ id }: { id: string }) {
       {wallet && (
         <>
           <div class="panels wallet">
-            <Panel title={sentenceOf(wallet.type)}>
-              <Facts rows={factsOf(wallet)} />
-            </Panel>
+            <Panel title={sentenceOf(wallet.type)} facts={factsOf(wallet)} />
           </div>
           <h2 class="part">Postings</h2>
           <Postings of={{ wallet_id: id }} empty="No postings yet" />
