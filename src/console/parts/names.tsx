@@ -38,11 +38,11 @@ export function Who({ actor }: { actor: string }) {
   return <Foreign text={name ?? whoOf(actor)} />
 }
 
-/** Leads to the transactions of the user. */
-export function UserLink({ id }: { id: number }) {
+/** Leads to the transactions of the user; without the name it is asked for. */
+export function UserLink({ id, name }: { id: number; name?: string }) {
   return (
     <a href={hashOf(['transactions'], { user_id: String(id) })}>
-      <Who actor={`user:${id}`} />
+      {name === undefined ? <Who actor={`user:${id}`} /> : <Foreign text={name} />}
     </a>
   )
 }

@@ -4,6 +4,7 @@ import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useAct } from '../act.ts'
 import { ApiFailure } from '../api.ts'
 import type { Loaded } from '../context.ts'
+import { hashOf } from '../route.ts'
 import { formatDecimal, formatTime, sentenceOf, shortHash, zoneOf } from './format.ts'
 import { Icon } from './icon.tsx'
 import { usePreferences } from './preferences.ts'
@@ -191,6 +192,15 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
         </button>
       )}
     </div>
+  )
+}
+
+/** Leads from one thing to the list of all. */
+export function Back({ to, children }: { to: string; children: ComponentChildren }) {
+  return (
+    <p class="back">
+      <a href={hashOf([to])}>{children}</a>
+    </p>
   )
 }
 

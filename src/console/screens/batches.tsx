@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks'
 
 import type { OwnedBatchDetailWire, OwnedBatchListWire } from '../../wire/group-b/admin.ts'
 import { useEvents, useInterval, useLoaded, useThrottled } from '../context.ts'
-import { Cards } from '../parts/cards.tsx'
+import { CardList, Cards, type Columns } from '../parts/cards.tsx'
 import { plural, sentenceOf } from '../parts/format.ts'
+import { UserLink } from '../parts/names.tsx'
 import {
   Amount,
+  Back,
   Badge,
   Empty,
   Foreign,
@@ -41,33 +43,33 @@ export function BatchesScreen({ route }: ScreenProps) {
   return (
     <>
       <Heading>Batches</Heading>
-      <LoadState of={list} what="batches" />
-      {data?.batches.length === 0 && (
+      <CardList
+        of={list}
+        what="batches"
+        rows={data?.batches}
+        keyOf={(batch) => batch.batch_id}
+        columns={COLUMNS}
+      >
         <Empty title="There are no batches yet">
           <p>Payments that are sent together appear here.</p>
         </Empty>
-      )}
-      {data && data.batches.length > 0 && (
-        <Cards
-          rows={data.batches}
-          keyOf={(batch) => batch.batch_id}
-          columns={{
-            Batch: (batch) => (
-              <a href={hashOf(['batches', batch.batch_id])}>
-                <code>{batch.batch_id}</code>
-              </a>
-            ),
-            Status: (batch) => <Badge state={batch.status} />,
-            Amount: (batch) => <Sum of={batch} currency={batch.currency} />,
-            Payments: (batch) => <States batch={batch} />,
-            User: (batch) => <Foreign text={batch.username} />,
-            Created: (batch) => <Time iso={batch.created_at} />,
-          }}
-        />
-      )}
+      </CardList>
       <Paging cursor={after} next={data?.next_after} onGo={setAfter} />
     </>
   )
+}
+
+const COLUMNS: Columns<Batch> = {
+  Batch: (batch) => (
+    <a href={hashOf(['batches', batch.batch_id])}>
+      <code>{batch.batch_id}</code>
+    </a>
+  ),
+  Status: (batch) => <Badge state={batch.status} />,
+  Amount: (batch) => <Sum of={batch} currency={batch.currency} />,
+  Payments: (batch) => <States batch={batch} />,
+  User: (batch) => <Foreign text={batch.username} />,
+  Created: (batch) => <Time iso={batch.created_at} />,
 }
 
 function Sum({ of, currency }: { of: { amount_decimal: string }; currency: string }) {
@@ -101,9 +103,7 @@ export function BatchScreen({ route }: ScreenProps) {
   }, REFRESH_MS)
   return (
     <>
-      <p class="back">
-        <a href={hashOf(['batches'])}>All batches</a>
-      </p>
+      <Back to="batches">All batches</Back>
       <Heading>{id}</Heading>
       <LoadState of={loaded} what="the batch" />
       {data && (
@@ -133,12 +133,7 @@ function factsOf(batch: OwnedBatchDetailWire) {
     ['Amount', <Sum of={batch} currency={batch.currency} />],
     ['Payments', plural(batch.count, 'payment')],
     ['If one fails', batch.on_failure === 'each' ? 'the others are paid' : 'none is paid'],
-    [
-      'User',
-      <a href={hashOf(['transactions'], { user_id: String(batch.user_id) })}>
-        <Foreign text={batch.username} />
-      </a>,
-    ],
+    ['User', <UserLink id={batch.user_id} name={batch.username} />],
     ['Created', <Time iso={batch.created_at} />],
     ['Done', doneAt === null ? 'not yet' : <Time iso={doneAt} />],
   ] as const

@@ -8,6 +8,7 @@ import { groupDigits, sentenceOf } from '../parts/format.ts'
 import { Who } from '../parts/names.tsx'
 import {
   Amount,
+  Back,
   Badge,
   Failure,
   Foreign,
@@ -40,9 +41,7 @@ export function BreakScreen({ route }: ScreenProps) {
   useInterval(reload, REFRESH_MS)
   return (
     <>
-      <p class="back">
-        <a href={hashOf(['breaks'])}>All breaks</a>
-      </p>
+      <Back to="breaks">All breaks</Back>
       <Heading>{data ? sentenceOf(data.break.kind) : 'Break'}</Heading>
       <LoadState of={loaded} what="the break" />
       {data && <Break {...data} reload={reload} />}

@@ -6,6 +6,7 @@ import { useInterval, useLoaded, usePlatform } from '../context.ts'
 import { CardList, Cards, type Columns } from '../parts/cards.tsx'
 import { plural, sentenceOf } from '../parts/format.ts'
 import {
+  Back,
   Badge,
   Choice,
   Copy,
@@ -176,9 +177,7 @@ export function DeliveryScreen({ route }: ScreenProps) {
   )
   return (
     <>
-      <p class="back">
-        <a href={hashOf(['deliveries'])}>All webhooks</a>
-      </p>
+      <Back to="deliveries">All webhooks</Back>
       <Heading aside={button}>
         {data ? `Webhook: ${sentenceOf(data.delivery.notification_type)}` : 'Webhook'}
       </Heading>

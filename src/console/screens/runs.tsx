@@ -8,7 +8,7 @@ import { CardList, type Columns } from '../parts/cards.tsx'
 import { saveFile } from '../parts/save-file.ts'
 import { plural, sentenceOf } from '../parts/format.ts'
 import { Who } from '../parts/names.tsx'
-import { Badge, Empty, Failure, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
+import { Back, Badge, Empty, Failure, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging } from './paging.tsx'
@@ -124,9 +124,7 @@ export function RunScreen({ route }: ScreenProps) {
   )
   return (
     <>
-      <p class="back">
-        <a href={hashOf(['runs'])}>All runs</a>
-      </p>
+      <Back to="runs">All runs</Back>
       <Heading aside={button}>Reconciliation run</Heading>
       {error !== undefined && <Failure error={error} />}
       <LoadState of={loaded} what="the run" />

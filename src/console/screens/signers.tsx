@@ -10,6 +10,7 @@ import { useInterval, useLoaded } from '../context.ts'
 import { Cards } from '../parts/cards.tsx'
 import { useChainChoice } from '../parts/chain-choice.tsx'
 import { sentenceOf } from '../parts/format.ts'
+import { UserLink } from '../parts/names.tsx'
 import {
   Amount,
   Badge,
@@ -21,7 +22,6 @@ import {
   Panel,
   Time,
 } from '../parts/parts.tsx'
-import { hashOf } from '../route.ts'
 import { Paging } from './paging.tsx'
 
 const REFRESH_MS = 5000
@@ -152,11 +152,7 @@ function Table({ users, coin }: { users: readonly UserSignerWire[]; coin: string
       rows={users}
       keyOf={(user) => user.user_id}
       columns={{
-        User: (user) => (
-          <a href={hashOf(['transactions'], { user_id: String(user.user_id) })}>
-            <Foreign text={user.username} />
-          </a>
-        ),
+        User: (user) => <UserLink id={user.user_id} name={user.username} />,
         Address: (user) => <Hash value={user.address} />,
         Balance: (user) => <Held coin={coin} decimal={user.balance_decimal} />,
         'In progress': (user) => String(user.on_its_way),

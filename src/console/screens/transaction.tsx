@@ -11,10 +11,11 @@ import {
 import { Arrivals } from '../parts/arrivals.tsx'
 import { explorerOf } from '../parts/explorers.ts'
 import { formatUnits, groupDigits, sentenceOf } from '../parts/format.ts'
-import { RailName, Who } from '../parts/names.tsx'
+import { RailName, UserLink, Who } from '../parts/names.tsx'
 import { Objections, StatusCell } from '../parts/objections.tsx'
 import {
   Amount,
+  Back,
   Badge,
   Copy,
   Failure,
@@ -49,9 +50,7 @@ export function TransactionScreen({ route }: ScreenProps) {
   }, REFRESH_MS)
   return (
     <>
-      <p class="back">
-        <a href={hashOf(['transactions'])}>All transactions</a>
-      </p>
+      <Back to="transactions">All transactions</Back>
       <Heading>{id}</Heading>
       <LoadState of={life} what="the transaction" />
       {data && <Life life={data} reload={life.reload} />}
@@ -156,12 +155,7 @@ function recordOf(life: TransactionLifeWire) {
   const { refunded_decimal: refunded } = life
   return [
     ['Type', sentenceOf(life.type)],
-    [
-      'User',
-      <a href={hashOf(['transactions'], { user_id: String(life.user_id) })}>
-        <Foreign text={life.username} />
-      </a>,
-    ],
+    ['User', <UserLink id={life.user_id} name={life.username} />],
     ['Created', <Time iso={life.created_at} />],
     ['Updated', <Time iso={life.updated_at} />],
     ...(life.gateway_id === null

@@ -15,7 +15,17 @@ import { Arrivals } from '../parts/arrivals.tsx'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { compareDecimals } from '../parts/format.ts'
 import { UserLink } from '../parts/names.tsx'
-import { Amount, Badge, Empty, Failure, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
+import {
+  Amount,
+  Back,
+  Badge,
+  Empty,
+  Failure,
+  Heading,
+  LoadState,
+  Panel,
+  Time,
+} from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 
@@ -98,9 +108,7 @@ export function PaymentScreen({ route }: ScreenProps) {
   const [payment] = list.data?.payments ?? []
   return (
     <>
-      <p class="back">
-        <a href={hashOf(['payments'])}>All payments to decide</a>
-      </p>
+      <Back to="payments">All payments to decide</Back>
       <Heading>{id}</Heading>
       {decision && <Decided id={id} decision={decision} />}
       {!decision && <LoadState of={list} what="the payment" />}

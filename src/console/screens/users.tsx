@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks'
 import type { UserListWire, UserWire } from '../../wire/group-b/users.ts'
 import { useLoaded, usePlatform } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
+import { UserLink } from '../parts/names.tsx'
 import { Badge, Foreign, FormDialog, Heading, Time } from '../parts/parts.tsx'
-import { hashOf } from '../route.ts'
 import { Scopes, ScopeFields, scopesOf } from './access-parts.tsx'
 import { Paging } from './paging.tsx'
 
@@ -50,10 +50,7 @@ function columnsOf(onChange: (user: UserWire) => void): Columns<UserWire> {
   return {
     User: (user) => (
       <>
-        <a href={hashOf(['transactions'], { user_id: String(user.id) })}>
-          <Foreign text={user.username} />
-        </a>{' '}
-        <span class="faint">#{user.id}</span>
+        <UserLink id={user.id} name={user.username} /> <span class="faint">#{user.id}</span>
       </>
     ),
     State: (user) => <Badge state={user.disabled_at === null ? 'enabled' : 'disabled'} />,

@@ -2,7 +2,7 @@ import type { OwnedWalletListWire, OwnedWalletWire } from '../../wire/group-b/le
 import { useInterval, useLoaded } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { sentenceOf } from '../parts/format.ts'
-import { Amount, Empty, Foreign, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
+import { Amount, Back, Empty, Foreign, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import { Postings } from '../parts/postings.tsx'
 import { Told } from '../parts/told.tsx'
 import type { ScreenProps } from '../route.ts'
@@ -94,9 +94,7 @@ export function WalletScreen({ route }: ScreenProps) {
   const [, id = '', subject] = route.path
   return (
     <>
-      <p class="back">
-        <a href={hashOf(['wallets'])}>All wallets</a>
-      </p>
+      <Back to="wallets">All wallets</Back>
       {id === 'postings' && subject !== undefined ? (
         <SubjectPart subject={subject} />
       ) : (
