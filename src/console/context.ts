@@ -110,8 +110,10 @@ export function useThrottled(work: () => void, ms: number): () => void {
   }, [ms])
 }
 
+const REFRESH_MS = 5000
+
 /** Calls again and again while the screen is there and somebody looks. */
-export function useInterval(work: () => void, ms: number): void {
+export function useInterval(work: () => void, ms = REFRESH_MS): void {
   const latest = useRef(work)
   latest.current = work
   useEffect(() => {

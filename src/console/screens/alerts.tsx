@@ -8,14 +8,12 @@ import { Who } from '../parts/names.tsx'
 import { Badge, Empty, Foreign, FormDialog, Hash, Heading, Time } from '../parts/parts.tsx'
 import { hashOf } from '../route.ts'
 
-const REFRESH_MS = 5000
-
 /** What should not happen and did: each stays open until the chain shows that it is over. */
 export function AlertsScreen() {
   const list = useLoaded('alerts', (api, signal) =>
     api.get<AlertListWire>('/api/admin/alerts', { signal }),
   )
-  useInterval(list.reload, REFRESH_MS)
+  useInterval(list.reload)
   const [noting, setNoting] = useState<AlertWire>()
   const alerts = list.data?.alerts
   const count = alerts && (

@@ -21,7 +21,6 @@ import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
 
-const REFRESH_MS = 5000
 const PAGE = 50
 const STATES = ['pending', 'processing', 'completed', 'failed'] as const
 
@@ -38,7 +37,7 @@ export function BatchesScreen({ route }: ScreenProps) {
       query: { user_id: userId, after, limit: PAGE },
     }),
   )
-  useInterval(list.reload, REFRESH_MS)
+  useInterval(list.reload)
   const { data } = list
   return (
     <>
@@ -100,7 +99,7 @@ export function BatchScreen({ route }: ScreenProps) {
   })
   useInterval(() => {
     if (data?.status === 'pending') reload()
-  }, REFRESH_MS)
+  })
   return (
     <>
       <Back to="batches">All batches</Back>

@@ -25,8 +25,6 @@ import { AtRisk } from './breaks.tsx'
 type Move = { action: string; actor: string; note: string | null; at: string }
 type Detail = { break: BreakWire; history: Move[] }
 
-const REFRESH_MS = 5000
-
 /** One disagreement: what the record and the chain say, and what was done. */
 export function BreakScreen({ route }: ScreenProps) {
   const id = route.path[1] ?? ''
@@ -38,7 +36,7 @@ export function BreakScreen({ route }: ScreenProps) {
   useEvents((event) => {
     if (event.type.includes('break')) reloadSoon()
   })
-  useInterval(reload, REFRESH_MS)
+  useInterval(reload)
   return (
     <>
       <Back to="breaks">All breaks</Back>

@@ -10,7 +10,6 @@ import { Paging, useCursor } from './paging.tsx'
 
 export type BreakList = { breaks: BreakWire[]; total: number; next_cursor: string | null }
 
-const REFRESH_MS = 5000
 const AGES = ['under_1h', 'under_1d', 'under_7d', 'over_7d']
 const AGE_LABELS = {
   under_1h: 'Under 1 hour',
@@ -54,7 +53,7 @@ export function BreaksScreen({ route }: ScreenProps) {
   useEvents((event) => {
     if (event.type.includes('break')) reloadSoon()
   })
-  useInterval(list.reload, REFRESH_MS)
+  useInterval(list.reload)
   const { data } = list
   const count = data && (
     <p class="faint" role="status">

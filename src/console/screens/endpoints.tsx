@@ -7,8 +7,6 @@ import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
 
-const REFRESH_MS = 5000
-
 /** Where webhooks go, what each address receives, and whether it answers. */
 export function EndpointsScreen({ route }: ScreenProps) {
   const { user_id: userId } = route.query
@@ -19,7 +17,7 @@ export function EndpointsScreen({ route }: ScreenProps) {
       query: { user_id: userId, after, limit: 50 },
     }),
   )
-  useInterval(list.reload, REFRESH_MS)
+  useInterval(list.reload)
   const { data } = list
   return (
     <>

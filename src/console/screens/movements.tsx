@@ -7,8 +7,6 @@ import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
 
-const REFRESH_MS = 5000
-
 type Kind = MovementWire['kind']
 
 const TITLES: Readonly<Record<Kind, string>> = { mint: 'Mints', redeem: 'Redeems', wire: 'Wires' }
@@ -42,7 +40,7 @@ function Movements({ route, kind }: ScreenProps & { kind: Kind }) {
     }),
   )
   useEvents(useThrottled(list.reload, 500))
-  useInterval(list.reload, REFRESH_MS)
+  useInterval(list.reload)
   const { data } = list
   const title = TITLES[kind]
   return (

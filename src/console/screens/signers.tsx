@@ -24,8 +24,6 @@ import {
 } from '../parts/parts.tsx'
 import { Paging } from './paging.tsx'
 
-const REFRESH_MS = 5000
-
 /** The addresses that sign: what each has, and what it needs. */
 export function SignersScreen() {
   const { chain, choice } = useChainChoice()
@@ -36,7 +34,7 @@ export function SignersScreen() {
       query: { chain, after_id: afterId, limit: 50 },
     }),
   )
-  useInterval(list.reload, REFRESH_MS)
+  useInterval(list.reload)
   const { data } = list
   return (
     <>

@@ -34,8 +34,6 @@ type Decision = 'accept' | 'refuse'
 
 /** The platform gives so many, the oldest; those that are decided make room for the next. */
 export const MOST_UNDECIDED = 100
-const REFRESH_MS = 5000
-
 /** All of them, or the one. */
 export function useUndecided(id?: string): Loaded<UndecidedList> {
   const query = { limit: MOST_UNDECIDED, transaction_id: id }
@@ -47,7 +45,7 @@ export function useUndecided(id?: string): Loaded<UndecidedList> {
 /** Payments on chain that are less or late, and wait for people. */
 export function PaymentsScreen() {
   const list = useUndecided()
-  useInterval(list.reload, REFRESH_MS)
+  useInterval(list.reload)
   useEvents(useThrottled(list.reload, 500))
   const payments = list.data?.payments
   return (

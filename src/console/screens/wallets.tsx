@@ -9,7 +9,6 @@ import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
 import { Paging, useCursor } from './paging.tsx'
 
-const REFRESH_MS = 5000
 const PATH = '/api/admin/wallets'
 
 /** The wallets of all users, and the accounts of the platform. */
@@ -19,7 +18,7 @@ export function WalletsScreen({ route }: ScreenProps) {
   const list = useLoaded(`wallets ${userId} ${after}`, (api, signal) =>
     api.get<OwnedWalletListWire>(PATH, { signal, query: { user_id: userId, after, limit: 50 } }),
   )
-  useInterval(list.reload, REFRESH_MS)
+  useInterval(list.reload)
   const { data } = list
   return (
     <>
@@ -120,7 +119,7 @@ function WalletPart({ id }: { id: string }) {
   const list = useLoaded(`wallet ${id}`, (api, signal) =>
     api.get<OwnedWalletListWire>(PATH, { signal, query: { wallet_id: id } }),
   )
-  useInterval(list.reload, REFRESH_MS)
+  useInterval(list.reload)
   const { data } = list
   const [wallet] = data?.wallets ?? []
   return (
