@@ -116,8 +116,7 @@ export function BatchScreen({ route }: ScreenProps) {
             cursor={from}
             next={data.next_from}
             onGo={setFrom}
-            first="First payments"
-            more="Next payments"
+            words={['First payments', 'Next payments']}
           />
         </>
       )}

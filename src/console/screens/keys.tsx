@@ -12,7 +12,7 @@ import { CardList, type Columns } from '../parts/cards.tsx'
 import { userIdOf } from '../parts/names.tsx'
 import { Badge, Copy, Dialog, Empty, Foreign, FormDialog, Heading, Time } from '../parts/parts.tsx'
 import { ScopeFields, Scopes, scopesOf } from './access-parts.tsx'
-import { Paging } from './paging.tsx'
+import { FORWARD, Paging } from './paging.tsx'
 
 export function KeysScreen() {
   const [afterId, setAfterId] = useState<number>()
@@ -43,13 +43,7 @@ export function KeysScreen() {
           <p>Create one for a user. It is shown once.</p>
         </Empty>
       </CardList>
-      <Paging
-        cursor={afterId}
-        next={list.data?.next_after_id}
-        onGo={setAfterId}
-        first="First"
-        more="Next"
-      />
+      <Paging cursor={afterId} next={list.data?.next_after_id} onGo={setAfterId} words={FORWARD} />
       {open === 'add' && <AddDialog onClose={close} />}
       {open !== undefined && open !== 'add' && <RevokeDialog apiKey={open} onClose={close} />}
     </>

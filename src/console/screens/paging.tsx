@@ -10,16 +10,17 @@ export function useCursor(list: string) {
   return [cursor, go] as const
 }
 
+export const FORWARD = ['First', 'Next'] as const
+
 /** The way through a list page by page; `undefined` is the first one. */
 export function Paging<C extends string | number>(props: {
   cursor: C | undefined
   next: C | null | undefined
   onGo: (cursor: C | undefined) => void
-  /** Of a list that does not go from the newest to the oldest. */
-  first?: string
-  more?: string
+  /** Where a list does not go from the newest to the oldest: to its start, and on. */
+  words?: readonly [string, string]
 }) {
-  const { cursor, next, onGo, first = 'Newest', more = 'Older' } = props
+  const { cursor, next, onGo, words: [first, more] = ['Newest', 'Older'] } = props
   if (cursor === undefined && (next === null || next === undefined)) return null
   return (
     <p class="buttons">

@@ -22,7 +22,7 @@ import {
   Panel,
   Time,
 } from '../parts/parts.tsx'
-import { Paging } from './paging.tsx'
+import { FORWARD, Paging } from './paging.tsx'
 
 /** The addresses that sign: what each has, and what it needs. */
 export function SignersScreen() {
@@ -56,13 +56,7 @@ export function SignersScreen() {
         </Empty>
       )}
       {data && data.users.length > 0 && <Table users={data.users} coin={data.coin} />}
-      <Paging
-        cursor={afterId}
-        next={data?.next_after_id}
-        onGo={setAfterId}
-        first="First"
-        more="Next"
-      />
+      <Paging cursor={afterId} next={data?.next_after_id} onGo={setAfterId} words={FORWARD} />
     </>
   )
 }

@@ -6,7 +6,7 @@ import { CardList, type Columns } from '../parts/cards.tsx'
 import { UserLink } from '../parts/names.tsx'
 import { Badge, Foreign, FormDialog, Heading, Time } from '../parts/parts.tsx'
 import { Scopes, ScopeFields, scopesOf } from './access-parts.tsx'
-import { Paging } from './paging.tsx'
+import { FORWARD, Paging } from './paging.tsx'
 
 export function UsersScreen() {
   const [afterId, setAfterId] = useState<number>()
@@ -33,13 +33,7 @@ export function UsersScreen() {
         keyOf={(user) => user.id}
         columns={columnsOf(setOpen)}
       />
-      <Paging
-        cursor={afterId}
-        next={list.data?.next_after_id}
-        onGo={setAfterId}
-        first="First"
-        more="Next"
-      />
+      <Paging cursor={afterId} next={list.data?.next_after_id} onGo={setAfterId} words={FORWARD} />
       {open === 'add' && <AddDialog onClose={close} />}
       {open !== undefined && open !== 'add' && <StateDialog user={open} onClose={close} />}
     </>

@@ -7,7 +7,7 @@ import { Postings } from '../parts/postings.tsx'
 import { Told } from '../parts/told.tsx'
 import type { ScreenProps } from '../route.ts'
 import { hashOf } from '../route.ts'
-import { Paging, useCursor } from './paging.tsx'
+import { FORWARD, Paging, useCursor } from './paging.tsx'
 
 const PATH = '/api/admin/wallets'
 
@@ -36,7 +36,7 @@ export function WalletsScreen({ route }: ScreenProps) {
           </p>
         </Empty>
       </CardList>
-      <Paging cursor={after} next={data?.next_after} onGo={setAfter} first="First" more="Next" />
+      <Paging cursor={after} next={data?.next_after} onGo={setAfter} words={FORWARD} />
       {data && <Platform accounts={data.platform} />}
     </>
   )
