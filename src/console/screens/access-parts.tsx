@@ -1,4 +1,8 @@
+import { useState } from 'preact/hooks'
+
 import type { KeyWire } from '../../wire/group-b/users.ts'
+import { useLoaded } from '../context.ts'
+import { FORWARD, Paging } from './paging.tsx'
 
 type Scope = KeyWire['scopes'][number]
 
@@ -22,6 +26,24 @@ const SCOPES = Object.keys({
 } satisfies Record<Scope, true>)
 
 const LETS_READ = 2
+
+/** The keys or the users of all, and the one that a dialog is about, if not a new one. */
+export function useAccessList<List extends { next_after_id: number | null }, Row>(
+  what: 'keys' | 'users',
+) {
+  const [afterId, setAfterId] = useState<number>()
+  const list = useLoaded(`${what} ${afterId}`, (api, signal) =>
+    api.get<List>(`/api/admin/${what}`, { signal, query: { after_id: afterId, limit: 50 } }),
+  )
+  const [open, setOpen] = useState<'add' | Row>()
+  const close = (): void => {
+    setOpen(undefined)
+    list.reload()
+  }
+  const next = list.data?.next_after_id
+  const paging = <Paging cursor={afterId} next={next} onGo={setAfterId} words={FORWARD} />
+  return { list, paging, open, setOpen, close }
+}
 
 /** What one may do, in few words where that is everything. */
 export function Scopes({ scopes }: { scopes: readonly string[] }) {

@@ -11,19 +11,10 @@ import { useLoaded, usePlatform } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { userIdOf } from '../parts/names.tsx'
 import { Badge, Copy, Dialog, Empty, Foreign, FormDialog, Heading, Time } from '../parts/parts.tsx'
-import { ScopeFields, Scopes, scopesOf } from './access-parts.tsx'
-import { FORWARD, Paging } from './paging.tsx'
+import { ScopeFields, Scopes, scopesOf, useAccessList } from './access-parts.tsx'
 
 export function KeysScreen() {
-  const [afterId, setAfterId] = useState<number>()
-  const list = useLoaded(`keys ${afterId}`, (api, signal) =>
-    api.get<KeyListWire>('/api/admin/keys', { signal, query: { after_id: afterId, limit: 50 } }),
-  )
-  const [open, setOpen] = useState<'add' | KeyWire>()
-  const close = (): void => {
-    setOpen(undefined)
-    list.reload()
-  }
+  const { list, paging, open, setOpen, close } = useAccessList<KeyListWire, KeyWire>('keys')
   const add = (
     <button type="button" class="primary" onClick={() => setOpen('add')}>
       Create a key
@@ -43,7 +34,7 @@ export function KeysScreen() {
           <p>Create one for a user. It is shown once.</p>
         </Empty>
       </CardList>
-      <Paging cursor={afterId} next={list.data?.next_after_id} onGo={setAfterId} words={FORWARD} />
+      {paging}
       {open === 'add' && <AddDialog onClose={close} />}
       {open !== undefined && open !== 'add' && <RevokeDialog apiKey={open} onClose={close} />}
     </>

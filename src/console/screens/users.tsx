@@ -1,23 +1,12 @@
-import { useState } from 'preact/hooks'
-
 import type { UserListWire, UserWire } from '../../wire/group-b/users.ts'
-import { useLoaded, usePlatform } from '../context.ts'
+import { usePlatform } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { UserLink } from '../parts/names.tsx'
 import { Badge, Foreign, FormDialog, Heading, Time } from '../parts/parts.tsx'
-import { Scopes, ScopeFields, scopesOf } from './access-parts.tsx'
-import { FORWARD, Paging } from './paging.tsx'
+import { Scopes, ScopeFields, scopesOf, useAccessList } from './access-parts.tsx'
 
 export function UsersScreen() {
-  const [afterId, setAfterId] = useState<number>()
-  const list = useLoaded(`users ${afterId}`, (api, signal) =>
-    api.get<UserListWire>('/api/admin/users', { signal, query: { after_id: afterId, limit: 50 } }),
-  )
-  const [open, setOpen] = useState<'add' | UserWire>()
-  const close = (): void => {
-    setOpen(undefined)
-    list.reload()
-  }
+  const { list, paging, open, setOpen, close } = useAccessList<UserListWire, UserWire>('users')
   const add = (
     <button type="button" class="primary" onClick={() => setOpen('add')}>
       Add a user
@@ -33,7 +22,7 @@ export function UsersScreen() {
         keyOf={(user) => user.id}
         columns={columnsOf(setOpen)}
       />
-      <Paging cursor={afterId} next={list.data?.next_after_id} onGo={setAfterId} words={FORWARD} />
+      {paging}
       {open === 'add' && <AddDialog onClose={close} />}
       {open !== undefined && open !== 'add' && <StateDialog user={open} onClose={close} />}
     </>
