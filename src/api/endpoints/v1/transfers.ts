@@ -13,10 +13,8 @@ import { createRedeem, newReference } from '../../../ledger/redeems.ts'
 import { transferBetween } from '../../../ledger/wallet-transfers.ts'
 import { createWithdrawal } from '../../../ledger/withdrawals.ts'
 import type { Db } from '../../../store/database/database.ts'
-import { findTransfer, listTransfers } from '../../../store/ledger/transfers.ts'
 import { mainWallet } from '../../../store/ledger/wallets.ts'
 import { recordTransaction } from '../../../store/transactions/transactions.ts'
-import { IdParamsSchema } from '../../../wire/group-a/lists.ts'
 import { readMoney, refusal } from '../../../wire/group-a/money.ts'
 import { requireBothNumbers, requireFields } from '../../../wire/group-a/places.ts'
 import {
@@ -24,20 +22,17 @@ import {
   transferBody,
   TransferCreateSchema,
   TransferListQuerySchema,
-  TransferListSchema,
   TransferReadQuerySchema,
 } from '../../../wire/group-a/transfers.ts'
 import { invalidRequest } from '../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../admission/endpoint.ts'
 import { answerTo, SENDER_REFUSALS, type Refusals } from '../../admission/refusals.ts'
 import type { Chains } from '../../chains.ts'
-import { idOf, readPage } from '../lists.ts'
 import { PLATFORM_REFUSALS, type Minting } from './business-account/transfers.ts'
 import { transferMoves } from './moves.ts'
 import {
   answeringFunds,
   destinationWallet,
-  notFound,
   requireAddress,
   requireBank,
   requireChain,
@@ -48,6 +43,7 @@ import {
   type PayingBank,
 } from './sides.ts'
 import { chainView } from './shown.ts'
+import { transferReads } from './transfer-reads.ts'
 
 /** What a burn from the caller's own address needs of the sender. */
 export type Burning<Prepared = unknown> = {
@@ -88,7 +84,23 @@ type Deps<Burn, PayOut> = {
 }
 
 export function walletTransferEndpoints<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint[] {
-  return [transferCreate(deps), transferRead(deps), transferList(deps)]
+  const reads = transferReads({
+    ledger: deps.ledger,
+    path: '/v1/transfers',
+    access: 'transfers:read',
+    kinds: ['wallet', 'redeem', 'withdrawal'],
+    read: {
+      operationId: 'getTransfer',
+      summary: 'Read a transfer, a withdrawal or a redeem',
+      query: TransferReadQuerySchema,
+    },
+    list: {
+      operationId: 'listTransfers',
+      summary: 'List your transfers, withdrawals and redeems, newest first',
+      query: TransferListQuerySchema,
+    },
+  })
+  return [transferCreate(deps), ...reads]
 }
 
 function transferCreate<Burn, PayOut>(deps: Deps<Burn, PayOut>): Endpoint {
@@ -245,54 +257,6 @@ async function prepareBurn<Burn, P>(
   const payment = await burning.prepare(db, order)
   return { burn: { id, reference, address }, burning, payment }
 }
-
-function transferRead({ ledger }: Pick<Deps<unknown, unknown>, 'ledger'>): Endpoint {
-  return defineEndpoint({
-    route: 'GET /v1/transfers/{id}',
-    operationId: 'getTransfer',
-    summary: 'Read a transfer, a withdrawal or a redeem',
-    tag: 'Transfers',
-    access: 'transfers:read',
-    params: IdParamsSchema,
-    query: TransferReadQuerySchema,
-    answer: TransferAnswerSchema,
-    handle: async ({ params, caller, db }) => {
-      const { userId, dialect } = caller
-      const transfer = await findTransfer(db, { userId, id: params.id, kinds: KINDS })
-      if (!transfer) throw notFound('transfer', 2)
-      return { data: transferBody(transfer, dialect, chainView(ledger)) }
-    },
-  })
-}
-
-function transferList({ ledger }: Pick<Deps<unknown, unknown>, 'ledger'>): Endpoint {
-  return defineEndpoint({
-    route: 'GET /v1/transfers',
-    operationId: 'listTransfers',
-    summary: 'List your transfers, withdrawals and redeems, newest first',
-    tag: 'Transfers',
-    access: 'transfers:read',
-    query: TransferListQuerySchema,
-    answer: TransferListSchema,
-    handle: async ({ query, caller, db }) => {
-      const { userId, dialect } = caller
-      const page = await readPage(query, async (id) => {
-        return (await findTransfer(db, { userId, id, kinds: KINDS }))?.seq
-      })
-      const filter = {
-        userId,
-        kinds: KINDS,
-        walletId: idOf(query.walletId),
-        sourceWalletId: idOf(query.sourceWalletId),
-        destinationWalletId: idOf(query.destinationWalletId),
-      }
-      const found = await listTransfers(db, filter, page)
-      return { data: found.map((one) => transferBody(one, dialect, chainView(ledger))) }
-    },
-  })
-}
-
-const KINDS = ['wallet', 'redeem', 'withdrawal'] as const
 
 type Body = Static<typeof TransferCreateSchema>
 type Request = {

@@ -8,9 +8,7 @@ import type { Hex, Order } from '../../../../domain/orders.ts'
 import type { LedgerContext } from '../../../../ledger/context.ts'
 import { createMint } from '../../../../ledger/mints.ts'
 import type { Db } from '../../../../store/database/database.ts'
-import { findTransfer, listTransfers } from '../../../../store/ledger/transfers.ts'
 import { findRecipient } from '../../../../store/transactions/recipient-addresses.ts'
-import { IdParamsSchema } from '../../../../wire/group-a/lists.ts'
 import { decimalOf, readMoney, refusal } from '../../../../wire/group-a/money.ts'
 import { requireFields } from '../../../../wire/group-a/places.ts'
 import {
@@ -18,12 +16,10 @@ import {
   MintListQuerySchema,
   TransferAnswerSchema,
   transferBody,
-  TransferListSchema,
 } from '../../../../wire/group-a/transfers.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { later, ofPayee, SENDER_REFUSALS, type Refusals } from '../../../admission/refusals.ts'
 import type { Chains } from '../../../chains.ts'
-import { readPage } from '../../lists.ts'
 import {
   answeringFunds,
   notFound,
@@ -34,6 +30,7 @@ import {
   type DollarChain,
 } from '../sides.ts'
 import { chainView } from '../shown.ts'
+import { transferReads } from '../transfer-reads.ts'
 
 /** What a mint needs of the sender; the composition root fits it in. */
 export type Minting<Prepared = unknown> = {
@@ -64,7 +61,19 @@ type Deps<Prepared> = {
 }
 
 export function mintEndpoints<Prepared>(deps: Deps<Prepared>): Endpoint[] {
-  return [mintCreate(deps), mintRead(deps), mintList(deps)]
+  const reads = transferReads({
+    ledger: deps.ledger,
+    path: '/v1/businessAccount/transfers',
+    access: 'mint:read',
+    kinds: ['mint'],
+    read: { operationId: 'getMint', summary: 'Read a mint' },
+    list: {
+      operationId: 'listMints',
+      summary: 'List your mints, newest first',
+      query: MintListQuerySchema,
+    },
+  })
+  return [mintCreate(deps), ...reads]
 }
 
 function mintCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
@@ -127,45 +136,6 @@ function mintCreate<Prepared>(deps: Deps<Prepared>): Endpoint {
     subjectsOf: ({ data }) => [data.id],
     onCommitted: () => {
       for (const { minting } of chains.all()) minting.kick()
-    },
-  })
-}
-
-function mintRead({ ledger }: { ledger: LedgerContext }): Endpoint {
-  return defineEndpoint({
-    route: 'GET /v1/businessAccount/transfers/{id}',
-    operationId: 'getMint',
-    summary: 'Read a mint',
-    tag: 'Transfers',
-    access: 'mint:read',
-    params: IdParamsSchema,
-    answer: TransferAnswerSchema,
-    handle: async ({ params, caller, db }) => {
-      const { userId, dialect } = caller
-      const mint = await findTransfer(db, { userId, id: params.id, kinds: ['mint'] })
-      if (!mint) throw notFound('transfer', 2)
-      return { data: transferBody(mint, dialect, chainView(ledger)) }
-    },
-  })
-}
-
-function mintList({ ledger }: { ledger: LedgerContext }): Endpoint {
-  return defineEndpoint({
-    route: 'GET /v1/businessAccount/transfers',
-    operationId: 'listMints',
-    summary: 'List your mints, newest first',
-    tag: 'Transfers',
-    access: 'mint:read',
-    query: MintListQuerySchema,
-    answer: TransferListSchema,
-    handle: async ({ query, caller, db }) => {
-      const { userId, dialect } = caller
-      const kinds = ['mint'] as const
-      const page = await readPage(query, async (id) => {
-        return (await findTransfer(db, { userId, id, kinds }))?.seq
-      })
-      const found = await listTransfers(db, { userId, kinds }, page)
-      return { data: found.map((one) => transferBody(one, dialect, chainView(ledger))) }
     },
   })
 }
