@@ -16,6 +16,7 @@ import { OfChainQuerySchema } from '../../../../wire/group-b/admin.ts'
 import { wantedChain, type Chains } from '../../../chains.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 const REMEDIES: Readonly<Record<SenderAlertKind, string>> = {
   reorg_after_final:
@@ -24,11 +25,9 @@ const REMEDIES: Readonly<Record<SenderAlertKind, string>> = {
   nonce_taken_by_like_payment: 'Find out who else holds the key of this signer, and replace it.',
 }
 
-const SHARED = { tag: 'Administration', access: 'admin' } as const
-
 export function alertEndpoints({ clock, chains }: { clock: Clock; chains: Chains }): Endpoint[] {
   const list = defineEndpoint({
-    ...SHARED,
+    ...ADMINISTRATION,
     route: 'GET /api/admin/alerts',
     operationId: 'listAlerts',
     summary: 'List the open alerts of the sender, oldest first',
@@ -57,7 +56,7 @@ export function alertEndpoints({ clock, chains }: { clock: Clock; chains: Chains
     },
   })
   const acknowledge = defineEndpoint({
-    ...SHARED,
+    ...ADMINISTRATION,
     route: 'POST /api/admin/alerts/{alert_id}/acknowledge',
     operationId: 'acknowledgeAlert',
     summary: 'Acknowledge an open alert with a note',

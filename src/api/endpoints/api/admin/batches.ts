@@ -13,14 +13,14 @@ import { wantedChain, type Chains } from '../../../chains.ts'
 import { idOf, pageOf } from '../../lists.ts'
 import { toBatchWire, toItemWire } from '../blockchain/batch-wire.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 export function everyonesBatchListEndpoint({ chains }: { chains: Chains }): Endpoint {
   return defineEndpoint({
+    ...ADMINISTRATION,
     route: 'GET /api/admin/batches',
     operationId: 'listEveryonesBatches',
     summary: 'List the batches of all users, newest first',
-    tag: 'Administration',
-    access: 'admin',
     query: OwnedBatchListQuerySchema,
     answer: OwnedBatchListSchema,
     handle: async ({ query, db }) => {
@@ -47,11 +47,10 @@ export function everyonesBatchListEndpoint({ chains }: { chains: Chains }): Endp
 }
 
 export const everyonesBatchEndpoint = defineEndpoint({
+  ...ADMINISTRATION,
   route: 'GET /api/admin/batches/{batch_id}',
   operationId: 'readEveryonesBatch',
   summary: 'Read a batch of any user with the state of its items',
-  tag: 'Administration',
-  access: 'admin',
   params: BatchParamsSchema,
   query: BatchQuerySchema,
   answer: OwnedBatchDetailSchema,

@@ -24,6 +24,7 @@ import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 export type KeyDeps = {
   clock: Clock
@@ -37,10 +38,8 @@ export function keyEndpoints(deps: KeyDeps): Endpoint[] {
   return [keyListEndpoint, keyCreateEndpoint(deps), keyRevokeEndpoint(deps)]
 }
 
-const shared = { tag: 'Administration', access: 'admin' } as const
-
 const keyListEndpoint = defineEndpoint({
-  ...shared,
+  ...ADMINISTRATION,
   route: 'GET /api/admin/keys',
   operationId: 'listApiKeys',
   summary: 'List API keys, oldest first',
@@ -61,7 +60,7 @@ const keyListEndpoint = defineEndpoint({
 
 function keyCreateEndpoint({ clock, environment, randomBytes }: KeyDeps): Endpoint {
   return defineEndpoint({
-    ...shared,
+    ...ADMINISTRATION,
     route: 'POST /api/admin/keys',
     operationId: 'createApiKey',
     summary: 'Create an API key for a user; the key is shown once',
@@ -96,7 +95,7 @@ function keyCreateEndpoint({ clock, environment, randomBytes }: KeyDeps): Endpoi
 
 function keyRevokeEndpoint({ forgetUser }: KeyDeps): Endpoint {
   return defineEndpoint({
-    ...shared,
+    ...ADMINISTRATION,
     route: 'POST /api/admin/keys/{key_id}/revoke',
     operationId: 'revokeApiKey',
     summary: 'Revoke an API key for good',

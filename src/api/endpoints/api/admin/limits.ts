@@ -30,6 +30,7 @@ import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { idOf, pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 type Deps = { clock: Clock }
 
@@ -38,11 +39,9 @@ export function limitEndpoints(deps: Deps): Endpoint[] {
   return [limitList(deps), limitSet(deps)]
 }
 
-const shared = { tag: 'Administration', access: 'admin' } as const
-
 function limitList({ clock }: Deps): Endpoint {
   return defineEndpoint({
-    ...shared,
+    ...ADMINISTRATION,
     route: 'GET /api/admin/limits',
     operationId: 'listLimits',
     summary: 'List the limits of every way out, what is used today, and who set them',
@@ -67,7 +66,7 @@ function limitList({ clock }: Deps): Endpoint {
 
 function limitSet({ clock }: Deps): Endpoint {
   return defineEndpoint({
-    ...shared,
+    ...ADMINISTRATION,
     route: 'POST /api/admin/limits',
     operationId: 'setLimits',
     summary: 'Set the limits of one way out in one currency, for everyone or for one user',

@@ -14,13 +14,13 @@ import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { idOf, pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 export const movementListEndpoint = defineEndpoint({
+  ...ADMINISTRATION,
   route: 'GET /api/admin/movements',
   operationId: 'listEveryonesMovements',
   summary: 'List the mints, redeems or wires of all users, newest first',
-  tag: 'Administration',
-  access: 'admin',
   query: MovementListQuerySchema,
   answer: MovementListSchema,
   handle: async ({ query, db }) => {
@@ -48,11 +48,10 @@ function toMovementWire(movement: Movement): MovementWire {
 }
 
 export const disputeListEndpoint = defineEndpoint({
+  ...ADMINISTRATION,
   route: 'GET /api/admin/disputes',
   operationId: 'listEveryonesDisputes',
   summary: 'List the disputes of all users, newest first',
-  tag: 'Administration',
-  access: 'admin',
   query: DisputeListQuerySchema,
   answer: DisputeListSchema,
   handle: async ({ query, db }) => {

@@ -13,6 +13,7 @@ import {
 } from '../../../../wire/group-b/admin.ts'
 import { chainNamed, type Chains } from '../../../chains.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 export type OverviewDeps = {
   clock: Clock
@@ -24,11 +25,10 @@ export type OverviewDeps = {
 export function overviewEndpoint(deps: OverviewDeps): Endpoint {
   const { clock, environment, chains } = deps
   return defineEndpoint({
+    ...ADMINISTRATION,
     route: 'GET /api/admin/overview',
     operationId: 'readOverview',
     summary: 'Read the state of the platform: records compared with the chain, and what waits',
-    tag: 'Administration',
-    access: 'admin',
     query: OfChainQuerySchema,
     answer: OverviewSchema,
     handle: async ({ query, db }) => {

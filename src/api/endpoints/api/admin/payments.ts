@@ -29,14 +29,13 @@ import { TransactionParamsSchema } from '../../../../wire/group-b/transactions.t
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { fieldsOf } from '../fields.ts'
 import { toArrivalWire } from '../payments/charges.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 /** Of each payment, the largest. */
 const ARRIVALS = 100
 
-const shared = { tag: 'Administration', access: 'admin' } as const
-
 export const undecidedListEndpoint = defineEndpoint({
-  ...shared,
+  ...ADMINISTRATION,
   route: 'GET /api/admin/payments',
   operationId: 'listUndecidedPayments',
   summary: 'List the crypto checkouts that wait for a decision, oldest first',
@@ -60,7 +59,7 @@ export const undecidedListEndpoint = defineEndpoint({
 })
 
 export const paymentDecideEndpoint = defineEndpoint({
-  ...shared,
+  ...ADMINISTRATION,
   route: 'POST /api/admin/payments/{transaction_id}/decide',
   operationId: 'decidePayment',
   summary: 'Accept what arrived for a crypto checkout, or refuse it',

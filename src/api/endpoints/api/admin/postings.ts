@@ -13,11 +13,11 @@ import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { idOf, pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 export const postingListEndpoint = defineEndpoint({
+  ...ADMINISTRATION,
   route: 'GET /api/admin/postings',
-  tag: 'Administration',
-  access: 'admin',
   operationId: 'listPostings',
   summary: 'List the postings of the ledger, of a wallet or of one record, newest first',
   query: PostingListQuerySchema,

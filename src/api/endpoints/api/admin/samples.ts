@@ -5,15 +5,15 @@ import { SampleListQuerySchema, SampleListSchema } from '../../../../wire/group-
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { chainNamed, type Chains } from '../../../chains.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 export function sampleListEndpoint(deps: { clock: Clock; chains: Chains }): Endpoint {
   const { clock, chains } = deps
   return defineEndpoint({
+    ...ADMINISTRATION,
     route: 'GET /api/admin/samples',
     operationId: 'listOverviewSamples',
     summary: 'List the overview of each minute, oldest first',
-    tag: 'Administration',
-    access: 'admin',
     query: SampleListQuerySchema,
     answer: SampleListSchema,
     handle: async ({ query, db }) => {

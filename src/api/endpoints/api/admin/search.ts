@@ -6,13 +6,13 @@ import {
 } from '../../../../wire/group-b/console.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 export const everywhereEndpoint = defineEndpoint({
+  ...ADMINISTRATION,
   route: 'GET /api/admin/search',
   operationId: 'findEverywhere',
   summary: 'Search transactions, batches, breaks, runs, wallets and users',
-  tag: 'Administration',
-  access: 'admin',
   query: SearchQuerySchema,
   answer: FoundListSchema,
   handle: async ({ query, db }) => {

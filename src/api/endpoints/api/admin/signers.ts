@@ -17,6 +17,7 @@ import {
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { chainNamed, type Chains } from '../../../chains.ts'
 import { pageOf } from '../../lists.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 /** What is asked of the signers of a chain. */
 export type SignersDeps = {
@@ -34,14 +35,13 @@ export type SignersDeps = {
 /** Every address that signs: the platform's own first, and the users' page by page. */
 export function signerListEndpoint({ chains }: { chains: Chains<SignersDeps> }): Endpoint {
   return defineEndpoint({
+    ...ADMINISTRATION,
     route: 'GET /api/admin/signers',
     operationId: 'listSigners',
     summary: 'List the addresses that sign: what each is for, what it has and what it needs',
     description:
       'A balance, a nonce or an allowance is null while no provider answers. What is ' +
       'needed is the cost of the next hundred payments of the address at the current fees.',
-    tag: 'Administration',
-    access: 'admin',
     query: SignerListQuerySchema,
     answer: SignerListSchema,
     handle: async ({ query }) => {

@@ -9,6 +9,7 @@ import {
 import { chainNamed, type Chains } from '../../../chains.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 const DAY_MS = 86_400_000
 const KEPT_MS = 60_000
@@ -30,11 +31,10 @@ export function statisticsEndpoint({ clock, chains }: { clock: Clock; chains: Ch
   }
   const kept = new Map<string, { at: number; value: StatisticsWire }>()
   return defineEndpoint({
+    ...ADMINISTRATION,
     route: 'GET /api/admin/statistics',
     operationId: 'readStatistics',
     summary: 'Read volume, failures, time to finality, fees and breaks by day',
-    tag: 'Administration',
-    access: 'admin',
     query: StatisticsQuerySchema,
     answer: StatisticsSchema,
     handle: async ({ query: { days, chain }, db }) => {

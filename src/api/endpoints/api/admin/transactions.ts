@@ -42,14 +42,14 @@ import { fieldsOf } from '../fields.ts'
 import { readChargeBack, toArrivalWire } from '../payments/charges.ts'
 import { cut, readSearch } from '../transactions/search.ts'
 import { toMoveWire, toTransactionWire, toTransactionWires } from '../transactions/wire.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 export function everyonesListEndpoint({ chains }: { chains: Chains }): Endpoint {
   return defineEndpoint({
+    ...ADMINISTRATION,
     route: 'GET /api/admin/transactions',
     operationId: 'listEveryonesTransactions',
     summary: 'List the transactions of all users, newest first',
-    tag: 'Administration',
-    access: 'admin',
     query: OwnedListQuerySchema,
     answer: OwnedListSchema,
     handle: async ({ query, db }) => {
@@ -152,11 +152,10 @@ async function list(
 const MAX_COUNTED = 100_000
 
 export const lifeEndpoint = defineEndpoint({
+  ...ADMINISTRATION,
   route: 'GET /api/admin/transactions/{transaction_id}',
   operationId: 'readTransactionLife',
   summary: 'Read everything about a transaction of any user',
-  tag: 'Administration',
-  access: 'admin',
   params: LifeParamsSchema,
   answer: TransactionLifeSchema,
   handle: async ({ params, db }) => {

@@ -23,16 +23,15 @@ import { invalidRequest } from '../../../admission/checks.ts'
 import { defineEndpoint, type Endpoint } from '../../../admission/endpoint.ts'
 import { pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 /** What an administrator does to users; the changes count at once in this process. */
 export function userEndpoints(deps: { forgetUser: (userId: number) => void }): Endpoint[] {
   return [userListEndpoint, userCreateEndpoint, setUser('disable', deps), setUser('enable', deps)]
 }
 
-const shared = { tag: 'Administration', access: 'admin' } as const
-
 const userListEndpoint = defineEndpoint({
-  ...shared,
+  ...ADMINISTRATION,
   route: 'GET /api/admin/users',
   operationId: 'listUsers',
   summary: 'List the users, oldest first',
@@ -51,7 +50,7 @@ const userListEndpoint = defineEndpoint({
 })
 
 const userCreateEndpoint = defineEndpoint({
-  ...shared,
+  ...ADMINISTRATION,
   route: 'POST /api/admin/users',
   operationId: 'createUser',
   summary: 'Add a user who can sign in with a password',
@@ -84,7 +83,7 @@ function setUser(
   { forgetUser }: { forgetUser: (userId: number) => void },
 ): Endpoint {
   return defineEndpoint({
-    ...shared,
+    ...ADMINISTRATION,
     route: `POST /api/admin/users/{user_id}/${verb}`,
     operationId: `${verb}User`,
     summary:

@@ -19,11 +19,11 @@ import { effectiveLimit } from '../../../../wire/shapes.ts'
 import { defineEndpoint } from '../../../admission/endpoint.ts'
 import { idOf, pageOf } from '../../lists.ts'
 import { fieldsOf } from '../fields.ts'
+import { ADMINISTRATION } from './administration.ts'
 
 export const everyonesWalletListEndpoint = defineEndpoint({
+  ...ADMINISTRATION,
   route: 'GET /api/admin/wallets',
-  tag: 'Administration',
-  access: 'admin',
   operationId: 'listEveryonesWallets',
   summary: 'List the wallets of all users, oldest first, and the accounts that are not wallets',
   query: OwnedWalletListQuerySchema,
@@ -50,9 +50,8 @@ export const everyonesWalletListEndpoint = defineEndpoint({
 })
 
 export const creditLineEndpoint = defineEndpoint({
+  ...ADMINISTRATION,
   route: 'POST /api/admin/wallets/{wallet_id}/credit-line',
-  tag: 'Administration',
-  access: 'admin',
   operationId: 'setCreditLine',
   summary: 'Set how far transfers to a bank can take a wallet below zero',
   params: WalletParamsSchema,
