@@ -1,11 +1,22 @@
 import { BaseError } from '../../base/errors.ts'
 import { readFrom } from '../answers.ts'
 import { campsOf, heardOf, type Answers } from '../quorum.ts'
+import type { RpcCall } from '../rpc/provider.ts'
 import type { Providers } from '../rpc/providers.ts'
+
+/** What one provider answers; an answer that cannot be read names it. */
+export async function askOne<T>(
+  { ask }: Pick<Providers, 'ask'>,
+  call: RpcCall,
+  read: (result: unknown) => T,
+): Promise<T> {
+  const { result, provider } = await ask(call)
+  return readFrom({ value: result, provider }, read)
+}
 
 export async function askAgreed<T>(
   providers: Pick<Providers, 'askAll'>,
-  { call, read }: { call: Parameters<Providers['askAll']>[0]; read: (result: unknown) => T },
+  { call, read }: { call: RpcCall; read: (result: unknown) => T },
 ): Promise<T> {
   const { told, failed } = await providers.askAll(call)
   const seen = told.map((answer) => ({ ...answer, value: readFrom(answer, read) }))

@@ -1,10 +1,10 @@
 import { concatHex } from 'viem/utils'
 
 import { groupsOf } from '../../base/groups.ts'
-import { data, quantity, readFrom, toQuantity, word } from '../answers.ts'
+import { data, quantity, toQuantity, word } from '../answers.ts'
 import type { Hex } from '../hex.ts'
 import type { Providers } from '../rpc/providers.ts'
-import { askAgreed } from './agreed.ts'
+import { askAgreed, askOne } from './agreed.ts'
 import { holdingCall } from './token.ts'
 
 /** What addresses had at a block, as all providers say that answer. */
@@ -126,23 +126,19 @@ type Asker = Pick<Providers, 'ask'>
 
 /** In wei, as the best provider has it now. */
 export async function readBalance(
-  { ask }: Asker,
+  providers: Asker,
   { holder, signal }: { holder: Hex; signal: AbortSignal },
 ): Promise<bigint> {
-  const { result, provider } = await ask({
-    method: 'eth_getBalance',
-    params: [holder, 'latest'],
-    signal,
-  })
-  return readFrom({ value: result, provider }, (value) => quantity(value, 'balance'))
+  const call = { method: 'eth_getBalance', params: [holder, 'latest'], signal }
+  return askOne(providers, call, (value) => quantity(value, 'balance'))
 }
 
 /** In the smallest unit of the token, as the best provider has it now. */
 export async function readTokenBalance(
-  { ask }: Asker,
+  providers: Asker,
   { token, holder, signal }: { token: Hex; holder: Hex; signal: AbortSignal },
 ): Promise<bigint> {
   const params = [{ to: token, data: holdingCall(holder) }, 'latest']
-  const { result, provider } = await ask({ method: 'eth_call', params, signal })
-  return readFrom({ value: result, provider }, (value) => word(value, 'balance'))
+  const call = { method: 'eth_call', params, signal }
+  return askOne(providers, call, (value) => word(value, 'balance'))
 }

@@ -1,7 +1,8 @@
 import type { Hex } from '../../domain/orders.ts'
 import type { MintRight } from '../../domain/signers.ts'
-import { data as bytes, quantity, readFrom } from '../answers.ts'
+import { data as bytes, quantity } from '../answers.ts'
 import type { Providers } from '../rpc/providers.ts'
+import { askOne } from './agreed.ts'
 import { readIsFrozen } from './frozen.ts'
 import { readBalance } from './holdings.ts'
 import { readMintRight } from './mint-right.ts'
@@ -40,26 +41,18 @@ function unknown(): undefined {
 }
 
 async function readNonce(
-  { ask }: Pick<Asker, 'ask'>,
+  providers: Asker,
   { signer, signal }: { signer: Hex; signal: AbortSignal },
 ): Promise<bigint> {
-  const { result, provider } = await ask({
-    method: 'eth_getTransactionCount',
-    params: [signer, 'latest'],
-    signal,
-  })
-  return readFrom({ value: result, provider }, (value) => quantity(value, 'transaction count'))
+  const call = { method: 'eth_getTransactionCount', params: [signer, 'latest'], signal }
+  return askOne(providers, call, (value) => quantity(value, 'transaction count'))
 }
 
 /** What a token answers to a call. */
 export async function callToken(
-  { ask }: Asker,
+  providers: Asker,
   { to, data, signal }: { to: Hex; data: Hex; signal: AbortSignal },
 ): Promise<Hex> {
-  const { result, provider } = await ask({
-    method: 'eth_call',
-    params: [{ to, data }, 'latest'],
-    signal,
-  })
-  return readFrom({ value: result, provider }, (value) => bytes(value, 'result'))
+  const call = { method: 'eth_call', params: [{ to, data }, 'latest'], signal }
+  return askOne(providers, call, (value) => bytes(value, 'result'))
 }
