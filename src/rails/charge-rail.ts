@@ -1,13 +1,8 @@
 import type { Loop } from '../base/loop.ts'
 import { isFinal, type TransactionStatus } from '../domain/states.ts'
 import type { Db } from '../store/database/database.ts'
-import {
-  findCharge,
-  learnCharge,
-  leaseCharges,
-  releaseCharge,
-  type Charge,
-} from '../store/rails/charges.ts'
+import { layAside } from '../store/database/leases.ts'
+import { findCharge, learnCharge, leaseCharges, type Charge } from '../store/rails/charges.ts'
 import { findStatus, moveTransaction } from '../store/transactions/transactions.ts'
 import { adapterOf, lookAtDue, type ChargeRailDeps } from './charge-deps.ts'
 import { disputePass } from './dispute-rail.ts'
@@ -47,7 +42,8 @@ async function chargePass(deps: ChargeRailDeps, signal: AbortSignal): Promise<vo
       release: async (charge, { dueAt, trouble }, status = charge.status) => {
         const ageMs = deps.clock.now().getTime() - charge.createdAt.getTime()
         const isOver = isFinal(status) || status === 'completed' || ageMs > deps.policy.watchMs
-        await releaseCharge(deps.db, charge, { dueAt: isOver ? undefined : dueAt, trouble })
+        const next = { dueAt: isOver ? undefined : dueAt, trouble }
+        await layAside(deps.db, { table: 'charges', key: charge.transactionId, ...charge }, next)
       },
     })
     deps.onProgress?.()

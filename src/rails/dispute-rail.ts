@@ -1,13 +1,8 @@
 import { CURRENCY_DECIMALS, formatAmount } from '../domain/money.ts'
 import type { Db } from '../store/database/database.ts'
+import { layAside } from '../store/database/leases.ts'
 import { findCharge, type Charge } from '../store/rails/charges.ts'
-import {
-  leaseDisputes,
-  listDisputes,
-  moveDispute,
-  releaseDispute,
-  type Dispute,
-} from '../store/rails/disputes.ts'
+import { leaseDisputes, listDisputes, moveDispute, type Dispute } from '../store/rails/disputes.ts'
 import { notify } from '../store/webhooks/notifications.ts'
 import { adapterOf, lookAtDue, type ChargeRailDeps } from './charge-deps.ts'
 import type { DisputeView } from './gateway.ts'
@@ -26,7 +21,7 @@ export async function disputePass(deps: ChargeRailDeps, signal: AbortSignal): Pr
     },
     release: async (dispute, { dueAt, trouble }, view) => {
       const next = { dueAt: view?.isClosed === true ? undefined : dueAt, trouble }
-      await releaseDispute(deps.db, dispute, next)
+      await layAside(deps.db, { table: 'disputes', key: dispute.disputeId, ...dispute }, next)
     },
   })
 }

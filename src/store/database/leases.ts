@@ -71,3 +71,16 @@ export function leasing<T>(
     where t.${key} = due.key
     returning ${columns?.of('t') ?? sql`t.*`}`
 }
+
+/** Lays a row aside until it is due, or for good; unless there was news of it meanwhile. */
+export async function layAside(
+  db: Db,
+  row: { table: 'charges' | 'disputes'; key: string; lease: number; wakes: number },
+  next: { dueAt: Date | undefined; trouble: string | undefined },
+): Promise<void> {
+  await sql`
+    update ${sql.table(row.table)} set trouble = ${next.trouble ?? null},
+      due_at = case when wakes = ${row.wakes} then ${next.dueAt ?? null}::timestamptz
+        else '-infinity' end
+    where ${sql.ref(FOLLOWED[row.table])} = ${row.key} and lease = ${row.lease}`.execute(db)
+}

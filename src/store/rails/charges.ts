@@ -93,19 +93,6 @@ export async function leaseCharges(db: Db, due: Due): Promise<Charge[]> {
   return charges.map(inUnits)
 }
 
-/** Lays it aside until then, or for good; unless there was news meanwhile. */
-export async function releaseCharge(
-  db: Db,
-  charge: Pick<Charge, 'transactionId' | 'lease' | 'wakes'>,
-  next: { dueAt: Date | undefined; trouble: string | undefined },
-): Promise<void> {
-  await sql`
-    update charges set trouble = ${next.trouble ?? null},
-      due_at = case when wakes = ${charge.wakes} then ${next.dueAt ?? null}::timestamptz
-        else '-infinity' end
-    where transaction_id = ${charge.transactionId} and lease = ${charge.lease}`.execute(db)
-}
-
 /** There is news of it at the gateway. False where there is no such charge at this gateway. */
 export async function wakeCharge(
   db: Db,

@@ -69,18 +69,6 @@ export async function moveDispute(
   return rows.length > 0
 }
 
-export async function releaseDispute(
-  db: Db,
-  dispute: Pick<Dispute, 'disputeId' | 'lease' | 'wakes'>,
-  next: { dueAt: Date | undefined; trouble: string | undefined },
-): Promise<void> {
-  await sql`
-    update disputes set trouble = ${next.trouble ?? null},
-      due_at = case when wakes = ${dispute.wakes} then ${next.dueAt ?? null}::timestamptz
-        else '-infinity' end
-    where dispute_id = ${dispute.disputeId} and lease = ${dispute.lease}`.execute(db)
-}
-
 /** Those whose status is known, with their histories, oldest first. */
 export async function listDisputes(
   db: Db,
