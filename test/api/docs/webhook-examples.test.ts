@@ -2,6 +2,7 @@ import { expect } from 'chai'
 
 import recorded from '../../../src/api/docs/examples.json' with { type: 'json' }
 import type { OpenApiDocument } from '../../../src/api/docs/openapi.ts'
+import { toQuantity } from '../../../src/chain/answers.ts'
 import { callRpc } from '../../../src/chain/rpc/rpc.ts'
 import { createAjv, keepDelivered } from '../../fixtures/api/contract.ts'
 import { startReceiver, type Receiver } from '../../fixtures/api/receiver.ts'
@@ -151,27 +152,36 @@ describe('the payloads of webhooks in the documents', () => {
     const order = { to_address: PAYEE, amount: 0.02, description: 'Rent', use_contract: true }
     await rpc('evm_setIntervalMining', 0)
     const { transaction_id: id = '' } = await ask('/api/blockchain/transactions', order)
-    const isCompleted = ({ event }: Body) =>
-      (event as Record<string, string>)['transaction_id'] === id
-    const minesUntil = (key: string, fits: (body: Body) => boolean = () => true) =>
+    const eventOf = (type: string): Record<string, string> | undefined => {
+      collect()
+      const { event } = delivered.get(`transactions transaction.${type}`)?.body ?? {}
+      const told = event as Record<string, string> | undefined
+      return told?.['transaction_id'] === id ? told : undefined
+    }
+    const minesUntil = (type: string) =>
       until(async () => {
         await rpc('evm_mine')
-        collect()
-        return delivered.has(key) && fits(delivered.get(key)!.body)
+        return eventOf(type) !== undefined
       })
-    await minesUntil('transactions transaction.completed', isCompleted)
+    await minesUntil('completed')
+    const hash = eventOf('completed')?.['eth_transaction_hash']
+    const mined = (await rpc('eth_getTransactionByHash', hash)) as { blockNumber: string }
+    // Not a block more, so that what was paid before it stays paid.
+    const depth = Number(await rpc('eth_blockNumber')) - Number(mined.blockNumber) + 1
     const signer = app.groupB.address
     const nonce = Number(await rpc('eth_getTransactionCount', signer, 'latest'))
-    await rpc('anvil_reorg', 20, [])
-    await rpc('anvil_setNonce', signer, `0x${nonce.toString(16)}`)
-    await rpc('anvil_mine', '0x18')
-    await minesUntil('transactions transaction.alert_opened')
+    await rpc('anvil_reorg', depth, [])
+    await rpc('anvil_setNonce', signer, toQuantity(nonce))
+    await rpc('anvil_mine', toQuantity(depth + 4))
+    await until(async () => eventOf('alert_opened') !== undefined)
     await ask('/api/runs', {}, admin)
-    await sees('transactions transaction.break_opened')
-    await rpc('anvil_setNonce', signer, `0x${(nonce - 1).toString(16)}`)
+    await until(async () => eventOf('break_opened') !== undefined)
+    await rpc('anvil_setNonce', signer, toQuantity(nonce - 1))
     // One that was sent again before its nonce was used would stay in the pool, never to be mined.
     await rpc('anvil_dropAllTransactions')
-    await minesUntil('transactions transaction.alert_closed')
+    await until(async () => (await rpc('eth_getTransactionByHash', hash)) !== null)
+    await rpc('anvil_mine', toQuantity(4))
+    await until(async () => eventOf('alert_closed') !== undefined)
     const list = await fetchInTurn(`${app.url}/api/breaks?state=open`, {
       headers: { 'x-api-key': admin },
     })
