@@ -154,9 +154,9 @@ describe('the payloads of webhooks in the documents', () => {
     const { transaction_id: id = '' } = await ask('/api/blockchain/transactions', order)
     const eventOf = (type: string): Record<string, string> | undefined => {
       collect()
-      const { event } = delivered.get(`transactions transaction.${type}`)?.body ?? {}
-      const told = event as Record<string, string> | undefined
-      return told?.['transaction_id'] === id ? told : undefined
+      const told = delivered.get(`transactions transaction.${type}`)?.body
+      const event = told?.['event'] as Record<string, string> | undefined
+      return event?.['transaction_id'] === id ? event : undefined
     }
     const minesUntil = (type: string) =>
       until(async () => {
