@@ -4,10 +4,10 @@ import type { Logger } from '../base/logger.ts'
 import { createLoop, type Loop } from '../base/loop.ts'
 import { data, readBlock, record, toQuantity } from './answers.ts'
 import type { Hex } from './hex.ts'
-import type { Finality } from './quorum.ts'
+import { campsOf, type Finality } from './quorum.ts'
 import type { Providers } from './rpc/providers.ts'
 import { askAgreed } from './read/agreed.ts'
-import { createFinal } from './read/final.ts'
+import { createHeads } from './read/final.ts'
 
 /** Looks at the final blocks of a chain for all who wait for what happens there. */
 export type BlockFeed = {
@@ -28,14 +28,17 @@ export function createBlockFeed(deps: {
   onProgress?: () => void
 }): BlockFeed {
   const { providers, clock, logger, intervalMs, onProgress } = deps
-  const readFinal = createFinal(deps)
+  const readHeads = createHeads(deps, readHeader)
+  const recent = createRecent()
   const bells = createBells()
   const bell = bells.of('blocks')
   let seen: Header | undefined
   const look = async (signal: AbortSignal): Promise<void> => {
-    const final = await readFinal(signal)
+    const { final, heads } = await readHeads(signal)
+    recent.add(heads)
     if (final !== undefined && final === seen?.number) return
-    const read = final === undefined ? [] : await readAfter(providers, { seen, final }, signal)
+    const of = { seen, final, recent }
+    const read = final === undefined ? [] : await readAfter(providers, { ...of, final }, signal)
     if (!isQuiet(seen, read)) bell.ring()
     seen = read.at(-1)
   }
@@ -58,24 +61,45 @@ export function createBlockFeed(deps: {
 
 type Header = { number: bigint; hash: Hex; parentHash: Hex; isEmpty: boolean }
 
+/** The heads that were seen, each of which follows the one before: none of them is asked for. */
+type Recent = {
+  /** What the providers call the head; where they differ, nothing of it is believed. */
+  add: (heads: readonly Header[]) => void
+  find: (number: bigint) => Header | undefined
+}
+
+function createRecent(): Recent {
+  let headers: Header[] = []
+  return {
+    add(heads) {
+      const [camp, ...others] = campsOf(heads)
+      const last = headers.at(-1)
+      if (camp === undefined || others.length > 0) return
+      const [head] = camp
+      if (head.hash === last?.hash) return
+      headers = head.parentHash === last?.hash ? [...headers.slice(-MOST_RECENT), head] : [head]
+    },
+    find: (number) => headers.find((header) => header.number === number),
+  }
+}
+
 /** The blocks after the one that was seen; none where one of them is not known. */
 async function readAfter(
   providers: Pick<Providers, 'askAll'>,
-  { seen, final }: { seen: Header | undefined; final: bigint },
+  { seen, final, recent }: { seen: Header | undefined; final: bigint; recent: Recent },
   signal: AbortSignal,
 ): Promise<Header[]> {
   const from = seen !== undefined && final - seen.number <= MOST ? seen.number + 1n : final
   const headers: Header[] = []
-  const asked = Array.from({ length: Number(final - from) + 1 }, (_, place) =>
-    askAgreed(providers, {
-      call: {
-        method: 'eth_getBlockByNumber',
-        params: [toQuantity(from + BigInt(place)), false],
-        signal,
-      },
-      read: readHeader,
-    }),
-  )
+  const asked = Array.from({ length: Number(final - from) + 1 }, (_, place) => {
+    const number = from + BigInt(place)
+    const call = {
+      method: 'eth_getBlockByNumber',
+      params: [toQuantity(number), false],
+      signal,
+    }
+    return recent.find(number) ?? askAgreed(providers, { call, read: readHeader })
+  })
   for (const header of await Promise.all(asked)) {
     if (header === undefined) return []
     headers.push(header)
@@ -85,6 +109,9 @@ async function readAfter(
 
 /** So many blocks are looked at one by one; more of them are taken for something. */
 const MOST = 16n
+
+/** As many as a chain is waited for, and more. */
+const MOST_RECENT = 64
 
 function readHeader(result: unknown): Header | undefined {
   if (result === null) return undefined

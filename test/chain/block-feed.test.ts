@@ -16,6 +16,7 @@ const PAID = [`0x${'ab'.repeat(32)}`]
 
 describe('the feed of final blocks', () => {
   let blocks: Block[]
+  let asked: unknown[]
   let rings: number
   let looks: number
   let isDown: boolean
@@ -28,7 +29,9 @@ describe('the feed of final blocks', () => {
     blocks = [{ fork: 0 }]
     ;[rings, looks] = [0, 0]
     isDown = false
+    asked = []
     node = await startNode(31_337, ({ params }) => {
+      asked.push(params?.[0])
       if (isDown) return { number: 'unreadable' }
       const number = params?.[0] === 'latest' ? blocks.length - 1 : Number(params?.[0])
       const block = blocks[number]
@@ -42,19 +45,7 @@ describe('the feed of final blocks', () => {
         transactions: block.transactions ?? [],
       }
     })
-    feed = createBlockFeed({
-      providers: createProviders({
-        chainId: 31_337,
-        clock: systemClock,
-        random: () => 0,
-        urls: [node.url],
-      }),
-      finality: 1,
-      clock: systemClock,
-      logger: createLogger({ level: 'fatal', destination: { write: () => undefined } }),
-      intervalMs: 10,
-      onProgress: () => void (looks += 1),
-    })
+    feed = createFeed(1)
     feed.bell.listen(() => void (rings += 1))
     running = feed.loop.run(stopped.signal)
     await looked()
@@ -65,6 +56,21 @@ describe('the feed of final blocks', () => {
     await running
     await node.stop()
   })
+
+  const createFeed = (finality: number) =>
+    createBlockFeed({
+      providers: createProviders({
+        chainId: 31_337,
+        clock: systemClock,
+        random: () => 0,
+        urls: [node.url],
+      }),
+      finality,
+      clock: systemClock,
+      logger: createLogger({ level: 'fatal', destination: { write: () => undefined } }),
+      intervalMs: 10,
+      onProgress: () => void (looks += 1),
+    })
 
   /** A look that began after this was called has ended. */
   const looked = async () => {
@@ -113,9 +119,18 @@ describe('the feed of final blocks', () => {
 
   it('rings while the node does not show a block, and when it does', async () => {
     const hidden: Block = { fork: 1, isHidden: true }
-    expect(await ringsAfter(() => void blocks.push(hidden))).to.be.at.least(1)
+    // It was never the head.
+    expect(await ringsAfter(() => void blocks.push(hidden, { fork: 1 }))).to.be.at.least(1)
     await ringsAfter(() => void (hidden.isHidden = false))
     expect(await ringsAfter(() => void blocks.push({ fork: 1 }))).to.equal(0)
+  })
+
+  it('asks for no block by its number that was the head', async () => {
+    await looked()
+    asked.length = 0
+    await ringsAfter(() => void blocks.push({ fork: 1 }))
+    await ringsAfter(() => void blocks.push({ fork: 1 }))
+    expect(new Set(asked)).to.deep.equal(new Set(['latest']))
   })
 
   it('is heard only while the node answers, and rings when it does again', async () => {
@@ -126,5 +141,23 @@ describe('the feed of final blocks', () => {
     isDown = false
     await until(async () => feed.bell.isHeard())
     expect(rings - before).to.equal(1)
+  })
+
+  it('believes no head that a reorg took before it was final', async () => {
+    stopped.abort()
+    await running
+    const [ended, late] = [new AbortController(), createFeed(3)]
+    let heard = 0
+    late.bell.listen(() => void (heard += 1))
+    const following = late.loop.run(ended.signal)
+    await looked()
+    blocks.push({ fork: 1 })
+    await looked()
+    heard = 0
+    blocks.splice(-1, 1, { fork: 2, transactions: PAID }, { fork: 2 }, { fork: 2 })
+    await looked()
+    expect(heard).to.equal(1)
+    ended.abort()
+    await following
   })
 })
