@@ -29,7 +29,7 @@ export type LoopOptions = {
   /**
    * True: there is more to do, and the next pass begins at once. A number: nothing is due for so
    * many milliseconds. The loop rests until then or until it is kicked, but for two seconds at
-   * most, and for ten where a bell is heard that kicks it.
+   * most, and for thirty where a bell is heard that kicks it.
    */
   pass: (signal: AbortSignal, how: { isKicked: boolean }) => Promise<unknown>
 }
@@ -102,7 +102,7 @@ export function createLoop(options: LoopOptions): Loop {
 
 /** How long a loop rests at most: where nobody kicks it, and where a bell is heard. */
 const MAX_IDLE_MS = 2000
-const MAX_BELLED_IDLE_MS = 10_000
+const MAX_BELLED_IDLE_MS = 30_000
 
 const FIRST_REST_MS = 250
 const MAX_REST_MS = 5000

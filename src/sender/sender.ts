@@ -122,8 +122,9 @@ async function runPass(
     await workOn(context, { leases, quorum, look })
     context.onProgress?.()
   }
-  if (look !== undefined) await tendAlerts(context, look)
+  const tended = look !== undefined && (await tendAlerts(context, look))
   if (lanes > 0) return undefined
+  if (tended) return policy.rebroadcastMs
   return (await hasOpenNonces(context.db, chainId)) ? TAKE_OVER_MS : Number.POSITIVE_INFINITY
 }
 

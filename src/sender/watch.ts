@@ -93,8 +93,11 @@ async function alertLost(
   }
 }
 
-/** Some of the open alerts, each once in an interval: what is lost is sent until it is back. */
-export async function tendAlerts(context: SenderContext, look: ChainLook): Promise<void> {
+/**
+ * Some of the open alerts, each once in an interval: what is lost is sent until it is back. False:
+ * none was due.
+ */
+export async function tendAlerts(context: SenderContext, look: ChainLook): Promise<boolean> {
   const { db, chainId, clock, policy } = context
   const now = clock.now()
   const since = new Date(now.getTime() - policy.rebroadcastMs)
@@ -109,6 +112,7 @@ export async function tendAlerts(context: SenderContext, look: ChainLook): Promi
     const again = seen[at]
     if (again !== undefined) await heal(context, { look, attempt, seen: again })
   }
+  return alerts.length > 0
 }
 
 /** All of them travel in one request. */

@@ -5,7 +5,8 @@ import { createBells } from '../../src/base/bells.ts'
 import { DEFAULT_POLICY } from '../../src/sender/context.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
-import { addressFrom, GWEI, toHex } from '../engines/sim/world.ts'
+import { openAlert } from '../../src/store/orders/sender-alerts.ts'
+import { addressFrom, CHAIN_ID, GWEI, toHex } from '../engines/sim/world.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { TEST_POLICY, type SenderParts } from '../fixtures/books/sender.ts'
 
@@ -40,11 +41,23 @@ describe('the turns of a lane', () => {
     const ending = new AbortController()
     const bell = createBells().of('sender')
     const worker = await work(bench, ending.signal, { bell })
-    expect(worker.rests).to.deep.equal([10_000])
+    expect(worker.rests).to.deep.equal([30_000])
     await bench.pay({})
     await sql`update lane_leases set leased_until = 'infinity'`.execute(bench.db)
     await worker.kick()
-    expect(worker.rests).to.deep.equal([10_000, 2000])
+    expect(worker.rests).to.deep.equal([30_000, 2000])
+    ending.abort()
+    await worker.ended
+  })
+
+  it('are looked for until what a reorg took is back', async () => {
+    const { order, hash } = await bench.pay({})
+    await bench.finish()
+    const alert = { kind: 'reorg_after_final', chainId: CHAIN_ID, orderId: order.id, hash } as const
+    await openAlert(bench.db, alert, bench.clock.now())
+    const ending = new AbortController()
+    const worker = await work(bench, ending.signal, { bell: createBells().of('sender') })
+    expect(worker.rests).to.deep.equal([TEST_POLICY.rebroadcastMs])
     ending.abort()
     await worker.ended
   })

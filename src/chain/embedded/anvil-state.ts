@@ -39,8 +39,8 @@ export function restoreState(folder: string): string | undefined {
 }
 
 /**
- * Saves every second, or less often once a save takes so long that it would cost more than a
- * fiftieth of the time.
+ * Saves every five seconds, or less often once a save takes so long that it would cost more than a
+ * fiftieth of the time. anvil outlives a program that is killed, and is asked for what it has since.
  */
 export function keepState(options: { folder: string; url: string }): {
   stop: () => Promise<void>
@@ -48,14 +48,14 @@ export function keepState(options: { folder: string; url: string }): {
   const controller = new AbortController()
   const { signal } = controller
   const done = (async () => {
-    let pauseMs = 1000
+    let pauseMs = PAUSE_MS
     for (;;) {
       await systemClock.sleep(pauseMs, signal)
       if (signal.aborted) return
       const startedAt = performance.now()
       // A chain that ended meanwhile is noticed by its owner; the last good state stays.
       await saveState(options).catch(() => undefined)
-      pauseMs = Math.max(1000, (performance.now() - startedAt) * 50)
+      pauseMs = Math.max(PAUSE_MS, (performance.now() - startedAt) * 50)
     }
   })()
   return {
@@ -69,6 +69,8 @@ export function keepState(options: { folder: string; url: string }): {
 function stateFile(folder: string): string {
   return join(folder, 'state.json.gz')
 }
+
+const PAUSE_MS = 5000
 
 const MAX_STATE_BYTES = 500 * 1024 * 1024
 
