@@ -212,23 +212,42 @@ function configOf({ config }: FastifyRequest['routeOptions']): DoorConfig | unde
   return lane && { lane }
 }
 
-/** By how many milliseconds the event loop is late now, or was a moment ago. */
+/**
+ * By how many milliseconds the event loop is late now, or was a moment ago. It is watched while
+ * somebody asks, and a program at rest is left to rest.
+ */
 type LoopDelay = { ms: () => number; stop: () => void }
 
 function createLoopDelay(now: () => number): LoopDelay {
-  let tickedAt = now()
+  let timer: NodeJS.Timeout | undefined
+  let askedAt = 0
+  let tickedAt = 0
   let lastMs = 0
   const lateness = (): number => Math.max(now() - tickedAt - TICK_MS, 0)
-  const timer = setInterval(() => {
+  const stop = (): void => {
+    clearInterval(timer)
+    timer = undefined
+  }
+  const tick = (): void => {
     lastMs = lateness()
     tickedAt = now()
-  }, TICK_MS).unref()
+    if (tickedAt - askedAt > WATCHED_MS) stop()
+  }
   return {
-    ms: () => Math.max(lastMs, lateness()),
-    stop: () => clearInterval(timer),
+    ms() {
+      askedAt = now()
+      if (timer === undefined) {
+        tickedAt = askedAt
+        lastMs = 0
+        timer = setInterval(tick, TICK_MS).unref()
+      }
+      return Math.max(lastMs, lateness())
+    },
+    stop,
   }
 }
 
+const WATCHED_MS = 1000
 const TICK_MS = 50
 
 /** Counts, and says now and then in the log how many they were. */
