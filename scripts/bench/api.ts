@@ -1,5 +1,5 @@
 /** What a request costs in processor time, beside a bare Fastify route with the same SQL. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 
 import { fastify, type FastifyInstance, type InjectOptions } from 'fastify'
@@ -11,11 +11,14 @@ import { defineEndpoint, type Endpoint } from '../../src/api/admission/endpoint.
 import { createIdempotently } from '../../src/api/admission/idempotently.ts'
 import { transactionDetailEndpoint } from '../../src/api/endpoints/api/transactions/detail.ts'
 import { transactionListEndpoint } from '../../src/api/endpoints/api/transactions/list.ts'
+import { walletTransferEndpoints } from '../../src/api/endpoints/v1/transfers.ts'
 import { createServer } from '../../src/api/server/server.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { createId } from '../../src/domain/ids.ts'
+import { transferBetween } from '../../src/ledger/wallet-transfers.ts'
 import type { Db } from '../../src/store/database/database.ts'
+import { findWallet } from '../../src/store/ledger/wallets.ts'
 import { findOrderOf } from '../../src/store/orders/orders.ts'
 import { findArrival } from '../../src/store/rails/checkout-closings.ts'
 import { listDisputes } from '../../src/store/rails/disputes.ts'
@@ -38,6 +41,7 @@ import { requestObject } from '../../src/wire/shapes.ts'
 import { cpuTimeOf } from '../../test/engines/bench/cpu.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
 import { makeKey, makeUser } from '../../test/fixtures/api/access.ts'
+import { ledgerOf, makeWallets, noBurning, noMinting } from '../../test/fixtures/books/money.ts'
 import { dropOwnDatabases, freshDatabase } from '../../test/fixtures/store/database.ts'
 import { oneChain } from '../../test/fixtures/api/chains.ts'
 
@@ -52,6 +56,7 @@ async function main(): Promise<void> {
   const { text: key } = await makeKey(db, { user })
   for (let count = 0; count < 200; count++) await record(db, { userId: user.id, amount: 1n })
   const { transactionId } = await record(db, { userId: user.id, amount: 1n })
+  const wallets = await makeWallets(db, user.id, 1_000_000_000n)
   const ours = createOurs(db)
   const bare = createBare(db, user.id)
   await Promise.all([ours.ready(), bare.ready()])
@@ -65,11 +70,21 @@ async function main(): Promise<void> {
     ...post,
     headers: { ...posted, 'idempotency-key': randomBytes(16).toString('hex') },
   })
+  const sides = {
+    source: { type: 'wallet', id: String(wallets.main) },
+    destination: { type: 'wallet', id: String(wallets.second) },
+  }
+  const transfer = {
+    ...post,
+    url: '/v1/transfers',
+    payload: JSON.stringify({ ...sides, amount: '0.01', currency: 'USD' }),
+  }
   const rows = [
     await compare('GET of a list', { ours, bare, make: () => get }),
     await compare('GET of a transaction', { ours, bare, make: () => one }),
     await compare('validated POST', { ours, bare, make: () => post }),
     await compare('validated POST with a key', { ours, bare, make: withKey }),
+    await compare('POST of a wallet transfer', { ours, bare, make: () => transfer }),
   ]
   console.log(`processor time per request, ${kind} engine, least of ${ROUNDS} × ${REQUESTS}\n`)
   console.log(
@@ -96,9 +111,9 @@ async function main(): Promise<void> {
   await dropOwnDatabases()
 }
 
-/** All that stands before an operation in the real program, and three operations. */
+/** All that stands before an operation in the real program, and four operations. */
 function createOurs(db: Db): FastifyInstance {
-  const rates = { groupB: 100_000_000 }
+  const rates = { groupA: 100_000_000, groupB: 100_000_000 }
   const { authenticate, limitRate } = createAccess({
     db,
     rates,
@@ -111,6 +126,17 @@ function createOurs(db: Db): FastifyInstance {
     checks: () => [],
     isStopping: () => false,
     endpoints: [
+      ...walletTransferEndpoints({
+        ledger,
+        bank: undefined,
+        chains: oneChain({
+          stablecoin: undefined,
+          burning: noBurning,
+          withdrawing: noMinting,
+        }),
+        randomBytes,
+        createUuid: randomUUID,
+      }),
       transactionListEndpoint({ chains: oneChain({}) }),
       transactionDetailEndpoint,
       recordEndpoint,
@@ -162,8 +188,35 @@ function createBare(db: Db, userId: number): FastifyInstance {
       .execute((open) => record(open, { userId, amount: BigInt(amount * 100) }))
     return reply.code(201).send({ success: true, id: made.transactionId, amount })
   })
+  server.post('/v1/transfers', async (request, reply) => {
+    const { source, destination, amount } = request.body as TransferBody
+    const made = await db.transaction().execute((open) =>
+      transferBare(open, {
+        userId,
+        from: BigInt(source.id),
+        to: BigInt(destination.id),
+        amount: BigInt(Number(amount) * 1_000_000),
+      }),
+    )
+    return reply.code(201).send({ data: { id: made.id, status: 'complete', amount } })
+  })
   return server
 }
+
+type TransferBody = { source: { id: string }; destination: { id: string }; amount: string }
+
+async function transferBare(
+  db: Db,
+  asked: { userId: number; from: bigint; to: bigint; amount: bigint },
+) {
+  const { userId, from, to, amount } = asked
+  const walletId = (await findWallet(db, { userId, id: from }))!.id
+  const toWalletId = (await findWallet(db, { userId, id: to }))!.id
+  const sides = { userId, walletId, toWalletId }
+  return transferBetween(ledger, db, { kind: 'wallet', ...sides, amount, currency: 'USD' })
+}
+
+const ledger = ledgerOf()
 
 async function readBare(db: Db, wanted: { userId: number; transactionId: string }) {
   const { transactionId } = wanted
