@@ -91,7 +91,7 @@ async function readAfter(
 ): Promise<Header[]> {
   const from = seen !== undefined && final - seen.number <= MOST ? seen.number + 1n : final
   const headers: Header[] = []
-  const asked = Array.from({ length: Number(final - from) + 1 }, (_, place) => {
+  const asked = Array.from({ length: Number(final - from) + 1 }, async (_, place) => {
     const number = from + BigInt(place)
     const call = {
       method: 'eth_getBlockByNumber',

@@ -40,7 +40,7 @@ export function restoreState(folder: string): string | undefined {
 
 /**
  * Saves every five seconds, or less often once a save takes so long that it would cost more than a
- * fiftieth of the time. anvil outlives a program that is killed, and is asked for what it has since.
+ * fiftieth of the time. anvil outlives a program that is killed, and is asked for the rest then.
  */
 export function keepState(options: { folder: string; url: string }): {
   stop: () => Promise<void>
