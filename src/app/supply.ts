@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 
-import type { Bell } from '../base/bells.ts'
+import type { Bell, Bells } from '../base/bells.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
@@ -23,6 +23,7 @@ type SupplyGround = {
   chain: Chain
   /** Of what happens in final blocks. */
   blocks: Bell
+  bells: Bells
   db: Db
   clock: Clock
   logger: Logger
@@ -45,7 +46,7 @@ export function startSupply(
   },
 ): void {
   if (stablecoin === undefined || !works) return
-  const { config, chain, blocks, db, clock, logger, shutdown } = ground
+  const { config, chain, blocks, bells, db, clock, logger, shutdown } = ground
   const { providers } = chain
   const watch = createSupplyWatch({
     db,
@@ -58,6 +59,7 @@ export function startSupply(
     supply: supplyReaderOf(providers, stablecoin),
     pollIntervalMs: watchMs(chain, config),
     bell: blocks,
+    onBurnt: bells.of('wires').ring,
     onProgress: watchLoop('supply watch', limits.supplyStillMs),
   })
   const watching = watch.run(shutdown.signal)

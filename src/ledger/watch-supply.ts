@@ -39,6 +39,8 @@ export type WatchDeps = {
   pollIntervalMs: number
   /** Rung when something happened in a final block. */
   bell?: Bell | undefined
+  /** Called when a burn was settled, for which a wire may be due. */
+  onBurnt?: () => void
   /** The first block that is read; before it there is no event of ours. */
   startBlock?: bigint | undefined
   /** Called at the end of each pass. */
@@ -157,6 +159,7 @@ async function readRange(
     // The logs were read before the block: another one may stand there now.
     if (block === undefined || block.hash !== event.blockHash) throw new BlockReplacedError()
     const finding = await settleSupplyEvent(db, { context, stablecoin, event, block })
+    if (event.kind === 'burn') deps.onBurnt?.()
     if (finding === undefined) continue
     const { transactionHash, kind } = event
     logger.error({ finding, kind, hash: transactionHash }, 'a mint or a burn fits no order')

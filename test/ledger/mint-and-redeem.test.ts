@@ -213,6 +213,7 @@ describe('the stablecoin of the ledger', () => {
     await mint('40')
     await chain.settle()
     const { id, redemption } = await redeem('15.50')
+    expect(chain.wakes()).to.equal(0)
     expect(redemption).to.deep.include({
       chainId: CHAIN_ID,
       function: 'burnWithMemo(uint256,bytes32)',
@@ -222,6 +223,8 @@ describe('the stablecoin of the ledger', () => {
     await chain.settle()
     expect(await readRedeem(id)).to.include({ status: 'running' })
     expect(await wireOf(id)).to.deep.include({ amountMinor: 1550n, state: 'ordered' })
+    // It is sent now, and not when the bank's loop looks next.
+    expect(chain.wakes()).to.equal(1)
     await expectSolvent(24_500_000n)
     await moveWire(id, 'paid')
     await moveWire(id, 'paid')
