@@ -123,8 +123,11 @@ async function measureCost(db: Db): Promise<{ oursUs: number; floorUs: number }>
     costs.floor.push(await cpuTimeOf(() => drainBare(db)))
   }
   await receiver.close()
-  const leastUs = (all: readonly number[]) => (Math.min(...all) / COUNTED) * 1000
   return { oursUs: leastUs(costs.ours), floorUs: leastUs(costs.floor) }
+}
+
+function leastUs(all: readonly number[]): number {
+  return (Math.min(...all) / COUNTED) * 1000
 }
 
 async function fill(db: Db, userIds: readonly number[]): Promise<void> {
