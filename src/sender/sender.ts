@@ -8,6 +8,7 @@ import type { Fees, HashedOrder, Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import { transact } from '../store/database/transact.ts'
 import { hasOpenNonces, leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
+import { countOpenAlerts } from '../store/orders/sender-alerts.ts'
 import { findOrders, requestCancel } from '../store/orders/orders.ts'
 import { acceptOrder, acceptOrders } from './accept.ts'
 import { broadcastLanes, resendLane, type Broadcasting } from './broadcast.ts'
@@ -122,10 +123,11 @@ async function runPass(
     await workOn(context, { leases, quorum, look })
     context.onProgress?.()
   }
-  const tended = look !== undefined && (await tendAlerts(context, look))
+  if (look !== undefined) await tendAlerts(context, look)
   if (lanes > 0) return undefined
-  if (tended) return policy.rebroadcastMs
-  return (await hasOpenNonces(context.db, chainId)) ? TAKE_OVER_MS : Number.POSITIVE_INFINITY
+  if (await hasOpenNonces(context.db, chainId)) return TAKE_OVER_MS
+  const alerts = await countOpenAlerts(context.db, chainId)
+  return alerts.has('reorg_after_final') ? policy.rebroadcastMs : Number.POSITIVE_INFINITY
 }
 
 /** The lanes of a worker that has ended wait this long at most for another one. */

@@ -93,11 +93,8 @@ async function alertLost(
   }
 }
 
-/**
- * Some of the open alerts, each once in an interval: what is lost is sent until it is back. False:
- * none was due.
- */
-export async function tendAlerts(context: SenderContext, look: ChainLook): Promise<boolean> {
+/** Some of the open alerts, each once in an interval: what is lost is sent until it is back. */
+export async function tendAlerts(context: SenderContext, look: ChainLook): Promise<void> {
   const { db, chainId, clock, policy } = context
   const now = clock.now()
   const since = new Date(now.getTime() - policy.rebroadcastMs)
@@ -112,7 +109,6 @@ export async function tendAlerts(context: SenderContext, look: ChainLook): Promi
     const again = seen[at]
     if (again !== undefined) await heal(context, { look, attempt, seen: again })
   }
-  return alerts.length > 0
 }
 
 /** All of them travel in one request. */

@@ -5,8 +5,7 @@ import { createBells } from '../../src/base/bells.ts'
 import { DEFAULT_POLICY } from '../../src/sender/context.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
-import { openAlert } from '../../src/store/orders/sender-alerts.ts'
-import { addressFrom, CHAIN_ID, GWEI, toHex } from '../engines/sim/world.ts'
+import { addressFrom, GWEI, toHex } from '../engines/sim/world.ts'
 import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { TEST_POLICY, type SenderParts } from '../fixtures/books/sender.ts'
 
@@ -51,13 +50,16 @@ describe('the turns of a lane', () => {
   })
 
   it('are looked for until what a reorg took is back', async () => {
-    const { order, hash } = await bench.pay({})
+    await bench.pay({})
     await bench.finish()
-    const alert = { kind: 'reorg_after_final', chainId: CHAIN_ID, orderId: order.id, hash } as const
-    await openAlert(bench.db, alert, bench.clock.now())
+    await bench.pass()
+    await bench.world.rpc('anvil_reorg', [8, []])
     const ending = new AbortController()
     const worker = await work(bench, ending.signal, { bell: createBells().of('sender') })
-    expect(worker.rests).to.deep.equal([TEST_POLICY.rebroadcastMs])
+    // Also after a pass in which it is too early to send it once more.
+    await worker.kick()
+    const { rebroadcastMs } = TEST_POLICY
+    expect(worker.rests).to.deep.equal([rebroadcastMs, rebroadcastMs])
     ending.abort()
     await worker.ended
   })
