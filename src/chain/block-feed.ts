@@ -63,7 +63,7 @@ type Header = { number: bigint; hash: Hex; parentHash: Hex; isEmpty: boolean }
 
 /** The heads that were seen, each of which follows the one before: none of them is asked for. */
 type Recent = {
-  /** What the providers call the head; where they differ, nothing of it is believed. */
+  /** What the providers call the head; where they differ, none is kept. */
   add: (heads: readonly Header[]) => void
   find: (number: bigint) => Header | undefined
 }
@@ -74,7 +74,10 @@ function createRecent(): Recent {
     add(heads) {
       const [camp, ...others] = campsOf(heads)
       const last = headers.at(-1)
-      if (camp === undefined || others.length > 0) return
+      if (camp === undefined || others.length > 0) {
+        headers = []
+        return
+      }
       const [head] = camp
       if (head.hash === last?.hash) return
       headers = head.parentHash === last?.hash ? [...headers.slice(-MOST_RECENT), head] : [head]

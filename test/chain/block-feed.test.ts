@@ -21,6 +21,8 @@ describe('the feed of final blocks', () => {
   let looks: number
   let isDown: boolean
   let node: Awaited<ReturnType<typeof startNode>>
+  let lagging: typeof node
+  let lag: number
   let feed: ReturnType<typeof createBlockFeed>
   const stopped = new AbortController()
   let running: Promise<void>
@@ -29,22 +31,13 @@ describe('the feed of final blocks', () => {
     blocks = [{ fork: 0 }]
     ;[rings, looks] = [0, 0]
     isDown = false
+    lag = 0
     asked = []
     node = await startNode(31_337, ({ params }) => {
       asked.push(params?.[0])
-      if (isDown) return { number: 'unreadable' }
-      const number = params?.[0] === 'latest' ? blocks.length - 1 : Number(params?.[0])
-      const block = blocks[number]
-      if (block === undefined) return null
-      if (block.isHidden === true && params?.[0] !== 'latest') return null
-      return {
-        number: toQuantity(BigInt(number)),
-        hash: hashOf(number, block),
-        parentHash: number === 0 ? hashOf(0, block) : hashOf(number - 1, blocks[number - 1]!),
-        timestamp: '0x1',
-        transactions: block.transactions ?? [],
-      }
+      return isDown ? { number: 'unreadable' } : answerOf(params?.[0], 0)
     })
+    lagging = await startNode(31_337, ({ params }) => answerOf(params?.[0], lag))
     feed = createFeed(1)
     feed.bell.listen(() => void (rings += 1))
     running = feed.loop.run(stopped.signal)
@@ -54,16 +47,31 @@ describe('the feed of final blocks', () => {
   after(async () => {
     stopped.abort()
     await running
-    await node.stop()
+    await Promise.all([node.stop(), lagging.stop()])
   })
 
-  const createFeed = (finality: number) =>
+  /** By a node that is so many blocks behind. */
+  const answerOf = (which: unknown, lag: number) => {
+    const number = which === 'latest' ? blocks.length - 1 - lag : Number(which)
+    const block = blocks[number]
+    if (block === undefined) return null
+    if (block.isHidden === true && which !== 'latest') return null
+    return {
+      number: toQuantity(BigInt(number)),
+      hash: hashOf(number, block),
+      parentHash: number === 0 ? hashOf(0, block) : hashOf(number - 1, blocks[number - 1]!),
+      timestamp: '0x1',
+      transactions: block.transactions ?? [],
+    }
+  }
+
+  const createFeed = (finality: number, urls = [node.url]) =>
     createBlockFeed({
       providers: createProviders({
         chainId: 31_337,
         clock: systemClock,
         random: () => 0,
-        urls: [node.url],
+        urls,
       }),
       finality,
       clock: systemClock,
@@ -143,21 +151,36 @@ describe('the feed of final blocks', () => {
     expect(rings - before).to.equal(1)
   })
 
-  it('believes no head that a reorg took before it was final', async () => {
+  /** How often a feed rings for the change, which goes three blocks below the head. */
+  const ringsDeep = async (urls: string[], change: () => void): Promise<number> => {
     stopped.abort()
     await running
-    const [ended, late] = [new AbortController(), createFeed(3)]
+    const [ended, deep] = [new AbortController(), createFeed(3, urls)]
     let heard = 0
-    late.bell.listen(() => void (heard += 1))
-    const following = late.loop.run(ended.signal)
+    deep.bell.listen(() => void (heard += 1))
+    const following = deep.loop.run(ended.signal)
     await looked()
     blocks.push({ fork: 1 })
     await looked()
     heard = 0
-    blocks.splice(-1, 1, { fork: 2, transactions: PAID }, { fork: 2 }, { fork: 2 })
+    change()
     await looked()
-    expect(heard).to.equal(1)
     ended.abort()
     await following
+    return heard
+  }
+  const paid = { fork: 2, transactions: PAID }
+
+  it('believes no head that a reorg took before it was final', async () => {
+    const replace = () => void blocks.splice(-1, 1, paid, { fork: 2 }, { fork: 2 })
+    expect(await ringsDeep([node.url], replace)).to.equal(1)
+  })
+
+  it('believes none that it saw before the providers differed', async () => {
+    const replace = () => {
+      lag = 1
+      blocks.splice(-1, 1, paid, { fork: 2 }, { fork: 2 }, { fork: 2 })
+    }
+    expect(await ringsDeep([node.url, lagging.url], replace)).to.equal(1)
   })
 })
