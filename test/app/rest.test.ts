@@ -11,7 +11,7 @@ import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
 /** What the sandbox counts of itself, from its first line on. */
-type Counts = { modules: number; database: number; calls: number; peakMb: number }
+type Counts = { modules: number; database: number; calls: number; peakMb: number; wakes: number }
 
 const COUNT = `
   import { readFileSync } from 'node:fs'
@@ -36,9 +36,10 @@ const COUNT = `
   }
   process.on('SIGUSR2', () => {
     // Linux lets a process inherit the peak of the one that started it, except here.
-    const own = /^VmHWM:\\s*(\\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))
-    const peakMb = Number(own[1]) / 1024
-    console.error('counts ' + JSON.stringify({ ...counts, peakMb }))
+    const status = readFileSync('/proc/self/status', 'utf8')
+    const own = (name) => Number(new RegExp('^' + name + ':\\\\s*(\\\\d+)', 'm').exec(status)[1])
+    const [peakMb, wakes] = [own('VmHWM') / 1024, own('voluntary_ctxt_switches')]
+    console.error('counts ' + JSON.stringify({ ...counts, peakMb, wakes }))
   })
 `
 
@@ -85,7 +86,7 @@ describe('the sandbox at rest', () => {
     expect(peakMb).to.be.within(100, 348)
   })
 
-  it('asks the database and the chain little for each block', async () => {
+  it('wakes, and asks the database and the chain, little for each block', async () => {
     // What a start leaves to be done is done by then.
     await sleep(10_000)
     const [from, before] = [await height(), await count()]
@@ -93,6 +94,7 @@ describe('the sandbox at rest', () => {
     const after = await count()
     const blocks = Number((await height()) - from)
     expect((after.database - before.database) / blocks, 'messages').to.be.within(0.5, 2.2)
+    expect((after.wakes - before.wakes) / blocks, 'wakes').to.be.within(5, 23)
     expect((after.calls - before.calls) / blocks, 'calls').to.be.within(1, 3.9)
   })
 })
