@@ -160,7 +160,7 @@ async function openGround(
 ) {
   const { config, role, logger } = options
   const registry = new Registry()
-  // At the usual 10 ms, what measures the load of a program at rest would be a third of it.
+  // At the usual 10 ms it would wake a program at rest a hundred times a second.
   const eventLoopMonitoringPrecision = 100
   collectDefaultMetrics({ register: registry, prefix: 'quittance_', eventLoopMonitoringPrecision })
   const tracing = await startTracing({ config, role, logger, registry, shutdown })

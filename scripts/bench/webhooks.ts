@@ -148,7 +148,7 @@ async function drainByWorker(db: Db): Promise<void> {
   await stop()
 }
 
-/** All are leased at once; as many as the worker sends are on their way at a time. */
+/** All are leased at once, and 32 are on their way at a time. */
 async function drainBare(db: Db): Promise<void> {
   const [limit, held] = [COUNTED, []]
   const of = { kind: 'sound', perEndpoint: limit, perUser: limit, leaseMs: 60_000 } as const
