@@ -44,7 +44,7 @@ export async function followLanes(
   const all = known.flatMap(({ lease }) =>
     (taken.get(lease.signer) ?? []).map((slot) => ({ lease, slot })),
   )
-  await eachByItself(groupsOf(all, SLOTS_AT_ONCE), async (some) => {
+  await eachByItself(groupsOf(all.toSorted(byBlock), SLOTS_AT_ONCE), async (some) => {
     const news = await Promise.all(some.map(({ slot }) => newsOf(slot, look)))
     const told = some.map((one, at): SlotReport => ({
       ...one,
@@ -54,6 +54,15 @@ export async function followLanes(
     const applying = () => eachHeld(told, lost, (one) => apply(context, { look, ...one }))
     await eachByItself([recording, applying], (step) => step())
   })
+}
+
+/** Those in a block first: what a block makes final is recorded by few statements. */
+function byBlock(one: LaneSlot, other: LaneSlot): number {
+  return heightOf(one) - heightOf(other)
+}
+
+function heightOf({ slot }: LaneSlot): number {
+  return Number(minedOf(slot)?.block?.number ?? Number.MAX_SAFE_INTEGER)
 }
 
 type LaneSlot = { lease: Lease; slot: Slot }

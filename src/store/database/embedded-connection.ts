@@ -33,9 +33,17 @@ export function openEmbeddedConnection(pglite: PGlite, types: CustomTypesConfig)
   }
 }
 
+/**
+ * For how long statements follow each other without a turn of the event loop. Work of many must not
+ * stop all other work; with a turn after each statement, a transaction would keep everybody waiting
+ * while other work goes on.
+ */
+const SLICE_MS = 8
+
 /** What the driver takes for the socket of a server. */
 class Line extends Duplex {
   readonly #pglite: PGlite
+  #turnedAt = 0
 
   constructor(pglite: PGlite) {
     super()
@@ -63,8 +71,12 @@ class Line extends Duplex {
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     // The driver writes all messages of a statement at once.
     const message = Buffer.concat(chunks.map(({ chunk }) => chunk))
-    // Without a turn of the event loop between statements, work of many would stop all other work.
-    setImmediate(() => callbackify(() => this.#answer(message))(done))
+    const answer = (): void => callbackify(() => this.#answer(message))(done)
+    if (performance.now() - this.#turnedAt < SLICE_MS) return answer()
+    setImmediate(() => {
+      this.#turnedAt = performance.now()
+      answer()
+    })
   }
 
   async #answer(message: Buffer): Promise<void> {

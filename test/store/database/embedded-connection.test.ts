@@ -42,6 +42,26 @@ describe('the connection to the embedded database', () => {
     expect((await sql`select * from numbers`.execute(db)).rows).to.have.length(1)
   })
 
+  it('waits for no other work after each statement, and lets it go on after some', async () => {
+    await database.ping()
+    const ask = async (count: number): Promise<void> => {
+      for (let asked = 0; asked < count; asked++) await database.ping()
+    }
+    const few = await turnsDuring(() => ask(10))
+    const many = await turnsDuring(() => ask(1000))
+    expect(few).to.be.at.most(4)
+    expect(many).to.be.within(2, 500)
+  })
+
+  it('looks rows up by their keys with a plan that was made while there were few', async () => {
+    const { db } = database
+    await sql`create table things (id int primary key, name char(500))`.execute(db)
+    await sql`insert into things select id, '' from generate_series(1, 100) id`.execute(db)
+    const { rows } = await sql<{ 'QUERY PLAN': string }>`
+      explain (generic_plan) select * from things where id = any($1::int[])`.execute(db)
+    expect(rows.map((row) => row['QUERY PLAN']).join()).to.match(/Index Cond/)
+  })
+
   it('carries values and answers of many megabytes', async () => {
     const text = 'x'.repeat(20_000_000)
     const { rows } = await sql<{ text: string }>`select ${text}::text as text`.execute(database.db)
@@ -59,6 +79,22 @@ describe('the connection to the embedded database', () => {
     expect((await read()).rows).to.deep.equal([{ id: 1, name: 'one' }])
   })
 })
+
+/** How often the event loop turned meanwhile, in which other work took a while each time. */
+async function turnsDuring(work: () => Promise<void>): Promise<number> {
+  let turns = 0
+  let isDone = false
+  const turn = (): void => {
+    turns += 1
+    const until = performance.now() + 2
+    while (performance.now() < until);
+    if (!isDone) setImmediate(turn)
+  }
+  setImmediate(turn)
+  await work()
+  isDone = true
+  return turns
+}
 
 type Send = (this: PGlite, message: Uint8Array, options: object) => Promise<void>
 
