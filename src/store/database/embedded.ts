@@ -79,7 +79,7 @@ async function createWhole(folder: string): Promise<void> {
 
 /**
  * A data folder with nothing in it, from those who keep PGlite. To make one here takes 300 MB and
- * a second more than to unpack it. The build puts it beside this module.
+ * a second more than to unpack it. The build puts it next to this module.
  */
 function emptyFolder(): Promise<Blob> {
   const name = 'prepopulatedfs.tgz'
