@@ -10,10 +10,10 @@ import { preparedImage } from '../../fixtures/store/prepared-data.ts'
 describe('the connection to the embedded database', () => {
   let database: Database
 
-  beforeEach(async () => {
+  before(async () => {
     database = await openDatabase({ image: await preparedImage() })
   })
-  afterEach(() => database.close())
+  after(() => database.close())
 
   it('sends each statement in one message, and plans it three times at most', async () => {
     await database.ping()
@@ -55,10 +55,10 @@ describe('the connection to the embedded database', () => {
 
   it('looks rows up by their keys with a plan that was made while there were few', async () => {
     const { db } = database
-    await sql`create table things (id int primary key, name char(500))`.execute(db)
-    await sql`insert into things select id, '' from generate_series(1, 100) id`.execute(db)
+    await sql`create table rows (id int primary key, name char(500))`.execute(db)
+    await sql`insert into rows select id, '' from generate_series(1, 100) id`.execute(db)
     const { rows } = await sql<{ 'QUERY PLAN': string }>`
-      explain (generic_plan) select * from things where id = any($1::int[])`.execute(db)
+      explain (generic_plan) select * from rows where id = any($1::int[])`.execute(db)
     expect(rows.map((row) => row['QUERY PLAN']).join()).to.match(/Index Cond/)
   })
 
