@@ -1,5 +1,5 @@
 /** What a request costs in processor time, beside a bare Fastify route with the same SQL. */
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 
 import { fastify, type FastifyInstance, type InjectOptions } from 'fastify'
@@ -17,6 +17,13 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
 import { createId } from '../../src/domain/ids.ts'
 import { transferBetween } from '../../src/ledger/wallet-transfers.ts'
+import {
+  findAnswer,
+  findAnswers,
+  storeAnswers,
+  tryLockKeys,
+  type RequestKey,
+} from '../../src/store/access/idempotency.ts'
 import type { Db } from '../../src/store/database/database.ts'
 import { findWallet } from '../../src/store/ledger/wallets.ts'
 import { findOrderOf } from '../../src/store/orders/orders.ts'
@@ -38,7 +45,7 @@ import {
   readAmount,
 } from '../../src/wire/amounts.ts'
 import { requestObject } from '../../src/wire/shapes.ts'
-import { cpuTimeOf } from '../../test/engines/bench/cpu.ts'
+import { createCpuTimer } from '../../test/engines/bench/cost.ts'
 import { tellRows } from '../../test/engines/bench/result.ts'
 import { makeKey, makeUser } from '../../test/fixtures/api/access.ts'
 import { ledgerOf, makeWallets, noBurning, noMinting } from '../../test/fixtures/books/money.ts'
@@ -47,6 +54,8 @@ import { oneChain } from '../../test/fixtures/api/chains.ts'
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 15)
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 200)
+
+const cpuTimeOf = await createCpuTimer(process.env['DATABASE_URL'])
 
 const BODY = JSON.stringify({ amount: 12.5, currency: 'USD', description: 'row of the bench' })
 
@@ -183,10 +192,15 @@ function createBare(db: Db, userId: number): FastifyInstance {
   })
   server.post('/api/records', async (request, reply) => {
     const { amount } = request.body as { amount: number }
-    const made = await db
-      .transaction()
-      .execute((open) => record(open, { userId, amount: BigInt(amount * 100) }))
-    return reply.code(201).send({ success: true, id: made.transactionId, amount })
+    const make = async (open: Db) => {
+      const made = await record(open, { userId, amount: BigInt(amount * 100) })
+      return { success: true, id: made.transactionId, amount }
+    }
+    const key = request.headers['idempotency-key']
+    const made = await (key === undefined
+      ? db.transaction().execute(make)
+      : onceBare(db, { userId, operation: 'bare', key: String(key) }, make))
+    return reply.code(201).send(made)
   })
   server.post('/v1/transfers', async (request, reply) => {
     const { source, destination, amount } = request.body as TransferBody
@@ -201,6 +215,22 @@ function createBare(db: Db, userId: number): FastifyInstance {
     return reply.code(201).send({ data: { id: made.id, status: 'complete', amount } })
   })
   return server
+}
+
+/** Asks before, and again with the key locked, whether there is an answer. */
+async function onceBare(db: Db, key: RequestKey, make: (open: Db) => Promise<object>) {
+  const earlier = await findAnswer(db, key)
+  if (earlier !== undefined) return JSON.parse(earlier.body) as object
+  return db.transaction().execute(async (open) => {
+    const [isLocked] = await tryLockKeys(open, [key])
+    const [stored] = await findAnswers(open, [key])
+    if (!isLocked || stored !== undefined) throw new Error('every key of the bench is new')
+    const made = await make(open)
+    const fingerprint = createHash('sha256').update(BODY).digest('hex')
+    const answer = { fingerprint, status: 201, body: JSON.stringify(made) }
+    await storeAnswers(open, [{ ...key, ...answer }])
+    return made
+  })
 }
 
 type TransferBody = { source: { id: string }; destination: { id: string }; amount: string }

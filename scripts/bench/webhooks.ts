@@ -20,7 +20,7 @@ import { SCHEDULES } from '../../src/webhooks/schedule.ts'
 import { createSend } from '../../src/webhooks/send.ts'
 import { createTargets, resolveByDns } from '../../src/webhooks/targets.ts'
 import { startWebhookWorker } from '../../src/webhooks/worker.ts'
-import { cpuTimeOf } from '../../test/engines/bench/cpu.ts'
+import { createCpuTimer } from '../../test/engines/bench/cost.ts'
 import { tellRows, type BenchRow } from '../../test/engines/bench/result.ts'
 
 const RATE = Number(process.env['BENCH_RATE'] ?? 100)
@@ -115,6 +115,7 @@ async function measureCost(db: Db): Promise<{ oursUs: number; floorUs: number }>
   const receiver = await listen(() => undefined)
   const userIds = await makeUsers(db)
   for (const userId of userIds) await subscribe(db, { userId, url: receiver.url })
+  const cpuTimeOf = await createCpuTimer(process.env['DATABASE_URL'])
   const costs: { ours: number[]; floor: number[] } = { ours: [], floor: [] }
   for (let round = 0; round < ROUNDS; round++) {
     await fill(db, userIds)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 import { Client } from 'pg'
 
-import { cpuTimeOfProcess } from './cpu.ts'
+import { cpuTimeOf, cpuTimeOfProcess } from './cpu.ts'
 
 /** What a number of payments has used, for each of them. */
 export type Cost = {
@@ -73,8 +73,7 @@ async function openServer(url: string): Promise<Server> {
     const { rows } = await client.query<{ value: string }>(query)
     return rows[0] && Number(rows[0].value)
   }
-  const backend = await number('select pg_backend_pid() as value')
-  const postmaster = parentOf(backend ?? 0)
+  const postmaster = await postmasterOf(client)
   // It can be created, and not be read, where the server has not loaded it.
   const counts = await client
     .query('create extension if not exists pg_stat_statements')
@@ -101,6 +100,42 @@ async function openServer(url: string): Promise<Server> {
     },
     close: () => client.end(),
   }
+}
+
+/**
+ * Processor time of work, in milliseconds: of this process, and of the server where there is one,
+ * as the embedded database is in the process too.
+ */
+export async function createCpuTimer(
+  server: string | undefined,
+): Promise<(work: () => Promise<unknown>) => Promise<number>> {
+  if (server === undefined) return cpuTimeOf
+  const client = new Client({ connectionString: server })
+  await client.connect()
+  const postmaster = await postmasterOf(client)
+  await client.end()
+  return async (work) => {
+    const before = timesOfChildren(postmaster)
+    const own = await cpuTimeOf(work)
+    const after = timesOfChildren(postmaster)
+    return [...after].reduce((sum, [pid, ms]) => sum + ms - (before.get(pid) ?? ms), own)
+  }
+}
+
+async function postmasterOf(client: Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return parentOf(rows[0]?.pid ?? 0)
+}
+
+/** In milliseconds, more exactly than the hundredths of a second of `stat`. */
+function timesOfChildren(root: number): Map<number, number> {
+  const children = processes().filter((pid) => parentOf(pid) === root)
+  return new Map(
+    children.map((pid) => {
+      const [nanoseconds] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
+      return [pid, Number(nanoseconds) / 1e6]
+    }),
+  )
 }
 
 function cpuOf(parts: Parts): Record<string, number> {
