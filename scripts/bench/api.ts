@@ -31,7 +31,7 @@ import { findArrival } from '../../src/store/rails/checkout-closings.ts'
 import { listDisputes } from '../../src/store/rails/disputes.ts'
 import { listRefunds } from '../../src/store/rails/refunds.ts'
 import { listTransactions } from '../../src/store/transactions/list.ts'
-import { readObjections } from '../../src/store/transactions/objections.ts'
+import { listObjections, readObjections } from '../../src/store/transactions/objections.ts'
 import {
   findTransaction,
   listMoves,
@@ -179,10 +179,16 @@ function createBare(db: Db, userId: number): FastifyInstance {
   const server = fastify()
   server.get('/api/transactions', async () => {
     const { transactions, total } = await listTransactions(db, { userId }, { limit: 21, offset: 0 })
-    const shown = transactions.slice(0, 20).map((one) => ({
+    const page = transactions.slice(0, 20)
+    const objections = await listObjections(
+      db,
+      page.map(({ transactionId }) => transactionId),
+    )
+    const shown = page.map((one) => ({
       ...one,
       id: Number(one.id),
       amount: Number(one.amount) / 100,
+      objections: objections.get(one.transactionId) ?? [],
     }))
     return { success: true, transactions: shown, total }
   })

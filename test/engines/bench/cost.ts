@@ -131,9 +131,9 @@ async function postmasterOf(client: Client): Promise<number> {
 function timesOfChildren(root: number): Map<number, number> {
   const children = processes().filter((pid) => parentOf(pid) === root)
   return new Map(
-    children.map((pid) => {
-      const [nanoseconds] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
-      return [pid, Number(nanoseconds) / 1e6]
+    children.flatMap((pid): Array<[number, number]> => {
+      const [nanoseconds] = fileOf(pid, 'schedstat').split(' ')
+      return nanoseconds ? [[pid, Number(nanoseconds) / 1e6]] : []
     }),
   )
 }
@@ -165,12 +165,17 @@ function parentOf(pid: number): number {
   return Number(statOf(pid)[1] ?? 0)
 }
 
-/** What follows the name of a process; empty when it has ended meanwhile. */
+/** What follows the name of a process. */
 function statOf(pid: number): string[] {
+  return fileOf(pid, 'stat').split(') ').at(-1)?.split(' ') ?? []
+}
+
+/** Empty when the process has ended meanwhile. */
+function fileOf(pid: number, name: 'stat' | 'schedstat'): string {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8')
   } catch {
-    return []
+    return ''
   }
 }
 
