@@ -118,7 +118,7 @@ export async function createCpuTimer(
     const before = timesOfChildren(postmaster)
     const own = await cpuTimeOf(work)
     const after = timesOfChildren(postmaster)
-    return [...after].reduce((sum, [pid, ms]) => sum + ms - (before.get(pid) ?? ms), own)
+    return [...after].reduce((sum, [pid, ms]) => sum + ms - (before.get(pid) ?? 0), own)
   }
 }
 
