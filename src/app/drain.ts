@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 
 type Closable = {
-  server: { closeAllConnections: () => void }
+  server: { closeAllConnections: () => void; closeIdleConnections: () => void }
   close: () => PromiseLike<unknown>
 }
 
@@ -32,8 +32,16 @@ export function createDrain(options: {
         logger.warn(`Requests that took over ${limitMs / 1000} s to end were cut.`)
         server.server.closeAllConnections()
       }, limitMs)
-      await server.close()
-      clearTimeout(timer)
+      // A client keeps the connection of an answer that has ended, and the server waits for it.
+      const sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
+      try {
+        await server.close()
+      } finally {
+        clearInterval(sweep)
+        clearTimeout(timer)
+      }
     },
   }
 }
+
+const SWEEP_MS = 100

@@ -71,8 +71,12 @@ describe('a server that drains', () => {
     await start({ drainMs: 0, limitMs: 5_000 })
     const followed = answerTo(ask(`${url}/events`).end())
     await sleep(MOMENT_MS)
-    await stop()
+    const stopped = stop()
     expect(await followed).to.deep.equal({ status: 200, body: 'data: first\n\n' })
+    const endedAt = performance.now()
+    await stopped
+    // The client keeps its connection, for another request that will never come.
+    expect(performance.now() - endedAt).to.be.below(2_500)
   })
 
   it('serves those who come while balancers turn away, and nobody afterwards', async () => {
