@@ -74,7 +74,7 @@ const [red] = failed
 if (red !== undefined && options.shrink && options.replay === undefined) {
   const isRed = async (plan: Plan) => (await replay(play, plan)).wrongs.length > 0
   const plan = await shrink(play.plan(red.seed), isRed)
-  console.log(`The shortest that is still red, to keep in test/sender/simulation.test.ts:`)
+  console.log(`The shortest that is still red, to keep in test/sender/simulation.deep.ts:`)
   console.log(`  ${JSON.stringify(plan)}`)
 }
 await dropOwnDatabases()

@@ -15,29 +15,28 @@ import { until } from '../fixtures/until.ts'
 
 describe('a deposit to a user of the running program', () => {
   let folder: ReturnType<typeof temporaryFolder>
-  const programs: Program[] = []
+  let program: Program
+  let facts: ReadyFacts
 
-  before(() => {
-    folder = temporaryFolder()
-    fillDataFolder(join(folder.path, 'data'))
-  })
-  afterEach(async () => {
-    for (const program of programs.splice(0)) {
-      program.kill('SIGTERM')
-      await program.ended
-    }
-  })
-  after(() => folder.remove())
-
-  const up = async (): Promise<{ program: Program; facts: ReadyFacts }> => {
+  const up = async (): Promise<void> => {
     const QUITTANCE_DATA = join(folder.path, 'data')
-    const program = runProgram(['up'], { QUITTANCE_DATA, PORT: '0', QUITTANCE_BLOCK_MS: '100' })
-    programs.push(program)
-    return { program, facts: await program.untilReady() }
+    program = runProgram(['up'], { QUITTANCE_DATA, PORT: '0', QUITTANCE_BLOCK_MS: '100' })
+    facts = await program.untilReady()
   }
 
+  before(async () => {
+    folder = temporaryFolder()
+    fillDataFolder(join(folder.path, 'data'))
+    await up()
+  })
+  after(async () => {
+    program.kill('SIGTERM')
+    await program.ended
+    folder.remove()
+  })
+
   type Asking = { method?: string; key?: string; body?: string }
-  const ask = async (facts: ReadyFacts, path: string, { key, ...rest }: Asking = {}) => {
+  const ask = async (path: string, { key, ...rest }: Asking = {}) => {
     const headers = {
       'x-api-key': key ?? facts.groupB!.apiKey,
       ...(rest.body && { 'content-type': 'application/json' }),
@@ -47,10 +46,10 @@ describe('a deposit to a user of the running program', () => {
     return (await answer.json()) as Record<string, unknown>
   }
   type Listed = { transaction_id: string; eth_transaction_hash: string }
-  const deposits = async (facts: ReadyFacts) =>
-    (await ask(facts, '/api/transactions?type=deposit'))['transactions'] as Listed[]
+  const deposits = async () =>
+    (await ask('/api/transactions?type=deposit'))['transactions'] as Listed[]
 
-  const send = async (facts: ReadyFacts, wei: number): Promise<string> => {
+  const send = async (wei: number): Promise<string> => {
     const rpc = (method: string, params: unknown[] = []) =>
       callRpc({ url: facts.rpcUrl, method, params })
     const [from] = (await rpc('eth_accounts')) as string[]
@@ -59,11 +58,10 @@ describe('a deposit to a user of the running program', () => {
   }
 
   it('is listed with hash and fee, has a receipt that proves it, and is reconciled', async () => {
-    const { facts } = await up()
-    expect(await deposits(facts)).to.deep.equal([])
-    const hash = await send(facts, 7)
-    await until(async () => (await deposits(facts)).length > 0)
-    const [listed] = await deposits(facts)
+    expect(await deposits()).to.deep.equal([])
+    const hash = await send(7)
+    await until(async () => (await deposits()).length > 0)
+    const [listed] = await deposits()
     expect(listed).to.include({
       type: 'deposit',
       status: 'completed',
@@ -72,12 +70,12 @@ describe('a deposit to a user of the running program', () => {
       eth_transaction_hash: hash,
     })
     const path = `/api/transactions/${listed!.transaction_id}`
-    const { blockchain_transaction: shown } = (await ask(facts, path)) as {
+    const { blockchain_transaction: shown } = (await ask(path)) as {
       blockchain_transaction: Record<string, unknown>
     }
     expect(shown).to.include({ eth_tx_hash: hash, status: 'confirmed', gas_used: 21_000 })
     expect(shown).to.include({ to_address: facts.groupB!.address, amount_wei: '7' })
-    const receipt = await ask(facts, `${path}/receipt`, { method: 'POST' })
+    const receipt = await ask(`${path}/receipt`, { method: 'POST' })
     const quittance = await (
       await fetchInTurn(`${facts.url}${String(receipt['quittance_path'])}`)
     ).text()
@@ -86,17 +84,16 @@ describe('a deposit to a user of the running program', () => {
     expect((await check(quittance, trust)).status).to.equal('holds')
 
     const { apiKey: key } = facts.admin!
-    const { run } = (await ask(facts, '/api/runs', { method: 'POST', key, body: '{}' })) as {
+    const { run } = (await ask('/api/runs', { method: 'POST', key, body: '{}' })) as {
       run: { run_id: string }
     }
     const readRun = async () =>
-      (await ask(facts, `/api/runs/${run.run_id}`, { key }))['run'] as Record<string, unknown>
+      (await ask(`/api/runs/${run.run_id}`, { key }))['run'] as Record<string, unknown>
     await until(async () => (await readRun())['state'] === 'completed')
     expect(await readRun()).to.include({ records: 1, matched: 1 })
   }).timeout(60_000)
 
   it('is told by events, on the stream and by a webhook', async () => {
-    const { facts } = await up()
     const receiver = await startReceiver()
     const watching = new AbortController()
     try {
@@ -119,12 +116,12 @@ describe('a deposit to a user of the running program', () => {
       })
       expect(asked.ok, await asked.text()).to.equal(true)
       await until(async () => receiver.received.length > 0)
-      const hash = await send(facts, 11)
+      const hash = await send(11)
       const found = async () =>
-        (await deposits(facts)).find(({ eth_transaction_hash: of }) => of === hash)
+        (await deposits()).find(({ eth_transaction_hash: of }) => of === hash)
       await until(async () => (await found()) !== undefined)
       const { transaction_id: id } = (await found())!
-      const { events } = await ask(facts, '/api/events?limit=500')
+      const { events } = await ask('/api/events?limit=500')
       const told = (events as { transaction_id: string; type: string }[])
         .filter(({ transaction_id: of }) => of === id)
         .map(({ type }) => type)
@@ -142,17 +139,14 @@ describe('a deposit to a user of the running program', () => {
   }).timeout(60_000)
 
   it('is found once, though the program is killed while it comes', async () => {
-    const first = await up()
-    const before = (await deposits(first.facts)).length
-    await send(first.facts, 8)
-    first.program.kill('SIGKILL')
-    await first.program.ended
-    const { facts } = await up()
-    const hash = await send(facts, 9)
-    await until(async () =>
-      (await deposits(facts)).some(({ eth_transaction_hash: of }) => of === hash),
-    )
-    const hashes = (await deposits(facts)).map(({ eth_transaction_hash: of }) => of)
+    const before = (await deposits()).length
+    await send(8)
+    program.kill('SIGKILL')
+    await program.ended
+    await up()
+    const hash = await send(9)
+    await until(async () => (await deposits()).some(({ eth_transaction_hash: of }) => of === hash))
+    const hashes = (await deposits()).map(({ eth_transaction_hash: of }) => of)
     expect(new Set(hashes).size).to.equal(hashes.length)
     expect(hashes.length - before).to.be.within(1, 2)
   })

@@ -127,18 +127,6 @@ describe('up', () => {
     expect(isRunning(anvil)).to.equal(false)
   })
 
-  it('goes on after kill -9 at any moment of the start', async () => {
-    const data = join(folder.path, 'interrupted')
-    for (const delayMs of [150, 300, 450, 600, 900, 1300, 1800, 2500]) {
-      const program = up({ QUITTANCE_DATA: data })
-      await new Promise((later) => setTimeout(later, delayMs))
-      program.kill('SIGKILL')
-      await program.ended
-    }
-    const program = up({ QUITTANCE_DATA: data })
-    await program.untilReady()
-  })
-
   describe('while one runs', () => {
     let program: Program
     let facts: ReadyFacts
