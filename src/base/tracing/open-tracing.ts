@@ -32,6 +32,8 @@ type Options = {
   resource: Attributes
   /** For metrics. */
   onNews: (news: SpanNews) => void
+  /** A test has less patience. */
+  times?: typeof TIMES
 }
 
 /**
@@ -41,14 +43,14 @@ type Options = {
  */
 export async function openTracing(options: Options): Promise<OpenTracing> {
   const { api, sdk, resources, exporting } = await load()
-  const { config, resource } = options
+  const { config, resource, times: { exportMs } = TIMES } = options
   const ways = { keepAlive: true }
   const isHttps = config.url.startsWith('https:')
   const agent = isHttps ? new HttpsAgent(ways) : new HttpAgent(ways)
   const exporter = new exporting.OTLPTraceExporter({
     url: config.url,
     headers: { ...config.headers },
-    timeoutMillis: EXPORT_MS,
+    timeoutMillis: exportMs,
     httpAgentOptions: () => agent,
   })
   const own = resources.resourceFromAttributes({
@@ -72,7 +74,7 @@ export async function openTracing(options: Options): Promise<OpenTracing> {
     },
     async stop() {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, EXPORT_MS)
+      const timer = setTimeout(resolve, exportMs)
       // What could not be sent is counted where it failed.
       await Promise.race([provider.shutdown().catch(() => undefined), promise])
       clearTimeout(timer)
@@ -84,12 +86,14 @@ export async function openTracing(options: Options): Promise<OpenTracing> {
 
 /** `ExportResultCode.SUCCESS`. */
 const EXPORTED = 0
-/** For one batch, with its repeats. A program that stops waits no longer. */
-const EXPORT_MS = 4000
+const TIMES = {
+  /** For one batch, with its repeats. A program that stops waits no longer. */
+  exportMs: 4000,
+  pauseMs: 2000,
+}
 /** Of a few KB each at most. */
 const MAX_WAITING = 8192
 const BATCH = 512
-const PAUSE_MS = 2000
 
 const PACKAGES = [
   '@opentelemetry/api',
@@ -129,7 +133,7 @@ function samplerOf(sdk: typeof Sdk, { sampler, ratio }: TracingConfig) {
 function createProcessor(
   sdk: typeof Sdk,
   exporter: Sdk.SpanExporter,
-  { config, logger, onNews }: Options,
+  { config, logger, onNews, times: { exportMs, pauseMs } = TIMES }: Options,
 ): Sdk.SpanProcessor {
   const collector = new URL(config.url).host
   let waiting = 0
@@ -143,8 +147,8 @@ function createProcessor(
   const batches = new sdk.BatchSpanProcessor({
     maxQueueSize: MAX_WAITING,
     maxExportBatchSize: BATCH,
-    scheduledDelayMillis: PAUSE_MS,
-    exportTimeoutMillis: 2 * EXPORT_MS,
+    scheduledDelayMillis: pauseMs,
+    exportTimeoutMillis: 2 * exportMs,
     exporter: {
       export(spans, done) {
         waiting -= spans.length
