@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -44,16 +45,16 @@ describe('traces', () => {
   let collector: Collector
   const programs: Program[] = []
 
-  beforeEach(async () => {
+  const open = async (): Promise<void> => {
     folder = temporaryFolder()
     collector = await startCollector()
-  })
+  }
 
-  afterEach(async () => {
+  const close = async (): Promise<void> => {
     await Promise.all(programs.splice(0).map((program) => stop(program)))
     await collector.close()
     folder.remove()
-  })
+  }
 
   const stop = async (program: Program): Promise<void> => {
     program.kill('SIGTERM')
@@ -107,8 +108,8 @@ describe('traces', () => {
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-  const named = (name: string): CollectedSpan => {
-    const found = collector.spans.filter((span) => span.traceId === TRACE && span.name === name)
+  const named = (name: string, trace = TRACE): CollectedSpan => {
+    const found = collector.spans.filter((span) => span.traceId === trace && span.name === name)
     expect(found, `spans called ${name}`).to.have.length(1)
     return found[0]!
   }
@@ -126,7 +127,7 @@ describe('traces', () => {
     const accept = named('accept')
     expect(accept.parentSpanId).to.equal(request.spanId)
     expect(accept.attributes).to.include({ 'quittance.subject': id })
-    const steps = ['submit', 'mined', 'final'].map(named)
+    const steps = ['submit', 'mined', 'final'].map((name) => named(name))
     for (const step of steps) {
       expect(step).to.include({ parentSpanId: accept.spanId, isFailed: false })
       expect(step.attributes).to.include({
@@ -147,212 +148,241 @@ describe('traces', () => {
     expect(final?.attributes).to.include({ 'quittance.state': 'completed' })
   }
 
-  it('follow a payment from the request to the receipt, in the trace of its caller', async () => {
-    const { program, url, key } = await up({
-      OTEL_SERVICE_NAME: 'payouts',
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-team=se%20cret',
-    })
-    const { headers, paid } = await pay(url, key, { traceparent: TRACEPARENT })
-    await untilCompleted(url, key, paid)
-    await stop(program)
+  describe('of a program that runs', () => {
+    let app: Awaited<ReturnType<typeof up>>
 
-    expectWhole(paid)
-    expect(named('final').resource).to.include({
-      'service.name': 'payouts',
-      'quittance.role': 'up',
-      'deployment.environment.name': 'sandbox',
-    })
-    expect(collector.headers[0]).to.include({ 'x-team': 'se cret' })
-    expect(program.output().stderr).to.include('loads @opentelemetry/sdk-trace')
-    expect(headers.get('x-trace-id')).to.equal(TRACE)
-    const lines = linesOf(program).filter(({ trace_id: id }) => id === TRACE)
-    expect(lines.map(({ msg }) => msg)).to.deep.equal(['answered', 'an order has ended'])
-    expect(lines[0]).to.include({ requestId: headers.get('x-request-id'), status: 201 })
-    const { transaction_id: subject, eth_transaction_hash: hash } = paid
-    expect(lines[1]).to.include({ subject, hash, state: 'completed' })
-  })
-
-  it('follow the orders of a batch and of a mint as well', async () => {
-    const { program, url, key, keyA } = await up()
-    const traces = [TRACE.replace(/.$/, 'a'), TRACE.replace(/.$/, 'b')]
-    const headersOf = (trace: string) => ({ traceparent: `00-${trace}-${CALLER}-01` })
-    const destination = { type: 'blockchain', chain: 'ETH', address: PAYMENT.to_address }
-    const [batch, mint] = await Promise.all([
-      ask(`${url}/api/blockchain/batches`, {
-        key,
-        headers: headersOf(traces[0]!),
-        body: { items: [PAYMENT, PAYMENT] },
-      }),
-      ask(`${url}/v1/businessAccount/transfers`, {
-        key: keyA,
-        headers: headersOf(traces[1]!),
-        body: { amount: '10.00', destination },
-      }),
-    ])
-    expect([batch.status, mint.status]).to.deep.equal([201, 201])
-    const finals = () => collector.spans.filter(({ name }) => name === 'final')
-    await until(async () => finals().length === 2)
-    await stop(program)
-
-    for (const trace of traces) {
-      const spans = collector.spans.filter(({ traceId }) => traceId === trace)
-      const [request] = spans.filter(({ parentSpanId }) => parentSpanId === CALLER)
-      const accept = spans.find(({ name }) => name === 'accept')
-      expect(accept?.parentSpanId).to.equal(request?.spanId)
-      const steps = spans.filter(({ parentSpanId }) => parentSpanId === accept?.spanId)
-      expect(steps.map(({ name }) => name)).to.include.members(['submit', 'mined', 'final'])
-      const final = steps.find(({ name }) => name === 'final')
-      expect(final?.attributes).to.include({ 'quittance.state': 'completed' })
-    }
-  })
-
-  it('begin with us where the caller has none, and answer what fails as well', async () => {
-    const { program, url } = await up()
-    const answers = await Promise.all([
-      ask(`${url}/api/transactions?limit=1`, { headers: { traceparent: `${TRACEPARENT}-more` } }),
-      ask(`${url}/nowhere?secret=1`, {}),
-    ])
-    const probe = await fetch(`${url}/healthz`)
-    await stop(program)
-
-    const ids = answers.map(({ headers }) => headers.get('x-trace-id'))
-    for (const id of ids)
-      expect(id)
-        .to.match(/^[\da-f]{32}$/)
-        .and.not.to.equal(TRACE)
-    const spans = ids.map((id) => collector.spans.filter(({ traceId }) => traceId === id))
-    expect(spans.map((some) => some.map(({ name }) => name))).to.deep.equal([
-      ['GET /api/transactions'],
-      ['GET'],
-    ])
-    const [refused, missed] = spans.flat()
-    expect(refused?.attributes).to.include({ 'http.response.status_code': 401 })
-    expect(missed?.attributes).to.include({ 'http.response.status_code': 404 })
-    expect(JSON.stringify(collector.spans)).not.to.include('nowhere')
-    expect(probe.headers.has('x-trace-id')).to.equal(false)
-    expect(collector.spans.some(({ name }) => name.includes('healthz'))).to.equal(false)
-  })
-
-  it('go on to the webhooks about a withdrawal, whose receiver gets its place', async () => {
-    const { program, url, keyA: key } = await up()
-    const receiver = await startReceiver()
-    const subscription = {
-      url: receiver.url,
-      subscriptionDetails: [{ url: receiver.url, notificationType: 'transfers' }],
-    }
-    await ask(`${url}/v1/notifications/subscriptions`, { key, body: subscription })
-    await until(async () => receiver.received.length > 0)
-    const wallets = await ask(`${url}/v1/wallets`, { key })
-    const { data } = (await wallets.json()) as { data: Array<{ walletId: string }> }
-    const answer = await ask(`${url}/v1/transfers`, {
-      key,
-      headers: { traceparent: TRACEPARENT },
-      body: {
-        source: { type: 'wallet', id: data[0]?.walletId },
-        destination: { type: 'blockchain', address: PAYMENT.to_address, chain: 'ETH' },
-        amount: '12.34',
-      },
-    })
-    expect(answer.status).to.equal(201)
-    await until(async () => receiver.received.some(({ body }) => body.includes('"complete"')))
-    // The watch over the supply may see the mint final before the sender does.
-    await until(async () =>
-      collector.spans.some(({ traceId, name }) => traceId === TRACE && name === 'final'),
-    )
-    await stop(program)
-    await receiver.close()
-
-    const accept = named('accept')
-    const inTrace = collector.spans.filter(({ traceId }) => traceId === TRACE)
-    expect(named('final').parentSpanId).to.equal(accept.spanId)
-    const tries = inTrace.filter(({ name }) => name === 'deliver webhook')
-    const told = receiver.received.filter(({ body }) => body.includes('"transfers"'))
-    expect(told.length).to.be.greaterThan(1)
-    expect(told.map(({ headers }) => headers['traceparent'])).to.have.members(
-      tries.map(({ spanId }) => `00-${TRACE}-${spanId}-01`),
-    )
-    for (const one of tries) {
-      expect(one).to.include({ parentSpanId: accept.spanId, kind: 3, isFailed: false })
-      expect(one.attributes).to.include({ 'http.response.status_code': 204 })
-    }
-  })
-
-  it('change nothing where the collector is away, and say so once', async () => {
-    const port = await freePort()
-    const { program, url, key } = await up({
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
-    })
-    const { headers, paid } = await pay(url, key, { traceparent: TRACEPARENT })
-    await untilCompleted(url, key, paid)
-    const dropped = async (): Promise<number> => {
-      const metrics = await (await fetch(`${url}/metrics`)).text()
-      return Number(/^quittance_trace_spans_total\{outcome="dropped"\} (\d+)$/m.exec(metrics)?.[1])
-    }
-    await until(async () => (await dropped()) > 3)
-    await pay(url, key)
-    const before = await dropped()
-    await until(async () => (await dropped()) > before)
-    expect(headers.get('x-trace-id')).to.equal(TRACE)
-    const stoppedAt = performance.now()
-    await stop(program)
-    expect(performance.now() - stoppedAt).to.be.below(8000)
-    expect(await program.ended).to.equal(0)
-    const warnings = linesOf(program).filter(({ msg }) => String(msg).startsWith('spans are'))
-    expect(warnings).to.have.length(1)
-    expect(warnings[0]).to.include({ level: 'warn', collector: `127.0.0.1:${port}` })
-  })
-
-  it('are off without a collector: no header, no field in the log, no row', async () => {
-    const { program, url, key } = await up({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })
-    const { headers, paid } = await pay(url, key, { traceparent: TRACEPARENT })
-    await untilCompleted(url, key, paid)
-    const metrics = await (await fetch(`${url}/metrics`)).text()
-    await stop(program)
-
-    expect(headers.has('x-trace-id')).to.equal(false)
-    expect(metrics).not.to.include('quittance_trace')
-    expect(program.output().stderr).not.to.include('loads')
-    expect(program.output().stderr).to.include('answered').and.not.to.include('trace_id')
-    const database = await openDatabase({ folder: join(folder.path, 'data', 'database') })
-    const { rows } = await sql`select * from traces`.execute(database.db)
-    await database.close()
-    expect(rows).to.deep.equal([])
-    expect(collector.spans).to.deep.equal([])
-  })
-
-  // Processes can only share a server.
-  if (process.env['DATABASE_URL'] !== undefined) {
-    it('go on in another process, after the one that answered has ended', async () => {
-      const chain = await startChain(folder.path)
-      const url = (await emptyDatabaseUrl()) ?? ''
-      const shared = { DATABASE_URL: url, ETH_RPC_URL: chain.url, QUITTANCE_CONFIRMATIONS: '2' }
-      expect(await runToEnd(['migrate'], { ...shared })).to.include({ code: 0 })
-      const database = await openDatabase({ url })
-      const { text: key } = await makeKey(database.db, { user: await makeUser(database.db) })
-      const serve = run('serve', { ...shared, QUITTANCE_DATA: join(folder.path, 'serve') })
-      const { url: api = '' } = await serve.untilReady()
-      const purse = await ask(`${api}/api/blockchain/balance`, { key })
-      const { address } = (await purse.json()) as { address: string }
-      const params = [address, '0xde0b6b3a7640000']
-      await callRpc({ url: chain.url, method: 'anvil_setBalance', params })
-      const { paid } = await pay(api, key, { traceparent: TRACEPARENT })
-      await stop(serve)
-      const work = run('work', { ...shared, QUITTANCE_DATA: join(folder.path, 'work') })
-      await until(async () => {
-        const { rows } = await sql<{ state: string }>`select state from orders`.execute(database.db)
-        return rows[0]?.state === 'completed'
+    before(async () => {
+      await open()
+      app = await up({
+        OTEL_SERVICE_NAME: 'payouts',
+        OTEL_EXPORTER_OTLP_HEADERS: 'x-team=se%20cret',
       })
-      await stop(work)
-      await database.close()
-      await chain.stop()
+    })
+    after(close)
+
+    /** Spans arrive in the order in which they end, so that of one more request is the last. */
+    const sent = async (): Promise<void> => {
+      const trace = randomBytes(16).toString('hex')
+      const headers = { traceparent: `00-${trace}-${CALLER}-01` }
+      await ask(`${app.url}/nowhere`, { headers })
+      await until(async () => collector.spans.some(({ traceId }) => traceId === trace))
+    }
+
+    it('follow a payment from the request to the receipt, in the trace of its caller', async () => {
+      const { program, url, key } = app
+      const { headers, paid } = await pay(url, key, { traceparent: TRACEPARENT })
+      await untilCompleted(url, key, paid)
+      await sent()
 
       expectWhole(paid)
-      const roles = ['accept', 'submit', 'final'].map((name) => named(name).resource)
-      expect(roles.map((one) => one['quittance.role'])).to.deep.equal(['serve', 'work', 'work'])
-      const lines = linesOf(work).filter(({ trace_id: id }) => id === TRACE)
-      expect(lines).to.have.length(1)
+      expect(named('final').resource).to.include({
+        'service.name': 'payouts',
+        'quittance.role': 'up',
+        'deployment.environment.name': 'sandbox',
+      })
+      expect(collector.headers[0]).to.include({ 'x-team': 'se cret' })
+      expect(program.output().stderr).to.include('loads @opentelemetry/sdk-trace')
+      expect(headers.get('x-trace-id')).to.equal(TRACE)
+      const lines = linesOf(program).filter(({ trace_id: id }) => id === TRACE)
+      expect(lines.map(({ msg }) => msg)).to.deep.equal(['answered', 'an order has ended'])
+      expect(lines[0]).to.include({ requestId: headers.get('x-request-id'), status: 201 })
+      const { transaction_id: subject, eth_transaction_hash: hash } = paid
+      expect(lines[1]).to.include({ subject, hash, state: 'completed' })
     })
-  }
+
+    it('follow the orders of a batch and of a mint as well', async () => {
+      const { url, key, keyA } = app
+      const traces = [TRACE.replace(/.$/, 'a'), TRACE.replace(/.$/, 'b')]
+      const headersOf = (trace: string) => ({ traceparent: `00-${trace}-${CALLER}-01` })
+      const destination = { type: 'blockchain', chain: 'ETH', address: PAYMENT.to_address }
+      const [batch, mint] = await Promise.all([
+        ask(`${url}/api/blockchain/batches`, {
+          key,
+          headers: headersOf(traces[0]!),
+          body: { items: [PAYMENT, PAYMENT] },
+        }),
+        ask(`${url}/v1/businessAccount/transfers`, {
+          key: keyA,
+          headers: headersOf(traces[1]!),
+          body: { amount: '10.00', destination },
+        }),
+      ])
+      expect([batch.status, mint.status]).to.deep.equal([201, 201])
+      const finals = () =>
+        collector.spans.filter(({ traceId, name }) => traces.includes(traceId) && name === 'final')
+      await until(async () => finals().length === 2)
+      await sent()
+
+      for (const trace of traces) {
+        const spans = collector.spans.filter(({ traceId }) => traceId === trace)
+        const [request] = spans.filter(({ parentSpanId }) => parentSpanId === CALLER)
+        const accept = spans.find(({ name }) => name === 'accept')
+        expect(accept?.parentSpanId).to.equal(request?.spanId)
+        const steps = spans.filter(({ parentSpanId }) => parentSpanId === accept?.spanId)
+        expect(steps.map(({ name }) => name)).to.include.members(['submit', 'mined', 'final'])
+        const final = steps.find(({ name }) => name === 'final')
+        expect(final?.attributes).to.include({ 'quittance.state': 'completed' })
+      }
+    })
+
+    it('begin with us where the caller has none, and answer what fails as well', async () => {
+      const { url } = app
+      const answers = await Promise.all([
+        ask(`${url}/api/transactions?limit=1`, { headers: { traceparent: `${TRACEPARENT}-more` } }),
+        ask(`${url}/nowhere?secret=1`, {}),
+      ])
+      const probe = await fetch(`${url}/healthz`)
+      await sent()
+
+      const ids = answers.map(({ headers }) => headers.get('x-trace-id'))
+      for (const id of ids)
+        expect(id)
+          .to.match(/^[\da-f]{32}$/)
+          .and.not.to.equal(TRACE)
+      const spans = ids.map((id) => collector.spans.filter(({ traceId }) => traceId === id))
+      expect(spans.map((some) => some.map(({ name }) => name))).to.deep.equal([
+        ['GET /api/transactions'],
+        ['GET'],
+      ])
+      const [refused, missed] = spans.flat()
+      expect(refused?.attributes).to.include({ 'http.response.status_code': 401 })
+      expect(missed?.attributes).to.include({ 'http.response.status_code': 404 })
+      expect(JSON.stringify(collector.spans)).not.to.include('nowhere')
+      expect(probe.headers.has('x-trace-id')).to.equal(false)
+      expect(collector.spans.some(({ name }) => name.includes('healthz'))).to.equal(false)
+    })
+
+    it('go on to the webhooks about a withdrawal, whose receiver gets its place', async () => {
+      const { url, keyA: key } = app
+      const trace = TRACE.replace(/.$/, 'c')
+      const receiver = await startReceiver()
+      const subscription = {
+        url: receiver.url,
+        subscriptionDetails: [{ url: receiver.url, notificationType: 'transfers' }],
+      }
+      await ask(`${url}/v1/notifications/subscriptions`, { key, body: subscription })
+      await until(async () => receiver.received.length > 0)
+      const wallets = await ask(`${url}/v1/wallets`, { key })
+      const { data } = (await wallets.json()) as { data: Array<{ walletId: string }> }
+      const answer = await ask(`${url}/v1/transfers`, {
+        key,
+        headers: { traceparent: `00-${trace}-${CALLER}-01` },
+        body: {
+          source: { type: 'wallet', id: data[0]?.walletId },
+          destination: { type: 'blockchain', address: PAYMENT.to_address, chain: 'ETH' },
+          amount: '12.34',
+        },
+      })
+      expect(answer.status).to.equal(201)
+      await until(async () => receiver.received.some(({ body }) => body.includes('"complete"')))
+      // The watch over the supply may see the mint final before the sender does.
+      await until(async () =>
+        collector.spans.some(({ traceId, name }) => traceId === trace && name === 'final'),
+      )
+      await sent()
+      await receiver.close()
+
+      const accept = named('accept', trace)
+      const inTrace = collector.spans.filter(({ traceId }) => traceId === trace)
+      expect(named('final', trace).parentSpanId).to.equal(accept.spanId)
+      const tries = inTrace.filter(({ name }) => name === 'deliver webhook')
+      const told = receiver.received.filter(({ body }) => body.includes('"transfers"'))
+      expect(told.length).to.be.greaterThan(1)
+      expect(told.map(({ headers }) => headers['traceparent'])).to.have.members(
+        tries.map(({ spanId }) => `00-${trace}-${spanId}-01`),
+      )
+      for (const one of tries) {
+        expect(one).to.include({ parentSpanId: accept.spanId, kind: 3, isFailed: false })
+        expect(one.attributes).to.include({ 'http.response.status_code': 204 })
+      }
+    })
+  })
+
+  describe('of a program by itself', () => {
+    beforeEach(open)
+    afterEach(close)
+
+    it('change nothing where the collector is away, and say so once', async () => {
+      const port = await freePort()
+      const { program, url, key } = await up({
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      })
+      const { headers, paid } = await pay(url, key, { traceparent: TRACEPARENT })
+      await untilCompleted(url, key, paid)
+      const dropped = async (): Promise<number> => {
+        const metrics = await (await fetch(`${url}/metrics`)).text()
+        return Number(
+          /^quittance_trace_spans_total\{outcome="dropped"\} (\d+)$/m.exec(metrics)?.[1],
+        )
+      }
+      await until(async () => (await dropped()) > 3)
+      await pay(url, key)
+      const before = await dropped()
+      await until(async () => (await dropped()) > before)
+      expect(headers.get('x-trace-id')).to.equal(TRACE)
+      const stoppedAt = performance.now()
+      await stop(program)
+      expect(performance.now() - stoppedAt).to.be.below(8000)
+      expect(await program.ended).to.equal(0)
+      const warnings = linesOf(program).filter(({ msg }) => String(msg).startsWith('spans are'))
+      expect(warnings).to.have.length(1)
+      expect(warnings[0]).to.include({ level: 'warn', collector: `127.0.0.1:${port}` })
+    })
+
+    it('are off without a collector: no header, no field in the log, no row', async () => {
+      const { program, url, key } = await up({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })
+      const { headers, paid } = await pay(url, key, { traceparent: TRACEPARENT })
+      await untilCompleted(url, key, paid)
+      const metrics = await (await fetch(`${url}/metrics`)).text()
+      await stop(program)
+
+      expect(headers.has('x-trace-id')).to.equal(false)
+      expect(metrics).not.to.include('quittance_trace')
+      expect(program.output().stderr).not.to.include('loads')
+      expect(program.output().stderr).to.include('answered').and.not.to.include('trace_id')
+      const database = await openDatabase({ folder: join(folder.path, 'data', 'database') })
+      const { rows } = await sql`select * from traces`.execute(database.db)
+      await database.close()
+      expect(rows).to.deep.equal([])
+      expect(collector.spans).to.deep.equal([])
+    })
+
+    // Processes can only share a server.
+    if (process.env['DATABASE_URL'] !== undefined) {
+      it('go on in another process, after the one that answered has ended', async () => {
+        const chain = await startChain(folder.path)
+        const url = (await emptyDatabaseUrl()) ?? ''
+        const shared = { DATABASE_URL: url, ETH_RPC_URL: chain.url, QUITTANCE_CONFIRMATIONS: '2' }
+        expect(await runToEnd(['migrate'], { ...shared })).to.include({ code: 0 })
+        const database = await openDatabase({ url })
+        const { text: key } = await makeKey(database.db, { user: await makeUser(database.db) })
+        const serve = run('serve', { ...shared, QUITTANCE_DATA: join(folder.path, 'serve') })
+        const { url: api = '' } = await serve.untilReady()
+        const purse = await ask(`${api}/api/blockchain/balance`, { key })
+        const { address } = (await purse.json()) as { address: string }
+        const params = [address, '0xde0b6b3a7640000']
+        await callRpc({ url: chain.url, method: 'anvil_setBalance', params })
+        const { paid } = await pay(api, key, { traceparent: TRACEPARENT })
+        await stop(serve)
+        const work = run('work', { ...shared, QUITTANCE_DATA: join(folder.path, 'work') })
+        await until(async () => {
+          const { rows } = await sql<{ state: string }>`select state from orders`.execute(
+            database.db,
+          )
+          return rows[0]?.state === 'completed'
+        })
+        await stop(work)
+        await database.close()
+        await chain.stop()
+
+        expectWhole(paid)
+        const roles = ['accept', 'submit', 'final'].map((name) => named(name).resource)
+        expect(roles.map((one) => one['quittance.role'])).to.deep.equal(['serve', 'work', 'work'])
+        const lines = linesOf(work).filter(({ trace_id: id }) => id === TRACE)
+        expect(lines).to.have.length(1)
+      })
+    }
+  })
 })
 
 type Asking = { key?: string; headers?: Record<string, string>; body?: object }
