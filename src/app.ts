@@ -280,7 +280,7 @@ async function serve(ground: Ground, served: Served): Promise<string> {
     pages: { db, loadPages, visitorRpcUrl: (name) => ownNodeOf(chains, name) },
     checks: () => checksOf(ground, chains),
   })
-  shutdown.finish('the HTTP server', () => drain.close(server))
+  shutdown.finish('the HTTP server', drain.closerOf(server))
   return listen(server, whereIsApi(config))
 }
 

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { request as ask, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -18,6 +20,7 @@ const MOMENT_MS = 60
 describe('a server that drains', () => {
   let server: FastifyInstance
   let drain: Drain
+  let close: () => Promise<void>
   let url: string
   let isStopping: boolean
   let closed: Promise<void> | undefined
@@ -40,11 +43,12 @@ describe('a server that drains', () => {
     })
     server.get('/rows', (_request, reply) => reply.send(Readable.from(rows())))
     server.get('/events', (_request, reply) => reply.send(Readable.from(events(drain.closing))))
+    close = drain.closerOf(server)
     url = await listen(server, { host: '127.0.0.1', port: 0, variable: 'PORT' })
   }
   const stop = (): Promise<void> => {
     isStopping = true
-    return (closed = drain.close(server))
+    return (closed = close())
   }
   afterEach(async () => closed ?? server.close())
 
@@ -77,6 +81,17 @@ describe('a server that drains', () => {
     await stopped
     // The client keeps its connection, for another request that will never come.
     expect(performance.now() - endedAt).to.be.below(2_500)
+  })
+
+  it('waits for no connection on which nothing was asked, as browsers keep ready', async () => {
+    await start({ drainMs: 0, limitMs: 5_000 })
+    const silent = connect(Number(new URL(url).port), '127.0.0.1')
+    await once(silent, 'connect')
+    await sleep(MOMENT_MS)
+    const stoppedAt = performance.now()
+    await stop()
+    expect(performance.now() - stoppedAt).to.be.below(2_500)
+    silent.destroy()
   })
 
   it('serves those who come while balancers turn away, and nobody afterwards', async () => {
