@@ -13,28 +13,27 @@ import { until } from '../fixtures/until.ts'
 
 describe('a payment by the API', () => {
   let folder: ReturnType<typeof temporaryFolder>
-  const programs: Program[] = []
+  let program: Program
+  let facts: ReadyFacts
 
-  before(() => {
-    folder = temporaryFolder()
-    fillDataFolder(join(folder.path, 'data'))
-  })
-  afterEach(async () => {
-    for (const program of programs.splice(0)) {
-      program.kill('SIGTERM')
-      await program.ended
-    }
-  })
-  after(() => folder.remove())
-
-  const up = async (): Promise<{ program: Program; facts: ReadyFacts }> => {
+  const up = async (): Promise<void> => {
     const QUITTANCE_DATA = join(folder.path, 'data')
-    const program = runProgram(['up'], { QUITTANCE_DATA, PORT: '0', QUITTANCE_BLOCK_MS: '100' })
-    programs.push(program)
-    return { program, facts: await program.untilReady() }
+    program = runProgram(['up'], { QUITTANCE_DATA, PORT: '0', QUITTANCE_BLOCK_MS: '100' })
+    facts = await program.untilReady()
   }
 
-  const send = async (facts: ReadyFacts, path: string, body?: object) => {
+  before(async () => {
+    folder = temporaryFolder()
+    fillDataFolder(join(folder.path, 'data'))
+    await up()
+  })
+  after(async () => {
+    program.kill('SIGTERM')
+    await program.ended
+    folder.remove()
+  })
+
+  const send = async (path: string, body?: object) => {
     const answer = await fetchInTurn(`${facts.url}${path}`, {
       method: body ? 'POST' : 'GET',
       headers: {
@@ -46,40 +45,38 @@ describe('a payment by the API', () => {
     return (await answer.json()) as Record<string, unknown>
   }
 
-  const pay = async (facts: ReadyFacts, payee: string, use_contract: boolean) => {
+  const pay = async (payee: string, use_contract: boolean) => {
     const order = { to_address: payee, amount: '0.000000000000000001', description: 'one wei' }
-    const body = await send(facts, '/api/blockchain/transactions', { ...order, use_contract })
+    const body = await send('/api/blockchain/transactions', { ...order, use_contract })
     return String(body['transaction_id'])
   }
 
-  const isCompleted = async (facts: ReadyFacts, id: string) =>
-    (await send(facts, `/api/transactions/${id}`))['status'] === 'completed'
+  const isCompleted = async (id: string) =>
+    (await send(`/api/transactions/${id}`))['status'] === 'completed'
 
   it('is completed on the chain, by both routes', async () => {
-    const { facts } = await up()
     const payee = addressFrom('e2e both')
     for (const useContract of [false, true]) {
-      const id = await pay(facts, payee, useContract)
-      await until(() => isCompleted(facts, id))
+      const id = await pay(payee, useContract)
+      await until(() => isCompleted(id))
     }
     const params = [payee, 'latest']
     expect(await callRpc({ url: facts.rpcUrl, method: 'eth_getBalance', params })).to.equal('0x2')
     const metrics = await (await fetchInTurn(`${facts.url}/metrics`)).text()
     expect(metrics).to.match(/quittance_final_transactions_total\{chain="local"\} 2\n/)
-    expect(await send(facts, '/api/blockchain/balance')).to.include({
+    expect(await send('/api/blockchain/balance')).to.include({
       success: true,
       address: facts.groupB?.address,
     })
   })
 
   it('is paid once, though the program is killed before anybody knows of it', async () => {
-    const first = await up()
     const payee = addressFrom('e2e killed')
-    const ids = await Promise.all([false, true, false].map((way) => pay(first.facts, payee, way)))
-    first.program.kill('SIGKILL')
-    await first.program.ended
-    const { facts } = await up()
-    for (const id of ids) await until(() => isCompleted(facts, id))
+    const ids = await Promise.all([false, true, false].map((way) => pay(payee, way)))
+    program.kill('SIGKILL')
+    await program.ended
+    await up()
+    for (const id of ids) await until(() => isCompleted(id))
     const params = [payee, 'latest']
     expect(await callRpc({ url: facts.rpcUrl, method: 'eth_getBalance', params })).to.equal('0x3')
   })
