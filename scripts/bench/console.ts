@@ -62,7 +62,7 @@ async function timeOpening(browser: Browser, facts: ReadyFacts): Promise<Times> 
   const token = facts.admin?.apiKey ?? ''
   const door = { url: facts.console ?? '', until: 'main.door button[type=submit]' }
   const overview = { url: facts.console ?? '', until: 'main .verdict', token }
-  const docs = { url: `${facts.url}/docs`, until: '.references-rendered h1' }
+  const docs = { url: `${facts.url}/docs`, until: 'main .operation' }
   const bare = { url: `${facts.url}/healthz`, until: 'body' }
   const times: number[][] = [[], [], [], []]
   for (let round = 0; round < ROUNDS; round++) {

@@ -17,9 +17,13 @@ export async function timeOnce(
     look()`)
   const page = await context.newPage()
   await page.goto(wanted.url)
+  const missing = JSON.stringify(`${wanted.url} shows no ${wanted.until}.`)
   const ms = await page.evaluate<number>(`(async () => {
     const marks = () => performance.getEntriesByName('usable')
-    while (marks().length === 0) await new Promise(requestAnimationFrame)
+    while (marks().length === 0) {
+      if (performance.now() > 60_000) throw new Error(${missing})
+      await new Promise(requestAnimationFrame)
+    }
     return marks()[0].startTime
   })()`)
   await context.close()
