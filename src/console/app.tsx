@@ -25,21 +25,17 @@ export function App() {
     setSession(next)
     setExpired(false)
   }
-  const [isAsking, setAsking] = useState(session === undefined)
   useEffect(() => {
     const abort = new AbortController()
     shareSession(abort.signal)
-    return () => abort.abort()
-  }, [])
-  useEffect(() => {
     const join = async (): Promise<void> => {
       const found = await askForSession()
-      if (found) start(found)
-      setAsking(false)
+      if (found && !readSession()) start(found)
     }
-    if (isAsking) void join()
-  }, [isAsking])
-  if (!session && isAsking) return null
+    // The door is there meanwhile: who has to sign in does not wait for an answer of nobody.
+    if (!session) void join()
+    return () => abort.abort()
+  }, [])
   if (!session) {
     return (
       <main class="door">

@@ -15,6 +15,16 @@ describeInChromium('a page of a platform that is slow', (chromium) => {
   })
   after(() => opened?.close())
 
+  it('asks who comes to sign in at once, however long other tabs take to say who they are', async () => {
+    const context = await opened.browser.newContext()
+    const stranger = await context.newPage()
+    await stranger.clock.install({ time: 0 })
+    await stranger.clock.pauseAt(1000)
+    await stranger.goto(`${opened.url}/console`)
+    await stranger.getByRole('button', { name: 'Sign in' }).waitFor({ timeout: 10_000 })
+    await context.close()
+  })
+
   it('shows what happened before its stream of events began', async () => {
     const { db, alice } = opened.admin
     const made = await makeTransaction(db, { userId: alice.id, status: 'processing' })
@@ -32,6 +42,7 @@ describeInChromium('a page of a platform that is slow', (chromium) => {
     begun.resolve()
     await page.getByText('Completed', { exact: true }).first().waitFor({ timeout: 10_000 })
   })
+
   it('shows a list whose answer takes longer than the time between two looks at it', async () => {
     await opened.show('overview')
     await page.clock.install()
