@@ -1,5 +1,5 @@
 import { createContext } from 'preact'
-import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import type { OverviewWire, StreamEventWire } from '../wire/group-b/admin.ts'
 import type { Api } from './api.ts'
@@ -49,7 +49,7 @@ export function useLoaded<T>(
   const latest = useRef(load)
   latest.current = load
   const again = useRef<() => void>(undefined)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const abort = new AbortController()
     const once = () =>
       latest.current(api, abort.signal).then(

@@ -1,8 +1,9 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
-import Uplot from 'uplot'
+import type Uplot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 
 import { formatTime, zoneOf } from './format.ts'
+import { Unloaded, useOnDemand } from './on-demand.tsx'
 import { usePreferences } from './preferences.ts'
 import { useMedia } from './rows.tsx'
 
@@ -22,6 +23,10 @@ type ChartProps = {
 }
 
 const HEIGHT = 190
+
+/** It takes 20 ms to begin, so it comes with the first chart, and not with the page. */
+const loadPlot = async () => (await import('uplot')).default
+type Plot = typeof Uplot
 
 /** Axes, dates and units, and the values under the cursor; its words say the same as its lines. */
 export function Chart(props: ChartProps) {
@@ -91,10 +96,11 @@ function Canvas({ lines, format, times, isDaily, onPlace }: CanvasProps) {
   latest.current = data
   const formatting = useRef(format)
   formatting.current = format
+  const { part: Plot, isFailed } = useOnDemand(loadPlot)
   useEffect(() => {
     const element = place.current
-    if (!element) return undefined
-    const options = optionsOf({
+    if (!element || !Plot) return undefined
+    const options = optionsOf(Plot, {
       element,
       lines,
       isDaily,
@@ -102,7 +108,7 @@ function Canvas({ lines, format, times, isDaily, onPlace }: CanvasProps) {
       format: (value) => formatting.current(value),
       onPlace,
     })
-    const made = new Uplot(options, latest.current, element)
+    const made = new Plot(options, latest.current, element)
     chart.current = made
     const observer = new ResizeObserver(() => {
       made.setSize({ width: element.clientWidth, height: HEIGHT })
@@ -112,19 +118,22 @@ function Canvas({ lines, format, times, isDaily, onPlace }: CanvasProps) {
       observer.disconnect()
       made.destroy()
     }
-  }, [names, theme, isDark, zone, isDaily])
+  }, [Plot, names, theme, isDark, zone, isDaily])
   useEffect(() => chart.current?.setData(data), [data])
+  if (isFailed) return <Unloaded what="the program that draws" />
   return <div ref={place} class="canvas" aria-hidden="true" />
 }
 
-function optionsOf(wanted: {
+type Wanted = {
   element: HTMLElement
   lines: readonly Line[]
   isDaily: boolean
   isUtc: boolean
   format: (value: number) => string
   onPlace: (place: number | undefined) => void
-}): Uplot.Options {
+}
+
+function optionsOf(Plot: Plot, wanted: Wanted): Uplot.Options {
   const { element, lines, isDaily, isUtc, format, onPlace } = wanted
   const style = getComputedStyle(element)
   const colour = (name: string): string => style.getPropertyValue(name).trim()
@@ -136,13 +145,13 @@ function optionsOf(wanted: {
     grid: { stroke: resolved('--line'), width: 1 },
     ticks: { show: false },
   }
-  const bars = Uplot.paths.bars?.({ size: [0.7, 40] })
+  const bars = Plot.paths.bars?.({ size: [0.7, 40] })
   return {
     width: Math.max(element.clientWidth, 1),
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
-    ...(isUtc && { tzDate: (ts) => Uplot.tzDate(new Date(ts * 1000), 'Etc/UTC') }),
+    ...(isUtc && { tzDate: (ts) => Plot.tzDate(new Date(ts * 1000), 'Etc/UTC') }),
     scales: {
       x: { time: !isDaily, range: (chart) => roomFor(chart.data[0], isDaily) },
       y: { range: (_chart, _least, most) => [0, most > 0 ? most * HEADROOM : 1] },
