@@ -170,7 +170,7 @@ const KINDS: Readonly<Record<Attempt['kind'], string>> = {
 function attemptSteps(attempt: Attempt, life: Life): Step[] {
   const { eth_tx_hash: hash } = attempt
   const name = KINDS[attempt.kind]
-  const fee = `at most ${groupDigits(String(attempt.max_fee_per_gas))} wei per gas`
+  const fee = `at most ${groupDigits(attempt.max_fee_per_gas)} wei per gas`
   const steps: Step[] = [
     {
       at: attempt.created_at,
@@ -196,7 +196,7 @@ function attemptSteps(attempt: Attempt, life: Life): Step[] {
 /** Only the chain knows when; the status that follows from it was recorded once it was read. */
 function blockSteps(attempt: Attempt, life: Life): Step[] {
   const block = attempt.block_hash === null ? '' : ` (${shortHash(attempt.block_hash)})`
-  const used = attempt.gas_used === null ? '' : `, ${groupDigits(String(attempt.gas_used))} gas`
+  const used = attempt.gas_used === null ? '' : `, ${groupDigits(attempt.gas_used)} gas`
   const where = `Block ${attempt.block_number}${block}${used}`
   const movedAt = life.history.find(({ status }) => status === 'processing')?.created_at
   const signedAt = attempt.sent_at ?? attempt.created_at

@@ -4,7 +4,7 @@ import type { SampleListWire } from '../../wire/group-b/admin.ts'
 import type { StatisticsWire } from '../../wire/group-b/console.ts'
 import { useInterval, useLoaded } from '../context.ts'
 import { Chart, type Point } from '../parts/chart.tsx'
-import { formatUnits } from '../parts/format.ts'
+import { formatUnits, groupDigits } from '../parts/format.ts'
 import { LoadState, Panel } from '../parts/parts.tsx'
 
 const REFRESH_MS = 60_000
@@ -201,7 +201,7 @@ function dollars(value: number): string {
 }
 
 function whole(value: number): string {
-  return Number.isInteger(value) ? value.toLocaleString('en') : ''
+  return Number.isInteger(value) ? groupDigits(value) : ''
 }
 
 function secondsOf(ms: number | null): number | null {

@@ -238,7 +238,7 @@ function Solvency({ solvency }: { solvency: SolvencyWire | undefined }) {
               ['Supply on chain', <Amount decimal={solvency.supply} currency="USD" />],
               ['Owed by the ledger', <Amount decimal={solvency.liability} currency="USD" />],
               ['Minted, not complete', <Amount decimal={solvency.mints_ahead} currency="USD" />],
-              ['At block', groupDigits(String(solvency.block_number))],
+              ['At block', groupDigits(solvency.block_number)],
               ['Compared', <Time iso={solvency.checked_at} />],
             ]}
           />
@@ -259,12 +259,10 @@ function Health({ data }: { data: OverviewWire }) {
       title="Chain and providers"
       facts={[
         ['Chain', String(data.chain_id)],
-        ['Last block read', head ? groupDigits(String(head.block_number)) : 'none yet'],
+        ['Last block read', head ? groupDigits(head.block_number) : 'none yet'],
         [
           'Last final block',
-          typeof head?.final_number === 'number'
-            ? groupDigits(String(head.final_number))
-            : 'none yet',
+          typeof head?.final_number === 'number' ? groupDigits(head.final_number) : 'none yet',
         ],
         ...(head ? [['Read', <Time iso={head.updated_at} />] as const] : []),
       ]}

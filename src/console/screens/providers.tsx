@@ -44,8 +44,8 @@ export function ProvidersScreen() {
           <Panel
             title="Position of the reader"
             facts={[
-              ['Last block read', groupDigits(String(data.head.block_number))],
-              ['Last final block', groupDigits(String(data.head.final_number ?? 'none yet'))],
+              ['Last block read', groupDigits(data.head.block_number)],
+              ['Last final block', groupDigits(data.head.final_number ?? 'none yet')],
               ['Read at', <Time iso={data.head.updated_at} />],
             ]}
           />
@@ -74,7 +74,7 @@ export function ProvidersScreen() {
 const COLUMNS: Columns<Provider> = {
   Provider: (provider) => <code>{provider.name}</code>,
   State: (provider) => <Badge state={provider.state} />,
-  Latency: (provider) => `${groupDigits(String(provider.latency_ms))} ms`,
+  Latency: (provider) => `${groupDigits(provider.latency_ms)} ms`,
   'Calls answered': (provider) => `${provider.answered_percent} %`,
   'Failures in a row': (provider) => String(provider.failures),
   Score: (provider) => `${provider.score} of 100`,

@@ -6,7 +6,7 @@ import type { Api } from '../api.ts'
 import { useInterval, useLoaded, usePlatform } from '../context.ts'
 import { CardList, type Columns } from '../parts/cards.tsx'
 import { saveFile } from '../parts/save-file.ts'
-import { plural, sentenceOf } from '../parts/format.ts'
+import { groupDigits, plural, sentenceOf } from '../parts/format.ts'
 import { Who } from '../parts/names.tsx'
 import { Back, Badge, Empty, Failure, Heading, LoadState, Panel, Time } from '../parts/parts.tsx'
 import type { ScreenProps } from '../route.ts'
@@ -74,7 +74,7 @@ const COLUMNS: Columns<RunWire> = {
 }
 
 function Progress({ run }: { run: RunWire }) {
-  const words = `${run.records.toLocaleString()} of ${run.records_expected.toLocaleString()}`
+  const words = `${groupDigits(run.records)} of ${groupDigits(run.records_expected)}`
   if (run.state !== 'running') return <>{words}</>
   return (
     <>
@@ -156,18 +156,18 @@ function factsOf(run: RunWire) {
 
 function counts(of: Readonly<Record<string, number>>) {
   return Object.entries(of).map(
-    ([name, count]) => [`· ${sentenceOf(name)}`, count.toLocaleString()] as const,
+    ([name, count]) => [`· ${sentenceOf(name)}`, groupDigits(count)] as const,
   )
 }
 
 function foundOf(run: RunWire) {
   return [
-    ['Matched', run.matched.toLocaleString()],
-    ['Pending', run.pending.toLocaleString()],
+    ['Matched', groupDigits(run.matched)],
+    ['Pending', groupDigits(run.pending)],
     ...counts(run.pending_by_cause),
-    ['Not compared', run.not_compared.toLocaleString()],
+    ['Not compared', groupDigits(run.not_compared)],
     ...counts(run.not_compared_by_reason),
-    ['Breaks', <a href={hashOf(['breaks'])}>{run.breaks.toLocaleString()}</a>],
+    ['Breaks', <a href={hashOf(['breaks'])}>{groupDigits(run.breaks)}</a>],
     ...counts(run.breaks_by_kind),
   ] as const
 }

@@ -200,8 +200,8 @@ function Preview(props: {
 function estimateRows(estimate: Estimate) {
   const { coin, chain_transactions: count, gas, fee_wei: fee, contracts } = estimate
   return [
-    ['Transactions on chain', groupDigits(String(count))],
-    ['Gas at most', groupDigits(String(gas))],
+    ['Transactions on chain', groupDigits(count)],
+    ['Gas at most', groupDigits(gas)],
     ['Fee at most', <Amount decimal={formatUnits(BigInt(fee), 18)} currency={coin} />],
     ...(contracts.length > 0
       ? [['Payees with code', `${contracts.length}, which can refuse`] as const]

@@ -233,8 +233,8 @@ function ChainPanel({ life }: { life: TransactionLifeWire }) {
           .map((payer) => ['Payer', <Hash value={payer} />] as const),
         ...(order ? [['Route', sentenceOf(order.route)] as const] : []),
         ...(reference === null ? [] : [['Reference', <Hash value={reference} />] as const]),
-        ['Block', chain.block_number === null ? 'none yet' : groupDigits(`${chain.block_number}`)],
-        ['Confirmations', groupDigits(String(chain.confirmations))],
+        ['Block', chain.block_number === null ? 'none yet' : groupDigits(chain.block_number)],
+        ['Confirmations', groupDigits(chain.confirmations)],
         ...feeRows(chain),
         ...(chain.error_code === null
           ? []
@@ -255,7 +255,7 @@ function feeRows(chain: NonNullable<TransactionLifeWire['blockchain_transaction'
     ...(forL1 === 0n
       ? []
       : [['Of it for L1', <Amount decimal={formatUnits(forL1, 18)} currency={coin} />] as const]),
-    ['Gas used', groupDigits(String(used))],
+    ['Gas used', groupDigits(used)],
   ] as const
 }
 
