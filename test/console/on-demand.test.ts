@@ -1,12 +1,13 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
+import { insertSample } from '../../src/store/transactions/overview.ts'
 import { describeInChromium, obstaclesOf } from '../fixtures/console/browser.ts'
 import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
 
 const OTHERS = /\/console\/assets\/other-screens-/
 
-describeInChromium('the screens that come on demand', (chromium) => {
+describeInChromium('the parts of the console that come on demand', (chromium) => {
   let opened: OpenConsole
   let page: Page
   const asked: string[] = []
@@ -39,7 +40,30 @@ describeInChromium('the screens that come on demand', (chromium) => {
     await title('API keys')
   })
 
+  it('show charts in words where the platform does not send what draws it', async () => {
+    await insertSample(opened.admin.db, {
+      chainId: 31_337,
+      at: opened.admin.clock.now(),
+      claimedWei: 1n,
+      settledWei: 1n,
+      inFlight: 0,
+      oldestSeconds: 0,
+      providersWell: 1,
+      openBreaks: 0,
+    })
+    await page.route(/\/assets\/uPlot/, (route) => route.abort())
+    await opened.show('')
+    await page.reload()
+    await page.getByText('did not send the program that draws').first().waitFor()
+    expect(await obstaclesOf(page)).to.deep.equal([])
+    await page.unroute(/\/assets\/uPlot/)
+    await page.getByRole('button', { name: 'Load the page again' }).first().click()
+    await page.locator('.chart canvas').first().waitFor()
+  })
+
   it('are asked for once', async () => {
+    await opened.show('keys')
+    await title('API keys')
     asked.length = 0
     await opened.show('users')
     await title('Users')

@@ -15,7 +15,7 @@ describeInChromium('a page of a platform that is slow', (chromium) => {
   })
   after(() => opened?.close())
 
-  it('asks who comes to sign in at once, however long other tabs take to say who they are', async () => {
+  it('asks who comes to sign in, however long other tabs take to answer', async () => {
     const context = await opened.browser.newContext()
     const stranger = await context.newPage()
     await stranger.clock.install({ time: 0 })

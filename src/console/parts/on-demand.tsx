@@ -2,20 +2,22 @@ import { useLayoutEffect, useState } from 'preact/hooks'
 
 const loaded = new WeakMap<() => Promise<unknown>, unknown>()
 
-/** A part of the program that is loaded when something first needs it; `load` is always the same. */
+/** A part of the program, loaded when something first needs it. `load` is always the same. */
 export function useOnDemand<T>(load: () => Promise<T>): { part?: T; isFailed?: true } {
   const [state, setState] = useState<{ part?: T; isFailed?: true }>(
     loaded.has(load) ? { part: loaded.get(load) as T } : {},
   )
   useLayoutEffect(() => {
-    if (state.part !== undefined) return
-    load().then(
-      (part) => {
+    const bring = async (): Promise<void> => {
+      try {
+        const part = await load()
         loaded.set(load, part)
         setState({ part })
-      },
-      () => setState({ isFailed: true }),
-    )
+      } catch {
+        setState({ isFailed: true })
+      }
+    }
+    if (state.part === undefined) void bring()
   }, [])
   return state
 }
