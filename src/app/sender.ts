@@ -126,11 +126,14 @@ function paymentsBy(
   }
 }
 
-/** The sender's policy, as it is set for the chain. */
+/** The sender's policy, as it is set for the chain; quick where an embedded chain is. */
 export function policyOf({ isEmbedded }: Pick<Chain, 'isEmbedded'>, config: Config): SenderPolicy {
   const { confirmations, inFlight, blockMs } = config
-  const pollIntervalMs = isEmbedded ? Math.min(blockMs / 2, 500) : DEFAULT_POLICY.pollIntervalMs
-  return { ...DEFAULT_POLICY, confirmations, inFlight, pollIntervalMs }
+  const policy = { ...DEFAULT_POLICY, confirmations, inFlight }
+  if (!isEmbedded) return policy
+  const pollIntervalMs = Math.min(blockMs / 2, policy.pollIntervalMs)
+  const rebroadcastMs = Math.min(blockMs * 15, policy.rebroadcastMs)
+  return { ...policy, pollIntervalMs, rebroadcastMs }
 }
 
 function readTokens(
