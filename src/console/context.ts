@@ -49,6 +49,7 @@ export function useLoaded<T>(
   const latest = useRef(load)
   latest.current = load
   const again = useRef<() => void>(undefined)
+  // What is asked before the page is painted is there sooner by the time that the paint takes.
   useLayoutEffect(() => {
     const abort = new AbortController()
     const once = () =>

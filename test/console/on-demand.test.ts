@@ -54,10 +54,12 @@ describeInChromium('the parts of the console that come on demand', (chromium) =>
     await page.route(/\/assets\/uPlot/, (route) => route.abort())
     await opened.show('')
     await page.reload()
-    await page.getByText('did not send the program that draws').first().waitFor()
+    // Once, however many charts there are.
+    await page.getByText('did not send the program that draws').waitFor()
+    await page.locator('.chart .key', { hasText: 'claimed' }).waitFor()
     expect(await obstaclesOf(page)).to.deep.equal([])
     await page.unroute(/\/assets\/uPlot/)
-    await page.getByRole('button', { name: 'Load the page again' }).first().click()
+    await page.getByRole('button', { name: 'Load the page again' }).click()
     await page.locator('.chart canvas').first().waitFor()
   })
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 
 import { moveTransaction } from '../../src/store/transactions/transactions.ts'
-import { describeInChromium } from '../fixtures/console/browser.ts'
+import { describeInChromium, keepSession } from '../fixtures/console/browser.ts'
 import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
 
@@ -22,6 +22,18 @@ describeInChromium('a page of a platform that is slow', (chromium) => {
     await stranger.clock.pauseAt(1000)
     await stranger.goto(`${opened.url}/console`)
     await stranger.getByRole('button', { name: 'Sign in' }).waitFor({ timeout: 10_000 })
+    await context.close()
+  })
+
+  it('asks for what it shows before it is painted', async () => {
+    const context = await opened.browser.newContext()
+    await keepSession(context, opened.admin.keys.admin)
+    const operator = await context.newPage()
+    await operator.clock.install({ time: 0 })
+    await operator.clock.pauseAt(1000)
+    const asked = operator.waitForRequest(/admin\/overview/, { timeout: 10_000 })
+    await operator.goto(`${opened.url}/console`)
+    await asked
     await context.close()
   })
 

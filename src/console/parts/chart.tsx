@@ -3,7 +3,7 @@ import type Uplot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 
 import { formatTime, zoneOf } from './format.ts'
-import { Unloaded, useOnDemand } from './on-demand.tsx'
+import { useOnDemand } from './on-demand.tsx'
 import { usePreferences } from './preferences.ts'
 import { useMedia } from './rows.tsx'
 
@@ -27,6 +27,9 @@ const HEIGHT = 190
 /** It takes 20 ms to begin, so it comes with the first chart, and not with the page. */
 const loadPlot = async () => (await import('uplot')).default
 type Plot = typeof Uplot
+
+/** What draws. Where it does not come, the words of a chart stay. */
+export const usePlot = () => useOnDemand(loadPlot)
 
 /** Axes, dates and units, and the values under the cursor; its words say the same as its lines. */
 export function Chart(props: ChartProps) {
@@ -96,7 +99,7 @@ function Canvas({ lines, format, times, isDaily, onPlace }: CanvasProps) {
   latest.current = data
   const formatting = useRef(format)
   formatting.current = format
-  const { part: Plot, isFailed } = useOnDemand(loadPlot)
+  const { part: Plot, isFailed } = usePlot()
   useEffect(() => {
     const element = place.current
     if (!element || !Plot) return undefined
@@ -120,8 +123,7 @@ function Canvas({ lines, format, times, isDaily, onPlace }: CanvasProps) {
     }
   }, [Plot, names, theme, isDark, zone, isDaily])
   useEffect(() => chart.current?.setData(data), [data])
-  if (isFailed) return <Unloaded what="the program that draws" />
-  return <div ref={place} class="canvas" aria-hidden="true" />
+  return isFailed ? null : <div ref={place} class="canvas" aria-hidden="true" />
 }
 
 type Wanted = {

@@ -3,8 +3,9 @@ import { useState } from 'preact/hooks'
 import type { SampleListWire } from '../../wire/group-b/admin.ts'
 import type { StatisticsWire } from '../../wire/group-b/console.ts'
 import { useInterval, useLoaded } from '../context.ts'
-import { Chart, type Point } from '../parts/chart.tsx'
+import { Chart, usePlot, type Point } from '../parts/chart.tsx'
 import { formatUnits, groupDigits } from '../parts/format.ts'
+import { Unloaded } from '../parts/on-demand.tsx'
 import { LoadState, Panel } from '../parts/parts.tsx'
 
 const REFRESH_MS = 60_000
@@ -15,8 +16,10 @@ type Days = StatisticsWire['days']
 
 /** What the platform did: minute by minute lately, and day by day. */
 export function OverviewCharts({ coin }: { coin: string }) {
+  const { isFailed } = usePlot()
   return (
     <>
+      {isFailed && <Unloaded what="the program that draws" />}
       <Lately coin={coin} />
       <ByDay coin={coin} />
     </>
@@ -188,7 +191,7 @@ function numberOf(decimal: string | null): number | null {
   return decimal === null ? null : Number(decimal)
 }
 
-/** A browser takes 10 ms to make it, so it is made with the first chart, and not with the page. */
+/** The first format of a page takes 20 ms, so it is made with the first chart. */
 let compact: Intl.NumberFormat | undefined
 
 function short(value: number): string {
