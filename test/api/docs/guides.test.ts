@@ -6,12 +6,8 @@ import type { Browser } from 'playwright-core'
 import { pageNames } from '../../../src/api/docs/guides.ts'
 import { renderMarkdown } from '../../../src/api/docs/markdown.ts'
 import { startApi, type Api } from '../../fixtures/api/api.ts'
-import {
-  describeInChromium,
-  obstaclesOf,
-  startBrowser,
-  tooWideOf,
-} from '../../fixtures/console/browser.ts'
+import { describeInChromium, startBrowser } from '../../fixtures/console/browser.ts'
+import { expectForEverybody } from '../../fixtures/console/looks.ts'
 import { fetchInTurn } from '../../fixtures/in-turn.ts'
 
 describe('a page of docs', () => {
@@ -81,16 +77,10 @@ describeInChromium('the guides beside the reference', (chromium) => {
   })
 
   it('are for everybody, narrow and wide, light and dark', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      for (const width of [360, 1440]) {
-        const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } })
-        for (const path of ['', '/api', '/operating']) {
-          await page.goto(`${url}/docs/guides${path}`)
-          expect(await obstaclesOf(page)).to.deep.equal([])
-          expect(await tooWideOf(page)).to.deep.equal([])
-        }
-        await page.close()
-      }
+    const page = await browser.newPage()
+    for (const path of ['', '/api', '/operating']) {
+      await page.goto(`${url}/docs/guides${path}`)
+      await expectForEverybody(page, path)
     }
   })
 })
