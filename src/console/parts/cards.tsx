@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 
 import type { Loaded } from '../context.ts'
-import { ForeignLength, LoadState } from './parts.tsx'
+import { ForeignLength, IN_A_LIST, LoadState } from './parts.tsx'
 
 /** What stands for a column in a row; the first column is the row's name. */
 export type Columns<T> = Readonly<Record<string, (row: T) => ComponentChildren>>
@@ -11,9 +11,6 @@ type CardsProps<T> = {
   keyOf: (row: T) => string | number
   columns: Columns<T>
 }
-
-/** Fills three lines of the widest column. */
-const SHOWN_OF_FOREIGN = 300
 
 /** What is loaded of a list: its table, or `children` where nothing is in it. */
 export function CardList<T>(
@@ -49,7 +46,7 @@ export function Cards<T>(props: CardsProps<T>) {
         </tr>
       </thead>
       <tbody>
-        <ForeignLength.Provider value={SHOWN_OF_FOREIGN}>
+        <ForeignLength.Provider value={IN_A_LIST}>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
               <th scope="row">{first?.(row)}</th>

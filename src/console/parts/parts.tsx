@@ -51,19 +51,18 @@ export function Badge({ state, tone = state }: { state: string; tone?: string })
 
 export function Time({ iso }: { iso: string }) {
   const { zone } = usePreferences()
-  const [day, clock] = formatTime(iso, zone).split(' ')
+  // Where it takes two lines, the zone stays with the clock.
   return (
     <time dateTime={iso} title={iso}>
-      {day}{' '}
-      <span class="clock">
-        {clock} <abbr class="unit">{zoneOf(iso, zone)}</abbr>
-      </span>
+      {formatTime(iso, zone)}&nbsp;<abbr class="unit">{zoneOf(iso, zone)}</abbr>
     </time>
   )
 }
 
 /** The longest text that the API takes. */
 const ON_A_PAGE = 2048
+/** Fills three lines of the widest column. */
+export const IN_A_LIST = 300
 
 /**
  * How much of a foreign text a place shows: a browser needs seconds to lay out columns that hold
@@ -79,7 +78,7 @@ export function Foreign({ text }: { text: string }) {
   return (
     <>
       <span class="foreign" dir="auto">
-        {isCut ? `${text.slice(0, length).toWellFormed()}…` : text}
+        {isCut ? startOf(text, length) : text}
       </span>
       {isCut && length === ON_A_PAGE && (
         <button type="button" class="quiet" onClick={() => setWhole(true)}>
@@ -88,6 +87,11 @@ export function Foreign({ text }: { text: string }) {
       )}
     </>
   )
+}
+
+/** So much of a text, and dots where it goes on. */
+export function startOf(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text
 }
 
 /** With the digits that its currency has, in groups of three; it never wraps. */

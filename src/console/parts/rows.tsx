@@ -164,8 +164,9 @@ function Row<T>(props: RowsProps<T> & { row: T; index: number; height: number })
       class="row"
       style={{ height: `${height}px`, transform: `translateY(${index * height}px)` }}
     >
+      {/* Each has the direction of its text, so that foreign text needs no element in it. */}
       {cells(row).map((cell, place) => (
-        <span role="cell" key={columns[place]} data-column={columns[place]}>
+        <span role="cell" key={columns[place]} data-column={columns[place]} dir="auto">
           {place === 0 ? <a href={hrefOf(row)}>{cell}</a> : cell}
         </span>
       ))}

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { OwnedTransactionWire } from '../../wire/group-b/admin.ts'
 import { sentenceOf, shortHash } from './format.ts'
 import { StatusCell } from './objections.tsx'
-import { Amount, Foreign, Time } from './parts.tsx'
+import { Amount, IN_A_LIST, startOf, Time } from './parts.tsx'
 import { saveFile } from './save-file.ts'
 import { hashOf, type Route } from '../route.ts'
 
@@ -37,12 +37,12 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
   Type: { width: '6.2rem', cell: (row) => sentenceOf(row.type), text: (row) => row.type },
   User: {
     width: 'minmax(5rem, 0.6fr)',
-    cell: (row) => <Foreign text={row.username} />,
+    cell: (row) => startOf(row.username, IN_A_LIST),
     text: (row) => row.username,
   },
   Description: {
     width: 'minmax(8rem, 2fr)',
-    cell: (row) => <Foreign text={row.description} />,
+    cell: (row) => startOf(row.description, IN_A_LIST),
     text: (row) => row.description,
   },
   Created: {
@@ -57,7 +57,7 @@ export const COLUMNS: Readonly<Record<string, Column>> = {
   },
   'External id': {
     width: 'minmax(8rem, 1fr)',
-    cell: (row) => <Foreign text={row.external_id ?? ''} />,
+    cell: (row) => startOf(row.external_id ?? '', IN_A_LIST),
     text: (row) => row.external_id ?? '',
   },
   Chain: { width: '8rem', cell: (row) => row.chain ?? '', text: (row) => row.chain ?? '' },
