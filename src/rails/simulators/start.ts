@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { BaseError } from '../../base/errors.ts'
@@ -48,9 +49,7 @@ const START_LIMIT_MS = 30_000
 const STOP_LIMIT_MS = 2000
 
 /** Built, this program is JavaScript. */
-const PROGRAM = fileURLToPath(
-  new URL(`program.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
-)
+const PROGRAM = fileURLToPath(new URL(`program${extname(import.meta.url)}`, import.meta.url))
 
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
