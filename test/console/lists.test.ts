@@ -309,4 +309,19 @@ describeInChromium('lists in the console', (chromium) => {
     await page.getByRole('button', { name: 'Decide' }).waitFor()
     await page.getByRole('heading', { name: made[1]! }).waitFor()
   })
+
+  it('shows the beginning of a long text of somebody else, in its own direction', async () => {
+    const { db, alice } = opened.admin
+    const { transactionId } = await makeTransaction(db, {
+      userId: alice.id,
+      description: 'שלום '.repeat(100),
+    })
+    await showAll()
+    const row = page.locator('.rows .body .row').filter({ hasText: transactionId })
+    const cell = row.locator('[data-column=Description]')
+    expect((await cell.textContent())?.length).to.equal(301)
+    const direction = `getComputedStyle([...document.querySelectorAll('[data-column=Description]')]
+      .find((one) => one.textContent.startsWith('שלום'))).direction`
+    expect(await page.evaluate(direction)).to.equal('rtl')
+  })
 })

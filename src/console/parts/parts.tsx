@@ -78,7 +78,7 @@ export function Foreign({ text }: { text: string }) {
   return (
     <>
       <span class="foreign" dir="auto">
-        {isCut ? startOf(text, length) : text}
+        {isWhole ? text : startOf(text, length)}
       </span>
       {isCut && length === ON_A_PAGE && (
         <button type="button" class="quiet" onClick={() => setWhole(true)}>

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { extname } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 import { BaseError } from '../../base/errors.ts'
@@ -48,7 +48,7 @@ export async function startSimulators(
 const START_LIMIT_MS = 30_000
 const STOP_LIMIT_MS = 2000
 
-/** Built, this program is JavaScript. */
+/** Of the same form as this module: as it is written, built, or in a bundle. */
 const PROGRAM = fileURLToPath(new URL(`program${extname(import.meta.url)}`, import.meta.url))
 
 async function ended(child: ChildProcess): Promise<void> {
