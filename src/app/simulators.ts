@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Config } from '../base/config.ts'
+import { makeFolder } from '../base/lock.ts'
 import { PARTIES, PARTY_KINDS, type PartyKind } from '../base/parties.ts'
 import type { RailsConfig } from '../base/rails-config.ts'
 import type { Shutdown } from '../base/shutdown.ts'
@@ -75,7 +76,7 @@ function createSecrets(folder: string): (name: string) => string {
   return (name) => {
     const secret = known[name]
     if (secret !== undefined) return secret
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
     const made = (known[name] = randomBytes(24).toString('base64url'))
     // A start that is killed leaves no half of a file behind.
     writeFileSync(`${file}.new`, JSON.stringify(known), { mode: 0o600 })

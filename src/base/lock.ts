@@ -1,6 +1,15 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync, linkSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { BaseError, codeOf } from './errors.ts'
@@ -18,7 +27,7 @@ const DATA: FolderUse = { called: 'data folder', namedBy: 'set QUITTANCE_DATA to
  * over; that of a living one is refused by its name.
  */
 export async function lockFolder(folder: string, use: FolderUse = DATA): Promise<FolderLock> {
-  makeFolder(folder, use)
+  makeUsedFolder(folder, use)
   const file = join(folder, 'lock.json')
   const mine = JSON.stringify(describeMyself())
   const draft = `${file}.${process.pid}`
@@ -114,9 +123,25 @@ function readText(file: string): string | undefined {
   }
 }
 
-function makeFolder(folder: string, use: FolderUse): void {
+/**
+ * Makes a folder and those above it that are missing. Node's own recursive `mkdir` tries for ever
+ * where the system makes nothing, as below /proc.
+ */
+export function makeFolder(folder: string, mode?: number): void {
+  if (existsSync(folder) && statSync(folder).isDirectory()) return
+  const above = dirname(folder)
+  if (above !== folder) makeFolder(above, mode)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    mkdirSync(folder, { mode })
+  } catch (error) {
+    // Another process may have made it meanwhile; a file in its place is told where it is used.
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
+}
+
+function makeUsedFolder(folder: string, use: FolderUse): void {
+  try {
+    makeFolder(folder, 0o700)
   } catch (error) {
     throw new FolderNotWritableError(folder, { use, cause: error })
   }

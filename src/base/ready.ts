@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { BaseError } from './errors.ts'
+import { makeFolder } from './lock.ts'
 import { isAlive } from './process.ts'
 
 /** What `ready.json` tells other programs once this one serves. */
@@ -42,7 +43,7 @@ export type ReadyFacts = {
 /** Writes ready.json whole, or not at all; the function that it returns removes it again. */
 export function announceReady(dataFolder: string, facts: ReadyFacts): () => void {
   requireUnannounced(dataFolder)
-  mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
+  makeFolder(dataFolder, 0o700)
   const file = fileIn(dataFolder)
   // It carries keys, so nobody else may read it.
   writeFileSync(`${file}.new`, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 })

@@ -1,9 +1,10 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
 import type { Address, Hash, Hex } from 'viem'
 
 import { BaseError } from '../base/errors.ts'
+import { makeFolder } from '../base/lock.ts'
 
 /** One thing that a deployment did on a chain. Big numbers are decimal strings. */
 export type DeploymentEntry = {
@@ -48,7 +49,7 @@ export function createDeploymentRecords(folder: string): DeploymentRecords {
     read,
     append: async (chainId, entry) => {
       const record = await read(chainId)
-      await mkdir(folder, { recursive: true })
+      makeFolder(folder)
       const longer = { ...record, entries: [...record.entries, entry] }
       // A rename is all or nothing, so a process that dies here leaves the earlier record whole.
       const draft = `${fileOf(chainId)}.draft`

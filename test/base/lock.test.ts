@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 
@@ -79,6 +79,19 @@ describe('lockFolder', () => {
     writeFileSync(join(folder.path, 'file'), '')
     const error = await failureOf(() => lockFolder(join(folder.path, 'file', 'data')))
     expect(error.code).to.equal('folder_not_writable')
+  })
+
+  it('says so, and does not try for ever, where the system makes no folder', async () => {
+    const error = await failureOf(() => lockFolder('/proc/none/data'))
+    expect(error.code).to.equal('folder_not_writable')
+  })
+
+  it('makes a folder below folders that are not there yet', async () => {
+    const deep = join(folder.path, 'a/b/c')
+    const lock = await lockFolder(deep)
+    lock.release()
+    expect(existsSync(deep)).to.equal(true)
+    expect(statSync(join(folder.path, 'a')).mode & 0o777).to.equal(0o700)
   })
 
   function writeLock(owner: { pid: number; birth: string; host: string }): void {

@@ -1,7 +1,8 @@
-import { appendFile, mkdir, writeFile } from 'node:fs/promises'
+import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { BaseError, codeOf } from '../../base/errors.ts'
+import { makeFolder } from '../../base/lock.ts'
 import type { Finding } from '../../domain/breaks.ts'
 import type { UncomparedRecord } from '../../reconciler/reconcile.ts'
 import { csvHeader, csvOfFinding, csvOfUncompared } from '../../reconciler/reports/csv.ts'
@@ -21,7 +22,7 @@ export async function createReportFiles(folder: string | undefined): Promise<Rep
   if (folder === undefined) return { add: async () => undefined, finish: async () => undefined }
   const csv = join(folder, 'breaks.csv')
   await writingInto(folder, async () => {
-    await mkdir(folder, { recursive: true })
+    makeFolder(folder)
     await writeFile(csv, csvHeader())
   })
   return {

@@ -3,7 +3,6 @@ import {
   chmodSync,
   closeSync,
   existsSync,
-  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -14,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { BaseError } from '../../base/errors.ts'
+import { makeFolder } from '../../base/lock.ts'
 import { commandLineOf, endProcess, isRunning } from '../../base/process.ts'
 import { callRpc } from '../rpc/rpc.ts'
 import { keepState, restoreState, saveState } from './anvil-state.ts'
@@ -44,7 +44,7 @@ export type AnvilOptions = {
  */
 export async function startAnvil(options: AnvilOptions): Promise<EmbeddedChain> {
   const files = anvilFiles(options.folder)
-  mkdirSync(options.folder, { recursive: true })
+  makeFolder(options.folder)
   await endOrphan(files)
   const restored = restoreState(options.folder)
   const chainId = options.chainId ?? 31_337

@@ -1,5 +1,7 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+
+import { makeFolder } from '../../base/lock.ts'
 
 /** Objects by id that outlive the program: each change is a line of a file. */
 export type Journal<T extends { id: string }> = {
@@ -18,7 +20,7 @@ export function openJournal<T extends { id: string }>(file: string | undefined):
       if (item) items.set(item.id, item)
     }
   }
-  if (file !== undefined) mkdirSync(dirname(file), { recursive: true })
+  if (file !== undefined) makeFolder(dirname(file))
   return {
     get: (id) => items.get(id),
     find: (test) => [...items.values()].find(test),

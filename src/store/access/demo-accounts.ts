@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Environment } from '../../base/config.ts'
 import { BaseError, ImpossibleError } from '../../base/errors.ts'
+import { makeFolder } from '../../base/lock.ts'
 import { SCOPES, type Dialect, type Scope } from '../../domain/access.ts'
 import {
   createApiKey,
@@ -166,7 +167,7 @@ function readSecrets(dataFolder: string): Partial<Secrets> | undefined {
 }
 
 function writeSecrets(dataFolder: string, secrets: Secrets): void {
-  mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
+  makeFolder(dataFolder, 0o700)
   const file = fileIn(dataFolder)
   writeFileSync(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 })
   // The mode above counts for a new file only.
