@@ -1,7 +1,9 @@
 import type { BlockchainPayments } from '../api/endpoints/api/blockchain/payments.ts'
 import type { Bells } from '../base/bells.ts'
+import { createCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
+import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
@@ -17,9 +19,9 @@ import { createAccounts, lower, type Accounts } from '../sender/accounts.ts'
 import { DEFAULT_POLICY, type SenderContext, type SenderPolicy } from '../sender/context.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { createSender, type Sender } from '../sender/sender.ts'
-import { signOutside } from '../sender/sign-outside.ts'
+import { signOutside } from '../sender/signers/sign-outside.ts'
 import { createSignerReader, type SignerReader } from '../sender/signers/reader.ts'
-import type { Db } from '../store/database/database.ts'
+import type { Database, Db } from '../store/database/database.ts'
 import type { Chain } from './chain.ts'
 import { chargesOf } from './charges.ts'
 
@@ -38,6 +40,7 @@ export async function createPaying(deps: {
   chain: Chain
   contracts: FoundContracts
   signers: Signers
+  database: Database
   db: Db
   clock: Clock
   bells: Bells
@@ -82,6 +85,7 @@ export async function createPaying(deps: {
     coin: deps.coin,
     tokens: contracts.tokens,
     pool: [platform],
+    ...(deps.database.kind === 'embedded' && { counters: createCache(limits.cachedPayers) }),
     policy: policyOf(chain, config),
   })
   return {

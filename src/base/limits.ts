@@ -88,6 +88,7 @@ export const limits = {
   cachedTokens: 10_000,
   cachedApiKeys: 10_000,
   cachedUsers: 10_000,
+  cachedPayers: 10_000,
   webhookTimeoutMs: 15_000,
   /** For finding out where a new webhook would go, while its creator waits. */
   webhookTargetTimeoutMs: 4_000,

@@ -134,7 +134,7 @@ export function makeFolder(folder: string, mode?: number): void {
   try {
     mkdirSync(folder, { mode })
   } catch (error) {
-    // Another process may have made it meanwhile; a file in its place is told where it is used.
+    // Another process may have made it meanwhile. A file in its place makes the next write fail.
     if (codeOf(error) !== 'EEXIST') throw error
   }
 }

@@ -132,6 +132,7 @@ async function openLanes(
       const admitted = orders.map((each) => admitTo(after, each, policy))
       spending.take(orders.flatMap((one) => spentBy(context, one)))
       lanes.set(signer, after)
+      context.counters?.set(signer, after.next.nextCounter)
       return admitted
     },
     steps: () =>

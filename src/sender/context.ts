@@ -1,4 +1,5 @@
 import type { Bell } from '../base/bells.ts'
+import type { Cache } from '../base/cache.ts'
 import { USUAL_IN_FLIGHT, type Finality } from '../base/chains/config.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
@@ -33,6 +34,8 @@ export type SenderContext = {
   tokens: readonly Token[]
   /** Platform signers, in lower case, for orders that the caller's own address does not pay. */
   pool: readonly Hex[]
+  /** The next counter of each payer, where no other process takes any; absent: all are read. */
+  counters?: Cache<bigint> | undefined
   policy: SenderPolicy
   clock: Clock
   logger: Logger

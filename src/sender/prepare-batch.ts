@@ -6,17 +6,16 @@ import { BatchRefusedError, type PlacedProblem } from '../domain/batches.ts'
 import { isOpen, ROUTES_IN, type BundleRoute, type Hex } from '../domain/orders.ts'
 import type { Db } from '../store/database/database.ts'
 import type { SenderContext } from './context.ts'
+import { counterOf, readCounter, simulateNext } from './counters.ts'
 import { askGas, firstAnswer, FIRST_IN_WORD_GAS, mostRollupFee } from './estimate.ts'
 import { isOfFrozen, payerFrozen } from './signers/frozen-payer.ts'
 import {
   checkAmount,
   checkPayee,
   contractsOf,
-  counterOf,
   prepareAllowance,
   readPayer,
   requireFunds,
-  simulateNext,
   type BundledPayment,
   type PaymentRequest,
   type PreparedOrder,
@@ -50,7 +49,7 @@ export async function prepareBatch(
   const standing = await readPayer(context, { signer, token })
   requireFunds(standing, { signer, route, token, amount })
   const counter = await counterOf(context, db, signer)
-  const read = (): Promise<bigint> => counterOf(context, db, signer)
+  const read = (): Promise<bigint> => readCounter(context, db, signer)
   const simulate = (counter: bigint): Promise<Bundle[]> =>
     splitUp(context, { signer, route, contract, token, counter }, payments)
   const bundles = await simulate(counter).catch((error) =>

@@ -1,27 +1,21 @@
-import { codeOf, ImpossibleError } from '../base/errors.ts'
+import { ImpossibleError } from '../base/errors.ts'
 import { data as bytes, quantity, word } from '../chain/answers.ts'
 import { parseAddress } from '../chain/hex.ts'
-import { agreedOn, type Quorum } from '../chain/quorum.ts'
+import type { Quorum } from '../chain/quorum.ts'
 import { holdingCall } from '../chain/read/token.ts'
 import { NOBODY, weiOf, type Fees, type Hex, type Order, type Route } from '../domain/orders.ts'
 import type { Reference } from '../domain/reference.ts'
 import type { WayOut } from '../domain/spending.ts'
 import type { Db } from '../store/database/database.ts'
-import { createLane, findLane, idlestSigner } from '../store/orders/lanes.ts'
+import { idlestSigner } from '../store/orders/lanes.ts'
 import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
+import { counterOf, readCounter, simulateNext } from './counters.ts'
 import { estimateGas, firstAnswer, mostRollupFee } from './estimate.ts'
 import { offerOf } from './fees.ts'
 import { payerFrozen } from './signers/frozen-payer.ts'
 import { preparePermit, type PaymentPermit } from './permits.ts'
-import {
-  badPayee,
-  insufficientFunds,
-  isRefusal,
-  refused,
-  tooMuchGas,
-  unreachable,
-} from './refused.ts'
+import { badPayee, insufficientFunds, isRefusal, refused, tooMuchGas } from './refused.ts'
 import { paymentCall, plainMintCalldata, tokenCall } from './sign.ts'
 import { mintRefused } from './signers/mint-right.ts'
 import { readLimitsOf, spentAs } from './spending.ts'
@@ -98,11 +92,12 @@ async function prepareNow(
   const { quorum, policy } = context
   checkAmount(request)
   const payee = checkPayee(context, request)
+  const placing = placeOf(context, db, { ...request, payee })
+  // A problem of the contracts is reported first.
+  placing.catch(() => undefined)
   const { contract, token } = await contractsOf(context, request)
-  const signer = await payerOf(context, db, request)
-  if (payee === signer) throw badPayee('payee_is_payer', payee)
+  const { signer, counter } = await placing
   const { subject, spender, way, route, amount } = request
-  const counter = await counterOf(context, db, signer)
   const isPlain = route === 'mint' && context.mintsPlainly === true
   const calldata = isPlain ? plainMintCalldata({ payee, amount }) : undefined
   const simulate = (counter: bigint): Promise<bigint> => {
@@ -129,7 +124,7 @@ async function prepareNow(
       return { ...wanted, ...called, ...charged, route: 'permit', before: [] }
     }
   }
-  const read = (): Promise<bigint> => counterOf(context, db, signer)
+  const read = (): Promise<bigint> => readCounter(context, db, signer)
   const gas = await estimating
     .catch((error) => {
       if (!isNumbered(request)) throw error
@@ -147,6 +142,17 @@ async function prepareNow(
   requireFunds(standing, { signer, route, token, amount, gas, rollupFee })
   const before = request.withAllowance ? [await prepareAllowance(context, db, request)] : []
   return { ...wanted, ...called, calldata, gas, rollupFee, ...standing, before }
+}
+
+/** Who pays, and the counter that is simulated. */
+async function placeOf(
+  context: SenderContext & { quorum: Quorum },
+  db: Db,
+  request: PaymentRequest,
+): Promise<{ signer: Hex; counter: bigint }> {
+  const signer = await payerOf(context, db, request)
+  if (request.payee === signer) throw badPayee('payee_is_payer', request.payee)
+  return { signer, counter: await counterOf(context, db, signer) }
 }
 
 /** What the payer can pay with, and at which nonce and price. */
@@ -195,36 +201,6 @@ export async function prepareAllowance(
 function isNumbered({ route, reference }: PaymentRequest): boolean {
   return reference === undefined && (route === 'contract' || route === 'mint')
 }
-
-/**
- * An order that was accepted meanwhile, and is mined already, has taken the reference that was
- * simulated. Then the next one is; whatever else failed stands.
- */
-export async function simulateNext<T>(
-  first: unknown,
-  lane: {
-    counter: bigint
-    read: () => Promise<bigint>
-    simulate: (counter: bigint) => Promise<T>
-  },
-): Promise<T> {
-  let error = first
-  let { counter } = lane
-  for (let more = 0; more < MORE_SIMULATIONS && codeOf(error) === 'simulation_failed'; more++) {
-    const next = await lane.read()
-    if (next === counter) break
-    counter = next
-    try {
-      return await lane.simulate(counter)
-    } catch (again) {
-      error = again
-    }
-  }
-  throw error
-}
-
-/** A counter that moves each time shows a busy lane, and no longer concerns this payment. */
-const MORE_SIMULATIONS = 3
 
 /** Of the payment itself, or of what shows that it will succeed. */
 async function gasOf(
@@ -363,30 +339,4 @@ function balanceOf(quorum: Quorum, signer: Hex): Promise<bigint> {
       'balance',
     ),
   )
-}
-
-/** The counter that the next order of the lane will get, unless another comes first. */
-export async function counterOf(
-  context: SenderContext & { quorum: Quorum },
-  db: Db,
-  signer: Hex,
-): Promise<bigint> {
-  const key = { chainId: context.chainId, signer }
-  const lane = await findLane(db, key)
-  if (lane !== undefined) return lane.nextCounter
-  // A lane that begins too low only loses time, but one too high would begin with a gap.
-  const agreed = await agreedOn(context.quorum, async (provider, signal) =>
-    quantity(
-      await provider.request({
-        method: 'eth_getTransactionCount',
-        params: [signer, 'latest'],
-        signal,
-      }),
-      'transaction count',
-    ),
-  )
-  const nextNonce = agreed ?? (await nonceOnChain(context.quorum, { signer, at: 'latest' }))
-  if (nextNonce === undefined) throw unreachable(undefined)
-  await createLane(db, { ...key, nextNonce })
-  return 0n
 }

@@ -10,7 +10,7 @@ import { blockchainCreateEndpoint } from '../../../../src/api/endpoints/api/bloc
 import { connectWeb3Signer } from '../../../../src/chain/signers/web3signer.ts'
 import { createAccounts } from '../../../../src/sender/accounts.ts'
 import { recordMoves } from '../../../../src/sender/record.ts'
-import { signOutside } from '../../../../src/sender/sign-outside.ts'
+import { signOutside } from '../../../../src/sender/signers/sign-outside.ts'
 import { addressFrom, ETHER, toHex } from '../../../engines/sim/world.ts'
 import { callerOf, makeUser } from '../../../fixtures/api/access.ts'
 import { startApi, type Api } from '../../../fixtures/api/api.ts'

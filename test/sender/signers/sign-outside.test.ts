@@ -3,14 +3,14 @@ import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { BaseError } from '../../src/base/errors.ts'
-import { signOutside } from '../../src/sender/sign-outside.ts'
-import type { SignTransaction } from '../../src/sender/sign.ts'
-import { listWaitingAttempts } from '../../src/store/orders/attempts.ts'
-import { findLane } from '../../src/store/orders/lanes.ts'
-import { CHAIN_ID } from '../engines/sim/world.ts'
-import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
-import { failureOf } from '../fixtures/errors.ts'
+import { BaseError } from '../../../src/base/errors.ts'
+import { signOutside } from '../../../src/sender/signers/sign-outside.ts'
+import type { SignTransaction } from '../../../src/sender/sign.ts'
+import { listWaitingAttempts } from '../../../src/store/orders/attempts.ts'
+import { findLane } from '../../../src/store/orders/lanes.ts'
+import { CHAIN_ID } from '../../engines/sim/world.ts'
+import { createBench, type Bench } from '../../fixtures/books/sender-bench.ts'
+import { failureOf } from '../../fixtures/errors.ts'
 
 describe('a signer that is elsewhere', () => {
   let bench: Bench

@@ -1,6 +1,6 @@
-import type { Hex } from '../domain/orders.ts'
-import { NeededFirstError } from '../store/database/trouble.ts'
-import { signChecked, type SignTransaction, type UnsignedTransaction } from './sign.ts'
+import type { Hex } from '../../domain/orders.ts'
+import { NeededFirstError } from '../../store/database/trouble.ts'
+import { signChecked, type SignTransaction, type UnsignedTransaction } from '../sign.ts'
 
 /**
  * Orders are signed in the SQL transaction that holds their lane. A key that is elsewhere is asked
