@@ -1,30 +1,95 @@
-import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { basename, extname, join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import type { Metafile } from 'esbuild'
 
 import type { PageEntry, PageFiles, PageName } from '../api/pages/shells.ts'
 import { BaseError } from '../base/errors.ts'
+import { makeFolder } from '../base/lock.ts'
 
 /**
- * The pages' programs. The package carries them built; a clone of the repository builds them in
- * memory when somebody first opens a page, which takes a fraction of a second and leaves no file
- * behind that could be out of date.
+ * The pages' programs. The package carries them built. A clone of the repository builds them when
+ * somebody first opens a page, and keeps them for its next start.
  */
-export async function loadPages(): Promise<PageFiles> {
+export async function loadPages(kept = KEPT): Promise<PageFiles> {
   const built = join(FOLDER, MANIFEST)
-  if (existsSync(built)) return readBuilt(JSON.parse(await readFile(built, 'utf8')) as Manifest)
-  const { manifest, files } = await buildPages()
+  if (existsSync(built)) {
+    const manifest = JSON.parse(await readFile(built, 'utf8')) as Manifest
+    return assemble(manifest, (name) => readFile(join(FOLDER, name)))
+  }
+  const { manifest, files } = (await readKept(kept)) ?? (await buildAndKeep(kept))
   return assemble(manifest, (name) => Promise.resolve(files.get(name) ?? new Uint8Array()))
 }
 
 const FOLDER = fileURLToPath(new URL('../console/', import.meta.url))
+/** Clones may share their packages, and each has pages of its own. */
+const CLONE = createHash('sha256').update(FOLDER).digest('hex').slice(0, 8)
+const KEPT = join(FOLDER, `../../node_modules/.cache/quittance/pages.${CLONE}.json`)
 export const MANIFEST = 'manifest.json'
 
 export type Manifest = { assets: string[]; entries: PageFiles['entries'] }
-export type BuiltPages = { manifest: Manifest; files: ReadonlyMap<string, Uint8Array> }
+export type BuiltPages = {
+  manifest: Manifest
+  files: ReadonlyMap<string, Uint8Array>
+  /** What they were made of. */
+  sources: readonly string[]
+}
+
+/** By the path of each source its state; by the name of each file its bytes, in base64. */
+type Kept = {
+  sources: Record<string, string>
+  manifest: Manifest
+  files: Record<string, string>
+}
+
+/** Undefined where there are none, and where a source is no longer what it was. */
+async function readKept(file: string): Promise<BuiltPages | undefined> {
+  try {
+    const { sources, manifest, files } = JSON.parse(await readFile(file, 'utf8')) as Kept
+    for (const [path, state] of Object.entries(sources)) {
+      if (stateOf(path) !== state) return undefined
+    }
+    const bytes = Object.entries(files).map(
+      ([name, text]) => [name, Buffer.from(text, 'base64')] as const,
+    )
+    return { manifest, files: new Map(bytes), sources: Object.keys(sources) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Where nothing can be written, each start builds them. */
+async function buildAndKeep(file: string): Promise<BuiltPages> {
+  const startedAt = Date.now()
+  const pages = await buildPages()
+  // Of a source that was written meanwhile nobody knows which state they were made of.
+  if (pages.sources.some((path) => statSync(path).mtimeMs >= startedAt)) return pages
+  const draft = `${file}.${process.pid}`
+  try {
+    const kept: Kept = {
+      sources: Object.fromEntries(pages.sources.map((path) => [path, stateOf(path)])),
+      manifest: pages.manifest,
+      files: Object.fromEntries(
+        [...pages.files].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')]),
+      ),
+    }
+    makeFolder(dirname(file))
+    await writeFile(draft, JSON.stringify(kept))
+    await rename(draft, file)
+  } catch {
+    await rm(draft, { force: true }).catch(() => undefined)
+  }
+  return pages
+}
+
+/** A file that was written again counts as changed, so that no start has to read them all. */
+function stateOf(path: string): string {
+  const { size, mtimeMs } = statSync(path)
+  return `${size} ${mtimeMs}`
+}
 
 export async function buildPages(): Promise<BuiltPages> {
   const { build, stop } = await import('esbuild').catch((error: unknown) => {
@@ -64,7 +129,12 @@ export async function buildPages(): Promise<BuiltPages> {
     receipt: entryOf('receipt', outputs),
     checkout: entryOf('checkout', outputs),
   }
-  return { manifest: { assets: [...files.keys()], entries }, files }
+  const sources = built.flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  return {
+    manifest: { assets: [...files.keys()], entries },
+    files,
+    sources: [fileURLToPath(import.meta.url), ...sources.map((path) => resolve(path))],
+  }
 }
 
 type Outputs = Metafile['outputs']
@@ -88,10 +158,6 @@ function partsOf(path: string, outputs: Outputs, found = new Set<string>()): Set
     partsOf(part, outputs, found.add(part))
   }
   return found
-}
-
-async function readBuilt(manifest: Manifest): Promise<PageFiles> {
-  return assemble(manifest, (name) => readFile(join(FOLDER, name)))
 }
 
 async function assemble(
