@@ -36,7 +36,10 @@ export function migratorOf(db: Db): Migrator {
   })
 }
 
-/** Reads only. A schema with migrations that this program has never heard of is refused. */
+/**
+ * Reads only. A schema with migrations that this program has never heard of is refused, and so is a
+ * database that is not made for all texts.
+ */
 export async function readSchemaState(db: Db): Promise<SchemaState> {
   const known = Object.keys(loadMigrations())
   const applied = await readApplied(db)
@@ -48,9 +51,12 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
 const TABLE = 'migrations'
 
 async function readApplied(db: Db): Promise<string[]> {
-  const { rows: found } = await sql<{ exists: boolean }>`
-    select to_regclass(${TABLE}) is not null as exists`.execute(db)
-  if (!found[0]?.exists) return []
+  const { rows: found } = await sql<{ exists: boolean; encoding: string }>`
+    select to_regclass(${TABLE}) is not null as exists,
+      current_setting('server_encoding') as encoding`.execute(db)
+  const { exists = false, encoding = 'UTF8' } = found[0] ?? {}
+  if (encoding !== 'UTF8') throw new EncodingError(encoding)
+  if (!exists) return []
   const { rows } = await sql<{ name: string }>`
     select name from ${sql.table(TABLE)} order by name`.execute(db)
   return rows.map((row) => row.name)
@@ -85,6 +91,17 @@ class SchemaUnknownError extends BaseError {
       `Another version of this program made the schema of this database (${unknown.join(', ')}). ` +
         'Install that version, or point DATABASE_URL or QUITTANCE_DATA at an empty database.',
       { code: 'schema_unknown', details: { unknown } },
+    )
+  }
+}
+
+/** Others have no place for some characters, or count and cut a text by its bytes. */
+class EncodingError extends BaseError {
+  constructor(encoding: string) {
+    super(
+      `This database keeps text as ${encoding}. Create one that keeps it as UTF8, with ` +
+        "`create database … encoding 'UTF8' template template0`, and name it in DATABASE_URL.",
+      { code: 'encoding_unsupported', details: { encoding } },
     )
   }
 }

@@ -91,6 +91,18 @@ describe('migrate', () => {
   })
 
   if (process.env['DATABASE_URL'] !== undefined) {
+    it('refuses a database that counts a text by its bytes, and leaves it empty', async () => {
+      const url = await emptyDatabaseUrl({ encoding: 'SQL_ASCII' })
+      database = await openDatabase({ url: url! })
+      for (const use of [migrate, readSchemaState]) {
+        const { message } = await expectFailure(() => use(database.db), 'encoding_unsupported')
+        expect(message).to.include('SQL_ASCII').and.include("encoding 'UTF8'")
+      }
+      const { rows } = await sql`
+        select from pg_tables where schemaname = current_schema()`.execute(database.db)
+      expect(rows).to.have.length(0)
+    })
+
     it('may take longer than the statements of a request', async () => {
       const url = new URL((await emptyDatabaseUrl())!)
       url.searchParams.set('statement_timeout', '1000')
