@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, statSync, type Stats } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -31,12 +31,7 @@ const KEPT = join(FOLDER, `../../node_modules/.cache/quittance/pages.${CLONE}.js
 export const MANIFEST = 'manifest.json'
 
 export type Manifest = { assets: string[]; entries: PageFiles['entries'] }
-export type BuiltPages = {
-  manifest: Manifest
-  files: ReadonlyMap<string, Uint8Array>
-  /** What they were made of. */
-  sources: readonly string[]
-}
+export type BuiltPages = { manifest: Manifest; files: ReadonlyMap<string, Uint8Array> }
 
 /** By the path of each source its state; by the name of each file its bytes, in base64. */
 type Kept = {
@@ -50,27 +45,27 @@ async function readKept(file: string): Promise<BuiltPages | undefined> {
   try {
     const { sources, manifest, files } = JSON.parse(await readFile(file, 'utf8')) as Kept
     for (const [path, state] of Object.entries(sources)) {
-      if (stateOf(path) !== state) return undefined
+      if (stateOf(statSync(path)) !== state) return undefined
     }
     const bytes = Object.entries(files).map(
       ([name, text]) => [name, Buffer.from(text, 'base64')] as const,
     )
-    return { manifest, files: new Map(bytes), sources: Object.keys(sources) }
+    return { manifest, files: new Map(bytes) }
   } catch {
     return undefined
   }
 }
 
-/** Where nothing can be written, each start builds them. */
 async function buildAndKeep(file: string): Promise<BuiltPages> {
   const startedAt = Date.now()
-  const pages = await buildPages()
-  // Of a source that was written meanwhile nobody knows which state they were made of.
-  if (pages.sources.some((path) => statSync(path).mtimeMs >= startedAt)) return pages
+  const { sources, ...pages } = await buildPages()
   const draft = `${file}.${process.pid}`
   try {
+    const states = sources.map((path) => [path, statSync(path)] as const)
+    // Of a source that was written meanwhile nobody knows which state they were made of.
+    if (states.some(([, { mtimeMs }]) => mtimeMs >= startedAt)) return pages
     const kept: Kept = {
-      sources: Object.fromEntries(pages.sources.map((path) => [path, stateOf(path)])),
+      sources: Object.fromEntries(states.map(([path, stats]) => [path, stateOf(stats)])),
       manifest: pages.manifest,
       files: Object.fromEntries(
         [...pages.files].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')]),
@@ -80,18 +75,19 @@ async function buildAndKeep(file: string): Promise<BuiltPages> {
     await writeFile(draft, JSON.stringify(kept))
     await rename(draft, file)
   } catch {
+    // Where nothing can be written, each start builds them.
     await rm(draft, { force: true }).catch(() => undefined)
   }
   return pages
 }
 
 /** A file that was written again counts as changed, so that no start has to read them all. */
-function stateOf(path: string): string {
-  const { size, mtimeMs } = statSync(path)
+function stateOf({ size, mtimeMs }: Stats): string {
   return `${size} ${mtimeMs}`
 }
 
-export async function buildPages(): Promise<BuiltPages> {
+/** With the paths of what they were made of. */
+export async function buildPages(): Promise<BuiltPages & { sources: readonly string[] }> {
   const { build, stop } = await import('esbuild').catch((error: unknown) => {
     throw new PagesMissingError(error)
   })

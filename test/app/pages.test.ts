@@ -1,7 +1,6 @@
-import { gzipSync } from 'node:zlib'
-
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 
 import { expect } from 'chai'
 
@@ -33,6 +32,7 @@ describe('the programs of the pages', () => {
       expect(text).not.to.match(/insertAdjacentHTML|document\.write|\beval\(|new Function/)
     }
   })
+
   describe('of a clone', () => {
     const { path: folder, remove } = temporaryFolder()
     const file = join(folder, 'made', 'pages.json')
@@ -86,6 +86,18 @@ describe('the programs of the pages', () => {
       expect(await isBuilt()).to.equal(true)
       mark()
       expect(await isBuilt()).to.equal(false)
+    })
+
+    it('are not kept when a source was written meanwhile', async () => {
+      const [source, unkept] = ['src/console/theme.css', join(folder, 'unkept.json')]
+      const { atime, mtime } = statSync(source)
+      utimesSync(source, atime, new Date(Date.now() + 60_000))
+      try {
+        await loadPages(unkept)
+      } finally {
+        utimesSync(source, atime, mtime)
+      }
+      expect(existsSync(unkept)).to.equal(false)
     })
 
     it('are built where nothing can be kept', async () => {

@@ -54,7 +54,7 @@ async function readApplied(db: Db): Promise<string[]> {
   const { rows: found } = await sql<{ exists: boolean; encoding: string }>`
     select to_regclass(${TABLE}) is not null as exists,
       current_setting('server_encoding') as encoding`.execute(db)
-  const { exists = false, encoding = 'UTF8' } = found[0] ?? {}
+  const { exists, encoding } = found[0]!
   if (encoding !== 'UTF8') throw new EncodingError(encoding)
   if (!exists) return []
   const { rows } = await sql<{ name: string }>`
@@ -99,8 +99,8 @@ class SchemaUnknownError extends BaseError {
 class EncodingError extends BaseError {
   constructor(encoding: string) {
     super(
-      `This database keeps text as ${encoding}. Create one that keeps it as UTF8, with ` +
-        "`create database … encoding 'UTF8' template template0`, and name it in DATABASE_URL.",
+      `This database keeps text as ${encoding}. Create one that keeps it as UTF8, with "create ` +
+        `database … encoding 'UTF8' locale 'C' template template0", and name it in DATABASE_URL.`,
       { code: 'encoding_unsupported', details: { encoding } },
     )
   }
