@@ -26,7 +26,7 @@ module.exports = {
   timeout: 300_000,
   forbidOnly: true,
   forbidPending: true,
-  // Many tests wait for a chain or a program: three at once pay off on two cores.
+  // Many tests wait for a chain or a program: four at once pay off on two cores.
   parallel: servers.length !== 1,
-  jobs: servers.length > 1 ? servers.length : Math.max(3, availableParallelism()),
+  jobs: servers.length > 1 ? servers.length : Math.max(4, availableParallelism()),
 }

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { promisify } from 'node:util'
 
 import { expect } from 'chai'
 import { JsonRpcProvider } from 'ethers'
@@ -20,6 +17,7 @@ import {
 import { NETWORKS } from '../../src/deploy/networks.ts'
 import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
 import { account, deployerOn, forgetfulRecords } from '../fixtures/chain/deployment.ts'
+import { buildContracts } from '../fixtures/contracts/hardhat.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const COMMITTED = path.join(ROOT, 'src/bindings')
@@ -29,9 +27,7 @@ describe('the committed bindings', () => {
   let fresh: string
 
   before('compile the contracts and generate anew', async () => {
-    const hardhat = createRequire(import.meta.url).resolve('hardhat/package.json')
-    const program = path.join(path.dirname(hardhat), 'dist/src/cli.js')
-    await promisify(execFile)(process.execPath, [program, 'build', '--quiet'], { cwd: ROOT })
+    await buildContracts()
     fresh = await mkdtemp(path.join(tmpdir(), 'quittance-bindings-'))
     await generateBindings({ artifacts: path.join(ROOT, 'artifacts'), out: fresh })
   })

@@ -7,7 +7,8 @@ import { createPlatform, type PlatformOptions } from '../../src/checked/checked-
 import type { Hex } from '../../src/domain/orders.ts'
 import { createWorld } from '../engines/sim/world.ts'
 import { startRunningAppIn, type RunningApp } from '../fixtures/api/running-app.ts'
-import { callAs, compileMocks, placeMock } from '../fixtures/contracts/placed.ts'
+import { buildContracts } from '../fixtures/contracts/hardhat.ts'
+import { callAs, placeMock } from '../fixtures/contracts/placed.ts'
 import { expectFailure } from '../fixtures/errors.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
@@ -22,7 +23,7 @@ describe('the platform with proof, in several tokens', () => {
   let mute: Hex
 
   before(async () => {
-    await compileMocks()
+    await buildContracts()
     const data = join(folder.path, 'data')
     fillDataFolder(data)
     app = await startRunningAppIn(data)

@@ -26,7 +26,8 @@ import { createBench, type Bench } from '../fixtures/books/sender-bench.ts'
 import { TEST_POLICY } from '../fixtures/books/sender.ts'
 import { dollarAt } from '../fixtures/books/tokens.ts'
 import { expectFailure } from '../fixtures/errors.ts'
-import { callAs, compileMocks, placeUsdc } from '../fixtures/contracts/placed.ts'
+import { buildContracts } from '../fixtures/contracts/hardhat.ts'
+import { callAs, placeUsdc } from '../fixtures/contracts/placed.ts'
 
 type Shown = {
   id: string
@@ -57,7 +58,7 @@ describe('USDC as the stablecoin', () => {
   let money: MoneyApi
   let isMinter: boolean
 
-  before(compileMocks)
+  before(buildContracts)
   beforeEach(async () => {
     bench = await createBench()
     const { world, signal, signers } = bench

@@ -18,7 +18,8 @@ import {
   type HoldingsBench,
 } from '../fixtures/books/holdings-bench.ts'
 import { dollarAt } from '../fixtures/books/tokens.ts'
-import { compileMocks, placeMock } from '../fixtures/contracts/placed.ts'
+import { buildContracts } from '../fixtures/contracts/hardhat.ts'
+import { placeMock } from '../fixtures/contracts/placed.ts'
 import { togetherOf } from '../fixtures/together.ts'
 
 const WEI = '0.000000000000000001'
@@ -26,7 +27,7 @@ const WEI = '0.000000000000000001'
 describe('deposits of every kind', () => {
   let on: HoldingsBench
 
-  before(compileMocks)
+  before(buildContracts)
   beforeEach(async () => {
     on = await createHoldingsBench()
     await on.finalize()

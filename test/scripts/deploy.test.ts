@@ -1,16 +1,11 @@
-import { execFile } from 'node:child_process'
-import { createRequire } from 'node:module'
-import path from 'node:path'
-import { promisify } from 'node:util'
-
 import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { settlementAddress } from '../../src/bindings/addresses.ts'
 import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
+import { runHardhat } from '../fixtures/contracts/hardhat.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 
-const ROOT = path.resolve(import.meta.dirname, '../..')
 /** Of nobody's seed: a key that everybody knows is refused. */
 const KEY = generatePrivateKey().slice(2)
 const OWN = privateKeyToAccount(`0x${KEY}`).address
@@ -45,20 +40,16 @@ describe('the deployment by Hardhat', () => {
   const sent = () => chain.client.getTransactionCount({ address: OWN })
 
   async function runScript(environment: Record<string, string> = {}): Promise<string> {
-    const hardhat = createRequire(import.meta.url).resolve('hardhat/package.json')
-    const program = path.join(path.dirname(hardhat), 'dist/src/cli.js')
     const args = ['--network', 'sepolia', 'run', '--no-compile', 'scripts/deploy.ts']
-    const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], {
-      cwd: ROOT,
-      env: {
-        PATH: process.env['PATH'],
-        HOME: folder.path,
-        QUITTANCE_DATA: folder.path,
-        QUITTANCE_DEPLOYER_KEY: KEY,
-        SEPOLIA_RPC_URL: chain.url,
-        ...environment,
-      },
+    const { code, output } = await runHardhat(args, {
+      PATH: process.env['PATH'],
+      HOME: folder.path,
+      QUITTANCE_DATA: folder.path,
+      QUITTANCE_DEPLOYER_KEY: KEY,
+      SEPOLIA_RPC_URL: chain.url,
+      ...environment,
     })
-    return stdout
+    expect(code, output).to.equal(0)
+    return output
   }
 })

@@ -21,7 +21,8 @@ import { paymentsOf } from '../../../fixtures/books/payments.ts'
 import { runOnce, runsDeps } from '../../../fixtures/books/runs.ts'
 import { createBench, type Bench } from '../../../fixtures/books/sender-bench.ts'
 import { permittedDollarAt } from '../../../fixtures/books/tokens.ts'
-import { compileMocks, placeMock, placeUsdc } from '../../../fixtures/contracts/placed.ts'
+import { buildContracts } from '../../../fixtures/contracts/hardhat.ts'
+import { placeMock, placeUsdc } from '../../../fixtures/contracts/placed.ts'
 import { oneChain } from '../../../fixtures/api/chains.ts'
 
 describe('payments in tokens', () => {
@@ -32,7 +33,7 @@ describe('payments in tokens', () => {
   let payer: Hex
   let user: Awaited<ReturnType<typeof makeUser>>
 
-  before(compileMocks)
+  before(buildContracts)
 
   beforeEach(async () => {
     bench = await createBench()
