@@ -5,6 +5,7 @@ import { describeInChromium, keepSession } from '../fixtures/console/browser.ts'
 import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
 import { walkThrough } from '../fixtures/console/scroll.ts'
 import { insertManyTransactions } from '../fixtures/store/many-transactions.ts'
+import { until } from '../fixtures/until.ts'
 
 /** `npm run bench:console` goes through a hundred thousand. */
 const ROWS = 1250
@@ -50,6 +51,22 @@ describeInChromium('a long list in the console', (chromium) => {
     await tall.goto(page.url())
     expect(await tall.evaluate('globalThis.gap')).to.be.at.most(0)
     await tall.close()
+  })
+
+  it('is loaded two windows ahead, before what is in sight is painted', async () => {
+    const context = await opened.browser.newContext({ viewport: { width: 1440, height: 4000 } })
+    await keepSession(context, opened.admin.keys.admin)
+    const tall = await context.newPage()
+    // With the clock of a page its frames stop for its scripts, and so does what follows a paint.
+    await tall.clock.install({ time: 0 })
+    await tall.clock.pauseAt(1000)
+    await tall.goto(page.url())
+    const windows = `(() => {
+      const region = document.querySelector('.rows')
+      return region?.querySelector('.body').clientHeight / region?.clientHeight
+    })()`
+    await until(async () => Number(await tall.evaluate(windows)) >= 3)
+    await context.close()
   })
 
   it('says that it loads more for as long as it does', async () => {

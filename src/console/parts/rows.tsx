@@ -37,7 +37,7 @@ type SortLinkProps = { column: string; title: string; href: string }
 
 const WIDE = { row: 44, query: '(min-width: 1000px)' }
 const NARROW_ROW = 76
-const BEYOND = 12
+const BEYOND = 10
 
 /** A list of any length. The document contains only the rows in sight, and a few beyond. */
 export function Rows<T>(props: RowsProps<T>) {
@@ -61,8 +61,10 @@ export function Rows<T>(props: RowsProps<T>) {
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
-  useEffect(() => {
-    if (first + count >= rows.length - NEAR) onEnd()
+  // Two windows ahead, so that who goes on quickly meets rows that are there; and before the paint,
+  // so that the next page is on its way a frame earlier.
+  useLayoutEffect(() => {
+    if (first + 3 * count >= rows.length) onEnd()
   }, [first, count, rows.length, onEnd])
   return (
     <div
@@ -151,9 +153,6 @@ function HeadName({ name, sorting }: { name: string; sorting: Sorting }) {
     </a>
   )
 }
-
-/** So many rows before the end the next page is asked for. */
-const NEAR = 60
 
 function Row<T>(props: RowsProps<T> & { row: T; index: number; height: number }) {
   const { row, index, height, cells, columns, hrefOf } = props

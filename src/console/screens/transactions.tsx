@@ -327,14 +327,15 @@ function usePages(query: Route['query'], place: string): Pages {
     const { next } = latest.current
     if (typeof next === 'string') load(next)
   }, [load])
-  useEffect(() => {
+  // Before the paint, so that the rows are on their way a frame earlier.
+  useLayoutEffect(() => {
     abort.current = new AbortController()
     isBusy.current = false
     setFresh(0)
     if (!isBack || round > 0) load()
     return () => abort.current?.abort()
   }, [load, round])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (list.isShort) loadMore()
   }, [list.isShort, list.next, loadMore])
   const reload = useCallback(() => setRound((before) => before + 1), [])
