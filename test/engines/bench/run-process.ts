@@ -62,7 +62,8 @@ const { chunkRecords: _, ...rest } = runsDeps({ db, urls: [node], ...own })
 const deps = { ...rest, ...(chunkRecords !== undefined && { chunkRecords }) }
 
 let phase = ''
-const watching = setInterval(() => void tellPhase(), 200)
+/** One look after the other, so that none is told after the end. */
+let looks = Promise.resolve()
 if (chunkRecords !== undefined) {
   // The lease of one that was killed has run out.
   await sql`update runs set leased_until = '-infinity'`.execute(database.db)
@@ -70,8 +71,10 @@ if (chunkRecords !== undefined) {
 }
 stopwatch.take()
 const startedAt = performance.now()
+const watching = setInterval(() => void (looks = looks.then(tellPhase)), 200)
 await createRuns(deps).pass(new AbortController().signal)
 clearInterval(watching)
+await looks
 await tellPhase()
 const run = await latestRun(database.db, { chainId: CHAIN_ID, source: STORE })
 tell({
