@@ -35,7 +35,7 @@ import { postJson } from '../../test/fixtures/api/post.ts'
 import { runProgram, runToEnd, type Program } from '../../test/fixtures/program.ts'
 import { dropOwnDatabases, emptyDatabaseUrl } from '../../test/fixtures/store/database.ts'
 
-/** The last ones wait for two blocks, a second each: of half as many that would be an eighth. */
+/** A second more, until the next block, would be an eighth of the time that half as many take. */
 const PAYMENTS = Number(process.env['BENCH_PAYMENTS'] ?? 6000)
 const SIGNERS = 20
 /** The peers have no limit; anvil takes as many as there are. */
