@@ -15,7 +15,7 @@ import { CHAIN_ID, type PaidChain } from './fixtures/books/verify.ts'
 import { startClaimsChain, type Scene, type SceneName } from './fixtures/chain/claims-chain.ts'
 import { claimsOver, WAYS, type Claim, type Told, type Way } from './fixtures/chain/claims.ts'
 import { temporaryFolder } from './fixtures/folder.ts'
-import { runToEnd } from './fixtures/program.ts'
+import { runHere } from './fixtures/commands.ts'
 
 describe('claims of what was paid, asked in every way', () => {
   let world: PaidChain
@@ -84,10 +84,10 @@ describe('claims of what was paid, asked in every way', () => {
     const names = ['settleToken: as it was paid', 'fake transfer, as dollars']
     for (const claim of claims.filter(({ name }) => names.includes(name))) {
       const code = claim.is === 'true' ? 0 : 1
-      const verified = await runToEnd(['verify', ...verifyArgs(claim)], env)
+      const verified = await runHere(['verify', ...verifyArgs(claim)], env)
       expect(verified.code, `${claim.name}: ${verified.stderr}`).to.equal(code)
       const args = ['reconcile', '--source', csvFile([rowOf(claim)])]
-      expect((await runToEnd(args, env)).code, claim.name).to.equal(code)
+      expect((await runHere(args, env)).code, claim.name).to.equal(code)
     }
   })
 

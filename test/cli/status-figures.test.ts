@@ -7,8 +7,8 @@ import { birthOf } from '../../src/base/process.ts'
 import { announceReady } from '../../src/base/ready.ts'
 
 import { attentionOf, figuresOf } from '../../src/cli/operator-figures.ts'
+import { runHere } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { runToEnd } from '../fixtures/program.ts'
 
 const QUIET = `# HELP quittance_open_breaks Disagreements
 # TYPE quittance_open_breaks gauge
@@ -101,7 +101,7 @@ describe('quittance status', () => {
   })
 
   const status = (...args: string[]) =>
-    runToEnd(['status', ...args], { QUITTANCE_DATA: join(folder.path, 'data') })
+    runHere(['status', ...args], { QUITTANCE_DATA: join(folder.path, 'data') })
 
   it('ends with 0 where there is nothing to do', async () => {
     const { code, stdout } = await status()

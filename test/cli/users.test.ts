@@ -5,9 +5,8 @@ import { verifyPassword } from '../../src/store/access/passwords.ts'
 import { findUserByName } from '../../src/store/access/users.ts'
 import { claimInstallation } from '../../src/store/database/installation.ts'
 import { makeUser } from '../fixtures/api/access.ts'
-import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
+import { createCommandBench, runHere, type CommandBench } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { runToEnd } from '../fixtures/program.ts'
 import { fillUnmigrated } from '../fixtures/store/prepared-data.ts'
 
 describe('quittance users', () => {
@@ -84,11 +83,11 @@ describe('quittance users', () => {
     const folder = temporaryFolder()
     fillUnmigrated(folder.path)
     const env = { QUITTANCE_DATA: folder.path }
-    const missing = await runToEnd(['users', 'list', '--json'], env)
+    const missing = await runHere(['users', 'list', '--json'], env)
     expect(missing.code).to.equal(2)
     expect(JSON.parse(missing.stdout).error.code).to.equal('migrations_pending')
     const lock = await lockFolder(folder.path)
-    const held = await runToEnd(['users', 'list', '--json'], env)
+    const held = await runHere(['users', 'list', '--json'], env)
     lock.release()
     folder.remove()
     expect(JSON.parse(held.stdout).error.code).to.equal('folder_in_use')

@@ -1,21 +1,24 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { expect } from 'chai'
 
 import { SANDBOX_MNEMONIC } from '../../src/app/chain.ts'
+import { limits } from '../../src/base/limits.ts'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
 import { check } from '../../src/verify/check.ts'
 import { account, deployForFile } from '../fixtures/chain/deployment.ts'
+import { runHere } from '../fixtures/commands.ts'
 import { describeInChromium, keepSession, startBrowser } from '../fixtures/console/browser.ts'
 import { readChain } from '../fixtures/console/chains.ts'
 import { depositTransaction, L1_FEE, startOpChain } from '../fixtures/chain/rollup.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
+import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -73,7 +76,8 @@ describe('several chains in one installation', () => {
   let ask: Asker
   let program: Program
   let env: Record<string, string>
-  const command = (line: string) => runToEnd(line.split(' '), env)
+  let usedAtMs = Number.NaN
+  const command = (line: string) => runHere(line.split(' '), env)
 
   before(async () => {
     const [rollup, anvil] = await Promise.all([
@@ -113,6 +117,7 @@ describe('several chains in one installation', () => {
       { code: 'MATIC', ...facts.chains![1]! },
     ]
     const used = await Promise.all(chains.map((chain) => useChain(ask, facts, chain)))
+    usedAtMs = Date.now()
     const [one, other] = used
     expect(one!.hash).to.not.equal(other!.hash)
     expect([one!.rollupFee, other!.rollupFee]).to.deep.equal([String(L1_FEE), '0'])
@@ -279,6 +284,8 @@ describe('several chains in one installation', () => {
     it('are each exported by themselves', async () => {
       program.kill('SIGTERM')
       await program.ended
+      // An export leaves what is younger to the next one.
+      await sleep(usedAtMs + limits.exportSettleMs - Date.now())
       const chainsIn = async (kind: string, flag = '') => {
         const { stdout } = await command(`export --kind ${kind} --format jsonl${flag}`)
         const rows = stdout

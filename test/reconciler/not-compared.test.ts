@@ -17,7 +17,7 @@ import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logg
 import { deployWorthless } from '../fixtures/chain/worthless.ts'
 import { failureOf } from '../fixtures/errors.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { runToEnd } from '../fixtures/program.ts'
+import { runHere } from '../fixtures/commands.ts'
 
 const FAKE: Hex = `0x${'fa'.repeat(20)}`
 const EIGHTEEN: Hex = `0x${'18'.repeat(20)}`
@@ -273,7 +273,7 @@ describe('amounts in tokens that nobody vouches for', () => {
     const hash = lies['a fake Transfer']
     const line = { transaction_id: '=TX1', eth_transaction_hash: hash, amount: 25, currency: 'USD' }
     const file = textFile(JSON.stringify(line))
-    const told = await runToEnd(['reconcile', '--source', file, '--out', out], env)
+    const told = await runHere(['reconcile', '--source', file, '--out', out], env)
     expect(told.code, told.stderr).to.equal(1)
     expect(told.stdout).to.match(/matched +0\n/)
     expect(told.stdout).to.match(/not compared +1\n/)
@@ -285,7 +285,7 @@ describe('amounts in tokens that nobody vouches for', () => {
     expect(report.summary).to.include({ matched: 0, not_compared: 1, breaks: 0 })
     expect(report.not_compared[0]).to.include({ line: 1, reason: 'currency_unknown' })
     const args = ['reconcile', '--source', file, '--token', world.dollar, '--json']
-    const named = await runToEnd(args, env)
+    const named = await runHere(args, env)
     expect(named.code, named.stderr).to.equal(1)
     expect(JSON.parse(named.stdout).breaks).to.have.length(1)
   })

@@ -8,7 +8,8 @@ import { createPlatform, type Platform } from '../../../src/checked/checked-plat
 import { addressFrom } from '../../engines/sim/world.ts'
 import { startRunningApp, type RunningApp } from '../../fixtures/api/running-app.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
-import { runProgram, runToEnd } from '../../fixtures/program.ts'
+import { runHere } from '../../fixtures/commands.ts'
+import { runProgram } from '../../fixtures/program.ts'
 import { until } from '../../fixtures/until.ts'
 
 const HEAD = 'to_address,amount,currency,external_id,description'
@@ -36,7 +37,7 @@ describe('pay on the command line', () => {
     return file
   }
   const pay = (file: string, ...flags: string[]) =>
-    runToEnd(['pay', file, '--url', app.url, ...flags], env)
+    runHere(['pay', file, '--url', app.url, ...flags], env)
   const payeeOf = (name: string) => addressFrom(`pay ${name}`)
   const balanceOf = async (address: string): Promise<bigint> => {
     const params = [address, 'latest']

@@ -11,6 +11,7 @@ import { csvFile, removeFiles, textFile } from '../../fixtures/books/reconcile.t
 import { startPaidChain, type PaidChain } from '../../fixtures/books/verify.ts'
 import { startFaultyProxy } from '../../fixtures/chain/faulty-proxy.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { runHere } from '../../fixtures/commands.ts'
 import { runProgram, runToEnd, type Program } from '../../fixtures/program.ts'
 import { until } from '../../fixtures/until.ts'
 
@@ -61,7 +62,7 @@ describe('reconcile on the command line', () => {
     const row = `TX1,${hash},2,${world.payee}\nTX2,${hash},1,${world.payer}\nTX3,nonsense,1,`
     const head = 'transaction_id,eth_transaction_hash,amount,to_address'
     const args = ['reconcile', '--source', textFile(`${head}\n${row}\n`)]
-    const { code, stdout, stderr } = await runToEnd(args, env)
+    const { code, stdout, stderr } = await runHere(args, env)
     expect(code, stderr).to.equal(1)
     expect(stdout).to.match(/wrong_amount .*\n    recorded: 2 ETH\n    on chain: 1 ETH\n/)
     const [recorded, onChain] = [world.payer, world.payee].map((one) => one.toLowerCase())
@@ -84,7 +85,7 @@ describe('reconcile on the command line', () => {
 
   it('ends with 1 on a row that cannot be read, and names its line', async () => {
     const file = textFile(`transaction_id,eth_transaction_hash\nTX1,${hash}\nTX2,nonsense\n`)
-    const { code, stdout } = await runToEnd(['reconcile', '--source', file, '--json'], env)
+    const { code, stdout } = await runHere(['reconcile', '--source', file, '--json'], env)
     expect(code).to.equal(1)
     const { summary, unreadable } = JSON.parse(stdout)
     expect(summary).to.include({ records: 1, matched: 1, breaks: 0, unreadable: 1 })
@@ -105,22 +106,22 @@ describe('reconcile on the command line', () => {
       [['--source', file], nobody],
       [['--source', file], { QUITTANCE_DATA: env['QUITTANCE_DATA'] }],
     ] as const) {
-      const { code } = await runToEnd(['reconcile', ...args], where)
+      const { code } = await runHere(['reconcile', ...args], where)
       expect(code, args.join(' ')).to.equal(2)
     }
   })
 
   it('tells of a file that is not there before it looks for a node', async () => {
     const args = ['reconcile', '--source', join(folder.path, 'absent.csv')]
-    const { stderr } = await runToEnd(args, { QUITTANCE_DATA: env['QUITTANCE_DATA'] })
+    const { stderr } = await runHere(args, { QUITTANCE_DATA: env['QUITTANCE_DATA'] })
     expect(stderr).to.include('absent.csv')
   })
 
   it('says what a source can be where it is empty or an address without http://', async () => {
-    const empty = await runToEnd(['reconcile', '--source', ''], env)
+    const empty = await runHere(['reconcile', '--source', ''], env)
     expect(empty.code).to.equal(2)
     expect(empty.stderr).to.match(/^--source is empty\. /)
-    const bare = await runToEnd(['reconcile', '--source', '127.0.0.1:8080'], env)
+    const bare = await runHere(['reconcile', '--source', '127.0.0.1:8080'], env)
     expect(bare.code).to.equal(2)
     expect(bare.stderr).to.include('127.0.0.1:8080 cannot be read (ENOENT)').and.include('http://')
   })
@@ -131,7 +132,7 @@ describe('reconcile on the command line', () => {
     const refusal = { success: false, error: message, code: 'unauthorized' }
     bare.faults.push(faults.status(401, JSON.stringify(refusal)))
     const keyed = { ...env, QUITTANCE_SOURCE_KEY: 'sk_sandbox_1' }
-    const { code, stderr } = await runToEnd(['reconcile', '--source', bare.url], keyed)
+    const { code, stderr } = await runHere(['reconcile', '--source', bare.url], keyed)
     await bare.stop()
     expect(code).to.equal(2)
     expect(stderr).to.equal(`${message} It is the key in QUITTANCE_SOURCE_KEY.\n`)
@@ -140,7 +141,7 @@ describe('reconcile on the command line', () => {
   it('writes files that no spreadsheet runs', async () => {
     const out = join(folder.path, 'out')
     const args = ['reconcile', '--source', csvFile([bad]), '--out', out]
-    expect((await runToEnd(args, env)).code).to.equal(1)
+    expect((await runHere(args, env)).code).to.equal(1)
     const [header, row] = readFileSync(join(out, 'breaks.csv'), 'utf8').split('\r\n')
     expect(header).to.match(/^id,kind,transaction_id,eth_transaction_hash,/)
     expect(row).to.include(`,missing,'=cmd(),${GHOST},`)
@@ -167,7 +168,7 @@ describe('reconcile on the command line', () => {
     expect(await killed.ended).to.equal('SIGKILL')
     proxy.setPlan({})
     const before = proxy.calls.length
-    const resumed = await runToEnd([...args, '--resume'], { ...env, ETH_RPC_URL: proxy.url })
+    const resumed = await runHere([...args, '--resume'], { ...env, ETH_RPC_URL: proxy.url })
     expect(resumed.code, resumed.stderr).to.equal(1)
     const asked = proxy.calls
       .slice(before)
