@@ -6,6 +6,7 @@ import { ensureSigningKey, listSigningKeys } from '../../src/store/access/signin
 import { disableUser } from '../../src/store/access/users.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
+import { runToEnd } from '../fixtures/program.ts'
 
 describe('quittance keys', () => {
   let bench: CommandBench
@@ -32,7 +33,7 @@ describe('quittance keys', () => {
     expect(readApiKey(text)).to.deep.equal({ kind: 'key', environment: 'sandbox' })
     const state = await bench.withDatabase(({ db }) => findApiKeyState(db, hashOfKey(text)))
     expect(state).to.include({ username: 'alice', dialect: 'nested', revokedAt: null })
-    const { stdout } = await bench.show('keys', 'list', '--user', 'alice')
+    const { stdout } = await runToEnd(['keys', 'list', '--user', 'alice'], bench.env)
     expect(stdout).to.contain(String(answer['shown'])).and.not.to.contain(text.slice(0, 30))
     expect(stdout).to.match(/ {2}1 {3}sk_sandbox_\S+ {2}alice {2}laptop {2}valid .* nested {3}all/)
   })

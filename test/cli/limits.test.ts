@@ -2,6 +2,7 @@ import { expect } from 'chai'
 
 import { makeUser } from '../fixtures/api/access.ts'
 import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
+import { runToEnd } from '../fixtures/program.ts'
 
 type Row = Record<string, unknown>
 
@@ -29,7 +30,7 @@ describe('quittance limits', () => {
     expect(own.answer).to.include({ user: 'alice', perTransaction: '0', perDay: '20000' })
     expect(await listed('chain')).to.include({ perTransaction: '1000' })
     expect(await listed('chain', ...alice)).to.include({ perTransaction: '0', usedToday: '0' })
-    const { stdout } = await bench.show('limits', 'list', ...alice)
+    const { stdout } = await runToEnd(['limits', 'list', ...alice], bench.env)
     expect(stdout).to.match(/^ {2}way +currency +per transaction +per day .* used today$/m)
     expect(stdout).to.match(/^ {2}chain +ETH +0 +20000 +- +0$/m)
     const cleared = await limits('clear', 'chain', 'ETH', ...alice)

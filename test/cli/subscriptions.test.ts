@@ -5,6 +5,7 @@ import { findSubscription } from '../../src/store/webhooks/subscriptions.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { makeDelivery, makeSubscription } from '../fixtures/api/webhooks.ts'
 import { createCommandBench, type CommandBench } from '../fixtures/commands.ts'
+import { runToEnd } from '../fixtures/program.ts'
 
 const MISSING = '00000000-0000-4000-8000-000000000000'
 
@@ -32,7 +33,7 @@ describe('quittance subscriptions', () => {
     expect(first).to.include({ userId: alice, username: 'alice' }).and.not.have.property('secret')
     const next = await bench.run('subscriptions', 'list', '--after', String(first!['id']))
     expect((next.answer['subscriptions'] as object[])[0]).to.include({ id: bobs })
-    const { stdout } = await bench.show('subscriptions', 'list')
+    const { stdout } = await runToEnd(['subscriptions', 'list'], bench.env)
     expect(stdout).to.match(/alice .* confirmed +payments +https:\/\/alice\.example\//)
     expect(stdout).to.match(/bob .* disabled: gone +all +https:\/\/hooks\.example\//)
   })

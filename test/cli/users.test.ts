@@ -7,6 +7,7 @@ import { claimInstallation } from '../../src/store/database/installation.ts'
 import { makeUser } from '../fixtures/api/access.ts'
 import { createCommandBench, runHere, type CommandBench } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
+import { runToEnd } from '../fixtures/program.ts'
 import { fillUnmigrated } from '../fixtures/store/prepared-data.ts'
 
 describe('quittance users', () => {
@@ -40,7 +41,7 @@ describe('quittance users', () => {
     expect(disabled.answer).to.include({ username: 'bob', changed: true })
     const again = await bench.run('users', 'disable', 'bob')
     expect([again.code, again.answer['changed']]).to.deep.equal([0, false])
-    const { stdout } = await bench.show('users', 'list')
+    const { stdout } = await runToEnd(['users', 'list'], bench.env)
     expect(stdout).to.match(/^ {2}id {2}username {2}state {5}added +scopes$/m)
     expect(stdout).to.match(/^ {2}\d {3}bob {7}disabled {2}.* UTC {2}payments:read wallets:write$/m)
     const enabled = await bench.run('users', 'enable', 'bob')
