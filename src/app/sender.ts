@@ -1,6 +1,6 @@
 import type { BlockchainPayments } from '../api/endpoints/api/blockchain/payments.ts'
 import type { Bells } from '../base/bells.ts'
-import { createCache } from '../base/cache.ts'
+import { createAgingCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
 import { limits } from '../base/limits.ts'
@@ -85,7 +85,7 @@ export async function createPaying(deps: {
     coin: deps.coin,
     tokens: contracts.tokens,
     pool: [platform],
-    ...(deps.database.kind === 'embedded' && { counters: createCache(limits.cachedPayers) }),
+    counters: createCounters(deps.database, clock),
     policy: policyOf(chain, config),
   })
   return {
@@ -138,6 +138,12 @@ export function policyOf({ isEmbedded }: Pick<Chain, 'isEmbedded'>, config: Conf
   const pollIntervalMs = Math.min(blockMs / 2, policy.pollIntervalMs)
   const rebroadcastMs = Math.min(blockMs * 15, policy.rebroadcastMs)
   return { ...policy, pollIntervalMs, rebroadcastMs }
+}
+
+/** On a server another process may take the next one. */
+function createCounters(database: Database, clock: Clock): SenderContext['counters'] {
+  const maxAgeMs = database.kind === 'embedded' ? Number.POSITIVE_INFINITY : limits.counterMs
+  return createAgingCache(limits.cachedPayers, { maxAgeMs, clock })
 }
 
 function readTokens(

@@ -89,6 +89,8 @@ export const limits = {
   cachedApiKeys: 10_000,
   cachedUsers: 10_000,
   cachedPayers: 10_000,
+  /** What is given out in this time is hardly in a block when the next one is simulated. */
+  counterMs: 1000,
   webhookTimeoutMs: 15_000,
   /** For finding out where a new webhook would go, while its creator waits. */
   webhookTargetTimeoutMs: 4_000,

@@ -34,8 +34,12 @@ export type SenderContext = {
   tokens: readonly Token[]
   /** Platform signers, in lower case, for orders that the caller's own address does not pay. */
   pool: readonly Hex[]
-  /** The next counter of each payer, where no other process takes any; absent: all are read. */
-  counters?: Cache<bigint> | undefined
+  /**
+   * The next counter of each payer, as far as this process gave out the one before; absent: all are
+   * read. One that another process took is simulated until its order is in a block, and from then
+   * on costs a second simulation.
+   */
+  counters?: Pick<Cache<bigint>, 'get' | 'set'> | undefined
   policy: SenderPolicy
   clock: Clock
   logger: Logger

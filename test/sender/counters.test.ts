@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 
-import { createCache } from '../../src/base/cache.ts'
+import { createAgingCache } from '../../src/base/cache.ts'
+import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { BaseError } from '../../src/base/errors.ts'
 import type { PaymentRequest } from '../../src/sender/prepare.ts'
 import type { Db } from '../../src/store/database/database.ts'
@@ -21,7 +22,7 @@ describe('a sender that keeps the counters of payers', () => {
     sender.pay(bench.requestOf(payment), bench.signal)
 
   it('asks the database for none that it gave out itself', async () => {
-    const sender = bench.sender({ counters: createCache(8) })
+    const sender = bench.sender({ counters: keeping() })
     const prepare = () => sender.prepare(NOBODY, bench.requestOf(payment), bench.signal)
     await expectFailure(prepare, 'database_asked')
     await pay(sender)
@@ -32,12 +33,24 @@ describe('a sender that keeps the counters of payers', () => {
     expect(await bench.stateOf(order)).to.equal('completed')
   })
 
+  it('asks again for one that is too old, which another process may have taken', async () => {
+    let ms = 0
+    const counters = keeping(1000, { ...systemClock, now: () => new Date(ms) })
+    const sender = bench.sender({ counters })
+    await pay(sender)
+    const prepare = () => sender.prepare(NOBODY, bench.requestOf(payment), bench.signal)
+    ms = 999
+    await prepare()
+    ms = 1000
+    await expectFailure(prepare, 'database_asked')
+  })
+
   it('pays by one that another has taken meanwhile, and by one that nobody took', async () => {
     const { addresses } = bench.signers
     for (const kept of [0n, 1000n]) {
       await bench.pay(payment)
       await bench.passAndMine()
-      const counters = createCache<bigint>(8)
+      const counters = keeping()
       counters.set(addresses[0]!, kept)
       const { order } = await pay(bench.sender({ counters }))
       await bench.finish()
@@ -45,6 +58,10 @@ describe('a sender that keeps the counters of payers', () => {
     }
   })
 })
+
+function keeping(maxAgeMs = Number.POSITIVE_INFINITY, clock: Clock = systemClock) {
+  return createAgingCache<bigint>(8, { maxAgeMs, clock })
+}
 
 /** A database that nobody may ask. */
 const NOBODY = new Proxy({} as Db, {
