@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 
 import { insertCharge } from '../../src/store/rails/charges.ts'
-import { describeInChromium, keepSession, tooWideOf } from '../fixtures/console/browser.ts'
+import { describeInChromium, keepSession, resize, tooWideOf } from '../fixtures/console/browser.ts'
 import { openConsole, type OpenConsole } from '../fixtures/console/console.ts'
 import { insertManyTransactions } from '../fixtures/store/many-transactions.ts'
 import { makeTransaction } from '../fixtures/store/transactions.ts'
@@ -200,14 +200,14 @@ describeInChromium('lists in the console', (chromium) => {
     await cell.waitFor()
     const over = () => cell.evaluate((one: Box) => one.scrollWidth - one.clientWidth)
     expect(await over()).to.be.at.most(0)
-    await page.setViewportSize({ width: 360, height: 780 })
+    await resize(page, { width: 360, height: 780 })
     const left = (column: string) =>
       page
         .locator(`.rows .body [data-column=${column}] > :first-child`)
         .evaluate((one: Box) => Math.round(one.getBoundingClientRect().left))
     expect(await left('Amount')).to.equal(await left('Transaction'))
     expect(await over()).to.be.at.most(0)
-    await page.setViewportSize({ width: 1440, height: 900 })
+    await resize(page, { width: 1440, height: 900 })
   })
 
   it('stays within a narrow window while it connects, and cut off', async () => {
@@ -229,7 +229,7 @@ describeInChromium('lists in the console', (chromium) => {
   })
 
   it('offers each way to send on a narrow screen, and shows one step of it at a time', async () => {
-    await page.setViewportSize({ width: 360, height: 780 })
+    await resize(page, { width: 360, height: 780 })
     await opened.show('send?what=mint')
     const review = page.getByRole('button', { name: 'Review' })
     await review.waitFor()
@@ -241,11 +241,11 @@ describeInChromium('lists in the console', (chromium) => {
     await review.click()
     await page.getByRole('button', { name: 'Change it' }).waitFor()
     expect(await review.isVisible()).to.equal(false)
-    await page.setViewportSize({ width: 1440, height: 900 })
+    await resize(page, { width: 1440, height: 900 })
   })
 
   it('shows few filters on a narrow screen, and all when asked or when one is set', async () => {
-    await page.setViewportSize({ width: 360, height: 780 })
+    await resize(page, { width: 360, height: 780 })
     await showAll()
     const bound = page.getByLabel('At least')
     expect(await bound.isVisible()).to.equal(false)
@@ -256,7 +256,7 @@ describeInChromium('lists in the console', (chromium) => {
     await opened.show('transactions?currency=USD&min_amount=1')
     await bound.waitFor()
     expect(await page.getByRole('button', { name: 'More filters' }).count()).to.equal(0)
-    await page.setViewportSize({ width: 1440, height: 900 })
+    await resize(page, { width: 1440, height: 900 })
   })
 
   it('keeps the longest name of a break within the narrowest window of columns', async () => {
@@ -276,13 +276,13 @@ describeInChromium('lists in the console', (chromium) => {
     const json = { success: true, breaks: [one], total: 1, next_cursor: null }
     await page.route(/\/api\/breaks\b/, (route) => route.fulfill({ json }))
     const { width, height } = page.viewportSize()!
-    await page.setViewportSize({ width: 1000, height })
+    await resize(page, { width: 1000, height })
     await opened.show('breaks')
     await page.getByRole('link', { name: 'Provider disagreement' }).waitFor()
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)
     const lines = "document.querySelector('tbody th a').getClientRects().length"
     expect(await page.evaluate(lines)).to.equal(1)
-    await page.setViewportSize({ width, height })
+    await resize(page, { width, height })
     await page.unrouteAll({ behavior: 'wait' })
   })
 
