@@ -14,8 +14,8 @@ import { csvFile, removeFiles } from './fixtures/books/reconcile.ts'
 import { CHAIN_ID, type PaidChain } from './fixtures/books/verify.ts'
 import { startClaimsChain, type Scene, type SceneName } from './fixtures/chain/claims-chain.ts'
 import { claimsOver, WAYS, type Claim, type Told, type Way } from './fixtures/chain/claims.ts'
-import { temporaryFolder } from './fixtures/folder.ts'
 import { runHere } from './fixtures/commands.ts'
+import { temporaryFolder } from './fixtures/folder.ts'
 
 describe('claims of what was paid, asked in every way', () => {
   let world: PaidChain

@@ -1,9 +1,7 @@
 import type { BlockchainPayments } from '../api/endpoints/api/blockchain/payments.ts'
 import type { Bells } from '../base/bells.ts'
-import { createAgingCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../base/config.ts'
-import { limits } from '../base/limits.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Shutdown } from '../base/shutdown.ts'
 import type { FoundContracts } from '../chain/read/contracts.ts'
@@ -17,6 +15,7 @@ import { createReferenceCodec } from '../domain/reference.ts'
 import type { Token } from '../domain/tokens.ts'
 import { createAccounts, lower, type Accounts } from '../sender/accounts.ts'
 import { DEFAULT_POLICY, type SenderContext, type SenderPolicy } from '../sender/context.ts'
+import { createCounters } from '../sender/counters.ts'
 import type { PreparedOrder } from '../sender/prepare.ts'
 import { createSender, type Sender } from '../sender/sender.ts'
 import { signOutside } from '../sender/signers/sign-outside.ts'
@@ -85,7 +84,7 @@ export async function createPaying(deps: {
     coin: deps.coin,
     tokens: contracts.tokens,
     pool: [platform],
-    counters: createCounters(deps.database, clock),
+    counters: createCounters(deps.database.kind, clock),
     policy: policyOf(chain, config),
   })
   return {
@@ -138,12 +137,6 @@ export function policyOf({ isEmbedded }: Pick<Chain, 'isEmbedded'>, config: Conf
   const pollIntervalMs = Math.min(blockMs / 2, policy.pollIntervalMs)
   const rebroadcastMs = Math.min(blockMs * 15, policy.rebroadcastMs)
   return { ...policy, pollIntervalMs, rebroadcastMs }
-}
-
-/** On a server another process may take the next one. */
-function createCounters(database: Database, clock: Clock): SenderContext['counters'] {
-  const maxAgeMs = database.kind === 'embedded' ? Number.POSITIVE_INFINITY : limits.counterMs
-  return createAgingCache(limits.cachedPayers, { maxAgeMs, clock })
 }
 
 function readTokens(

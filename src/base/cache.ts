@@ -33,22 +33,6 @@ export function createCache<V>(capacity: number): Cache<V> {
   }
 }
 
-/** As `createCache`, of what was set less than `maxAgeMs` ago. */
-export function createAgingCache<V>(
-  capacity: number,
-  { maxAgeMs, clock }: { maxAgeMs: number; clock: Clock },
-): Pick<Cache<V>, 'get' | 'set'> {
-  const values = createCache<{ value: V; setAt: number }>(capacity)
-  const now = (): number => clock.now().getTime()
-  return {
-    get(key) {
-      const known = values.get(key)
-      return known && now() - known.setAt < maxAgeMs ? known.value : undefined
-    },
-    set: (key, value) => values.set(key, { value, setAt: now() }),
-  }
-}
-
 /** Remembers what it loads, and never returns anything older than its limit. */
 export type FreshCache<V> = {
   get: (key: string, options?: { maxAgeMs?: number }) => Promise<V | undefined>

@@ -1,12 +1,32 @@
+import { createCache } from '../base/cache.ts'
+import type { Clock } from '../base/clock.ts'
 import { codeOf } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 import { quantity } from '../chain/answers.ts'
 import { agreedOn, type Quorum } from '../chain/quorum.ts'
 import type { Hex } from '../domain/orders.ts'
-import type { Db } from '../store/database/database.ts'
+import type { Database, Db } from '../store/database/database.ts'
 import { createLane, findLane } from '../store/orders/lanes.ts'
 import { nonceOnChain } from './chain-view.ts'
 import type { SenderContext } from './context.ts'
 import { unreachable } from './refused.ts'
+
+/** On a server another process may take the next one, so that there none is kept for long. */
+export function createCounters(
+  kind: Database['kind'],
+  clock: Clock,
+): NonNullable<SenderContext['counters']> {
+  const maxAgeMs = kind === 'embedded' ? Number.POSITIVE_INFINITY : limits.counterMs
+  const counters = createCache<{ counter: bigint; setAtMs: number }>(limits.cachedPayers)
+  const nowMs = (): number => clock.now().getTime()
+  return {
+    get(payer) {
+      const known = counters.get(payer)
+      return known && nowMs() - known.setAtMs < maxAgeMs ? known.counter : undefined
+    },
+    set: (payer, counter) => counters.set(payer, { counter, setAtMs: nowMs() }),
+  }
+}
 
 /** The counter that the next order of the lane will get, unless another comes first. */
 export async function counterOf(

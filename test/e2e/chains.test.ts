@@ -18,7 +18,7 @@ import { readChain } from '../fixtures/console/chains.ts'
 import { depositTransaction, L1_FEE, startOpChain } from '../fixtures/chain/rollup.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, type Program } from '../fixtures/program.ts'
+import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -298,7 +298,7 @@ describe('several chains in one installation', () => {
         expect(await chainsIn(kind), kind).to.include.all.keys('rollup', 'shaky')
         expect(await chainsIn(kind, ' --chain shaky'), kind).to.deep.equal(new Set(['shaky']))
       }
-      const { stdout } = await command('export --kind fees --format jsonl')
+      const { stdout } = await runToEnd('export --kind fees --format jsonl'.split(' '), env)
       const rows = stdout
         .trim()
         .split('\n')

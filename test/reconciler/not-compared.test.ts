@@ -15,9 +15,9 @@ import { csvFile, nodesAt, removeFiles, textFile, type Row } from '../fixtures/b
 import { calls, reference, startPaidChain, type PaidChain } from '../fixtures/books/verify.ts'
 import { settledLog, transferLog, writeLogs } from '../fixtures/chain/event-logger.ts'
 import { deployWorthless } from '../fixtures/chain/worthless.ts'
+import { runHere } from '../fixtures/commands.ts'
 import { failureOf } from '../fixtures/errors.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { runHere } from '../fixtures/commands.ts'
 
 const FAKE: Hex = `0x${'fa'.repeat(20)}`
 const EIGHTEEN: Hex = `0x${'18'.repeat(20)}`

@@ -12,8 +12,8 @@ import {
   type PaidChain,
 } from '../../fixtures/books/verify.ts'
 import { account } from '../../fixtures/chain/deployment.ts'
-import { temporaryFolder } from '../../fixtures/folder.ts'
 import { runHere } from '../../fixtures/commands.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { runToEnd } from '../../fixtures/program.ts'
 
 describe('verify, prove and check on the command line', () => {
