@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -112,16 +112,11 @@ async function touch() {
 }
 
 async function install() {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const isCurrent = major > 22 || (major === 22 && minor >= 18)
-  // Run by an older Node, npm would leave out the optional packages whose engines ask for a newer
-  // one.
-  const words = isCurrent ? ['npm', 'ci'] : ['npx', '-y', '-p', 'node@24', '--', 'npm', 'ci']
   const wanted = Object.values(readLock(join(ROOT, 'package-lock.json')))
   const total = wanted.filter((entry) => !entry.optional || isForThisMachine(entry)).length
   const startedAt = Date.now()
   const progress = showProgress(`Installing about ${total} packages, once`, startedAt)
-  const { code, output } = await run([...words, '--no-audit', '--no-fund', '--loglevel=error'])
+  const { code, output } = await runInstall()
   progress.stop()
   if (code === 0 && isInstalled()) {
     console.error(`Installed in ${seconds(startedAt)} s.`)
@@ -136,13 +131,30 @@ async function install() {
   )
 }
 
-function run([command, ...args]) {
+/**
+ * Run by an older Node, npm would leave out the optional packages whose engines ask for a newer one.
+ * The newer one comes into a folder of its own, because npx would take a Node that it finds in
+ * node_modules or in its cache, also where an install was ended before its binary was there.
+ */
+async function runInstall() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > 22 || (major === 22 && minor >= 18)) return runNpm(['ci'])
+  const folder = join(TURN_FOLDER, 'node')
+  mkdirSync(folder)
+  await writeFile(join(folder, 'package.json'), '{}')
+  const brought = await runNpm(['install', '--no-save', 'node@24'], { cwd: folder })
+  if (brought.code !== 0) return brought
+  const bin = join(folder, 'node_modules/.bin')
+  return runNpm(['ci'], { env: { PATH: `${bin}${delimiter}${process.env.PATH}` } })
+}
+
+function runNpm(words, { cwd = ROOT, env = {} } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      cwd: ROOT,
+    const child = spawn('npm', [...words, '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd,
       stdio: ['ignore', 'pipe', 'pipe'],
       shell: process.platform === 'win32',
-      env: { ...process.env, NODE_ENV: '' },
+      env: { ...process.env, NODE_ENV: '', ...env },
     })
     let output = ''
     const collect = (chunk) => (output = (output + chunk).slice(-1_000_000))

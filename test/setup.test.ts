@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
 
 import { expect } from 'chai'
 
@@ -99,6 +99,29 @@ describe('the setup', () => {
       expect(runSetup(folder.path).stderr).to.include('The install failed')
     })
 
+    it('brings a newer Node to an old one, whatever an install that was ended has left', () => {
+      mkdirSync(join(folder.path, 'node_modules/node'), { recursive: true })
+      const left = JSON.stringify({ name: 'node', version: '24.0.0', bin: { node: 'bin/node' } })
+      writeFileSync(join(folder.path, 'node_modules/node/package.json'), left)
+      // Brings a Node that names itself, and installs on the one that it finds.
+      const npm = [
+        '#!/bin/sh',
+        'if [ "$1" = ci ]; then node; exit 1; fi',
+        'mkdir -p node_modules/.bin && cd node_modules/.bin',
+        `printf '#!/bin/sh\\necho %s %s' "$*" > node && chmod +x node`,
+      ]
+      mkdirSync(join(folder.path, 'programs'))
+      writeFileSync(join(folder.path, 'programs/npm'), npm.join('\n'), { mode: 0o755 })
+      const old = 'Object.defineProperty(process,"versions",{value:{node:"20.19.0"}})'
+      const { status, stderr } = runSetup(folder.path, [], {
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}`,
+        PATH: `${join(folder.path, 'programs')}${delimiter}${process.env['PATH']}`,
+      })
+      expect(status, stderr).to.equal(2)
+      const log = readFileSync(join(folder.path, 'npm-install.log'), 'utf8')
+      expect(log).to.match(/^install --no-save node@24 /)
+    })
+
     it('says that the lock file is damaged', () => {
       writeFileSync(join(folder.path, 'package-lock.json'), '{"packages":')
       const { status, stderr } = runSetup(folder.path)
@@ -109,7 +132,7 @@ describe('the setup', () => {
 })
 
 /** No registry answers here, and npm does not try again. */
-function runSetup(folder: string, args: readonly string[] = []) {
+function runSetup(folder: string, args: readonly string[] = [], env = {}) {
   return spawnSync(process.execPath, [join(folder, 'scripts/setup.mjs'), ...args], {
     encoding: 'utf8',
     env: {
@@ -117,6 +140,7 @@ function runSetup(folder: string, args: readonly string[] = []) {
       npm_config_registry: 'http://127.0.0.1:1',
       npm_config_fetch_retries: '0',
       npm_config_cache: join(folder, 'cache'),
+      ...env,
     },
   })
 }
