@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 
 import { COMMANDS, commandsFor } from '../../src/cli/commands.ts'
+import { runHere } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { runToEnd } from '../fixtures/program.ts'
 import { fillUnmigrated } from '../fixtures/store/prepared-data.ts'
@@ -14,14 +15,14 @@ describe('the command line', () => {
     expect(help.code).to.equal(0)
     for (const name of ['up', 'serve', 'work', 'migrate', 'status']) {
       expect(help.stdout).to.match(new RegExp(`^  ${name} `, 'm'))
-      const own = await runToEnd([name, '--help'], {})
+      const own = await runHere([name, '--help'], {})
       expect(own).to.include({ code: 0, stderr: '' })
       expect(own.stdout).to.include('--json')
     }
   })
 
   it('names the settings of a first start in the help of up', async () => {
-    const { stdout } = await runToEnd(['up', '--help'], {})
+    const { stdout } = await runHere(['up', '--help'], {})
     for (const name of ['PORT', 'QUITTANCE_DATA', 'DATABASE_URL', 'ETH_RPC_URL']) {
       expect(stdout).to.match(new RegExp(`^  ${name} +\\S.*`, 'm'))
     }
@@ -56,13 +57,13 @@ describe('the command line', () => {
   })
 
   it('ends with exit code 2 on an unknown option, and says where the known ones are', async () => {
-    const answer = await runToEnd(['status', '--loud'], {})
+    const answer = await runHere(['status', '--loud'], {})
     expect(answer.code).to.equal(2)
     expect(answer.stderr).to.include('--loud').and.to.include('--help')
   })
 
   it('gives an error as JSON where a program reads', async () => {
-    const answer = await runToEnd(['status', '--json'], { PORT: 'x' })
+    const answer = await runHere(['status', '--json'], { PORT: 'x' })
     expect(answer.code).to.equal(2)
     expect(JSON.parse(answer.stdout)).to.have.nested.property('error.code', 'bad_configuration')
   })
@@ -90,10 +91,10 @@ describe('the command line', () => {
     const folder = temporaryFolder()
     const env = { QUITTANCE_DATA: join(folder.path, 'data') }
     fillUnmigrated(env.QUITTANCE_DATA)
-    expect(await runToEnd(['migrate', '--dry-run'], env)).to.include({ code: 1 })
+    expect(await runHere(['migrate', '--dry-run'], env)).to.include({ code: 1 })
     const migrated = await runToEnd(['migrate', '--json'], env)
     expect(JSON.parse(migrated.stdout).applied).to.include('0001_installation')
-    const again = await runToEnd(['migrate', '--dry-run', '--json'], env)
+    const again = await runHere(['migrate', '--dry-run', '--json'], env)
     expect(again.code).to.equal(0)
     expect(JSON.parse(again.stdout)).to.have.property('pending').that.deep.equals([])
     folder.remove()

@@ -7,9 +7,10 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { deployForFile } from '../fixtures/chain/deployment.ts'
 import { L1_GAS, startArbitrumChain } from '../fixtures/chain/rollup.ts'
+import { runHere } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, runToEnd } from '../fixtures/program.ts'
+import { runProgram } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -94,7 +95,7 @@ describe('a chain of Arbitrum', () => {
       const head = 'transaction_id,eth_transaction_hash,to_address,amount,gas_used,gas_price'
       const row = ['TX1', hash, PAYEE, '0.001', gas, price].map(String).join()
       writeFileSync(file, `${head}\n${row}\n`)
-      const { stdout } = await runToEnd(['reconcile', '--source', file, '--json'], env)
+      const { stdout } = await runHere(['reconcile', '--source', file, '--json'], env)
       const { breaks } = JSON.parse(stdout) as { breaks: Array<{ kind: string }> }
       return breaks.map(({ kind }) => kind)
     }

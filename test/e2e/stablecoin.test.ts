@@ -10,9 +10,10 @@ import { addressFrom, createWorld, placeDollar } from '../engines/sim/world.ts'
 import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
 import { account } from '../fixtures/chain/deployment.ts'
 import { answering, tokenAnswers } from '../fixtures/chain/token-code.ts'
+import { runHere } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
+import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 
 describe('the program on a stablecoin that it did not deploy', () => {
@@ -83,7 +84,7 @@ describe('the program on a stablecoin that it did not deploy', () => {
     expect(stderr).to.include('decimals() is 18').and.include('6 decimals')
     const records = join(folder.path, 'records.csv')
     writeFileSync(records, 'transaction_id,eth_transaction_hash,amount,currency\n')
-    const reconciled = await runToEnd(['reconcile', '--source', records], {
+    const reconciled = await runHere(['reconcile', '--source', records], {
       QUITTANCE_DATA: join(folder.path, 'nothing'),
       ETH_RPC_URL: chain.url,
       STABLECOIN_ADDRESS: token,

@@ -9,6 +9,7 @@ import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { openDatabase } from '../../src/store/database/database.ts'
 import { cpuTimeOfNode } from '../engines/bench/cpu.ts'
 import { makeBreak } from '../fixtures/books/runs.ts'
+import { runHere } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
 import { runProgram, runScript, runToEnd, type Program } from '../fixtures/program.ts'
@@ -153,7 +154,7 @@ describe('up', () => {
     })
 
     it('answers status and its --json', async () => {
-      const status = await runToEnd(['status', '--json'], env)
+      const status = await runHere(['status', '--json'], env)
       const answer = JSON.parse(status.stdout) as { attention: string[] }
       expect(answer).to.include({ status: 'ready', pid: facts.pid })
       // By now the record that is broken may have been found.
@@ -176,12 +177,12 @@ describe('up', () => {
       expect(readFileSync(join(out, 'breaks.csv'), 'utf8')).to.include(broken)
 
       // It was made long after that day, but an open break is told until somebody closes it.
-      const early = await runToEnd(['reconcile', '--until', '2020-01-01'], env)
+      const early = await runHere(['reconcile', '--until', '2020-01-01'], env)
       expect(early, early.stderr).to.include({ code: 1 })
       expect(early.stdout).to.match(/records +0\n/)
       const wrong = ['--since', '2020-01-02', '--until', '2020-01-01']
-      expect(await runToEnd(['reconcile', ...wrong], env)).to.include({ code: 2 })
-      expect(await runToEnd(['reconcile', '--grace', '5'], env)).to.include({ code: 2 })
+      expect(await runHere(['reconcile', ...wrong], env)).to.include({ code: 2 })
+      expect(await runHere(['reconcile', '--grace', '5'], env)).to.include({ code: 2 })
     })
 
     it('ends with exit code 2 when the chain dies under it', async () => {
@@ -194,8 +195,8 @@ describe('up', () => {
     })
 
     it('says so in status and reconcile when nothing runs any more', async () => {
-      expect(await runToEnd(['status'], env)).to.include({ code: 2 })
-      const stopped = await runToEnd(['reconcile', '--json'], env)
+      expect(await runHere(['status'], env)).to.include({ code: 2 })
+      const stopped = await runHere(['reconcile', '--json'], env)
       expect(stopped.code).to.equal(2)
       expect(JSON.parse(stopped.stdout).error.code).to.equal('records_missing')
     })

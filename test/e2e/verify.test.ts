@@ -5,9 +5,10 @@ import { expect } from 'chai'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { addressFrom } from '../engines/sim/world.ts'
+import { runHere } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
+import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -54,7 +55,7 @@ describe('a payment, verified by someone who only has its hash', () => {
   }
 
   const run = async (line: string): Promise<{ code: unknown; stdout: string }> =>
-    runToEnd(line.split(' '), env)
+    runHere(line.split(' '), env)
 
   it('holds by both routes, and is proven by a file until that is changed', async () => {
     const claim = `--payee ${payee} --amount 0.25`

@@ -48,12 +48,12 @@ describe('verify, prove and check on the command line', () => {
     expect(holds.stdout).to.include('It holds.')
     const longest = Math.max(...holds.stdout.split('\n').map(({ length }) => length))
     expect(longest).to.equal('  confirmations  '.length + hash.length)
-    const differs = await runToEnd([...settled('101'), '--json'], env)
+    const differs = await runHere([...settled('101'), '--json'], env)
     expect(differs.code).to.equal(1)
     const verdict = JSON.parse(differs.stdout)
     expect(verdict.disagreements[0]).to.include({ kind: 'wrong_amount', expected: '101' })
     const nobody = { ...env, ETH_RPC_URL: 'http://127.0.0.1:9' }
-    expect(await runToEnd([...settled('100'), '--chain-id', '31337'], nobody)).to.include({
+    expect(await runHere([...settled('100'), '--chain-id', '31337'], nobody)).to.include({
       code: 2,
     })
   })
