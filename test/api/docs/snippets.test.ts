@@ -86,7 +86,8 @@ describe('the snippets of the documents', () => {
     const env = { ...process.env, URL: url, KEY: 'sk_sandbox_EXAMPLE' }
     for (const [key, { source }] of of('curl')) {
       const script = source.replace('curl ', 'curl --silent --globoff ')
-      const sent = await runs(key, () => run('bash', ['-c', script], { env }))
+      // Started by no shell, bash would read the settings of its user first.
+      const sent = await runs(key, () => run('bash', ['--norc', '-c', script], { env }))
       const { url: path = '', body } = requests[key] ?? {}
       expect(`${sent.method} ${sent.url}`).to.equal(`${key.split(' ')[0]} ${path}`)
       expect(sent.body, key).to.deep.equal(body === undefined ? undefined : JSON.parse(body))

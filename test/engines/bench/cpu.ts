@@ -21,7 +21,8 @@ export function cpuTimeOfProcess(pid: number): number {
 /** The same of a program of its own, from its start to its end; the shell keeps its time. */
 export function cpuTimeOfNode(...command: string[]): number {
   const script = '"$0" "$@" > /dev/null; times'
-  const output = execFileSync('bash', ['-c', script, process.execPath, ...command])
+  // Started by no shell, bash would read the settings of its user first.
+  const output = execFileSync('bash', ['--norc', '-c', script, process.execPath, ...command])
   const [, children = ''] = output.toString().split('\n')
   const seconds = [...children.matchAll(/(\d+)m([\d.]+)s/g)].map(
     ([, minutes, rest]) => Number(minutes) * 60 + Number(rest),
