@@ -78,7 +78,7 @@ export async function depositPass(deps: DepositDeps, signal: AbortSignal): Promi
     { length: Number(last - blockNumber) },
     (_, place) => blockNumber + 1n + BigInt(place),
   )
-  const read = await Promise.all(numbers.map((number) => incoming.block(number, signal)))
+  const read = await readBlocks(numbers, (number) => incoming.block(number, signal))
   let hash = cursor.blockHash
   for (const found of read) {
     if (found === undefined) return false
@@ -95,8 +95,21 @@ export async function depositPass(deps: DepositDeps, signal: AbortSignal): Promi
   return last < final
 }
 
-/** So many are read at one time, where the program was away. */
 const MAX_BLOCKS = 16n
+
+/**
+ * At one time where the program was away, and else one after the other: a node that writes several
+ * full blocks at once keeps all others who ask it waiting.
+ */
+async function readBlocks<T>(
+  numbers: readonly bigint[],
+  read: (number: bigint) => Promise<T>,
+): Promise<T[]> {
+  if (numbers.length === Number(MAX_BLOCKS)) return Promise.all(numbers.map(read))
+  const blocks: T[] = []
+  for (const number of numbers) blocks.push(await read(number))
+  return blocks
+}
 
 /** How far to go back where a block that was final is gone, which should not happen. */
 const REWIND_BLOCKS = 256n

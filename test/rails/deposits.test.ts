@@ -38,6 +38,9 @@ describe('deposits', () => {
   let user: { id: number; address: Hex }
   let lie: Lie
   let asked: RpcCall[]
+  /** So many full blocks are asked for at present, and were at most. */
+  let full = 0
+  let mostFull = 0
   let deps: DepositDeps
 
   beforeEach(async () => {
@@ -58,7 +61,9 @@ describe('deposits', () => {
     const providers = togetherOf([
       bench.provider('honest', async (call, forward) => {
         asked.push(call)
-        return forward(call)
+        const isFull = call.params?.[1] === true
+        if (isFull) mostFull = Math.max(mostFull, ++full)
+        return forward(call).finally(() => isFull && full--)
       }),
       bench.provider('other', async (call, forward) => {
         const truth = await forward(call)
@@ -280,6 +285,16 @@ describe('deposits', () => {
       'eth_getTransactionReceipt',
     ])
     expect(await list()).to.have.length(1)
+  })
+
+  it('are read from one full block at a time, unless the program was away for long', async () => {
+    await bench.world.mine(15)
+    mostFull = 0
+    await pass()
+    expect(mostFull).to.equal(1)
+    await bench.world.mine(16)
+    await pass()
+    expect(mostFull).to.equal(16)
   })
 
   it('are not believed of one provider alone, whether it makes them up or hides them', async () => {

@@ -40,7 +40,8 @@ export function restoreState(folder: string): string | undefined {
 
 /**
  * Saves every five seconds, or less often once a save takes so long that it would cost more than a
- * fiftieth of the time. anvil outlives a program that is killed, and is asked for the rest then.
+ * hundredth of the time, in which anvil answers nobody. It outlives a program that is killed, and
+ * is asked for the rest then.
  */
 export function keepState(options: { folder: string; url: string }): {
   stop: () => Promise<void>
@@ -55,7 +56,7 @@ export function keepState(options: { folder: string; url: string }): {
       const startedAt = performance.now()
       // A chain that ended meanwhile is noticed by its owner; the last good state stays.
       await saveState(options).catch(() => undefined)
-      pauseMs = Math.max(PAUSE_MS, (performance.now() - startedAt) * 50)
+      pauseMs = Math.max(PAUSE_MS, (performance.now() - startedAt) * 100)
     }
   })()
   return {
