@@ -82,7 +82,7 @@ function print(rows: readonly Row[]): void {
 /** The server of `.ci/postgres`, for as long as its standard input is open. */
 async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
   const script = 'source .ci/postgres; trap stop_postgres EXIT; start_postgres >&2; '
-  const shell = spawn('bash', ['-ec', `${script} echo "$DATABASE_URL"; cat >/dev/null`], {
+  const shell = spawn('bash', ['--norc', '-ec', `${script} echo "$DATABASE_URL"; cat >/dev/null`], {
     stdio: ['pipe', 'pipe', 'inherit'],
     // A Ctrl-C at the terminal ends this program, which then ends the server.
     detached: true,

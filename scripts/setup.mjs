@@ -133,8 +133,8 @@ async function install() {
 
 /**
  * Run by an older Node, npm would leave out the optional packages whose engines ask for a newer
- * one. That comes into a folder of its own, because npx would take a Node that it finds in
- * node_modules or in its cache, also where an install was ended before its binary was there.
+ * one. So the newer Node comes first, into a folder of its own: npx would take a Node that it finds
+ * in node_modules or in its cache, also where an install was ended before its binary was there.
  */
 async function runInstall() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

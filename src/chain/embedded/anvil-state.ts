@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 
-import { systemClock } from '../../base/clock.ts'
+import { systemClock, type Clock } from '../../base/clock.ts'
 import { BaseError, messageOf } from '../../base/errors.ts'
 import { callRpc } from '../rpc/rpc.ts'
 
@@ -43,15 +43,16 @@ export function restoreState(folder: string): string | undefined {
  * hundredth of the time, in which anvil answers nobody. It outlives a program that is killed, and
  * is asked for the rest then.
  */
-export function keepState(options: { folder: string; url: string }): {
+export function keepState(options: { folder: string; url: string; clock?: Pick<Clock, 'sleep'> }): {
   stop: () => Promise<void>
 } {
+  const { clock = systemClock } = options
   const controller = new AbortController()
   const { signal } = controller
   const done = (async () => {
     let pauseMs = PAUSE_MS
     for (;;) {
-      await systemClock.sleep(pauseMs, signal)
+      await clock.sleep(pauseMs, signal)
       if (signal.aborted) return
       const startedAt = performance.now()
       // A chain that ended meanwhile is noticed by its owner; the last good state stays.
