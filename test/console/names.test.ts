@@ -38,7 +38,7 @@ describeInChromium('the names in the console', (chromium) => {
   it('are what a new key is asked for', async () => {
     await opened.show('keys')
     await page.getByRole('button', { name: 'Create a key' }).click()
-    await page.waitForFunction("document.querySelectorAll('datalist option').length === 2")
+    await page.locator('datalist option').nth(1).waitFor({ state: 'attached' })
     const offered = await page.evaluate(
       "[...document.querySelectorAll('datalist option')].map(({ value }) => value)",
     )
