@@ -5,12 +5,12 @@ import { expect } from 'chai'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
+import { upHere } from '../fixtures/api/running-app.ts'
 import { deployForFile } from '../fixtures/chain/deployment.ts'
 import { L1_GAS, startArbitrumChain } from '../fixtures/chain/rollup.ts'
 import { runHere } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -26,7 +26,7 @@ type Fields = Record<string, unknown>
 describe('a chain of Arbitrum', () => {
   const folder = temporaryFolder()
   const ending: Array<() => Promise<unknown>> = []
-  let env: Record<string, string>
+  let env: Record<'QUITTANCE_DATA' | 'QUITTANCE_CHAINS', string>
   let facts: ReadyFacts
   let plainUrl: string
 
@@ -39,13 +39,10 @@ describe('a chain of Arbitrum', () => {
     const on = { name: 'nitro', id: CHAIN.chainId, code: 'ARB', fees: 'arbitrum' }
     writeFileSync(file, JSON.stringify([{ ...on, providers: [chain.url], ...deployed }]))
     env = { QUITTANCE_DATA: join(folder.path, 'data'), QUITTANCE_CHAINS: file }
-    fillDataFolder(env['QUITTANCE_DATA']!)
-    const program = runProgram(['up'], { ...env, PORT: '0' })
-    ending.unshift(async () => {
-      program.kill('SIGTERM')
-      await program.ended
-    })
-    facts = await program.untilReady()
+    fillDataFolder(env.QUITTANCE_DATA)
+    const app = await upHere(env)
+    ending.unshift(app.stop)
+    ;({ facts } = app)
   })
   after(async () => {
     for (const end of ending) await end()

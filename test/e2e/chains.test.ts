@@ -11,6 +11,7 @@ import { startAnvil, type EmbeddedChain } from '../../src/chain/embedded/anvil.t
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
 import { plainProvider } from '../../src/chain/rpc/provider.ts'
 import { check } from '../../src/verify/check.ts'
+import { upHere, type AppHere } from '../fixtures/api/running-app.ts'
 import { account, deployForFile } from '../fixtures/chain/deployment.ts'
 import { runHere } from '../fixtures/commands.ts'
 import { describeInChromium, keepSession, startBrowser } from '../fixtures/console/browser.ts'
@@ -18,7 +19,7 @@ import { readChain } from '../fixtures/console/chains.ts'
 import { depositTransaction, L1_FEE, startOpChain } from '../fixtures/chain/rollup.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, runToEnd, type Program } from '../fixtures/program.ts'
+import { runToEnd } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -74,8 +75,8 @@ describe('several chains in one installation', () => {
   let shaky: EmbeddedChain
   let facts: ReadyFacts
   let ask: Asker
-  let program: Program
-  let env: Record<string, string>
+  let app: AppHere
+  let env: Record<'QUITTANCE_DATA' | 'QUITTANCE_CHAINS', string>
   let usedAtMs = Number.NaN
   const command = (line: string) => runHere(line.split(' '), env)
 
@@ -98,12 +99,9 @@ describe('several chains in one installation', () => {
     const QUITTANCE_DATA = join(folder.path, 'data')
     fillDataFolder(QUITTANCE_DATA)
     env = { QUITTANCE_DATA, QUITTANCE_CHAINS: file }
-    program = runProgram(['up'], { ...env, PORT: '0' })
-    ending.unshift(async () => {
-      program.kill('SIGTERM')
-      await program.ended
-    })
-    facts = await program.untilReady()
+    app = await upHere(env)
+    ending.unshift(() => app.stop())
+    ;({ facts } = app)
     ask = asker(facts)
   })
   after(async () => {
@@ -282,8 +280,7 @@ describe('several chains in one installation', () => {
 
   describe('while no server runs', () => {
     it('are each exported by themselves', async () => {
-      program.kill('SIGTERM')
-      await program.ended
+      await app.stop()
       // An export leaves what is younger to the next one.
       await sleep(Math.max(0, usedAtMs + limits.exportSettleMs - Date.now()))
       const chainsIn = async (kind: string, flag = '') => {

@@ -8,6 +8,7 @@ import type { Browser, Page } from 'playwright-core'
 
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
+import { upHere, type AppHere } from '../fixtures/api/running-app.ts'
 import {
   describeInChromium,
   keepSession,
@@ -17,7 +18,6 @@ import {
 import { openCheckout, payByPermit, payInSteps } from '../fixtures/console/checkouts.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -25,7 +25,7 @@ const PAYEE = `0x${'0'.repeat(38)}aa`
 
 describeInChromium('the stories of an operator', (chromium) => {
   let folder: ReturnType<typeof temporaryFolder>
-  let program: Program
+  let app: AppHere
   let facts: ReadyFacts
   let browser: Browser
   let page: Page
@@ -36,9 +36,10 @@ describeInChromium('the stories of an operator', (chromium) => {
     folder = temporaryFolder()
     const data = join(folder.path, 'data')
     fillDataFolder(data)
-    const env = { QUITTANCE_DATA: data, PORT: '0', QUITTANCE_BLOCK_MS: '200' }
-    program = runProgram(['up', '--chains', '2'], env)
-    ;[facts, browser] = await Promise.all([program.untilReady(), startBrowser(chromium)])
+    const env = { QUITTANCE_DATA: data, QUITTANCE_BLOCK_MS: '200' }
+    const starting = upHere(env, { chains: 2 })
+    ;[app, browser] = await Promise.all([starting, startBrowser(chromium)])
+    ;({ facts } = app)
     page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
     page.setDefaultTimeout(20_000)
     await keepSession(page.context(), facts.admin?.apiKey ?? '')
@@ -55,8 +56,7 @@ describeInChromium('the stories of an operator', (chromium) => {
   after(async () => {
     receiver?.close()
     await browser?.close()
-    program?.kill('SIGTERM')
-    await program?.ended
+    await app?.stop()
     folder.remove()
   })
 

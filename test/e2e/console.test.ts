@@ -11,6 +11,7 @@ import { encodeFunctionData } from 'viem'
 import type { ReadyFacts } from '../../src/base/ready.ts'
 import { settlementAbi } from '../../src/bindings/abis.ts'
 import { callRpc } from '../../src/chain/rpc/rpc.ts'
+import { upHere, type AppHere } from '../fixtures/api/running-app.ts'
 import {
   describeInChromium,
   obstaclesOf,
@@ -23,7 +24,6 @@ import { readReference } from '../fixtures/console/reference.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { ARABIC, EVIL, poison, showTheRest } from '../fixtures/hostile.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -33,7 +33,7 @@ const LISTS = ['', ...`${NAMES} alerts endpoints providers signers batches`.spli
 
 describeInChromium('the console in a browser', (chromium) => {
   let folder: ReturnType<typeof temporaryFolder>
-  let program: Program
+  let app: AppHere
   let facts: ReadyFacts
   let browser: Browser
   let page: Page
@@ -44,8 +44,9 @@ describeInChromium('the console in a browser', (chromium) => {
     folder = temporaryFolder()
     const data = join(folder.path, 'data')
     fillDataFolder(data)
-    program = runProgram(['up'], { QUITTANCE_DATA: data, PORT: '0', QUITTANCE_BLOCK_MS: '200' })
-    ;[facts, browser] = await Promise.all([program.untilReady(), startBrowser(chromium)])
+    const starting = upHere({ QUITTANCE_DATA: data, QUITTANCE_BLOCK_MS: '200' })
+    ;[app, browser] = await Promise.all([starting, startBrowser(chromium)])
+    ;({ facts } = app)
     page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
     page.setDefaultTimeout(20_000)
     page.on('pageerror', (error) => complaints.push(error.message))
@@ -54,8 +55,7 @@ describeInChromium('the console in a browser', (chromium) => {
   after(async () => {
     clearInterval(miner)
     await browser?.close()
-    program?.kill('SIGTERM')
-    await program?.ended
+    await app?.stop()
     folder.remove()
   })
 
@@ -388,8 +388,7 @@ describeInChromium('the console in a browser', (chromium) => {
 
   it('says that the connection is lost when the platform is gone', async () => {
     clearInterval(miner)
-    program.kill('SIGTERM')
-    await program.ended
+    await app.stop()
     await sees(/Connection lost at/)
     expect(complaints).to.deep.equal([])
   })

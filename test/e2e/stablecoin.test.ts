@@ -7,27 +7,28 @@ import type { ReadyFacts } from '../../src/base/ready.ts'
 import { grantCall } from '../../src/deploy/minter.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import { addressFrom, createWorld, placeDollar } from '../engines/sim/world.ts'
+import { upHere, type AppHere } from '../fixtures/api/running-app.ts'
 import { startChain, type TestChain } from '../fixtures/chain/anvil.ts'
 import { account } from '../fixtures/chain/deployment.ts'
 import { answering, tokenAnswers } from '../fixtures/chain/token-code.ts'
 import { runHere } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, type Program } from '../fixtures/program.ts'
+import { runToEnd } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 
 describe('the program on a stablecoin that it did not deploy', () => {
   const folder = temporaryFolder()
   let chain: TestChain
-  let program: Program | undefined
+  let app: AppHere | undefined
   let folders = 0
 
   before(async () => {
     chain = await startChain()
   })
   afterEach(async () => {
-    program?.kill('SIGTERM')
-    await program?.ended
+    await app?.stop()
+    app = undefined
   })
   after(async () => {
     await chain.stop()
@@ -39,16 +40,14 @@ describe('the program on a stablecoin that it did not deploy', () => {
     await chain.client.setCode({ address, bytecode: answering(tokenAnswers(decimals, 'USDX')) })
     return address
   }
-  const up = (token: Hex): Program => {
-    const data = join(folder.path, `data ${(folders += 1)}`)
-    fillDataFolder(data)
-    program = runProgram(['up'], {
-      QUITTANCE_DATA: data,
-      PORT: '0',
-      ETH_RPC_URL: chain.url,
-      STABLECOIN_ADDRESS: token,
-    })
-    return program
+  const settings = (token: Hex) => {
+    const QUITTANCE_DATA = join(folder.path, `data ${(folders += 1)}`)
+    fillDataFolder(QUITTANCE_DATA)
+    return { QUITTANCE_DATA, PORT: '0', ETH_RPC_URL: chain.url, STABLECOIN_ADDRESS: token }
+  }
+  const up = async (token: Hex): Promise<ReadyFacts> => {
+    app = await upHere(settings(token))
+    return app.facts
   }
   const client = ({ url, groupA }: ReadyFacts) => {
     const headers = {
@@ -76,9 +75,8 @@ describe('the program on a stablecoin that it did not deploy', () => {
 
   it('refuses to start, or to reconcile, where a dollar would have 18 decimals', async () => {
     const token = await place(18n)
-    const refused = up(token)
-    expect(await refused.ended).to.equal(2)
-    const { stderr } = refused.output()
+    const { code, stderr } = await runToEnd(['up'], settings(token))
+    expect(code).to.equal(2)
     expect(stderr.trim().split('\n')).to.have.length(1)
     expect(stderr.toLowerCase()).to.include(token)
     expect(stderr).to.include('decimals() is 18').and.include('6 decimals')
@@ -94,7 +92,7 @@ describe('the program on a stablecoin that it did not deploy', () => {
   })
 
   it('promises no mint and no redeem on a token without memos', async () => {
-    const facts = await up(await place(6n)).untilReady()
+    const facts = await up(await place(6n))
     expect(facts.token).to.deep.equal({ symbol: 'USDX', decimals: 6, profile: 'erc20' })
     const { ask, mint, redeem } = client(facts)
     const minted = await mint('10.00')
@@ -110,7 +108,7 @@ describe('the program on a stablecoin that it did not deploy', () => {
   it('mints as long as the token lets it, and says who can change that', async () => {
     const minter = addressFrom('another minter')
     const token = await placeDollar(createWorld(chain.url), { minter, allowance: 1n })
-    const facts = await up(token).untilReady()
+    const facts = await up(token)
     expect(facts.token).to.include({ symbol: 'RUSD', profile: 'memo' })
     const { ask, mint } = client(facts)
     const stranger = await mint('10.00')

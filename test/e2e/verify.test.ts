@@ -3,38 +3,34 @@ import { join } from 'node:path'
 
 import { expect } from 'chai'
 
-import type { ReadyFacts } from '../../src/base/ready.ts'
 import { addressFrom } from '../engines/sim/world.ts'
+import { upHere, type AppHere } from '../fixtures/api/running-app.ts'
 import { runHere } from '../fixtures/commands.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchInTurn } from '../fixtures/in-turn.ts'
-import { runProgram, type Program } from '../fixtures/program.ts'
 import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 import { until } from '../fixtures/until.ts'
 
 describe('a payment, verified by someone who only has its hash', () => {
-  let program: Program
-  let facts: ReadyFacts
+  let app: AppHere
   const folder = temporaryFolder()
   const payee = addressFrom('e2e verified')
   const env = { QUITTANCE_DATA: join(folder.path, 'data') }
 
   before(async () => {
     fillDataFolder(env.QUITTANCE_DATA)
-    program = runProgram(['up'], { ...env, PORT: '0', QUITTANCE_BLOCK_MS: '100' })
-    facts = await program.untilReady()
+    app = await upHere({ ...env, QUITTANCE_BLOCK_MS: '100' })
   })
   after(async () => {
-    program.kill('SIGTERM')
-    await program.ended
+    await app.stop()
     folder.remove()
   })
 
   const send = async (path: string, body?: object): Promise<Record<string, unknown>> => {
-    const answer = await fetchInTurn(`${facts.url}${path}`, {
+    const answer = await fetchInTurn(`${app.facts.url}${path}`, {
       method: body ? 'POST' : 'GET',
       headers: {
-        'x-api-key': facts.groupB?.apiKey ?? '',
+        'x-api-key': app.facts.groupB?.apiKey ?? '',
         ...(body && { 'content-type': 'application/json' }),
       },
       ...(body && { body: JSON.stringify(body) }),
