@@ -6,10 +6,9 @@ import { sql } from 'kysely'
 import { startMaintenance } from '../../src/app/maintenance.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/logger.ts'
-import { openDatabase } from '../../src/store/database/database.ts'
-import { migrate } from '../../src/store/database/migrate.ts'
 import { createJumpingClock } from '../fixtures/clock.ts'
-import { freshDatabase } from '../fixtures/store/database.ts'
+import { embeddedDatabase, freshDatabase } from '../fixtures/store/database.ts'
+import { fillDataFolder } from '../fixtures/store/prepared-data.ts'
 
 const ROUND_MS = 60_000
 
@@ -57,9 +56,8 @@ describe('maintenance', () => {
   })
 
   it('gives others their turn after each table of the embedded database', async () => {
-    const database = await openDatabase({})
+    const database = await embeddedDatabase(fillDataFolder)
     const { db } = database
-    await migrate(db)
     for (const name of ['busy', 'busier']) {
       await sql`create table ${sql.table(name)} as select generate_series(1, 100)`.execute(db)
     }

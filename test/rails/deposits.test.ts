@@ -269,7 +269,7 @@ describe('deposits', () => {
       insert into users (username, password_hash, scopes, address)
       select 'one-of-many-' || n, password_hash, scopes,
         '0x' || lpad(to_hex(n + 1000), 40, '0')
-      from users, generate_series(1, 5000) n where id = ${user.id}`.execute(bench.db)
+      from users, generate_series(1, 1000) n where id = ${user.id}`.execute(bench.db)
     await pass()
     asked = []
     await bench.world.mine(8)

@@ -2,16 +2,17 @@ import { PGlite } from '@electric-sql/pglite'
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { openDatabase, type Database } from '../../../src/store/database/database.ts'
+import type { Database } from '../../../src/store/database/database.ts'
 import { codeOf } from '../../../src/base/errors.ts'
 import { failureOf } from '../../fixtures/errors.ts'
-import { preparedImage } from '../../fixtures/store/prepared-data.ts'
+import { embeddedDatabase } from '../../fixtures/store/database.ts'
+import { fillUnmigrated } from '../../fixtures/store/prepared-data.ts'
 
 describe('the connection to the embedded database', () => {
   let database: Database
 
   before(async () => {
-    database = await openDatabase({ image: await preparedImage() })
+    database = await embeddedDatabase(fillUnmigrated)
   })
   after(() => database.close())
 

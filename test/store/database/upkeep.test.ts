@@ -1,14 +1,16 @@
 import { expect } from 'chai'
 import { sql } from 'kysely'
 
-import { openDatabase, type Database } from '../../../src/store/database/database.ts'
+import type { Database } from '../../../src/store/database/database.ts'
 import { vacuumNext } from '../../../src/store/database/upkeep.ts'
+import { embeddedDatabase } from '../../fixtures/store/database.ts'
+import { fillUnmigrated } from '../../fixtures/store/prepared-data.ts'
 
 describe('the tables of an embedded database', () => {
   let database: Database
 
   before(async () => {
-    database = await openDatabase({})
+    database = await embeddedDatabase(fillUnmigrated)
   })
   after(() => database.close())
 

@@ -2,7 +2,6 @@ import { expect } from 'chai'
 
 import type { Hex } from '../../../src/domain/orders.ts'
 import type { Database, Db } from '../../../src/store/database/database.ts'
-import { migrate } from '../../../src/store/database/migrate.ts'
 import { storePayments, type NewPayment } from '../../../src/store/orders/acceptances.ts'
 import {
   listTakenAttempts,
@@ -10,7 +9,7 @@ import {
   recordBlock,
 } from '../../../src/store/orders/attempts.ts'
 import { closeNonces, createLane, lockLanes } from '../../../src/store/orders/lanes.ts'
-import { emptyDatabase } from '../../fixtures/store/database.ts'
+import { ownDatabase } from '../../fixtures/store/database.ts'
 import { rowsRead } from '../../fixtures/store/rows-read.ts'
 
 const lane = { chainId: 1, signer: `0x${'aa'.repeat(20)}` } as const
@@ -22,8 +21,7 @@ describe('a lane that has paid much', () => {
 
   // The shared one may have statistics of earlier tests.
   before(async () => {
-    database = await emptyDatabase()
-    await migrate(database.db)
+    database = await ownDatabase()
   })
   after(() => database.close())
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 
 import type { Database } from '../../../src/store/database/database.ts'
-import { migrate } from '../../../src/store/database/migrate.ts'
 import { listSweptOrders } from '../../../src/store/reconciliation/recorded-payments.ts'
 import {
   listStraySettlements,
@@ -9,7 +8,7 @@ import {
   storeSettledLogs,
 } from '../../../src/store/reconciliation/settled-logs.ts'
 import { CHAIN_ID } from '../../fixtures/books/verify.ts'
-import { emptyDatabase } from '../../fixtures/store/database.ts'
+import { ownDatabase } from '../../fixtures/store/database.ts'
 import { storePaidOrders } from '../../fixtures/store/paid-orders.ts'
 import { rowsRead } from '../../fixtures/store/rows-read.ts'
 
@@ -27,8 +26,7 @@ describe('the records of a database that has just read many settlements', () => 
 
   // The shared one may have statistics of earlier tests, by which it would answer otherwise.
   before(async () => {
-    database = await emptyDatabase()
-    await migrate(database.db)
+    database = await ownDatabase()
     await storePaidOrders(database.db, { ...PARTIES, count: ORDERS })
     const logs = Array.from({ length: LOGS }, (_, before) => logOf(before + 1))
     const { chainId, contract } = PARTIES

@@ -2,10 +2,9 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import type { Db } from '../../../src/store/database/database.ts'
-import { migrate } from '../../../src/store/database/migrate.ts'
 import { keepSpans, readOverview } from '../../../src/store/transactions/overview.ts'
 import { makeUser } from '../../fixtures/api/access.ts'
-import { emptyDatabase, freshDatabase } from '../../fixtures/store/database.ts'
+import { ownDatabase, freshDatabase } from '../../fixtures/store/database.ts'
 import { storePaidOrders, unchecked, type PaidOrders } from '../../fixtures/store/paid-orders.ts'
 import { rowsRead } from '../../fixtures/store/rows-read.ts'
 
@@ -41,8 +40,7 @@ describe('the totals of the last day', () => {
 
   it('are not read again from orders that are long decided', async () => {
     // The shared one has statistics of earlier tests, by which it may read a table from its start.
-    const own = await emptyDatabase()
-    await migrate(own.db)
+    const own = await ownDatabase()
     ;({ db } = own)
     ;({ id: userId } = await makeUser(db))
     await pay(400, { count: 2_000 })
