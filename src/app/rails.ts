@@ -32,6 +32,7 @@ import { CHARGE_POLICY } from '../rails/charge-deps.ts'
 import { createCheckoutSeen, type CheckoutSeen } from '../rails/checkout-seen.ts'
 import { checkoutPass, judgeOverpaid, type CheckoutTerms } from '../rails/checkout.ts'
 import { depositPass } from '../rails/deposits.ts'
+import { listSigned } from '../store/rails/deposits.ts'
 import { createPaymentGateways } from '../rails/desk.ts'
 import { createOwnBank } from '../rails/own/bank.ts'
 import {
@@ -323,6 +324,7 @@ function createDeposits(
       providers,
       tokens: tokens.map(({ address }) => address),
       settlement,
+      signedOf: (hashes) => listSigned(db, { chainId, hashes }),
     }),
   }
   const balances = {

@@ -20,7 +20,6 @@ import {
   listDepositBlocks,
   listGoneHashes,
   listOwners,
-  listSignedHashes,
   moveDepositCursor,
   readDepositCursor,
   returnDeposit,
@@ -140,7 +139,7 @@ async function takeIn(
 /** What came to addresses of ours, and which of it is a deposit. */
 async function arrivalsOf(
   deps: DepositDeps,
-  { block, incoming }: IncomingBlock,
+  { block, incoming, signed }: IncomingBlock,
   signal: AbortSignal,
 ): Promise<Arrival[]> {
   const { db, chainId } = deps
@@ -149,9 +148,6 @@ async function arrivalsOf(
   const isOurs = (payee: Hex): boolean => owners.has(payee) || deps.own.includes(payee)
   const ours = incoming.filter(({ payer, payee }) => isOurs(payee) && payer !== payee)
   if (ours.length === 0) return []
-  // A payment that we signed is one movement, and its own transaction already shows it.
-  const hashes = ours.map(({ transactionHash }) => transactionHash)
-  const signed = await listSignedHashes(db, { chainId, hashes })
   const receiptOf = readOnce((transactionHash: Hex) =>
     deps.incoming.receipt({ transactionHash, blockHash: block.hash }, signal),
   )
@@ -160,6 +156,7 @@ async function arrivalsOf(
     const { transactionHash, payee, logIndex } = moved
     const userId = owners.get(payee)?.userId
     const arrival = { ...moved, blockNumber: block.number }
+    // A payment that we signed is one movement, and its own transaction already shows it.
     const isSigned = signed.has(transactionHash)
     const unit = recordableIn(deps, moved)
     const isTheirs = userId !== undefined && unit !== undefined && !isSigned

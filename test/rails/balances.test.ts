@@ -74,7 +74,12 @@ describe('the account of every wei', () => {
       checkoutPayee: platform,
       readFinal: createFinal({ providers, finality: CONFIRMATIONS }),
       readBlock: createBlockReader(providers),
-      incoming: createIncomingReader({ providers, tokens: [dollar], settlement }),
+      incoming: createIncomingReader({
+        providers,
+        tokens: [dollar],
+        settlement,
+        signedOf: bench.signedOf,
+      }),
       randomBytes,
     }
     deps = {

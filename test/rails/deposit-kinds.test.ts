@@ -120,7 +120,9 @@ describe('deposits of every kind', () => {
     const tokens = [dollarAt(on.dollar), mute]
     const { readBlock } = on.deposits
     const providers = togetherOf([on.bench.provider('one', (call, forward) => forward(call))])
-    const reader = { providers, tokens: tokens.map((one) => one.address), settlement: SETTLEMENT }
+    const addresses = tokens.map((one) => one.address)
+    const signedOf = async () => new Map()
+    const reader = { providers, tokens: addresses, settlement: SETTLEMENT, signedOf }
     on.deposits = { ...on.deposits, tokens, readBlock, incoming: createIncomingReader(reader) }
     on.balances = { ...on.balances, tokens }
     await on.look()

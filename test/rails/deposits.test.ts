@@ -82,6 +82,7 @@ describe('deposits', () => {
         providers,
         tokens: [dollar],
         settlement: settlementAddress.toLowerCase() as Hex,
+        signedOf: bench.signedOf,
       }),
       randomBytes,
       clock: bench.clock,
@@ -287,6 +288,58 @@ describe('deposits', () => {
     expect(await list()).to.have.length(1)
   })
 
+  /** Each in a block of its own, to a user. */
+  const payOurselves = async (count: number) => {
+    for (let paid = 0; paid < count; paid++) {
+      const { address: payee } = await userWithAddress(`paid ${paid}`)
+      await bench.pay({ payer: bench.signers.addresses[0], payee })
+      await bench.finish()
+    }
+  }
+  const blocksAsked = () =>
+    asked.flatMap(({ method, params }) =>
+      method === 'eth_getBlockByNumber' && params?.[0] !== 'latest' ? params?.[1] : [],
+    )
+
+  it('need no full block after one that was all ours, and are missed in none', async () => {
+    await payOurselves(1)
+    await finalize()
+    asked = []
+    await payOurselves(1)
+    await finalize()
+    expect(blocksAsked(), 'ours, and empty ones').to.include(false).and.not.include(true)
+    const { rows } = await sql<{ amount: string }>`
+      select amount::text from own_arrivals`.execute(bench.db)
+    expect(rows, 'what ours carried').to.deep.equal([{ amount: '1000' }, { amount: '1000' }])
+    const before = (await list()).length
+    await send(user.address, { value: 5n })
+    asked = []
+    await finalize()
+    expect(blocksAsked().filter(Boolean), 'what is not ours').to.have.length.above(0)
+    expect((await list()).length - before).to.equal(1)
+    await send(user.address, { value: 6n })
+    asked = []
+    await finalize()
+    expect(blocksAsked()[0], 'after what is not ours').to.equal(true)
+    expect((await list()).length - before).to.equal(2)
+  })
+
+  it('are found beside blocks of ours that are read at the same time', async () => {
+    await payOurselves(1)
+    await finalize()
+    const before = (await list()).length
+    for (let value = 1n; value <= 8n; value++) {
+      await send(user.address, { value })
+      await payOurselves(1)
+    }
+    await bench.world.mine(16)
+    mostFull = 0
+    await pass()
+    await finalize()
+    expect(mostFull).to.be.above(1)
+    expect((await list()).length - before).to.equal(8)
+  })
+
   it('are read from one full block at a time, unless the program was away for long', async () => {
     await bench.world.mine(15)
     mostFull = 0
@@ -311,6 +364,8 @@ describe('deposits', () => {
     await expectFailure(pass, 'providers_differ')
     lie = blocks((one) => ({ ...one, value: '0xffff' }))
     await expectFailure(pass, 'providers_differ')
+    lie = blocks((one) => one['hash'])
+    await expectFailure(pass, 'chain_answer_unreadable')
     lie = ({ method }, truth) =>
       method === 'eth_getTransactionReceipt' ? { ...(truth as object), status: '0x0' } : truth
     await expectFailure(pass, 'providers_differ')

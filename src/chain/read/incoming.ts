@@ -1,4 +1,5 @@
 import {
+  AnswerError,
   data,
   readBlock,
   readLogs,
@@ -6,8 +7,10 @@ import {
   record,
   toQuantity,
   type MinedLog,
+  type ShownTransaction,
 } from '../answers.ts'
 import type { Hex } from '../hex.ts'
+import { readCarried } from '../proof/transaction.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { askAgreed } from './agreed.ts'
 import { BlockReplacedError, type TimedBlock } from './blocks.ts'
@@ -29,7 +32,13 @@ export type Incoming = {
 }
 
 /** A block with what moved in it. */
-export type IncomingBlock = { block: TimedBlock; parentHash: Hex; incoming: readonly Incoming[] }
+export type IncomingBlock = {
+  block: TimedBlock
+  parentHash: Hex
+  incoming: readonly Incoming[]
+  /** Those of its transactions that we have signed. */
+  signed: ReadonlyMap<Hex, unknown>
+}
 
 /** What its receipt says of a transaction. */
 export type IncomingReceipt = { succeeded: boolean; gasUsed: bigint; gasPrice: bigint }
@@ -53,30 +62,31 @@ export function createIncomingReader(deps: {
   /** Those that are configured; all others are worth nothing. */
   tokens: readonly Hex[]
   settlement: Hex | undefined
+  /** Those of these that we have signed ourselves. */
+  signedOf: (hashes: readonly Hex[]) => Promise<ReadonlyMap<Hex, Signed>>
 }): IncomingReader {
   const { providers, tokens, settlement } = deps
   const addresses = [...tokens, ...(settlement === undefined ? [] : [settlement])]
+  const shownAt = createShownReader(deps)
   return {
     async block(number, signal) {
       const at = toQuantity(number)
-      const found = await askAgreed(providers, {
-        call: { method: 'eth_getBlockByNumber', params: [at, true], signal },
-        read: readCarried,
-      })
+      const found = await shownAt(at, signal)
       if (found === undefined) return undefined
-      const { isEmpty, carried, ...read } = found
+      const { transactions, ...shown } = found
+      const { block } = shown
       const logs =
-        isEmpty || addresses.length === 0
+        transactions.length === 0 || addresses.length === 0
           ? []
           : await askAgreed(providers, {
               call: { method: 'eth_getLogs', params: [logsAt(at, addresses)], signal },
               read: readLogs,
             })
-      const { block } = read
       if (block.number !== number || logs.some(({ blockHash }) => blockHash !== block.hash)) {
         throw new BlockReplacedError()
       }
-      return { ...read, incoming: [...carried, ...readMoved(logs, { tokens, settlement })] }
+      const moved = readMoved(logs, { tokens, settlement })
+      return { ...shown, incoming: [...carriedBy(transactions), ...moved] }
     },
     async receipt({ transactionHash, blockHash }, signal) {
       const read = await askAgreed(providers, {
@@ -99,21 +109,68 @@ function logsAt(at: Hex, address: readonly Hex[]) {
   }
 }
 
-/** The transactions that carry coin. */
-function readCarried(
-  result: unknown,
-): (Omit<IncomingBlock, 'incoming'> & { isEmpty: boolean; carried: Incoming[] }) | undefined {
-  if (result === null) return undefined
+/** A transaction of ours, as it was sent. */
+export type Signed = { signer: Hex; raw: Hex }
+
+type Shown = Pick<ShownTransaction, 'hash' | 'from' | 'to' | 'value'>
+
+type ShownBlock = Omit<IncomingBlock, 'incoming'> & { transactions: readonly Shown[] }
+
+/**
+ * Reads a block with what its transactions say. For a full one the node finds out who signed each
+ * of them, which takes it longer than anything else that it is asked. What we have signed ourselves
+ * we know by its hash. So after a block with no others, the next one is asked for with hashes.
+ */
+function createShownReader({
+  providers,
+  signedOf,
+}: Pick<Parameters<typeof createIncomingReader>[0], 'providers' | 'signedOf'>) {
+  let wereAllOurs = false
+  return async (at: Hex, signal: AbortSignal): Promise<ShownBlock | undefined> => {
+    const ask = (isFull: boolean) =>
+      askAgreed(providers, {
+        call: { method: 'eth_getBlockByNumber', params: [at, isFull], signal },
+        read: (result) => (result === null ? undefined : readShown(result, isFull)),
+      })
+    const lookUp = async (hashes: readonly Hex[]) => {
+      const signed = hashes.length === 0 ? new Map<Hex, Signed>() : await signedOf(hashes)
+      const areAllOurs = hashes.every((hash) => signed.has(hash))
+      // An empty block says nothing of the next one.
+      if (hashes.length > 0) wereAllOurs = areAllOurs
+      return { signed, areAllOurs }
+    }
+    if (wereAllOurs) {
+      const found = await ask(false)
+      if (found === undefined) return undefined
+      const { signed, areAllOurs } = await lookUp(found.hashes)
+      if (areAllOurs) return { ...found, signed, transactions: [...signed].map(shownOf) }
+    }
+    const found = await ask(true)
+    return found && { ...found, signed: (await lookUp(found.hashes)).signed }
+  }
+}
+
+function readShown(result: unknown, isFull: boolean) {
   const parentHash = data(record(result, 'block')['parentHash'], 'parentHash', 32)
-  const { number, hash, timeMs, transactions = new Map() } = readBlock(result)
-  const carried = [...transactions.values()].flatMap((one): Incoming | [] => {
-    const { hash: transactionHash, from: payer, to: payee, value: amount } = one
-    if (payee === null || amount === 0n) return []
-    const common = { token: undefined, settled: undefined }
-    return { transactionHash, logIndex: -1, payer, payee, amount, ...common }
-  })
-  const block = { number, hash, time: new Date(timeMs) }
-  return { block, parentHash, isEmpty: transactions.size === 0, carried }
+  const { number, hash, timeMs, hashes, transactions } = readBlock(result)
+  if (isFull && transactions === undefined) throw new AnswerError('transactions')
+  const block: TimedBlock = { number, hash, time: new Date(timeMs) }
+  return { block, parentHash, hashes, transactions: [...(transactions?.values() ?? [])] }
+}
+
+function shownOf([hash, { signer, raw }]: [Hex, Signed]): Shown {
+  return { hash, from: signer, ...readCarried(raw) }
+}
+
+/** The transactions that carry coin. */
+function carriedBy(transactions: readonly Shown[]): Incoming[] {
+  return transactions.flatMap(
+    ({ hash: transactionHash, from: payer, to: payee, value: amount }) => {
+      if (payee === null || amount === 0n) return []
+      const common = { token: undefined, settled: undefined }
+      return { transactionHash, logIndex: -1, payer, payee, amount, ...common }
+    },
+  )
 }
 
 /**

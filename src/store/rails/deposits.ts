@@ -84,14 +84,14 @@ export async function listOwners(
 }
 
 /** Those of the hashes that we have signed ourselves, for whatever. */
-export async function listSignedHashes(
+export async function listSigned(
   db: Db,
   { chainId, hashes }: { chainId: number; hashes: readonly Hex[] },
-): Promise<Set<Hex>> {
-  const { rows } = await sql<{ hash: Hex }>`
-    select hash from attempts
+): Promise<Map<Hex, { signer: Hex; raw: Hex }>> {
+  const { rows } = await sql<{ hash: Hex; signer: Hex; raw: Hex }>`
+    select hash, signer, raw from attempts
     where chain_id = ${chainId} and hash = any(${hashes}::text[])`.execute(db)
-  return new Set(rows.map(({ hash }) => hash))
+  return new Map(rows.map(({ hash, signer, raw }) => [hash, { signer, raw }]))
 }
 
 /**

@@ -11,6 +11,7 @@ import { createSupplyWatch } from '../../../../src/ledger/watch-supply.ts'
 import { createHoldingReader } from '../../../../src/chain/read/holdings.ts'
 import { balancePass } from '../../../../src/rails/balances.ts'
 import { depositPass } from '../../../../src/rails/deposits.ts'
+import { listSigned } from '../../../../src/store/rails/deposits.ts'
 import { readDepositCursor } from '../../../../src/store/rails/deposits.ts'
 import { claimAddress } from '../../../../src/store/transactions/addresses.ts'
 import { makeUser } from '../../../fixtures/api/access.ts'
@@ -181,7 +182,12 @@ function beginLiving(
       own: [platform],
       checkoutPayee: platform,
       readBlock: supply.block,
-      incoming: createIncomingReader({ providers, tokens: [token], settlement }),
+      incoming: createIncomingReader({
+        providers,
+        tokens: [token],
+        settlement,
+        signedOf: (hashes) => listSigned(db, { chainId, hashes }),
+      }),
       randomBytes: random.bytes,
     },
     balances: {
