@@ -83,6 +83,35 @@ describe('deposits, where blocks are replaced and readers meet', () => {
     expect(await on.breaks()).to.deep.equal([{ kind: 'reorged', state: 'open' }])
   })
 
+  it('are found beside blocks of ours that are looked up at the same time', async () => {
+    const { signedOf } = on.bench
+    const held: (() => void)[] = []
+    on.bench.signedOf = async (hashes) => {
+      const found = await signedOf(hashes)
+      if (held.length === atOnce) return found
+      const gate = new Promise<void>((free) => held.push(free))
+      if (held.length === atOnce) for (const free of held) free()
+      await gate
+      return found
+    }
+    let atOnce = 0
+    const payOurselves = async () => {
+      await on.bench.pay({ payer: on.platform, payee: on.user.address })
+      await on.bench.passAndMine()
+    }
+    await payOurselves()
+    await on.finalize()
+    const before = (await on.list()).length
+    for (let value = 1n; value <= 8n; value++) {
+      await on.send(on.user.address, { value })
+      await payOurselves()
+    }
+    // The first of the sixteen blocks that are read together are the empty ones of before.
+    atOnce = 16 - DEPTH
+    await on.finalize()
+    expect((await on.list()).length - before).to.equal(8)
+  })
+
   it('are none of a slow reader alone, whose block is gone before it writes', async () => {
     await on.send(on.user.address, { value: 5n })
     await on.bench.world.mine(DEPTH)

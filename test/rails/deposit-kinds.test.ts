@@ -121,7 +121,7 @@ describe('deposits of every kind', () => {
     const { readBlock } = on.deposits
     const providers = togetherOf([on.bench.provider('one', (call, forward) => forward(call))])
     const addresses = tokens.map((one) => one.address)
-    const signedOf = async () => new Map()
+    const { signedOf } = on.bench
     const reader = { providers, tokens: addresses, settlement: SETTLEMENT, signedOf }
     on.deposits = { ...on.deposits, tokens, readBlock, incoming: createIncomingReader(reader) }
     on.balances = { ...on.balances, tokens }

@@ -77,12 +77,6 @@ export function readTransaction(raw: Hex): TransactionRequest & SignedTransactio
   return read
 }
 
-/** How much coin a transaction of ours carries, and where to. Nothing else is looked at. */
-export function readCarried(raw: Hex): { to: Hex | null; value: bigint } {
-  const { to, value = 0n } = parseTransaction(raw as `0x02${string}`)
-  return { to: to ? (to.toLowerCase() as Hex) : null, value }
-}
-
 /** The same with who signed it, whose signature it carries. */
 export function decodeTransaction(raw: Hex): DecodedTransaction {
   const { signature, ...read } = readParts(raw)

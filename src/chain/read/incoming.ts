@@ -10,7 +10,7 @@ import {
   type ShownTransaction,
 } from '../answers.ts'
 import type { Hex } from '../hex.ts'
-import { readCarried } from '../proof/transaction.ts'
+import { readTransaction } from '../proof/transaction.ts'
 import type { Providers } from '../rpc/providers.ts'
 import { askAgreed } from './agreed.ts'
 import { BlockReplacedError, type TimedBlock } from './blocks.ts'
@@ -36,8 +36,8 @@ export type IncomingBlock = {
   block: TimedBlock
   parentHash: Hex
   incoming: readonly Incoming[]
-  /** Those of its transactions that we have signed. */
-  signed: ReadonlyMap<Hex, unknown>
+  /** Those of its transactions that we have signed ourselves. */
+  signed: ReadonlyMap<Hex, Signed>
 }
 
 /** What its receipt says of a transaction. */
@@ -62,7 +62,7 @@ export function createIncomingReader(deps: {
   /** Those that are configured; all others are worth nothing. */
   tokens: readonly Hex[]
   settlement: Hex | undefined
-  /** Those of these that we have signed ourselves. */
+  /** Of these transactions those that we have signed ourselves. */
   signedOf: (hashes: readonly Hex[]) => Promise<ReadonlyMap<Hex, Signed>>
 }): IncomingReader {
   const { providers, tokens, settlement } = deps
@@ -73,8 +73,7 @@ export function createIncomingReader(deps: {
       const at = toQuantity(number)
       const found = await shownAt(at, signal)
       if (found === undefined) return undefined
-      const { transactions, ...shown } = found
-      const { block } = shown
+      const { block, parentHash, transactions, signed } = found
       const logs =
         transactions.length === 0 || addresses.length === 0
           ? []
@@ -86,7 +85,7 @@ export function createIncomingReader(deps: {
         throw new BlockReplacedError()
       }
       const moved = readMoved(logs, { tokens, settlement })
-      return { ...shown, incoming: [...carriedBy(transactions), ...moved] }
+      return { block, parentHash, signed, incoming: [...carriedBy(transactions), ...moved] }
     },
     async receipt({ transactionHash, blockHash }, signal) {
       const read = await askAgreed(providers, {
@@ -159,7 +158,8 @@ function readShown(result: unknown, isFull: boolean) {
 }
 
 function shownOf([hash, { signer, raw }]: [Hex, Signed]): Shown {
-  return { hash, from: signer, ...readCarried(raw) }
+  const { to, value } = readTransaction(raw)
+  return { hash, from: signer, to: to.toLowerCase() as Hex, value }
 }
 
 /** The transactions that carry coin. */
