@@ -46,6 +46,8 @@ export default defineConfig({
   verify: { etherscan: { apiKey: configVariable('ETHERSCAN_API_KEY') } },
   paths: { tests: { mocha: './test/contracts', solidity: './test/contracts' } },
   test: {
+    // As for every other test: it ends what hangs, also on a slow and busy machine.
+    mocha: { timeout: 300_000 },
     solidity: {
       fuzz: { runs: Number(process.env['FUZZ_RUNS'] ?? 64), seed: '0x71' },
       invariant: {
