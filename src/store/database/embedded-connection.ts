@@ -40,6 +40,15 @@ export function openEmbeddedConnection(pglite: PGlite, types: CustomTypesConfig)
  */
 const SLICE_MS = 8
 
+/**
+ * What arrives in a turn of the event loop asks its own questions of the chain at the end of that
+ * turn. They are on their way before statements follow each other again, so that they are answered
+ * meanwhile.
+ */
+function afterNews(work: () => void): void {
+  setImmediate(() => setImmediate(work))
+}
+
 /** What the driver takes for the socket of a server. */
 class Line extends Duplex {
   readonly #pglite: PGlite
@@ -73,7 +82,7 @@ class Line extends Duplex {
     const message = Buffer.concat(chunks.map(({ chunk }) => chunk))
     const answer = (): void => callbackify(() => this.#answer(message))(done)
     if (performance.now() - this.#turnedAt < SLICE_MS) return answer()
-    setImmediate(() => {
+    afterNews(() => {
       this.#turnedAt = performance.now()
       answer()
     })

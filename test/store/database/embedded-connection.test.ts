@@ -54,6 +54,24 @@ describe('the connection to the embedded database', () => {
     expect(many).to.be.within(2, 500)
   })
 
+  it('lets what has just arrived ask its questions before statements go on', async () => {
+    await database.ping()
+    const later: number[] = []
+    const sent = await sentBy(async (all) => {
+      const arriving = setInterval(() => {
+        const before = all.length
+        setImmediate(() => later.push(all.length - before))
+      }, 5)
+      for (let asked = 0; asked < 1000; asked++) await database.ping()
+      clearInterval(arriving)
+    })
+    expect(sent).to.have.length(1000)
+    expect(later).to.have.length.above(2)
+    // One that arrives while the process stands still, as for its garbage, may come too late.
+    const late = later.filter((statements) => statements > 0)
+    expect(late.length).to.be.below(later.length / 2)
+  })
+
   it('looks rows up by their keys with a plan that was made while there were few', async () => {
     const { db } = database
     await sql`create table rows (id int primary key, name char(500))`.execute(db)
@@ -100,7 +118,7 @@ async function turnsDuring(work: () => Promise<void>): Promise<number> {
 type Send = (this: PGlite, message: Uint8Array, options: object) => Promise<void>
 
 /** What the database was sent meanwhile. */
-async function sentBy(work: () => Promise<void>): Promise<string[]> {
+async function sentBy(work: (sent: readonly string[]) => Promise<void>): Promise<string[]> {
   const send = Reflect.get(PGlite.prototype, 'execProtocolRawStream') as Send
   const sent: string[] = []
   PGlite.prototype.execProtocolRawStream = function (message, options) {
@@ -108,7 +126,7 @@ async function sentBy(work: () => Promise<void>): Promise<string[]> {
     return send.call(this, message, options)
   }
   try {
-    await work()
+    await work(sent)
   } finally {
     PGlite.prototype.execProtocolRawStream = send
   }
