@@ -57,16 +57,17 @@ describe('the connection to the embedded database', () => {
   it('lets what has just arrived ask its questions before statements go on', async () => {
     await database.ping()
     const later: number[] = []
+    let asked = 0
     const sent = await sentBy(async (all) => {
       const arriving = setInterval(() => {
         const before = all.length
         setImmediate(() => later.push(all.length - before))
       }, 5)
-      for (let asked = 0; asked < 1000; asked++) await database.ping()
+      for (; later.length < 10 && asked < 20_000; asked++) await database.ping()
       clearInterval(arriving)
     })
-    expect(sent).to.have.length(1000)
-    expect(later).to.have.length.above(2)
+    expect(sent).to.have.length(asked)
+    expect(later).to.have.length.at.least(10)
     // One that arrives while the process stands still, as for its garbage, may come too late.
     const late = later.filter((statements) => statements > 0)
     expect(late.length).to.be.below(later.length / 2)
