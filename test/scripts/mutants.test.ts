@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { transform } from 'esbuild'
 
+import { failuresIn } from '../engines/mutants/failures.ts'
 import { listedIn } from '../engines/mutants/listing.ts'
 import { fileOf, mutated, nameOf, readMutants } from '../engines/mutants/mutant.ts'
 
@@ -30,6 +31,11 @@ describe('the mutants', () => {
   it('have a line each in docs/mutants.md, which `npm run mutate -- --list` writes', async () => {
     const names = (await readMutants()).map(nameOf)
     expect(listedIn(readFileSync('docs/mutants.md', 'utf8'))).to.have.members(names)
+  })
+
+  it('are run on where the test that saw one before has another name now', () => {
+    expect(failuresIn('{"passed":0,"failures":[]}', '.')).to.equal(undefined)
+    expect(failuresIn('{"passed":1,"failures":[]}', '.')).to.deep.equal([])
   })
 
   it('name the pair that dies where a second guard stands behind the first', async () => {

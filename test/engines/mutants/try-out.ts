@@ -146,10 +146,15 @@ async function failuresOf(
   if (title !== '') args.push('--fgrep', title)
   const ran = await run('mocha', args, { cwd: folder, ms: TESTS_END_MS })
   const { seconds } = ran
-  if (ran.isLate) return { failures: [{ by: test, why: 'no end', isSure: false }], seconds }
+  const doubt = (why: string): Failures => ({
+    failures: [{ by: test, why, isSure: false }],
+    seconds,
+  })
+  if (ran.isLate) return doubt('no end')
   const text = await readFile(report, 'utf8').catch(() => undefined)
   if (text === undefined) throw new Error(`the tests do not run:\n${endOf(ran.output)}`)
   const failures = failuresIn(text, folder)
+  if (failures === undefined) return doubt('no test was run')
   if (ran.isGreen !== (failures.length === 0))
     throw new Error(`the report is not that of the run:\n${endOf(ran.output)}`)
   return { failures, seconds }
