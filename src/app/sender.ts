@@ -121,7 +121,7 @@ function paymentsBy(
     prepare: (db, payment) => sender.prepare(db, { ...payment, way }, signal),
     prepareBatch: (db, batch) => sender.prepareBatch(db, { ...batch, way }, signal),
     estimateBatch: (db, batch) => sender.estimateBatch(db, { ...batch, way }, signal),
-    acceptAll: sender.acceptAll,
+    acceptNew: sender.acceptNew,
     balanceOf: (holder) => readBalance(providers, { holder, signal }),
     tokens,
     tokensOf: (holder) => readTokens(providers, { tokens, holder, signal }),

@@ -25,12 +25,12 @@ import { spentBy } from './spending.ts'
  * Accepts orders in the caller's `transact`: locks their lanes, takes a nonce for each, signs, and
  * stores the raw transactions. Nothing was sent when it commits, and nothing is there
  * when it does not. An order that is refused leaves nothing behind and stops no other one; where
- * this rejects, the transaction must not commit.
+ * this rejects, the transaction must not commit. It does where `areNew` and one of them is not.
  */
 export async function acceptOrders(
   context: SenderContext,
   db: Db,
-  prepared: readonly PreparedOrder[],
+  { prepared, areNew }: { prepared: readonly PreparedOrder[]; areNew: boolean },
 ): Promise<Result<HashedOrder>[]> {
   // The limits are held where it is stored, so what was spent before is read while nobody waits.
   const spending = await openSpending(db, {
@@ -39,7 +39,8 @@ export async function acceptOrders(
   })
   const { admit, steps } = await openLanes(context, db, prepared)
   const subjects = prepared.map(({ subject }) => subject)
-  const earlier = new Map((await findOrdersOf(db, subjects)).map((one) => [one.subject, one]))
+  const known = areNew ? [] : await findOrdersOf(db, subjects)
+  const earlier = new Map(known.map((one) => [one.subject, one]))
   const admitted = new Map<PreparedOrder, Admitted[] | Refusal>()
   for (const one of prepared) {
     if (!earlier.has(one.subject))
@@ -69,13 +70,13 @@ export async function acceptOrders(
   )
 }
 
-/** One order; rejects where it is refused. */
+/** One order, which may have been accepted before; rejects where it is refused. */
 export async function acceptOrder(
   context: SenderContext,
   db: Db,
   prepared: PreparedOrder,
 ): Promise<HashedOrder> {
-  const [acceptance] = await acceptOrders(context, db, [prepared])
+  const [acceptance] = await acceptOrders(context, db, { prepared: [prepared], areNew: false })
   if (acceptance?.ok !== true) throw acceptance?.error
   return acceptance.value
 }

@@ -34,10 +34,10 @@ export type Sender = {
   prepareBatch: (db: Db, request: BatchRequest, signal: AbortSignal) => Promise<PreparedOrder>
   /** What such a batch would take; nothing is stored but the lane. */
   estimateBatch: (db: Db, request: BatchRequest, signal: AbortSignal) => Promise<BatchCost>
-  /** Signs and stores in the caller's `transact`. Call `kick` when it has committed. */
+  /** Signs and stores in the caller's `transact`, once. Call `kick` when it has committed. */
   accept: (db: Db, prepared: PreparedOrder) => Promise<HashedOrder>
-  /** Several, each of which is refused by itself. */
-  acceptAll: (db: Db, prepared: readonly PreparedOrder[]) => Promise<Result<HashedOrder>[]>
+  /** Several with new subjects, each of which is refused by itself. */
+  acceptNew: (db: Db, prepared: readonly PreparedOrder[]) => Promise<Result<HashedOrder>[]>
   /** Both, in a transaction of its own. */
   pay: (request: PaymentRequest, signal: AbortSignal) => Promise<HashedOrder>
   /** Asks for an order to be cancelled; what is mined decides. False: it is too late, or known. */
@@ -79,7 +79,7 @@ export function createSender(context: SenderContext): Sender {
     estimateBatch: async (db, request, signal) =>
       estimateBatch(await withQuorum(signal), db, request),
     accept: (db, prepared) => acceptOrder(context, db, prepared),
-    acceptAll: (db, prepared) => acceptOrders(context, db, prepared),
+    acceptNew: (db, prepared) => acceptOrders(context, db, { prepared, areNew: true }),
     async pay(request, signal) {
       const prepared = await sender.prepare(db, request, signal)
       const accepted = await transact(db, (open) => acceptOrder(context, open, prepared), signal)

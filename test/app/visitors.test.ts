@@ -129,7 +129,7 @@ const noPayments: BlockchainPayments = {
   prepare: refuse,
   prepareBatch: refuse,
   estimateBatch: refuse,
-  acceptAll: refuse,
+  acceptNew: refuse,
   tokens: [],
   balanceOf: refuse,
   tokensOf: refuse,

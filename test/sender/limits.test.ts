@@ -33,7 +33,7 @@ describe('limits on what the sender accepts', () => {
       // again where the machine is too slow for as many.
       const accept = async (list: PreparedOrder[]): Promise<unknown[]> => {
         try {
-          const results = await transact(db, (db) => sender.acceptAll(db, list))
+          const results = await transact(db, (db) => sender.acceptNew(db, list))
           return results.map((one) => (one.ok ? 'accepted' : codeOf(one.error)))
         } catch (error) {
           const isAlone = list.length === 1

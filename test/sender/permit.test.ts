@@ -97,7 +97,7 @@ describe('paying in a token by a permit', () => {
 
   it('is for one payment at a time: what comes meanwhile goes by an allowance', async () => {
     const three = [await prepared(10n), await prepared(20n), await prepared(30n)]
-    const results = await transact(bench.db, (db) => sender.acceptAll(db, three.slice(0, 2)))
+    const results = await transact(bench.db, (db) => sender.acceptNew(db, three.slice(0, 2)))
     const late = await transact(bench.db, (db) => sender.accept(db, three[2]!))
     const later = await pay(40n)
     const orders = results.map((one) => (one.ok ? one.value.order : undefined)!)

@@ -7,11 +7,12 @@ import type { Provider } from '../../src/chain/rpc/provider.ts'
 import type { Hex } from '../../src/domain/orders.ts'
 import type { PreparedOrder } from '../../src/sender/prepare.ts'
 import { listAttemptsOf } from '../../src/store/orders/attempts.ts'
+import { transact } from '../../src/store/database/transact.ts'
 import { findOrder } from '../../src/store/orders/orders.ts'
 import { listOpenAlerts } from '../../src/store/orders/sender-alerts.ts'
 import { addressFrom, CHAIN_ID, ETHER, toHex } from '../engines/sim/world.ts'
 import { createBench, reverting, type Bench } from '../fixtures/books/sender-bench.ts'
-import { expectFailure } from '../fixtures/errors.ts'
+import { databaseCodeOf, expectFailure } from '../fixtures/errors.ts'
 import { limit } from '../fixtures/store/limits.ts'
 
 describe('the sender', () => {
@@ -71,6 +72,11 @@ describe('the sender', () => {
       const second = await bench.pay({ subject: 'TX1', payee: addressFrom('c'), amount: 9n })
       expect(second.order.id).to.equal(first.order.id)
       expect(second.hash).to.equal(first.hash)
+      const sender = bench.sender()
+      const known = bench.requestOf({ subject: 'TX1', payee: addressFrom('c'), amount: 9n })
+      const prepared = await sender.prepare(bench.db, known, bench.signal)
+      const asNew = transact(bench.db, (db) => sender.acceptNew(db, [prepared]))
+      expect(await databaseCodeOf(asNew)).to.equal('23505')
       await bench.finish()
       expect(await bench.world.balanceOf(addressFrom('c'))).to.equal(9n)
     })
@@ -98,16 +104,14 @@ describe('the sender', () => {
       }
       const acceptances = await bench.db
         .transaction()
-        .execute((transaction) => sender.acceptAll(transaction, prepared))
+        .execute((transaction) => sender.acceptNew(transaction, prepared))
       expect(acceptances.map(({ ok }) => ok)).to.deep.equal([true, false, true, true])
       const refusal = acceptances.flatMap((one) => (one.ok ? [] : codeOf(one.error)))
       expect(refusal).to.deep.equal(['limit_per_payee'])
-      const again = await bench.db
-        .transaction()
-        .execute((transaction) => sender.acceptAll(transaction, [prepared[0]!, prepared[3]!]))
-      expect(again.map((one) => one.ok && one.value.hash)).to.deep.equal(
-        [acceptances[0]!, acceptances[3]!].map((one) => one.ok && one.value.hash),
-      )
+      for (const place of [0, 3]) {
+        const again = await transact(bench.db, (db) => sender.accept(db, prepared[place]!))
+        expect(acceptances[place]).to.deep.include({ ok: true, value: again })
+      }
       await bench.finish()
       expect(await bench.world.balanceOf(addressFrom('together one'))).to.equal(10n)
       expect(await bench.world.balanceOf(addressFrom('together other'))).to.equal(9n)

@@ -110,7 +110,7 @@ describe('paying in a token by two orders', () => {
   it('accepts neither the allowance nor the payment where the payment is refused', async () => {
     await limit(bench.db, { currency: 'USD', perDay: 20n * MILLIONTH })
     const both = [await prepared('token', 20n), await prepared('token', 20n)]
-    const results = await transact(bench.db, (db) => sender.acceptAll(db, both))
+    const results = await transact(bench.db, (db) => sender.acceptNew(db, both))
     expect(results.map(({ ok }) => ok)).to.deep.equal([true, false])
     expect(await findOrderOf(bench.db, `${both[1]!.subject}-allowance`)).to.equal(undefined)
     await finish()
@@ -125,7 +125,7 @@ describe('paying in a token by two orders', () => {
       await prepared('transfer', 600n),
       await prepared('transfer', 400n),
     ]
-    const results = await transact(bench.db, (db) => sender.acceptAll(db, three.slice(0, 2)))
+    const results = await transact(bench.db, (db) => sender.acceptNew(db, three.slice(0, 2)))
     expect(results.map((one) => one.ok || codeOf(one.error))).to.deep.equal([
       true,
       'insufficient_funds',

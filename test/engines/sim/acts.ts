@@ -64,7 +64,7 @@ async function payTogether(sim: Sim): Promise<void> {
     }
     const acceptances = await db
       .transaction()
-      .execute((transaction) => sender.acceptAll(transaction, prepared))
+      .execute((transaction) => sender.acceptNew(transaction, prepared))
     for (const acceptance of acceptances) {
       if (!acceptance.ok) continue
       const { order } = acceptance.value

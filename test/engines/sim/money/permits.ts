@@ -33,7 +33,7 @@ export async function payOutLate(sim: MoneySim): Promise<void> {
     const results = await survive(() => {
       const { db, sender } = sim.living()
       const orders = group.map(({ order }) => order)
-      return db.transaction().execute((open) => sender.acceptAll(open, orders))
+      return db.transaction().execute((open) => sender.acceptNew(open, orders))
     })
     for (const [place, { payout }] of group.entries()) {
       payout.isTold = results?.[place]?.ok === true

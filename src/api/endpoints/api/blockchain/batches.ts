@@ -91,7 +91,7 @@ function batchCreate<Prepared>(deps: BatchDeps<Prepared>): Endpoint {
       }),
     refusals: BATCH_REFUSALS,
     handle: async ({ body, caller, db, prepared: { payment, ...prepared } }) => {
-      const [acceptance] = await prepared.chain.payments.acceptAll(db, [payment])
+      const [acceptance] = await prepared.chain.payments.acceptNew(db, [payment])
       if (acceptance?.ok !== true) throw acceptance?.error
       const batch = await recordBatch(db, { ...prepared, caller, items: body.items })
       return {

@@ -30,8 +30,8 @@ export type BlockchainPayments<Prepared = unknown> = {
   prepareBatch: (db: Db, batch: BlockchainBatch) => Promise<Prepared>
   /** What they would take, and which of the payees are contracts. */
   estimateBatch: (db: Db, batch: BlockchainBatch) => Promise<BatchCost>
-  /** Accepts the orders in the open transaction. Of one that is refused, nothing is stored. */
-  acceptAll: (
+  /** Accepts new orders in the open transaction. Of one that is refused, nothing is stored. */
+  acceptNew: (
     db: Db,
     prepared: readonly Prepared[],
   ) => Promise<ReadonlyArray<Result<{ order: Order; hash: Hex }>>>
@@ -175,9 +175,9 @@ async function acceptEach<Prepared>(
   const acceptances = new Map<Request<Prepared>, Acceptance>()
   const byChain = [...Map.groupBy(requests, ({ prepared }) => prepared.chain.chainId)]
   for (const [, some] of byChain.toSorted(([one], [other]) => one - other)) {
-    const { acceptAll } = some[0]!.prepared.chain.payments
+    const { acceptNew } = some[0]!.prepared.chain.payments
     const wanted = some.map(({ prepared }) => prepared.payment)
-    const told = await acceptAll(db, wanted)
+    const told = await acceptNew(db, wanted)
     for (const [place, request] of some.entries()) acceptances.set(request, told[place]!)
   }
   return acceptances
