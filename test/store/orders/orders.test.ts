@@ -200,6 +200,16 @@ describe('the store of orders', () => {
     expect(await refusalOf(() => attempt('1', 6n))).to.equal(FOREIGN_KEY)
   })
 
+  it('knows what is common where rows are looked for, and in no other column', async () => {
+    await attempt('1')
+    await sql`analyze attempts`.execute(db)
+    const { rows } = await sql<{ name: string }>`
+      select attname as name from pg_stats where tablename = 'attempts'`.execute(db)
+    const known = rows.map(({ name }) => name)
+    expect(known).to.include.members(['signer', 'nonce', 'hash', 'state', 'signed_at'])
+    expect(known).not.to.include.oneOf(['raw', 'max_fee_per_gas'])
+  })
+
   it('takes an attempt out of its block, and supersedes all but the one that stands', async () => {
     await attempt('1')
     await attempt('2')
