@@ -12,7 +12,7 @@ import { needTogether } from '../store/database/transact.ts'
 import { storePayments, type NewOrder, type NewPayment } from '../store/orders/acceptances.ts'
 import { listAttemptsOf } from '../store/orders/attempts.ts'
 import { lockFreeLanes, noLane, type LaneStep } from '../store/orders/lanes.ts'
-import { findOrdersOf, readLaneLoads, readOwedTokens } from '../store/orders/orders.ts'
+import { findOrderOf, readLaneLoads, readOwedTokens } from '../store/orders/orders.ts'
 import { readPermits, type PermitPlace } from '../store/orders/permits.ts'
 import { openSpending, type Spending } from '../store/orders/spending.ts'
 import type { SenderContext, SenderPolicy } from './context.ts'
@@ -22,52 +22,17 @@ import { bundleCalldata, paymentCall, permitCall, signChecked, type Signed } fro
 import { spentBy } from './spending.ts'
 
 /**
- * Accepts orders in the caller's `transact`: locks their lanes, takes a nonce for each, signs, and
- * stores the raw transactions. Nothing was sent when it commits, and nothing is there
+ * Accepts new orders in the caller's `transact`: locks their lanes, takes a nonce for each, signs,
+ * and stores the raw transactions. Nothing was sent when it commits, and nothing is there
  * when it does not. An order that is refused leaves nothing behind and stops no other one; where
- * this rejects, the transaction must not commit. It does where `areNew` and one of them is not.
+ * this rejects, as of an order that is not new, the transaction must not commit.
  */
-export async function acceptOrders(
+export async function acceptNewOrders(
   context: SenderContext,
   db: Db,
-  { prepared, areNew }: { prepared: readonly PreparedOrder[]; areNew: boolean },
+  prepared: readonly PreparedOrder[],
 ): Promise<Result<HashedOrder>[]> {
-  // The limits are held where it is stored, so what was spent before is read while nobody waits.
-  const spending = await openSpending(db, {
-    payments: prepared.flatMap(allOf).flatMap((one) => spentBy(context, one)),
-    now: context.clock.now(),
-  })
-  const { admit, steps } = await openLanes(context, db, prepared)
-  const subjects = prepared.map(({ subject }) => subject)
-  const known = areNew ? [] : await findOrdersOf(db, subjects)
-  const earlier = new Map(known.map((one) => [one.subject, one]))
-  const admitted = new Map<PreparedOrder, Admitted[] | Refusal>()
-  for (const one of prepared) {
-    if (!earlier.has(one.subject))
-      admitted.set(
-        one,
-        triedTo(() => admit(one, spending)),
-      )
-  }
-  const taken = [...admitted.values()].flatMap((one) => (isRefusal(one) ? [] : one))
-  const accepted = new Map<string, HashedOrder>()
-  if (taken.length > 0) {
-    for (const one of await storeAdmitted(context, db, { admitted: taken, steps: steps() })) {
-      accepted.set(one.order.subject, one)
-    }
-    await spending.store(db)
-  }
-  return Promise.all(
-    prepared.map(async (one): Promise<Result<HashedOrder>> => {
-      const decided = admitted.get(one)
-      if (decided !== undefined && isRefusal(decided)) return { ok: false, error: decided }
-      const before = earlier.get(one.subject)
-      if (before !== undefined) return { ok: true, value: await acceptedBefore(db, before) }
-      const value = accepted.get(one.subject)
-      if (value === undefined) throw new ImpossibleError('what was admitted is stored')
-      return { ok: true, value }
-    }),
-  )
+  return acceptIn(context, db, { prepared, ...(await openFor(context, db, prepared)) })
 }
 
 /** One order, which may have been accepted before; rejects where it is refused. */
@@ -76,9 +41,51 @@ export async function acceptOrder(
   db: Db,
   prepared: PreparedOrder,
 ): Promise<HashedOrder> {
-  const [acceptance] = await acceptOrders(context, db, { prepared: [prepared], areNew: false })
+  const opened = await openFor(context, db, [prepared])
+  // Its lane is locked, so that whoever accepted it meanwhile is done.
+  const earlier = await findOrderOf(db, prepared.subject)
+  if (earlier !== undefined) return acceptedBefore(db, earlier)
+  const [acceptance] = await acceptIn(context, db, { prepared: [prepared], ...opened })
   if (acceptance?.ok !== true) throw acceptance?.error
   return acceptance.value
+}
+
+type Opened = Lanes & { spending: Spending }
+
+async function openFor(
+  context: SenderContext,
+  db: Db,
+  prepared: readonly PreparedOrder[],
+): Promise<Opened> {
+  // The limits are held where it is stored, so what was spent before is read while nobody waits.
+  const spending = await openSpending(db, {
+    payments: prepared.flatMap(allOf).flatMap((one) => spentBy(context, one)),
+    now: context.clock.now(),
+  })
+  return { spending, ...(await openLanes(context, db, prepared)) }
+}
+
+async function acceptIn(
+  context: SenderContext,
+  db: Db,
+  { prepared, spending, admit, steps }: Opened & { prepared: readonly PreparedOrder[] },
+): Promise<Result<HashedOrder>[]> {
+  const decided = prepared.map((one) => triedTo(() => admit(one, spending)))
+  const admitted = decided.flatMap((one) => (isRefusal(one) ? [] : one))
+  const accepted = new Map<string, HashedOrder>()
+  if (admitted.length > 0) {
+    for (const one of await storeAdmitted(context, db, { admitted, steps: steps() })) {
+      accepted.set(one.order.subject, one)
+    }
+    await spending.store(db)
+  }
+  return prepared.map(({ subject }, place): Result<HashedOrder> => {
+    const refusal = decided[place]
+    if (isRefusal(refusal)) return { ok: false, error: refusal }
+    const value = accepted.get(subject)
+    if (value === undefined) throw new ImpossibleError('what was admitted is stored')
+    return { ok: true, value }
+  })
 }
 
 /** It, and what is accepted with it, in the order of their nonces. */

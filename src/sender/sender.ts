@@ -10,7 +10,7 @@ import { transact } from '../store/database/transact.ts'
 import { hasOpenNonces, leaseLanes, releaseLanes, type Lease } from '../store/orders/lanes.ts'
 import { countOpenAlerts } from '../store/orders/sender-alerts.ts'
 import { findOrders, requestCancel } from '../store/orders/orders.ts'
-import { acceptOrder, acceptOrders } from './accept.ts'
+import { acceptNewOrders, acceptOrder } from './accept.ts'
 import { broadcastLanes, resendLane, type Broadcasting } from './broadcast.ts'
 import { lookAt, nonceOnChain, type ChainLook } from './chain-view.ts'
 import type { SenderContext, SenderProvider } from './context.ts'
@@ -79,7 +79,7 @@ export function createSender(context: SenderContext): Sender {
     estimateBatch: async (db, request, signal) =>
       estimateBatch(await withQuorum(signal), db, request),
     accept: (db, prepared) => acceptOrder(context, db, prepared),
-    acceptNew: (db, prepared) => acceptOrders(context, db, { prepared, areNew: true }),
+    acceptNew: (db, prepared) => acceptNewOrders(context, db, prepared),
     async pay(request, signal) {
       const prepared = await sender.prepare(db, request, signal)
       const accepted = await transact(db, (open) => acceptOrder(context, open, prepared), signal)

@@ -24,12 +24,6 @@ export async function findOrderOf(db: Db, subject: string): Promise<Order | unde
     select ${ORDER} from orders where subject = ${subject}`
 }
 
-/** Those that are there, of what each of the subjects is paid by. */
-export async function findOrdersOf(db: Db, subjects: readonly string[]): Promise<Order[]> {
-  return readAll<Order>(db)`
-    select ${ORDER} from orders where subject = any(${subjects}::text[])`
-}
-
 export async function findOrders(db: Db, ids: readonly bigint[]): Promise<Order[]> {
   if (ids.length === 0) return []
   return readAll<Order>(db)`
