@@ -42,7 +42,7 @@ export async function acceptOrder(
   prepared: PreparedOrder,
 ): Promise<HashedOrder> {
   const opened = await openFor(context, db, [prepared])
-  // Its lane is locked, so that whoever accepted it meanwhile is done.
+  // Its lane is locked: if another caller accepted it meanwhile, that is done.
   const earlier = await findOrderOf(db, prepared.subject)
   if (earlier !== undefined) return acceptedBefore(db, earlier)
   const [acceptance] = await acceptIn(context, db, { prepared: [prepared], ...opened })
