@@ -18,13 +18,13 @@ describe('passwords', () => {
 
   it('cost the same time for a user that does not exist', async () => {
     const hash = await hashPassword('open sesame 42')
-    const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] }
+    // What else this process does is in a figure as well, and only adds to it: the least counts.
+    const least = { known: Infinity, unknown: Infinity }
     for (let round = 0; round < 15; round++) {
-      times.known.push(await timeOfRefusal(hash))
-      times.unknown.push(await timeOfRefusal(undefined))
+      least.known = Math.min(least.known, await timeOfRefusal(hash))
+      least.unknown = Math.min(least.unknown, await timeOfRefusal(undefined))
     }
-    const ratio = medianOf(times.unknown) / medianOf(times.known)
-    expect(ratio).to.be.within(0.6, 1.6)
+    expect(least.unknown / least.known).to.be.within(0.6, 1.6)
   })
 })
 
@@ -32,8 +32,4 @@ function timeOfRefusal(known: string | undefined): Promise<number> {
   return cpuTimeOf(async () => {
     expect(await verifyPassword(known, 'guess of a stranger')).to.equal(false)
   })
-}
-
-function medianOf(list: number[]): number {
-  return list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0
 }
