@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError, databaseFactsOf } from '../../base/errors.ts'
 import type { ChainNames } from '../../domain/chains.ts'
@@ -44,8 +44,9 @@ export async function listChains(db: Db): Promise<ChainNames[]> {
 
 /** What gas is paid in there. */
 export async function readCoin(db: Db, chainId: number): Promise<string> {
-  const [found] = await readAll<{ coin: string }>(db)`select chain_coin(${chainId}) as coin`
-  return found?.coin ?? 'ETH'
+  const [found] = await readAll<{ coin: string }>(db)`
+    select coin from chains where chain_id = ${chainId}`
+  return found?.coin ?? UNKNOWN_COIN
 }
 
 /** Those that the database knows, and of which orders are still on their way. */
@@ -55,6 +56,23 @@ export async function listUnsettledChains(db: Db): Promise<ChainNames[]> {
       select from orders where orders.chain_id = chains.chain_id and state in ('accepted', 'mined')
     ) order by name`
 }
+
+/**
+ * The name of the chain in a column, which is given with its table; of one that has no name, its
+ * id. A function would begin a statement of its own for each row.
+ */
+export function chainName(column: `${string}.chain_id`): RawBuilder<string> {
+  const id = sql.ref(column)
+  return sql`coalesce((select name from chains where chains.chain_id = ${id}), ${id}::text)`
+}
+
+/** What gas is paid in there; ether on a chain that is not known any more. */
+export function chainCoin(column: `${string}.chain_id`): RawBuilder<string> {
+  const coin = sql`select coin from chains where chains.chain_id = ${sql.ref(column)}`
+  return sql`coalesce((${coin}), ${sql.lit(UNKNOWN_COIN)})`
+}
+
+const UNKNOWN_COIN = 'ETH'
 
 class NameTakenError extends BaseError {
   constructor({ chainId, name, code }: ChainNames, cause: unknown) {

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import type { LedgerCurrency, Wallet } from '../../domain/ledger.ts'
+import { chainName } from '../database/chains.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll } from '../database/rows.ts'
 import type { PostingKind, SystemAccount } from './ledger.ts'
@@ -59,7 +60,7 @@ const OWNED_WALLET = columnsOf<OwnedWallet>()(`w.id, w.user_id, u.username, w.ty
 /** Where the money comes from and goes to that is in no wallet. */
 export async function listSystemBalances(db: Db): Promise<SystemBalance[]> {
   return readAll<SystemBalance>(db)`
-    select kind, chain_name(chain_id) as chain, currency, balance
+    select kind, ${chainName('accounts.chain_id')} as chain, currency, balance
     from accounts where wallet_id is null
     order by kind, chain, currency`
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Hex } from '../../domain/orders.ts'
+import { chainName } from '../database/chains.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll } from '../database/rows.ts'
 
@@ -99,7 +100,7 @@ export type AlertRow = {
 
 const ALERT_ROW = sql`${columnsOf<Omit<AlertRow, 'chain'>>()(`a.id, a.kind, t.transaction_id,
   a.hash, a.opened_at, a.note, a.acknowledged_by, a.acknowledged_at`)},
-  chain_name(a.chain_id) as chain`
+  ${chainName('a.chain_id')} as chain`
 
 /** Oldest first, of one chain or of all. */
 export async function listAlertRows(db: Db, chainId?: number): Promise<AlertRow[]> {

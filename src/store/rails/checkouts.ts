@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import { DUST_PART } from '../../domain/gateways.ts'
 import type { Hex } from '../../domain/orders.ts'
+import { chainCoin } from '../database/chains.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll } from '../database/rows.ts'
 
@@ -215,7 +216,7 @@ export async function listCheckoutPayments(
   limitEach: number,
 ): Promise<ListedPayment[]> {
   return readAll<ListedPayment>(db)`
-    select ${ARRIVAL.of('p')}, chain_coin(p.chain_id) as coin
+    select ${ARRIVAL.of('p')}, ${chainCoin('p.chain_id')} as coin
     from unnest(${transactionIds}::text[]) as wanted (transaction_id)
     cross join lateral (
       select * from checkout_payments

@@ -7,6 +7,7 @@ import {
   type BreakKind,
   type Finding,
 } from '../../domain/breaks.ts'
+import { chainName } from '../database/chains.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, given, readAll, readOne } from '../database/rows.ts'
 
@@ -321,7 +322,7 @@ function rowOf(finding: Finding): Record<string, unknown> {
 
 const BREAK = sql`${columnsOf<Omit<OpenBreak, 'chain'>>()(`id as key, break_id as id,
   chain_id::float8, source, kind, transaction_id, hash, recorded, on_chain, evidence, state,
-  closed_as, first_seen_at, last_seen_at, closed_at`)}, chain_name(chain_id) as chain`
+  closed_as, first_seen_at, last_seen_at, closed_at`)}, ${chainName('breaks.chain_id')} as chain`
 
 /** Null is undefined in what is read, but not in a finding. */
 type BreakRow = Omit<OpenBreak, 'transactionId' | 'hash'> &

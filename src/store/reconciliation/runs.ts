@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { sql, type RawBuilder } from 'kysely'
 
 import { BaseError } from '../../base/errors.ts'
+import { chainName } from '../database/chains.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll, readOne } from '../database/rows.ts'
 
@@ -42,7 +43,7 @@ export type Run = {
 const RUN = sql`${columnsOf<Omit<Run, 'chain'>>()(`id, run_id, chain_id::float8, source, state,
   phase, cursor, totals, expected, since_at as since, until_at as until, requested_by,
   error, created_at, started_at, updated_at, ended_at,
-  worked_ms::float8`)}, chain_name(chain_id) as chain`
+  worked_ms::float8`)}, ${chainName('runs.chain_id')} as chain`
 
 /** The right of one worker to write to a run, until another one takes it. */
 export type RunLease = { run: Run; fence: bigint }

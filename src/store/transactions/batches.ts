@@ -4,6 +4,7 @@ import type { BatchStatus, OnFailure } from '../../domain/batches.ts'
 import { decimalsOf, formatAmount } from '../../domain/money.ts'
 import type { Hex } from '../../domain/orders.ts'
 import type { TransactionStatus } from '../../domain/states.ts'
+import { chainName } from '../database/chains.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, readAll, readOne } from '../database/rows.ts'
 import { TRANSACTION, inUnits, type InDecimals, type Transaction } from './transactions.ts'
@@ -34,8 +35,8 @@ export type BatchSum = { status: TransactionStatus; count: number; amount: bigin
 export type SummedBatch = Batch & { sums: readonly BatchSum[] }
 
 const BATCH = sql`${columnsOf<Omit<InDecimals<Batch>, 'chain'>>()(`id, batch_id, user_id, currency,
-  token_decimals, on_failure, count, amount::text, created_at, done_at`)}, chain_name(chain_id) as
-  chain`
+  token_decimals, on_failure, count, amount::text, created_at, done_at`)},
+  ${chainName('batches.chain_id')} as chain`
 
 export async function insertBatch(
   db: Db,

@@ -15,6 +15,7 @@ import {
   LEDGER_DECIMALS,
   MAX_DECIMALS,
 } from '../../domain/money.ts'
+import { chainCoin, chainName } from '../database/chains.ts'
 import type { Db } from '../database/database.ts'
 
 /**
@@ -75,7 +76,7 @@ async function* transactionEntries(db: Db, wanted: ExportWanted): AsyncGenerator
         'amount', amount::text, 'description', description,
         'eth_transaction_hash', eth_transaction_hash, 'gateway_id', gateway_id::text,
         'institution_id', institution_id::text,
-        'chain', chain_name(t.chain_id)) as fields
+        'chain', ${chainName('t.chain_id')}) as fields
       from transactions t
       where created_at >= ${last?.at ?? from} and created_at < ${to} ${ofWanted(wanted)}
         ${after ?? sql``}
@@ -95,7 +96,7 @@ async function* exportPostings(db: Db, wanted: ExportWanted): AsyncGenerator<Exp
   const accounts = pagesOf<AccountRow>(async (last) => {
     const { rows } = await sql<AccountRow>`
       select a.id, a.kind, a.wallet_id::text as "walletId", a.currency,
-        chain_name(a.chain_id) as chain, a.balance - coalesce((
+        ${chainName('a.chain_id')} as chain, a.balance - coalesce((
           select sum(case when p.to_account = a.id then p.amount else -p.amount end) from (
             select * from postings where from_account = a.id
             union all select * from postings where to_account = a.id
@@ -163,7 +164,7 @@ type FeeRow = {
 /** What the transactions of orders have cost: those that pay, and those that took their place. */
 async function* exportFees(db: Db, wanted: ExportWanted): AsyncGenerator<ExportSection> {
   const { rows } = await sql<{ coin: string; sum: string }>`
-    select chain_coin(a.chain_id) as coin, coalesce(sum(gas_used * gas_price + rollup_fee)
+    select ${chainCoin('a.chain_id')} as coin, coalesce(sum(gas_used * gas_price + rollup_fee)
       filter (where a.signed_at < ${wanted.from}), 0)::text as sum ${fees(wanted)}
       and a.signed_at < ${wanted.to} group by coin order by coin`.execute(db)
   const coins = rows.length > 0 ? rows : [{ coin: 'ETH', sum: '0' }]
@@ -177,13 +178,13 @@ async function* feeEntries(db: Db, wanted: ExportWanted): AsyncGenerator<ExportE
   const { from, to } = wanted
   const pages = pagesOf<FeeRow>(async (last) => {
     const { rows } = await sql<FeeRow>`
-      select a.id, a.signed_at as at, chain_coin(a.chain_id) as coin,
+      select a.id, a.signed_at as at, ${chainCoin('a.chain_id')} as coin,
         (a.gas_used * a.gas_price + a.rollup_fee)::text as fee,
         jsonb_build_object(
         'transaction_id', o.subject, 'user_id', u.id::text, 'kind', a.kind,
         'eth_tx_hash', a.hash, 'block_number', a.block_number::text,
         'gas_used', a.gas_used::text, 'gas_price', a.gas_price::text,
-        'rollup_fee', a.rollup_fee::text, 'chain', chain_name(a.chain_id)) as fields
+        'rollup_fee', a.rollup_fee::text, 'chain', ${chainName('a.chain_id')}) as fields
       ${fees(wanted)} and a.id > ${last?.id ?? 0n}
         and a.signed_at >= ${from} and a.signed_at < ${to}
       order by a.id limit ${PAGE}`.execute(db)

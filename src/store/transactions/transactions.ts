@@ -10,6 +10,7 @@ import {
   type TransactionStatus,
   type TransactionType,
 } from '../../domain/states.ts'
+import { chainName } from '../database/chains.ts'
 import type { Db } from '../database/database.ts'
 import { columnsOf, given } from '../database/rows.ts'
 import { FOLD_EVERY, foldTallies } from './tallies.ts'
@@ -189,7 +190,7 @@ export const TRANSACTION = sql<Transaction>`${columnsOf<
 >()(`t.id, t.transaction_id, t.user_id, t.type,
   t.status, t.amount::text, t.currency, t.token_decimals, t.description, t.eth_transaction_hash,
   t.institution_id, t.gateway_id, t.metadata, t.external_id, t.batch_id, t.to_address,
-  t.created_at, t.updated_at`)}, chain_name(t.chain_id) as chain`
+  t.created_at, t.updated_at`)}, ${chainName('t.chain_id')} as chain`
 
 /** With its amount as the table has it: a decimal of the currency. */
 export type InDecimals<T> = Omit<T, 'amount'> & { amount: string }
@@ -228,6 +229,9 @@ const ITS_TRACES = sql`
  */
 const MOVE_ID = sql`nextval('transaction_moves_id_seq') as move_id`
 
+/** Once for a statement: a function that reads would read again for each row. */
+const LOG_KEY_NOW = sql`(select log_key_now())`
+
 async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Promise<Moved[]> {
   const { rows } = await sql<MovedRow>`
     with wanted as (
@@ -246,7 +250,7 @@ async function insertTransactions(db: Db, orders: readonly NewTransaction[]): Pr
       select transaction_id, user_id, type, ${FIRST_STATUS}, amount, currency, token_decimals,
         description, eth_transaction_hash, institution_id, gateway_id, metadata, external_id,
         batch_id, batch_place, chain_id, to_address, coalesce(created_at, now()),
-        coalesce(created_at, now()), log_key_now()
+        coalesce(created_at, now()), ${LOG_KEY_NOW}
       from wanted
       returning *
     ), changed as (
@@ -298,7 +302,7 @@ async function updateStatuses(db: Db, moves: readonly TransactionStep[]): Promis
     with updated as (
       update transactions
       set status = to_status, updated_at = greatest(updated_at, now()),
-        log_key = greatest(log_key, log_key_now()),
+        log_key = greatest(log_key, ${LOG_KEY_NOW}),
         eth_transaction_hash = coalesce(hash, eth_transaction_hash)
       from ${given(wanted)`
         wanted_id text, from_status text, to_status text, actor text, reason text, hash text
