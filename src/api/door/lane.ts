@@ -146,7 +146,8 @@ function createWatch(state: State, { now, maxWaitMs }: LaneOptions): () => void 
   const watch = (): void => {
     if (state.isSweeping || state.waiting === 0) return
     state.isSweeping = true
-    setTimeout(sweep, SWEEP_MS)
+    // Each who waits has a connection, which keeps the program.
+    setTimeout(sweep, SWEEP_MS).unref()
   }
   return watch
 }

@@ -184,4 +184,16 @@ describe('a lane', () => {
     expect(order).to.deep.equal(['the turn ends', 'second true'])
     expect(lane.counts()).to.deep.equal({ inside: 1, waiting: 0 })
   })
+
+  it('does not keep the program that runs these tests from its end', async () => {
+    const { come, lane } = open({ width: 1 })
+    const timers = () =>
+      process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    // The timer of this test begins when it waits first.
+    await turn()
+    const before = timers()
+    await come('flood', 2)
+    expect(lane.counts().waiting).to.equal(1)
+    expect(timers()).to.be.at.most(before)
+  })
 })
