@@ -17,6 +17,7 @@ describe('a JSON-RPC call', () => {
   })
 
   const answering = async (script: ScriptedAnswer | (() => Promise<ScriptedAnswer>)) => {
+    await node?.stop()
     node = await startScriptedNode(() => (typeof script === 'function' ? script() : script))
     return node
   }
@@ -28,7 +29,6 @@ describe('a JSON-RPC call', () => {
 
   it('returns the result, null included', async () => {
     expect(await call({ body: { id: 1, result: '0x10' } })).to.equal('0x10')
-    await node?.stop()
     expect(await call({ body: { id: 1, result: null } })).to.equal(null)
     expect(node?.requests).to.deep.equal([
       { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
@@ -119,7 +119,6 @@ describe('a JSON-RPC call', () => {
     const body = { id: 1, result: 'x'.repeat(5000) }
     const options = { maxAnswerBytes: 4999 }
     await expectFailure(() => call({ body }, options), 'rpc_answer_too_large')
-    await node?.stop()
     const headers = { 'transfer-encoding': 'chunked' }
     await expectFailure(() => call({ headers, body }, options), 'rpc_answer_too_large')
   })
@@ -176,7 +175,6 @@ describe('a JSON-RPC call', () => {
     it('fails as a whole when the provider takes no batches', async () => {
       const error = { id: null, error: { code: -32_600, message: 'batch limit exceeded' } }
       await expectFailure(() => batch(error), 'rpc_batch_too_large')
-      await node?.stop()
       await expectFailure(() => batch({ id: 1, result: 1 }), 'rpc_garbage')
     })
 
