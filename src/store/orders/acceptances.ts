@@ -26,8 +26,9 @@ export type NewPayment = {
 
 /**
  * Takes the nonces from their lanes, and stores the orders with what is signed for them: all or
- * none, in the order given. It is one statement, since others wait for the lanes meanwhile. Where
- * it rejects, the transaction must not commit.
+ * none, in the order given. It is one statement, since others wait for the lanes meanwhile. The
+ * ids are drawn first, so that nothing is joined with what was stored. Where it rejects, the
+ * transaction must not commit.
  */
 export async function storePayments(
   db: Db,
@@ -40,34 +41,33 @@ export async function storePayments(
   const orders = await readAll<Order & { advanced: Hex[] | undefined }>(db)`
     with advanced as (${advancing(steps)}),
     wanted as (
-      select * from ${given(wanted)`
-        ${FIELDS}, place integer, nonce bigint, hash text, raw text, max_fee numeric,
-        max_tip numeric, rollup_fee numeric
+      select row.*, nextval('orders_id_seq') as id from ${given(wanted)`
+        ${FIELDS}, nonce bigint, hash text, raw text, max_fee numeric, max_tip numeric,
+        rollup_fee numeric
       `} as row
     ), stored as (
-      insert into orders (${COLUMNS}, updated_at)
-      select ${COLUMNS}, accepted_at from wanted order by place
+      insert into orders (id, ${COLUMNS}, updated_at) overriding system value
+      select id, ${COLUMNS}, accepted_at from wanted
       returning *
     ), bundled as (
       insert into orders (${COLUMNS}, updated_at, bundle)
       select ${COLUMNS}, accepted_at, paid_by from (
-        select row.*, stored.id as paid_by
+        select row.*, wanted.id as paid_by
         from ${given(bundled)`${FIELDS}, bundle text`} as row
-        join stored on stored.subject = row.bundle
+        join wanted on wanted.subject = row.bundle
       ) as row order by counter
     ), opened as (
       insert into lane_nonces (chain_id, signer, nonce, order_id)
-      select chain_id, signer, nonce, stored.id
-      from wanted join stored using (chain_id, signer, subject)
+      select chain_id, signer, nonce, id from wanted
     ), signed as (
       insert into attempts (chain_id, signer, nonce, order_id, kind, hash, raw, gas,
         max_fee_per_gas, max_priority_fee_per_gas, max_rollup_fee, signed_at)
-      select chain_id, signer, nonce, stored.id, 'payment', hash, raw, wanted.gas, max_fee,
-        max_tip, rollup_fee, wanted.accepted_at
-      from wanted join stored using (chain_id, signer, subject) order by place
+      select chain_id, signer, nonce, id, 'payment', hash, raw, gas, max_fee, max_tip, rollup_fee,
+        accepted_at
+      from wanted
     )
     select ${ORDER.of('stored')}, (select array_agg(signer) from advanced) as advanced
-    from stored join wanted using (subject) order by place`
+    from stored order by stored.id`
   requireAdvanced(steps, orders[0]?.advanced ?? [])
   return orders.map((stored) => {
     const { advanced: _, ...order } = stored
@@ -82,10 +82,9 @@ const FIELDS = sql`subject text, spender text, chain_id bigint, signer text, ref
 const COLUMNS = sql`subject, spender, chain_id, signer, reference, counter, route, contract, token,
   payee, amount, gas, calldata, accepted_at`
 
-function newRow({ order, nonce, fees, rollupFee, hash, raw }: NewPayment, place: number) {
+function newRow({ order, nonce, fees, rollupFee, hash, raw }: NewPayment) {
   return {
     ...orderRow(order),
-    place,
     nonce: String(nonce),
     hash,
     raw,
