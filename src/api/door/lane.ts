@@ -146,7 +146,7 @@ function createWatch(state: State, { now, maxWaitMs }: LaneOptions): () => void 
   const watch = (): void => {
     if (state.isSweeping || state.waiting === 0) return
     state.isSweeping = true
-    // Each who waits has a connection, which keeps the program.
+    // A program lives on for the connections of those who wait, and not for this timer.
     setTimeout(sweep, SWEEP_MS).unref()
   }
   return watch
