@@ -1,5 +1,6 @@
 import { BaseError, codeOf } from '../base/errors.ts'
-import { exchange, type HttpExchange } from '../chain/rpc/http.ts'
+import { exchangeByNode } from '../chain/rpc/http-node.ts'
+import type { HttpExchange } from '../chain/rpc/http.ts'
 
 /**
  * What a call to a party outside came to. `refused` is the party's own word, in its own format;
@@ -38,7 +39,7 @@ export type Reply = { status: number; body: Fields }
 export async function askForJson(
   call: Omit<HttpExchange, 'timeoutMs' | 'maxAnswerBytes'> & { timeoutMs?: number },
 ): Promise<Reply> {
-  const answer = await exchange({
+  const answer = await exchangeByNode({
     timeoutMs: DEFAULT_TIMEOUT_MS,
     maxAnswerBytes: MAX_REPLY_BYTES,
     ...call,

@@ -1,6 +1,7 @@
 import { systemClock } from '../../base/clock.ts'
 import { BaseError } from '../../base/errors.ts'
-import { exchange, HttpError, type HttpAnswer } from '../../chain/rpc/http.ts'
+import { exchangeByNode } from '../../chain/rpc/http-node.ts'
+import { HttpError, type HttpAnswer } from '../../chain/rpc/http.ts'
 import type { Finding } from '../../domain/breaks.ts'
 import type { BreakWire, RunWire } from '../../wire/group-b/reconciliation.ts'
 
@@ -64,7 +65,7 @@ async function ask<Answer>(
   json?: object,
 ): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
-    const answer = await exchange({
+    const answer = await exchangeByNode({
       url: `${url}${path}`,
       headers: { 'x-api-key': apiKey },
       timeoutMs: TIMEOUT_MS,

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { limits } from '../../base/limits.ts'
+import { exchangeByNode } from './http-node.ts'
 import type { Provider } from './provider.ts'
 import { RpcError } from './rpc-error.ts'
 import { callRpc, callRpcBatch, type RpcItem, type RpcLine, type RpcOutcome } from './rpc.ts'
@@ -103,6 +104,7 @@ function createLine(deps: HttpProviderDeps): Line {
   const wire = (signal: AbortSignal): RpcLine => ({
     url: deps.url,
     signal,
+    exchange: exchangeByNode,
     ...(deps.timeoutMs !== undefined && { timeoutMs: deps.timeoutMs }),
   })
   const judge = (error: RpcError | undefined, tookMs: number): void => {

@@ -1,5 +1,6 @@
 import { limits } from '../../base/limits.ts'
-import { exchange, HttpError, type HttpAnswer } from './http.ts'
+import { exchangeByFetch } from './http-fetch.ts'
+import { HttpError, type Exchange, type HttpAnswer } from './http.ts'
 import { refusalOf, RpcError, type JsonRpcError, type RpcErrorCode } from './rpc-error.ts'
 
 export type RpcRequest = RpcLine & RpcItem
@@ -14,6 +15,8 @@ export type RpcLine = {
   timeoutMs?: number
   maxAnswerBytes?: number
   signal?: AbortSignal
+  /** How a request is made: by `fetch`, unless the caller says otherwise. */
+  exchange?: Exchange
 }
 
 /**
@@ -73,7 +76,7 @@ export function nameOfProvider(url: string): string {
   return URL.parse(url)?.host ?? 'the provider'
 }
 
-type Exchange = { line: RpcLine; what: string; provider: string }
+type Asked = { line: RpcLine; what: string; provider: string }
 type JsonRpcAnswer = { id?: unknown; result?: unknown; error?: JsonRpcError | null }
 type Posted = { body: unknown; status: number; retryAfterMs: number | undefined }
 
@@ -82,7 +85,7 @@ function envelopeOf(id: number, { method, params = [] }: RpcItem): object {
 }
 
 /** Sends one body and reads the JSON that comes back, within the limits of the line. */
-async function post(call: Exchange, json: object): Promise<Posted> {
+async function post(call: Asked, json: object): Promise<Posted> {
   const { text, status, ok, retryAfterMs } = await exchangeOnLine(call, json)
   if (status === 429 || (status === 503 && retryAfterMs !== undefined)) {
     throw rateLimited(call, { status, retryAfterMs })
@@ -92,8 +95,8 @@ async function post(call: Exchange, json: object): Promise<Posted> {
   throw ok ? garbage(call, { status }) : failure(call, 'rpc_unreachable', `HTTP status ${status}`)
 }
 
-async function exchangeOnLine(call: Exchange, json: object): Promise<HttpAnswer> {
-  const { url, timeoutMs, maxAnswerBytes, signal } = call.line
+async function exchangeOnLine(call: Asked, json: object): Promise<HttpAnswer> {
+  const { url, timeoutMs, maxAnswerBytes, signal, exchange = exchangeByFetch } = call.line
   try {
     return await exchange({
       url,
@@ -131,7 +134,7 @@ function byId(body: readonly unknown[]): Map<unknown, JsonRpcAnswer> {
 }
 
 function unwrap(
-  call: Exchange & { method: string; secrets: readonly string[]; retryAfterMs: number | undefined },
+  call: Asked & { method: string; secrets: readonly string[]; retryAfterMs: number | undefined },
   answer: JsonRpcAnswer,
 ): unknown {
   if (answer.error !== undefined && answer.error !== null) {
@@ -162,12 +165,12 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
 
 const MIN_SECRET_LENGTH = 8
 
-function garbage(exchange: Exchange, details: { status?: number }): RpcError {
-  return failure(exchange, 'rpc_garbage', 'its answer is not JSON-RPC', details)
+function garbage(call: Asked, details: { status?: number }): RpcError {
+  return failure(call, 'rpc_garbage', 'its answer is not JSON-RPC', details)
 }
 
 function rateLimited(
-  { provider, what }: Exchange,
+  { provider, what }: Asked,
   answer: { status: number; retryAfterMs: number | undefined },
 ): RpcError {
   return new RpcError(
@@ -177,7 +180,7 @@ function rateLimited(
 }
 
 function failure(
-  { provider, what }: Exchange,
+  { provider, what }: Asked,
   code: RpcErrorCode,
   reason: string,
   details: Record<string, unknown> = {},

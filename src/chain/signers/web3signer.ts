@@ -4,7 +4,8 @@ import { getAddress, isAddressEqual } from 'viem/utils'
 
 import { BaseError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
-import { exchange, HttpError, type HttpAnswer } from '../rpc/http.ts'
+import { exchangeByNode } from '../rpc/http-node.ts'
+import { HttpError, type HttpAnswer } from '../rpc/http.ts'
 import { nameOfProvider } from '../rpc/rpc.ts'
 import { createSigner, listSigners, type Signer, type Signers } from './signer.ts'
 
@@ -72,7 +73,7 @@ async function ask(
   const { path, json } = request
   const base = url.endsWith('/') ? url : `${url}/`
   try {
-    const answer = await exchange({
+    const answer = await exchangeByNode({
       url: new URL(path, base).href,
       ...(json && { json }),
       timeoutMs,

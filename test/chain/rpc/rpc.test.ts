@@ -117,10 +117,7 @@ describe('a JSON-RPC call', () => {
 
   it('stops reading an answer that is too large', async () => {
     const body = { id: 1, result: 'x'.repeat(5000) }
-    const options = { maxAnswerBytes: 4999 }
-    await expectFailure(() => call({ body }, options), 'rpc_answer_too_large')
-    const headers = { 'transfer-encoding': 'chunked' }
-    await expectFailure(() => call({ headers, body }, options), 'rpc_answer_too_large')
+    await expectFailure(() => call({ body }, { maxAnswerBytes: 4999 }), 'rpc_answer_too_large')
   })
 
   it('ends after its time, and as soon as the caller says so', async () => {
