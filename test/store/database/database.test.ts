@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect } from 'chai'
@@ -82,6 +82,21 @@ describe('the database', () => {
     await database.ping()
     await database.close()
     expect(existsSync(`${data}.new`)).to.equal(false)
+    folder.remove()
+  })
+
+  it('begins the next file of the log of the embedded one without writing it whole', async () => {
+    const folder = temporaryFolder()
+    const data = join(folder.path, 'database')
+    const { db, close } = await openDatabase({ folder: data })
+    await sql`select pg_switch_wal()`.execute(db)
+    await sql`create table one (n integer)`.execute(db)
+    const { rows } = await sql<{ file: string }>`
+      select pg_walfile_name(pg_current_wal_lsn()) as file`.execute(db)
+    const { size, blocks } = statSync(join(data, 'pg_wal', rows[0]!.file))
+    await close()
+    expect(size).to.equal(2 ** 24)
+    expect(blocks * 512, 'what it takes of the disk').to.be.below(2 ** 20)
     folder.remove()
   })
 
