@@ -30,7 +30,8 @@ export async function prune(
 /**
  * Vacuums or analyzes the table that needs it most, as autovacuum does on a server: the embedded
  * database has no autovacuum. This frees the space of replaced and deleted rows, and updates the
- * statistics of the planner. Returns the name of the table, or undefined where none needs it.
+ * statistics of the planner. It does one of the two, since nobody else is answered meanwhile.
+ * Returns the name of the table, or undefined where none needs it.
  */
 export async function vacuumNext(db: Db): Promise<string | undefined> {
   const { rows } = await sql<{ name: string; is_dirty: boolean }>`
@@ -43,10 +44,8 @@ export async function vacuumNext(db: Db): Promise<string | undefined> {
     where is_dirty or is_unknown order by changes desc limit 1`.execute(db)
   const [table] = rows
   if (table === undefined) return undefined
-  // One that has nothing to clear is only looked at, which is far quicker.
   const { name, is_dirty: isDirty } = table
-  const task = isDirty ? sql`vacuum (analyze)` : sql`analyze`
-  await sql`${task} ${sql.table(name)}`.execute(db)
+  await sql`${isDirty ? sql`vacuum` : sql`analyze`} ${sql.table(name)}`.execute(db)
   return name
 }
 

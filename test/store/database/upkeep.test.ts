@@ -19,13 +19,18 @@ describe('the tables of an embedded database', () => {
     await sql`create table busy as select generate_series(1, 1000) as n, 0 as changes`.execute(db)
     await sql`create table calm as select generate_series(1, 40) as n`.execute(db)
     await sql`update busy set changes = 1 where n <= 500`.execute(db)
-    expect(await vacuumAll()).to.deep.equal(['busy'])
-    expect(await stateOf('busy')).to.deep.equal({ dead: 0, rows: 1000 })
+    expect(await vacuumAll(), 'one after the other').to.deep.equal(['busy', 'busy'])
+    expect(await stateOf('busy')).to.deep.equal({ dead: 0, rows: 1000, cleared: 1, known: 1 })
     await sql`update busy set changes = 2 where n <= 200`.execute(db)
     expect(await vacuumAll()).to.deep.equal(['busy'])
-    expect(await stateOf('busy'), 'known, but not dirty enough').to.include({ dead: 200 })
+    expect(await stateOf('busy'), 'not dirty enough').to.include({
+      dead: 200,
+      cleared: 1,
+      known: 2,
+    })
     await sql`update busy set changes = 3 where n <= 60`.execute(db)
     expect(await vacuumAll(), 'dirty enough').to.deep.equal(['busy'])
+    expect(await stateOf('busy'), 'known well enough').to.include({ dead: 0, cleared: 2, known: 2 })
     expect(await vacuumAll()).to.deep.equal([])
   })
 
@@ -51,8 +56,9 @@ describe('the tables of an embedded database', () => {
   }
 
   const stateOf = async (name: string) => {
-    const { rows } = await sql<{ dead: number; rows: number }>`
-      select n_dead_tup::integer as dead, reltuples::integer as rows
+    const { rows } = await sql<{ dead: number; rows: number; cleared: number; known: number }>`
+      select n_dead_tup::integer as dead, reltuples::integer as rows,
+        vacuum_count::integer as cleared, analyze_count::integer as known
       from pg_stat_user_tables join pg_class on oid = relid
       where pg_class.relname = ${name}`.execute(database.db)
     return rows[0]
