@@ -123,10 +123,7 @@ async function explainDue(
 
 type Compared = { account: AccountBalance; held: PromiseSettledResult<Held> }
 
-/**
- * A few at a time, since others need the database too. One that fails keeps no other from its turn;
- * the first failure is thrown behind all of them.
- */
+/** One that fails keeps no other from its turn; the first failure is thrown behind all of them. */
 async function forEach<T>(
   list: readonly T[],
   work: (one: T, at: number) => Promise<void>,
@@ -139,7 +136,8 @@ async function forEach<T>(
   for (const outcome of outcomes) valueOf(outcome)
 }
 
-const AT_ONCE = 8
+/** A few at a time, since others need the database too. */
+const AT_ONCE = 4
 
 function valueOf<T>(outcome: PromiseSettledResult<T>): T {
   if (outcome.status === 'rejected') throw outcome.reason
@@ -181,8 +179,13 @@ async function compare(
 
 /** By how much more each balance changed than the records say. */
 async function unexplained(db: Db, looked: readonly Looked[]): Promise<bigint[]> {
-  const recorded = await sumRecorded(db, looked)
-  return looked.map(({ from, to }, at) => to.balance - from.balance - recorded[at]!)
+  const left: bigint[] = []
+  for (let first = 0; first < looked.length; first += AT_ONCE) {
+    const some = looked.slice(first, first + AT_ONCE)
+    const recorded = await sumRecorded(db, some)
+    left.push(...some.map(({ from, to }, at) => to.balance - from.balance - recorded[at]!))
+  }
+  return left
 }
 
 type Span = { from: Held; to: Held; isNarrow: boolean }

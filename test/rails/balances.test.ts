@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 import { expect } from 'chai'
-import { sql } from 'kysely'
+import { sql, ValueNode } from 'kysely'
 import { encodeFunctionData, parseAbi } from 'viem'
 
 import { settlementAddress } from '../../src/bindings/addresses.ts'
@@ -16,6 +16,7 @@ import { balancePass, type BalanceDeps } from '../../src/rails/balances.ts'
 import { depositPass, type DepositDeps } from '../../src/rails/deposits.ts'
 import type { PaymentRequest } from '../../src/sender/prepare.ts'
 import type { Sender } from '../../src/sender/sender.ts'
+import type { Db } from '../../src/store/database/database.ts'
 import { transact } from '../../src/store/database/transact.ts'
 import { addressFrom, CHAIN_ID, placeDollar, toHex } from '../engines/sim/world.ts'
 import { makeUser } from '../fixtures/api/access.ts'
@@ -338,6 +339,23 @@ describe('the account of every wei', () => {
     expect(await compared()).to.include({ count: 4n, seen: 0n })
   })
 
+  it('looks at a few accounts at a time, so that others get the database meanwhile', async () => {
+    deps.policy = { ...deps.policy, limit: 100 }
+    for (let count = 0; count < 10; count++) {
+      const { id } = await makeUser(bench.db)
+      await sql`update users set address = ${`0x${randomBytes(20).toString('hex')}`}
+        where id = ${id}`.execute(bench.db)
+    }
+    await look()
+    const sizes: number[] = []
+    deps.db = noting(bench.db, (spans) => sizes.push(spans.length))
+    await look()
+    const accounts = 12 * 2
+    expect(sizes.reduce((sum, size) => sum + size, 0)).to.equal(accounts)
+    expect(Math.max(...sizes)).to.be.at.most(4)
+    expect(await gaps()).to.deep.equal([])
+  })
+
   it('asks for no account between two rounds of which nothing moved', async () => {
     await bench.world.mine(CONFIRMATIONS)
     while (await depositPass(deposits, bench.signal)) continue
@@ -356,3 +374,18 @@ describe('the account of every wei', () => {
     ])
   })
 })
+
+/** Tells of each look at what is recorded for some accounts. */
+function noting(db: Db, onLook: (spans: readonly unknown[]) => void): Db {
+  return db.withPlugin({
+    transformQuery({ node }) {
+      if (node.kind !== 'RawNode') return node
+      for (const one of node.parameters) {
+        if (!ValueNode.is(one) || typeof one.value !== 'string') continue
+        if (one.value.includes('"from_nonce"')) onLook(JSON.parse(one.value) as unknown[])
+      }
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+}
