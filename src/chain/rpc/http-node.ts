@@ -86,13 +86,15 @@ function responseOf(request: ClientRequest): Promise<IncomingMessage> {
 
 async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
   const bytes = await readBytes(response, maxBytes)
-  if (response.headers['content-encoding'] !== 'gzip') return bytes.toString()
+  if (!GZIP.test(response.headers['content-encoding'] ?? '')) return bytes.toString()
   const unpacked = await unpack(bytes, { maxOutputLength: maxBytes }).catch((error: unknown) => {
     throw codeOf(error) === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(maxBytes) : error
   })
   return unpacked.toString()
 }
 
+/** By both of its names. */
+const GZIP = /^(x-)?gzip$/i
 const unpack = promisify<Buffer, ZlibOptions, Buffer>(gunzip)
 
 function readBytes(response: IncomingMessage, maxBytes: number): Promise<Buffer> {

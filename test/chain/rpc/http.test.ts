@@ -68,6 +68,15 @@ for (const [way, exchange] of Object.entries(ways)) {
       }
     })
 
+    it('says nothing to a server of https that does not speak TLS', async () => {
+      await ask({ body: '' })
+      const url = node!.url.replace('http:', 'https:')
+      const asking = exchange({ url, json: {}, timeoutMs: 5000, maxAnswerBytes: 1 })
+      const { message } = await expectFailure(() => asking, 'unreachable')
+      expect(message).to.match(/^(EPROTO|ERR_SSL_)/)
+      expect(node!.requests).to.have.lengthOf(1)
+    })
+
     const faults: ReadonlyArray<[string, ScriptedAnswer]> = [
       ['a redirect', { status: 302, headers: { location: '/' }, body: 'moved' }],
       ['a change of protocol', { status: 101, headers: UPGRADE, body: '' }],
@@ -86,6 +95,8 @@ for (const [way, exchange] of Object.entries(ways)) {
       expect((await ask({ body: enough })).text).to.equal(enough)
       expect((await ask({ headers: GZIP, body: gzipSync(enough) })).text).to.equal(enough)
       expect(node?.headers()['accept-encoding']).to.include('gzip')
+      const named = { headers: { 'content-encoding': 'X-GZIP' }, body: gzipSync('packed') }
+      expect((await ask(named)).text).to.equal('packed')
       const larger: ScriptedAnswer[] = [
         { body: tooMuch },
         { headers: { 'transfer-encoding': 'chunked' }, body: tooMuch },
