@@ -86,7 +86,8 @@ function responseOf(request: ClientRequest): Promise<IncomingMessage> {
 
 async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
   const bytes = await readBytes(response, maxBytes)
-  if (!GZIP.test(response.headers['content-encoding'] ?? '')) return bytes.toString()
+  const isPacked = GZIP.test(response.headers['content-encoding'] ?? '')
+  if (!isPacked || bytes.length === 0) return bytes.toString()
   const unpacked = await unpack(bytes, { maxOutputLength: maxBytes }).catch((error: unknown) => {
     throw codeOf(error) === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(maxBytes) : error
   })

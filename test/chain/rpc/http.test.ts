@@ -47,6 +47,10 @@ for (const [way, exchange] of Object.entries(ways)) {
       const busy = { status: 503, headers: { 'retry-after': '2' }, body: 'busy' }
       const { status, ok, text, retryAfterMs } = await ask(busy)
       expect([status, ok, text, retryAfterMs]).to.deep.equal([503, false, 'busy', 2000])
+      expect(await ask({ status: 429, headers: GZIP, body: '' })).to.include({
+        status: 429,
+        text: '',
+      })
     })
 
     it('carries a name and a password as such, and no error quotes them', async () => {
