@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { codeOf } from '../base/errors.ts'
+import { groupsOf } from '../base/groups.ts'
 import type { Logger } from '../base/logger.ts'
 import type { HoldingReader } from '../chain/read/holdings.ts'
 import { checksummed } from '../chain/hex.ts'
@@ -123,7 +124,10 @@ async function explainDue(
 
 type Compared = { account: AccountBalance; held: PromiseSettledResult<Held> }
 
-/** One that fails keeps no other from its turn; the first failure is thrown behind all of them. */
+/**
+ * A few at a time, since others need the database too. One that fails keeps no other from its turn;
+ * the first failure is thrown behind all of them.
+ */
 async function forEach<T>(
   list: readonly T[],
   work: (one: T, at: number) => Promise<void>,
@@ -136,8 +140,7 @@ async function forEach<T>(
   for (const outcome of outcomes) valueOf(outcome)
 }
 
-/** A few at a time, since others need the database too. */
-const AT_ONCE = 4
+const AT_ONCE = 8
 
 function valueOf<T>(outcome: PromiseSettledResult<T>): T {
   if (outcome.status === 'rejected') throw outcome.reason
@@ -180,13 +183,15 @@ async function compare(
 /** By how much more each balance changed than the records say. */
 async function unexplained(db: Db, looked: readonly Looked[]): Promise<bigint[]> {
   const left: bigint[] = []
-  for (let first = 0; first < looked.length; first += AT_ONCE) {
-    const some = looked.slice(first, first + AT_ONCE)
+  for (const some of groupsOf(looked, SUMMED_AT_ONCE)) {
     const recorded = await sumRecorded(db, some)
     left.push(...some.map(({ from, to }, at) => to.balance - from.balance - recorded[at]!))
   }
   return left
 }
+
+/** The embedded database answers nobody else meanwhile. */
+const SUMMED_AT_ONCE = 4
 
 type Span = { from: Held; to: Held; isNarrow: boolean }
 

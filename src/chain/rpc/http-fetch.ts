@@ -6,21 +6,21 @@ import {
   tooLarge,
   unreachable,
   type HttpAnswer,
-  type HttpExchange,
+  type JsonExchange,
 } from './http.ts'
 
 /** By `fetch`, for what runs in browsers as well. */
-export async function exchangeByFetch(options: HttpExchange): Promise<HttpAnswer> {
+export async function exchangeByFetch(options: JsonExchange): Promise<HttpAnswer> {
   const timeout = AbortSignal.timeout(options.timeoutMs)
   try {
     const { address, authorization } = splitAddress(options.url)
     const response = await fetch(address, {
       headers: {
-        ...(options.json && { 'content-type': 'application/json' }),
+        'content-type': 'application/json',
         ...(authorization && { authorization }),
-        ...options.headers,
       },
-      ...bodyOf(options),
+      method: 'POST',
+      body: JSON.stringify(options.json),
       signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
       redirect: 'error',
     })
@@ -34,11 +34,6 @@ export async function exchangeByFetch(options: HttpExchange): Promise<HttpAnswer
   } catch (error) {
     throw error instanceof HttpError ? error : failureOf(options, { timeout, error })
   }
-}
-
-function bodyOf({ json, text }: HttpExchange): { method: 'POST'; body: string } | undefined {
-  const body = json === undefined ? text : JSON.stringify(json)
-  return body === undefined ? undefined : { method: 'POST', body }
 }
 
 /** `fetch` refuses an address with a password in it, and would repeat it in its error. */
@@ -74,7 +69,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
 }
 
 function failureOf(
-  options: HttpExchange,
+  options: JsonExchange,
   what: { timeout: AbortSignal; error: unknown },
 ): HttpError {
   if (options.signal?.aborted) return aborted()

@@ -1,16 +1,21 @@
 import { BaseError, codeOf } from '../../base/errors.ts'
 
-export type HttpExchange = {
+/** JSON that is sent by POST. */
+export type JsonExchange = {
   url: string
-  /** Sent as JSON by POST; a GET without it. */
+  json: object
+  timeoutMs: number
+  maxAnswerBytes: number
+  signal?: AbortSignal | undefined
+}
+
+/** Without JSON and without a text it is a GET. */
+export type HttpExchange = Omit<JsonExchange, 'json'> & {
   json?: object
   /** In addition to those that follow from the address and the body. */
   headers?: Readonly<Record<string, string>>
   /** A body that is not JSON, sent by POST; the headers contain its type. */
   text?: string
-  timeoutMs: number
-  maxAnswerBytes: number
-  signal?: AbortSignal | undefined
 }
 
 export type HttpAnswer = {
@@ -22,7 +27,7 @@ export type HttpAnswer = {
 }
 
 /** One request whose answer is bounded in time and size. No error of it quotes the address. */
-export type Exchange = (options: HttpExchange) => Promise<HttpAnswer>
+export type Exchange = (options: JsonExchange) => Promise<HttpAnswer>
 
 /** For the caller to put into words: the message is only the reason. */
 export class HttpError extends BaseError {

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 import { exchangeByFetch } from '../../../src/chain/rpc/http-fetch.ts'
 import { exchangeByNode } from '../../../src/chain/rpc/http-node.ts'
-import type { HttpAnswer, HttpExchange } from '../../../src/chain/rpc/http.ts'
+import type { HttpAnswer, JsonExchange } from '../../../src/chain/rpc/http.ts'
 import {
   startScriptedNode,
   type ScriptedAnswer,
@@ -29,7 +29,7 @@ for (const [way, exchange] of Object.entries(ways)) {
 
     const ask = async (
       script: ScriptedAnswer | Promise<ScriptedAnswer>,
-      options: Partial<HttpExchange> = {},
+      options: Partial<JsonExchange> = {},
     ): Promise<HttpAnswer> => {
       await node?.stop()
       node = await startScriptedNode(() => script)
