@@ -14,6 +14,7 @@ import { until } from '../fixtures/until.ts'
 type Counts = { modules: number; database: number; calls: number; peakMb: number; wakes: number }
 
 const COUNT = `
+  import { subscribe } from 'node:diagnostics_channel'
   import { readFileSync } from 'node:fs'
   import { registerHooks } from 'node:module'
   const counts = { modules: 0, database: 0, calls: 0 }
@@ -29,10 +30,11 @@ const COUNT = `
     counts.database += 1
     return execProtocolRawSync.apply(this, message)
   }
-  const { fetch } = globalThis
-  globalThis.fetch = (...request) => {
-    counts.calls += 1
-    return fetch(...request)
+  // By \`node:http\`, and by \`fetch\`.
+  for (const channel of ['http.client.request.created', 'undici:request:create']) {
+    subscribe(channel, () => {
+      counts.calls += 1
+    })
   }
   process.on('SIGUSR2', () => {
     // Linux lets a process inherit the peak of the one that started it, except here.
