@@ -62,6 +62,9 @@ export const limits = {
   databaseKeepAliveMs: 5_000,
   databaseGoodbyeMs: 1_000,
   databaseConnections: 16,
+  /** Of them in use at a time, as long as each is given back within `databaseTurnMs`. */
+  databaseTurns: 4,
+  databaseTurnMs: 100,
   /** How long a loop may go without the end of a pass, or of a part of a long one. */
   senderStillMs: 120_000,
   webhooksStillMs: 120_000,

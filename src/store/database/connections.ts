@@ -5,6 +5,7 @@ import { Pool, type ClientBase, type CustomTypesConfig, type PoolClient } from '
 
 import { parseDatabaseAddress, type DatabaseAddress } from '../../base/database-address.ts'
 import { BaseError, codeOf } from '../../base/errors.ts'
+import { createGate } from '../../base/gate.ts'
 import { limits } from '../../base/limits.ts'
 import { createPrepared, type Prepared } from './statements.ts'
 import { DatabaseUnavailableError, isOfConnection, READ_ONLY } from './trouble.ts'
@@ -58,13 +59,25 @@ export type ConnectionsOptions = {
 export function openConnections(options: ConnectionsOptions): PostgresPool {
   const { hosts, needsPrimary, isPooled } = addressOf(options.url)
   const connectMs = Math.ceil(options.patience.connectMs / hosts.length)
-  const pools = hosts.map((host) => openPool(options, { url: host.href, connectMs, isPooled }))
+  const pools = hosts.map((host) => {
+    const pool = openPool(options, { url: host.href, connectMs, isPooled })
+    return { pool, takeTurn: createTurns() }
+  })
   const primaries = new WeakSet<PoolClient>()
   // Behind a pooler the next transaction has another session, which knows none of them.
   const prepared = isPooled ? undefined : createPrepared()
-  const connectTo = async (pool: Pool): Promise<Connection> => {
-    const client = await pool.connect()
-    const connection = bounded(client, { answerMs: options.patience.answerMs, prepared })
+  const connectTo = async ({ pool, takeTurn }: (typeof pools)[number]): Promise<Connection> => {
+    const endTurn = await takeTurn()
+    const client = await pool.connect().catch((error: unknown) => {
+      endTurn()
+      throw error
+    })
+    const own = bounded(client, { answerMs: options.patience.answerMs, prepared })
+    const release: Connection['release'] = (destroy) => {
+      own.release(destroy)
+      endTurn()
+    }
+    const connection = { ...own, release }
     if (!needsPrimary || primaries.has(client)) return connection
     await requirePrimary(connection)
     primaries.add(client)
@@ -72,9 +85,9 @@ export function openConnections(options: ConnectionsOptions): PostgresPool {
   }
   let last = 0
   return {
-    options: pools[0]!.options,
+    options: pools[0]!.pool.options,
     async end() {
-      await Promise.all(pools.map((pool) => pool.end()))
+      await Promise.all(pools.map(({ pool }) => pool.end()))
     },
     async connect() {
       const refusals: unknown[] = []
@@ -141,6 +154,27 @@ function ofSession({ statementMs, lockMs, idleMs }: Patience) {
     // To compile the plans of our largest queries took a quarter of their time.
     options: '-c jit=off',
   }
+}
+
+/**
+ * Lets a few use their connections at a time. Each connection is a process of the server, with
+ * plans and memory of its own, so that a crowd is served sooner by a few that are warm. A turn ends
+ * by itself after a while: who waits for a lock, or reads for long, keeps nobody from another one.
+ */
+function createTurns(): () => Promise<() => void> {
+  const gate = createGate({ width: limits.databaseTurns, maxWaiting: Infinity })
+  return () =>
+    new Promise((begin) => {
+      const turn = (): Promise<void> =>
+        new Promise((end) => {
+          const timer = setTimeout(end, limits.databaseTurnMs)
+          begin(() => {
+            clearTimeout(timer)
+            end()
+          })
+        })
+      void gate.run(turn)
+    })
 }
 
 /** Of one that only reads nothing is kept: it may write the next time it is asked. */

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { sql } from 'kysely'
 
 import { codeOf } from '../../../src/base/errors.ts'
+import { limits } from '../../../src/base/limits.ts'
 import { PATIENCE, type Patience } from '../../../src/store/database/connections.ts'
 import { openDatabase, type Database } from '../../../src/store/database/database.ts'
 import { troubleOf } from '../../../src/store/database/trouble.ts'
@@ -122,6 +123,37 @@ if (server !== undefined) {
       expect(held.status).to.equal('rejected')
       const { rows } = await sql`select * from lanes for update`.execute(db)
       expect(rows).to.deep.equal([{ id: 1 }])
+    })
+  })
+
+  describe('a crowd', () => {
+    let database: Database
+
+    beforeEach(async () => {
+      database = await openDatabase({ url: await emptyDatabaseUrl() })
+    })
+
+    afterEach(() => database.close())
+
+    it('is served by a few connections, each of which is a process of the server', async () => {
+      const { db } = database
+      await Promise.all(Array.from({ length: 60 }, () => sql`select 1`.execute(db)))
+      const { rows } = await sql<{ count: number }>`
+        select count(*)::integer as count from pg_stat_activity
+        where datname = current_database()`.execute(db)
+      // A process that stands still for a turn opens as many again.
+      expect(rows[0]!.count).to.be.within(2, limits.databaseConnections / 2)
+    })
+
+    it('waits for none of those that keep theirs for long', async () => {
+      const { db } = database
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const holding = Array.from({ length: 2 * limits.databaseTurns }, () =>
+        db.transaction().execute(() => promise),
+      )
+      await sql`select 1`.execute(db)
+      resolve()
+      await Promise.all(holding)
     })
   })
 
