@@ -79,11 +79,14 @@ export function readTransaction(raw: Hex): TransactionRequest & SignedTransactio
 
 /** The same with who signed it, whose signature it carries. */
 export function decodeTransaction(raw: Hex): DecodedTransaction {
+  const known = DECODED.get(raw)
+  if (known !== undefined) return known
   const { signature, ...read } = readParts(raw)
-  const from = SIGNERS.get(read.hash) ?? recoverSigner(keccak256(payloadOf(read)), signature)
+  const from = recoverSigner(keccak256(payloadOf(read)), signature)
   if (from === undefined) throw new TransactionUnreadableError(raw)
-  remember(read.hash, from)
-  return { ...read, from }
+  const decoded = { ...read, from }
+  remember(decoded)
+  return decoded
 }
 
 function readParts(
@@ -105,16 +108,15 @@ function readParts(
   }
 }
 
-/** Finding the signer costs more than reading all the rest, and never changes. */
-function remember(hash: Hash, from: Address): void {
-  const [oldest] = SIGNERS.keys()
-  if (SIGNERS.size >= MAX_SIGNERS && oldest !== undefined) SIGNERS.delete(oldest)
-  SIGNERS.set(hash, from)
+/** What was signed is read again where it is stored; it takes long, and never changes. */
+function remember(decoded: DecodedTransaction): void {
+  const [oldest] = DECODED.keys()
+  if (DECODED.size >= MAX_DECODED && oldest !== undefined) DECODED.delete(oldest)
+  DECODED.set(decoded.raw, decoded)
 }
 
-/** By the hash of all bytes, the signature's included. */
-const SIGNERS = new Map<Hash, Address>()
-const MAX_SIGNERS = 10_000
+const DECODED = new Map<Hex, DecodedTransaction>()
+const MAX_DECODED = 1000
 
 /** The first field in which the two say something else, undefined when they agree. */
 export function firstDifference(
