@@ -145,6 +145,20 @@ if (server !== undefined) {
       expect(rows[0]!.count).to.be.within(2, limits.databaseConnections / 2)
     })
 
+    it('waits no longer than a turn where all of those take nearly as long', async () => {
+      const { db } = database
+      const seconds = (0.9 * limits.databaseTurnMs) / 1000
+      const work = () =>
+        Promise.all(Array.from({ length: 40 }, () => sql`select pg_sleep(${seconds})`.execute(db)))
+      // The first time all connections are opened.
+      await work()
+      const startedAt = performance.now()
+      await work()
+      // Four at a time, all the time, would take nine.
+      const turns = (performance.now() - startedAt) / limits.databaseTurnMs
+      expect(turns).to.be.within(2, 8)
+    })
+
     it('waits for none of those that keep theirs for long', async () => {
       const { db } = database
       const { promise, resolve } = Promise.withResolvers<void>()
