@@ -62,7 +62,7 @@ export const limits = {
   databaseKeepAliveMs: 5_000,
   databaseGoodbyeMs: 1_000,
   databaseConnections: 16,
-  /** Of them in use at a time, where nobody keeps one, or waits for one, for `databaseTurnMs`. */
+  /** Of them in use at a time, unless one is kept, or waited for, for `databaseTurnMs`. */
   databaseTurns: 4,
   databaseTurnMs: 100,
   /** How long a loop may go without the end of a pass, or of a part of a long one. */

@@ -7,6 +7,7 @@ import {
   serializeTransaction,
 } from 'viem/utils'
 
+import { createCache } from '../../base/cache.ts'
 import { BaseError } from '../../base/errors.ts'
 import { recoverSigner, type SignatureNumbers } from '../signers/secp256k1.ts'
 
@@ -85,7 +86,7 @@ export function decodeTransaction(raw: Hex): DecodedTransaction {
   const from = recoverSigner(keccak256(payloadOf(read)), signature)
   if (from === undefined) throw new TransactionUnreadableError(raw)
   const decoded = { ...read, from }
-  remember(decoded)
+  DECODED.set(raw, decoded)
   return decoded
 }
 
@@ -108,15 +109,8 @@ function readParts(
   }
 }
 
-/** What was signed is read again where it is stored; it takes long, and never changes. */
-function remember(decoded: DecodedTransaction): void {
-  const [oldest] = DECODED.keys()
-  if (DECODED.size >= MAX_DECODED && oldest !== undefined) DECODED.delete(oldest)
-  DECODED.set(decoded.raw, decoded)
-}
-
-const DECODED = new Map<Hex, DecodedTransaction>()
-const MAX_DECODED = 1000
+/** What a list has just signed is read again where it is stored. It never changes. */
+const DECODED = createCache<DecodedTransaction>(128)
 
 /** The first field in which the two say something else, undefined when they agree. */
 export function firstDifference(

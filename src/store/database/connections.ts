@@ -158,32 +158,29 @@ function ofSession({ statementMs, lockMs, idleMs }: Patience) {
 
 /**
  * Lets a few use their connections at a time. Each connection is a process of the server, with
- * plans and memory of its own, so that a crowd is served sooner by a few that are warm. A turn ends
- * by itself after a while, and nobody waits for longer than that: who waits for a lock, or reads
+ * plans and memory of its own, so that a crowd is served sooner by a few that are warm. A while
+ * after it was asked for, a turn has begun, and counts no longer: who waits for a lock, or reads
  * for long, keeps nobody from another connection.
  */
 function createTurns(): () => Promise<() => void> {
   const gate = createGate({ width: limits.databaseTurns, maxWaiting: Infinity })
-  return () =>
-    new Promise((begin) => {
-      let isLate = false
-      const waiting = setTimeout(() => {
-        isLate = true
-        begin(() => undefined)
-      }, limits.databaseTurnMs)
-      const turn = async (): Promise<void> => {
-        if (isLate) return
-        clearTimeout(waiting)
-        await new Promise<void>((end) => {
-          const timer = setTimeout(end, limits.databaseTurnMs)
-          begin(() => {
-            clearTimeout(timer)
-            end()
-          })
-        })
-      }
-      void gate.run(turn)
+  return async () => {
+    const begun = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    const timer = setTimeout(() => {
+      begun.resolve()
+      ended.resolve()
+    }, limits.databaseTurnMs)
+    void gate.run(() => {
+      begun.resolve()
+      return ended.promise
     })
+    await begun.promise
+    return () => {
+      clearTimeout(timer)
+      ended.resolve()
+    }
+  }
 }
 
 /** Of one that only reads nothing is kept: it may write the next time it is asked. */

@@ -64,6 +64,7 @@ describe('a transaction', () => {
         expect(decoded).to.deep.equal({ ...asked, raw, hash, from: account.address })
         expect(hash).to.equal(keccak256(raw))
         expect(firstDifference(decoded, asked)).to.equal(undefined)
+        expect(decodeTransaction(raw), 'decoded once').to.equal(decoded)
       }),
       { numRuns: 60 },
     )

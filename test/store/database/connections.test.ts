@@ -166,6 +166,9 @@ if (server !== undefined) {
         db.transaction().execute(() => promise),
       )
       await sql`select 1`.execute(db)
+      const startedAt = performance.now()
+      for (let asked = 0; asked < 10; asked += 1) await sql`select 1`.execute(db)
+      expect(performance.now() - startedAt).to.be.lessThan(5 * limits.databaseTurnMs)
       resolve()
       await Promise.all(holding)
     })
