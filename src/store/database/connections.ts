@@ -1,7 +1,14 @@
 import type { Socket } from 'node:net'
 
 import type { PostgresPool } from 'kysely'
-import { Pool, type ClientBase, type CustomTypesConfig, type PoolClient } from 'pg'
+import {
+  Pool,
+  type ClientBase,
+  type CustomTypesConfig,
+  type PoolClient,
+  type QueryConfig,
+  type QueryResult,
+} from 'pg'
 
 import { parseDatabaseAddress, type DatabaseAddress } from '../../base/database-address.ts'
 import { BaseError, codeOf } from '../../base/errors.ts'
@@ -66,18 +73,14 @@ export function openConnections(options: ConnectionsOptions): PostgresPool {
   const primaries = new WeakSet<PoolClient>()
   // Behind a pooler the next transaction has another session, which knows none of them.
   const prepared = isPooled ? undefined : createPrepared()
+  const bounds = createBounds({ answerMs: options.patience.answerMs, prepared })
   const connectTo = async ({ pool, takeTurn }: (typeof pools)[number]): Promise<Connection> => {
     const endTurn = await takeTurn()
     const client = await pool.connect().catch((error: unknown) => {
       endTurn()
       throw error
     })
-    const own = bounded(client, { answerMs: options.patience.answerMs, prepared })
-    const release: Connection['release'] = (destroy) => {
-      own.release(destroy)
-      endTurn()
-    }
-    const connection = { ...own, release }
+    const connection = bounds(client, endTurn)
     if (!needsPrimary || primaries.has(client)) return connection
     await requirePrimary(connection)
     primaries.add(client)
@@ -200,24 +203,37 @@ async function requirePrimary(connection: Connection): Promise<void> {
 
 type Connection = Awaited<ReturnType<PostgresPool['connect']>>
 
-/** A connection that waits no longer than it may, and names what it asks again and again. */
-export function bounded(
+type Bounds = { answerMs: number; prepared: Prepared | undefined; namesReads?: boolean }
+
+/**
+ * Makes connections that wait no longer than they may, and name what they ask again and again. A
+ * client has one for all who borrow it, since Kysely keeps something for each that it is given.
+ */
+export function createBounds(
+  options: Bounds,
+): (client: PoolClient, onReleased?: () => void) => Connection {
+  const lenders = new WeakMap<PoolClient, (onReleased: () => void) => Connection>()
+  return (client, onReleased = () => undefined) => {
+    const lend = lenders.get(client) ?? createLender(client, options)
+    lenders.set(client, lend)
+    return lend(onReleased)
+  }
+}
+
+function createLender(
   client: PoolClient,
-  {
-    answerMs,
-    prepared,
-    namesReads = false,
-  }: { answerMs: number; prepared: Prepared | undefined; namesReads?: boolean },
-): Connection {
+  { answerMs, prepared, namesReads = false }: Bounds,
+): (onReleased: () => void) => Connection {
   let isUseless = false
   let isInTransaction = false
+  let released: () => void
   const query = async (text: string, values: unknown[]): Promise<unknown> => {
     isInTransaction ||= BEGIN.test(text)
     const isPrepared = (isInTransaction || namesReads) && values.length > 0
     const name = isPrepared ? prepared?.nameOf(text) : undefined
     const timer = answerMs > 0 ? setTimeout(() => breakOff(client, answerMs), answerMs) : undefined
     try {
-      return await client.query(name === undefined ? { text, values } : { name, text, values })
+      return await ask(client, name === undefined ? { text, values } : { name, text, values })
     } catch (error) {
       const isLost = name !== undefined && prepared?.isLost(error) === true
       isUseless ||= isLost || codeOf(error) === READ_ONLY
@@ -226,10 +242,29 @@ export function bounded(
       clearTimeout(timer)
     }
   }
-  return {
+  const connection: Connection = {
     query: query as Connection['query'],
-    release: (destroy) => client.release(destroy || isUseless),
+    release(destroy) {
+      client.release(destroy || isUseless)
+      released()
+    },
   }
+  return (onReleased) => {
+    isInTransaction = false
+    released = onReleased
+    return connection
+  }
+}
+
+/**
+ * By a callback: behind the driver's own promise, a query that is under way when garbage is
+ * collected keeps all that follow it until the next full collection. Each small one then copied
+ * 4 to 8 MB, and stopped a busy process for 20 to 40 ms.
+ */
+function ask(client: PoolClient, query: QueryConfig): Promise<QueryResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<QueryResult>()
+  client.query(query, (error, result) => (error ? reject(error) : resolve(result)))
+  return promise
 }
 
 /** The caller that begins a transaction gives the connection back at its end. */

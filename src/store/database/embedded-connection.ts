@@ -1,11 +1,10 @@
 import { Duplex } from 'node:stream'
-import { callbackify } from 'node:util'
 
 import type { PGlite } from '@electric-sql/pglite'
 import type { PostgresPool } from 'kysely'
 import { Pool, type CustomTypesConfig } from 'pg'
 
-import { bounded } from './connections.ts'
+import { createBounds } from './connections.ts'
 import { createPrepared } from './statements.ts'
 
 /**
@@ -25,11 +24,11 @@ export function openEmbeddedConnection(pglite: PGlite, types: CustomTypesConfig)
   // An error without a listener would end the process. The caller has it from the query.
   pool.on('connect', (client) => void client.on('error', () => undefined))
   pool.on('error', () => undefined)
-  const prepared = createPrepared()
+  const bounds = createBounds({ answerMs: 0, prepared: createPrepared(), namesReads: true })
   return {
     options: pool.options,
     end: () => pool.end(),
-    connect: async () => bounded(await pool.connect(), { answerMs: 0, prepared, namesReads: true }),
+    connect: async () => bounds(await pool.connect()),
   }
 }
 
@@ -80,7 +79,12 @@ class Line extends Duplex {
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     // The driver writes all messages of a statement at once.
     const message = Buffer.concat(chunks.map(({ chunk }) => chunk))
-    const answer = (): void => callbackify(() => this.#answer(message))(done)
+    const answer = (): void => {
+      this.#answer(message).then(
+        () => process.nextTick(done),
+        (error: Error) => process.nextTick(done, error),
+      )
+    }
     if (performance.now() - this.#turnedAt < SLICE_MS) return answer()
     afterNews(() => {
       this.#turnedAt = performance.now()

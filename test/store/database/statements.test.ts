@@ -68,6 +68,10 @@ if (server !== undefined) {
       expect(await kept()).to.equal(0)
       await inTransaction()
       expect(await kept()).to.equal(1)
+      // On the connection that the transaction had.
+      const read = sql`select ${1}::int + 8 + 7`
+      for (let use = 0; use < 5; use++) await read.execute(database.db)
+      expect(await kept()).to.equal(1)
     })
 
     it('keeps nothing behind a pooler', async () => {
