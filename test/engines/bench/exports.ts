@@ -1,9 +1,7 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-
 import type { Db } from '../../../src/store/database/database.ts'
 import { EXPORTS } from '../../../src/store/transactions/exports.ts'
 import { exportLines } from '../../../src/wire/group-b/exports.ts'
+import { exposeCollection } from '../../fixtures/store/garbage.ts'
 
 /** What an export wrote, and how much more it held meanwhile than before. */
 export type Exported = { lines: number; seconds: number; heldMb: number; last: string }
@@ -13,8 +11,7 @@ export async function measureExport(
   db: Db,
   { userId, lookEvery }: { userId: number; lookEvery: number },
 ): Promise<Exported> {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
+  const collect = exposeCollection()
   const heldNow = (): number => {
     collect()
     return process.memoryUsage().heapUsed
